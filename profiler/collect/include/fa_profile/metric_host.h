@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// A set of metrics made ready for collection: CUPTI's config image and how many passes it takes.
+struct MetricPlan {
+  std::string chip;
+  std::vector<std::string> metrics;         ///< accepted, in the order the config image was built with
+  std::vector<std::uint8_t> config_image;
+  int passes = 0;
+  std::vector<DataLoss> refused;            ///< kind "metric_unavailable": what the chip or CUPTI refused, and why
+  bool from_cache = false;
+};
+
+/// Chips that this CUPTI knows by name ("GH100").
+std::vector<std::string> SupportedChips();
+
+/// Validates `metrics` against the chip and builds the config image in one ConfigAddMetrics call (several calls would
+/// each get passes of their own). Needs no GPU. `availability` is the device's counter availability image; empty
+/// plans for everything the chip has. `cache_dir`: where validated plans are kept, keyed by chip, CUPTI version,
+/// availability and metric list; empty: no cache. A corrupt cache entry is ignored and rewritten; a cache that cannot
+/// be written is not an error.
+/// Throws Error: unknown chip (with the known ones), no metric accepted.
+MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> metrics,
+                       std::span<const std::uint8_t> availability = {}, const std::string& cache_dir = {});
+
+/// Evaluates decoded counter data images. Needs no GPU. One per chip; keeps a host object open. One thread.
+class MetricEvaluator {
+ public:
+  explicit MetricEvaluator(const std::string& chip, std::span<const std::uint8_t> availability = {});
+  ~MetricEvaluator();
+  MetricEvaluator(MetricEvaluator&&) noexcept;
+  MetricEvaluator& operator=(MetricEvaluator&&) noexcept;
+
+  /// Values of `metrics` for range `index` of the image; a metric that evaluates to NaN is left out.
+  std::map<std::string, double> Evaluate(std::span<const std::uint8_t> image, std::size_t index,
+                                         std::span<const std::string> metrics) const;
+
+  /// Ranges in the image.
+  static std::size_t NumRanges(std::span<const std::uint8_t> image);
+  /// Name of range `index`, nested names joined by "/".
+  static std::string RangeName(std::span<const std::uint8_t> image, std::size_t index);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Every metric name, with its description and unit, of a chip: what `fa-profile list metrics --chip` prints.
+struct ChipMetric {
+  std::string name;         ///< base name, "sm__cycles_active"
+  std::string type;         ///< "counter", "ratio", "throughput"
+  std::string description;
+  std::string unit;         ///< dimension as CUPTI states it
+};
+std::vector<ChipMetric> ChipMetrics(const std::string& chip);
+
+}  // namespace fa_profile

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_profile {
+
+/// A named list of metrics, as Nsight Compute defines it, or ours ("phases").
+struct MetricSet {
+  std::string name;
+  std::string description;
+  /// CUPTI metric names with rollup and submetric, sorted; which of them a chip has is for its host library to say.
+  std::vector<std::string> metrics;
+  /// Names in Nsight Compute's set that no hardware counter can give, with the reason.
+  struct Omitted {
+    std::string metric;
+    std::string reason;
+  };
+  std::vector<Omitted> omitted;
+};
+
+/// Names of the built-in sets: basic, detailed, full, roofline, phases.
+std::vector<std::string> MetricSetNames();
+
+/// A built-in set for a chip ("GH100", "GA100", "AD104", "GB100"). Throws Error with near matches for an unknown name.
+/// Some sets name counters that differ by chip generation, so the chip matters; an unknown chip gets GH100's names.
+MetricSet BuiltinMetricSet(std::string_view name, std::string_view chip);
+
+}  // namespace fa_profile
