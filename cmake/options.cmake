@@ -1,19 +1,32 @@
 # One INTERFACE target carries language level, warnings and sanitizers; every target of ours links it.
 add_library(fa_options INTERFACE)
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
+# Not CMAKE_CXX_STANDARD: CMake would ask the same of CUDA, and 3.25 does not know how to ask nvcc 13 for C++20.
+target_compile_features(fa_options INTERFACE cxx_std_20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
+
+set(cxx $<COMPILE_LANGUAGE:CXX>)
+set(cuda $<COMPILE_LANGUAGE:CUDA>)
+set(werror $<BOOL:${FA_PROFILE_WERROR}>)
 target_compile_options(fa_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${FA_PROFILE_WERROR}>>:-Werror>)
+  $<${cxx}:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
+  $<$<AND:${cxx},${werror}>:-Werror>
+  # ptxas names every kernel that spills or uses local memory.
+  "$<${cuda}:-std=c++20;-Xcompiler=-Wall,-Wextra;-Xptxas=--warn-on-spills,--warn-on-local-memory-usage>"
+  "$<$<AND:${cuda},${werror}>:--Werror=all-warnings;-Xptxas=--warning-as-error>")
+
 if(FA_PROFILE_SANITIZER STREQUAL "address")
-  target_compile_options(fa_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=all -g>)
-  target_link_options(fa_options INTERFACE -fsanitize=address,undefined)
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
 elseif(FA_PROFILE_SANITIZER STREQUAL "thread")
-  target_compile_options(fa_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread -g>)
-  target_link_options(fa_options INTERFACE -fsanitize=thread)
+  set(sanitize -fsanitize=thread)
+elseif(FA_PROFILE_SANITIZER)
+  message(FATAL_ERROR "FA_PROFILE_SANITIZER is '${FA_PROFILE_SANITIZER}'; it can be address, thread or empty")
+endif()
+if(FA_PROFILE_SANITIZER)
+  target_compile_options(fa_options INTERFACE "$<${cxx}:${sanitize};-fno-omit-frame-pointer;-g1>")
+  target_link_options(fa_options INTERFACE ${sanitize})
 endif()

@@ -24,6 +24,7 @@ struct AttentionParams {
   const __half* v = nullptr;
   __half* o = nullptr;
   void* workspace = nullptr;  // Rung::workspace_bytes() of device memory
+  std::size_t workspace_bytes = 0;
 };
 
 /// One kernel launch of a rung.

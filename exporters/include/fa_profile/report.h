@@ -3,29 +3,37 @@
 #include <iosfwd>
 #include <string>
 
-#include "fa_profile/analyze.h"
 #include "fa_profile/profile.h"
+#include "fa_profile/profile_diff.h"
 
 namespace fa_profile {
 
 struct ReportOptions {
-  int width = 100;         ///< columns; no line is longer
-  bool color = false;      ///< ANSI colours: only for a terminal
-  bool details = true;     ///< per-kernel blocks after the summary table
+  int width = 100;      ///< columns; no line is longer. At least 40
+  bool color = false;   ///< ANSI colours: only for a terminal
+  bool details = true;  ///< per-kernel blocks after the summary table
+  bool ascii = false;   ///< for a locale that is not UTF-8: everything else is printed as \u{...}
 };
 
-/// The terminal report: which GPU, driver and date; one summary table; per kernel its metrics, stalls, occupancy and
-/// launches; what is missing. Strings from a recording are printed with control characters escaped.
+/// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its metrics, stalls,
+/// occupancy and launches; what is missing. Strings from a recording are printed with control characters, invisible
+/// characters and invalid UTF-8 escaped. What is absent reads "n/a".
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
-/// docs/report.schema.json describes it. Absent values are null.
+/// docs/report.schema.json describes it. Absent values are null. Invalid UTF-8 becomes U+FFFD.
 void WriteJsonReport(std::ostream& out, const Profile& profile);
 
 /// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit. RFC 4180.
+/// A verified entry also has a row `correct` of 1 or 0 (unit "bool"). Fields that are absent are empty.
 void WriteCsvReport(std::ostream& out, const Profile& profile);
 
+/// What changed, worst first within an entry; what stayed the same is only counted.
 void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
                    const ReportOptions& options = {});
+/// docs/report.schema.json, definition `diff`, describes it.
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff);
+
+/// docs/metrics.md: every row of the metric catalogue with its formula and source.
+void WriteMetricsMarkdown(std::ostream& out);
 
 }  // namespace fa_profile

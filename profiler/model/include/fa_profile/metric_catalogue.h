@@ -15,9 +15,9 @@ enum class Stability { kDeterministic, kNoisy };
 
 /// One metric as users know it: one row of the catalogue. Adding a metric is adding a row.
 struct CatalogueMetric {
-  std::string_view id;      ///< ours: "tensor_core_utilization_ratio"
-  std::string_view label;   ///< column or line in a report: "tensor cores"
-  std::string_view unit;    ///< "ratio", "count", "bytes", "cycles", "seconds", "hertz", "flops_per_second", ...
+  std::string_view id;     ///< ours: "tensor_core_utilization_ratio"
+  std::string_view label;  ///< column or line in a report: "tensor cores"
+  std::string_view unit;   ///< "ratio", "count", "bytes", "cycles", "seconds", "hertz", "flops_per_second", ...
   Polarity polarity;
   Stability stability;
   /// Expressions over CUPTI metric names, `device.*`, `launch.*`, `shape.*` and `timing.*` variables, in order of
@@ -34,6 +34,9 @@ std::span<const CatalogueMetric> MetricCatalogue();
 
 /// The row with this id, or nullptr.
 const CatalogueMetric* FindMetric(std::string_view id);
+
+/// Every name a formula reads, CUPTI metrics and variables alike, sorted, without duplicates.
+std::vector<std::string> FormulaNames(std::string_view formula);
 
 /// Every CUPTI metric name that some formula of the catalogue reads, sorted, without duplicates.
 std::vector<std::string> CatalogueInputs();

@@ -27,7 +27,7 @@ struct TimingSummary {
 struct Occupancy {
   double theoretical_ratio = 0.0;        ///< resident warps the launch allows / warps an SM can hold
   int blocks_per_sm = 0;
-  std::vector<std::string> limiters;     ///< "registers", "shared memory", "warps", "blocks", "barriers"; those that tie
+  std::vector<std::string> limiters;     ///< "warps", "blocks", "registers", "shared memory"; those that tie
   double waves = 0.0;                    ///< blocks / (blocks_per_sm * SMs)
 };
 

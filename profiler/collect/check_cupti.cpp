@@ -1,4 +1,4 @@
-#include "cupti_result.h"
+#include "check_cupti.h"
 
 #include <string>
 
@@ -23,13 +23,12 @@ std::string HintFor(CUptiResult result) {
       return "the GPU runs in confidential-computing mode, in which counters cannot be read";
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_UNSUPPORTED_DEVICE:
+    case CUPTI_ERROR_INVALID_CHIP_NAME:
     case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
       return "this GPU or its mode is not supported by CUPTI's range profiler (compute capability 7.0 or newer is)";
     case CUPTI_ERROR_OUT_OF_MEMORY:
       return "too little memory for the counter data: use a smaller metric set or fewer ranges at once";
     case CUPTI_ERROR_NOT_INITIALIZED:
-    case CUPTI_ERROR_NO_DRIVER:
       return "no NVIDIA driver answered: `nvidia-smi` should list the GPU";
     default:
       return {};

@@ -1,0 +1,142 @@
+#!/bin/bash
+# Installs what this project builds with: ci/setup.sh [--runtime]
+#
+#   --runtime   only what ./fa-profile needs to build and run the program; without it, also what ci/test.sh needs.
+#
+# Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
+# Debian's revision behind it: point releases and security fixes change the revision alone, so they arrive, and anything
+# else is a change somebody makes here. On another distribution with apt the names are the same and the versions its own.
+# Where there is no nvcc, a CUDA 13.0 toolkit is put together from NVIDIA's Python packages, each at an exact version; with
+# --runtime only on a machine with an NVIDIA GPU, because no other has a use for it.
+#
+# Asks nothing, and takes a fraction of a second when nothing is missing. Exit code: 0 ready, 2 something could not be
+# installed. A toolkit that cannot be had is no failure: the `host` preset builds without one, and this says so.
+set -euo pipefail
+root=$(cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+
+# when, package, version, and for tools the command that proves them there, wherever it came from
+packages='
+run   g++                 4:12.2    g++
+run   cmake               3.25      cmake
+run   ninja-build         1.11      ninja
+run   git                 1:2.39    git
+run   libcli11-dev        2.1
+run   libfmt-dev          9.1
+run   libspdlog-dev       1:1.10
+run   nlohmann-json3-dev  3.11
+run   libyaml-cpp-dev     0.7
+run   libsqlite3-dev      3.40
+run   libzstd-dev         1.5
+test  prometheus-cpp-dev  1.0
+test  libgtest-dev        1.12
+test  libbenchmark-dev    1.7
+test  sqlite3             3.40      sqlite3
+test  prometheus          2.42      promtool
+test  python3             3.11      python3
+test  ccache              4.8+      ccache
+test  clang               1:14.0    clang++
+test  clang-format        1:14.0    clang-format
+test  clang-tidy          1:14.0    clang-tidy
+test  libclang-rt-14-dev  1:14.0
+'
+wheels='
+nvidia-cuda-nvcc==13.0.88
+nvidia-cuda-crt==13.0.88
+nvidia-nvvm==13.0.88
+nvidia-cuda-cccl==13.0.85
+nvidia-cuda-runtime==13.0.96
+nvidia-cuda-cupti==13.0.85
+nvidia-cublas==13.0.2.14
+nvidia-nvtx==13.0.85
+nvidia-cuda-nvdisasm==13.2.51
+'  # nvdisasm: 13.2.51 is the oldest published
+
+say() { echo "setup: $*" >&2; }
+fail() { say "$*"; exit 2; }
+
+# Debian's spellings of the packages among $1 ("package version command" lines) that are not there.
+missing_among() {
+  local installed package version command
+  installed=" $(dpkg-query -W -f='${db:Status-Abbrev}${Package} ' 2>/dev/null | sed 's/ii  *//g') "
+  while read -r package version command; do
+    if [ -z "$package" ]; then continue; fi
+    if [ -n "$command" ] && command -v "$command" >/dev/null; then continue; fi
+    case $installed in *" $package "*) continue ;; esac
+    if [ "$release" = bookworm ]; then echo "$package=$version*"; else echo "$package"; fi
+  done <<<"$1"
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif [ -t 0 ]; then sudo "$@"
+  else sudo -n "$@"
+  fi
+}
+
+# Installs the packages named, or ends with the one command that would.
+apt_install() {
+  local log by_hand="apt-get install --no-install-recommends $*"
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    fail "missing: $*; this needs root and there is no sudo. As root: $by_hand"
+  fi
+  say "installing: $*"
+  log=$(mktemp)
+  # shellcheck disable=SC2064
+  trap "rm -f '$log'" EXIT
+  if ! { as_root apt-get -qq -o DPkg::Lock::Timeout=120 update &&
+         as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 \
+           install --no-install-recommends "$@"; } >"$log" 2>&1 </dev/null; then
+    tail -n 5 "$log" >&2
+    fail "could not install: $*. As root, once the reason above is gone: $by_hand"
+  fi
+}
+
+# A toolkit tree (bin, include, lib, nvvm) from NVIDIA's wheels, whole or not at all.
+assemble_cuda() {
+  # shellcheck disable=SC1091
+  . "$root/ci/cuda.sh"
+  if [ -n "$CUDACXX" ]; then return; fi
+  if [ "$only_runtime" = yes ] && ! [ -e /proc/driver/nvidia/version ] && ! [ -e /dev/nvidiactl ]; then return; fi
+  if [ "$(uname -m)" != x86_64 ]; then say "no CUDA toolkit for $(uname -m) here: only the host preset builds"; return; fi
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0')
+  fi
+  say "no nvcc: fetching a CUDA 13.0 toolkit into $fa_profile_cuda (0.9 GB)"
+  local part=$fa_profile_cuda.part.$$
+  mkdir -p "$part"
+  # shellcheck disable=SC2086
+  if ! PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --no-input --no-deps --target "$part" $wheels >&2; then
+    rm -rf "$part"
+    say "the CUDA toolkit could not be fetched: only the host preset builds (everything but the kernels and the collector)"
+    return
+  fi
+  local tree=$part/nvidia/cu13 library
+  ln -s lib "$tree/lib64"
+  for library in "$tree"/lib/lib*.so.*; do ln -s "${library##*/}" "${library%%.so.*}.so"; done
+  mv -T "$tree" "$fa_profile_cuda" 2>/dev/null || true  # loses only to a run beside this one
+  rm -rf "$part"
+  "$fa_profile_cuda/bin/nvcc" --version >/dev/null || fail "the toolkit in $fa_profile_cuda does not run; remove it"
+}
+
+only_runtime=no
+case "${1:-}" in
+  '') ;;
+  --runtime) only_runtime=yes ;;
+  *) fail "unknown option $1; usage: ci/setup.sh [--runtime]" ;;
+esac
+release=$(. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && echo "${VERSION_CODENAME:-}" || true)
+wanted=$(sed -n 's/^run *//p' <<<"$packages")
+if [ "$only_runtime" = no ]; then wanted+=$'\n'$(sed -n 's/^test *//p' <<<"$packages"); fi
+
+if command -v apt-get >/dev/null; then
+  missing=$(missing_among "$wanted")
+  # shellcheck disable=SC2086
+  if [ -n "$missing" ]; then apt_install $missing; fi
+elif ! command -v cmake >/dev/null || ! command -v g++ >/dev/null; then
+  fail "no apt-get here; install by hand:" $(awk '{print $1}' <<<"$wanted")
+fi
+have=$(cmake --version | sed -n '1s/[^0-9]*//p')
+if [ "$(printf '%s\n' 3.25 "$have" | sort -V | head -n 1)" != 3.25 ]; then
+  fail "cmake is $have and 3.25 or later is needed; for instance: python3 -m pip install cmake==3.25.2"
+fi
+assemble_cuda

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/attention_shape.h"
+
+namespace fa_profile {
+
+/// Exit codes of the program (docs/cli.md).
+inline constexpr int kExitFine = 0;
+inline constexpr int kExitRegression = 1;  ///< verify: a kernel is not correct
+inline constexpr int kExitCannot = 2;
+
+enum class Format { kText, kJson, kCsv };
+
+/// What the main job was asked for, as parsed.
+struct RunOptions {
+  std::string metric_set = "full";
+  std::vector<std::string> metrics;  ///< --metrics; replaces the set
+  std::string section_folder;
+  std::string kernel_pattern;  ///< regular expression; empty: all
+  std::vector<std::string> kernel_libraries;
+  std::vector<AttentionShape> shapes;
+  std::string output;  ///< empty: a name with the time in it
+  bool overwrite = false;
+  int device = 0;
+  bool kernel_replay = false;
+  bool flush_cache = false;
+  int warmup_launches = 5;
+  int timed_launches = 100;
+  int draws = 10;
+  Format format = Format::kText;
+  std::string command_line;
+  bool gpu_only_options = false;  ///< one was given that a replay cannot honour
+};
+
+/// Runs the ladder (and kernel libraries) on a GPU. Only in builds with CUDA; a build without says so.
+int RunLadder(const RunOptions& options);
+
+/// "" when this process could profile; otherwise why not ("no NVIDIA driver", "built without CUDA").
+std::string WhyNoGpu();
+
+/// The same report from the bundled recording, and in its first line that it is one.
+int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu);
+
+struct VerifyOptions {
+  std::string kernel_pattern;
+  std::vector<std::string> kernel_libraries;
+  std::vector<AttentionShape> shapes;  ///< empty: the correctness suite
+  int draws = 0;                       ///< 0: what the suite says
+  std::uint64_t seed = 1;
+  int device = 0;
+  bool machine_readable = false;  ///< one JSON object a line: how a run checks a kernel library in a child
+};
+int RunVerify(const VerifyOptions& options);
+
+int RunReport(const std::string& path, Format format, const std::string& kernel_pattern);
+int RunDiff(const std::string& before, const std::string& after, Format format);
+int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
+int RunDoctor(int device, const std::string& file);
+
+/// Prints `profile_path`'s report; shared by run, replay and report.
+void PrintReport(const std::string& recording_path, Format format, const std::string& kernel_pattern,
+                 const std::vector<AttentionShape>& only_shapes);
+
+/// Throws Error, with near matches, when no id of `ids` matches the regular expression; empty matches all.
+std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids);
+
+}  // namespace fa_profile

@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "commands.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "line_info.h"
+
+namespace fa_profile {
+
+int RunDoctor(int device, const std::string& file) {
+  std::vector<Diagnosis> found;
+  if (file.empty()) {
+    found = DiagnoseDevice(device);
+  } else {
+    found.push_back(DiagnoseLineInfo(file));
+  }
+  bool problem = false;
+  for (const Diagnosis& diagnosis : found) {
+    problem = problem || diagnosis.level == Diagnosis::Level::kProblem;
+    const char* const mark = diagnosis.level == Diagnosis::Level::kOk        ? "ok     "
+                             : diagnosis.level == Diagnosis::Level::kWarning ? "warning"
+                                                                             : "PROBLEM";
+    fmt::print("{}  {:<12} {}\n", mark, diagnosis.subject, diagnosis.detail);
+    if (!diagnosis.cure.empty()) fmt::print("{:<23}cure: {}\n", "", diagnosis.cure);
+  }
+  return problem ? kExitCannot : kExitFine;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "fa_profile/device.h"
+
+namespace fa_profile {
+
+/// Whether the GPU code in `file` (a cubin, object, library or program) carries line information (nvcc -lineinfo),
+/// without which nothing can be attributed to source lines. Throws Error when the file cannot be read.
+Diagnosis DiagnoseLineInfo(const std::string& file);
+
+}  // namespace fa_profile

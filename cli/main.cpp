@@ -1,0 +1,163 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "fa_profile/error.h"
+#include "fa_profile/metric_sets.h"
+#include "fa_profile/version.h"
+
+namespace fa_profile {
+namespace {
+
+const std::map<std::string, Format> kFormats = {
+    {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
+
+struct Arguments {
+  RunOptions run;
+  VerifyOptions verify;
+  std::vector<std::string> shapes;
+  std::vector<std::string> verify_shapes;
+  bool causal = false;
+  bool verify_causal = false;
+  std::string replay = "user";
+  std::string cache = "warm";
+  std::string report_path;
+  std::string diff_before;
+  std::string diff_after;
+  std::string report_kernel;
+  Format format = Format::kText;
+  std::string list_what;
+  std::string list_chip = "GH100";
+  std::string list_pattern;
+  int doctor_device = 0;
+  std::string doctor_file;
+};
+
+std::vector<AttentionShape> ParseShapes(const std::vector<std::string>& texts, bool causal) {
+  std::vector<AttentionShape> shapes;
+  for (const std::string& text : texts) shapes.push_back(AttentionShape::Parse(text, causal));
+  return shapes;
+}
+
+void AddRunOptions(CLI::App& app, Arguments& arguments) {
+  RunOptions& run = arguments.run;
+  app.add_option("--ncu-set", run.metric_set, "Metric set: basic, detailed, full, roofline, phases")
+      ->capture_default_str();
+  app.add_option("--metrics", run.metrics, "CUPTI metric names instead of a set, comma-separated")->delimiter(',');
+  app.add_option("--section-folder", run.section_folder,
+                 "Read the set from an installed Nsight Compute's .section files");
+  app.add_option("--kernel", run.kernel_pattern, "Kernels whose id matches this regular expression");
+  app.add_option("--kernel-lib", run.kernel_libraries, "A kernel library of your own (repeatable)");
+  app.add_option("--shape", arguments.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default 1,8,512,64");
+  app.add_flag("--causal", arguments.causal, "Causal attention");
+  app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap");
+  app.add_flag("--force", run.overwrite, "Replace an existing recording");
+  app.add_option("--device", run.device, "CUDA device number")->capture_default_str();
+  app.add_option("--replay", arguments.replay, "user: ranges, all kernels in each pass; kernel: each launch by itself")
+      ->check(CLI::IsMember({"user", "kernel"}))
+      ->capture_default_str();
+  app.add_option("--cache", arguments.cache, "warm, or flush: overwrite the L2 before each measured call")
+      ->check(CLI::IsMember({"warm", "flush"}))
+      ->capture_default_str();
+  app.add_option("--warmup", run.warmup_launches, "Unmeasured calls before a case is timed")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  app.add_option("--repeats", run.timed_launches, "Timed samples a case; 0: no timing")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  app.add_option("--draws", run.draws, "Random inputs each kernel is verified with first")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--format", run.format, "text, json or csv")->transform(CLI::CheckedTransformer(kFormats));
+}
+
+int Dispatch(int argc, char** argv) {
+  CLI::App app{"fa-profile: which part of a GPU kernel costs what, why, and did that change?"};
+  app.set_version_flag("--version", "fa-profile " + std::string(Version()) + " (" + std::string(Commit()) + ")");
+  Arguments arguments;
+  AddRunOptions(app, arguments);
+  app.footer("Exit codes: 0 fine, 1 a kernel is not correct (or regressed), 2 could not do the job.");
+
+  CLI::App* const report = app.add_subcommand("report", "Report from a recording");
+  report->add_option("recording", arguments.report_path, "A *.fap file, or the *.fap.part of a killed run")->required();
+  report->add_option("--format", arguments.format, "text, json or csv")->transform(CLI::CheckedTransformer(kFormats));
+  report->add_option("--kernel", arguments.report_kernel, "Only kernels that match this regular expression");
+
+  CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
+  diff->add_option("before", arguments.diff_before)->required();
+  diff->add_option("after", arguments.diff_after)->required();
+  diff->add_option("--format", arguments.format, "text or json")->transform(CLI::CheckedTransformer(kFormats));
+
+  CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
+  verify->add_option("--kernel", arguments.verify.kernel_pattern, "Kernels that match this regular expression");
+  verify->add_option("--kernel-lib", arguments.verify.kernel_libraries, "A kernel library of your own (repeatable)");
+  verify->add_option("--shape", arguments.verify_shapes,
+                     "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
+  verify->add_flag("--causal", arguments.verify_causal, "Causal attention, for --shape");
+  verify->add_option("--draws", arguments.verify.draws, "Random inputs a shape")->check(CLI::Range(1, 100000));
+  verify->add_option("--seed", arguments.verify.seed, "Seed of the first draw")->capture_default_str();
+  verify->add_option("--device", arguments.verify.device, "CUDA device number")->capture_default_str();
+  verify->add_flag("--machine-readable", arguments.verify.machine_readable, "One JSON object a line")->group("");
+
+  CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics or chips");
+  list->add_option("what", arguments.list_what, "kernels, sets, metrics (ours), counters (the chip's) or chips")
+      ->required()
+      ->check(CLI::IsMember({"kernels", "sets", "metrics", "counters", "chips"}));
+  list->add_option("--chip", arguments.list_chip, "Chip whose counters are meant")->capture_default_str();
+  list->add_option("--match", arguments.list_pattern, "Only names that contain this");
+
+  CLI::App* const doctor = app.add_subcommand("doctor", "What would stop or weaken a run here, and its cure");
+  doctor->add_option("--device", arguments.doctor_device, "CUDA device number")->capture_default_str();
+  doctor->add_option("file", arguments.doctor_file, "A program, library or cubin to check for line information");
+
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? kExitFine : kExitCannot;
+  }
+
+  if (*report) return RunReport(arguments.report_path, arguments.format, arguments.report_kernel);
+  if (*diff) return RunDiff(arguments.diff_before, arguments.diff_after, arguments.format);
+  if (*list) return RunList(arguments.list_what, arguments.list_chip, arguments.list_pattern);
+  if (*doctor) return RunDoctor(arguments.doctor_device, arguments.doctor_file);
+  if (*verify) {
+    arguments.verify.shapes = ParseShapes(arguments.verify_shapes, arguments.verify_causal);
+    return RunVerify(arguments.verify);
+  }
+
+  RunOptions& run = arguments.run;
+  run.shapes = ParseShapes(arguments.shapes, arguments.causal);
+  run.kernel_replay = arguments.replay == "kernel";
+  run.flush_cache = arguments.cache == "flush";
+  for (int i = 0; i < argc; ++i) run.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "fa-profile");
+  for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device", "--replay",
+                                   "--cache", "--warmup", "--repeats", "--draws"}) {
+    if (app.count(option) > 0) run.gpu_only_options = true;
+  }
+  // Bad input is an error with and without a GPU.
+  if (run.metrics.empty() && run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");
+  const std::string why_not = WhyNoGpu();
+  return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
+}
+
+}  // namespace
+}  // namespace fa_profile
+
+int main(int argc, char** argv) {
+  try {
+    return fa_profile::Dispatch(argc, argv);
+  } catch (const fa_profile::Error& error) {
+    std::cerr << "fa-profile: error: " << error.what() << '\n';
+  } catch (const std::bad_alloc&) {
+    std::cerr << "fa-profile: error: out of memory\n  hint: use a smaller metric set or fewer shapes at once\n";
+  } catch (const std::exception& error) {
+    std::cerr << "fa-profile: error: " << error.what() << '\n';
+  }
+  return fa_profile::kExitCannot;
+}

@@ -1,0 +1,24 @@
+// What the commands that need CUDA say in a build without it (preset host).
+#include "commands.h"
+#include "fa_profile/error.h"
+#include "gpu_lists.h"
+
+namespace fa_profile {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(what + " needs CUDA, and this program was built without it",
+              "build it where nvcc and CUPTI are installed: cmake --preset gpu");
+}
+
+}  // namespace
+
+std::string WhyNoGpu() { return "built without CUDA"; }
+int RunLadder(const RunOptions&) { Refuse("profiling"); }
+int RunVerify(const VerifyOptions&) { Refuse("verify"); }
+int RunDoctor(int, const std::string&) { Refuse("doctor"); }
+void ListKernels(const std::string&) { Refuse("list kernels"); }
+void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }
+void ListChips() { Refuse("list chips"); }
+
+}  // namespace fa_profile

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "commands.h"
+#include "fa_profile/error.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kBundledName = "h200-ladder-full.fap";
+
+// Beside the installed program, or in the source tree it was built from.
+std::string FindBundled() {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path candidates[] = {
+      program.parent_path() / ".." / "share" / "fa-profile" / "recordings" / kBundledName,
+      std::filesystem::path(FA_PROFILE_SOURCE_DATA_DIR) / kBundledName,
+      std::filesystem::path(FA_PROFILE_INSTALL_DATA_DIR) / kBundledName,
+  };
+  for (const std::filesystem::path& candidate : candidates) {
+    if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
+  }
+  throw Error("there is no GPU here and the bundled recording " + std::string(kBundledName) + " is missing",
+              "reinstall, or give a recording of your own: fa-profile report FILE.fap");
+}
+
+}  // namespace
+
+int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
+  if (options.gpu_only_options) {
+    throw Error("this needs a GPU (" + why_no_gpu + "), and an option was given that a replay cannot honour",
+                "without a GPU use only --ncu-set, --kernel, --shape, --causal and --format, or report FILE.fap");
+  }
+  const std::string path = FindBundled();
+  LoadOptions no_metrics;
+  no_metrics.metrics.emplace();
+  const Recording recording = RecordingReader(path).Load(no_metrics);
+  std::string shapes;
+  std::vector<AttentionShape> recorded;
+  for (const Case& entry : recording.cases) {
+    if (entry.shape && std::find(recorded.begin(), recorded.end(), *entry.shape) == recorded.end()) {
+      recorded.push_back(*entry.shape);
+      shapes += (shapes.empty() ? "" : "; ") + entry.shape->ToString();
+    }
+  }
+  for (const AttentionShape& shape : options.shapes) {
+    if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
+      throw Error("the bundled recording has no shape " + shape.ToString(), "it has " + shapes);
+    }
+  }
+  // In every format the notice comes first: on stdout where a person reads it, on stderr where a program parses stdout.
+  std::ostream& notice = options.format == Format::kText ? std::cout : std::cerr;
+  notice << fmt::format(
+      "REPLAY, not a measurement: no GPU here ({}). Bundled recording: {}, driver {},\n"
+      "taken {} at commit {}, set {} ({}).\n",
+      why_no_gpu, recording.device.name, recording.device.driver_version, recording.session.created_at,
+      recording.session.tool_commit.substr(0, 12), recording.session.metric_set,
+      std::filesystem::path(path).filename().string());
+  if (options.metric_set != recording.session.metric_set) {
+    notice << fmt::format("Set {} was asked for; the recording holds set {}.\n", options.metric_set,
+                          recording.session.metric_set);
+  }
+  notice << '\n';
+  PrintReport(path, options.format, options.kernel_pattern, options.shapes);
+  return kExitFine;
+}
+
+}  // namespace fa_profile

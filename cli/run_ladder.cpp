@@ -1,0 +1,174 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "commands.h"
+#include "fa_profile/collector.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/metric_sets.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/section_folder.h"
+#include "fa_profile/version.h"
+#include "kernel_selection.h"
+#include "progress_bar.h"
+
+namespace fa_profile {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// First Ctrl-C: end between two launches. Second: the default, so that a hanging kernel can be left.
+void OnInterrupt(int signal) {
+  interrupted = true;
+  (void)std::signal(signal, SIG_DFL);
+}
+
+std::string UtcNow(const char* pattern) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), pattern, &parts);
+  return text.data();
+}
+
+std::string CacheDirectory() {
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/fa-profile";
+  }
+  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::string(home) + "/.cache/fa-profile";
+  }
+  return {};
+}
+
+MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
+  if (!options.metrics.empty()) return {"custom", "", options.metrics, {}};
+  if (!options.section_folder.empty()) {
+    return ReadSectionFolder(options.section_folder, options.metric_set,
+                             10 * device.compute_capability_major + device.compute_capability_minor);
+  }
+  return BuiltinMetricSet(options.metric_set, device.chip);
+}
+
+Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options,
+                         ProgressBar& bar) {
+  if (kernel.rung() == 0) return VerifyInChild(kernel, kernel.origin(), shape, options.draws, options.device);
+  Verification result = Verify(kernel, shape, options.draws, /*seed=*/1, [&](int done) {
+    bar.Show("verify", kernel.id() + " " + shape.ToString(), done, options.draws);
+    if (interrupted) throw Error("interrupted", "what was finished is in the .part file");
+  });
+  ThrowIfContextIsLost(kernel, result);
+  return result;
+}
+
+}  // namespace
+
+std::string WhyNoGpu() { return DeviceCount() > 0 ? "" : WhyNoDevice(); }
+
+int RunLadder(const RunOptions& options) {
+  PrepareProcessForNvtx();
+  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
+  const std::vector<AttentionShape> shapes =
+      options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
+  for (const AttentionShape& shape : shapes) {
+    bool taken = false;
+    std::string reason;
+    for (const Kernel* const kernel : selection.kernels()) {
+      const std::string why_not = kernel->WhyNot(shape);
+      taken = taken || why_not.empty();
+      if (!why_not.empty()) reason = why_not;
+    }
+    if (!taken) throw Error("no kernel takes shape " + shape.ToString() + ": " + reason, "see fa-profile list kernels");
+  }
+
+  const Device device = OpenDevice(options.device);
+  const MetricSet set = WantedMetrics(options, device);
+  const std::string path = options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
+  RecordingWriter writer(path, options.overwrite);
+
+  Session session;
+  session.tool_version = Version();
+  session.tool_commit = Commit();
+  session.created_at = UtcNow("%Y-%m-%dT%H:%M:%SZ");
+  session.command_line = options.command_line;
+  session.metric_set = set.name;
+  session.replay_mode = options.kernel_replay ? "kernel" : "user";
+  session.cache_policy = options.flush_cache ? "flush" : "warm";
+  session.warmup_launches = options.warmup_launches;
+  session.timed_launches = options.timed_launches;
+  session.draws = options.draws;
+  writer.Write(session);
+  writer.Write(device);
+  std::vector<DataLoss> losses;
+  writer.Write(ReadClocks(device, "before", losses));
+  for (const MetricSet::Omitted& omitted : set.omitted) {
+    writer.Write(DataLoss{"metric_not_a_counter", omitted.metric, omitted.reason, 1});
+  }
+  writer.Commit();
+
+  (void)std::signal(SIGINT, OnInterrupt);
+  (void)std::signal(SIGTERM, OnInterrupt);
+  ProgressBar bar;
+  CollectOptions collect;
+  collect.metrics = set.metrics;
+  collect.kernel_replay = options.kernel_replay;
+  collect.flush_cache = options.flush_cache;
+  collect.warmup_launches = options.warmup_launches;
+  collect.timed_launches = options.timed_launches;
+  collect.cache_dir = CacheDirectory();
+  std::int64_t next_id = 1;
+  Collector collector(
+      device, collect, writer, next_id,
+      [&bar](const Progress& progress) { bar.Show(progress.stage, progress.subject, progress.done, progress.total); },
+      [] { return interrupted.load(); });
+
+  int wrong = 0;
+  // Shape by shape: only one shape's tensors are on the GPU, and its ranges share the passes.
+  for (const AttentionShape& shape : shapes) {
+    std::vector<std::unique_ptr<Workload>> workloads;
+    std::vector<CollectJob> jobs;
+    for (const Kernel* const kernel : selection.kernels()) {
+      if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
+        losses.push_back({"kernel_skipped", kernel->id() + " " + shape.ToString(), why_not, 1});
+        continue;
+      }
+      Case entry{next_id++, kernel->id(), kernel->origin(), shape};
+      writer.Write(entry);
+      Verification verification = VerifyFirst(*kernel, shape, options, bar);
+      verification.case_id = entry.id;
+      writer.Write(verification);
+      writer.Commit();
+      if (!verification.correct()) {
+        ++wrong;
+        bar.Clear();
+        std::cerr << fmt::format("fa-profile: {} at {}: {}; it is not measured\n", kernel->id(), shape.ToString(),
+                                 Describe(verification));
+        continue;
+      }
+      workloads.push_back(kernel->MakeWorkload(shape, /*seed=*/1));
+      jobs.push_back({entry.id, workloads.back().get()});
+    }
+    collector.Collect(jobs);
+  }
+  writer.Write(ReadClocks(device, "after", losses));
+  for (const DataLoss& loss : losses) writer.Write(loss);
+  writer.Finish();
+  bar.Clear();
+
+  PrintReport(path, options.format, "", {});
+  std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", path, path);
+  return wrong == 0 ? kExitFine : kExitRegression;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,10 @@
+# A second build of the same source costs seconds where ccache is installed; -DCMAKE_CXX_COMPILER_LAUNCHER= turns it off.
+find_program(FA_PROFILE_CCACHE ccache)
+mark_as_advanced(FA_PROFILE_CCACHE)
+if(FA_PROFILE_CCACHE)
+  foreach(language CXX CUDA)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${FA_PROFILE_CCACHE})
+    endif()
+  endforeach()
+endif()

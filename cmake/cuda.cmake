@@ -1,0 +1,20 @@
+# Finds the CUDA toolkit: nvcc on PATH or named by CUDACXX, else in /usr/local/cuda, which toolkits do not put on PATH.
+find_program(CMAKE_CUDA_COMPILER nvcc HINTS ENV CUDACXX PATHS /usr/local/cuda/bin)
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  message(FATAL_ERROR "FA_PROFILE_CUDA is ON and there is no nvcc. Install the CUDA toolkit (ci/setup.sh does), name it "
+                      "with CUDACXX=/path/to/nvcc, or build without the kernels and the collector: cmake --preset host")
+endif()
+
+# Ampere (A100), Ada (L4) and Hopper. 90a, not 90: only it has wgmma. Machine code alone: a chip outside the list is told
+# so by name instead of being handed slow code compiled from PTX at its first launch.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 89-real 90a-real)
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit 13.0 REQUIRED)
+foreach(part cudart_static cupti)
+  if(NOT TARGET CUDA::${part})
+    message(FATAL_ERROR "the CUDA toolkit at ${CUDAToolkit_TARGET_DIR} lacks ${part}: install it (ci/setup.sh does) or "
+                        "build without the kernels and the collector: cmake --preset host")
+  endif()
+endforeach()

@@ -1,0 +1,35 @@
+# cmake --install: the program (cli/), its recordings, and the libraries with headers as the package fa_profile.
+#
+# The libraries that need no CUDA toolkit are one export set, the kernels and the collector another, so that a consumer
+# without a toolkit can use an installation made with one.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fa_profile)
+
+install(TARGETS fa_options fa_model fa_store fa_analyze fa_exporters EXPORT fa_profile_host)
+set(stages profiler/model profiler/store profiler/analyze exporters)
+install(EXPORT fa_profile_host NAMESPACE fa_profile:: DESTINATION ${package_dir})
+
+if(FA_PROFILE_CUDA)
+  install(TARGETS fa_kernel_options fa_kernels fa_collect EXPORT fa_profile_cuda)
+  list(APPEND stages kernels profiler/collect)
+  install(EXPORT fa_profile_cuda NAMESPACE fa_profile:: DESTINATION ${package_dir})
+endif()
+
+foreach(stage ${stages})
+  install(DIRECTORY ${stage}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endforeach()
+# The interface of kernel libraries needs nothing of CUDA's, so a host installation can compile one too.
+if(NOT FA_PROFILE_CUDA)
+  install(FILES kernels/include/fa_profile/kernel_abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa_profile)
+endif()
+
+configure_package_config_file(cmake/fa_profile-config.cmake.in ${PROJECT_BINARY_DIR}/fa_profile-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake
+        DESTINATION ${package_dir})
+
+install(DIRECTORY recordings DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile FILES_MATCHING PATTERN "*.fap")
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})

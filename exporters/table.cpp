@@ -1,0 +1,149 @@
+#include "table.h"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "format.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kMinWidth = 40;
+constexpr std::size_t kMinColumn = 4;
+
+std::string Pad(const std::string& text, std::size_t width, bool left) {
+  const std::size_t used = DisplayWidth(text);
+  const std::string blanks(used < width ? width - used : 0, ' ');
+  return left ? text + blanks : blanks + text;
+}
+
+std::string TrimRight(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+}  // namespace
+
+TextPage::TextPage(std::ostream& out, std::size_t width, bool color, bool ascii)
+    : out_(out), width_(std::max(width, kMinWidth)), color_(color), ascii_(ascii) {}
+
+std::string TextPage::Safe(std::string_view text) const { return Printable(text, ascii_); }
+
+std::string TextPage::Paint(std::string_view text, Style style) const {
+  if (!color_ || style == Style::kPlain || text.empty()) return std::string(text);
+  const char* code = style == Style::kBold ? "1" : style == Style::kDim ? "2" : style == Style::kGood ? "32" : "31";
+  return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
+}
+
+void TextPage::Line(std::string_view text, Style style) { out_ << Paint(Truncate(text, width_), style) << '\n'; }
+
+void TextPage::Rule(std::string_view title) {
+  const std::string dash = ascii_ ? "-" : "\u2500";
+  std::string head = title.empty() ? "" : dash + dash + " " + Truncate(title, width_ - 4) + " ";
+  std::string tail;
+  for (std::size_t used = DisplayWidth(head); used < width_; ++used) tail += dash;
+  if (title.empty()) {
+    out_ << Paint(tail, Style::kDim) << '\n';
+  } else {
+    out_ << Paint(head, Style::kBold) << Paint(tail, Style::kDim) << '\n';
+  }
+}
+
+void TextPage::Paragraph(std::string_view text, std::size_t indent) {
+  const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
+  std::string line(start, ' ');
+  bool empty = true;
+  std::istringstream words{std::string(text.substr(start))};
+  for (std::string word; words >> word;) {
+    // A word longer than a line is broken rather than cut: it may be a metric's name.
+    while (DisplayWidth(line) + (empty ? 0 : 1) + DisplayWidth(word) > width_) {
+      if (!empty) {
+        out_ << line << '\n';
+        line.assign(start + indent, ' ');
+        empty = true;
+        continue;
+      }
+      const std::string piece = Truncate(word, width_ - DisplayWidth(line) + 3);
+      const std::string head = piece.substr(0, piece.size() - 3);
+      if (head.empty()) break;
+      out_ << line << head << '\n';
+      word.erase(0, head.size());
+      line.assign(start + indent, ' ');
+    }
+    line += (empty ? "" : " ") + word;
+    empty = false;
+  }
+  out_ << TrimRight(line) << '\n';
+}
+
+void TextPage::Table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows) {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    std::size_t width = DisplayWidth(columns[c].title);
+    for (const auto& row : rows) width = std::max(width, DisplayWidth(row[c].text));
+    widths.push_back(width);
+  }
+  const auto total = [&](std::size_t gap) {
+    std::size_t sum = gap * (widths.size() - 1);
+    for (const std::size_t width : widths) sum += width;
+    return sum;
+  };
+  const std::size_t gap = total(2) <= width_ ? 2 : 1;
+  while (total(gap) > width_) {
+    std::size_t widest = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      const bool cut = columns[c].left && widths[c] > kMinColumn;
+      if (cut && (widest == widths.size() || widths[c] > widths[widest])) widest = c;
+    }
+    if (widest == widths.size()) break;  // Line ends are cut below.
+    --widths[widest];
+  }
+
+  const auto print = [&](auto&& cell_of, Style header) {
+    std::size_t used = 0;
+    std::string line;
+    for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
+      const auto& [text, style] = cell_of(c);
+      const std::size_t room = std::min(widths[c], width_ - used);
+      std::string cell = Pad(Truncate(text, room), room, columns[c].left);
+      if (c + 1 == columns.size()) cell = TrimRight(cell);
+      line += Paint(cell, header == Style::kPlain ? style : header);
+      used += room;
+      if (c + 1 < columns.size() && used + gap < width_) {
+        line += std::string(gap, ' ');
+        used += gap;
+      } else {
+        break;
+      }
+    }
+    out_ << TrimRight(line) << '\n';
+  };
+  print([&](std::size_t c) { return Cell{columns[c].title, Style::kPlain}; }, Style::kBold);
+  for (const auto& row : rows) print([&](std::size_t c) { return row[c]; }, Style::kPlain);
+}
+
+void TextPage::Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent) {
+  constexpr std::size_t kGap = 3;
+  std::size_t label_width = 0;
+  std::size_t value_width = 0;
+  for (const auto& [label, value] : cells) {
+    label_width = std::max(label_width, DisplayWidth(label));
+    value_width = std::max(value_width, DisplayWidth(value));
+  }
+  const std::size_t cell_width = label_width + 1 + value_width;
+  const std::size_t room = width_ - std::min(indent, width_);
+  const std::size_t columns = std::max<std::size_t>(1, (room + kGap) / (cell_width + kGap));
+  // Down, then across: neighbours in the catalogue stay under each other.
+  const std::size_t lines = (cells.size() + columns - 1) / columns;
+  for (std::size_t line = 0; line < lines; ++line) {
+    std::string text(indent, ' ');
+    for (std::size_t i = line; i < cells.size(); i += lines) {
+      if (i != line) text += std::string(kGap, ' ');
+      text += Pad(cells[i].first, label_width, true) + " " + Pad(cells[i].second, value_width, false);
+    }
+    Line(text);
+  }
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_profile {
+
+enum class Style { kPlain, kBold, kDim, kGood, kBad };
+
+struct Cell {
+  std::string text;  ///< printable
+  Style style = Style::kPlain;
+};
+
+struct Column {
+  std::string title;
+  bool left = false;  ///< aligned left, and the first to be cut when the table is too wide
+};
+
+/// What a text exporter writes to: knows the width, the colours and the character set.
+class TextPage {
+ public:
+  TextPage(std::ostream& out, std::size_t width, bool color, bool ascii);
+
+  /// A line, cut at the width. Colours do not count.
+  void Line(std::string_view text = {}, Style style = Style::kPlain);
+  /// A line across the page, with a title in it.
+  void Rule(std::string_view title = {});
+  /// Words wrapped at the width; lines after the first are indented by `indent` more columns.
+  void Paragraph(std::string_view text, std::size_t indent = 0);
+  /// Columns as wide as their cells; where that is too wide, left-aligned columns are cut, the widest first.
+  void Table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows);
+  /// "label value" cells in as many columns as fit.
+  void Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent);
+
+  /// Text of a recording, safe to print.
+  std::string Safe(std::string_view text) const;
+  std::size_t width() const { return width_; }
+  /// " · ", or " - " in ASCII.
+  std::string_view separator() const { return ascii_ ? " - " : " \u00B7 "; }
+
+ private:
+  std::string Paint(std::string_view text, Style style) const;
+
+  std::ostream& out_;
+  std::size_t width_;
+  bool color_;
+  bool ascii_;
+};
+
+}  // namespace fa_profile

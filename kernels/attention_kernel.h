@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention_workload.h"
+#include "fa_profile/kernels.h"
+
+namespace fa_profile {
+
+/// What tells one kernel from another. Rungs and kernel libraries both come down to this.
+struct KernelSpec {
+  std::string id;
+  std::string origin;
+  int rung = 0;
+  std::string teaches;
+  std::vector<std::string> phases;
+  std::vector<LaunchStep> steps;
+  std::function<std::string(const AttentionShape&)> why_not;
+  std::function<std::size_t(const AttentionShape&)> workspace_bytes;
+};
+
+/// The one implementation of Kernel.
+class AttentionKernel final : public Kernel {
+ public:
+  explicit AttentionKernel(KernelSpec spec) : spec_(std::move(spec)) {}
+
+  const std::string& id() const override { return spec_.id; }
+  const std::string& origin() const override { return spec_.origin; }
+  int rung() const override { return spec_.rung; }
+  const std::string& teaches() const override { return spec_.teaches; }
+  const std::vector<std::string>& phases() const override { return spec_.phases; }
+  std::string WhyNot(const AttentionShape& shape) const override { return spec_.why_not(shape); }
+  std::unique_ptr<Workload> MakeWorkload(const AttentionShape& shape, std::uint64_t seed) const override;
+
+ private:
+  KernelSpec spec_;
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,93 @@
+#include "attention_workload.h"
+
+#include <cmath>
+#include <nvtx3/nvtx3.hpp>
+
+#include "cuda_result.h"
+#include "random_inputs.h"
+
+namespace fa_profile {
+namespace {
+
+struct NvtxDomain {
+  static constexpr const char* name = "fa_profile";
+};
+using NvtxRange = nvtx3::scoped_range_in<NvtxDomain>;
+
+std::size_t Fp16Bytes(const AttentionShape& shape) {
+  return static_cast<std::size_t>(shape.Elements()) * sizeof(__half);
+}
+
+}  // namespace
+
+float SoftmaxScale(const AttentionShape& shape) { return 1.0F / std::sqrt(static_cast<float>(shape.head_dim)); }
+
+DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+  if (bytes > 0) CheckCudaResult(cudaMalloc(&data_, bytes), "cudaMalloc");
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  // After a kernel crashed every call fails, this one too; the driver frees the memory with the process.
+  (void)cudaFree(data_);
+}
+
+AttentionWorkload::AttentionWorkload(std::string kernel, std::string origin, const AttentionShape& shape,
+                                     std::size_t workspace_bytes, std::vector<LaunchStep> steps)
+    : kernel_(std::move(kernel)),
+      origin_(std::move(origin)),
+      shape_(shape),
+      steps_(std::move(steps)),
+      q_(Fp16Bytes(shape)),
+      k_(Fp16Bytes(shape)),
+      v_(Fp16Bytes(shape)),
+      o_(Fp16Bytes(shape)),
+      workspace_(workspace_bytes) {
+  for (const LaunchStep& step : steps_) part_names_.push_back(step.name);
+  params_.batch = shape.batch;
+  params_.num_heads = shape.num_heads;
+  params_.seqlen = shape.seqlen;
+  params_.head_dim = shape.head_dim;
+  params_.causal = shape.causal;
+  params_.softmax_scale = SoftmaxScale(shape);
+  params_.q = q_.as<__half>();
+  params_.k = k_.as<__half>();
+  params_.v = v_.as<__half>();
+  params_.o = o_.as<__half>();
+  params_.workspace = workspace_.as<void>();
+  params_.workspace_bytes = workspace_.bytes();
+}
+
+void AttentionWorkload::LaunchPart(std::size_t index, StreamHandle stream) {
+  const NvtxRange call{kernel_};
+  LaunchStepInRange(index, static_cast<cudaStream_t>(stream));
+}
+
+void AttentionWorkload::Launch(StreamHandle stream) {
+  const NvtxRange call{kernel_};
+  for (std::size_t i = 0; i < steps_.size(); ++i) LaunchStepInRange(i, static_cast<cudaStream_t>(stream));
+}
+
+void AttentionWorkload::LaunchStepInRange(std::size_t index, cudaStream_t stream) {
+  const LaunchStep& step = steps_.at(index);
+  if (steps_.size() == 1) {  // its range would repeat the call's
+    step.launch(params_, stream);
+    return;
+  }
+  const NvtxRange part{step.name};
+  step.launch(params_, stream);
+}
+
+void AttentionWorkload::Fill(std::uint64_t seed, cudaStream_t stream) {
+  const std::int64_t count = shape_.Elements();
+  FillNormal(q_.as<__half>(), count, seed, 0, stream);
+  FillNormal(k_.as<__half>(), count, seed, 1, stream);
+  FillNormal(v_.as<__half>(), count, seed, 2, stream);
+}
+
+void AttentionWorkload::Poison(cudaStream_t stream) {
+  CheckCudaResult(cudaMemsetAsync(o_.as<void>(), kPoisonByte, o_.bytes(), stream), "cudaMemsetAsync");
+  if (workspace_.bytes() == 0) return;
+  CheckCudaResult(cudaMemsetAsync(workspace_.as<void>(), kPoisonByte, workspace_.bytes(), stream), "cudaMemsetAsync");
+}
+
+}  // namespace fa_profile

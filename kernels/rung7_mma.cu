@@ -1,0 +1,422 @@
+// Rung 7: FlashAttention-2 on mma.sync. Q fragments, scores, probabilities and the accumulator stay in registers;
+// shared memory holds K and V alone, swizzled, and in the end the partial outputs of warps that shared a row.
+//
+// A block owns kBlockM query rows of one (batch, head) and walks over the keys in tiles of kBlockN = kSplits * kWarpN.
+// Its warps form a grid of kRowWarps x kSplits: warp (r, s) owns rows [r * kRowsPerWarp, + kRowsPerWarp) of the block
+// and keys [s * kWarpN, + kWarpN) of every tile, with a softmax of its own; the epilogue merges the kSplits partial
+// results.
+
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "rung.h"
+#include "sm80.cuh"
+
+namespace fa_profile {
+namespace {
+
+using sm80::SharedAddress;
+
+/// Shape of a block. All of it is known to the compiler: arrays indexed by it stay in registers.
+template <int kHeadDimArg, int kRowWarpsArg, int kRowsPerWarpArg, int kSplitsArg, int kWarpNArg, int kStagesArg,
+          int kBlocksPerSmArg>
+struct Tile {
+  static constexpr int kHeadDim = kHeadDimArg;
+  static constexpr int kRowWarps = kRowWarpsArg;
+  static constexpr int kRowsPerWarp = kRowsPerWarpArg;
+  static constexpr int kSplits = kSplitsArg;
+  static constexpr int kWarpN = kWarpNArg;
+  static constexpr int kStages = kStagesArg;            // tiles of K, and of V, in the ring
+  static constexpr int kBlocksPerSm = kBlocksPerSmArg;  // caps the registers: 65536 / (kThreads * kBlocksPerSm)
+
+  static constexpr int kBlockM = kRowWarps * kRowsPerWarp;
+  static constexpr int kBlockN = kSplits * kWarpN;
+  static constexpr int kThreads = 32 * kRowWarps * kSplits;
+
+  static constexpr int kMTiles = kRowsPerWarp / 16;  // mma tiles along a warp's rows
+  static constexpr int kNTiles = kWarpN / 8;         // ... along its keys
+  static constexpr int kDTiles = kHeadDim / 8;       // ... along the head dimension of O
+
+  static constexpr int kRowBytes = 2 * kHeadDim;  // 128 or 256: every row starts at bank 0, hence the swizzle
+  static constexpr int kChunks = kRowBytes / 16;  // 16-byte chunks of a row
+  static constexpr int kTileBytes = kBlockN * kRowBytes;
+  static constexpr int kRingBytes = 2 * kStages * kTileBytes;
+
+  // fp32 rows of the epilogue: 8 floats of padding put the four rows that half a warp stores to 8 banks apart.
+  static constexpr int kPartialStride = kHeadDim + 8;
+  static constexpr int kPartialBytes = kSplits * kBlockM * (kPartialStride + 2) * 4;
+  static constexpr int kSharedBytes = std::max(kRingBytes, kPartialBytes);
+
+  static_assert(kHeadDim % 16 == 0 && kRowsPerWarp % 16 == 0 && kWarpN % 16 == 0);
+  static_assert((kBlockN * kChunks) % kThreads == 0, "every thread copies the same number of chunks");
+  static_assert((kBlockM * kHeadDim / 4) % kThreads == 0, "every thread stores the same number of outputs");
+  static_assert(kSharedBytes <= 99 * 1024, "what a block gets on sm_89");
+};
+
+template <class T>
+using QFragments = std::uint32_t[T::kMTiles][T::kHeadDim / 16][4];  // (kRowsPerWarp, kHeadDim) fp16
+template <class T>
+using Scores = float[T::kMTiles][T::kNTiles][4];  // (kRowsPerWarp, kWarpN) fp32
+template <class T>
+using PFragments = std::uint32_t[T::kMTiles][T::kWarpN / 16][4];  // (kRowsPerWarp, kWarpN) fp16
+template <class T>
+using Accumulator = float[T::kMTiles][T::kDTiles][4];  // (kRowsPerWarp, kHeadDim) fp32
+template <class T>
+using PerRow = float[T::kMTiles][2];  // rows g and g + 8 of each mma tile, g = lane / 4
+
+/// Where a thread is.
+struct Place {
+  int lane;
+  int warp_row;  // first query row of its warp
+  int split;     // which part of every tile's keys its warp takes
+};
+
+/// Q fragments straight from global memory: q_head is (seqlen, kHeadDim). Each value goes to kSplits warps once, so
+/// shared memory would save nothing, and the ring keeps the room. Rows past the end become 0.
+template <class T>
+__device__ __forceinline__ void load_q(QFragments<T>& q, const __half* q_head, int seqlen, const Place& place) {
+#pragma unroll
+  for (int mt = 0; mt < T::kMTiles; ++mt) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = place.warp_row + 16 * mt + 8 * half + place.lane / 4;
+      const bool valid = row < seqlen;
+      const __half* from = q_head + static_cast<std::int64_t>(row) * T::kHeadDim + 2 * (place.lane % 4);
+#pragma unroll
+      for (int kk = 0; kk < T::kHeadDim / 16; ++kk) {
+#pragma unroll
+        for (int hi = 0; hi < 2; ++hi) {
+          q[mt][kk][half + 2 * hi] = valid ? __ldg(reinterpret_cast<const unsigned int*>(from + 16 * kk + 8 * hi)) : 0U;
+        }
+      }
+    }
+  }
+}
+
+/// Starts the copy of keys [key0, key0 + kBlockN) of `head` (seqlen, kHeadDim), K or V, into `tile` and closes the
+/// group. Past `key_end` zeros are written (0 * garbage could be NaN); a tile wholly past it is an empty group. 16-byte
+/// chunk c of row r lands at chunk c ^ (r & 7): the 8 rows that one ldmatrix phase reads at equal c then lie in 8
+/// different groups of 4 banks.
+template <class T>
+__device__ __forceinline__ void load_kv(std::uint32_t tile, const __half* head, int key0, int key_end) {
+  if (key0 < key_end) {
+    constexpr int kRowsPerPass = T::kThreads / T::kChunks;
+    const int chunk = static_cast<int>(threadIdx.x) % T::kChunks;
+    const int first = static_cast<int>(threadIdx.x) / T::kChunks;
+    const __half* from = head + static_cast<std::int64_t>(key0 + first) * T::kHeadDim + 8 * chunk;
+#pragma unroll
+    for (int pass = 0; pass < T::kBlockN / kRowsPerPass; ++pass) {
+      const int row = first + pass * kRowsPerPass;
+      const bool valid = key0 + row < key_end;
+      sm80::CopyAsync16(tile + static_cast<unsigned>(row * T::kRowBytes + ((chunk ^ (row & 7)) << 4)),
+                        valid ? from + pass * kRowsPerPass * T::kHeadDim : head, valid);
+    }
+  }
+  sm80::CommitCopies();
+}
+
+/// Waits for the oldest group under way, and makes every thread's part of it visible to the block. The same barrier
+/// says that all warps are done with the tile before, whose room the next copy takes.
+template <class T>
+__device__ __forceinline__ void sync() {
+  sm80::WaitCopies<2 * T::kStages - 2>();
+  __syncthreads();
+}
+
+/// scores (kRowsPerWarp, kWarpN) = Q (kRowsPerWarp, kHeadDim) x K^T, K: `tile` (kBlockN, kHeadDim). Not yet scaled.
+template <class T>
+__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t tile, const Place& place) {
+#pragma unroll
+  for (int mt = 0; mt < T::kMTiles; ++mt) {
+#pragma unroll
+    for (int nt = 0; nt < T::kNTiles; ++nt) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) scores[mt][nt][i] = 0.0F;
+    }
+  }
+  // One ldmatrix brings 16 keys x 16 of the head dimension: lanes 0-7 and 8-15 address the two 8-wide halves of keys
+  // 0-7, lanes 16-31 those of keys 8-15.
+  const int row = place.split * T::kWarpN + (place.lane & 7) + ((place.lane >> 4) << 3);
+  const int swizzle = ((place.lane >> 3) & 1) ^ (place.lane & 7);
+  const std::uint32_t from = tile + static_cast<unsigned>(row * T::kRowBytes);
+#pragma unroll
+  for (int kk = 0; kk < T::kHeadDim / 16; ++kk) {
+    const std::uint32_t column = from + static_cast<unsigned>(((2 * kk) ^ swizzle) << 4);
+#pragma unroll
+    for (int np = 0; np < T::kNTiles / 2; ++np) {
+      std::uint32_t b[4];
+      sm80::LoadMatrix(b, column + np * 16 * T::kRowBytes);
+#pragma unroll
+      for (int mt = 0; mt < T::kMTiles; ++mt) {
+        sm80::Mma(scores[mt][2 * np], q[mt][kk], b[0], b[1]);
+        sm80::Mma(scores[mt][2 * np + 1], q[mt][kk], b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// Online softmax of this warp's scores, keys [key0, key0 + kWarpN): masks, raises row_max, turns scores into
+/// probabilities p (fp16, already in the layout mma wants of its A operand), adds them to row_sum (this lane's columns
+/// only) and leaves in `correction` the factor of everything summed before.
+/// exp(scale * (s - max)) = 2^(s * c - max * c), c = scale * log2(e): one FFMA and one MUFU a score.
+template <class T>
+__device__ __forceinline__ void softmax(PFragments<T>& p, Scores<T>& scores, PerRow<T>& row_max, PerRow<T>& row_sum,
+                                        PerRow<T>& correction, float c, int key0, const AttentionParams& params,
+                                        const Place& place) {
+  // Only a tile on the diagonal or at the end has something to mask; the test is the same for all lanes.
+  if (key0 + T::kWarpN > sm80::KeyEnd(place.warp_row, params)) {
+#pragma unroll
+    for (int mt = 0; mt < T::kMTiles; ++mt) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = place.warp_row + 16 * mt + 8 * half + place.lane / 4;
+        const int left = sm80::KeyEnd(row, params) - key0 - 2 * (place.lane % 4);
+#pragma unroll
+        for (int nt = 0; nt < T::kNTiles; ++nt) {
+          if (8 * nt >= left) scores[mt][nt][2 * half] = sm80::MinusInfinity();
+          if (8 * nt + 1 >= left) scores[mt][nt][2 * half + 1] = sm80::MinusInfinity();
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int mt = 0; mt < T::kMTiles; ++mt) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float max = row_max[mt][half];
+#pragma unroll
+      for (int nt = 0; nt < T::kNTiles; ++nt) {
+        max = fmaxf(max, fmaxf(scores[mt][nt][2 * half], scores[mt][nt][2 * half + 1]));
+      }
+      // The four lanes of a quad hold one row between them.
+      max = fmaxf(max, __shfl_xor_sync(0xffffffffU, max, 1));
+      max = fmaxf(max, __shfl_xor_sync(0xffffffffU, max, 2));
+      // No key yet: subtract 0 instead of -infinity, so that masked scores give 2^-infinity = 0 and not NaN.
+      const float shift = max == sm80::MinusInfinity() ? 0.0F : max * c;
+      correction[mt][half] = sm80::Exp2(row_max[mt][half] * c - shift);
+      row_max[mt][half] = max;
+      float sum = row_sum[mt][half] * correction[mt][half];
+#pragma unroll
+      for (int nt = 0; nt < T::kNTiles; ++nt) {
+        const float p0 = sm80::Exp2(scores[mt][nt][2 * half] * c - shift);
+        const float p1 = sm80::Exp2(scores[mt][nt][2 * half + 1] * c - shift);
+        sum += p0 + p1;
+        p[mt][nt / 2][half + 2 * (nt % 2)] = sm80::PackHalf2(p0, p1);
+      }
+      row_sum[mt][half] = sum;
+    }
+  }
+}
+
+/// o (kRowsPerWarp, kHeadDim) *= correction: what was summed under the old maximum.
+template <class T>
+__device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& correction) {
+#pragma unroll
+  for (int mt = 0; mt < T::kMTiles; ++mt) {
+#pragma unroll
+    for (int dt = 0; dt < T::kDTiles; ++dt) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) o[mt][dt][i] *= correction[mt][i / 2];
+    }
+  }
+}
+
+/// o (kRowsPerWarp, kHeadDim) += P (kRowsPerWarp, kWarpN) x V, V: `tile` (kBlockN, kHeadDim).
+template <class T>
+__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t tile, const Place& place) {
+  // One transposing ldmatrix brings 16 keys x 16 of the head dimension: lanes 0-15 address the first 8 columns of
+  // keys 0-15, lanes 16-31 the second 8.
+  const int row = place.split * T::kWarpN + (place.lane & 15);
+  const int swizzle = (place.lane >> 4) ^ (place.lane & 7);
+  const std::uint32_t from = tile + static_cast<unsigned>(row * T::kRowBytes);
+#pragma unroll
+  for (int kk = 0; kk < T::kWarpN / 16; ++kk) {
+#pragma unroll
+    for (int dp = 0; dp < T::kDTiles / 2; ++dp) {
+      std::uint32_t b[4];
+      const std::uint32_t column = from + static_cast<unsigned>(((2 * dp) ^ swizzle) << 4);
+      sm80::LoadMatrixTransposed(b, column + kk * 16 * T::kRowBytes);
+#pragma unroll
+      for (int mt = 0; mt < T::kMTiles; ++mt) {
+        sm80::Mma(o[mt][2 * dp], p[mt][kk], b[0], b[1]);
+        sm80::Mma(o[mt][2 * dp + 1], p[mt][kk], b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// Merges the kSplits partial results of each row, divides by the sum and writes o_head (seqlen, kHeadDim), rows
+/// [block_row, block_row + kBlockM). `shared` is the ring's room: partial outputs (kSplits, kBlockM, kPartialStride)
+/// fp32, then (maximum * c, sum) pairs (kSplits, kBlockM). Through shared memory also when kSplits is 1: a lane holds
+/// two columns, and whole rows make whole sectors.
+template <class T>
+__device__ __forceinline__ void epilogue(__half* o_head, float* shared, const Accumulator<T>& o,
+                                         const PerRow<T>& row_max, const PerRow<T>& row_sum, float c, int block_row,
+                                         int seqlen, const Place& place) {
+  float2* statistics = reinterpret_cast<float2*>(shared + T::kSplits * T::kBlockM * T::kPartialStride);
+  __syncthreads();  // every warp is done with the last tile
+#pragma unroll
+  for (int mt = 0; mt < T::kMTiles; ++mt) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int slot = place.split * T::kBlockM + place.warp_row - block_row + 16 * mt + 8 * half + place.lane / 4;
+      float sum = row_sum[mt][half];
+      sum += __shfl_xor_sync(0xffffffffU, sum, 1);
+      sum += __shfl_xor_sync(0xffffffffU, sum, 2);
+      if (place.lane % 4 == 0) statistics[slot] = make_float2(row_max[mt][half] * c, sum);
+      float* to = shared + slot * T::kPartialStride + 2 * (place.lane % 4);
+#pragma unroll
+      for (int dt = 0; dt < T::kDTiles; ++dt) {
+        *reinterpret_cast<float2*>(to + 8 * dt) = make_float2(o[mt][dt][2 * half], o[mt][dt][2 * half + 1]);
+      }
+    }
+  }
+  __syncthreads();
+  constexpr int kLanesPerRow = T::kHeadDim / 4;
+  constexpr int kRowsPerPass = T::kThreads / kLanesPerRow;
+  const int column = 4 * (static_cast<int>(threadIdx.x) % kLanesPerRow);
+#pragma unroll
+  for (int pass = 0; pass < T::kBlockM / kRowsPerPass; ++pass) {
+    const int row = pass * kRowsPerPass + static_cast<int>(threadIdx.x) / kLanesPerRow;
+    float max = sm80::MinusInfinity();
+#pragma unroll
+    for (int s = 0; s < T::kSplits; ++s) max = fmaxf(max, statistics[s * T::kBlockM + row].x);
+    float sum = 0.0F;
+    float4 out = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+#pragma unroll
+    for (int s = 0; s < T::kSplits; ++s) {
+      const float2 part = statistics[s * T::kBlockM + row];
+      const float4 o4 = *reinterpret_cast<const float4*>(shared + (s * T::kBlockM + row) * T::kPartialStride + column);
+      // Key 0 counts for every row, so max is finite; a split that saw no key has -infinity and weighs 0.
+      const float weight = sm80::Exp2(part.x - max);
+      sum += part.y * weight;
+      out.x += o4.x * weight;
+      out.y += o4.y * weight;
+      out.z += o4.z * weight;
+      out.w += o4.w * weight;
+    }
+    const float inverse = 1.0F / sum;
+    if (block_row + row < seqlen) {
+      uint2 packed;
+      packed.x = sm80::PackHalf2(out.x * inverse, out.y * inverse);
+      packed.y = sm80::PackHalf2(out.z * inverse, out.w * inverse);
+      *reinterpret_cast<uint2*>(o_head + static_cast<std::int64_t>(block_row + row) * T::kHeadDim + column) = packed;
+    }
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const AttentionParams params) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
+  const int head = static_cast<int>(blockIdx.x) / row_blocks;
+  // Last rows first: with a causal mask they have the most keys, and a long block started late is the tail.
+  const int block_row = (row_blocks - 1 - static_cast<int>(blockIdx.x) % row_blocks) * T::kBlockM;
+  const std::int64_t offset = static_cast<std::int64_t>(head) * params.seqlen * T::kHeadDim;
+  const __half* k_head = params.k + offset;  // (seqlen, kHeadDim)
+  const __half* v_head = params.v + offset;  // (seqlen, kHeadDim)
+
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const Place place{static_cast<int>(threadIdx.x) % 32, block_row + warp % T::kRowWarps * T::kRowsPerWarp,
+                    warp / T::kRowWarps};
+  const float c = params.softmax_scale * sm80::kLog2E;
+  const int key_end = sm80::KeyEnd(block_row + T::kBlockM - 1, params);
+  const int warp_key_end = sm80::KeyEnd(place.warp_row + T::kRowsPerWarp - 1, params);
+  const int tiles = (key_end + T::kBlockN - 1) / T::kBlockN;
+
+  const std::uint32_t k_ring = SharedAddress(shared);                // (kStages, kBlockN, kHeadDim)
+  const std::uint32_t v_ring = k_ring + T::kStages * T::kTileBytes;  // (kStages, kBlockN, kHeadDim)
+
+  // Groups in the order of their use, K and V apart, so that Q K^T can start before V is there:
+  // K0 V0 K1 V1 ... K[kStages-1]; from here on 2 * kStages - 1 are under way.
+#pragma unroll
+  for (int stage = 0; stage < T::kStages; ++stage) {
+    load_kv<T>(k_ring + stage * T::kTileBytes, k_head, stage * T::kBlockN, key_end);
+    if (stage + 1 < T::kStages) load_kv<T>(v_ring + stage * T::kTileBytes, v_head, stage * T::kBlockN, key_end);
+  }
+  QFragments<T> q;
+  load_q<T>(q, params.q + offset, params.seqlen, place);
+
+  Accumulator<T> o = {};
+  PerRow<T> row_max;
+  PerRow<T> row_sum = {};
+#pragma unroll
+  for (int mt = 0; mt < T::kMTiles; ++mt) row_max[mt][0] = row_max[mt][1] = sm80::MinusInfinity();
+
+  int stage = 0;
+  int previous = T::kStages - 1;
+  for (int tile = 0; tile < tiles; ++tile) {
+    const int key0 = tile * T::kBlockN;
+    const int warp_key0 = key0 + place.split * T::kWarpN;
+    const bool sees_keys = warp_key0 < warp_key_end;  // the same for all lanes
+    PFragments<T> p;
+    PerRow<T> correction;
+
+    sync<T>();  // K of this tile is there, V of the tile before is done with
+    load_kv<T>(v_ring + previous * T::kTileBytes, v_head, key0 + (T::kStages - 1) * T::kBlockN, key_end);
+    if (sees_keys) {
+      Scores<T> scores;
+      qk<T>(scores, q, k_ring + stage * T::kTileBytes, place);
+      softmax<T>(p, scores, row_max, row_sum, correction, c, warp_key0, params, place);
+    }
+    sync<T>();  // V of this tile is there, K of this tile is done with
+    load_kv<T>(k_ring + stage * T::kTileBytes, k_head, key0 + T::kStages * T::kBlockN, key_end);
+    if (sees_keys) {
+      rescale<T>(o, correction);
+      pv<T>(o, p, v_ring + stage * T::kTileBytes, place);
+    }
+    previous = stage;
+    stage = stage + 1 == T::kStages ? 0 : stage + 1;
+  }
+  epilogue<T>(params.o + offset, reinterpret_cast<float*>(shared), o, row_max, row_sum, c, block_row, params.seqlen,
+              place);
+}
+
+template <class T>
+cudaError_t LaunchTile(const AttentionParams& params, cudaStream_t stream) {
+  const std::int64_t row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
+  return sm80::Launch(MmaForward<T>, row_blocks * params.batch * params.num_heads, T::kThreads, T::kSharedBytes, params,
+                      stream);
+}
+
+// Tile<head_dim, row warps, rows a warp, splits, keys a warp, stages, blocks an SM>
+using Latency64 = Tile<64, 2, 16, 4, 32, 2, 1>;
+using Latency128 = Tile<128, 2, 16, 4, 16, 2, 1>;
+using Throughput64 = Tile<64, 4, 32, 1, 64, 2, 2>;
+using Throughput128 = Tile<128, 8, 16, 1, 64, 2, 1>;
+
+template <class Latency, class Throughput>
+cudaError_t LaunchBest(const AttentionParams& params, cudaStream_t stream) {
+  int device = 0;
+  int sms = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess) status = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  if (status != cudaSuccess) return status;
+  const std::int64_t blocks = static_cast<std::int64_t>(params.batch) * params.num_heads *
+                              ((params.seqlen + Throughput::kBlockM - 1) / Throughput::kBlockM);
+  return blocks < sms ? LaunchTile<Latency>(params, stream) : LaunchTile<Throughput>(params, stream);
+}
+
+cudaError_t LaunchMma(const AttentionParams& params, cudaStream_t stream) {
+  return params.head_dim == 64 ? LaunchBest<Latency64, Throughput64>(params, stream)
+                               : LaunchBest<Latency128, Throughput128>(params, stream);
+}
+
+}  // namespace
+
+const Rung& MmaRung() {
+  static const Rung rung{7,
+                         "mma",
+                         "FlashAttention-2 on mma.sync: scores and probabilities never leave registers, no bank "
+                         "conflict; at a small shape "
+                         "latency, not the tensor pipe, is the limit",
+                         {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"},
+                         {{"mma", LaunchMma}},
+                         WhyNotCommon,
+                         [](const AttentionShape&) { return std::size_t{0}; }};
+  return rung;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,271 @@
+#include "fa_profile/analyze.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "derive.h"
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/occupancy.h"
+
+namespace fa_profile {
+namespace {
+
+/// Nsight Compute's rule (SpeedOfLight): a kernel that reaches 60 % of neither peak is bound by latency.
+constexpr double kBoundRatio = 0.6;
+
+/// Everything a recording says about one case. Pointers into the recording.
+struct CaseData {
+  const Case* kernel_case = nullptr;
+  const Verification* verification = nullptr;
+  std::vector<const Timing*> timings;
+  std::vector<const Launch*> launches;
+  std::vector<const Range*> ranges;
+
+  bool incorrect() const { return verification != nullptr && !verification->correct(); }
+};
+
+std::vector<CaseData> CollectCases(const Recording& recording) {
+  std::vector<CaseData> cases;
+  std::map<std::int64_t, std::size_t> index;
+  for (const Case& kernel_case : recording.cases) {
+    if (index.emplace(kernel_case.id, cases.size()).second) cases.push_back({&kernel_case, nullptr, {}, {}, {}});
+  }
+  const auto find = [&](std::int64_t id) -> CaseData* {
+    const auto found = index.find(id);
+    return found == index.end() ? nullptr : &cases[found->second];
+  };
+  for (const auto& value : recording.verifications) {
+    if (CaseData* data = find(value.case_id)) data->verification = &value;
+  }
+  for (const auto& value : recording.timings) {
+    if (CaseData* data = find(value.case_id)) data->timings.push_back(&value);
+  }
+  for (const auto& value : recording.launches) {
+    if (CaseData* data = find(value.case_id)) data->launches.push_back(&value);
+  }
+  for (const auto& value : recording.ranges) {
+    if (CaseData* data = find(value.case_id)) data->ranges.push_back(&value);
+  }
+  return cases;
+}
+
+/// Value at a fraction of the way through sorted samples, linear between neighbours.
+double Quantile(const std::vector<double>& sorted, double fraction) {
+  const double position = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+std::optional<TimingSummary> Summarize(const Timing& timing) {
+  std::vector<double> sorted;
+  for (const double duration : timing.durations_ns) {
+    if (std::isfinite(duration) && duration > 0.0) sorted.push_back(duration);
+  }
+  if (sorted.empty()) return std::nullopt;
+  std::ranges::sort(sorted);
+  TimingSummary summary;
+  summary.method = timing.method;
+  summary.samples = sorted.size();
+  summary.median_ns = Quantile(sorted, 0.5);
+  summary.p05_ns = Quantile(sorted, 0.05);
+  summary.p95_ns = Quantile(sorted, 0.95);
+  summary.min_ns = sorted.front();
+  summary.spread_ratio = (summary.p95_ns - summary.p05_ns) / summary.median_ns;
+  return summary;
+}
+
+/// Names of a case's parts, in the order they first appear: launches are in launch order, so they come first.
+std::vector<std::string> PartsOf(const CaseData& data) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& part) {
+    if (!part.empty() && std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+  };
+  for (const Launch* launch : data.launches) add(launch->part);
+  for (const Range* range : data.ranges) add(range->part);
+  for (const Timing* timing : data.timings) add(timing->part);
+  return parts;
+}
+
+std::optional<TimingSummary> TimingOf(const CaseData& data, const std::string& part) {
+  for (const Timing* timing : data.timings) {
+    if (timing->part == part) return Summarize(*timing);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> SumOfPartMedians(const CaseData& data, const std::vector<std::string>& parts) {
+  double sum = 0.0;
+  for (const std::string& part : parts) {
+    const auto timing = TimingOf(data, part);
+    if (!timing) return std::nullopt;
+    sum += timing->median_ns;
+  }
+  return sum;
+}
+
+std::vector<StallShare> StallsOf(const std::map<std::string, double>& metrics) {
+  constexpr std::string_view kPrefix = "stall_";
+  constexpr std::string_view kSuffix = "_ratio";
+  std::vector<StallShare> stalls;
+  for (const auto& [id, ratio] : metrics) {
+    if (!id.starts_with(kPrefix) || ratio <= 0.0) continue;
+    stalls.push_back({id.substr(kPrefix.size(), id.size() - kPrefix.size() - kSuffix.size()), ratio});
+  }
+  std::ranges::stable_sort(stalls, std::greater<>(), &StallShare::ratio);
+  return stalls;
+}
+
+std::string BottleneckOf(const std::map<std::string, double>& metrics) {
+  const auto compute = metrics.find("compute_sol_ratio");
+  const auto memory = metrics.find("memory_sol_ratio");
+  if (compute == metrics.end() || memory == metrics.end()) return {};
+  if (std::max(compute->second, memory->second) < kBoundRatio) return "latency";
+  return compute->second >= memory->second ? "compute" : "memory";
+}
+
+void DropSpeeds(std::map<std::string, double>& metrics) {
+  std::erase_if(metrics, [](const auto& item) {
+    const std::string_view unit = FindMetric(item.first)->unit;
+    return unit == "seconds" || unit.ends_with("_per_second");
+  });
+}
+
+class CaseAnalyzer {
+ public:
+  CaseAnalyzer(const Device& device, const CaseData& data) : device_(device), data_(data), parts_(PartsOf(data)) {
+    // A call of one kernel is its only part: one entry says it all.
+    if (parts_.size() == 1) {
+      single_part_ = parts_.front();
+      parts_.clear();
+    }
+  }
+
+  void AddEntries(std::vector<ProfileEntry>& entries) const {
+    AddEntriesOf({}, entries);
+    for (const std::string& part : parts_) AddEntriesOf(part, entries);
+  }
+
+ private:
+  void AddEntriesOf(const std::string& part, std::vector<ProfileEntry>& entries) const {
+    std::vector<const Range*> ranges = RangesOf(part);
+    if (ranges.empty() && part.empty()) ranges = RangesOf(single_part_);
+    if (ranges.empty()) ranges.push_back(nullptr);
+    int number = 0;
+    for (const Range* range : ranges) {
+      ProfileEntry entry = MakeEntry(part, range);
+      if (++number > 1) entry.part += (part.empty() ? "#" : " #") + std::to_string(number);
+      entries.push_back(std::move(entry));
+    }
+  }
+
+  std::vector<const Range*> RangesOf(const std::string& part) const {
+    std::vector<const Range*> ranges;
+    for (const Range* range : data_.ranges) {
+      if (range->part == part) ranges.push_back(range);
+    }
+    return ranges;
+  }
+
+  ProfileEntry MakeEntry(const std::string& part, const Range* range) const {
+    ProfileEntry entry;
+    entry.case_id = data_.kernel_case->id;
+    entry.kernel = data_.kernel_case->kernel;
+    entry.origin = data_.kernel_case->origin;
+    entry.shape = data_.kernel_case->shape;
+    entry.part = part;
+    if (data_.verification != nullptr) entry.verification = *data_.verification;
+    if (!data_.incorrect()) {
+      entry.timing = TimingOf(data_, part);
+      if (!entry.timing && part.empty() && !single_part_.empty()) entry.timing = TimingOf(data_, single_part_);
+    }
+    for (const Launch* launch : data_.launches) {
+      if (part.empty() || launch->part == part) entry.launches.push_back(*launch);
+    }
+    if (const Launch* longest = LongestLaunch(entry.launches)) {
+      entry.occupancy = TheoreticalOccupancy(device_, *longest);
+    }
+    entry.metrics = Derive(entry, range);
+    if (data_.incorrect()) DropSpeeds(entry.metrics);
+    entry.stalls = StallsOf(entry.metrics);
+    entry.bottleneck = BottleneckOf(entry.metrics);
+    return entry;
+  }
+
+  std::map<std::string, double> Derive(const ProfileEntry& entry, const Range* range) const {
+    DeriveInputs inputs;
+    inputs.device = &device_;
+    inputs.counters = range == nullptr ? nullptr : &range->metrics;
+    inputs.launches = &entry.launches;
+    inputs.occupancy = entry.occupancy ? &*entry.occupancy : nullptr;
+    inputs.timing = entry.timing ? &*entry.timing : nullptr;
+    if (entry.part.empty()) {
+      inputs.shape = entry.shape ? &*entry.shape : nullptr;
+      inputs.several_kernels = parts_.size() > 1;
+      if (inputs.several_kernels) inputs.parts_median_ns = SumOfPartMedians(data_, parts_);
+    }
+    return DeriveMetrics(inputs);
+  }
+
+  const Device& device_;
+  const CaseData& data_;
+  std::vector<std::string> parts_;  ///< empty for a call of one kernel
+  std::string single_part_;         ///< the name of its part, where the recording has one
+};
+
+/// Names the counters that stand between the recording and a metric, for the alternative that lacks the fewest.
+std::string MissingInputs(std::string_view formula, const std::set<std::string>& known) {
+  std::vector<std::string> fewest;
+  bool first = true;
+  for (std::size_t start = 0; start <= formula.size();) {
+    const std::size_t end = std::min(formula.find('|', start), formula.size());
+    std::vector<std::string> missing;
+    for (std::string& name : FormulaNames(formula.substr(start, end - start))) {
+      if (name.find("__") != std::string::npos && !known.contains(name)) missing.push_back(std::move(name));
+    }
+    if (first || missing.size() < fewest.size()) fewest = std::move(missing);
+    first = false;
+    start = end + 1;
+  }
+  std::string text;
+  for (const std::string& name : fewest) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Metrics that read counters and that no entry has: one DataLoss each, naming what the recording lacks.
+void AddUnderived(const Recording& recording, Profile& profile) {
+  std::set<std::string> known;
+  for (const Range& range : recording.ranges) {
+    for (const auto& [name, value] : range.metrics) known.insert(name);
+  }
+  if (known.empty()) return;
+  for (const CatalogueMetric& metric : MetricCatalogue()) {
+    const bool present = std::ranges::any_of(
+        profile.entries, [&](const ProfileEntry& entry) { return entry.metrics.contains(std::string(metric.id)); });
+    if (present) continue;
+    const std::string missing = MissingInputs(metric.formula, known);
+    if (!missing.empty()) profile.losses.push_back({"metric_not_derived", std::string(metric.id), missing, 1});
+  }
+}
+
+}  // namespace
+
+Profile Analyze(const Recording& recording) {
+  Profile profile;
+  profile.session = recording.session;
+  profile.device = recording.device;
+  profile.clocks = recording.clocks;
+  profile.losses = recording.losses;
+  if (!recording.session.complete) {
+    profile.losses.push_back({"recording_incomplete", "session", "the run ended early; what is here is whole", 1});
+  }
+  for (const CaseData& data : CollectCases(recording)) CaseAnalyzer(profile.device, data).AddEntries(profile.entries);
+  AddUnderived(recording, profile);
+  return profile;
+}
+
+std::vector<std::string> MetricsForAnalysis() { return CatalogueInputs(); }
+
+}  // namespace fa_profile

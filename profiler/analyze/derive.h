@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/attention_shape.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// What the formulas of one entry may read. Nothing is owned.
+struct DeriveInputs {
+  const Device* device = nullptr;
+  const std::map<std::string, double>* counters = nullptr;  ///< null: the entry has no range
+  const std::vector<Launch>* launches = nullptr;
+  const Occupancy* occupancy = nullptr;
+  const AttentionShape* shape = nullptr;  ///< null for a part: what share of the FLOPs it does is not known
+  const TimingSummary* timing = nullptr;
+  std::optional<double> parts_median_ns;  ///< sum over the parts; only for a call of several
+  bool several_kernels = false;           ///< the entry is a call of several kernels
+};
+
+/// The longest launch, or null.
+const Launch* LongestLaunch(const std::vector<Launch>& launches);
+
+/// All catalogue metrics that have a value, by id.
+std::map<std::string, double> DeriveMetrics(const DeriveInputs& inputs);
+
+}  // namespace fa_profile

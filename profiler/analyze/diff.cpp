@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/metric_catalogue.h"
+
+namespace fa_profile {
+namespace {
+
+/// Clocks of two runs that differ by more than this are another policy, not jitter.
+constexpr double kClockTolerance = 0.05;
+
+std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shape->ToString() : std::string(); }
+
+std::string TitleOf(const ProfileEntry& entry) {
+  std::string title = entry.kernel;
+  if (!entry.part.empty()) title += "/" + entry.part;
+  if (entry.shape) title += " " + entry.shape->ToString();
+  return title;
+}
+
+bool Matches(const ProfileEntry& a, const ProfileEntry& b) {
+  return a.kernel == b.kernel && a.part == b.part && a.shape == b.shape;
+}
+
+void CheckSame(const std::string& what, const std::string& before, const std::string& after,
+               std::vector<std::string>& reasons) {
+  if (before != after) reasons.push_back(what + ": " + before + " before, " + after + " after");
+}
+
+std::optional<std::int64_t> SmClock(const Profile& profile) {
+  for (const ClockSample& sample : profile.clocks) {
+    if (sample.when == "before") return sample.sm_hz;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Incomparable(const Profile& before, const Profile& after) {
+  std::vector<std::string> reasons;
+  CheckSame("GPU", before.device.name, after.device.name, reasons);
+  CheckSame("driver", before.device.driver_version, after.device.driver_version, reasons);
+  CheckSame("metric set", before.session.metric_set, after.session.metric_set, reasons);
+  CheckSame("replay mode", before.session.replay_mode, after.session.replay_mode, reasons);
+  CheckSame("cache policy", before.session.cache_policy, after.session.cache_policy, reasons);
+  const auto a = SmClock(before);
+  const auto b = SmClock(after);
+  if (a && b && *a > 0 &&
+      std::abs(static_cast<double>(*b) - static_cast<double>(*a)) > kClockTolerance * static_cast<double>(*a)) {
+    CheckSame("SM clock", std::to_string(*a / 1000000) + " MHz", std::to_string(*b / 1000000) + " MHz", reasons);
+  }
+  return reasons;
+}
+
+std::string Judge(const CatalogueMetric& metric, double before, double after, double min_ratio) {
+  const double change = std::abs(after - before);
+  const bool noisy = metric.stability == Stability::kNoisy;
+  if (change == 0.0 || (noisy && change < min_ratio * std::abs(before))) return "same";
+  if (metric.polarity == Polarity::kNeutral) return "changed";
+  return (after > before) == (metric.polarity == Polarity::kHigherIsBetter) ? "better" : "worse";
+}
+
+std::optional<double> Find(const std::map<std::string, double>& metrics, std::string_view id) {
+  const auto found = metrics.find(std::string(id));
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Sorting key: what came or went last, a change from zero first.
+double Weight(const MetricChange& change) {
+  if (change.ratio) return std::abs(*change.ratio);
+  if (!change.before || !change.after) return -1.0;
+  return *change.before == *change.after ? 0.0 : std::numeric_limits<double>::infinity();
+}
+
+void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio,
+             std::vector<MetricChange>& changes) {
+  MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}};
+  const auto first = static_cast<std::ptrdiff_t>(changes.size());
+  for (const CatalogueMetric& metric : MetricCatalogue()) {
+    change.metric = metric.id;
+    change.before = Find(before.metrics, metric.id);
+    change.after = Find(after.metrics, metric.id);
+    change.ratio.reset();
+    if (!change.before && !change.after) continue;
+    if (!change.before || !change.after) {
+      change.judgement = change.before ? "gone" : "new";
+    } else {
+      if (*change.before != 0.0) change.ratio = (*change.after - *change.before) / std::abs(*change.before);
+      change.judgement = Judge(metric, *change.before, *change.after, min_ratio);
+    }
+    changes.push_back(change);
+  }
+  std::stable_sort(changes.begin() + first, changes.end(),
+                   [](const MetricChange& a, const MetricChange& b) { return Weight(a) > Weight(b); });
+  // Correctness comes before any number.
+  if (before.verification && after.verification && before.verification->correct() != after.verification->correct()) {
+    const bool correct = after.verification->correct();
+    change.metric = "correct";
+    change.before = correct ? 0.0 : 1.0;
+    change.after = correct ? 1.0 : 0.0;
+    change.ratio.reset();
+    change.judgement = correct ? "better" : "worse";
+    changes.insert(changes.begin() + first, change);
+  }
+}
+
+}  // namespace
+
+ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) {
+  ProfileDiff diff;
+  diff.incomparable = Incomparable(before, after);
+  std::vector<bool> used(after.entries.size(), false);
+  for (const ProfileEntry& entry : before.entries) {
+    std::size_t partner = 0;
+    while (partner < used.size() && (used[partner] || !Matches(entry, after.entries[partner]))) ++partner;
+    if (partner == used.size()) {
+      diff.only_before.push_back(TitleOf(entry));
+      continue;
+    }
+    used[partner] = true;
+    Compare(entry, after.entries[partner], min_ratio, diff.changes);
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) diff.only_after.push_back(TitleOf(after.entries[i]));
+  }
+  return diff;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Blocks of a launch that fit on an SM at once, per resource. Nothing where the device or the launch does not say.
+struct OccupancyLimits {
+  std::optional<int> warps;
+  std::optional<int> blocks;
+  std::optional<int> registers;
+  std::optional<int> shared_memory;
+};
+
+/// The rules of the CUDA occupancy calculator for compute capability 7.0 and later: registers are given to a warp in
+/// units of 256 and warps to the register file in units of 4 (one per scheduler); shared memory is given to a block
+/// in units of 128 bytes, with what the driver reserves on top, out of the carve-out the SM ran with (or the most it
+/// can have where that is unknown).
+OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch);
+
+/// Theoretical occupancy and what limits it: the resources whose limit is the smallest. Barriers and clusters are not
+/// modelled. Nothing when the device's or the launch's facts are missing, or no block fits.
+std::optional<Occupancy> TheoreticalOccupancy(const Device& device, const Launch& launch);
+
+}  // namespace fa_profile

@@ -1,0 +1,305 @@
+#include "fa_profile/collector.h"
+
+#include <cupti_activity.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "activity.h"
+#include "cuda_api.h"
+#include "fa_profile/error.h"
+#include "fa_profile/metric_host.h"
+#include "range_profiler.h"
+#include "timing.h"
+
+namespace fa_profile {
+namespace {
+
+// One range to measure: the whole call (part empty) or one part of a case.
+struct PlannedRange {
+  CollectJob job;
+  std::optional<std::size_t> part;
+  std::string PartName() const { return part ? job.workload->parts()[*part] : std::string(); }
+  std::string Name() const {
+    const std::string name = job.workload->kernel() + "@" + job.workload->shape().ToString();
+    return part ? name + "/" + PartName() : name;
+  }
+  void Enqueue(cudaStream_t stream) const {
+    if (part) {
+      job.workload->LaunchPart(*part, stream);
+    } else {
+      job.workload->Launch(stream);
+    }
+  }
+};
+
+std::vector<PlannedRange> PlanRanges(const std::vector<CollectJob>& jobs) {
+  std::vector<PlannedRange> ranges;
+  for (const CollectJob& job : jobs) {
+    ranges.push_back({job, std::nullopt});
+    const std::size_t parts = job.workload->parts().size();
+    for (std::size_t part = 0; parts > 1 && part < parts; ++part) ranges.push_back({job, part});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+struct Collector::Impl {
+  Impl(const Device& device, CollectOptions options, RecordingSink& sink, std::int64_t& next_id,
+       std::function<void(const Progress&)> progress, std::function<bool()> cancelled)
+      : device_(device),
+        options_(std::move(options)),
+        sink_(sink),
+        next_id_(next_id),
+        progress_(std::move(progress)),
+        cancelled_(std::move(cancelled)),
+        flusher_(options_.flush_cache, static_cast<std::size_t>(device.l2_bytes)) {}
+
+  void Time(const std::vector<PlannedRange>& ranges);
+  void TraceLaunches(const std::vector<CollectJob>& jobs);
+  void CollectCounters(const std::vector<CollectJob>& jobs, const std::vector<PlannedRange>& ranges) {
+    if (options_.metrics.empty()) return;
+    PlanOnce();
+    if (options_.kernel_replay) {
+      CollectKernelRanges(jobs);
+    } else {
+      CollectUserRanges(ranges);
+    }
+  }
+
+ private:
+  void CollectUserRanges(const std::vector<PlannedRange>& ranges);
+  void CollectKernelRanges(const std::vector<CollectJob>& jobs);
+  void ThrowIfCancelled() const {
+    if (cancelled_ && cancelled_()) throw Error("interrupted", "what was finished is in the .part file");
+  }
+  void Report(const char* stage, const std::string& subject, std::size_t done, std::size_t total) const {
+    if (progress_) progress_({stage, subject, static_cast<int>(done), static_cast<int>(total)});
+    ThrowIfCancelled();
+  }
+  std::size_t CountLaunches(const PlannedRange& range);
+  void PlanOnce();
+  std::int64_t WriteImage(std::vector<std::uint8_t> bytes);
+
+  const Device& device_;
+  CollectOptions options_;
+  RecordingSink& sink_;
+  std::int64_t& next_id_;
+  std::function<void(const Progress&)> progress_;
+  std::function<bool()> cancelled_;
+  CacheFlusher flusher_;
+  CudaStream stream_;
+  std::optional<MetricPlan> plan_;  // made at the first range
+  std::int64_t config_id_ = 0;
+  std::optional<MetricEvaluator> evaluator_;
+};
+
+void Collector::Impl::Time(const std::vector<PlannedRange>& ranges) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const PlannedRange& range = ranges[i];
+    Report("timing", range.Name(), i, ranges.size());
+    for (int k = 0; k < options_.warmup_launches; ++k) range.Enqueue(stream_.get());
+    stream_.Synchronize();
+    if (options_.timed_launches == 0) continue;
+    TimedLaunches timed = TimeLaunches([&range](cudaStream_t stream) { range.Enqueue(stream); },
+                                       options_.timed_launches, flusher_, cancelled_);
+    sink_.Write(Timing{range.job.case_id, range.PartName(), std::move(timed.method), std::move(timed.durations_ns)});
+    sink_.Commit();
+  }
+}
+
+std::size_t Collector::Impl::CountLaunches(const PlannedRange& range) {
+  return TraceActivity([&] {
+           range.Enqueue(stream_.get());
+           stream_.Synchronize();
+         })
+      .launches.size();
+}
+
+void Collector::Impl::TraceLaunches(const std::vector<CollectJob>& jobs) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const CollectJob& job = jobs[i];
+    const PlannedRange whole{job, std::nullopt};
+    Report("launches", whole.Name(), i, jobs.size());
+    // The activity API does not say which part launched a kernel; the number of kernels of each part does.
+    const std::vector<std::string>& parts = job.workload->parts();
+    std::vector<std::string> part_of_launch;
+    for (std::size_t part = 0; parts.size() > 1 && part < parts.size(); ++part) {
+      part_of_launch.insert(part_of_launch.end(), CountLaunches({job, part}), parts[part]);
+    }
+    // The flush would be a memset node, which is no kernel launch and does not show here.
+    flusher_.Flush(stream_.get());
+    stream_.Synchronize();
+    ActivityTrace trace = TraceActivity([&] {
+      whole.Enqueue(stream_.get());
+      stream_.Synchronize();
+    });
+    for (std::size_t k = 0; k < trace.launches.size(); ++k) {
+      Launch& launch = trace.launches[k];
+      launch.id = next_id_++;
+      launch.case_id = job.case_id;
+      launch.part = k < part_of_launch.size() ? part_of_launch[k] : "";
+      sink_.Write(launch);
+    }
+    for (NvtxRange& range : trace.nvtx_ranges) {
+      range.case_id = job.case_id;
+      sink_.Write(range);
+    }
+    if (trace.records_dropped > 0) {
+      sink_.Write(DataLoss{"activity_dropped", whole.Name(), "CUPTI dropped activity records", trace.records_dropped});
+    }
+    if (trace.launches.empty()) {
+      sink_.Write(DataLoss{"launch_not_seen", whole.Name(), "the activity API recorded no kernel launch", 1});
+    }
+    sink_.Commit();
+  }
+}
+
+void Collector::Impl::PlanOnce() {
+  if (plan_) return;
+  plan_ = PlanMetrics(device_.chip, options_.metrics, CounterAvailability(CurrentContext()), options_.cache_dir);
+  for (const DataLoss& refused : plan_->refused) sink_.Write(refused);
+  CounterConfig config;
+  config.id = config_id_ = next_id_++;
+  config.chip = plan_->chip;
+  config.passes = plan_->passes;
+  config.metrics = plan_->metrics;
+  sink_.Write(config);
+  sink_.Commit();
+  evaluator_.emplace(device_.chip);
+}
+
+// Returns the image's id, or 0 when images are not kept.
+std::int64_t Collector::Impl::WriteImage(std::vector<std::uint8_t> bytes) {
+  if (!options_.keep_images) return 0;
+  const std::int64_t id = next_id_++;
+  sink_.Write(CounterImage{id, config_id_, std::move(bytes)});
+  return id;
+}
+
+void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges) {
+  RangeProfiler profiler(CurrentContext());
+  const auto batch_size = static_cast<std::size_t>(std::max(1, options_.ranges_per_batch));
+  // Batches bound the memory: one counter data image holds a batch, and is evaluated, written and freed before the
+  // next.
+  for (std::size_t first = 0; first < ranges.size(); first += batch_size) {
+    Report("counters", ranges[first].Name(), first, ranges.size());
+    const std::span<const PlannedRange> batch(&ranges[first], std::min(batch_size, ranges.size() - first));
+    std::vector<UserRange> user_ranges;
+    user_ranges.reserve(batch.size());
+    for (const PlannedRange& range : batch) {
+      user_ranges.push_back({range.Name(),
+                             [this, &range] {
+                               ThrowIfCancelled();
+                               if (flusher_.enabled()) {
+                                 flusher_.Flush(stream_.get());
+                               } else {
+                                 range.Enqueue(stream_.get());  // its own tensors in the cache, not its neighbour's
+                               }
+                             },
+                             [this, &range] { range.Enqueue(stream_.get()); }});
+    }
+    CounterData data = profiler.CollectUserRanges(*plan_, user_ranges);
+    const std::size_t measured = MetricEvaluator::NumRanges(data.image);
+    std::vector<Range> results;
+    for (std::size_t i = 0; i < measured && i < batch.size(); ++i) {
+      Range result;
+      result.id = next_id_++;
+      result.case_id = batch[i].job.case_id;
+      result.part = batch[i].PartName();
+      result.name = MetricEvaluator::RangeName(data.image, i);
+      result.image_index = static_cast<int>(i);
+      result.metrics = evaluator_->Evaluate(data.image, i, plan_->metrics);
+      if (result.name != batch[i].Name()) {
+        throw Error("CUPTI returned range '" + result.name + "' where '" + batch[i].Name() + "' was measured",
+                    "collect with one range a batch");
+      }
+      results.push_back(std::move(result));
+    }
+    if (data.ranges_dropped > 0 || measured != batch.size()) {
+      sink_.Write(DataLoss{"range_dropped", batch.front().Name(), "CUPTI dropped ranges of this batch",
+                           static_cast<std::int64_t>(batch.size() - std::min(measured, batch.size()))});
+    }
+    const std::int64_t image_id = WriteImage(std::move(data.image));
+    for (Range& result : results) {
+      result.image_id = image_id;
+      sink_.Write(result);
+    }
+    sink_.Commit();
+  }
+  Report("counters", "", ranges.size(), ranges.size());
+}
+
+void Collector::Impl::CollectKernelRanges(const std::vector<CollectJob>& jobs) {
+  RangeProfiler profiler(CurrentContext());
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const CollectJob& job = jobs[j];
+    const std::vector<std::string>& parts = job.workload->parts();
+    Report("counters", PlannedRange{job, std::nullopt}.Name(), j, jobs.size());
+    // Kernel replay makes a range of every launch, so the call is measured part by part.
+    std::vector<std::string> part_of_launch;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      part_of_launch.insert(part_of_launch.end(), CountLaunches({job, part}), parts.size() > 1 ? parts[part] : "");
+    }
+    if (part_of_launch.empty()) continue;
+    flusher_.Flush(stream_.get());
+    stream_.Synchronize();
+    profiler.StartKernelRanges(*plan_, part_of_launch.size());
+    job.workload->Launch(stream_.get());
+    stream_.Synchronize();
+    CounterData data = profiler.StopKernelRanges();
+    const std::size_t measured = std::min(MetricEvaluator::NumRanges(data.image), part_of_launch.size());
+    std::vector<Range> results;
+    for (std::size_t i = 0; i < measured; ++i) {
+      Range result;
+      result.id = next_id_++;
+      result.case_id = job.case_id;
+      result.part = part_of_launch[i];
+      result.name = MetricEvaluator::RangeName(data.image, i);
+      result.image_index = static_cast<int>(i);
+      result.metrics = evaluator_->Evaluate(data.image, i, plan_->metrics);
+      results.push_back(std::move(result));
+    }
+    if (measured < part_of_launch.size()) {
+      sink_.Write(DataLoss{"range_dropped", job.workload->kernel(), "CUPTI dropped kernels of this case",
+                           static_cast<std::int64_t>(part_of_launch.size() - measured)});
+    }
+    const std::int64_t image_id = WriteImage(std::move(data.image));
+    for (Range& result : results) {
+      result.image_id = image_id;
+      sink_.Write(result);
+    }
+    sink_.Commit();
+  }
+  Report("counters", "", jobs.size(), jobs.size());
+}
+
+void PrepareProcessForNvtx() {
+  Dl_info info{};
+  // NVTX loads its injection library by path, once, at its first call; CUPTI's own file is that library.
+  if (dladdr(reinterpret_cast<const void*>(&cuptiActivityFlushAll), &info) != 0 && info.dli_fname != nullptr) {
+    setenv("NVTX_INJECTION64_PATH", info.dli_fname, /*overwrite=*/0);
+  }
+}
+
+Collector::Collector(const Device& device, CollectOptions options, RecordingSink& sink, std::int64_t& next_id,
+                     std::function<void(const Progress&)> progress, std::function<bool()> cancelled)
+    : impl_(std::make_unique<Impl>(device, std::move(options), sink, next_id, std::move(progress),
+                                   std::move(cancelled))) {}
+
+Collector::~Collector() = default;
+
+void Collector::Collect(const std::vector<CollectJob>& jobs) {
+  if (jobs.empty()) return;
+  const std::vector<PlannedRange> ranges = PlanRanges(jobs);
+  impl_->Time(ranges);
+  impl_->TraceLaunches(jobs);
+  impl_->CollectCounters(jobs, ranges);
+}
+
+}  // namespace fa_profile

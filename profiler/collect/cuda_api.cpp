@@ -1,0 +1,74 @@
+#include "cuda_api.h"
+
+#include <algorithm>
+#include <string>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+std::string HintFor(cudaError_t result) {
+  switch (result) {
+    case cudaErrorMemoryAllocation:
+      return "the GPU has too little free memory: use a smaller --shape, or stop what else runs on it (nvidia-smi)";
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+      return "`nvidia-smi` should list a GPU with a driver for CUDA 13 (580 or newer)";
+    case cudaErrorNoKernelImageForDevice:
+      return "the kernels were not built for this GPU: configure with -DCMAKE_CUDA_ARCHITECTURES=<its number>";
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+      return "a kernel crashed and took the CUDA context with it: run `compute-sanitizer` on `fa-profile verify`";
+    case cudaErrorDevicesUnavailable:
+      return "another process holds the GPU in exclusive mode";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void CheckCuda(cudaError_t result, const char* call, std::source_location where) {
+  if (result == cudaSuccess) return;
+  std::string file = where.file_name();
+  file = file.substr(file.find_last_of('/') + 1);
+  throw Error(call, cudaGetErrorName(result),
+              std::string(cudaGetErrorString(result)) + " (" + file + ":" + std::to_string(where.line()) + ")",
+              HintFor(result));
+}
+
+CUcontext CurrentContext() {
+  using CtxGetCurrent = CUresult (*)(CUcontext*);
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  constexpr unsigned kCudaVersion = 12000;
+  CheckCuda(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &entry, kCudaVersion, cudaEnableDefault, &found),
+            "cudaGetDriverEntryPointByVersion");
+  if (found != cudaDriverEntryPointSuccess) throw Error("the driver has no cuCtxGetCurrent", "update the driver");
+  CUcontext context = nullptr;
+  const CUresult result = reinterpret_cast<CtxGetCurrent>(entry)(&context);
+  if (result != CUDA_SUCCESS || context == nullptr) {
+    throw Error("cuCtxGetCurrent", "CUresult " + std::to_string(result), "no CUDA context is current");
+  }
+  return context;
+}
+
+CacheFlusher::CacheFlusher(bool enabled, std::size_t l2_bytes) {
+  if (!enabled) return;
+  constexpr std::size_t kLeast = std::size_t{64} << 20;
+  bytes_ = std::max(2 * l2_bytes, kLeast);
+  CheckCuda(cudaMalloc(&buffer_, bytes_), "cudaMalloc");
+}
+
+CacheFlusher::~CacheFlusher() {
+  if (buffer_ != nullptr) (void)cudaFree(buffer_);
+}
+
+void CacheFlusher::Flush(cudaStream_t stream) const {
+  if (enabled()) CheckCuda(cudaMemsetAsync(buffer_, 0, bytes_, stream), "cudaMemsetAsync");
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <source_location>
+#include <utility>
+
+namespace fa_profile {
+
+/// The one place in collect where a CUDA runtime result becomes an Error.
+void CheckCuda(cudaError_t result, const char* call, std::source_location where = std::source_location::current());
+
+/// The calling thread's current context, found without linking the driver library.
+CUcontext CurrentContext();
+
+/// Owns a cudaStream_t.
+class CudaStream {
+ public:
+  CudaStream() { CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+  ~CudaStream() { (void)cudaStreamDestroy(stream_); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  cudaStream_t get() const { return stream_; }
+  void Synchronize() const { CheckCuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Owns a cudaEvent_t.
+class CudaEvent {
+ public:
+  CudaEvent() { CheckCuda(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~CudaEvent() {
+    if (event_ != nullptr) (void)cudaEventDestroy(event_);
+  }
+  CudaEvent(CudaEvent&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  CudaEvent& operator=(CudaEvent&&) = delete;
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Overwrites the L2 cache: a device buffer of twice its size, written before each measured call.
+class CacheFlusher {
+ public:
+  /// `enabled` false: Flush() does nothing and no memory is taken.
+  CacheFlusher(bool enabled, std::size_t l2_bytes);
+  ~CacheFlusher();
+  CacheFlusher(const CacheFlusher&) = delete;
+  CacheFlusher& operator=(const CacheFlusher&) = delete;
+  bool enabled() const { return buffer_ != nullptr; }
+  void Flush(cudaStream_t stream) const;
+
+ private:
+  void* buffer_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace fa_profile

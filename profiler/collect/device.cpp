@@ -1,0 +1,212 @@
+#include "fa_profile/device.h"
+
+#include <cuda_runtime_api.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+#include <cupti_version.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "check_cupti.h"
+#include "cuda_api.h"
+#include "fa_profile/error.h"
+#include "fa_profile/metric_host.h"
+#include "nvml.h"
+#include "range_profiler.h"
+
+namespace fa_profile {
+namespace {
+
+std::string FormatUuid(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+    text += hex.data();
+    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
+  }
+  return text;
+}
+
+// CUDA writes 13000 for 13.0.
+std::string FormatCudaVersion(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::int64_t Attribute(cudaDeviceAttr attribute, int ordinal) {
+  int value = 0;
+  CheckCuda(cudaDeviceGetAttribute(&value, attribute, ordinal), "cudaDeviceGetAttribute");
+  return value;
+}
+
+std::string ChipName(int ordinal) {
+  InitializeProfiler();
+  CUpti_Device_GetChipName_Params params = {};
+  params.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE;
+  params.deviceIndex = static_cast<std::size_t>(ordinal);
+  CheckCupti(cuptiDeviceGetChipName(&params), "cuptiDeviceGetChipName");
+  return params.pChipName;
+}
+
+Diagnosis Ok(std::string subject, std::string detail) {
+  return {Diagnosis::Level::kOk, std::move(subject), std::move(detail), {}};
+}
+
+// Takes the counters for real: permission and another profiler show only then.
+Diagnosis DiagnoseCounters(const Device& device) {
+  try {
+    const std::vector<std::string> metrics = {"sm__cycles_active.avg"};
+    const MetricPlan plan = PlanMetrics(device.chip, metrics);
+    RangeProfiler profiler(CurrentContext());
+    const CounterData data = profiler.CollectUserRanges(
+        plan, {{"doctor", [] {}, [] { CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }}});
+    return Ok("counters", "hardware counters can be read (" + std::to_string(data.passes) + " pass)");
+  } catch (const Error& error) {
+    return {Diagnosis::Level::kProblem, "counters", error.api() + " " + error.code() + " " + error.message(),
+            error.hint().empty() ? "see the CUPTI documentation for this code" : error.hint()};
+  }
+}
+
+bool OnPath(std::string_view program) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "";
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    std::error_code ignored;
+    if (!folder.empty() && std::filesystem::exists(std::filesystem::path(folder) / program, ignored)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int DeviceCount() noexcept {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string WhyNoDevice() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaSuccess) return count > 0 ? "" : "the driver lists no GPU";
+  if (result == cudaErrorInsufficientDriver) return "no NVIDIA driver, or one older than CUDA 13 needs";
+  return cudaGetErrorString(result);
+}
+
+Device OpenDevice(int ordinal) {
+  const int count = DeviceCount();
+  if (count == 0) throw Error("no GPU: " + WhyNoDevice(), "`nvidia-smi` should list one");
+  if (ordinal < 0 || ordinal >= count) {
+    throw Error("there is no device " + std::to_string(ordinal),
+                "--device takes 0 to " + std::to_string(count - 1) + " here");
+  }
+  CheckCuda(cudaSetDevice(ordinal), "cudaSetDevice");
+  CheckCuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
+  cudaDeviceProp properties{};
+  CheckCuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+
+  Device device;
+  device.ordinal = ordinal;
+  device.name = properties.name;
+  device.uuid = FormatUuid(properties.uuid);
+  device.compute_capability_major = properties.major;
+  device.compute_capability_minor = properties.minor;
+  if (properties.major < 7) {
+    throw Error(device.name + " has compute capability " + std::to_string(properties.major) + "." +
+                    std::to_string(properties.minor),
+                "CUPTI's range profiler needs 7.0 or newer");
+  }
+  device.chip = ChipName(ordinal);
+  device.sm_count = properties.multiProcessorCount;
+  device.warp_size = properties.warpSize;
+  device.max_threads_per_sm = properties.maxThreadsPerMultiProcessor;
+  device.max_blocks_per_sm = properties.maxBlocksPerMultiProcessor;
+  device.registers_per_sm = properties.regsPerMultiprocessor;
+  device.shared_memory_per_sm_bytes = static_cast<std::int64_t>(properties.sharedMemPerMultiprocessor);
+  device.shared_memory_per_block_optin_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
+  device.reserved_shared_memory_per_block_bytes = static_cast<std::int64_t>(properties.reservedSharedMemPerBlock);
+  device.l2_bytes = properties.l2CacheSize;
+  device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  constexpr std::int64_t kHertzPerKilohertz = 1000;
+  device.sm_clock_max_hz = Attribute(cudaDevAttrClockRate, ordinal) * kHertzPerKilohertz;
+  device.memory_clock_max_hz = Attribute(cudaDevAttrMemoryClockRate, ordinal) * kHertzPerKilohertz;
+  device.memory_bus_width_bits = properties.memoryBusWidth;
+
+  int version = 0;
+  CheckCuda(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  device.cuda_driver_version = FormatCudaVersion(version);
+  CheckCuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
+  device.cuda_runtime_version = FormatCudaVersion(version);
+  std::uint32_t cupti_version = 0;
+  CheckCupti(cuptiGetVersion(&cupti_version), "cuptiGetVersion");
+  device.cupti_version = std::to_string(cupti_version);
+  device.driver_version = Nvml().DriverVersion().value_or("");
+  return device;
+}
+
+bool DeviceStillWorks() noexcept { return cudaDeviceSynchronize() == cudaSuccess; }
+
+ClockSample ReadClocks(const Device& device, const std::string& when, std::vector<DataLoss>& losses) {
+  const Nvml nvml;
+  ClockSample sample;
+  sample.when = when;
+  if (!nvml.available()) {
+    losses.push_back({"nvml", "clocks " + when, nvml.why_not(), 1});
+    return sample;
+  }
+  const Nvml::State state = nvml.Read(device.uuid);
+  sample.sm_hz = state.sm_hz;
+  sample.memory_hz = state.memory_hz;
+  sample.temperature_celsius = state.temperature_celsius;
+  sample.power_watts = state.power_watts;
+  sample.throttle_reasons = state.throttle_reasons;
+  if (!sample.sm_hz) losses.push_back({"nvml", "clocks " + when, "NVML did not answer for " + device.uuid, 1});
+  return sample;
+}
+
+std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
+  std::vector<Diagnosis> found;
+  Device device;
+  try {
+    device = OpenDevice(ordinal);
+  } catch (const Error& error) {
+    found.push_back({Diagnosis::Level::kProblem, "GPU", error.message(), error.hint()});
+    return found;
+  }
+  found.push_back(Ok("GPU", device.name + " (" + device.chip + "), compute capability " +
+                                std::to_string(device.compute_capability_major) + "." +
+                                std::to_string(device.compute_capability_minor)));
+  found.push_back(Ok("versions", "driver " + (device.driver_version.empty() ? "unknown" : device.driver_version) +
+                                     " (CUDA " + device.cuda_driver_version + "), runtime " +
+                                     device.cuda_runtime_version + ", CUPTI " + device.cupti_version));
+  if (std::stod(device.cuda_driver_version) < std::stod(device.cuda_runtime_version)) {
+    found.push_back({Diagnosis::Level::kWarning, "versions", "the driver is older than the CUDA runtime",
+                     "update the driver, or build with the toolkit of the driver's version"});
+  }
+  found.push_back(DiagnoseCounters(device));
+  const Nvml nvml;
+  if (nvml.available()) {
+    const std::optional<unsigned> processes = nvml.ComputeProcesses(device.uuid);
+    if (processes.value_or(1) > 1) {
+      found.push_back({Diagnosis::Level::kWarning, "other work", std::to_string(*processes) + " processes use this GPU",
+                       "counters of device-wide units and durations will include their work: stop them"});
+    }
+  } else {
+    found.push_back({Diagnosis::Level::kWarning, "NVML", nvml.why_not(),
+                     "clocks, power and throttling will be missing from recordings"});
+  }
+  if (OnPath("nvdisasm")) {
+    found.push_back(Ok("nvdisasm", "found on PATH"));
+  } else {
+    found.push_back({Diagnosis::Level::kWarning, "nvdisasm", "not on PATH",
+                     "install the CUDA toolkit's nvdisasm (pip install nvidia-cuda-nvdisasm) and put it on PATH"});
+  }
+  return found;
+}
+
+}  // namespace fa_profile

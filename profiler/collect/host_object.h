@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cuda.h>
+#include <cupti_profiler_host.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fa_profile {
+
+/// Owns a CUPTI profiler host object: one chip's tables of metrics, one configuration under construction. Needs no GPU.
+/// Move-only; one thread at a time.
+///
+/// Once AddMetrics() was refused the object is poisoned: CUPTI refuses every later AddMetrics() on it. Take a new one.
+class HostObject {
+ public:
+  /// `availability`: the device's counter availability image, which CUPTI reads during this call only, or empty.
+  /// Throws Error when CUPTI does not know the chip.
+  explicit HostObject(const std::string& chip, std::span<const std::uint8_t> availability = {});
+  ~HostObject();
+  HostObject(HostObject&& other) noexcept;
+  HostObject& operator=(HostObject&& other) noexcept;
+  HostObject(const HostObject&) = delete;
+  HostObject& operator=(const HostObject&) = delete;
+
+  /// Names without rollup or submetric. They live as long as the object.
+  std::vector<const char*> BaseMetrics(CUpti_MetricType type) const;
+  /// What may follow a base name, with the leading dot: ".sum.per_second", ".ratio".
+  std::vector<std::string> SubMetrics(CUpti_MetricType type, const std::string& base) const;
+
+  /// False: CUPTI cannot configure these metrics together, and the object is poisoned. Metrics added by separate calls
+  /// get passes of their own, so add all of them at once.
+  [[nodiscard]] bool AddMetrics(std::span<const std::string> metrics);
+  std::vector<std::uint8_t> ConfigImage() const;
+
+  CUpti_Profiler_Host_Object* get() const { return object_; }
+
+ private:
+  CUpti_Profiler_Host_Object* object_ = nullptr;
+};
+
+/// How often a range runs to collect what `config_image` configures.
+int NumPasses(std::span<const std::uint8_t> config_image);
+
+/// The names as CUPTI takes them; they live as long as `names`.
+std::vector<const char*> Pointers(std::span<const std::string> names);
+
+}  // namespace fa_profile

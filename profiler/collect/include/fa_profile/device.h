@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Number of CUDA devices; 0 without a driver. Never throws: having no GPU is not an error here.
+int DeviceCount() noexcept;
+
+/// Why DeviceCount() is 0, in words ("no NVIDIA driver"); empty when it is not.
+std::string WhyNoDevice();
+
+/// Makes device `ordinal` current, creates its context and reads what it is. Throws Error: no such device (with those
+/// there are), no driver, a compute capability below 7.0.
+Device OpenDevice(int ordinal);
+
+/// Whether the current device's context still takes work: false after a kernel has crashed.
+bool DeviceStillWorks() noexcept;
+
+/// Clocks, power and throttle reasons now. What NVML does not answer is absent, and said in `losses`.
+ClockSample ReadClocks(const Device& device, const std::string& when, std::vector<DataLoss>& losses);
+
+/// One finding of `fa-profile doctor`.
+struct Diagnosis {
+  enum class Level { kOk, kWarning, kProblem };
+  Level level = Level::kOk;
+  std::string subject;  ///< "driver", "permission", "counters", "nvdisasm", ...
+  std::string detail;   ///< what was found
+  std::string cure;     ///< what to do; empty when ok
+};
+
+/// Everything that would stop or weaken a run on this machine: driver, versions, permission, another profiler holding
+/// the counters (found by really taking them), NVML. Never throws for what it finds.
+std::vector<Diagnosis> DiagnoseDevice(int ordinal);
+
+}  // namespace fa_profile

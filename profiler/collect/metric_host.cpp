@@ -1,0 +1,294 @@
+#include "fa_profile/metric_host.h"
+
+#include <cupti.h>
+#include <cupti_range_profiler.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "check_cupti.h"
+#include "fa_profile/error.h"
+#include "host_object.h"
+#include "plan_cache.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::array kMetricTypes = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO, CUPTI_METRIC_TYPE_THROUGHPUT};
+
+// Edit distances to a chip's 3,600 names take milliseconds a word. A list typed by hand gets near matches; of a long
+// built-in list made for another chip they would take seconds and help nobody.
+constexpr int kMaxSuggestions = 20;
+
+HostObject OpenChip(const std::string& chip, std::span<const std::uint8_t> availability) {
+  const std::vector<std::string> chips = SupportedChips();
+  if (std::find(chips.begin(), chips.end(), chip) == chips.end()) {
+    std::string known;
+    for (const std::string& name : chips) known += " " + name;
+    throw Error("this CUPTI knows no chip '" + chip + "'" + DidYouMean(chip, chips), "it knows" + known);
+  }
+  return HostObject(chip, availability);
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// A metric's unit: "sm" of "sm__cycles_active.avg". Counters of one unit are configured by the same rules.
+std::string Unit(const std::string& metric) { return metric.substr(0, metric.find("__")); }
+
+// Says by name what a chip has, without asking CUPTI to configure it.
+class NameCheck {
+ public:
+  explicit NameCheck(const HostObject& host) : host_(host) {
+    for (const CUpti_MetricType type : kMetricTypes) {
+      for (const char* name : host.BaseMetrics(type)) bases_.try_emplace(name, Base{type, {}});
+    }
+  }
+
+  /// Why the chip cannot give `metric`; empty: by name it can.
+  std::string Refusal(const std::string& metric) {
+    // Base names hold dots too ("TPC.TriageCompute.sm__cycles_active"), so the longest base that fits is the one.
+    for (std::size_t end = metric.size(); end != std::string::npos && end > 0; end = metric.rfind('.', end - 1)) {
+      const auto base = bases_.find(metric.substr(0, end));
+      if (base == bases_.end()) continue;
+      std::vector<std::string>& known = base->second.submetrics;
+      if (known.empty()) known = host_.SubMetrics(base->second.type, base->first);
+      if (std::find(known.begin(), known.end(), metric.substr(end)) != known.end()) return {};
+      std::string reason = end == metric.size() ? "a name ends with one of " : metric.substr(end) + " is none of ";
+      return reason + Joined(known);
+    }
+    return "the chip has no counter of this name" + Suggestion(metric);
+  }
+
+ private:
+  struct Base {
+    CUpti_MetricType type;
+    std::vector<std::string> submetrics;  // asked for when first needed
+  };
+
+  std::string Suggestion(const std::string& metric) {
+    if (suggestions_++ >= kMaxSuggestions) return {};
+    if (names_.empty()) {
+      for (const auto& entry : bases_) names_.push_back(entry.first);
+      std::sort(names_.begin(), names_.end());
+    }
+    // Compared without the rollup, which would hide what differs.
+    const std::size_t unit = metric.find("__");
+    return DidYouMean(metric.substr(0, metric.find('.', unit == std::string::npos ? 0 : unit)), names_);
+  }
+
+  const HostObject& host_;
+  std::unordered_map<std::string, Base> bases_;
+  std::vector<std::string> names_;
+  int suggestions_ = 0;
+};
+
+// Finds, among metrics that exist, a largest set that CUPTI configures together: what it refuses goes to `refused`.
+class Fitting {
+ public:
+  Fitting(const std::string& chip, std::span<const std::uint8_t> availability, std::vector<DataLoss>& refused)
+      : chip_(chip), availability_(availability), refused_(refused) {}
+
+  /// The object that took the metrics, which are in `metrics` in their order; nothing is added when none fits.
+  HostObject Fit(std::vector<std::string>& metrics) {
+    DropUnitsThatDoNotShare(metrics);
+    HostObject host(chip_, availability_);
+    if (metrics.empty() || host.AddMetrics(metrics)) return host;
+    std::vector<std::string> accepted;
+    Bisect(metrics, accepted);
+    metrics = std::move(accepted);
+    HostObject fresh(chip_, availability_);
+    if (!metrics.empty() && !fresh.AddMetrics(metrics)) {
+      throw Error("cuptiProfilerHostConfigAddMetrics", "", "metrics accepted one by one were refused together");
+    }
+    return fresh;
+  }
+
+ private:
+  bool Together(std::span<const std::string> metrics) {
+    return HostObject(chip_, availability_).AddMetrics(metrics);  // a fresh object: a refusal poisons it
+  }
+
+  // Some units share a configuration with nothing else (PCIe and NVLink byte counters). One metric of each unit stands
+  // for it: that takes milliseconds, where trying all metrics takes half a second. The units with most metrics stay.
+  void DropUnitsThatDoNotShare(std::vector<std::string>& metrics) {
+    std::unordered_map<std::string, std::size_t> sizes;
+    std::vector<std::string> speakers;
+    for (const std::string& metric : metrics) {
+      if (sizes[Unit(metric)]++ == 0) speakers.push_back(metric);
+    }
+    if (Together(speakers)) return;
+    std::stable_sort(speakers.begin(), speakers.end(),
+                     [&](const auto& a, const auto& b) { return sizes[Unit(a)] > sizes[Unit(b)]; });
+    std::vector<std::string> kept;
+    std::unordered_set<std::string> dropped;
+    for (const std::string& speaker : speakers) {
+      kept.push_back(speaker);
+      if (Together(kept)) continue;
+      kept.pop_back();
+      // A speaker refused alone says nothing about its unit; bisection will find it.
+      if (Together(std::span(&speaker, 1))) dropped.insert(Unit(speaker));
+    }
+    std::erase_if(metrics, [&](const std::string& metric) {
+      if (!dropped.contains(Unit(metric))) return false;
+      Refuse(metric, "CUPTI cannot collect it together with the other metrics: ask for it alone");
+      return true;
+    });
+  }
+
+  // Adds to `accepted` what of `metrics` can be configured with what is there already.
+  void Bisect(std::span<const std::string> metrics, std::vector<std::string>& accepted) {
+    const std::size_t before = accepted.size();
+    accepted.insert(accepted.end(), metrics.begin(), metrics.end());
+    if (Together(accepted)) return;
+    accepted.resize(before);
+    if (metrics.size() == 1) {
+      Refuse(metrics[0], before == 0 || !Together(metrics)
+                             ? "CUPTI lists it and cannot configure it"
+                             : "CUPTI cannot collect it together with the other metrics: ask for it alone");
+      return;
+    }
+    Bisect(metrics.first(metrics.size() / 2), accepted);
+    Bisect(metrics.subspan(metrics.size() / 2), accepted);
+  }
+
+  void Refuse(const std::string& metric, const std::string& reason) {
+    refused_.push_back({"metric_unavailable", metric, reason, 1});
+  }
+
+  const std::string& chip_;
+  std::span<const std::uint8_t> availability_;
+  std::vector<DataLoss>& refused_;
+};
+
+std::uint32_t CuptiVersion() {
+  std::uint32_t version = 0;
+  CheckCupti(cuptiGetVersion(&version), "cuptiGetVersion");
+  return version;
+}
+
+}  // namespace
+
+std::vector<std::string> SupportedChips() {
+  CUpti_Profiler_Host_GetSupportedChips_Params params = {};
+  params.structSize = CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE;
+  CheckCupti(cuptiProfilerHostGetSupportedChips(&params), "cuptiProfilerHostGetSupportedChips");
+  return {params.ppChipNames, params.ppChipNames + params.numChips};
+}
+
+MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> metrics,
+                       std::span<const std::uint8_t> availability, const std::string& cache_dir) {
+  const PlanRequest request = {chip, CuptiVersion(), availability, metrics};
+  if (!cache_dir.empty()) {
+    if (std::optional<MetricPlan> cached = ReadCachedPlan(cache_dir, request)) return *std::move(cached);
+  }
+
+  MetricPlan plan;
+  plan.chip = chip;
+  {
+    const HostObject host = OpenChip(chip, availability);
+    NameCheck check(host);
+    std::unordered_set<std::string> seen;
+    for (const std::string& metric : metrics) {
+      if (!seen.insert(metric).second) continue;
+      std::string refusal = check.Refusal(metric);
+      if (refusal.empty()) {
+        plan.metrics.push_back(metric);
+      } else {
+        plan.refused.push_back({"metric_unavailable", metric, std::move(refusal), 1});
+      }
+    }
+  }
+  const HostObject host = Fitting(chip, availability, plan.refused).Fit(plan.metrics);
+  if (plan.metrics.empty()) {
+    std::string first;
+    if (!plan.refused.empty()) first = ": " + plan.refused[0].subject + ": " + plan.refused[0].reason;
+    throw Error(chip + " can collect none of the " + std::to_string(metrics.size()) + " metrics asked for" + first,
+                "`fa-profile list metrics --chip " + chip + "` lists what it can");
+  }
+  plan.config_image = host.ConfigImage();
+  plan.passes = NumPasses(plan.config_image);
+  if (!cache_dir.empty()) (void)WriteCachedPlan(cache_dir, request, plan);
+  return plan;
+}
+
+struct MetricEvaluator::Impl {
+  HostObject host;
+};
+
+MetricEvaluator::MetricEvaluator(const std::string& chip, std::span<const std::uint8_t> availability)
+    : impl_(std::make_unique<Impl>(Impl{OpenChip(chip, availability)})) {}
+MetricEvaluator::~MetricEvaluator() = default;
+MetricEvaluator::MetricEvaluator(MetricEvaluator&&) noexcept = default;
+MetricEvaluator& MetricEvaluator::operator=(MetricEvaluator&&) noexcept = default;
+
+std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uint8_t> image, std::size_t index,
+                                                        std::span<const std::string> metrics) const {
+  std::vector<const char*> names = Pointers(metrics);
+  // NaN first, so that a value which CUPTI does not write is absent and not 0.
+  std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
+  CUpti_Profiler_Host_EvaluateToGpuValues_Params params = {};
+  params.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE;
+  params.pHostObject = impl_->host.get();
+  params.pCounterDataImage = image.data();
+  params.counterDataImageSize = image.size();
+  params.rangeIndex = index;
+  params.ppMetricNames = names.data();
+  params.numMetrics = names.size();
+  params.pMetricValues = values.data();
+  CheckCupti(cuptiProfilerHostEvaluateToGpuValues(&params), "cuptiProfilerHostEvaluateToGpuValues");
+  std::map<std::string, double> result;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(values[i])) result.emplace(metrics[i], values[i]);
+  }
+  return result;
+}
+
+std::size_t MetricEvaluator::NumRanges(std::span<const std::uint8_t> image) {
+  CUpti_RangeProfiler_GetCounterDataInfo_Params params = {};
+  params.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE;
+  params.pCounterDataImage = image.data();
+  params.counterDataImageSize = image.size();
+  CheckCupti(cuptiRangeProfilerGetCounterDataInfo(&params), "cuptiRangeProfilerGetCounterDataInfo");
+  return params.numTotalRanges;
+}
+
+std::string MetricEvaluator::RangeName(std::span<const std::uint8_t> image, std::size_t index) {
+  CUpti_RangeProfiler_CounterData_GetRangeInfo_Params params = {};
+  params.structSize = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE;
+  params.pCounterDataImage = image.data();
+  params.counterDataImageSize = image.size();
+  params.rangeIndex = index;
+  params.rangeDelimiter = "/";
+  CheckCupti(cuptiRangeProfilerCounterDataGetRangeInfo(&params), "cuptiRangeProfilerCounterDataGetRangeInfo");
+  return params.rangeName == nullptr ? std::string() : std::string(params.rangeName);
+}
+
+std::vector<ChipMetric> ChipMetrics(const std::string& chip) {
+  static constexpr std::array kTypeNames = {"counter", "ratio", "throughput"};
+  const HostObject host = OpenChip(chip, {});
+  std::vector<ChipMetric> metrics;
+  for (const CUpti_MetricType type : kMetricTypes) {
+    for (const char* name : host.BaseMetrics(type)) {
+      CUpti_Profiler_Host_GetMetricProperties_Params params = {};
+      params.structSize = CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE;
+      params.pHostObject = host.get();
+      params.pMetricName = name;
+      CheckCupti(cuptiProfilerHostGetMetricProperties(&params), "cuptiProfilerHostGetMetricProperties");
+      const auto text = [](const char* string) { return string == nullptr ? std::string() : std::string(string); };
+      metrics.push_back({name, kTypeNames[type], text(params.pDescription), text(params.pDimUnit)});
+    }
+  }
+  std::sort(metrics.begin(), metrics.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return metrics;
+}
+
+}  // namespace fa_profile

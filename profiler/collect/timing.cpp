@@ -1,0 +1,106 @@
+#include "timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr double kNanosecondsPerMillisecond = 1e6;
+
+double ElapsedNs(const CudaEvent& start, const CudaEvent& stop) {
+  CheckCuda(cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
+  float milliseconds = 0.0F;
+  CheckCuda(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()), "cudaEventElapsedTime");
+  return static_cast<double>(milliseconds) * kNanosecondsPerMillisecond;
+}
+
+void ThrowIfCancelled(const std::function<bool()>& cancelled) {
+  if (cancelled && cancelled()) throw Error("interrupted", "what was finished is in the .part file");
+}
+
+// Owns an executable graph of `repeats` calls.
+class CallGraph {
+ public:
+  CallGraph(const std::function<void(cudaStream_t)>& enqueue, int repeats, cudaStream_t stream) {
+    CheckCuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    cudaGraph_t graph = nullptr;
+    try {
+      for (int i = 0; i < repeats; ++i) enqueue(stream);
+    } catch (...) {
+      (void)cudaStreamEndCapture(stream, &graph);
+      if (graph != nullptr) (void)cudaGraphDestroy(graph);
+      throw;
+    }
+    CheckCuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    const cudaError_t result = cudaGraphInstantiate(&executable_, graph, 0);
+    (void)cudaGraphDestroy(graph);
+    CheckCuda(result, "cudaGraphInstantiate");
+  }
+  ~CallGraph() { (void)cudaGraphExecDestroy(executable_); }
+  CallGraph(const CallGraph&) = delete;
+  CallGraph& operator=(const CallGraph&) = delete;
+  void Launch(cudaStream_t stream) const { CheckCuda(cudaGraphLaunch(executable_, stream), "cudaGraphLaunch"); }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+TimedLaunches TimeFlushed(const std::function<void(cudaStream_t)>& enqueue, int samples, const CacheFlusher& flusher,
+                          const std::function<bool()>& cancelled) {
+  const CudaStream stream;
+  const CudaEvent start;
+  const CudaEvent stop;
+  TimedLaunches timed;
+  timed.method = "events, L2 flushed before each call";
+  for (int i = 0; i < samples; ++i) {
+    ThrowIfCancelled(cancelled);
+    flusher.Flush(stream.get());
+    CheckCuda(cudaEventRecord(start.get(), stream.get()), "cudaEventRecord");
+    enqueue(stream.get());
+    CheckCuda(cudaEventRecord(stop.get(), stream.get()), "cudaEventRecord");
+    timed.durations_ns.push_back(ElapsedNs(start, stop));
+  }
+  return timed;
+}
+
+}  // namespace
+
+TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int samples, const CacheFlusher& flusher,
+                           const std::function<bool()>& cancelled) {
+  if (flusher.enabled()) return TimeFlushed(enqueue, samples, flusher, cancelled);
+  const CudaStream stream;
+  const CudaEvent start;
+  const CudaEvent stop;
+  const auto time_replay = [&](const CallGraph& graph) {
+    CheckCuda(cudaEventRecord(start.get(), stream.get()), "cudaEventRecord");
+    graph.Launch(stream.get());
+    CheckCuda(cudaEventRecord(stop.get(), stream.get()), "cudaEventRecord");
+    return ElapsedNs(start, stop);
+  };
+
+  constexpr double kReplayNs = 200e3;
+  constexpr int kMostRepeats = 64;
+  int repeats = 1;
+  {
+    const CallGraph once(enqueue, 1, stream.get());
+    (void)time_replay(once);  // uploads the graph
+    repeats = std::clamp(static_cast<int>(std::ceil(kReplayNs / std::max(time_replay(once), 1.0))), 1, kMostRepeats);
+  }
+  const CallGraph graph(enqueue, repeats, stream.get());
+  (void)time_replay(graph);
+
+  TimedLaunches timed;
+  timed.method = "graph replay, " + std::to_string(repeats) + (repeats == 1 ? " call" : " calls") + " a sample";
+  timed.durations_ns.reserve(static_cast<std::size_t>(samples));
+  for (int i = 0; i < samples; ++i) {
+    ThrowIfCancelled(cancelled);
+    timed.durations_ns.push_back(time_replay(graph) / repeats);
+  }
+  return timed;
+}
+
+}  // namespace fa_profile

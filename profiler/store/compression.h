@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fa_profile::store {
+
+/// One zstd frame with its content size and a checksum. Uses the memory of the result and about 1 MB more.
+/// Throws Error when zstd does (out of memory).
+std::vector<std::uint8_t> Compress(std::span<const std::uint8_t> bytes);
+
+/// The content of a frame of exactly `size` bytes. Throws Error, with the reason alone as its message, for anything
+/// else: another size, a bad checksum, more than one frame. Allocates nothing that the frame could not fill.
+std::vector<std::uint8_t> Decompress(std::span<const std::uint8_t> frame, std::size_t size);
+
+}  // namespace fa_profile::store
