@@ -77,7 +77,7 @@ as_root() {
 apt_install() {
   local log by_hand="apt-get install --no-install-recommends $*"
   if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
-    fail "missing: $*; this needs root and there is no sudo. As root: $by_hand"
+    fail "packages are missing, and installing them needs root or sudo. As root: $by_hand"
   fi
   say "installing: $*"
   log=$(mktemp)

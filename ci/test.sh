@@ -1,33 +1,75 @@
 #!/bin/bash
 # Everything that must hold before a change lands: ci/test.sh
 #
-# Installs what is missing, builds with warnings as errors, runs the tests plainly, under AddressSanitizer with
-# UndefinedBehaviorSanitizer, and under ThreadSanitizer, then looks at format and lint. Tests that need a GPU are not run
-# here: ctest --preset gpu -L gpu runs them where there is one. Every step runs even when one before it failed; the last
-# lines say how long each took and which failed. Exit code: 0 all passed, 1 something failed, 2 could not start.
+# Installs what is missing, builds with warnings as errors, runs the tests as they are, under AddressSanitizer with
+# UndefinedBehaviorSanitizer and under ThreadSanitizer, then looks at format and lint. What needs a GPU is not run here:
+# `ctest --preset gpu -L gpu` runs it where there is one. Every step runs, also when one before it failed; the last lines
+# say how long each took and which failed. Exit code: 0 all passed, 1 something failed, 2 could not start.
 set -uo pipefail
 cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." || exit 2
 ci/setup.sh || exit 2
-# shellcheck disable=SC1091
+git rev-parse --is-inside-work-tree >/dev/null || exit 2
 . ci/cuda.sh
+mkdir -p build
 
-# With a CUDA toolkit the sanitizers see the collector's host half too; one architecture is enough for that.
 preset=ci
-sanitized=(-DFA_PROFILE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90a-real)
+sanitized=(-DFA_PROFILE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90a-real)  # the collector's host half is tested there too
 if [ -z "$CUDACXX" ]; then
   preset=host
   sanitized=()
-  echo "ci: there is no CUDA toolkit here: the kernels and the collector are neither built nor tested"
+  echo "ci: there is no CUDA toolkit here, so the kernels and the collector are neither built nor tested"
 fi
 
-sources() { git ls-files -- "$@" 2>/dev/null || find . -path ./build -prune -o -type f -print; }
-cxx_files() { sources | grep -E '\.(h|cuh|cpp|cu|c)$'; }
+# gcc 12's ThreadSanitizer cannot place its shadow memory where the kernel randomises addresses over more than 28 bits.
+fixed_addresses=()
+if setarch -R true 2>/dev/null; then fixed_addresses=(setarch -R); fi
 
 build_and_test() {  # <preset> [configure options...]
-  local name=$1
-  shift
-  cmake --preset "$name" "$@" >"build/$name.configure.log" 2>&1 || { cat "build/$name.configure.log"; return 1; }
-  cmake --build --preset "$name" -- --quiet && ctest --preset "$name" -j "$(nproc)" --progress --stop-on-failure=OFF
+  local log=build/$1.log
+  cmake --preset "$@" >"$log" 2>&1 && cmake --build "build/$1" -j "$(nproc)" >>"$log" 2>&1 || { tail -n 60 "$log"; return 1; }
+  "${fixed_addresses[@]}" ctest --test-dir "build/$1" -j "$(nproc)" -LE 'gpu|bench' --output-on-failure --no-tests=error \
+    >"$log" 2>&1 || { cat "$log"; return 1; }
+  tail -n 5 "$log"
 }
 
-plain() { build_and_test "$preset" -DFA_PROFILE_WERROR=ON; }
+tests() { build_and_test "$preset" -DFA_PROFILE_WERROR=ON; }
+tests_asan() { build_and_test asan "${sanitized[@]}"; }
+tests_tsan() { build_and_test tsan "${sanitized[@]}"; }
+
+tracked() { git ls-files -z -- "$@"; }
+
+format() { tracked '*.h' '*.cuh' '*.cpp' '*.cu' '*.c' | xargs -0 clang-format --dry-run -Werror; }
+
+# The tests are left out: GoogleTest's macros are most of what there is to see in them.
+lint() {
+  local files
+  files=$(tracked 'profiler/*.cpp' 'exporters/*.cpp' 'cli/*.cpp' 'kernels/*.cpp' | tr '\0' '\n' |
+            while read -r file; do if grep -q "$PWD/$file\"" "build/$preset/compile_commands.json"; then echo "$file"; fi; done)
+  xargs -n 1 -P "$(nproc)" clang-tidy --quiet --extra-arg=-Wno-error -p "build/$preset" <<<"$files" 2>/dev/null
+}
+
+# A path of the machine somebody worked on means nothing to anybody else.
+foreign_paths() { ! git grep -nIE '/(work|farm)/' -- .; }
+
+rules() { find dashboards -name '*.yml' -path '*rules*' -print0 | xargs -0 -r promtool check rules; }
+
+summary=()
+failed=0
+step() {  # <name> <function>
+  local start=$SECONDS verdict=passed
+  echo "== $1"
+  "$2" || { verdict=FAILED; failed=1; }
+  summary+=("$(printf '%-44s %-7s %4d s' "$1" "$verdict" $((SECONDS - start)))")
+}
+
+step "tests, preset $preset, warnings are errors" tests
+step "tests under Address and UB sanitizers" tests_asan
+step "tests under ThreadSanitizer" tests_tsan
+step "clang-format" format
+step "clang-tidy" lint
+step "no paths of somebody's machine" foreign_paths
+if [ -d dashboards ]; then step "Prometheus rules" rules; fi
+
+echo "== summary"
+printf '%s\n' "${summary[@]}" "$(printf '%-44s %-7s %4d s' all "" $SECONDS)"
+exit $failed

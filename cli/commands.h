@@ -31,12 +31,17 @@ struct RunOptions {
   int timed_launches = 100;
   int draws = 10;
   Format format = Format::kText;
+  int max_launches = 50;             ///< launches of a program that are measured
+  std::vector<std::string> program;  ///< what follows `--`; empty: the ladder
   std::string command_line;
   bool gpu_only_options = false;  ///< one was given that a replay cannot honour
 };
 
 /// Runs the ladder (and kernel libraries) on a GPU. Only in builds with CUDA; a build without says so.
 int RunLadder(const RunOptions& options);
+
+/// Runs options.program with every kernel launch measured (auto ranges, kernel replay).
+int RunProgram(const RunOptions& options);
 
 /// "" when this process could profile; otherwise why not ("no NVIDIA driver", "built without CUDA").
 std::string WhyNoGpu();

@@ -1,8 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
@@ -72,6 +75,9 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--draws", run.draws, "Random inputs each kernel is verified with first")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  app.add_option("--max-launches", run.max_launches, "Launches of a program (after --) that are measured")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   app.add_option("--format", run.format, "text, json or csv")->transform(CLI::CheckedTransformer(kFormats));
 }
 
@@ -80,7 +86,9 @@ int Dispatch(int argc, char** argv) {
   app.set_version_flag("--version", "fa-profile " + std::string(Version()) + " (" + std::string(Commit()) + ")");
   Arguments arguments;
   AddRunOptions(app, arguments);
-  app.footer("Exit codes: 0 fine, 1 a kernel is not correct (or regressed), 2 could not do the job.");
+  app.footer(
+      "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
+      "Exit codes: 0 fine, 1 a kernel is not correct (or regressed), 2 could not do the job.");
 
   CLI::App* const report = app.add_subcommand("report", "Report from a recording");
   report->add_option("recording", arguments.report_path, "A *.fap file, or the *.fap.part of a killed run")->required();
@@ -115,8 +123,14 @@ int Dispatch(int argc, char** argv) {
   doctor->add_option("file", arguments.doctor_file, "A program, library or cubin to check for line information");
 
   app.require_subcommand(0, 1);
+  // What follows `--` is a program's own command line; CLI11 must not look into it.
+  const auto program = std::find(argv, argv + argc, std::string_view("--"));
+  arguments.run.program.assign(program == argv + argc ? program : program + 1, argv + argc);
+  if (program != argv + argc && arguments.run.program.empty()) {
+    throw Error("there is no program after --", "fa-profile [options] -- PROGRAM ARGUMENTS...");
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(program - argv), argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? kExitFine : kExitCannot;
@@ -142,6 +156,16 @@ int Dispatch(int argc, char** argv) {
   }
   // Bad input is an error with and without a GPU.
   if (run.metrics.empty() && run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");
+  if (!run.program.empty()) {
+    for (const char* const option :
+         {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws"}) {
+      if (app.count(option) > 0) {
+        throw Error(std::string(option) + " is for the ladder, not for a program",
+                    "a program's launches are measured as they come, by kernel replay");
+      }
+    }
+    return RunProgram(run);
+  }
   const std::string why_not = WhyNoGpu();
   return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
 }

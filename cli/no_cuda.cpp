@@ -15,6 +15,7 @@ namespace {
 
 std::string WhyNoGpu() { return "built without CUDA"; }
 int RunLadder(const RunOptions&) { Refuse("profiling"); }
+int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
 int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunDoctor(int, const std::string&) { Refuse("doctor"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }

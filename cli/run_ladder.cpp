@@ -1,11 +1,7 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
-#include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -14,12 +10,10 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
-#include "fa_profile/metric_sets.h"
 #include "fa_profile/recording_file.h"
-#include "fa_profile/section_folder.h"
-#include "fa_profile/version.h"
 #include "kernel_selection.h"
 #include "progress_bar.h"
+#include "run_setup.h"
 
 namespace fa_profile {
 namespace {
@@ -31,34 +25,6 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 void OnInterrupt(int signal) {
   interrupted = true;
   (void)std::signal(signal, SIG_DFL);
-}
-
-std::string UtcNow(const char* pattern) {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  (void)std::strftime(text.data(), text.size(), pattern, &parts);
-  return text.data();
-}
-
-std::string CacheDirectory() {
-  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::string(cache) + "/fa-profile";
-  }
-  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return std::string(home) + "/.cache/fa-profile";
-  }
-  return {};
-}
-
-MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
-  if (!options.metrics.empty()) return {"custom", "", options.metrics, {}};
-  if (!options.section_folder.empty()) {
-    return ReadSectionFolder(options.section_folder, options.metric_set,
-                             10 * device.compute_capability_major + device.compute_capability_minor);
-  }
-  return BuiltinMetricSet(options.metric_set, device.chip);
 }
 
 Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options,
@@ -94,20 +60,9 @@ int RunLadder(const RunOptions& options) {
 
   const Device device = OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
-  const std::string path = options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
+  const std::string path = OutputPath(options);
   RecordingWriter writer(path, options.overwrite);
-
-  Session session;
-  session.tool_version = Version();
-  session.tool_commit = Commit();
-  session.created_at = UtcNow("%Y-%m-%dT%H:%M:%SZ");
-  session.command_line = options.command_line;
-  session.metric_set = set.name;
-  session.replay_mode = options.kernel_replay ? "kernel" : "user";
-  session.cache_policy = options.flush_cache ? "flush" : "warm";
-  session.warmup_launches = options.warmup_launches;
-  session.timed_launches = options.timed_launches;
-  session.draws = options.draws;
+  const Session session = NewSession(options, set.name);
   writer.Write(session);
   writer.Write(device);
   std::vector<DataLoss> losses;

@@ -126,20 +126,22 @@ std::size_t DisplayWidth(std::string_view text) {
   return width;
 }
 
-std::string Truncate(std::string_view text, std::size_t width) {
-  constexpr std::string_view kEllipsis = "...";
-  if (DisplayWidth(text) <= width) return std::string(text);
-  const std::string_view ellipsis = kEllipsis.substr(0, width);
-  std::size_t used = ellipsis.size();
+std::string_view Prefix(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
   std::size_t end = 0;
   while (end < text.size()) {
     const auto [code_point, bytes] = Decode(text.substr(end));
-    const std::size_t columns = bytes != 0 && Contains(kWide, code_point) ? 2 : 1;
-    if (used + columns > width) break;
-    used += columns;
+    used += bytes != 0 && Contains(kWide, code_point) ? 2 : 1;
+    if (used > width) break;
     end += bytes == 0 ? 1 : bytes;
   }
-  return std::string(text.substr(0, end)) + std::string(ellipsis);
+  return text.substr(0, end);
+}
+
+std::string Truncate(std::string_view text, std::size_t width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  const std::string_view ellipsis = std::string_view("...").substr(0, width);
+  return std::string(Prefix(text, width - ellipsis.size())) + std::string(ellipsis);
 }
 
 std::string FormatValue(double value, std::string_view unit) {

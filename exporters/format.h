@@ -14,7 +14,10 @@ std::string Printable(std::string_view text, bool ascii = false);
 /// Columns that printable UTF-8 takes on a terminal.
 std::size_t DisplayWidth(std::string_view text);
 
-/// The longest prefix of at most `width` columns, ending in "..." when something was cut.
+/// The longest prefix of at most `width` columns.
+std::string_view Prefix(std::string_view text, std::size_t width);
+
+/// `text`, or a prefix and "..." where it is wider than `width` columns.
 std::string Truncate(std::string_view text, std::size_t width);
 
 /// A value with its unit as a person reads it: "9.92 us", "54.1 TFLOP/s", "12.5 %", "1.31 M". `unit` as in the

@@ -64,8 +64,7 @@ void TextPage::Paragraph(std::string_view text, std::size_t indent) {
         empty = true;
         continue;
       }
-      const std::string piece = Truncate(word, width_ - DisplayWidth(line) + 3);
-      const std::string head = piece.substr(0, piece.size() - 3);
+      const std::string head(Prefix(word, width_ - DisplayWidth(line)));
       if (head.empty()) break;
       out_ << line << head << '\n';
       word.erase(0, head.size());

@@ -15,10 +15,10 @@ void GpuAttentionReference(const AttentionParams& params, double* out, cudaStrea
 
 /// What a comparison counts. Lives on the device while it runs; zero it first.
 struct OutputErrors {
-  double max_abs_error;            // over finite outputs
-  double max_error_ratio;          // |error| / (1e-3 + 1e-3*|reference|), over finite outputs
-  unsigned long long nonfinite;    // NaN or infinite, not counting poison
-  unsigned long long unwritten;    // still poison (kPoisonByte)
+  double max_abs_error;          // over finite outputs
+  double max_error_ratio;        // |error| / (1e-3 + 1e-3*|reference|), over finite outputs
+  unsigned long long nonfinite;  // NaN or infinite, not counting poison
+  unsigned long long unwritten;  // still poison (kPoisonByte)
 };
 
 /// Compares `count` outputs (device) with the reference and adds to `errors` (device). Enqueued on `stream`.

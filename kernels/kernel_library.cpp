@@ -159,8 +159,8 @@ std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path) {
       .rung = 0,
       .teaches = "a kernel of your own",
       .phases = {},
-      .steps = {{name, [library](const AttentionParams& params,
-                                 cudaStream_t stream) { library->Launch(params, stream); }}},
+      .steps = {{name,
+                 [library](const AttentionParams& params, cudaStream_t stream) { library->Launch(params, stream); }}},
       .why_not = [library](const AttentionShape& shape) { return library->WhyNot(shape); },
       .workspace_bytes = [library](const AttentionShape& shape) { return library->WorkspaceBytes(shape); }});
 }

@@ -5,17 +5,19 @@
 namespace fa_profile {
 namespace {
 
-constexpr int kThreads = 32;  // rows per block: 4096 rows make 128 blocks, one for nearly every SM
-constexpr int kHalvesPerLoad = sizeof(uint4) / sizeof(__half);
+constexpr int kThreads = 32;  // 4096 rows make 128 blocks, one for nearly every SM
+// Columns of Q and O that a thread holds. At head_dim 128 two neighbouring lanes share a row: one thread's 255
+// registers hold its Q (64, as fp16) and O (128), and then spill the keys in flight.
+constexpr int kColumns = 64;
+constexpr int kLoads = kColumns * sizeof(__half) / sizeof(uint4);
+constexpr int kHalvesPerLoad = kColumns / kLoads;
 constexpr float kLog2e = 1.4426950408889634F;
 
 __device__ __forceinline__ __half2 AsHalf2(unsigned bits) { return *reinterpret_cast<const __half2*>(&bits); }
 
-// Q stays in fp16: in fp32 it would not fit beside O at head_dim 128.
-template <int kHeadDim>
-__device__ __forceinline__ void load_q(uint4 (&q)[kHeadDim / kHalvesPerLoad], const __half* from) {
+__device__ __forceinline__ void load_q(uint4 (&q)[kLoads], const __half* from) {
 #pragma unroll
-  for (int i = 0; i < kHeadDim / kHalvesPerLoad; ++i) q[i] = reinterpret_cast<const uint4*>(from)[i];
+  for (int i = 0; i < kLoads; ++i) q[i] = reinterpret_cast<const uint4*>(from)[i];
 }
 
 __device__ __forceinline__ void MultiplyAdd(unsigned a, unsigned b, float& even, float& odd) {
@@ -25,32 +27,32 @@ __device__ __forceinline__ void MultiplyAdd(unsigned a, unsigned b, float& even,
   odd += x.y * y.y;
 }
 
-// All lanes read the same key, 16 bytes at a time: one sector a request.
+// All lanes read the same key, 16 bytes at a time.
 template <int kHeadDim>
-__device__ __forceinline__ float qk(const uint4 (&q)[kHeadDim / kHalvesPerLoad], const __half* k, float scale) {
+__device__ __forceinline__ float qk(const uint4 (&q)[kLoads], const __half* k, float scale) {
   float even = 0.0F;
   float odd = 0.0F;
 #pragma unroll
-  for (int i = 0; i < kHeadDim / kHalvesPerLoad; ++i) {
+  for (int i = 0; i < kLoads; ++i) {
     const uint4 key = reinterpret_cast<const uint4*>(k)[i];
     MultiplyAdd(q[i].x, key.x, even, odd);
     MultiplyAdd(q[i].y, key.y, even, odd);
     MultiplyAdd(q[i].z, key.z, even, odd);
     MultiplyAdd(q[i].w, key.w, even, odd);
   }
-  return (even + odd) * scale;
+  float score = even + odd;
+  if constexpr (kHeadDim > kColumns) score += __shfl_xor_sync(0xffffffffU, score, 1);
+  return score * scale;
 }
 
-template <int kHeadDim>
-__device__ __forceinline__ void rescale(float (&o)[kHeadDim], float& sum, float correction) {
+__device__ __forceinline__ void rescale(float (&o)[kColumns], float& sum, float correction) {
 #pragma unroll
-  for (int d = 0; d < kHeadDim; ++d) o[d] *= correction;
+  for (int d = 0; d < kColumns; ++d) o[d] *= correction;
   sum *= correction;
 }
 
 // The score's weight under the running maximum, which only a new largest score moves.
-template <int kHeadDim>
-__device__ __forceinline__ float softmax(float score, float& max, float& sum, float (&o)[kHeadDim]) {
+__device__ __forceinline__ float softmax(float score, float& max, float& sum, float (&o)[kColumns]) {
   if (score > max) {
     rescale(o, sum, exp2f(max - score));
     max = score;
@@ -60,10 +62,9 @@ __device__ __forceinline__ float softmax(float score, float& max, float& sum, fl
   return weight;
 }
 
-template <int kHeadDim>
-__device__ __forceinline__ void pv(float weight, const __half* v, float (&o)[kHeadDim]) {
+__device__ __forceinline__ void pv(float weight, const __half* v, float (&o)[kColumns]) {
 #pragma unroll
-  for (int i = 0; i < kHeadDim / kHalvesPerLoad; ++i) {
+  for (int i = 0; i < kLoads; ++i) {
     const uint4 value = reinterpret_cast<const uint4*>(v)[i];
     const unsigned words[4] = {value.x, value.y, value.z, value.w};
 #pragma unroll
@@ -75,48 +76,54 @@ __device__ __forceinline__ void pv(float weight, const __half* v, float (&o)[kHe
   }
 }
 
-template <int kHeadDim>
-__device__ __forceinline__ void epilogue(__half* out, const float (&o)[kHeadDim], float sum) {
+__device__ __forceinline__ void epilogue(__half* out, const float (&o)[kColumns], float sum) {
   const float inverse = 1.0F / sum;
 #pragma unroll
-  for (int d = 0; d < kHeadDim; d += 2) {
+  for (int d = 0; d < kColumns; d += 2) {
     reinterpret_cast<__half2*>(out)[d / 2] = __floats2half2_rn(o[d] * inverse, o[d + 1] * inverse);
   }
 }
 
 template <int kHeadDim>
+constexpr int kRows = kThreads* kColumns / kHeadDim;  // per block
+
+template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads) ScalarKernel(AttentionParams p) {
-  const int tiles = (p.seqlen + kThreads - 1) / kThreads;
-  const int row = static_cast<int>(blockIdx.x % tiles) * kThreads + static_cast<int>(threadIdx.x);
-  if (row >= p.seqlen) return;
+  constexpr int kThreadsPerRow = kHeadDim / kColumns;
+  const int tiles = (p.seqlen + kRows<kHeadDim> - 1) / kRows<kHeadDim>;
+  const int first_row = static_cast<int>(blockIdx.x % tiles) * kRows<kHeadDim>;
+  const int row = first_row + static_cast<int>(threadIdx.x) / kThreadsPerRow;
+  const int column = static_cast<int>(threadIdx.x) % kThreadsPerRow * kColumns;
   const std::size_t head = static_cast<std::size_t>(blockIdx.x / tiles) * p.seqlen * kHeadDim;
-  const std::size_t query = head + static_cast<std::size_t>(row) * kHeadDim;
-  uint4 q[kHeadDim / kHalvesPerLoad];
-  float o[kHeadDim] = {};
+  // Lanes past the last row repeat it and write nothing, so that the warp stays whole for its shuffles.
+  const std::size_t query = head + static_cast<std::size_t>(min(row, p.seqlen - 1)) * kHeadDim + column;
+  const int end = p.causal ? min(first_row + kRows<kHeadDim>, p.seqlen) : p.seqlen;
+  uint4 q[kLoads];
+  float o[kColumns] = {};
   float max = -INFINITY;
   float sum = 0.0F;
-  load_q<kHeadDim>(q, p.q + query);
-  const int keys = p.causal ? row + 1 : p.seqlen;
-  const __half* k = p.k + head;
-  const __half* v = p.v + head;
+  load_q(q, p.q + query);
+  const __half* k = p.k + head + column;
+  const __half* v = p.v + head + column;
 #pragma unroll 1
-  for (int key = 0; key < keys; ++key, k += kHeadDim, v += kHeadDim) {
-    const float score = qk<kHeadDim>(q, k, p.softmax_scale * kLog2e);
-    const float weight = softmax<kHeadDim>(score, max, sum, o);
-    pv<kHeadDim>(weight, v, o);
+  for (int key = 0; key < end; ++key, k += kHeadDim, v += kHeadDim) {
+    float score = qk<kHeadDim>(q, k, p.softmax_scale * kLog2e);
+    if (p.causal && key > row) score = -INFINITY;
+    pv(softmax(score, max, sum, o), v, o);
   }
-  epilogue<kHeadDim>(p.o + query, o, sum);
+  if (row < p.seqlen) epilogue(p.o + query, o, sum);
+}
+
+template <int kHeadDim>
+cudaError_t LaunchHeadDim(const AttentionParams& p, cudaStream_t stream) {
+  const auto tiles = static_cast<unsigned>((p.seqlen + kRows<kHeadDim> - 1) / kRows<kHeadDim>);
+  const unsigned blocks = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.num_heads) * tiles;
+  ScalarKernel<kHeadDim><<<blocks, kThreads, 0, stream>>>(p);
+  return cudaGetLastError();
 }
 
 cudaError_t Launch(const AttentionParams& p, cudaStream_t stream) {
-  const unsigned tiles = (static_cast<unsigned>(p.seqlen) + kThreads - 1) / kThreads;
-  const unsigned blocks = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.num_heads) * tiles;
-  if (p.head_dim == 64) {
-    ScalarKernel<64><<<blocks, kThreads, 0, stream>>>(p);
-  } else {
-    ScalarKernel<128><<<blocks, kThreads, 0, stream>>>(p);
-  }
-  return cudaGetLastError();
+  return p.head_dim == 64 ? LaunchHeadDim<64>(p, stream) : LaunchHeadDim<128>(p, stream);
 }
 
 }  // namespace

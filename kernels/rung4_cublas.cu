@@ -32,8 +32,7 @@ float* ScoresOf(const AttentionParams& p) {
 }
 
 __half* WeightsOf(const AttentionParams& p) {
-  return reinterpret_cast<__half*>(
-      ScoresOf(p) + Scores({p.batch, p.num_heads, p.seqlen, p.head_dim, p.causal}));
+  return reinterpret_cast<__half*>(ScoresOf(p) + Scores({p.batch, p.num_heads, p.seqlen, p.head_dim, p.causal}));
 }
 
 cudaError_t AsCudaError(cublasStatus_t status) {
@@ -149,13 +148,14 @@ cudaError_t LaunchSoftmax(const AttentionParams& p, cudaStream_t stream) {
 }  // namespace
 
 const Rung& CublasRung() {
-  static const Rung rung{.number = 4,
-                         .id = "cublas",
-                         .teaches = "fast products, slow attention: S and P travel through L2, and kernels wait in line",
-                         .phases = {"qk", "softmax", "pv"},
-                         .parts = {{"qk", LaunchQk}, {"softmax", LaunchSoftmax}, {"pv", LaunchPv}},
-                         .why_not = WhyNotCommon,
-                         .workspace_bytes = WorkspaceBytes};
+  static const Rung rung{
+      .number = 4,
+      .id = "cublas",
+      .teaches = "fast products, slow attention: S and P travel through L2, and kernels wait in line",
+      .phases = {"qk", "softmax", "pv"},
+      .parts = {{"qk", LaunchQk}, {"softmax", LaunchSoftmax}, {"pv", LaunchPv}},
+      .why_not = WhyNotCommon,
+      .workspace_bytes = WorkspaceBytes};
   return rung;
 }
 

@@ -1,6 +1,6 @@
-// Rung 5: the regression specimen. Q K^T runs on tensor cores, occupancy looks healthy, and yet one thread of each block
-// does the softmax while 127 wait at a barrier, and then half of them compute P V without tensor cores. A report that
-// lists occupancy and "uses tensor cores" finds nothing wrong with it.
+// Rung 5: the regression specimen. Q K^T runs on tensor cores, occupancy looks healthy, and yet one thread of each
+// block does the softmax while 127 wait at a barrier, and then half of them compute P V without tensor cores. A report
+// that lists occupancy and "uses tensor cores" finds nothing wrong with it.
 #include <mma.h>
 
 #include "rung.h"
@@ -11,8 +11,8 @@ namespace {
 namespace wmma = nvcuda::wmma;
 
 constexpr int kThreads = 128;
-constexpr int kWmma = 16;                     // WMMA tiles are 16x16x16
-constexpr int kBlockM = kWmma;                // query rows per block
+constexpr int kWmma = 16;                       // WMMA tiles are 16x16x16
+constexpr int kBlockM = kWmma;                  // query rows per block
 constexpr int kBlockN = kThreads / 32 * kWmma;  // keys per tile: 16 a warp
 constexpr int kPvThreads = 64;
 constexpr float kLog2e = 1.4426950408889634F;

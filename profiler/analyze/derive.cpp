@@ -47,7 +47,6 @@ Variables MakeVariables(const DeriveInputs& inputs) {
   if (device.warp_size > 0) {
     SetIfPositive(variables, "device.max_warps_per_sm", device.max_threads_per_sm / device.warp_size);
   }
-  SetIfPositive(variables, "device.sm_count", device.sm_count);
   AddLaunches(inputs, variables);
   if (inputs.occupancy != nullptr) {
     variables["launch.theoretical_occupancy_ratio"] = inputs.occupancy->theoretical_ratio;

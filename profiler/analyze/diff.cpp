@@ -15,8 +15,8 @@ std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shap
 
 std::string TitleOf(const ProfileEntry& entry) {
   std::string title = entry.kernel;
-  if (!entry.part.empty()) title += "/" + entry.part;
-  if (entry.shape) title += " " + entry.shape->ToString();
+  if (!entry.part.empty()) title.append("/").append(entry.part);
+  if (entry.shape) title.append(" ").append(entry.shape->ToString());
   return title;
 }
 

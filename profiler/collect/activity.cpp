@@ -1,18 +1,17 @@
 #include "activity.h"
 
 #include <cupti_activity.h>
-#include <cxxabi.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "check_cupti.h"
+#include "demangle.h"
 
 namespace fa_profile {
 namespace {
@@ -31,14 +30,6 @@ struct Collected {
 Collected& TheCollected() {
   static Collected collected;
   return collected;
-}
-
-std::string Demangle(const char* name) {
-  if (name == nullptr) return "?";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text ? std::string(text.get()) : std::string(name);
 }
 
 Launch ToLaunch(const CUpti_ActivityKernel10& kernel) {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "activity.h"
+#include "counter_session.h"
 #include "cuda_api.h"
 #include "fa_profile/error.h"
-#include "fa_profile/metric_host.h"
 #include "range_profiler.h"
 #include "timing.h"
 
@@ -64,7 +64,9 @@ struct Collector::Impl {
   void TraceLaunches(const std::vector<CollectJob>& jobs);
   void CollectCounters(const std::vector<CollectJob>& jobs, const std::vector<PlannedRange>& ranges) {
     if (options_.metrics.empty()) return;
-    PlanOnce();
+    if (!counters_) {
+      counters_.emplace(device_, options_.metrics, options_.cache_dir, options_.keep_images, sink_, next_id_);
+    }
     if (options_.kernel_replay) {
       CollectKernelRanges(jobs);
     } else {
@@ -82,9 +84,7 @@ struct Collector::Impl {
     if (progress_) progress_({stage, subject, static_cast<int>(done), static_cast<int>(total)});
     ThrowIfCancelled();
   }
-  std::size_t CountLaunches(const PlannedRange& range);
-  void PlanOnce();
-  std::int64_t WriteImage(std::vector<std::uint8_t> bytes);
+  std::vector<std::string> PartsOfLaunches(const CollectJob& job);
 
   const Device& device_;
   CollectOptions options_;
@@ -94,9 +94,7 @@ struct Collector::Impl {
   std::function<bool()> cancelled_;
   CacheFlusher flusher_;
   CudaStream stream_;
-  std::optional<MetricPlan> plan_;  // made at the first range
-  std::int64_t config_id_ = 0;
-  std::optional<MetricEvaluator> evaluator_;
+  std::optional<CounterSession> counters_;  // made at the first range
 };
 
 void Collector::Impl::Time(const std::vector<PlannedRange>& ranges) {
@@ -113,12 +111,19 @@ void Collector::Impl::Time(const std::vector<PlannedRange>& ranges) {
   }
 }
 
-std::size_t Collector::Impl::CountLaunches(const PlannedRange& range) {
-  return TraceActivity([&] {
-           range.Enqueue(stream_.get());
-           stream_.Synchronize();
-         })
-      .launches.size();
+// The activity API does not say which part launched a kernel; the number of kernels of each part does. One name per
+// launch of a call, empty when the workload has a single part.
+std::vector<std::string> Collector::Impl::PartsOfLaunches(const CollectJob& job) {
+  const std::vector<std::string>& parts = job.workload->parts();
+  std::vector<std::string> names;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const std::size_t launches = TraceActivity([&] {
+                                   job.workload->LaunchPart(part, stream_.get());
+                                   stream_.Synchronize();
+                                 }).launches.size();
+    names.insert(names.end(), launches, parts.size() > 1 ? parts[part] : "");
+  }
+  return names;
 }
 
 void Collector::Impl::TraceLaunches(const std::vector<CollectJob>& jobs) {
@@ -126,12 +131,7 @@ void Collector::Impl::TraceLaunches(const std::vector<CollectJob>& jobs) {
     const CollectJob& job = jobs[i];
     const PlannedRange whole{job, std::nullopt};
     Report("launches", whole.Name(), i, jobs.size());
-    // The activity API does not say which part launched a kernel; the number of kernels of each part does.
-    const std::vector<std::string>& parts = job.workload->parts();
-    std::vector<std::string> part_of_launch;
-    for (std::size_t part = 0; parts.size() > 1 && part < parts.size(); ++part) {
-      part_of_launch.insert(part_of_launch.end(), CountLaunches({job, part}), parts[part]);
-    }
+    const std::vector<std::string> part_of_launch = PartsOfLaunches(job);
     // The flush would be a memset node, which is no kernel launch and does not show here.
     flusher_.Flush(stream_.get());
     stream_.Synchronize();
@@ -160,28 +160,6 @@ void Collector::Impl::TraceLaunches(const std::vector<CollectJob>& jobs) {
   }
 }
 
-void Collector::Impl::PlanOnce() {
-  if (plan_) return;
-  plan_ = PlanMetrics(device_.chip, options_.metrics, CounterAvailability(CurrentContext()), options_.cache_dir);
-  for (const DataLoss& refused : plan_->refused) sink_.Write(refused);
-  CounterConfig config;
-  config.id = config_id_ = next_id_++;
-  config.chip = plan_->chip;
-  config.passes = plan_->passes;
-  config.metrics = plan_->metrics;
-  sink_.Write(config);
-  sink_.Commit();
-  evaluator_.emplace(device_.chip);
-}
-
-// Returns the image's id, or 0 when images are not kept.
-std::int64_t Collector::Impl::WriteImage(std::vector<std::uint8_t> bytes) {
-  if (!options_.keep_images) return 0;
-  const std::int64_t id = next_id_++;
-  sink_.Write(CounterImage{id, config_id_, std::move(bytes)});
-  return id;
-}
-
 void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges) {
   RangeProfiler profiler(CurrentContext());
   const auto batch_size = static_cast<std::size_t>(std::max(1, options_.ranges_per_batch));
@@ -191,7 +169,7 @@ void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges)
     Report("counters", ranges[first].Name(), first, ranges.size());
     const std::span<const PlannedRange> batch(&ranges[first], std::min(batch_size, ranges.size() - first));
     std::vector<UserRange> user_ranges;
-    user_ranges.reserve(batch.size());
+    std::vector<MeasuredRange> measured;
     for (const PlannedRange& range : batch) {
       user_ranges.push_back({range.Name(),
                              [this, &range] {
@@ -203,78 +181,30 @@ void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges)
                                }
                              },
                              [this, &range] { range.Enqueue(stream_.get()); }});
+      measured.push_back({range.job.case_id, range.PartName(), range.Name()});
     }
-    CounterData data = profiler.CollectUserRanges(*plan_, user_ranges);
-    const std::size_t measured = MetricEvaluator::NumRanges(data.image);
-    std::vector<Range> results;
-    for (std::size_t i = 0; i < measured && i < batch.size(); ++i) {
-      Range result;
-      result.id = next_id_++;
-      result.case_id = batch[i].job.case_id;
-      result.part = batch[i].PartName();
-      result.name = MetricEvaluator::RangeName(data.image, i);
-      result.image_index = static_cast<int>(i);
-      result.metrics = evaluator_->Evaluate(data.image, i, plan_->metrics);
-      if (result.name != batch[i].Name()) {
-        throw Error("CUPTI returned range '" + result.name + "' where '" + batch[i].Name() + "' was measured",
-                    "collect with one range a batch");
-      }
-      results.push_back(std::move(result));
-    }
-    if (data.ranges_dropped > 0 || measured != batch.size()) {
-      sink_.Write(DataLoss{"range_dropped", batch.front().Name(), "CUPTI dropped ranges of this batch",
-                           static_cast<std::int64_t>(batch.size() - std::min(measured, batch.size()))});
-    }
-    const std::int64_t image_id = WriteImage(std::move(data.image));
-    for (Range& result : results) {
-      result.image_id = image_id;
-      sink_.Write(result);
-    }
-    sink_.Commit();
+    counters_->Write(profiler.CollectUserRanges(counters_->plan(), user_ranges), measured);
   }
   Report("counters", "", ranges.size(), ranges.size());
 }
 
 void Collector::Impl::CollectKernelRanges(const std::vector<CollectJob>& jobs) {
+  // Which part launched which kernel is counted before the profiler is on: the activity API is off beside it.
+  std::vector<std::vector<std::string>> parts_of_jobs;
+  for (const CollectJob& job : jobs) parts_of_jobs.push_back(PartsOfLaunches(job));
   RangeProfiler profiler(CurrentContext());
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const CollectJob& job = jobs[j];
-    const std::vector<std::string>& parts = job.workload->parts();
-    Report("counters", PlannedRange{job, std::nullopt}.Name(), j, jobs.size());
-    // Kernel replay makes a range of every launch, so the call is measured part by part.
-    std::vector<std::string> part_of_launch;
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      part_of_launch.insert(part_of_launch.end(), CountLaunches({job, part}), parts.size() > 1 ? parts[part] : "");
-    }
-    if (part_of_launch.empty()) continue;
+    const PlannedRange whole{jobs[j], std::nullopt};
+    Report("counters", whole.Name(), j, jobs.size());
+    std::vector<MeasuredRange> measured;
+    for (const std::string& part : parts_of_jobs[j]) measured.push_back({jobs[j].case_id, part, ""});
+    if (measured.empty()) continue;
     flusher_.Flush(stream_.get());
     stream_.Synchronize();
-    profiler.StartKernelRanges(*plan_, part_of_launch.size());
-    job.workload->Launch(stream_.get());
+    profiler.StartKernelRanges(counters_->plan(), measured.size());
+    whole.Enqueue(stream_.get());
     stream_.Synchronize();
-    CounterData data = profiler.StopKernelRanges();
-    const std::size_t measured = std::min(MetricEvaluator::NumRanges(data.image), part_of_launch.size());
-    std::vector<Range> results;
-    for (std::size_t i = 0; i < measured; ++i) {
-      Range result;
-      result.id = next_id_++;
-      result.case_id = job.case_id;
-      result.part = part_of_launch[i];
-      result.name = MetricEvaluator::RangeName(data.image, i);
-      result.image_index = static_cast<int>(i);
-      result.metrics = evaluator_->Evaluate(data.image, i, plan_->metrics);
-      results.push_back(std::move(result));
-    }
-    if (measured < part_of_launch.size()) {
-      sink_.Write(DataLoss{"range_dropped", job.workload->kernel(), "CUPTI dropped kernels of this case",
-                           static_cast<std::int64_t>(part_of_launch.size() - measured)});
-    }
-    const std::int64_t image_id = WriteImage(std::move(data.image));
-    for (Range& result : results) {
-      result.image_id = image_id;
-      sink_.Write(result);
-    }
-    sink_.Commit();
+    counters_->Write(profiler.StopKernelRanges(), measured);
   }
   Report("counters", "", jobs.size(), jobs.size());
 }

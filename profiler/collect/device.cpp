@@ -83,30 +83,7 @@ bool OnPath(std::string_view program) {
   return false;
 }
 
-}  // namespace
-
-int DeviceCount() noexcept {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
-}
-
-std::string WhyNoDevice() {
-  int count = 0;
-  const cudaError_t result = cudaGetDeviceCount(&count);
-  if (result == cudaSuccess) return count > 0 ? "" : "the driver lists no GPU";
-  if (result == cudaErrorInsufficientDriver) return "no NVIDIA driver, or one older than CUDA 13 needs";
-  return cudaGetErrorString(result);
-}
-
-Device OpenDevice(int ordinal) {
-  const int count = DeviceCount();
-  if (count == 0) throw Error("no GPU: " + WhyNoDevice(), "`nvidia-smi` should list one");
-  if (ordinal < 0 || ordinal >= count) {
-    throw Error("there is no device " + std::to_string(ordinal),
-                "--device takes 0 to " + std::to_string(count - 1) + " here");
-  }
-  CheckCuda(cudaSetDevice(ordinal), "cudaSetDevice");
-  CheckCuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
+Device ReadDevice(int ordinal) {
   cudaDeviceProp properties{};
   CheckCuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
 
@@ -147,6 +124,39 @@ Device OpenDevice(int ordinal) {
   device.cupti_version = std::to_string(cupti_version);
   device.driver_version = Nvml().DriverVersion().value_or("");
   return device;
+}
+
+}  // namespace
+
+int DeviceCount() noexcept {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string WhyNoDevice() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaSuccess) return count > 0 ? "" : "the driver lists no GPU";
+  if (result == cudaErrorInsufficientDriver) return "no NVIDIA driver, or one older than CUDA 13 needs";
+  return cudaGetErrorString(result);
+}
+
+Device OpenDevice(int ordinal) {
+  const int count = DeviceCount();
+  if (count == 0) throw Error("no GPU: " + WhyNoDevice(), "`nvidia-smi` should list one");
+  if (ordinal < 0 || ordinal >= count) {
+    throw Error("there is no device " + std::to_string(ordinal),
+                "--device takes 0 to " + std::to_string(count - 1) + " here");
+  }
+  CheckCuda(cudaSetDevice(ordinal), "cudaSetDevice");
+  CheckCuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
+  return ReadDevice(ordinal);
+}
+
+Device OpenCurrentDevice() {
+  int ordinal = 0;
+  CheckCuda(cudaGetDevice(&ordinal), "cudaGetDevice");
+  return ReadDevice(ordinal);
 }
 
 bool DeviceStillWorks() noexcept { return cudaDeviceSynchronize() == cudaSuccess; }

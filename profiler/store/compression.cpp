@@ -46,8 +46,9 @@ std::vector<std::uint8_t> Compress(std::span<const std::uint8_t> bytes) {
 }
 
 std::vector<std::uint8_t> Decompress(std::span<const std::uint8_t> frame, std::size_t size) {
-  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != size || ZSTD_isError(ZSTD_findFrameCompressedSize(
-          frame.data(), frame.size())) || ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) {
+  if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != size ||
+      ZSTD_isError(ZSTD_findFrameCompressedSize(frame.data(), frame.size())) ||
+      ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) {
     throw Error("its frame is not one of " + std::to_string(size) + " bytes");
   }
   if (size / kMaxBlockContent > frame.size() / kMinBlockBytes) throw Error("its frame is too short for its content");

@@ -79,6 +79,7 @@ struct RecordingWriter::Impl {
   std::string path;       // as given
   std::string full_path;  // absolute: SQLite takes names like "file:x" and ":memory:" for something else
   std::string part_path;
+  std::string full_part_path;
   std::optional<std::string> kept_aside;
   bool overwrite = false;
   bool committed = false;
@@ -101,12 +102,12 @@ struct RecordingWriter::Impl {
 
   bool TryOpen() {
     struct stat status {};
-    if (::lstat(part_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (::lstat(full_part_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
       throw Error(part_path + " is not a plain file", "remove it or give another output path");
     }
-    if (store::JournalNamesAnotherFile(part_path)) return MoveAside();
+    if (store::JournalNamesAnotherFile(full_part_path)) return MoveAside();
     sqlite3* handle = nullptr;
-    const int opened = sqlite3_open_v2(part_path.c_str(), &handle,
+    const int opened = sqlite3_open_v2(full_part_path.c_str(), &handle,
                                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     connection = std::make_unique<Connection>(handle, part_path, Connection::Use::kWrite);
     if (opened != SQLITE_OK) {
@@ -132,23 +133,28 @@ struct RecordingWriter::Impl {
       connection.reset();
       return false;
     }
+    return IsNew() || MoveAside();
+  }
+
+  // A new file, or one whose run was killed before its first Commit(): there is nothing in it to lose.
+  bool IsNew() const {
     Statement pages(*connection, "PRAGMA page_count");
     connection->SetBudget(1000);
     pages.Next();
-    if (pages.Int64() == 0) return true;
-    return MoveAside();
+    return pages.Int64() == 0;
   }
 
   // Gives what a killed run left a name of its own: it may be all that is left of hours. Always false: try again.
   bool MoveAside() {
-    // After our BEGIN has rolled it back, the journal is inert; of a file SQLite refused it belongs to its contents.
     for (int number = 1;; ++number) {
-      const std::string aside = part_path + "." + std::to_string(number);
-      if (!RenameToFree(part_path, aside)) continue;
-      kept_aside = aside;
-      if (::access((part_path + "-journal").c_str(), F_OK) == 0) {
-        RenameToFree(part_path + "-journal", aside + "-journal");
+      std::string suffix = ".";
+      suffix += std::to_string(number);
+      if (!RenameToFree(full_part_path, full_part_path + suffix)) continue;
+      // Inert once our BEGIN has rolled it back, but it belongs to the contents of a file that SQLite refused.
+      if (::access((full_part_path + "-journal").c_str(), F_OK) == 0) {
+        RenameToFree(full_part_path + "-journal", full_part_path + suffix + "-journal");
       }
+      kept_aside = part_path + suffix;
       connection.reset();
       return false;
     }
@@ -201,12 +207,15 @@ struct RecordingWriter::Impl {
 
   void WriteSession(const Session& s, bool complete) {
     Prepared(Insert("REPLACE", "session", 12))
-        .Run(1, s.tool_version, s.tool_commit, s.created_at, s.command_line, s.metric_set, s.replay_mode, s.cache_policy,
-             s.warmup_launches, s.timed_launches, s.draws, complete);
+        .Run(1, s.tool_version, s.tool_commit, s.created_at, s.command_line, s.metric_set, s.replay_mode,
+             s.cache_policy, s.warmup_launches, s.timed_launches, s.draws, complete);
   }
 };
 
 namespace {
+
+// NULL for the id of a kind that has none in the model: SQLite numbers the rows in the order written.
+constexpr std::optional<std::int64_t> kNextId;
 
 // References that may be absent are 0 in the model and NULL in the file.
 std::optional<std::int64_t> Reference(std::int64_t id) { return id == 0 ? std::nullopt : std::optional(id); }
@@ -215,12 +224,168 @@ std::optional<std::int64_t> Reference(std::int64_t id) { return id == 0 ? std::n
 
 RecordingWriter::RecordingWriter(std::string path, bool overwrite) : impl_(std::make_unique<Impl>()) {
   if (path.empty()) throw Error("the path of the recording is empty", "give an output path");
-  impl_->path = path;
   impl_->full_path = std::filesystem::absolute(path);
+  impl_->full_part_path = impl_->full_path + ".part";
   impl_->part_path = path + ".part";
+  impl_->path = std::move(path);
   impl_->overwrite = overwrite;
   CheckTarget(impl_->full_path, overwrite);
   impl_->Open();
+  // The schema belongs to the first transaction, so that a run killed before its first Commit() leaves an empty file.
   impl_->CreateSchema();
   impl_->WriteSession(Session{}, false);
 }
+
+RecordingWriter::~RecordingWriter() {
+  if (!impl_->connection) return;
+  impl_->statements.clear();
+  sqlite3* handle = impl_->connection->handle();
+  const bool clean =
+      sqlite3_get_autocommit(handle) != 0 || sqlite3_exec(handle, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK;
+  // Under the lock still, so that it is not another run's file that goes.
+  if (clean) ::unlink((impl_->full_part_path + "-journal").c_str());
+  if (clean && !impl_->committed) ::unlink(impl_->full_part_path.c_str());
+}
+
+const std::string& RecordingWriter::path() const { return impl_->path; }
+const std::string& RecordingWriter::part_path() const { return impl_->part_path; }
+const std::optional<std::string>& RecordingWriter::kept_aside() const { return impl_->kept_aside; }
+
+void RecordingWriter::Write(const Session& session) {
+  // Complete is what Finish() says, not what the caller hopes.
+  impl_->WritePiece(session, [&] { impl_->WriteSession(session, false); });
+}
+
+void RecordingWriter::Write(const Device& d) {
+  impl_->WritePiece(d, [&] {
+    impl_->Prepared(Insert("REPLACE", "device", 24))
+        .Run(1, d.ordinal, d.name, d.chip, d.uuid, d.compute_capability_major, d.compute_capability_minor, d.sm_count,
+             d.warp_size, d.max_threads_per_sm, d.max_blocks_per_sm, d.registers_per_sm, d.shared_memory_per_sm_bytes,
+             d.shared_memory_per_block_optin_bytes, d.reserved_shared_memory_per_block_bytes, d.l2_bytes,
+             d.memory_bytes, d.sm_clock_max_hz, d.memory_clock_max_hz, d.memory_bus_width_bits, d.driver_version,
+             d.cuda_driver_version, d.cuda_runtime_version, d.cupti_version);
+  });
+}
+
+void RecordingWriter::Write(const ClockSample& sample) {
+  std::optional<std::int64_t> throttle_reasons;  // the same 64 bits: SQLite has no unsigned numbers
+  if (sample.throttle_reasons) throttle_reasons = static_cast<std::int64_t>(*sample.throttle_reasons);
+  impl_->WritePiece(sample, [&] {
+    impl_->InsertRow("clock_sample", kNextId, sample.when, sample.sm_hz, sample.memory_hz, sample.temperature_celsius,
+                     sample.power_watts, throttle_reasons);
+  });
+}
+
+void RecordingWriter::Write(const Case& item) {
+  std::optional<int> batch, num_heads, seqlen, head_dim;
+  std::optional<bool> causal;
+  if (item.shape) {
+    batch = item.shape->batch;
+    num_heads = item.shape->num_heads;
+    seqlen = item.shape->seqlen;
+    head_dim = item.shape->head_dim;
+    causal = item.shape->causal;
+  }
+  impl_->WritePiece(item, [&] {
+    impl_->InsertRow("kernel_case", item.id, item.kernel, item.origin, batch, num_heads, seqlen, head_dim, causal);
+  });
+}
+
+void RecordingWriter::Write(const Verification& v) {
+  impl_->WritePiece(v, [&] {
+    impl_->InsertRow("verification", kNextId, v.case_id, v.draws, v.draws_passed, v.max_abs_error, v.max_error_ratio,
+                     v.nonfinite, v.unwritten, v.error);
+  });
+}
+
+void RecordingWriter::Write(const Timing& timing) {
+  impl_->WritePiece(timing, [&] {
+    const std::int64_t id = impl_->next_timing_id + 1;
+    impl_->InsertRow("timing", id, timing.case_id, timing.part, timing.method);
+    impl_->next_timing_id = id;
+    std::int64_t position = 0;
+    for (const double duration_ns : timing.durations_ns) impl_->InsertRow("timing_sample", id, position++, duration_ns);
+  });
+}
+
+void RecordingWriter::Write(const Launch& l) {
+  impl_->WritePiece(l, [&] {
+    impl_->InsertRow("launch", l.id, Reference(l.case_id), l.part, l.kernel_name, l.grid[0], l.grid[1], l.grid[2],
+                     l.block[0], l.block[1], l.block[2], l.cluster[0], l.cluster[1], l.cluster[2],
+                     l.registers_per_thread, l.static_shared_memory_bytes, l.dynamic_shared_memory_bytes,
+                     l.local_memory_per_thread_bytes, l.shared_memory_config_bytes, l.stream, l.correlation, l.start_ns,
+                     l.end_ns);
+  });
+}
+
+void RecordingWriter::Write(const NvtxRange& r) {
+  impl_->WritePiece(r, [&] {
+    impl_->InsertRow("nvtx_range", kNextId, Reference(r.case_id), r.domain, r.name, r.depth, r.thread, r.start_ns,
+                     r.end_ns);
+  });
+}
+
+void RecordingWriter::Write(const CounterConfig& config) {
+  impl_->WritePiece(config, [&] {
+    impl_->InsertRow("counter_config", config.id, config.chip, config.passes);
+    int position = 0;
+    for (const std::string& name : config.metrics) {
+      impl_->InsertRow("counter_config_metric", config.id, position++, impl_->MetricId(name));
+    }
+  });
+}
+
+void RecordingWriter::Write(const CounterImage& image) {
+  impl_->WritePiece(image, [&] {
+    const std::vector<std::uint8_t> frame = store::Compress(image.bytes);
+    impl_->InsertRow("counter_image", image.id, image.config_id, static_cast<std::int64_t>(image.bytes.size()),
+                     std::span(frame));
+  });
+}
+
+void RecordingWriter::Write(const Range& range) {
+  impl_->WritePiece(range, [&] {
+    impl_->InsertRow("range", range.id, range.case_id, range.part, range.name, Reference(range.image_id),
+                     range.image_index);
+    Statement& insert = impl_->Prepared(Insert("INSERT", "value", 3));
+    for (const auto& [name, value] : range.metrics) insert.Run(impl_->MetricId(name), range.id, value);
+  });
+}
+
+void RecordingWriter::Write(const DataLoss& loss) {
+  impl_->WritePiece(loss,
+                    [&] { impl_->InsertRow("data_loss", kNextId, loss.kind, loss.subject, loss.reason, loss.count); });
+}
+
+void RecordingWriter::Commit() {
+  impl_->RequireUsable();
+  impl_->unusable = true;  // until both statements have succeeded
+  impl_->connection->Execute("COMMIT");
+  impl_->committed = true;
+  impl_->connection->Execute("BEGIN EXCLUSIVE");
+  impl_->unusable = false;
+}
+
+void RecordingWriter::Finish() {
+  impl_->RequireUsable();
+  impl_->unusable = true;
+  impl_->connection->Execute("UPDATE session SET complete = 1; COMMIT");  // durable: synchronous=FULL
+  impl_->committed = true;
+  impl_->statements.clear();
+  // Renamed before the lock goes, or another run could take the `.part` for a killed one's. The journal is inert by
+  // now, and must not stand there when the next run makes a `.part`.
+  ::unlink((impl_->full_part_path + "-journal").c_str());
+  if (impl_->overwrite) {
+    if (::rename(impl_->full_part_path.c_str(), impl_->full_path.c_str()) != 0) {
+      throw Error("rename", std::strerror(errno), "cannot rename " + impl_->part_path + " to " + impl_->path,
+                  "the recording is complete under the first name: rename it yourself");
+    }
+  } else if (!RenameToFree(impl_->full_part_path, impl_->full_path)) {
+    throw Error(impl_->path + " has appeared while this run went on",
+                "the recording is complete as " + impl_->part_path + ": rename it yourself");
+  }
+  impl_->connection.reset();
+  SyncDirectory(std::filesystem::path(impl_->full_path).parent_path());
+}
+
+}  // namespace fa_profile

@@ -62,8 +62,15 @@ void Connection::Check(int result) const {
   if (primary == SQLITE_FULL || primary == SQLITE_IOERR) {
     std::string reason = primary == SQLITE_FULL ? "no space is left" : sqlite3_errmsg(handle_);
     if (system_error != 0) reason = std::strerror(system_error);
-    throw Error("sqlite3", ResultName(result), "cannot write " + path_ + ": " + reason,
-                "free space, raise the limit, or give an output path on another disk; what was committed is in that file");
+    throw Error(
+        "sqlite3", ResultName(result), "cannot write " + path_ + ": " + reason,
+        "free space, raise the limit, or give an output path on another disk; what was committed is in that file");
+  }
+  if (primary == SQLITE_CONSTRAINT) {
+    const bool dangling = std::strcmp(sqlite3_errmsg(handle_), "FOREIGN KEY constraint failed") == 0;
+    throw Error("sqlite3", ResultName(result),
+                dangling ? "the piece refers to a case, counter config or image that was not written before it"
+                         : "the piece was written already: " + std::string(sqlite3_errmsg(handle_)));
   }
   throw Error("sqlite3", ResultName(result), path_ + ": " + sqlite3_errmsg(handle_));
 }

@@ -42,7 +42,7 @@ class Fields {
   std::string piece_;
 };
 
-std::string Numbered(const char* kind, std::int64_t id) { return kind + (" " + std::to_string(id)); }
+std::string Numbered(const char* kind, std::int64_t id) { return std::string(kind) + ' ' + std::to_string(id); }
 
 }  // namespace
 

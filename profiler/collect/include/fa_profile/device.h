@@ -18,6 +18,10 @@ std::string WhyNoDevice();
 /// there are), no driver, a compute capability below 7.0.
 Device OpenDevice(int ordinal);
 
+/// The device that is current on the calling thread, whatever made it current; its context is left as it is. For use
+/// inside a program that is not ours.
+Device OpenCurrentDevice();
+
 /// Whether the current device's context still takes work: false after a kernel has crashed.
 bool DeviceStillWorks() noexcept;
 

@@ -15,10 +15,10 @@ namespace fa_profile {
 /// A set of metrics made ready for collection: CUPTI's config image and how many passes it takes.
 struct MetricPlan {
   std::string chip;
-  std::vector<std::string> metrics;         ///< accepted, in the order the config image was built with
+  std::vector<std::string> metrics;  ///< accepted, in the order the config image was built with
   std::vector<std::uint8_t> config_image;
   int passes = 0;
-  std::vector<DataLoss> refused;            ///< kind "metric_unavailable": what the chip or CUPTI refused, and why
+  std::vector<DataLoss> refused;  ///< kind "metric_unavailable": what the chip or CUPTI refused, and why
   bool from_cache = false;
 };
 
@@ -58,10 +58,10 @@ class MetricEvaluator {
 
 /// Every metric name, with its description and unit, of a chip: what `fa-profile list metrics --chip` prints.
 struct ChipMetric {
-  std::string name;         ///< base name, "sm__cycles_active"
-  std::string type;         ///< "counter", "ratio", "throughput"
+  std::string name;  ///< base name, "sm__cycles_active"
+  std::string type;  ///< "counter", "ratio", "throughput"
   std::string description;
-  std::string unit;         ///< dimension as CUPTI states it
+  std::string unit;  ///< dimension as CUPTI states it
 };
 std::vector<ChipMetric> ChipMetrics(const std::string& chip);
 

@@ -25,7 +25,17 @@ struct MetricSet {
 std::vector<std::string> MetricSetNames();
 
 /// A built-in set for a chip ("GH100", "GA100", "AD104", "GB100"). Throws Error with near matches for an unknown name.
-/// Some sets name counters that differ by chip generation, so the chip matters; an unknown chip gets GH100's names.
+/// Sets name counters that differ by chip generation, so the chip matters: another Ampere, Ada or Blackwell chip gets
+/// the names of the one above, every other chip GH100's.
 MetricSet BuiltinMetricSet(std::string_view name, std::string_view chip);
+
+/// Why no hardware counter gives `metric`, by its name; empty when one may. What a chip lacks is for its host library
+/// to say.
+std::string_view OmissionReason(std::string_view metric);
+
+/// The metrics behind a name that Nsight Compute expands by itself, on a chip: "breakdown:..." the constituents of its
+/// throughputs, "group:memory__chart", "group:memory__..._table" those of its memory chart and tables. Sorted; empty
+/// for any other name.
+std::vector<std::string> ExpandMetricGroup(std::string_view group, std::string_view chip);
 
 }  // namespace fa_profile

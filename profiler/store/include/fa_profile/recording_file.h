@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,21 @@ namespace fa_profile {
 ///
 /// The file grows under `<path>.part` and is renamed to `path` by Finish(), so the final name never holds half a
 /// recording; a killed run leaves a `.part` that opens and holds everything committed. Each Commit() is one SQLite
-/// transaction. Used from one thread. Throws Error (disk full, path not writable, path exists) with the cure.
+/// transaction; what was not committed goes with the writer, and a writer that committed nothing leaves no file. The
+/// `.part` is locked: a second writer for the same path gets an Error. One that a killed run left is never destroyed:
+/// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() tells.
+///
+/// Used from one thread. Throws Error with the cure: the disk is full, the path is not writable, exists, or is another
+/// writer's. After an Error of the disk the writer takes nothing more. A piece that is no part of a recording (a value
+/// that is not finite, an id twice, a reference to what was not written: see docs/recording.md) is refused by an Error
+/// and leaves the writer as it was. Texts are stored as UTF-8; bytes that are not become U+FFFD.
 class RecordingWriter final : public RecordingSink {
  public:
   /// `overwrite`: replace an existing file at Finish(); otherwise an existing `path` is an error at once.
   explicit RecordingWriter(std::string path, bool overwrite = false);
   ~RecordingWriter() override;
 
-  void Write(const Session&) override;
+  void Write(const Session&) override;  ///< `complete` is not taken from here: only Finish() says so
   void Write(const Device&) override;
   void Write(const ClockSample&) override;
   void Write(const Case&) override;
@@ -42,6 +50,8 @@ class RecordingWriter final : public RecordingSink {
   const std::string& path() const;
   /// Where the data is now: `<path>.part` until Finish().
   const std::string& part_path() const;
+  /// The name that a killed run's `.part` was given, when there was one: tell the user.
+  const std::optional<std::string>& kept_aside() const;
 
  private:
   struct Impl;
@@ -55,13 +65,18 @@ struct LoadOptions {
 };
 
 /// Reads a recording file (or the `.part` of a killed run). Bad files (truncated, foreign, newer schema, corrupt) give
-/// one Error that says which. Never writes to the file, except SQLite's own recovery of a killed run's `.part`.
+/// one Error that says which, whatever bytes they hold. Never writes to the file, except SQLite's own recovery of a
+/// killed run's `.part`. Reading takes memory and time in proportion to the file. Used from one thread.
 class RecordingReader {
  public:
   explicit RecordingReader(const std::string& path);
+  /// Reads a recording held in memory, for tests and fuzzing; `bytes` are copied. Page checksums are not verified.
+  static RecordingReader FromBytes(std::span<const std::uint8_t> bytes);
   ~RecordingReader();
   RecordingReader(RecordingReader&&) noexcept;
 
+  /// Everything but the images. Cases, launches, configs and ranges are in the order of their ids, the other kinds in
+  /// the order written. `session.complete` is false when the run was killed.
   Recording Load(const LoadOptions& options = {}) const;
 
   /// The raw counter data image, decompressed. Throws Error when there is none with this id.
@@ -72,6 +87,7 @@ class RecordingReader {
 
  private:
   struct Impl;
+  explicit RecordingReader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,104 @@
+// Launches each rung once per shape, and nothing else: the program to hand to another profiler when its values are
+// compared with ours.
+//
+//   fa_ladder_once [--shapes B,H,S,D;...] [--causal] [--repeat N] [--rungs a,b]
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/kernels.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+struct Options {
+  std::vector<AttentionShape> shapes;
+  std::vector<std::string> rungs;  // empty: all
+  int repeat = 1;
+};
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+int ParseCount(const std::string& text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc{} && end == text.data() + text.size() && count > 0) return count;
+  throw Error("--repeat takes a positive number, not '" + text + "'");
+}
+
+Options Parse(const std::vector<std::string>& arguments) {
+  std::string shapes = "1,8,512,64";
+  bool causal = false;
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i];
+    if (name == "--causal") {
+      causal = true;
+      continue;
+    }
+    if (name != "--shapes" && name != "--rungs" && name != "--repeat") {
+      throw Error("unknown argument '" + name + "'", "there are --shapes, --causal, --repeat and --rungs");
+    }
+    if (++i == arguments.size()) throw Error(name + " needs a value");
+    if (name == "--shapes") shapes = arguments[i];
+    if (name == "--rungs") options.rungs = Split(arguments[i], ',');
+    if (name == "--repeat") options.repeat = ParseCount(arguments[i]);
+  }
+  for (const std::string& shape : Split(shapes, ';')) options.shapes.push_back(AttentionShape::Parse(shape, causal));
+  return options;
+}
+
+std::vector<const Kernel*> Select(const std::vector<std::string>& ids) {
+  if (ids.empty()) return Ladder();
+  std::vector<const Kernel*> selected;
+  for (const std::string& id : ids) {
+    const auto found = std::find_if(Ladder().begin(), Ladder().end(), [&](const Kernel* k) { return k->id() == id; });
+    if (found == Ladder().end()) throw Error("there is no rung '" + id + "'");
+    selected.push_back(*found);
+  }
+  return selected;
+}
+
+void Run(const Options& options) {
+  for (const AttentionShape& shape : options.shapes) {
+    for (const Kernel* kernel : Select(options.rungs)) {
+      const std::unique_ptr<Workload> workload = kernel->MakeWorkload(shape, kSeed);
+      for (int i = 0; i < options.repeat; ++i) workload->Launch(nullptr);
+      if (const cudaError_t result = cudaDeviceSynchronize(); result != cudaSuccess) {
+        throw Error("cudaDeviceSynchronize", cudaGetErrorName(result), cudaGetErrorString(result));
+      }
+      std::printf("%s %s\n", kernel->id().c_str(), shape.ToString().c_str());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile
+
+int main(int argc, char** argv) {
+  try {
+    fa_profile::Run(fa_profile::Parse({argv + 1, argv + argc}));
+  } catch (const fa_profile::Error& error) {
+    std::fprintf(stderr, "fa_ladder_once: %s\n", error.what());
+    return 2;
+  }
+  return 0;
+}

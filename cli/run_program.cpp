@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "commands.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "inject_protocol.h"
+#include "run_setup.h"
+
+namespace fa_profile {
+namespace {
+
+// A file that is removed when the run ends.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::vector<std::string>& lines) {
+    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-XXXXXX").string();
+    const int descriptor = mkstemp(name.data());
+    if (descriptor < 0) {
+      throw Error("mkstemp", std::strerror(errno), "no temporary file in " + name, "set TMPDIR to a writable folder");
+    }
+    close(descriptor);
+    path_ = name;
+    std::ofstream file(path_);
+    for (const std::string& line : lines) file << line << '\n';
+    if (!file.flush()) throw Error("the metric list cannot be written to " + path_, "is the disk full?");
+  }
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Beside the program in a build folder, or in ../lib of an installation.
+std::string FindInjectionLibrary() {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const std::filesystem::path& candidate :
+       {folder / "libfa_profile_inject.so", folder / FA_PROFILE_INSTALL_LIB_FROM_BIN / "libfa_profile_inject.so"}) {
+    if (std::filesystem::exists(candidate, ignored)) return std::filesystem::canonical(candidate, ignored).string();
+  }
+  throw Error("libfa_profile_inject.so is missing beside the program", "build or install fa-profile again");
+}
+
+int RunChild(const std::vector<std::string>& program) {
+  std::vector<char*> argv;
+  argv.reserve(program.size() + 1);
+  for (const std::string& argument : program) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw Error("fork", std::strerror(errno), "the program cannot be started");
+  if (child == 0) {
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  // Ctrl-C goes to the program; this process stays to report what was measured.
+  (void)std::signal(SIGINT, SIG_IGN);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+int RunProgram(const RunOptions& options) {
+  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
+    throw Error("profiling a program needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
+  }
+  const std::string library = FindInjectionLibrary();
+  const MetricSet set = WantedMetrics(options, OpenDevice(options.device));
+  const TemporaryFile metrics(set.metrics);
+  const std::string path = OutputPath(options);
+  Session session = NewSession(options, set.name);
+  session.replay_mode = "kernel";
+  session.cache_policy = "warm";
+  const std::pair<const char*, std::string> environment[] = {
+      {"CUDA_INJECTION64_PATH", library},
+      {kInjectOutput, std::filesystem::absolute(path).string()},
+      {kInjectOverwrite, options.overwrite ? "1" : "0"},
+      {kInjectMetrics, metrics.path()},
+      {kInjectSession, WriteSession(session)},
+      {kInjectCache, CacheDirectory()},
+      {kInjectKernelPattern, options.kernel_pattern},
+      {kInjectMaxLaunches, std::to_string(options.max_launches)},
+  };
+  // The library finds the path taken only inside the program, which has then run for nothing.
+  if (std::error_code ignored; !options.overwrite && std::filesystem::exists(path, ignored)) {
+    throw Error("recording " + path + " exists", "give another name with -o, or --force to replace it");
+  }
+  for (const auto& [name, value] : environment) setenv(name, value.c_str(), /*overwrite=*/1);
+
+  const int status = RunChild(options.program);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+    throw Error("the program " + options.program[0] + " cannot be started", "check its path and permissions");
+  }
+  std::error_code ignored;
+  const std::string written = std::filesystem::exists(path, ignored) ? path : path + ".part";
+  if (!std::filesystem::exists(written, ignored)) {
+    throw Error("nothing was measured: " + options.program[0] +
+                    (WIFSIGNALED(status) ? std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")"
+                                         : " launched no kernel" + (options.kernel_pattern.empty()
+                                                                        ? std::string()
+                                                                        : " that matches " + options.kernel_pattern)),
+                "kernels launched by a CUDA graph are not seen; what the program printed may say more");
+  }
+  PrintReport(written, options.format, "", {});
+  std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", written, written);
+  if (WIFSIGNALED(status)) {
+    throw Error(options.program[0] + " was killed (" + strsignal(WTERMSIG(status)) + ")",
+                "what was measured before is in " + written);
+  }
+  if (WEXITSTATUS(status) != 0) {
+    std::cerr << fmt::format("fa-profile: {} ended with exit code {}\n", options.program[0], WEXITSTATUS(status));
+  }
+  return kExitFine;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,62 @@
+#include "run_setup.h"
+
+#include <array>
+#include <cstdlib>
+#include <ctime>
+
+#include "fa_profile/section_folder.h"
+#include "fa_profile/version.h"
+
+namespace fa_profile {
+namespace {
+
+std::string UtcNow(const char* pattern) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), pattern, &parts);
+  return text.data();
+}
+
+}  // namespace
+
+MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
+  if (!options.metrics.empty()) return {"custom", "given with --metrics", options.metrics, {}};
+  if (!options.section_folder.empty()) {
+    return ReadSectionFolder(options.section_folder, options.metric_set,
+                             10 * device.compute_capability_major + device.compute_capability_minor);
+  }
+  return BuiltinMetricSet(options.metric_set, device.chip);
+}
+
+Session NewSession(const RunOptions& options, const std::string& metric_set) {
+  Session session;
+  session.tool_version = Version();
+  session.tool_commit = Commit();
+  session.created_at = UtcNow("%Y-%m-%dT%H:%M:%SZ");
+  session.command_line = options.command_line;
+  session.metric_set = metric_set;
+  session.replay_mode = options.kernel_replay ? "kernel" : "user";
+  session.cache_policy = options.flush_cache ? "flush" : "warm";
+  session.warmup_launches = options.warmup_launches;
+  session.timed_launches = options.timed_launches;
+  session.draws = options.draws;
+  return session;
+}
+
+std::string OutputPath(const RunOptions& options) {
+  return options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
+}
+
+std::string CacheDirectory() {
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/fa-profile";
+  }
+  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::string(home) + "/.cache/fa-profile";
+  }
+  return {};
+}
+
+}  // namespace fa_profile

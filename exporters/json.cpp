@@ -1,0 +1,203 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/report.h"
+
+namespace fa_profile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 1;
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Strings and facts whose empty or zero value means that nobody knows.
+Json KnownText(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+template <typename Number>
+Json KnownNumber(Number value) {
+  return value > 0 ? Json(value) : Json(nullptr);
+}
+
+Json ToJson(const Session& s) {
+  return {{"tool_version", KnownText(s.tool_version)},
+          {"tool_commit", KnownText(s.tool_commit)},
+          {"created_at", KnownText(s.created_at)},
+          {"command_line", KnownText(s.command_line)},
+          {"metric_set", KnownText(s.metric_set)},
+          {"replay_mode", KnownText(s.replay_mode)},
+          {"cache_policy", KnownText(s.cache_policy)},
+          {"warmup_launches", s.warmup_launches},
+          {"timed_launches", s.timed_launches},
+          {"draws", s.draws},
+          {"complete", s.complete}};
+}
+
+Json ToJson(const Device& d) {
+  Json capability = nullptr;
+  if (d.compute_capability_major > 0) {
+    capability = std::to_string(d.compute_capability_major) + "." + std::to_string(d.compute_capability_minor);
+  }
+  return {{"ordinal", d.ordinal},
+          {"name", KnownText(d.name)},
+          {"chip", KnownText(d.chip)},
+          {"uuid", KnownText(d.uuid)},
+          {"compute_capability", capability},
+          {"sm_count", KnownNumber(d.sm_count)},
+          {"max_threads_per_sm", KnownNumber(d.max_threads_per_sm)},
+          {"l2_bytes", KnownNumber(d.l2_bytes)},
+          {"memory_bytes", KnownNumber(d.memory_bytes)},
+          {"sm_clock_max_hz", KnownNumber(d.sm_clock_max_hz)},
+          {"memory_clock_max_hz", KnownNumber(d.memory_clock_max_hz)},
+          {"driver_version", KnownText(d.driver_version)},
+          {"cuda_driver_version", KnownText(d.cuda_driver_version)},
+          {"cuda_runtime_version", KnownText(d.cuda_runtime_version)},
+          {"cupti_version", KnownText(d.cupti_version)}};
+}
+
+Json ToJson(const ClockSample& c) {
+  return {{"when", c.when},
+          {"sm_hz", OrNull(c.sm_hz)},
+          {"memory_hz", OrNull(c.memory_hz)},
+          {"temperature_celsius", OrNull(c.temperature_celsius)},
+          {"power_watts", OrNull(c.power_watts)},
+          {"throttle_reasons", OrNull(c.throttle_reasons)}};
+}
+
+Json ToJson(const AttentionShape& s) {
+  return {{"batch", s.batch},
+          {"num_heads", s.num_heads},
+          {"seqlen", s.seqlen},
+          {"head_dim", s.head_dim},
+          {"causal", s.causal}};
+}
+
+Json ToJson(const Verification& v) {
+  return {{"correct", v.correct()},
+          {"draws", v.draws},
+          {"draws_passed", v.draws_passed},
+          {"max_abs_error", v.max_abs_error},
+          {"max_error_ratio", v.max_error_ratio},
+          {"nonfinite", v.nonfinite},
+          {"unwritten", v.unwritten},
+          {"error", KnownText(v.error)}};
+}
+
+Json ToJson(const TimingSummary& t) {
+  return {{"method", t.method}, {"samples", t.samples}, {"median_ns", t.median_ns},      {"p05_ns", t.p05_ns},
+          {"p95_ns", t.p95_ns}, {"min_ns", t.min_ns},   {"spread_ratio", t.spread_ratio}};
+}
+
+Json ToJson(const Occupancy& o) {
+  return {{"theoretical_ratio", o.theoretical_ratio},
+          {"blocks_per_sm", o.blocks_per_sm},
+          {"limiters", o.limiters},
+          {"waves", o.waves}};
+}
+
+Json ToJson(const Launch& l, bool with_duration) {
+  Json duration = nullptr;
+  if (with_duration) duration = static_cast<double>(l.end_ns) - static_cast<double>(l.start_ns);
+  return {{"kernel_name", l.kernel_name},
+          {"part", KnownText(l.part)},
+          {"grid", l.grid},
+          {"block", l.block},
+          {"cluster", l.cluster},
+          {"registers_per_thread", l.registers_per_thread},
+          {"static_shared_memory_bytes", l.static_shared_memory_bytes},
+          {"dynamic_shared_memory_bytes", l.dynamic_shared_memory_bytes},
+          {"local_memory_per_thread_bytes", l.local_memory_per_thread_bytes},
+          {"stream", l.stream},
+          {"duration_ns", duration}};
+}
+
+template <typename T>
+Json ObjectOrNull(const std::optional<T>& value) {
+  return value ? ToJson(*value) : Json(nullptr);
+}
+
+Json ToJson(const ProfileEntry& e) {
+  Json metrics = Json::object();
+  for (const CatalogueMetric& metric : MetricCatalogue()) {
+    const auto found = e.metrics.find(std::string(metric.id));
+    metrics[std::string(metric.id)] = found == e.metrics.end() ? Json(nullptr) : Json(found->second);
+  }
+  Json stalls = Json::array();
+  for (const StallShare& stall : e.stalls) stalls.push_back({{"reason", stall.reason}, {"ratio", stall.ratio}});
+  Json launches = Json::array();
+  const bool correct = !e.verification || e.verification->correct();
+  for (const Launch& launch : e.launches) launches.push_back(ToJson(launch, correct));
+  return {{"kernel", e.kernel},
+          {"part", KnownText(e.part)},
+          {"origin", KnownText(e.origin)},
+          {"shape", ObjectOrNull(e.shape)},
+          {"verification", ObjectOrNull(e.verification)},
+          {"timing", ObjectOrNull(e.timing)},
+          {"bottleneck", KnownText(e.bottleneck)},
+          {"occupancy", ObjectOrNull(e.occupancy)},
+          {"stalls", std::move(stalls)},
+          {"metrics", std::move(metrics)},
+          {"launches", std::move(launches)}};
+}
+
+Json ToJson(const DataLoss& l) {
+  return {{"kind", l.kind}, {"subject", l.subject}, {"reason", l.reason}, {"count", l.count}};
+}
+
+Json ToJson(const CatalogueMetric& m) {
+  const char* polarity = m.polarity == Polarity::kHigherIsBetter  ? "higher_is_better"
+                         : m.polarity == Polarity::kLowerIsBetter ? "lower_is_better"
+                                                                  : "neutral";
+  return {{"unit", m.unit},
+          {"polarity", polarity},
+          {"deterministic", m.stability == Stability::kDeterministic},
+          {"help", m.help}};
+}
+
+Json ToJson(const MetricChange& c) {
+  return {{"kernel", c.kernel},       {"part", KnownText(c.part)},  {"shape", KnownText(c.shape)},
+          {"metric", c.metric},       {"before", OrNull(c.before)}, {"after", OrNull(c.after)},
+          {"ratio", OrNull(c.ratio)}, {"judgement", c.judgement}};
+}
+
+template <typename T>
+Json ToArray(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(ToJson(value));
+  return array;
+}
+
+void Write(std::ostream& out, const Json& document) {
+  // A recording may hold strings that are not UTF-8; the file must be JSON all the same.
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void WriteJsonReport(std::ostream& out, const Profile& profile) {
+  Json catalogue = Json::object();
+  for (const CatalogueMetric& metric : MetricCatalogue()) catalogue[std::string(metric.id)] = ToJson(metric);
+  Write(out, {{"format", "fa-profile report"},
+              {"version", kFormatVersion},
+              {"session", ToJson(profile.session)},
+              {"device", ToJson(profile.device)},
+              {"clocks", ToArray(profile.clocks)},
+              {"entries", ToArray(profile.entries)},
+              {"losses", ToArray(profile.losses)},
+              {"metrics", std::move(catalogue)}});
+}
+
+void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff) {
+  Write(out, {{"format", "fa-profile diff"},
+              {"version", kFormatVersion},
+              {"incomparable", diff.incomparable},
+              {"changes", ToArray(diff.changes)},
+              {"only_before", diff.only_before},
+              {"only_after", diff.only_after}});
+}
+
+}  // namespace fa_profile

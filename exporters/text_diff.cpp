@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <tuple>
+
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/report.h"
+#include "format.h"
+#include "table.h"
+
+namespace fa_profile {
+namespace {
+
+std::string Side(const TextPage& page, const Profile& profile) {
+  const auto or_unknown = [&](const std::string& text) { return text.empty() ? "n/a" : page.Safe(text); };
+  return fmt::format("{}{}{}{}driver {}{}commit {}", or_unknown(profile.session.created_at), page.separator(),
+                     or_unknown(profile.device.name), page.separator(), or_unknown(profile.device.driver_version),
+                     page.separator(), or_unknown(profile.session.tool_commit));
+}
+
+Style StyleOf(const std::string& judgement) {
+  if (judgement == "worse") return Style::kBad;
+  if (judgement == "better") return Style::kGood;
+  return Style::kPlain;
+}
+
+std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
+  const CatalogueMetric* metric = FindMetric(change.metric);
+  const std::string_view unit = metric == nullptr ? std::string_view() : metric->unit;
+  const std::string label = metric == nullptr ? page.Safe(change.metric) : std::string(metric->label);
+  const std::string ratio =
+      change.ratio ? fmt::format("{}{}", *change.ratio > 0 ? "+" : "", FormatValue(*change.ratio, "ratio")) : "n/a";
+  return {{"  " + label},
+          {FormatValue(change.before, unit)},
+          {FormatValue(change.after, unit)},
+          {ratio},
+          {page.Safe(change.judgement), StyleOf(change.judgement)}};
+}
+
+auto Key(const MetricChange& change) { return std::tie(change.kernel, change.part, change.shape); }
+
+void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::size_t begin, std::size_t end) {
+  const std::vector<Column> columns{{"  metric", true}, {"before"}, {"after"}, {"change"}, {"judgement", true}};
+  std::vector<std::vector<Cell>> rows;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (changes[i].judgement != "same") rows.push_back(Row(page, changes[i]));
+  }
+  const MetricChange& first = changes[begin];
+  std::string title = page.Safe(first.kernel);
+  if (!first.part.empty()) title.append("/").append(page.Safe(first.part));
+  if (!first.shape.empty()) title += std::string(page.separator()) + page.Safe(first.shape);
+  page.Line();
+  page.Rule(title);
+  if (!rows.empty()) page.Table(columns, rows);
+  page.Line(fmt::format("  {} metrics the same", end - begin - rows.size()), Style::kDim);
+}
+
+}  // namespace
+
+void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
+                   const ReportOptions& options) {
+  TextPage page(out, static_cast<std::size_t>(std::max(options.width, 0)), options.color, options.ascii);
+  page.Rule("fa-profile diff");
+  page.Paragraph("before  " + Side(page, before), 8);
+  page.Paragraph("after   " + Side(page, after), 8);
+  for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: " + page.Safe(reason), 2);
+  for (std::size_t begin = 0; begin < diff.changes.size();) {
+    std::size_t end = begin;
+    while (end < diff.changes.size() && Key(diff.changes[end]) == Key(diff.changes[begin])) ++end;
+    WriteEntry(page, diff.changes, begin, end);
+    begin = end;
+  }
+  if (diff.changes.empty()) {
+    page.Line();
+    page.Line("No kernel is in both.");
+  }
+  for (const std::string& entry : diff.only_before) page.Paragraph("only before: " + page.Safe(entry), 2);
+  for (const std::string& entry : diff.only_after) page.Paragraph("only after: " + page.Safe(entry), 2);
+}
+
+}  // namespace fa_profile

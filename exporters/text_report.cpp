@@ -1,0 +1,305 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/report.h"
+#include "format.h"
+#include "table.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kMaxSubjects = 12;
+constexpr std::size_t kMaxLaunches = 8;
+constexpr double kShownStall = 0.005;
+
+std::optional<double> Metric(const ProfileEntry& entry, const char* id) {
+  const auto found = entry.metrics.find(id);
+  return found == entry.metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string MetricText(const ProfileEntry& entry, const char* id) {
+  return FormatValue(Metric(entry, id), FindMetric(id)->unit);
+}
+
+std::string OrUnknown(const std::string& text) { return text.empty() ? "n/a" : text; }
+
+bool Incorrect(const ProfileEntry& entry) { return entry.verification && !entry.verification->correct(); }
+
+/// "12 %" without a decimal: a column of them is read at a glance.
+std::string ShortPercent(const std::optional<double>& ratio) {
+  if (!ratio) return "n/a";
+  const double percent = *ratio * 100.0;
+  if (std::abs(percent) >= 1000.0) return fmt::format("{:.0e}", percent);
+  return std::abs(percent) < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+}
+
+std::string Clock(const Profile& profile, const char* when) {
+  for (const ClockSample& sample : profile.clocks) {
+    if (sample.when != when) continue;
+    std::vector<std::string> facts;
+    if (sample.sm_hz) facts.push_back(fmt::format("SM {} MHz", *sample.sm_hz / 1000000));
+    if (sample.memory_hz) facts.push_back(fmt::format("memory {} MHz", *sample.memory_hz / 1000000));
+    if (sample.temperature_celsius) facts.push_back(fmt::format("{:.0f} C", *sample.temperature_celsius));
+    if (sample.power_watts) facts.push_back(fmt::format("{:.0f} W", *sample.power_watts));
+    // Bit 0 is "idle", which throttles nothing.
+    if (sample.throttle_reasons && (*sample.throttle_reasons & ~std::uint64_t{1}) != 0) {
+      facts.push_back(fmt::format("throttled (0x{:x})", *sample.throttle_reasons));
+    }
+    if (!facts.empty()) return fmt::format("{}", fmt::join(facts, ", "));
+  }
+  return "n/a";
+}
+
+void WriteHeader(TextPage& page, const Profile& profile) {
+  const Device& device = profile.device;
+  const Session& session = profile.session;
+  const std::string_view dot = page.separator();
+  page.Rule("fa-profile report");
+  std::string gpu = "GPU       " + page.Safe(OrUnknown(device.name));
+  if (!device.chip.empty()) gpu += std::string(dot) + page.Safe(device.chip);
+  if (device.sm_count > 0) gpu += fmt::format("{}{} SMs", dot, device.sm_count);
+  if (device.compute_capability_major > 0) {
+    gpu += fmt::format("{}compute capability {}.{}", dot, device.compute_capability_major,
+                       device.compute_capability_minor);
+  }
+  page.Paragraph(gpu, 10);
+  page.Paragraph(
+      fmt::format("software  driver {}{}CUDA {}{}CUPTI {}", page.Safe(OrUnknown(device.driver_version)), dot,
+                  page.Safe(OrUnknown(device.cuda_runtime_version)), dot, page.Safe(OrUnknown(device.cupti_version))),
+      10);
+  page.Paragraph(
+      fmt::format("recorded  {}{}fa-profile {}{}commit {}", page.Safe(OrUnknown(session.created_at)), dot,
+                  page.Safe(OrUnknown(session.tool_version)), dot, page.Safe(OrUnknown(session.tool_commit))),
+      10);
+  page.Paragraph(fmt::format("measured  set {}{}{} replay{}{} cache{}{} warm-up and {} timed launches{}{} draws",
+                             page.Safe(OrUnknown(session.metric_set)), dot, page.Safe(OrUnknown(session.replay_mode)),
+                             dot, page.Safe(OrUnknown(session.cache_policy)), dot, session.warmup_launches,
+                             session.timed_launches, dot, session.draws),
+                 10);
+  page.Paragraph("clocks    before: " + Clock(profile, "before"), 10);
+  page.Paragraph("          after:  " + Clock(profile, "after"));
+  if (!session.complete) page.Line("This run ended early: what is here is whole, but not all.", Style::kBad);
+}
+
+Cell CorrectCell(const ProfileEntry& entry) {
+  if (!entry.verification) return {"n/a", Style::kDim};
+  if (entry.verification->correct()) return {"yes", Style::kGood};
+  return {"NO", Style::kBad};
+}
+
+std::string TopStall(const ProfileEntry& entry) {
+  if (entry.stalls.empty()) return "n/a";
+  return entry.stalls.front().reason + " " + ShortPercent(entry.stalls.front().ratio);
+}
+
+std::string TeraFlops(const ProfileEntry& entry) {
+  const auto rate = Metric(entry, "achieved_flops_per_second");
+  if (!rate) return "n/a";
+  const double tera = *rate * 1e-12;
+  if (tera >= 1e6) return fmt::format("{:.1e}", tera);
+  return fmt::format("{:.{}f}", tera, tera >= 99.95 ? 0 : tera >= 9.995 ? 1 : 2);
+}
+
+std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry) {
+  // A part stands under its call.
+  const std::string name = entry.part.empty() ? entry.kernel : "  " + entry.part;
+  return {{page.Safe(name)},
+          CorrectCell(entry),
+          {MetricText(entry, "duration_seconds")},
+          {TeraFlops(entry)},
+          {ShortPercent(Metric(entry, "tensor_core_utilization_ratio"))},
+          {ShortPercent(Metric(entry, "achieved_occupancy_ratio")) + "/" +
+           ShortPercent(Metric(entry, "theoretical_occupancy_ratio"))},
+          {ShortPercent(Metric(entry, "compute_sol_ratio"))},
+          {ShortPercent(Metric(entry, "memory_sol_ratio"))},
+          {MetricText(entry, "shared_conflicts_per_request")},
+          {page.Safe(TopStall(entry))}};
+}
+
+std::string ShapeTitle(const std::optional<AttentionShape>& shape) {
+  return shape ? "batch,heads,seqlen,head_dim = " + shape->ToString() : "programs";
+}
+
+void WriteSummary(TextPage& page, const Profile& profile) {
+  const std::vector<Column> columns{{"kernel", true}, {"ok"}, {"time"}, {"TFLOP/s"},  {"tensor"},
+                                    {"occ a/t"},      {"SM"}, {"mem"},  {"confl/rq"}, {"top stall", true}};
+  std::vector<std::optional<AttentionShape>> shapes;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (std::ranges::find(shapes, entry.shape) == shapes.end()) shapes.push_back(entry.shape);
+  }
+  for (const auto& shape : shapes) {
+    std::vector<std::vector<Cell>> rows;
+    for (const ProfileEntry& entry : profile.entries) {
+      if (entry.shape == shape) rows.push_back(SummaryRow(page, entry));
+    }
+    page.Line();
+    page.Rule(ShapeTitle(shape));
+    page.Table(columns, rows);
+  }
+  if (shapes.empty()) {
+    page.Line();
+    page.Line("No kernel was recorded.");
+    return;
+  }
+  page.Line();
+  page.Paragraph(
+      "time: median without the profiler. tensor, occ (achieved/theoretical), SM and mem: % of peak. confl/rq: excess "
+      "shared-memory wavefronts per request. top stall: % of warp-cycles.",
+      2);
+}
+
+void WriteVerification(TextPage& page, const ProfileEntry& entry) {
+  if (!entry.verification) {
+    page.Line("  correct    n/a: not verified");
+    return;
+  }
+  const Verification& v = *entry.verification;
+  std::string text = fmt::format("  correct    {} of {} draws, worst error {:.3g} of the tolerance", v.draws_passed,
+                                 v.draws, v.max_error_ratio);
+  if (v.nonfinite > 0) text += fmt::format(", {} NaN or infinite", v.nonfinite);
+  if (v.unwritten > 0) text += fmt::format(", {} never written", v.unwritten);
+  if (!v.error.empty()) text += ": " + page.Safe(v.error);
+  page.Paragraph(text, 11);
+  if (!v.correct()) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
+}
+
+void WriteTiming(TextPage& page, const ProfileEntry& entry) {
+  if (!entry.timing) return;
+  const TimingSummary& t = *entry.timing;
+  page.Paragraph(fmt::format("  time       {} median of {} ({}), p05 {}, p95 {}, spread {}",
+                             FormatValue(t.median_ns * 1e-9, "seconds"), t.samples, page.Safe(t.method),
+                             FormatValue(t.p05_ns * 1e-9, "seconds"), FormatValue(t.p95_ns * 1e-9, "seconds"),
+                             FormatValue(t.spread_ratio, "ratio")),
+                 11);
+}
+
+void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
+  for (std::size_t i = 0; i < std::min(entry.launches.size(), kMaxLaunches); ++i) {
+    const Launch& launch = entry.launches[i];
+    const double shared = static_cast<double>(launch.static_shared_memory_bytes) +
+                          static_cast<double>(launch.dynamic_shared_memory_bytes);
+    std::string text =
+        fmt::format("  launch     {} grid {} block {} registers {} shared {}",
+                    page.Safe(Truncate(launch.kernel_name, 200)), fmt::join(launch.grid, "x"),
+                    fmt::join(launch.block, "x"), launch.registers_per_thread, FormatValue(shared, "bytes"));
+    if (launch.local_memory_per_thread_bytes > 0) {
+      text += fmt::format(" local {} per thread",
+                          FormatValue(static_cast<double>(launch.local_memory_per_thread_bytes), "bytes"));
+    }
+    if (!Incorrect(entry)) {
+      const double duration = static_cast<double>(launch.end_ns) - static_cast<double>(launch.start_ns);
+      text += " took " + FormatValue(duration * 1e-9, "seconds");
+    }
+    page.Paragraph(text, 11);
+  }
+  if (entry.launches.size() > kMaxLaunches) {
+    page.Line(fmt::format("             and {} more launches", entry.launches.size() - kMaxLaunches));
+  }
+}
+
+void WriteOccupancy(TextPage& page, const ProfileEntry& entry) {
+  if (!entry.occupancy) return;
+  const Occupancy& o = *entry.occupancy;
+  page.Paragraph(fmt::format("  occupancy  {} theoretical, limited by {}: {} block{} per SM, {:.2f} waves; {} achieved",
+                             FormatValue(o.theoretical_ratio, "ratio"), fmt::join(o.limiters, " and "), o.blocks_per_sm,
+                             o.blocks_per_sm == 1 ? "" : "s", o.waves, MetricText(entry, "achieved_occupancy_ratio")),
+                 11);
+}
+
+void WriteStalls(TextPage& page, const ProfileEntry& entry) {
+  if (entry.stalls.empty()) return;
+  std::vector<std::string> shares;
+  for (const StallShare& stall : entry.stalls) {
+    if (stall.ratio >= kShownStall) shares.push_back(page.Safe(stall.reason) + " " + ShortPercent(stall.ratio));
+  }
+  if (shares.empty()) return;
+  page.Paragraph(fmt::format("  stalls     {} (% of warp-cycles)", fmt::join(shares, ", ")), 11);
+}
+
+void WriteMetrics(TextPage& page, const ProfileEntry& entry) {
+  // Said in the lines above already.
+  static const std::set<std::string_view> kElsewhere{"duration_seconds",
+                                                     "theoretical_occupancy_ratio",
+                                                     "waves",
+                                                     "achieved_occupancy_ratio",
+                                                     "registers_per_thread",
+                                                     "shared_memory_per_block_bytes",
+                                                     "local_memory_per_thread_bytes"};
+  std::vector<std::pair<std::string, std::string>> cells;
+  for (const CatalogueMetric& metric : MetricCatalogue()) {
+    const auto found = entry.metrics.find(std::string(metric.id));
+    if (found == entry.metrics.end() || metric.id.starts_with("stall_") || kElsewhere.contains(metric.id)) continue;
+    cells.emplace_back(metric.label, FormatValue(found->second, metric.unit));
+  }
+  page.Grid(cells, kIndent);
+}
+
+void WriteEntry(TextPage& page, const ProfileEntry& entry) {
+  std::string title = page.Safe(entry.kernel);
+  if (!entry.part.empty()) title.append("/").append(page.Safe(entry.part));
+  if (entry.shape) title += std::string(page.separator()) + entry.shape->ToString();
+  if (!entry.bottleneck.empty()) title += std::string(page.separator()) + "bound by " + page.Safe(entry.bottleneck);
+  page.Line();
+  page.Rule(title);
+  if (!entry.origin.empty() && entry.origin != "ladder" && entry.origin != "program") {
+    page.Paragraph("  from       " + page.Safe(entry.origin), 11);
+  }
+  if (entry.part.empty()) WriteVerification(page, entry);
+  WriteTiming(page, entry);
+  WriteLaunches(page, entry);
+  WriteOccupancy(page, entry);
+  WriteStalls(page, entry);
+  WriteMetrics(page, entry);
+}
+
+void WriteLosses(TextPage& page, const Profile& profile) {
+  page.Line();
+  page.Rule("what is missing");
+  if (profile.losses.empty()) {
+    page.Line("Nothing.");
+    return;
+  }
+  // One paragraph per kind and reason; kinds in which every subject has a reason of its own share one paragraph.
+  struct Group {
+    std::int64_t count = 0;
+    std::vector<std::string> subjects;
+    std::set<std::string> reasons;
+  };
+  std::map<std::string, Group> groups;
+  for (const DataLoss& loss : profile.losses) {
+    Group& group = groups[loss.kind];
+    if (loss.count > 0 && group.count < INT64_MAX - loss.count) group.count += loss.count;
+    group.subjects.push_back(loss.subject);
+    group.reasons.insert(loss.reason);
+  }
+  for (const auto& [kind, group] : groups) {
+    std::string text = fmt::format("{} ({})", page.Safe(kind), group.count);
+    if (group.reasons.size() == 1 && !group.reasons.begin()->empty()) text += ", " + page.Safe(*group.reasons.begin());
+    text += ": ";
+    const std::size_t shown = std::min(group.subjects.size(), kMaxSubjects);
+    for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + page.Safe(group.subjects[i]);
+    if (shown < group.subjects.size()) text += fmt::format(" and {} more", group.subjects.size() - shown);
+    page.Paragraph(text, kIndent);
+  }
+}
+
+}  // namespace
+
+void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options) {
+  TextPage page(out, static_cast<std::size_t>(std::max(options.width, 0)), options.color, options.ascii);
+  WriteHeader(page, profile);
+  WriteSummary(page, profile);
+  if (options.details) {
+    for (const ProfileEntry& entry : profile.entries) WriteEntry(page, entry);
+  }
+  WriteLosses(page, profile);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,204 @@
+#include "open_recording.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unordered_map>
+#include <utility>
+
+#include "fa_profile/error.h"
+#include "fa_profile/recording.h"
+#include "schema.h"
+#include "validate.h"
+
+namespace fa_profile::store {
+namespace {
+
+// The first 100 bytes of an SQLite file (sqlite.org/fileformat2.html, section 1.3); numbers are big-endian.
+using Header = std::array<std::uint8_t, 100>;
+
+std::uint32_t BigEndian32(const Header& header, std::size_t offset) {
+  return std::uint32_t{header[offset]} << 24 | std::uint32_t{header[offset + 1]} << 16 |
+         std::uint32_t{header[offset + 2]} << 8 | std::uint32_t{header[offset + 3]};
+}
+
+void CheckReadable(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    throw Error("cannot read " + path + ": " + std::strerror(errno), "check the path");
+  }
+  if (S_ISDIR(status.st_mode)) throw Error(path + " is a directory", "give the path of a recording (*.fap)");
+  // Not opened at all: a FIFO would make us wait for ever.
+  if (!S_ISREG(status.st_mode)) throw Error(path + " is not a plain file", "give the path of a recording (*.fap)");
+}
+
+void Configure(sqlite3* handle) {
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxImageBytes) + (1 << 20));
+  sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 1 << 16);
+}
+
+// A connection on its way to being trusted.
+struct Opening {
+  std::string name;  // how errors call the file
+  std::unique_ptr<Connection> connection;
+  std::int64_t size_bytes = 0;
+
+  void Open(const std::string& path, int flags) {
+    sqlite3* handle = nullptr;
+    const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    connection = std::make_unique<Connection>(handle, name, Connection::Use::kRead);
+    if (result != SQLITE_OK) {
+      const int system_error = sqlite3_system_errno(handle);
+      throw Error(
+          "cannot read " + name + ": " + (system_error != 0 ? std::strerror(system_error) : sqlite3_errmsg(handle)),
+          "check that you may read it");
+    }
+    Configure(handle);
+  }
+
+  void OpenFile(const std::string& path) {
+    const std::string full_path = std::filesystem::absolute(path);
+    Open(full_path, SQLITE_OPEN_READONLY);
+    RequireNoWriteAheadLog();
+    // Reads the header under a lock, and so finds out whether a killed run left a journal to roll back.
+    const int result = Touch();
+    if (result == SQLITE_READONLY_ROLLBACK) {
+      if (JournalNamesAnotherFile(full_path)) {
+        throw Error(name + " has a journal that is not ours", "move " + name + "-journal away if you trust the rest");
+      }
+      Open(full_path, SQLITE_OPEN_READWRITE);
+      const int recovered = Touch();
+      if ((recovered & 0xFF) == SQLITE_READONLY || (recovered & 0xFF) == SQLITE_CANTOPEN) {
+        throw Error(name + " is of a killed run, and what was unfinished in it has to be taken back first",
+                    "make the file and its directory writable, or copy it together with " + name + "-journal");
+      }
+      CheckOpened(recovered);
+    } else {
+      CheckOpened(result);
+    }
+    RequireRecording();
+  }
+
+  // Asks for page 1. "PRAGMA schema_version" reads no schema: that comes after the checks of the header.
+  int Touch() { return sqlite3_exec(connection->handle(), "PRAGMA schema_version", nullptr, nullptr, nullptr); }
+
+  // Ours to explain when SQLite refuses the file, and when it takes it: an empty file is a database to SQLite.
+  void CheckOpened(int result) {
+    if ((result & 0xFF) == SQLITE_BUSY) connection->Check(result);
+    const Header header = ReadHeader();
+    if (size_bytes == 0) throw Error(name + " is empty", "the run was killed before it had measured anything");
+    if (std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
+      throw Error(name + " is not a recording", "give the path of a file that fa-profile wrote (*.fap)");
+    }
+    RequireWhole(header);
+    connection->Check(result);
+  }
+
+  // Through SQLite's own descriptor: to open and close one of ours would drop the locks of this process (POSIX).
+  Header ReadHeader() {
+    sqlite3_file* file = nullptr;
+    connection->Check(sqlite3_file_control(connection->handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
+    sqlite3_int64 size = 0;
+    connection->Check(file->pMethods->xFileSize(file, &size));
+    size_bytes = size;
+    Header header{};
+    const int result = file->pMethods->xRead(file, header.data(), static_cast<int>(header.size()), 0);
+    if (result != SQLITE_IOERR_SHORT_READ) connection->Check(result);  // a short one is filled up with zeros
+    return header;
+  }
+
+  // Before anything else, because SQLite would make files beside this one.
+  void RequireNoWriteAheadLog() {
+    const Header header = ReadHeader();
+    if (header[18] > 1 && std::memcmp(header.data(), "SQLite format 3", 16) == 0) {
+      throw Error(name + " was switched to a write-ahead log, which no recording has",
+                  "switch it back: sqlite3 FILE 'PRAGMA journal_mode=DELETE'");
+    }
+  }
+
+  void RequireWhole(const Header& header) {
+    const std::int64_t page_size = header[16] == 0 && header[17] == 1 ? 65536 : header[16] << 8 | header[17];
+    const std::int64_t expected = page_size * BigEndian32(header, 28);
+    if (size_bytes < expected) {
+      throw Error(
+          name + " is truncated: it has " + std::to_string(size_bytes) + " of " + std::to_string(expected) + " bytes",
+          "copy it again or measure again");
+    }
+  }
+
+  void RequireRecording() {
+    const Header header = ReadHeader();
+    const auto application_id = BigEndian32(header, 68);
+    const auto version = static_cast<std::int32_t>(BigEndian32(header, 60));
+    if (application_id != static_cast<std::uint32_t>(kApplicationId)) {
+      throw Error(name + " is not a recording but another program's SQLite file",
+                  "give the path of a file that fa-profile wrote (*.fap)");
+    }
+    if (version > kRecordingSchemaVersion) {
+      throw Error(name + " has schema version " + std::to_string(version) + ", and this program reads up to " +
+                      std::to_string(kRecordingSchemaVersion),
+                  "update fa-profile");
+    }
+    if (version < 1) connection->Damaged("its schema version is " + std::to_string(version));
+    RequireWhole(header);
+    // A text encoding other than UTF-8 would make every length of ours mean something else.
+    if (BigEndian32(header, 56) != 1) connection->Damaged("its texts are not UTF-8");
+    sqlite3_exec(connection->handle(),
+                 "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;"
+                 "PRAGMA cache_size=-4096",
+                 nullptr, nullptr, nullptr);
+    RequireOurSchema();
+  }
+
+  // Ours, byte for byte, and nothing else: otherwise a table we read could be a view or a virtual table in disguise.
+  void RequireOurSchema() {
+    connection->SetBudget(size_bytes);
+    std::unordered_map<std::string_view, const SchemaObject*> missing;
+    for (const SchemaObject& object : Schema()) missing.emplace(object.name, &object);
+    Statement objects(*connection, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema");
+    while (objects.Next()) {
+      const std::string type = objects.Text();
+      const std::string object_name = objects.Text();
+      const std::string sql = objects.Text();
+      if (type == "index" && object_name == "sqlite_autoindex_metric_1" && sql.empty()) continue;
+      const auto place = missing.find(object_name);
+      if (place == missing.end() || place->second->type != type || place->second->sql != sql) {
+        connection->Damaged("it holds a " + type.substr(0, 20) + " " + object_name.substr(0, 60) +
+                            " that is not a recording's");
+      }
+      missing.erase(place);
+    }
+    if (!missing.empty()) connection->Damaged("it lacks the table " + std::string(missing.begin()->first));
+  }
+};
+
+}  // namespace
+
+OpenedRecording OpenRecording(const std::string& path) {
+  CheckReadable(path);
+  Opening opening{.name = path, .connection = nullptr};
+  opening.OpenFile(path);
+  return {std::move(opening.connection), opening.size_bytes};
+}
+
+OpenedRecording OpenRecordingBytes(std::span<std::uint8_t> bytes) {
+  Opening opening{.name = "the recording in memory", .connection = nullptr};
+  opening.Open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  opening.connection->Check(
+      sqlite3_deserialize(opening.connection->handle(), "main", bytes.data(), size, size, SQLITE_DESERIALIZE_READONLY));
+  opening.RequireNoWriteAheadLog();
+  opening.CheckOpened(opening.Touch());
+  opening.RequireRecording();
+  return {std::move(opening.connection), opening.size_bytes};
+}
+
+}  // namespace fa_profile::store

@@ -1,0 +1,374 @@
+#include "fa_profile/analyze.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <set>
+
+#include "fa_profile/metric_catalogue.h"
+#include "sample_recording.h"
+
+namespace fa_profile {
+namespace {
+
+using sample::FullCounters;
+using sample::MakeRecording;
+
+const ProfileEntry& EntryOf(const Profile& profile, const std::string& kernel, const std::string& part = {}) {
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.kernel == kernel && entry.part == part) return entry;
+  }
+  throw std::runtime_error("no entry " + kernel + "/" + part);
+}
+
+double MetricOf(const ProfileEntry& entry, const std::string& id) {
+  const auto found = entry.metrics.find(id);
+  return found == entry.metrics.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+}
+
+/// One correct kernel with these counters.
+Recording WithCounters(std::map<std::string, double> counters) {
+  Recording recording;
+  recording.session = sample::FullSession();
+  recording.device = sample::H200();
+  recording.cases = {{1, "mma", "ladder", AttentionShape{1, 8, 512, 64, false}}};
+  recording.ranges = {{1, 1, "", "mma", 0, 0, std::move(counters)}};
+  return recording;
+}
+
+TEST(AnalyzeTest, EntriesAreTheCallThenItsPartsInLaunchOrder) {
+  const Profile profile = Analyze(MakeRecording());
+  std::vector<std::string> titles;
+  for (const ProfileEntry& entry : profile.entries) titles.push_back(entry.kernel + "/" + entry.part);
+  EXPECT_EQ(titles, (std::vector<std::string>{"mma/", "cublas/", "cublas/qk", "cublas/softmax", "cublas/pv", "broken/",
+                                              "train.py/", "train.py/#2", "tiled/"}));
+}
+
+TEST(AnalyzeTest, ACallOfOneNamedPartIsOneEntry) {
+  Recording recording = MakeRecording();
+  recording.cases.resize(1);
+  recording.timings = {sample::Timed(1, "main", 5000)};
+  recording.launches = {sample::Launched(1, "main", "mma_kernel", 0, 5000)};
+  recording.ranges = {{1, 1, "main", "mma/main", 0, 0, FullCounters(1)}};
+  const Profile profile = Analyze(recording);
+  ASSERT_EQ(profile.entries.size(), 1U);
+  EXPECT_EQ(profile.entries[0].part, "");
+  EXPECT_DOUBLE_EQ(profile.entries[0].timing->median_ns, 5000.0);
+  EXPECT_EQ(profile.entries[0].launches.size(), 1U);
+  EXPECT_DOUBLE_EQ(MetricOf(profile.entries[0], "instructions"), 1e6);
+}
+
+TEST(AnalyzeTest, TimingIsMedianAndSpreadOfUnprofiledLaunches) {
+  Recording recording = WithCounters({});
+  recording.timings = {{1, "", "events", {40, 10, 20, 30, 1000}}};
+  const TimingSummary timing = *Analyze(recording).entries[0].timing;
+  EXPECT_EQ(timing.samples, 5U);
+  EXPECT_EQ(timing.method, "events");
+  EXPECT_DOUBLE_EQ(timing.median_ns, 30.0);
+  EXPECT_DOUBLE_EQ(timing.min_ns, 10.0);
+  EXPECT_DOUBLE_EQ(timing.p05_ns, 12.0);
+  EXPECT_DOUBLE_EQ(timing.p95_ns, 808.0);
+  EXPECT_DOUBLE_EQ(timing.spread_ratio, (808.0 - 12.0) / 30.0);
+
+  recording.timings = {{1, "", "events", {10, 20}}};
+  EXPECT_DOUBLE_EQ(Analyze(recording).entries[0].timing->median_ns, 15.0);
+}
+
+TEST(AnalyzeTest, DurationsThatAreNoDurationsAreNotTiming) {
+  Recording recording = WithCounters({});
+  recording.timings = {{1, "", "events", {0.0, -5.0, std::numeric_limits<double>::quiet_NaN()}}};
+  EXPECT_FALSE(Analyze(recording).entries[0].timing);
+}
+
+TEST(AnalyzeTest, AchievedFlopsAreTheShapesOverUnprofiledTime) {
+  const Profile profile = Analyze(MakeRecording());
+  // 4 * 1 * 8 * 512 * 512 * 64 FLOPs in 9.92 us.
+  EXPECT_NEAR(MetricOf(EntryOf(profile, "mma"), "achieved_flops_per_second"), 536870912.0 / 9.92e-6, 1.0);
+  EXPECT_FALSE(EntryOf(profile, "cublas", "qk").metrics.contains("achieved_flops_per_second"))
+      << "what share of the FLOPs a part does is not known";
+  EXPECT_FALSE(EntryOf(profile, "train.py").metrics.contains("achieved_flops_per_second"));
+}
+
+TEST(AnalyzeTest, AnIncorrectKernelHasNoSpeed) {
+  const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "broken");
+  ASSERT_TRUE(entry.verification);
+  EXPECT_FALSE(entry.verification->correct());
+  EXPECT_FALSE(entry.timing);
+  for (const auto& [id, value] : entry.metrics) {
+    const std::string_view unit = FindMetric(id)->unit;
+    EXPECT_FALSE(unit == "seconds" || unit.ends_with("_per_second")) << id;
+  }
+  EXPECT_TRUE(entry.metrics.contains("instructions")) << "what it executed is still a fact";
+}
+
+TEST(AnalyzeTest, AKernelThatWasNotVerifiedKeepsItsTiming) {
+  Recording recording = WithCounters({});
+  recording.timings = {sample::Timed(1, "", 5000)};
+  const ProfileEntry entry = Analyze(recording).entries[0];
+  EXPECT_FALSE(entry.verification);
+  EXPECT_TRUE(entry.timing);
+}
+
+TEST(AnalyzeTest, GapsBetweenKernelsComeFromLaunchesAndFromTiming) {
+  const Profile profile = Analyze(MakeRecording());
+  const ProfileEntry& call = EntryOf(profile, "cublas");
+  // Launches run from 20 to 33 us, busy for 3.5 + 2.5 + 4.
+  EXPECT_NEAR(MetricOf(call, "gap_launches_seconds"), 3e-6, 1e-12);
+  EXPECT_NEAR(MetricOf(call, "gap_timing_seconds"), 3e-6, 1e-12);
+  for (const char* id : {"gap_launches_seconds", "gap_timing_seconds"}) {
+    EXPECT_FALSE(EntryOf(profile, "cublas", "qk").metrics.contains(id));
+    EXPECT_FALSE(EntryOf(profile, "mma").metrics.contains(id)) << "one kernel has no gaps";
+  }
+}
+
+TEST(AnalyzeTest, AGapNeedsTheTimingOfEveryPart) {
+  Recording recording = MakeRecording();
+  std::erase_if(recording.timings, [](const Timing& timing) { return timing.part == "pv"; });
+  EXPECT_FALSE(EntryOf(Analyze(recording), "cublas").metrics.contains("gap_timing_seconds"));
+}
+
+TEST(AnalyzeTest, TensorInstructionsLeaveOutHfma2) {
+  const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "hmma_instructions"), 65536.0);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "hmma_instruction_ratio"), 0.065536);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "tensor_core_utilization_ratio"), 0.315);
+}
+
+TEST(AnalyzeTest, BankConflictsPerRequestAndExcessWavefronts) {
+  const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "cublas");
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "shared_excess_wavefronts"), 40000.0);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "shared_conflicts_per_request"), 0.4);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "shared_wavefronts_per_request"), 4.4);
+}
+
+TEST(AnalyzeTest, ConflictsPerRequestAreAbsentWithoutRequests) {
+  const ProfileEntry entry = Analyze(WithCounters({{"smsp__sass_inst_executed_op_shared.sum", 0},
+                                                   {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 0}}))
+                                 .entries[0];
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "shared_excess_wavefronts"), 0.0);
+  EXPECT_FALSE(entry.metrics.contains("shared_conflicts_per_request"));
+}
+
+TEST(AnalyzeTest, RooflineUsesExecutedFlopsAndDramBytes) {
+  const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
+  const double flops = 536870912.0 + 2 * 4e6 + 1e6 + 1e6;
+  EXPECT_NEAR(MetricOf(entry, "executed_flops_per_second"), flops / 9e-6, 1.0);
+  EXPECT_NEAR(MetricOf(entry, "arithmetic_intensity_dram"), flops / 2097152.0, 1e-9);
+}
+
+TEST(AnalyzeTest, StallsAreSharesOfWarpCyclesWorstFirst) {
+  const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
+  ASSERT_EQ(entry.stalls.size(), 3U) << "issuing is no stall, and a reason that never occurred is not listed";
+  EXPECT_EQ(entry.stalls[0].reason, "long_scoreboard");
+  EXPECT_DOUBLE_EQ(entry.stalls[0].ratio, 0.375);
+  EXPECT_EQ(entry.stalls[1].reason, "wait");
+  EXPECT_EQ(entry.stalls[2].reason, "barrier");
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "warp_issuing_ratio"), 0.125);
+}
+
+TEST(AnalyzeTest, TheSetPhasesSufficesForTensorOccupancySharedMemoryAndStalls) {
+  const ProfileEntry entry =
+      Analyze(WithCounters({{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum", 250},
+                            {"TPC.TriageCompute.sm__cycles_active.sum", 1000},
+                            {"TPC.TriageCompute.sm__inst_executed_realtime.sum", 1500},
+                            {"TPC.TriageCompute.tpc__warps_active_realtime.sum", 16000},
+                            {"SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 77},
+                            {"SM_A.TriageCompute.sm__inst_executed_pipe_xu_realtime.sum", 150},
+                            {"SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum", 4000},
+                            {"SM_C.TriageCompute.smsp__warps_issue_stalled_short_scoreboard.sum", 8000}}))
+          .entries[0];
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "tensor_core_utilization_ratio"), 0.25);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "achieved_occupancy_ratio"), 0.25);  // 16 of 64 warps
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "instructions_per_cycle"), 1.5);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "shared_wavefronts"), 77.0);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "xu_instruction_ratio"), 0.1);
+  ASSERT_EQ(entry.stalls.size(), 2U);
+  EXPECT_EQ(entry.stalls[0].reason, "short_scoreboard");
+  EXPECT_DOUBLE_EQ(entry.stalls[0].ratio, 0.5);
+}
+
+// A kernel of 2 x 100 shared loads per warp with a two-way conflict, as Nsight Compute counted it on an H200.
+TEST(AnalyzeTest, ATwoWayConflictIsOneExcessWavefrontPerLoad) {
+  const ProfileEntry entry = Analyze(WithCounters({{"smsp__sass_inst_executed_op_shared.sum", 213312},
+                                                   {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 211200}}))
+                                 .entries[0];
+  EXPECT_NEAR(MetricOf(entry, "shared_conflicts_per_request"), 0.990, 1e-3);
+}
+
+TEST(AnalyzeTest, BottleneckIsTheBusierSideOrLatency) {
+  const auto bottleneck = [](double compute, double memory) {
+    return Analyze(WithCounters({{"sm__throughput.avg.pct_of_peak_sustained_elapsed", compute},
+                                 {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", memory}}))
+        .entries[0]
+        .bottleneck;
+  };
+  EXPECT_EQ(bottleneck(85, 40), "compute");
+  EXPECT_EQ(bottleneck(40, 61), "memory");
+  EXPECT_EQ(bottleneck(59, 59), "latency");
+  EXPECT_EQ(Analyze(WithCounters({{"sm__throughput.avg.pct_of_peak_sustained_elapsed", 85}})).entries[0].bottleneck,
+            "");
+}
+
+TEST(AnalyzeTest, OccupancyIsThatOfTheLongestLaunch) {
+  Recording recording = MakeRecording();
+  recording.launches[3].registers_per_thread = 255;  // cublas pv, the longest
+  const ProfileEntry entry = EntryOf(Analyze(recording), "cublas");
+  ASSERT_TRUE(entry.occupancy);
+  EXPECT_EQ(entry.occupancy->blocks_per_sm, 2);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "registers_per_thread"), 255.0);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "theoretical_occupancy_ratio"), 8.0 / 64);
+}
+
+TEST(AnalyzeTest, WhatIsMissingIsCarriedAndNamed) {
+  Recording recording = MakeRecording();
+  recording.session.complete = false;
+  const Profile profile = Analyze(recording);
+  std::map<std::string, std::string> reasons;
+  for (const DataLoss& loss : profile.losses) reasons[loss.kind + " " + loss.subject] = loss.reason;
+  EXPECT_TRUE(reasons.contains("range_dropped cublas/softmax"));
+  EXPECT_TRUE(reasons.contains("recording_incomplete session"));
+  EXPECT_EQ(reasons["metric_not_derived l1_hit_ratio"], "l1tex__t_sector_hit_rate.pct");
+  EXPECT_FALSE(reasons.contains("metric_not_derived instructions"));
+  EXPECT_FALSE(reasons.contains("metric_not_derived gap_timing_seconds")) << "it reads no counter";
+}
+
+TEST(AnalyzeTest, AnEmptyRecordingGivesAnEmptyProfile) {
+  const Profile profile = Analyze(Recording{});
+  EXPECT_TRUE(profile.entries.empty());
+  ASSERT_EQ(profile.losses.size(), 1U);
+  EXPECT_EQ(profile.losses[0].kind, "recording_incomplete");
+}
+
+TEST(AnalyzeTest, ARecordThatBelongsToNoCaseIsIgnored) {
+  Recording recording = WithCounters({});
+  recording.ranges.push_back({2, 99, "", "lost", 0, 0, FullCounters(1)});
+  recording.timings.push_back(sample::Timed(99, "", 1));
+  recording.launches.push_back(sample::Launched(99, "", "lost", 0, 1));
+  EXPECT_EQ(Analyze(recording).entries.size(), 1U);
+}
+
+TEST(AnalyzeTest, AbsurdNumbersGiveAbsentMetricsNotUndefinedOnes) {
+  Recording recording = MakeRecording();
+  for (Launch& launch : recording.launches) {
+    launch.start_ns = std::numeric_limits<std::int64_t>::min();
+    launch.end_ns = std::numeric_limits<std::int64_t>::max();
+    launch.static_shared_memory_bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  for (Range& range : recording.ranges) {
+    for (auto& [name, value] : range.metrics) value = std::numeric_limits<double>::infinity();
+  }
+  const Profile profile = Analyze(recording);
+  for (const ProfileEntry& entry : profile.entries) {
+    for (const auto& [id, value] : entry.metrics) EXPECT_TRUE(std::isfinite(value)) << id;
+    EXPECT_TRUE(entry.stalls.empty());
+  }
+}
+
+TEST(AnalyzeTest, MetricsForAnalysisAreAllThatIsRead) {
+  Recording recording = MakeRecording();
+  const std::vector<std::string> names = MetricsForAnalysis();
+  const std::set<std::string> wanted(names.begin(), names.end());
+  for (Range& range : recording.ranges) {
+    range.metrics["sm__something_else.sum"] = 1;
+    std::erase_if(range.metrics, [&](const auto& item) { return !wanted.contains(item.first); });
+  }
+  const Profile filtered = Analyze(recording);
+  const Profile full = Analyze(MakeRecording());
+  ASSERT_EQ(filtered.entries.size(), full.entries.size());
+  for (std::size_t i = 0; i < full.entries.size(); ++i) EXPECT_EQ(filtered.entries[i].metrics, full.entries[i].metrics);
+}
+
+TEST(DiffTest, AProfileDoesNotDifferFromItself) {
+  const Profile profile = Analyze(MakeRecording());
+  const ProfileDiff diff = Diff(profile, profile);
+  EXPECT_TRUE(diff.incomparable.empty());
+  EXPECT_TRUE(diff.only_before.empty());
+  EXPECT_TRUE(diff.only_after.empty());
+  ASSERT_FALSE(diff.changes.empty());
+  for (const MetricChange& change : diff.changes) EXPECT_EQ(change.judgement, "same") << change.metric;
+}
+
+MetricChange ChangeOf(const ProfileDiff& diff, const std::string& metric) {
+  const auto found = std::ranges::find(diff.changes, metric, &MetricChange::metric);
+  return found == diff.changes.end() ? MetricChange{} : *found;
+}
+
+/// Diff of one entry with one metric.
+MetricChange Change(const char* metric, std::optional<double> before, std::optional<double> after) {
+  Profile a;
+  a.entries.resize(1);
+  Profile b = a;
+  if (before) a.entries[0].metrics[metric] = *before;
+  if (after) b.entries[0].metrics[metric] = *after;
+  return ChangeOf(Diff(a, b), metric);
+}
+
+TEST(DiffTest, PolarityDecidesWhatIsWorse) {
+  EXPECT_EQ(Change("duration_seconds", 1.0, 1.5).judgement, "worse");
+  EXPECT_EQ(Change("duration_seconds", 1.5, 1.0).judgement, "better");
+  EXPECT_EQ(Change("tensor_core_utilization_ratio", 0.5, 0.4).judgement, "worse");
+  EXPECT_EQ(Change("registers_per_thread", 128, 168).judgement, "changed");
+  EXPECT_DOUBLE_EQ(*Change("duration_seconds", 1.0, 1.5).ratio, 0.5);
+}
+
+TEST(DiffTest, ANoisyMetricMayMoveADeterministicOneMayNot) {
+  EXPECT_EQ(Change("duration_seconds", 1.0, 1.019).judgement, "same");
+  EXPECT_EQ(Change("duration_seconds", 1.0, 1.021).judgement, "worse");
+  EXPECT_EQ(Change("instructions", 1000000, 1000001).judgement, "worse");
+}
+
+TEST(DiffTest, AChangeFromZeroHasNoRatioButAJudgement) {
+  const MetricChange change = Change("local_memory_bytes", 0.0, 4096.0);
+  EXPECT_FALSE(change.ratio);
+  EXPECT_EQ(change.judgement, "worse");
+}
+
+TEST(DiffTest, AMetricOnOneSideIsNewOrGone) {
+  EXPECT_EQ(Change("instructions", std::nullopt, 5.0).judgement, "new");
+  EXPECT_EQ(Change("instructions", 5.0, std::nullopt).judgement, "gone");
+  EXPECT_FALSE(Change("instructions", 5.0, std::nullopt).ratio);
+}
+
+TEST(DiffTest, LargestChangeFirstAndCorrectnessBeforeAll) {
+  Recording recording = MakeRecording();
+  const Profile before = Analyze(recording);
+  recording.ranges[0].metrics["smsp__inst_executed.sum"] *= 1.1;
+  recording.ranges[0].metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] *= 3;
+  recording.verifications[0].draws_passed = 99;
+  const ProfileDiff diff = Diff(before, Analyze(recording));
+  ASSERT_GE(diff.changes.size(), 3U);
+  EXPECT_EQ(diff.changes[0].metric, "correct");
+  EXPECT_EQ(diff.changes[0].judgement, "worse");
+  EXPECT_EQ(diff.changes[1].metric, "shared_excess_wavefronts");
+  EXPECT_DOUBLE_EQ(*diff.changes[1].ratio, 2.0);
+  EXPECT_EQ(ChangeOf(diff, "duration_seconds").judgement, "gone");
+}
+
+TEST(DiffTest, EntriesWithoutAPartnerAreNamed) {
+  Recording recording = MakeRecording();
+  const Profile before = Analyze(recording);
+  recording.cases[0].kernel = "mma_v2";
+  const ProfileDiff diff = Diff(before, Analyze(recording));
+  EXPECT_EQ(diff.only_before, (std::vector<std::string>{"mma 1,8,512,64"}));
+  EXPECT_EQ(diff.only_after, (std::vector<std::string>{"mma_v2 1,8,512,64"}));
+}
+
+TEST(DiffTest, WhatMakesTwoRunsIncomparableIsSaid) {
+  const Profile before = Analyze(MakeRecording());
+  Profile after = before;
+  after.device.name = "NVIDIA L4";
+  after.device.driver_version = "590.1";
+  after.session.metric_set = "basic";
+  after.session.cache_policy = "flush";
+  after.clocks[0].sm_hz = 1200000000;
+  const ProfileDiff diff = Diff(before, after);
+  EXPECT_EQ(diff.incomparable, (std::vector<std::string>{
+                                   "GPU: NVIDIA H200 before, NVIDIA L4 after", "driver: 580.159.04 before, 590.1 after",
+                                   "metric set: full before, basic after", "cache policy: warm before, flush after",
+                                   "SM clock: 1980 MHz before, 1200 MHz after"}));
+}
+
+}  // namespace
+}  // namespace fa_profile

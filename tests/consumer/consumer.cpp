@@ -1,0 +1,31 @@
+// Calls one function of each installed library: they must be found, compile, link and run outside this repository.
+#include <iostream>
+#include <sstream>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/error.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/report.h"
+#include "fa_profile/version.h"
+#ifdef WITH_CUDA
+#include "fa_profile/kernels.h"
+#include "fa_profile/metric_host.h"
+#endif
+
+int main() {
+  std::cout << "version " << fa_profile::Version() << "\n";
+  try {
+    fa_profile::RecordingReader reader("/nonexistent.fap");
+    return 1;
+  } catch (const fa_profile::Error&) {
+    std::cout << "store works\n";
+  }
+  std::ostringstream csv;
+  fa_profile::WriteCsvReport(csv, fa_profile::Analyze(fa_profile::Recording{}));
+  if (csv.str().rfind("kernel,", 0) != 0) return 1;
+  std::cout << "analyze and exporters work\n";
+#ifdef WITH_CUDA
+  if (fa_profile::Ladder().empty() || fa_profile::SupportedChips().empty()) return 1;
+  std::cout << "kernels and collect work\n";
+#endif
+}

@@ -1,0 +1,84 @@
+"""The dependency rule: which stage may include what. `python3 dependency_rule.py ROOT` prints each violation.
+
+A stage sees its own headers, its public header folder, the model, and the outside libraries it links; the model sees the
+standard library alone. cli/, tests/ and bench/ wire the stages together and are free.
+"""
+
+import pathlib
+import re
+import sys
+
+# Outside libraries, by the beginning of the header's name. What no line claims (the standard library, POSIX) is free.
+OUTSIDE = {
+    "cupti": r"(cupti|nvperf)",
+    "cuda": r"(cuda|cooperative_groups|mma\.h|cute/|cutlass/|driver_types|vector_types)",
+    "cublas": r"cublas",
+    "nvtx": r"(nvtx3/|nvToolsExt)",
+    "nvml": r"nvml\.h",
+    "sqlite": r"sqlite3\.h",
+    "zstd": r"(zstd|zdict)",
+    "fmt": r"fmt/",
+    "spdlog": r"spdlog/",
+    "json": r"nlohmann/",
+    "yaml": r"yaml-cpp/",
+    "prometheus": r"prometheus/",
+    "cli11": r"CLI/",
+}
+TEXT = {"fmt", "spdlog"}  # formatting and logging
+# Stage: the folder, the stages and the outside libraries it may include.
+RULE = {
+    "profiler/model": (set(), set()),
+    "kernels": ({"profiler/model"}, {"cuda", "cublas", "nvtx"} | TEXT),
+    "profiler/collect": ({"profiler/model"}, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
+    "profiler/store": ({"profiler/model"}, {"sqlite", "zstd"} | TEXT),
+    "profiler/analyze": ({"profiler/model"}, TEXT),
+    "exporters": ({"profiler/model", "profiler/analyze"}, {"json", "prometheus"} | TEXT),
+    "ci/gate": ({"profiler/model"}, {"json", "yaml"} | TEXT),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}
+
+
+def public_headers(root):
+    """{"fa_profile/x.h": stage}"""
+    return {
+        f"fa_profile/{header.name}": stage
+        for stage in RULE
+        for header in (root / stage / "include" / "fa_profile").glob("*.h")
+    }
+
+
+def outside_library(header):
+    return next((name for name, start in OUTSIDE.items() if re.match(start, header)), None)
+
+
+def violations(root):
+    owner = public_headers(root)
+    found = []
+    for stage, (stages, libraries) in RULE.items():
+        files = (path for path in (root / stage).rglob("*") if path.suffix in SOURCES)
+        for path in sorted(files):
+            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match:
+                    continue
+                header = match.group(1)
+                where = f"{path.relative_to(root)}:{number}: {stage} must not include {header}"
+                if header.startswith("fa_profile/"):
+                    if header not in owner:
+                        found.append(f"{where}: no stage has this header")
+                    elif owner[header] != stage and owner[header] not in stages:
+                        found.append(f"{where}, which is {owner[header]}'s")
+                elif header.startswith(".."):
+                    found.append(f"{where}: private headers are a folder's own")
+                else:
+                    library = outside_library(header)
+                    if library and library not in libraries and not (path.parent / header).exists():
+                        found.append(f"{where}, which is {library}")
+    return found
+
+
+if __name__ == "__main__":
+    bad = violations(pathlib.Path(sys.argv[1]))
+    print("\n".join(bad))
+    sys.exit(bool(bad))

@@ -1,0 +1,2 @@
+#define FIXTURE_OWN_LAUNCH  // and none is written
+#include "fixture.h"

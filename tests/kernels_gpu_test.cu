@@ -1,0 +1,194 @@
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention_workload.h"
+#include "fa_profile/error.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/reference.h"
+#include "gpu_reference.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr AttentionShape kMission{1, 8, 512, 64, false};
+
+std::string BrokenLibrary(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }
+
+std::vector<float> ToHost(const __half* device, std::size_t count) {
+  std::vector<__half> half(count);
+  EXPECT_EQ(cudaMemcpy(half.data(), device, count * sizeof(__half), cudaMemcpyDefault), cudaSuccess);
+  std::vector<float> result;
+  for (const __half x : half) result.push_back(__half2float(x));
+  return result;
+}
+
+std::unique_ptr<Workload> Make(const AttentionShape& shape, std::uint64_t seed) {
+  return Ladder().front()->MakeWorkload(shape, seed);
+}
+
+const AttentionParams& Params(const Workload& workload) {
+  return dynamic_cast<const AttentionWorkload&>(workload).params();
+}
+
+class RungTest : public testing::TestWithParam<const Kernel*> {};
+
+TEST_P(RungTest, IsCorrectOverTheSuite) {
+  for (const SuiteShape& entry : CorrectnessSuite()) {
+    const Verification v = Verify(*GetParam(), entry.shape, entry.draws, 1);
+    EXPECT_TRUE(v.correct()) << entry.shape.ToString() << ": " << v.draws_passed << " of " << v.draws
+                             << " draws, error ratio " << v.max_error_ratio << ", " << v.nonfinite << " not finite, "
+                             << v.unwritten << " unwritten " << v.error;
+  }
+}
+
+// What lets a collector replay one part once per pass.
+TEST_P(RungTest, APartRunAgainChangesNothing) {
+  const auto workload = GetParam()->MakeWorkload(kMission, 5);
+  workload->Launch(nullptr);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const std::vector<float> once = ToHost(Params(*workload).o, kMission.Elements());
+  for (std::size_t part = 0; part < workload->parts().size(); ++part) {
+    workload->LaunchPart(part, nullptr);
+    workload->LaunchPart(part, nullptr);
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(ToHost(Params(*workload).o, kMission.Elements()), once);
+}
+
+TEST_P(RungTest, CanBeCapturedIntoAGraph) {
+  const auto workload = GetParam()->MakeWorkload(kMission, 5);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  workload->Launch(stream);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  workload->Launch(stream);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  std::size_t nodes = 0;
+  ASSERT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
+  EXPECT_GE(nodes, workload->parts().size());
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ladder, RungTest, testing::ValuesIn(Ladder()),
+                         [](const auto& info) { return info.param->id(); });
+
+TEST(GpuReferenceTest, AgreesWithTheReferenceOnTheCpu) {
+  for (const AttentionShape shape : {AttentionShape{2, 2, 77, 64, false}, AttentionShape{1, 3, 130, 128, true},
+                                     AttentionShape{1, 1, 1, 64, true}, AttentionShape{2, 1, 40, 64, true}}) {
+    const auto workload = Make(shape, 3);
+    const AttentionParams& p = Params(*workload);
+    const auto count = static_cast<std::size_t>(shape.Elements());
+    const DeviceBuffer out(count * sizeof(double));
+    GpuAttentionReference(p, out.as<double>(), nullptr);
+    std::vector<double> gpu(count);
+    ASSERT_EQ(cudaMemcpy(gpu.data(), out.as<double>(), out.bytes(), cudaMemcpyDefault), cudaSuccess);
+    const std::vector<double> cpu =
+        AttentionReference(shape, ToHost(p.q, count), ToHost(p.k, count), ToHost(p.v, count));
+    double worst = 0.0;
+    for (std::size_t i = 0; i < count; ++i) worst = std::max(worst, std::fabs(gpu[i] - cpu[i]));
+    EXPECT_LT(worst, 1e-13) << shape.ToString();
+  }
+}
+
+TEST(WorkloadTest, InputsAreNormalAndDifferByTensorAndSeed) {
+  const auto workload = Make(kMission, 11);
+  const auto count = static_cast<std::size_t>(kMission.Elements());
+  const std::vector<float> q = ToHost(Params(*workload).q, count);
+  const std::vector<float> k = ToHost(Params(*workload).k, count);
+  const std::vector<float> other = ToHost(Params(*Make(kMission, 12)).q, count);
+  double sum = 0.0;
+  double squares = 0.0;
+  double with_k = 0.0;
+  double with_other = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    sum += q[i];
+    squares += q[i] * q[i];
+    with_k += q[i] * k[i];
+    with_other += q[i] * other[i];
+  }
+  const auto n = static_cast<double>(count);
+  const double five_sigma = 5.0 / std::sqrt(n);
+  EXPECT_NEAR(sum / n, 0.0, five_sigma);
+  EXPECT_NEAR(squares / n, 1.0, five_sigma * std::sqrt(2.0));
+  EXPECT_NEAR(with_k / n, 0.0, five_sigma);
+  EXPECT_NEAR(with_other / n, 0.0, five_sigma);
+  EXPECT_EQ(ToHost(Params(*Make(kMission, 11)).q, count), q);
+}
+
+TEST(WorkloadTest, TooLargeAShapeIsAnErrorAndLeavesTheDeviceUsable) {
+  // Rung 4 keeps every score: 6 bytes for each of 2^40.
+  EXPECT_THROW(Ladder()[3]->MakeWorkload({1, 16, 262144, 64, false}, 1), Error);
+  EXPECT_TRUE(Verify(*Ladder().front(), {1, 1, 64, 64, false}, 1, 1).correct());
+}
+
+TEST(VerifyTest, TheExampleLibraryIsCorrect) {
+  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
+  for (const SuiteShape& entry : CorrectnessSuite()) {
+    EXPECT_TRUE(Verify(*kernel, entry.shape, 1, 1).correct()) << entry.shape.ToString();
+  }
+}
+
+TEST(VerifyTest, AWrongResultFailsEveryDrawAndSaysByHowMuch) {
+  const auto kernel = LoadKernelLibrary(BrokenLibrary("wrong_result"));
+  std::vector<int> progress;
+  const Verification v = Verify(*kernel, kMission, 3, 1, [&](int done) { progress.push_back(done); });
+  EXPECT_FALSE(v.correct());
+  EXPECT_EQ(v.draws, 3);
+  EXPECT_EQ(v.draws_passed, 0);
+  EXPECT_GT(v.max_abs_error, 0.1);
+  EXPECT_GT(v.max_error_ratio, 100.0);
+  EXPECT_EQ(v.nonfinite, 0);
+  EXPECT_EQ(v.unwritten, 0);
+  EXPECT_EQ(progress, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(VerifyTest, CountsUnwrittenOutputsApartFromNan) {
+  const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("half_written")), kMission, 1, 1);
+  EXPECT_FALSE(v.correct());
+  EXPECT_EQ(v.nonfinite, kMission.Elements() / 4);
+  EXPECT_EQ(v.unwritten, kMission.Elements() / 4);
+}
+
+TEST(VerifyTest, ARefusedLaunchIsAResultWithTheReason) {
+  const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("launch_refused")), kMission, 3, 1);
+  EXPECT_FALSE(v.correct());
+  EXPECT_NE(v.error.find("the moon is not full"), std::string::npos) << v.error;
+  EXPECT_NE(v.error.find("launch_refused.so"), std::string::npos) << v.error;
+}
+
+// Each in a process of its own: one ends it, the other ruins its CUDA context.
+TEST(CrashDeathTest, ALaunchThatSegfaultsEndsTheProcessWithTheLibrarysName) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(Verify(*LoadKernelLibrary(BrokenLibrary("launch_segfaults")), kMission, 1, 1), testing::ExitedWithCode(2),
+              "launch_segfaults.so crashed in fa_profile_kernel_launch");
+}
+
+TEST(CrashDeathTest, AnIllegalAccessIsAResultAndLaterWorkAnErrorWithTheCure) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto run = [] {
+    const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("illegal_access")), kMission, 3, 1);
+    if (v.error.find("cudaErrorIllegalAddress") == std::string::npos || v.draws_passed != 0) std::exit(1);
+    try {
+      Verify(*Ladder().front(), kMission, 1, 1);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s", error.what());
+      std::exit(0);
+    }
+    std::exit(1);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "crashed.*start again without that kernel");
+}
+
+}  // namespace
+}  // namespace fa_profile

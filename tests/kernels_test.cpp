@@ -1,0 +1,167 @@
+#include "fa_profile/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/reference.h"
+
+namespace fa_profile {
+namespace {
+
+std::string BrokenLibrary(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }
+
+std::string LoadError(const std::string& path) {
+  try {
+    LoadKernelLibrary(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "loaded";
+}
+
+testing::AssertionResult Contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
+}
+
+TEST(LadderTest, HasSevenRungsInOrder) {
+  std::vector<std::string> ids;
+  for (const Kernel* kernel : Ladder()) {
+    ids.push_back(kernel->id());
+    EXPECT_EQ(kernel->rung(), static_cast<int>(ids.size()));
+    EXPECT_EQ(kernel->origin(), "ladder");
+    EXPECT_FALSE(kernel->teaches().empty());
+    EXPECT_FALSE(kernel->phases().empty());
+  }
+  EXPECT_EQ(ids,
+            (std::vector<std::string>{"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}));
+}
+
+TEST(LadderTest, EveryRungTakesTheWholeSuite) {
+  for (const Kernel* kernel : Ladder()) {
+    for (const SuiteShape& entry : CorrectnessSuite()) {
+      EXPECT_EQ(kernel->WhyNot(entry.shape), "") << kernel->id() << " " << entry.shape.ToString();
+    }
+  }
+}
+
+TEST(LadderTest, OtherHeadDimensionsAreRefusedWithTheOnesItTakes) {
+  for (const Kernel* kernel : Ladder()) {
+    for (const int head_dim : {1, 63, 80, 96, 256}) {
+      const std::string why = kernel->WhyNot({1, 8, 512, head_dim, false});
+      EXPECT_TRUE(Contains(why, "64 or 128")) << kernel->id();
+      EXPECT_TRUE(Contains(why, std::to_string(head_dim))) << kernel->id();
+    }
+  }
+}
+
+TEST(LadderTest, AWorkloadOfARefusedShapeIsAnErrorThatNamesKernelAndShape) {
+  for (const Kernel* kernel : Ladder()) {
+    try {
+      kernel->MakeWorkload({1, 8, 512, 96, false}, 1);
+      FAIL() << kernel->id();
+    } catch (const Error& error) {
+      EXPECT_TRUE(Contains(error.message(), kernel->id()));
+      EXPECT_TRUE(Contains(error.message(), "1,8,512,96"));
+    }
+  }
+}
+
+TEST(CorrectnessSuiteTest, DrawsTheMissionShapeAHundredTimesCausalAndNot) {
+  std::set<std::pair<bool, int>> mission;
+  for (const SuiteShape& entry : CorrectnessSuite()) {
+    AttentionShape shape = entry.shape;
+    shape.causal = false;
+    if (shape == AttentionShape{1, 8, 512, 64, false}) mission.insert({entry.shape.causal, entry.draws});
+  }
+  EXPECT_EQ(mission, (std::set<std::pair<bool, int>>{{false, 100}, {true, 100}}));
+}
+
+TEST(ReferenceTest, OneKeyGivesItsValue) {
+  const std::vector<float> v = {0.5F, -2.0F};
+  const std::vector<float> q = {3.0F, 4.0F};
+  EXPECT_EQ(AttentionReference({1, 1, 1, 2, false}, q, q, v), (std::vector<double>{0.5, -2.0}));
+}
+
+// Two queries, two keys, head_dim 1: scores are q*k, so weights are logistic functions of q*(k1-k0).
+TEST(ReferenceTest, WeighsTwoKeysAsComputedByHand) {
+  const std::vector<float> q = {1.0F, 2.0F};
+  const std::vector<float> k = {0.0F, 1.0F};
+  const std::vector<float> v = {10.0F, 20.0F};
+  const auto expected = [](double score) { return 10.0 + 10.0 / (1.0 + std::exp(-score)); };
+  const std::vector<double> all = AttentionReference({1, 1, 2, 1, false}, q, k, v);
+  EXPECT_NEAR(all[0], expected(1.0), 1e-12);
+  EXPECT_NEAR(all[1], expected(2.0), 1e-12);
+  const std::vector<double> causal = AttentionReference({1, 1, 2, 1, true}, q, k, v);
+  EXPECT_EQ(causal[0], 10.0);
+  EXPECT_NEAR(causal[1], expected(2.0), 1e-12);
+}
+
+TEST(ReferenceTest, ScalesByTheRootOfTheHeadDimensionAndKeepsHeadsApart) {
+  // head_dim 4, two heads of two tokens: q.k = 4 for key 1, 0 for key 0, so the scaled score is 2.
+  const std::vector<float> q(16, 1.0F);
+  const std::vector<float> k = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1};
+  const std::vector<float> v = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 5, 5, 5, 5};
+  const std::vector<double> out = AttentionReference({1, 2, 2, 4, false}, q, k, v);
+  const double weight = 1.0 / (1.0 + std::exp(-2.0));
+  EXPECT_NEAR(out[0], weight, 1e-12);
+  EXPECT_NEAR(out[8], 5.0 * weight, 1e-12);
+}
+
+TEST(ReferenceTest, ATensorOfAnotherSizeIsAnError) {
+  const std::vector<float> small(3);
+  EXPECT_THROW(AttentionReference({1, 1, 2, 2, false}, small, small, small), Error);
+}
+
+TEST(KernelLibraryTest, TheExampleLoadsAndSaysWhatItTakes) {
+  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
+  EXPECT_EQ(kernel->id(), "warp_per_row");
+  EXPECT_EQ(kernel->origin(), FA_PROFILE_EXAMPLE_KERNEL_LIB);
+  EXPECT_EQ(kernel->rung(), 0);
+  EXPECT_EQ(kernel->WhyNot({1, 8, 512, 64, false}), "");
+  EXPECT_EQ(kernel->WhyNot({1, 8, 512, 80, false}), "head_dim must be 64 or 128, not 80");
+}
+
+TEST(KernelLibraryTest, AMissingFileIsNamed) {
+  EXPECT_TRUE(Contains(LoadError("no/such/kernel.so"), "no/such/kernel.so"));
+}
+
+TEST(KernelLibraryTest, AFileThatIsNoLibraryIsNamed) {
+  const auto path = std::filesystem::temp_directory_path() / "fa_profile_no_library.so";
+  std::ofstream(path) << "plain text";
+  EXPECT_TRUE(Contains(LoadError(path), path));
+  std::filesystem::remove(path);
+}
+
+TEST(KernelLibraryTest, AMissingFunctionIsNamed) {
+  const std::string error = LoadError(BrokenLibrary("missing_symbol"));
+  EXPECT_TRUE(Contains(error, "fa_profile_kernel_launch"));
+  EXPECT_TRUE(Contains(error, "missing_symbol.so"));
+}
+
+TEST(KernelLibraryTest, AnotherVersionIsNamedBesideOurs) {
+  const std::string error = LoadError(BrokenLibrary("other_version"));
+  EXPECT_TRUE(Contains(error, "version 42"));
+  EXPECT_TRUE(Contains(error, "version 1"));
+}
+
+TEST(KernelLibraryTest, ABadNameIsQuotedWithTheRule) {
+  const std::string error = LoadError(BrokenLibrary("bad_name"));
+  EXPECT_TRUE(Contains(error, "'My Kernel!'"));
+  EXPECT_TRUE(Contains(error, "1 to 64 characters"));
+}
+
+TEST(KernelLibraryTest, ARefusedShapeGivesTheLibrarysReason) {
+  const auto kernel = LoadKernelLibrary(BrokenLibrary("refuses_shape"));
+  EXPECT_EQ(kernel->WhyNot({1, 8, 77, 64, false}), "no sequence of 77 keys");
+}
+
+}  // namespace
+}  // namespace fa_profile
