@@ -135,8 +135,8 @@ if command -v apt-get >/dev/null; then
 elif ! command -v cmake >/dev/null || ! command -v g++ >/dev/null; then
   fail "no apt-get here; install by hand:" $(awk '{print $1}' <<<"$wanted")
 fi
-have=$(cmake --version | sed -n '1s/[^0-9]*//p')
+have=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*//p') || true
 if [ "$(printf '%s\n' 3.25 "$have" | sort -V | head -n 1)" != 3.25 ]; then
-  fail "cmake is $have and 3.25 or later is needed; for instance: python3 -m pip install cmake==3.25.2"
+  fail "cmake is ${have:-broken} and 3.25 or later is needed; for instance: python3 -m pip install cmake==3.25.2"
 fi
 assemble_cuda

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <iostream>
+#include <map>
 
 #include "commands.h"
 #include "fa_profile/error.h"
@@ -23,6 +23,17 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
       if (!wanted(name)) continue;
       const MetricSet set = BuiltinMetricSet(name, chip);
       fmt::print("{:<10} {:>5} metrics  {}\n", set.name, set.metrics.size(), set.description);
+    }
+  } else if (what == "inputs") {
+    // A counter that feeds one deterministic row must itself be deterministic.
+    std::map<std::string, bool> deterministic;
+    for (const CatalogueMetric& metric : MetricCatalogue()) {
+      for (const std::string& input : FormulaNames(metric.formula)) {
+        deterministic[input] = deterministic[input] || metric.stability == Stability::kDeterministic;
+      }
+    }
+    for (const auto& [input, exact] : deterministic) {
+      if (wanted(input)) fmt::print("{:<14} {}\n", exact ? "deterministic" : "noisy", input);
     }
   } else {
     for (const CatalogueMetric& metric : MetricCatalogue()) {

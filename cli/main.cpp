@@ -112,9 +112,10 @@ int Dispatch(int argc, char** argv) {
   verify->add_flag("--machine-readable", arguments.verify.machine_readable, "One JSON object a line")->group("");
 
   CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics or chips");
-  list->add_option("what", arguments.list_what, "kernels, sets, metrics (ours), counters (the chip's) or chips")
+  list->add_option("what", arguments.list_what,
+                   "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips")
       ->required()
-      ->check(CLI::IsMember({"kernels", "sets", "metrics", "counters", "chips"}));
+      ->check(CLI::IsMember({"kernels", "sets", "metrics", "inputs", "counters", "chips"}));
   list->add_option("--chip", arguments.list_chip, "Chip whose counters are meant")->capture_default_str();
   list->add_option("--match", arguments.list_pattern, "Only names that contain this");
 

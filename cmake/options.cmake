@@ -27,6 +27,11 @@ elseif(FA_PROFILE_SANITIZER)
   message(FATAL_ERROR "FA_PROFILE_SANITIZER is '${FA_PROFILE_SANITIZER}'; it can be address, thread or empty")
 endif()
 if(FA_PROFILE_SANITIZER)
-  target_compile_options(fa_options INTERFACE "$<${cxx}:${sanitize};-fno-omit-frame-pointer;-g1>")
+  # gcc's -Wmaybe-uninitialized sees ghosts in the standard library under sanitizers.
+  target_compile_options(fa_options INTERFACE
+    "$<${cxx}:${sanitize};-O1;-g1;-fno-omit-frame-pointer;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>")
   target_link_options(fa_options INTERFACE ${sanitize})
+endif()
+if(FA_PROFILE_FUZZ)
+  target_compile_options(fa_options INTERFACE $<${cxx}:-fsanitize=fuzzer-no-link>)
 endif()

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kLineEnd = "\r\n";  // RFC 4180
 
 std::string Field(std::string_view text) {
-  const std::string safe = Printable(text);
+  std::string safe = Printable(text);
   if (safe.find_first_of(",\"") == std::string::npos) return safe;
   std::string quoted = "\"";
   for (const char c : safe) {

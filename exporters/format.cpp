@@ -69,9 +69,9 @@ std::string Scaled(double value, std::string_view suffix) {
     ++step;
   }
   const double size = std::abs(value);
-  if (suffix.empty() && step == 0 && value == std::floor(value)) return fmt::format("{:.0f}", value);
   if (size >= 1e6) return fmt::format("{:.2e} {}{}", value, kPrefixes[step], suffix);
-  const int digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  const bool whole = step == 0 && value == std::floor(value);
+  const int digits = whole || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
   if (suffix.empty() && step == 0) return fmt::format("{:.{}f}", value, digits);
   return fmt::format("{:.{}f} {}{}", value, digits, kPrefixes[step], suffix);
 }

@@ -50,28 +50,28 @@ void TextPage::Rule(std::string_view title) {
   }
 }
 
-void TextPage::Paragraph(std::string_view text, std::size_t indent) {
-  const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
-  std::string line(start, ' ');
-  bool empty = true;
-  std::istringstream words{std::string(text.substr(start))};
+void TextPage::Paragraph(std::string_view lead, std::string_view text) {
+  const std::size_t indent = std::min(DisplayWidth(lead), kMaxIndent);
+  std::string line = Truncate(lead, width_ - 2);
+  bool first = true;
+  const auto break_line = [&] {
+    out_ << TrimRight(line) << '\n';
+    line.assign(indent, ' ');
+    first = true;
+  };
+  std::istringstream words{std::string(text)};
   for (std::string word; words >> word;) {
-    // A word longer than a line is broken rather than cut: it may be a metric's name.
-    while (DisplayWidth(line) + (empty ? 0 : 1) + DisplayWidth(word) > width_) {
-      if (!empty) {
-        out_ << line << '\n';
-        line.assign(start + indent, ' ');
-        empty = true;
-        continue;
-      }
-      const std::string head(Prefix(word, width_ - DisplayWidth(line)));
-      if (head.empty()) break;
-      out_ << line << head << '\n';
+    if (!first && DisplayWidth(line) + 1 + DisplayWidth(word) > width_) break_line();
+    // A word longer than a line is broken rather than cut: it may be a metric's name. Two columns fit any character.
+    while (first && DisplayWidth(line) + DisplayWidth(word) > width_) {
+      const std::string_view head = Prefix(word, width_ - DisplayWidth(line));
+      line += head;
       word.erase(0, head.size());
-      line.assign(start + indent, ' ');
+      break_line();
     }
-    line += (empty ? "" : " ") + word;
-    empty = false;
+    if (!first) line += ' ';
+    line += word;
+    first = false;
   }
   out_ << TrimRight(line) << '\n';
 }

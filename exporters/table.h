@@ -8,6 +8,8 @@
 
 namespace fa_profile {
 
+inline constexpr std::size_t kMaxIndent = 13;
+
 enum class Style { kPlain, kBold, kDim, kGood, kBad };
 
 struct Cell {
@@ -29,8 +31,9 @@ class TextPage {
   void Line(std::string_view text = {}, Style style = Style::kPlain);
   /// A line across the page, with a title in it.
   void Rule(std::string_view title = {});
-  /// Words wrapped at the width; lines after the first are indented by `indent` more columns.
-  void Paragraph(std::string_view text, std::size_t indent = 0);
+  /// `lead` as it is, then words wrapped at the width; lines after the first are indented by as much as `lead` is wide,
+  /// but by no more than `kMaxIndent` columns.
+  void Paragraph(std::string_view lead, std::string_view text);
   /// Columns as wide as their cells; where that is too wide, left-aligned columns are cut, the widest first.
   void Table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows);
   /// "label value" cells in as many columns as fit.

@@ -62,9 +62,9 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
                    const ReportOptions& options) {
   TextPage page(out, static_cast<std::size_t>(std::max(options.width, 0)), options.color, options.ascii);
   page.Rule("fa-profile diff");
-  page.Paragraph("before  " + Side(page, before), 8);
-  page.Paragraph("after   " + Side(page, after), 8);
-  for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: " + page.Safe(reason), 2);
+  page.Paragraph("before  ", Side(page, before));
+  page.Paragraph("after   ", Side(page, after));
+  for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: ", page.Safe(reason));
   for (std::size_t begin = 0; begin < diff.changes.size();) {
     std::size_t end = begin;
     while (end < diff.changes.size() && Key(diff.changes[end]) == Key(diff.changes[begin])) ++end;
@@ -75,8 +75,8 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
     page.Line();
     page.Line("No kernel is in both.");
   }
-  for (const std::string& entry : diff.only_before) page.Paragraph("only before: " + page.Safe(entry), 2);
-  for (const std::string& entry : diff.only_after) page.Paragraph("only after: " + page.Safe(entry), 2);
+  for (const std::string& entry : diff.only_before) page.Paragraph("only before: ", page.Safe(entry));
+  for (const std::string& entry : diff.only_after) page.Paragraph("only after: ", page.Safe(entry));
 }
 
 }  // namespace fa_profile

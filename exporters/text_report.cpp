@@ -62,29 +62,27 @@ void WriteHeader(TextPage& page, const Profile& profile) {
   const Session& session = profile.session;
   const std::string_view dot = page.separator();
   page.Rule("fa-profile report");
-  std::string gpu = "GPU       " + page.Safe(OrUnknown(device.name));
+  std::string gpu = page.Safe(OrUnknown(device.name));
   if (!device.chip.empty()) gpu += std::string(dot) + page.Safe(device.chip);
   if (device.sm_count > 0) gpu += fmt::format("{}{} SMs", dot, device.sm_count);
   if (device.compute_capability_major > 0) {
     gpu += fmt::format("{}compute capability {}.{}", dot, device.compute_capability_major,
                        device.compute_capability_minor);
   }
-  page.Paragraph(gpu, 10);
-  page.Paragraph(
-      fmt::format("software  driver {}{}CUDA {}{}CUPTI {}", page.Safe(OrUnknown(device.driver_version)), dot,
-                  page.Safe(OrUnknown(device.cuda_runtime_version)), dot, page.Safe(OrUnknown(device.cupti_version))),
-      10);
-  page.Paragraph(
-      fmt::format("recorded  {}{}fa-profile {}{}commit {}", page.Safe(OrUnknown(session.created_at)), dot,
-                  page.Safe(OrUnknown(session.tool_version)), dot, page.Safe(OrUnknown(session.tool_commit))),
-      10);
-  page.Paragraph(fmt::format("measured  set {}{}{} replay{}{} cache{}{} warm-up and {} timed launches{}{} draws",
+  page.Paragraph("GPU       ", gpu);
+  page.Paragraph("software  ", fmt::format("driver {}{}CUDA {}{}CUPTI {}", page.Safe(OrUnknown(device.driver_version)),
+                                           dot, page.Safe(OrUnknown(device.cuda_runtime_version)), dot,
+                                           page.Safe(OrUnknown(device.cupti_version))));
+  page.Paragraph("recorded  ", fmt::format("{}{}fa-profile {}{}commit {}", page.Safe(OrUnknown(session.created_at)),
+                                           dot, page.Safe(OrUnknown(session.tool_version)), dot,
+                                           page.Safe(OrUnknown(session.tool_commit))));
+  page.Paragraph("measured  ",
+                 fmt::format("set {}{}{} replay{}{} cache{}{} warm-up and {} timed launches{}{} draws",
                              page.Safe(OrUnknown(session.metric_set)), dot, page.Safe(OrUnknown(session.replay_mode)),
                              dot, page.Safe(OrUnknown(session.cache_policy)), dot, session.warmup_launches,
-                             session.timed_launches, dot, session.draws),
-                 10);
-  page.Paragraph("clocks    before: " + Clock(profile, "before"), 10);
-  page.Paragraph("          after:  " + Clock(profile, "after"));
+                             session.timed_launches, dot, session.draws));
+  page.Paragraph("clocks    ", fmt::format("before: {}", Clock(profile, "before")));
+  page.Paragraph("          ", fmt::format("after:  {}", Clock(profile, "after")));
   if (!session.complete) page.Line("This run ended early: what is here is whole, but not all.", Style::kBad);
 }
 
@@ -96,7 +94,7 @@ Cell CorrectCell(const ProfileEntry& entry) {
 
 std::string TopStall(const ProfileEntry& entry) {
   if (entry.stalls.empty()) return "n/a";
-  return entry.stalls.front().reason + " " + ShortPercent(entry.stalls.front().ratio);
+  return entry.stalls.front().reason + " " + ShortPercent(entry.stalls.front().ratio) + "%";
 }
 
 std::string TeraFlops(const ProfileEntry& entry) {
@@ -124,7 +122,7 @@ std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry) {
 }
 
 std::string ShapeTitle(const std::optional<AttentionShape>& shape) {
-  return shape ? "batch,heads,seqlen,head_dim = " + shape->ToString() : "programs";
+  return shape ? fmt::format("batch,heads,seqlen,head_dim = {}", shape->ToString()) : "programs";
 }
 
 void WriteSummary(TextPage& page, const Profile& profile) {
@@ -150,9 +148,9 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   }
   page.Line();
   page.Paragraph(
+      "",
       "time: median without the profiler. tensor, occ (achieved/theoretical), SM and mem: % of peak. confl/rq: excess "
-      "shared-memory wavefronts per request. top stall: % of warp-cycles.",
-      2);
+      "shared-memory wavefronts per request. top stall: % of warp-cycles.");
 }
 
 void WriteVerification(TextPage& page, const ProfileEntry& entry) {
@@ -161,23 +159,23 @@ void WriteVerification(TextPage& page, const ProfileEntry& entry) {
     return;
   }
   const Verification& v = *entry.verification;
-  std::string text = fmt::format("  correct    {} of {} draws, worst error {:.3g} of the tolerance", v.draws_passed,
-                                 v.draws, v.max_error_ratio);
+  std::string text =
+      fmt::format("{} of {} draws, worst error {:.3g} of the tolerance", v.draws_passed, v.draws, v.max_error_ratio);
   if (v.nonfinite > 0) text += fmt::format(", {} NaN or infinite", v.nonfinite);
   if (v.unwritten > 0) text += fmt::format(", {} never written", v.unwritten);
   if (!v.error.empty()) text += ": " + page.Safe(v.error);
-  page.Paragraph(text, 11);
+  page.Paragraph("  correct    ", text);
   if (!v.correct()) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
 }
 
 void WriteTiming(TextPage& page, const ProfileEntry& entry) {
   if (!entry.timing) return;
   const TimingSummary& t = *entry.timing;
-  page.Paragraph(fmt::format("  time       {} median of {} ({}), p05 {}, p95 {}, spread {}",
-                             FormatValue(t.median_ns * 1e-9, "seconds"), t.samples, page.Safe(t.method),
-                             FormatValue(t.p05_ns * 1e-9, "seconds"), FormatValue(t.p95_ns * 1e-9, "seconds"),
-                             FormatValue(t.spread_ratio, "ratio")),
-                 11);
+  page.Paragraph(
+      "  time       ",
+      fmt::format("{} median of {} ({}), p05 {}, p95 {}, spread {}", FormatValue(t.median_ns * 1e-9, "seconds"),
+                  t.samples, page.Safe(t.method), FormatValue(t.p05_ns * 1e-9, "seconds"),
+                  FormatValue(t.p95_ns * 1e-9, "seconds"), FormatValue(t.spread_ratio, "ratio")));
 }
 
 void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
@@ -186,18 +184,19 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
     const double shared = static_cast<double>(launch.static_shared_memory_bytes) +
                           static_cast<double>(launch.dynamic_shared_memory_bytes);
     std::string text =
-        fmt::format("  launch     {} grid {} block {} registers {} shared {}",
-                    page.Safe(Truncate(launch.kernel_name, 200)), fmt::join(launch.grid, "x"),
-                    fmt::join(launch.block, "x"), launch.registers_per_thread, FormatValue(shared, "bytes"));
+        fmt::format("{} grid {} block {} registers {} shared {}", page.Safe(Truncate(launch.kernel_name, 200)),
+                    fmt::join(launch.grid, "x"), fmt::join(launch.block, "x"), launch.registers_per_thread,
+                    FormatValue(shared, "bytes"));
     if (launch.local_memory_per_thread_bytes > 0) {
       text += fmt::format(" local {} per thread",
                           FormatValue(static_cast<double>(launch.local_memory_per_thread_bytes), "bytes"));
     }
-    if (!Incorrect(entry)) {
+    // Launches of a profiled program carry no times.
+    if (!Incorrect(entry) && launch.end_ns > launch.start_ns) {
       const double duration = static_cast<double>(launch.end_ns) - static_cast<double>(launch.start_ns);
-      text += " took " + FormatValue(duration * 1e-9, "seconds");
+      text += fmt::format(" took {}", FormatValue(duration * 1e-9, "seconds"));
     }
-    page.Paragraph(text, 11);
+    page.Paragraph("  launch     ", text);
   }
   if (entry.launches.size() > kMaxLaunches) {
     page.Line(fmt::format("             and {} more launches", entry.launches.size() - kMaxLaunches));
@@ -207,10 +206,10 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
 void WriteOccupancy(TextPage& page, const ProfileEntry& entry) {
   if (!entry.occupancy) return;
   const Occupancy& o = *entry.occupancy;
-  page.Paragraph(fmt::format("  occupancy  {} theoretical, limited by {}: {} block{} per SM, {:.2f} waves; {} achieved",
+  page.Paragraph("  occupancy  ",
+                 fmt::format("{} theoretical, limited by {}: {} block{} per SM, {:.2f} waves; {} achieved",
                              FormatValue(o.theoretical_ratio, "ratio"), fmt::join(o.limiters, " and "), o.blocks_per_sm,
-                             o.blocks_per_sm == 1 ? "" : "s", o.waves, MetricText(entry, "achieved_occupancy_ratio")),
-                 11);
+                             o.blocks_per_sm == 1 ? "" : "s", o.waves, MetricText(entry, "achieved_occupancy_ratio")));
 }
 
 void WriteStalls(TextPage& page, const ProfileEntry& entry) {
@@ -220,7 +219,7 @@ void WriteStalls(TextPage& page, const ProfileEntry& entry) {
     if (stall.ratio >= kShownStall) shares.push_back(page.Safe(stall.reason) + " " + ShortPercent(stall.ratio));
   }
   if (shares.empty()) return;
-  page.Paragraph(fmt::format("  stalls     {} (% of warp-cycles)", fmt::join(shares, ", ")), 11);
+  page.Paragraph("  stalls     ", fmt::format("{} (% of warp-cycles)", fmt::join(shares, ", ")));
 }
 
 void WriteMetrics(TextPage& page, const ProfileEntry& entry) {
@@ -245,11 +244,11 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   std::string title = page.Safe(entry.kernel);
   if (!entry.part.empty()) title.append("/").append(page.Safe(entry.part));
   if (entry.shape) title += std::string(page.separator()) + entry.shape->ToString();
-  if (!entry.bottleneck.empty()) title += std::string(page.separator()) + "bound by " + page.Safe(entry.bottleneck);
+  if (!entry.bottleneck.empty()) title += fmt::format("{}bound by {}", page.separator(), page.Safe(entry.bottleneck));
   page.Line();
   page.Rule(title);
   if (!entry.origin.empty() && entry.origin != "ladder" && entry.origin != "program") {
-    page.Paragraph("  from       " + page.Safe(entry.origin), 11);
+    page.Paragraph("  from       ", page.Safe(entry.origin));
   }
   if (entry.part.empty()) WriteVerification(page, entry);
   WriteTiming(page, entry);
@@ -280,13 +279,15 @@ void WriteLosses(TextPage& page, const Profile& profile) {
     group.reasons.insert(loss.reason);
   }
   for (const auto& [kind, group] : groups) {
-    std::string text = fmt::format("{} ({})", page.Safe(kind), group.count);
-    if (group.reasons.size() == 1 && !group.reasons.begin()->empty()) text += ", " + page.Safe(*group.reasons.begin());
-    text += ": ";
+    const bool one_reason = group.reasons.size() == 1 && !group.reasons.begin()->empty();
+    const std::string reason = one_reason ? page.Safe(*group.reasons.begin()) : std::string();
+    page.Paragraph(page.Safe(Truncate(kind, 60)) + ": ",
+                   fmt::format("{}{}{}", group.count, one_reason ? ", " : "", reason));
+    std::string text;
     const std::size_t shown = std::min(group.subjects.size(), kMaxSubjects);
     for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + page.Safe(group.subjects[i]);
     if (shown < group.subjects.size()) text += fmt::format(" and {} more", group.subjects.size() - shown);
-    page.Paragraph(text, kIndent);
+    page.Paragraph("  ", text);
   }
 }
 

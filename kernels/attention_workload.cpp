@@ -10,7 +10,7 @@ namespace fa_profile {
 namespace {
 
 struct NvtxDomain {
-  static constexpr const char* name = "fa_profile";
+  static constexpr const char* name = "fa_profile";  // NOLINT(readability-identifier-naming): NVTX asks for it
 };
 using NvtxRange = nvtx3::scoped_range_in<NvtxDomain>;
 

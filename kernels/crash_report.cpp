@@ -1,6 +1,6 @@
 #include "crash_report.h"
 
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
 #include <unistd.h>
 
 #include <array>
@@ -17,24 +17,25 @@ const char* volatile g_message = nullptr;
 volatile std::size_t g_message_size = 0;
 std::array<struct sigaction, kSignals.size()> g_previous;
 
-extern "C" void ReportCrash(int signal) {
-  if (g_message == nullptr) {  // not in foreign code: hand over to whoever was there before, when the fault recurs
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      if (kSignals[i] == signal) (void)sigaction(signal, &g_previous[i], nullptr);
-    }
-    if (signal == SIGABRT) (void)raise(signal);
-    return;
+extern "C" void ReportCrash(int signal, siginfo_t* info, void*) {
+  if (g_message != nullptr) {
+    const ssize_t written = write(STDERR_FILENO, g_message, g_message_size);
+    (void)written;
+    _exit(kExitCouldNotDoTheJob);
   }
-  const ssize_t written = write(STDERR_FILENO, g_message, g_message_size);
-  (void)written;
-  _exit(kExitCouldNotDoTheJob);
+  // Not in foreign code: whoever handled the signal before us gets it, when the faulting instruction runs again or,
+  // for a signal that was sent (abort() sends one), now.
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    if (kSignals[i] == signal) (void)sigaction(signal, &g_previous[i], nullptr);
+  }
+  if (info->si_code <= 0) (void)raise(signal);
 }
 
 // Once, not around each call: five system calls before every launch would be seen in launch-bound timings.
 bool InstallHandlers() noexcept {
   struct sigaction action = {};
-  action.sa_handler = ReportCrash;
-  action.sa_flags = SA_NODEFER;
+  action.sa_sigaction = ReportCrash;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;  // not deferred: the handler itself raises the signal again
   for (std::size_t i = 0; i < kSignals.size(); ++i) (void)sigaction(kSignals[i], &action, &g_previous[i]);
   return true;
 }

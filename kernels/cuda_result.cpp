@@ -5,14 +5,6 @@
 namespace fa_profile {
 namespace {
 
-// CMake's list of what was built, "80-real;89-real;90a-real", as a reader says it: "80, 89, 90a".
-std::string BuiltArchitectures() {
-  std::string text = FA_PROFILE_CUDA_ARCHITECTURES;
-  for (auto at = text.find("-real"); at != std::string::npos; at = text.find("-real")) text.erase(at, 5);
-  for (auto at = text.find(';'); at != std::string::npos; at = text.find(';')) text.replace(at, 1, ", ");
-  return text;
-}
-
 std::string Hint(cudaError_t result) {
   switch (result) {
     case cudaErrorNoDevice:
@@ -25,7 +17,7 @@ std::string Hint(cudaError_t result) {
       return "the GPU has too little free memory: take a smaller shape, or stop what else runs on it (`nvidia-smi`)";
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidDeviceFunction:
-      return "the kernels were built for compute capabilities " + BuiltArchitectures() +
+      return "the kernels were built for the architectures " FA_PROFILE_CUDA_ARCHITECTURES
              " and this GPU is none of them: build again with -DCMAKE_CUDA_ARCHITECTURES=<that of your GPU>-real";
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
@@ -50,6 +42,7 @@ std::string DescribeCudaResult(cudaError_t result) {
 
 void CheckCudaResult(cudaError_t result, const char* call, std::source_location where) {
   if (result == cudaSuccess) return;
+  (void)cudaGetLastError();  // or the next kernel launch would be blamed for it
   std::string file = where.file_name();
   file = file.substr(file.find_last_of('/') + 1);
   throw Error(call, cudaGetErrorName(result),

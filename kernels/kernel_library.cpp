@@ -84,7 +84,7 @@ class Library {
 
   std::string Name() const {
     const char* const name = name_();
-    const std::string text = name == nullptr ? "" : name;
+    std::string text = name == nullptr ? "" : name;
     constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_-";
     if (!text.empty() && text.size() <= kMaxNameLength && text.find_first_not_of(kAllowed) == std::string::npos) {
       return text;
@@ -135,7 +135,7 @@ class Library {
 
   // What a library wrote, whether or not it wrote the terminator.
   static std::string Text(const std::array<char, kErrorBytes>& error, const char* if_empty) {
-    const std::string text(error.begin(), std::find(error.begin(), error.end(), '\0'));
+    std::string text(error.begin(), std::find(error.begin(), error.end(), '\0'));
     return text.empty() ? if_empty : text;
   }
 

@@ -10,8 +10,12 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kBlockN = kThreads;  // keys per tile: one a thread
 constexpr int kWarps = kThreads / 32;
-// 16 blocks of 128 threads fill an SM, if a thread takes no more than 32 registers.
-constexpr int kBlocksPerSm = 16;
+// What fills an SM: 2048 threads, or 1536 on Ada. A thread of a full SM has 32 or 40 registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 890
+constexpr int kBlocksPerSm = 1536 / kThreads;
+#else
+constexpr int kBlocksPerSm = 2048 / kThreads;
+#endif
 constexpr float kLog2e = 1.4426950408889634F;
 
 template <int kHeadDim>

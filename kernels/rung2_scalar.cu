@@ -15,9 +15,19 @@ constexpr float kLog2e = 1.4426950408889634F;
 
 __device__ __forceinline__ __half2 AsHalf2(unsigned bits) { return *reinterpret_cast<const __half2*>(&bits); }
 
-__device__ __forceinline__ void load_q(uint4 (&q)[kLoads], const __half* from) {
+__device__ __forceinline__ void LoadRow(uint4 (&to)[kLoads], const __half* from) {
 #pragma unroll
-  for (int i = 0; i < kLoads; ++i) q[i] = reinterpret_cast<const uint4*>(from)[i];
+  for (int i = 0; i < kLoads; ++i) to[i] = reinterpret_cast<const uint4*>(from)[i];
+}
+
+__device__ __forceinline__ void load_q(uint4 (&q)[kLoads], const __half* from) { LoadRow(q, from); }
+
+// One key and its value, 16 bytes at a time and the same in all lanes. Both before the first use of either: the branch
+// in softmax would hold the value back, and its latency would come on top of the key's.
+__device__ __forceinline__ void load_kv(uint4 (&k)[kLoads], uint4 (&v)[kLoads], const __half* key,
+                                        const __half* value) {
+  LoadRow(k, key);
+  LoadRow(v, value);
 }
 
 __device__ __forceinline__ void MultiplyAdd(unsigned a, unsigned b, float& even, float& odd) {
@@ -27,18 +37,16 @@ __device__ __forceinline__ void MultiplyAdd(unsigned a, unsigned b, float& even,
   odd += x.y * y.y;
 }
 
-// All lanes read the same key, 16 bytes at a time.
 template <int kHeadDim>
-__device__ __forceinline__ float qk(const uint4 (&q)[kLoads], const __half* k, float scale) {
+__device__ __forceinline__ float qk(const uint4 (&q)[kLoads], const uint4 (&k)[kLoads], float scale) {
   float even = 0.0F;
   float odd = 0.0F;
 #pragma unroll
   for (int i = 0; i < kLoads; ++i) {
-    const uint4 key = reinterpret_cast<const uint4*>(k)[i];
-    MultiplyAdd(q[i].x, key.x, even, odd);
-    MultiplyAdd(q[i].y, key.y, even, odd);
-    MultiplyAdd(q[i].z, key.z, even, odd);
-    MultiplyAdd(q[i].w, key.w, even, odd);
+    MultiplyAdd(q[i].x, k[i].x, even, odd);
+    MultiplyAdd(q[i].y, k[i].y, even, odd);
+    MultiplyAdd(q[i].z, k[i].z, even, odd);
+    MultiplyAdd(q[i].w, k[i].w, even, odd);
   }
   float score = even + odd;
   if constexpr (kHeadDim > kColumns) score += __shfl_xor_sync(0xffffffffU, score, 1);
@@ -62,11 +70,10 @@ __device__ __forceinline__ float softmax(float score, float& max, float& sum, fl
   return weight;
 }
 
-__device__ __forceinline__ void pv(float weight, const __half* v, float (&o)[kColumns]) {
+__device__ __forceinline__ void pv(float weight, const uint4 (&v)[kLoads], float (&o)[kColumns]) {
 #pragma unroll
   for (int i = 0; i < kLoads; ++i) {
-    const uint4 value = reinterpret_cast<const uint4*>(v)[i];
-    const unsigned words[4] = {value.x, value.y, value.z, value.w};
+    const unsigned words[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
       const float2 pair = __half22float2(AsHalf2(words[w]));
@@ -103,10 +110,13 @@ __global__ void __launch_bounds__(kThreads) ScalarKernel(AttentionParams p) {
   float max = -INFINITY;
   float sum = 0.0F;
   load_q(q, p.q + query);
-  const __half* k = p.k + head + column;
-  const __half* v = p.v + head + column;
+  const __half* key_row = p.k + head + column;
+  const __half* value_row = p.v + head + column;
 #pragma unroll 1
-  for (int key = 0; key < end; ++key, k += kHeadDim, v += kHeadDim) {
+  for (int key = 0; key < end; ++key, key_row += kHeadDim, value_row += kHeadDim) {
+    uint4 k[kLoads];
+    uint4 v[kLoads];
+    load_kv(k, v, key_row, value_row);
     float score = qk<kHeadDim>(q, k, p.softmax_scale * kLog2e);
     if (p.causal && key > row) score = -INFINITY;
     pv(softmax(score, max, sum, o), v, o);
@@ -132,7 +142,7 @@ const Rung& ScalarRung() {
   static const Rung rung{.number = 2,
                          .id = "scalar",
                          .teaches = "one warp per SM and no barrier: the latency of every load and FMA is in sight",
-                         .phases = {"load_q", "qk", "softmax", "rescale", "pv", "epilogue"},
+                         .phases = {"load_q", "load_kv", "qk", "softmax", "rescale", "pv", "epilogue"},
                          .parts = {{"scalar", Launch}},
                          .why_not = WhyNotCommon,
                          .workspace_bytes = [](const AttentionShape&) { return std::size_t{0}; }};

@@ -18,9 +18,10 @@ namespace {
 
 enum class Loads { kAsync16, kThroughRegisters, kAsync4 };
 
-template <int kHeadDimArg, bool kPadded, Loads kLoadsArg>
+template <int kHeadDimArg, bool kSwizzledArg, Loads kLoadsArg>
 struct Tile {
   static constexpr int kHeadDim = kHeadDimArg;
+  static constexpr bool kSwizzled = kSwizzledArg;
   static constexpr Loads kLoads = kLoadsArg;
   // 32 rows: 128 blocks at 8 heads x 512 rows, one for nearly each of 132 SMs. 64 rows would leave half of them idle.
   static constexpr int kBlockM = 32;
@@ -33,20 +34,25 @@ struct Tile {
   static constexpr int kMicro = 4;                     // rows a lane, and keys a lane
   static constexpr int kColumnGroups = kHeadDim / 64;  // groups of 4 columns of O a lane: 4 * tx + 64 * group
 
-  // Rows of 2 * kHeadDim bytes start at bank 0, all of them; 8 halves of padding put neighbours 4 banks apart, and the
-  // 8 keys that a quarter warp reads with LDS.128 fill the 32 banks once.
-  static constexpr int kKvStride = kHeadDim + (kPadded ? 8 : 0);  // in halves
   // 4 floats of padding: the two rows of a broadcast read of Q lie in different banks.
   static constexpr int kQStride = kHeadDim + 4;  // in floats
   // 16 floats of padding: a warp stores 16 probabilities of two neighbouring rows at once, 16 banks apart.
   static constexpr int kPStride = kBlockN + 16;  // in floats
 
-  static constexpr int kKvTileBytes = kBlockN * kKvStride * 2;
+  static constexpr int kKvTileBytes = kBlockN * kHeadDim * 2;
   static constexpr int kQBytes = kBlockM * kQStride * 4;
   static constexpr int kPBytes = kBlockM * kPStride * 4;
   static constexpr int kSharedBytes = 2 * kStages * kKvTileBytes + kQBytes + kPBytes;
   static_assert(kSharedBytes <= 99 * 1024, "what a block gets on sm_89");
 };
+
+/// Where 16-byte chunk `chunk` of key `key` lies in a row of the K tile. Rows of 2 * kHeadDim bytes all start at bank
+/// 0, so the 8 keys that a quarter warp reads with LDS.128 at one chunk would share 4 banks; exchanged like this they
+/// fill all 32 once. (Padded rows would do it too, but each cp.async would then straddle two 128-byte lines.)
+template <class T>
+__device__ __forceinline__ int Chunk(int chunk, int key) {
+  return T::kSwizzled ? chunk ^ (key & 7) : chunk;
+}
 
 /// Q as fp32, multiplied by `factor` once instead of every score: rows [block_row, block_row + kBlockM) of q_head
 /// (seqlen, kHeadDim) into q (kBlockM, kQStride). Rows past the end become 0.
@@ -70,8 +76,8 @@ __device__ __forceinline__ void load_q(float* q, const __half* q_head, int block
   }
 }
 
-/// Keys [key0, key0 + kBlockN) of k_head and v_head (seqlen, kHeadDim) into the tiles (kBlockN, kKvStride). Past
-/// `key_end` zeros are written: 0 * garbage could be NaN.
+/// Keys [key0, key0 + kBlockN) of k_head and v_head (seqlen, kHeadDim) into the tiles (kBlockN, kHeadDim); V, read
+/// along its rows, needs no swizzle. Past `key_end` zeros are written: 0 * garbage could be NaN.
 template <class T>
 __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_head, const __half* v_head, int key0,
                                         int key_end) {
@@ -85,7 +91,8 @@ __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_he
     const int row = first + pass * kRowsPerPass;
     const bool valid = key0 + row < key_end;
     const std::int64_t from = valid ? static_cast<std::int64_t>(key0 + row) * T::kHeadDim + column : 0;
-    const int to = row * T::kKvStride + column;
+    const int v_to = row * T::kHeadDim + column;
+    const int k_to = row * T::kHeadDim + 8 * Chunk<T>(column / 8, row) + column % 8;
     if constexpr (T::kLoads == Loads::kThroughRegisters) {
       uint4 k8 = make_uint4(0U, 0U, 0U, 0U);
       uint4 v8 = k8;
@@ -93,14 +100,14 @@ __device__ __forceinline__ void load_kv(__half* k, __half* v, const __half* k_he
         k8 = __ldg(reinterpret_cast<const uint4*>(k_head + from));
         v8 = __ldg(reinterpret_cast<const uint4*>(v_head + from));
       }
-      *reinterpret_cast<uint4*>(k + to) = k8;
-      *reinterpret_cast<uint4*>(v + to) = v8;
+      *reinterpret_cast<uint4*>(k + k_to) = k8;
+      *reinterpret_cast<uint4*>(v + v_to) = v8;
     } else if constexpr (T::kLoads == Loads::kAsync4) {
-      sm80::CopyAsync4(sm80::SharedAddress(k + to), k_head + from, valid);
-      sm80::CopyAsync4(sm80::SharedAddress(v + to), v_head + from, valid);
+      sm80::CopyAsync4(sm80::SharedAddress(k + k_to), k_head + from, valid);
+      sm80::CopyAsync4(sm80::SharedAddress(v + v_to), v_head + from, valid);
     } else {
-      sm80::CopyAsync16(sm80::SharedAddress(k + to), k_head + from, valid);
-      sm80::CopyAsync16(sm80::SharedAddress(v + to), v_head + from, valid);
+      sm80::CopyAsync16(sm80::SharedAddress(k + k_to), k_head + from, valid);
+      sm80::CopyAsync16(sm80::SharedAddress(v + v_to), v_head + from, valid);
     }
   }
   sm80::CommitCopies();
@@ -127,7 +134,7 @@ __device__ __forceinline__ void Widen(float (&to)[8], const uint4& from) {
 /// scores[i][j] of row ty + 2 i and key tx + 16 j. q: this lane's first row, k: this lane's first key, in shared
 /// memory. 8 LDS.128 of Q and 4 of K feed 128 FMA.
 template <class T>
-__device__ __forceinline__ void qk(float (&scores)[T::kMicro][T::kMicro], const float* q, const __half* k) {
+__device__ __forceinline__ void qk(float (&scores)[T::kMicro][T::kMicro], const float* q, const __half* k, int tx) {
 #pragma unroll
   for (int i = 0; i < T::kMicro; ++i) {
 #pragma unroll
@@ -137,7 +144,8 @@ __device__ __forceinline__ void qk(float (&scores)[T::kMicro][T::kMicro], const 
   for (int d = 0; d < T::kHeadDim; d += 8) {
     float keys[T::kMicro][8];
 #pragma unroll
-    for (int j = 0; j < T::kMicro; ++j) Widen(keys[j], *reinterpret_cast<const uint4*>(k + 16 * j * T::kKvStride + d));
+    for (int j = 0; j < T::kMicro; ++j)
+      Widen(keys[j], *reinterpret_cast<const uint4*>(k + 16 * j * T::kHeadDim + 8 * Chunk<T>(d / 8, tx)));
 #pragma unroll
     for (int i = 0; i < T::kMicro; ++i) {
 #pragma unroll
@@ -221,7 +229,7 @@ __device__ __forceinline__ void pv(float (&o)[T::kMicro][T::kColumnGroups][4], c
     for (int n = 0; n < 4; ++n) {
 #pragma unroll
       for (int group = 0; group < T::kColumnGroups; ++group) {
-        const uint2 raw = *reinterpret_cast<const uint2*>(v + (key + n) * T::kKvStride + 64 * group);
+        const uint2 raw = *reinterpret_cast<const uint2*>(v + (key + n) * T::kHeadDim + 64 * group);
         const float2 low = __half22float2(*reinterpret_cast<const __half2*>(&raw.x));
         const float2 high = __half22float2(*reinterpret_cast<const __half2*>(&raw.y));
 #pragma unroll
@@ -262,10 +270,10 @@ __device__ __forceinline__ void epilogue(__half* o_head, const float (&o)[T::kMi
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 2) TiledForward(const AttentionParams params) {
   extern __shared__ __align__(128) unsigned char shared[];
-  __half* k_ring = reinterpret_cast<__half*>(shared);                // (kStages, kBlockN, kKvStride) fp16
-  __half* v_ring = k_ring + T::kStages * T::kBlockN * T::kKvStride;  // (kStages, kBlockN, kKvStride) fp16
-  float* q = reinterpret_cast<float*>(v_ring + T::kStages * T::kBlockN * T::kKvStride);  // (kBlockM, kQStride) fp32
-  float* p = q + T::kBlockM * T::kQStride;                                               // (kBlockM, kPStride) fp32
+  __half* k_ring = reinterpret_cast<__half*>(shared);               // (kStages, kBlockN, kHeadDim) fp16
+  __half* v_ring = k_ring + T::kStages * T::kBlockN * T::kHeadDim;  // (kStages, kBlockN, kHeadDim) fp16
+  float* q = reinterpret_cast<float*>(v_ring + T::kStages * T::kBlockN * T::kHeadDim);  // (kBlockM, kQStride) fp32
+  float* p = q + T::kBlockM * T::kQStride;                                              // (kBlockM, kPStride) fp32
 
   const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
   const int head = static_cast<int>(blockIdx.x) / row_blocks;
@@ -287,14 +295,14 @@ __global__ void __launch_bounds__(T::kThreads, 2) TiledForward(const AttentionPa
   for (int i = 0; i < T::kMicro; ++i) row_max[i] = sm80::MinusInfinity();
 
   for (int tile = 0; tile < tiles; ++tile) {
-    const int stage = tile % T::kStages * T::kBlockN * T::kKvStride;
-    const int next = (tile + 1) % T::kStages * T::kBlockN * T::kKvStride;
+    const int stage = tile % T::kStages * T::kBlockN * T::kHeadDim;
+    const int next = (tile + 1) % T::kStages * T::kBlockN * T::kHeadDim;
     sync();
     if (tile + 1 < tiles) {
       load_kv<T>(k_ring + next, v_ring + next, params.k + offset, params.v + offset, (tile + 1) * T::kBlockN, key_end);
     }
     float scores[T::kMicro][T::kMicro];
-    qk<T>(scores, q + row * T::kQStride, k_ring + stage + tx * T::kKvStride);
+    qk<T>(scores, q + row * T::kQStride, k_ring + stage + tx * T::kHeadDim, tx);
     int row_key_end[T::kMicro];
 #pragma unroll
     for (int i = 0; i < T::kMicro; ++i) {
@@ -315,10 +323,10 @@ cudaError_t LaunchTile(const AttentionParams& params, cudaStream_t stream) {
                       params, stream);
 }
 
-template <bool kPadded, Loads kLoads>
+template <bool kSwizzled, Loads kLoads>
 cudaError_t LaunchTiled(const AttentionParams& params, cudaStream_t stream) {
-  return params.head_dim == 64 ? LaunchTile<Tile<64, kPadded, kLoads>>(params, stream)
-                               : LaunchTile<Tile<128, kPadded, kLoads>>(params, stream);
+  return params.head_dim == 64 ? LaunchTile<Tile<64, kSwizzled, kLoads>>(params, stream)
+                               : LaunchTile<Tile<128, kSwizzled, kLoads>>(params, stream);
 }
 
 Rung MakeRung(const char* id, const char* teaches, cudaError_t (*launch)(const AttentionParams&, cudaStream_t)) {
@@ -343,7 +351,8 @@ const Rung& TiledRung() {
 
 const Rung& TiledNoPadRung() {
   static const Rung rung =
-      MakeRung("tiled_no_pad", "rung 3 without padding: bank conflicts on K", LaunchTiled<false, Loads::kAsync16>);
+      MakeRung("tiled_no_pad", "rung 3 with the rows of K neither padded nor swizzled: bank conflicts",
+               LaunchTiled<false, Loads::kAsync16>);
   return rung;
 }
 

@@ -15,7 +15,7 @@ constexpr float kLog2e = 1.4426950408889634F;
 // What NVIDIA advises for Hopper. Given by us, so that a call captured into a graph allocates nothing.
 constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
 
-// Rows of S (fp32) and P (fp16) are padded to a multiple of 8 elements, for 16-byte loads of P.
+// Rows of S (fp32) and P (fp16) are padded to a multiple of 8 elements, for 16-byte loads and stores.
 std::size_t RowStride(int seqlen) { return (static_cast<std::size_t>(seqlen) + 7) / 8 * 8; }
 
 std::size_t Scores(const AttentionShape& shape) {
@@ -105,15 +105,27 @@ cudaError_t LaunchPv(const AttentionParams& p, cudaStream_t stream) {
   return AsCudaError(status);
 }
 
-// P (fp16) of one row of S (fp32): maximum and sum in one pass over the row, weights in a second. Past `keys` P is 0.
+constexpr int kPerLoad = 4;  // scores a lane takes at once: 16 bytes
+
+// Scores first, first+1, ...; -inf from `keys` on, which is also where cuBLAS wrote nothing.
+__device__ __forceinline__ float4 LoadScores(const float* scores, int first, int keys) {
+  if (first + kPerLoad <= keys) return *reinterpret_cast<const float4*>(scores + first);
+  const auto score = [&](int key) { return key < keys ? scores[key] : -INFINITY; };
+  return {score(first), score(first + 1), score(first + 2), score(first + 3)};
+}
+
+// P (fp16) of one row of S (fp32), one warp: maximum and sum in one pass, weights in a second. Past `keys` P is 0.
 __device__ __forceinline__ void softmax(const float* scores, __half* weights, int keys, int seqlen) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  constexpr int kStep = 32 * kPerLoad;
+  const int first = static_cast<int>(threadIdx.x) % 32 * kPerLoad;
   float max = -INFINITY;
   float sum = 0.0F;
-  for (int key = lane; key < keys; key += 32) {
-    const float score = scores[key];
-    const float new_max = fmaxf(max, score);
-    sum = sum * exp2f(max - new_max) + exp2f(score - new_max);
+#pragma unroll 4
+  for (int key = first; key < keys; key += kStep) {
+    const float4 s = LoadScores(scores, key, keys);
+    const float new_max = fmaxf(fmaxf(fmaxf(s.x, s.y), fmaxf(s.z, s.w)), max);
+    sum = sum * exp2f(max - new_max) + exp2f(s.x - new_max) + exp2f(s.y - new_max) + exp2f(s.z - new_max) +
+          exp2f(s.w - new_max);
     max = new_max;
   }
   float row_max = max;
@@ -123,8 +135,12 @@ __device__ __forceinline__ void softmax(const float* scores, __half* weights, in
   sum = max == -INFINITY ? 0.0F : sum * exp2f(max - row_max);  // a lane without a key has no maximum to correct from
   for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, other);
   const float inverse = 1.0F / sum;
-  for (int key = lane; key < seqlen; key += 32) {
-    weights[key] = __float2half(key < keys ? exp2f(scores[key] - row_max) * inverse : 0.0F);
+#pragma unroll 4
+  for (int key = first; key < seqlen; key += kStep) {
+    const float4 s = LoadScores(scores, key, keys);
+    const __half2 pairs[2] = {__floats2half2_rn(exp2f(s.x - row_max) * inverse, exp2f(s.y - row_max) * inverse),
+                              __floats2half2_rn(exp2f(s.z - row_max) * inverse, exp2f(s.w - row_max) * inverse)};
+    *reinterpret_cast<uint2*>(weights + key) = *reinterpret_cast<const uint2*>(pairs);
   }
 }
 

@@ -1,10 +1,12 @@
-// Rung 7: FlashAttention-2 on mma.sync. Q fragments, scores, probabilities and the accumulator stay in registers;
-// shared memory holds K and V alone, swizzled, and in the end the partial outputs of warps that shared a row.
+// Rung 7: FlashAttention-2 on mma.sync. Scores, probabilities and the accumulator stay in registers; shared memory
+// holds K and V, swizzled (and Q where registers are short), and in the end the partial outputs of warps that share a
+// row.
 //
 // A block owns kBlockM query rows of one (batch, head) and walks over the keys in tiles of kBlockN = kSplits * kWarpN.
 // Its warps form a grid of kRowWarps x kSplits: warp (r, s) owns rows [r * kRowsPerWarp, + kRowsPerWarp) of the block
 // and keys [s * kWarpN, + kWarpN) of every tile, with a softmax of its own; the epilogue merges the kSplits partial
-// results.
+// results. The kRowWarps warps of one split load their own keys and wait for nobody else, so splits drift apart and
+// one's exponentials run beside another's products.
 
 #include <cuda_fp16.h>
 
@@ -20,20 +22,21 @@ namespace {
 using sm80::SharedAddress;
 
 /// Shape of a block. All of it is known to the compiler: arrays indexed by it stay in registers.
-template <int kHeadDimArg, int kRowWarpsArg, int kRowsPerWarpArg, int kSplitsArg, int kWarpNArg, int kStagesArg,
-          int kBlocksPerSmArg>
+template <int kHeadDimArg, int kRowWarpsArg, int kRowsPerWarpArg, int kSplitsArg, int kWarpNArg, int kBlocksPerSmArg,
+          bool kQInRegistersArg>
 struct Tile {
   static constexpr int kHeadDim = kHeadDimArg;
   static constexpr int kRowWarps = kRowWarpsArg;
   static constexpr int kRowsPerWarp = kRowsPerWarpArg;
   static constexpr int kSplits = kSplitsArg;
   static constexpr int kWarpN = kWarpNArg;
-  static constexpr int kStages = kStagesArg;            // tiles of K, and of V, in the ring
   static constexpr int kBlocksPerSm = kBlocksPerSmArg;  // caps the registers: 65536 / (kThreads * kBlocksPerSm)
+  static constexpr bool kQInRegisters = kQInRegistersArg;
 
   static constexpr int kBlockM = kRowWarps * kRowsPerWarp;
   static constexpr int kBlockN = kSplits * kWarpN;
-  static constexpr int kThreads = 32 * kRowWarps * kSplits;
+  static constexpr int kSplitThreads = 32 * kRowWarps;
+  static constexpr int kThreads = kSplitThreads * kSplits;
 
   static constexpr int kMTiles = kRowsPerWarp / 16;  // mma tiles along a warp's rows
   static constexpr int kNTiles = kWarpN / 8;         // ... along its keys
@@ -41,17 +44,21 @@ struct Tile {
 
   static constexpr int kRowBytes = 2 * kHeadDim;  // 128 or 256: every row starts at bank 0, hence the swizzle
   static constexpr int kChunks = kRowBytes / 16;  // 16-byte chunks of a row
+
+  // One tile of K and one of V, a stage each: K of the next tile comes in during pv, V of this one during qk and
+  // softmax. A second stage was measured: no faster, and it halves the keys a warp can take at once.
   static constexpr int kTileBytes = kBlockN * kRowBytes;
-  static constexpr int kRingBytes = 2 * kStages * kTileBytes;
+  static constexpr int kInputBytes = 2 * kTileBytes + (kQInRegisters ? 0 : kBlockM * kRowBytes);
 
   // fp32 rows of the epilogue: 8 floats of padding put the four rows that half a warp stores to 8 banks apart.
   static constexpr int kPartialStride = kHeadDim + 8;
   static constexpr int kPartialBytes = kSplits * kBlockM * (kPartialStride + 2) * 4;
-  static constexpr int kSharedBytes = std::max(kRingBytes, kPartialBytes);
+  static constexpr int kSharedBytes = std::max(kInputBytes, kPartialBytes);
 
   static_assert(kHeadDim % 16 == 0 && kRowsPerWarp % 16 == 0 && kWarpN % 16 == 0);
-  static_assert((kBlockN * kChunks) % kThreads == 0, "every thread copies the same number of chunks");
+  static_assert((kWarpN * kChunks) % kSplitThreads == 0, "every thread copies the same number of chunks");
   static_assert((kBlockM * kHeadDim / 4) % kThreads == 0, "every thread stores the same number of outputs");
+  static_assert(kQInRegisters || kSplits == 1, "one split copies Q");
   static_assert(kSharedBytes <= 99 * 1024, "what a block gets on sm_89");
 };
 
@@ -73,61 +80,80 @@ struct Place {
   int split;     // which part of every tile's keys its warp takes
 };
 
-/// Q fragments straight from global memory: q_head is (seqlen, kHeadDim). Each value goes to kSplits warps once, so
-/// shared memory would save nothing, and the ring keeps the room. Rows past the end become 0.
+/// Starts the copy of rows [row0, row0 + kRows) of `head` (seqlen, kHeadDim) into `tile` by the kSplitThreads threads
+/// of a split. Past `end` zeros are written (0 * garbage could be NaN). 16-byte chunk c of row r lands at chunk c ^ (r
+/// & 7): the 8 rows that one ldmatrix phase reads at equal c then lie in 8 different groups of 4 banks.
+template <class T, int kRows>
+__device__ __forceinline__ void CopyRows(std::uint32_t tile, const __half* head, int row0, int end) {
+  constexpr int kRowsPerPass = T::kSplitThreads / T::kChunks;
+  const int thread = static_cast<int>(threadIdx.x) % T::kSplitThreads;
+  const int chunk = thread % T::kChunks;
+  const int first = thread / T::kChunks;
+  const __half* from = head + static_cast<std::int64_t>(row0 + first) * T::kHeadDim + 8 * chunk;
+#pragma unroll
+  for (int pass = 0; pass < kRows / kRowsPerPass; ++pass) {
+    const int row = first + pass * kRowsPerPass;
+    const bool valid = row0 + row < end;
+    sm80::CopyAsync16(tile + static_cast<unsigned>(row * T::kRowBytes + ((chunk ^ (row & 7)) << 4)),
+                      valid ? from + pass * kRowsPerPass * T::kHeadDim : head, valid);
+  }
+}
+
+/// Q of the block, rows past the end as 0; q_head is (seqlen, kHeadDim). Into registers straight from global memory:
+/// each value goes to kSplits warps once, so shared memory would save nothing. Or into q_tile (kBlockM, kHeadDim), when
+/// the fragments would take the registers that scores need: qk then reads them again for every tile.
 template <class T>
-__device__ __forceinline__ void load_q(QFragments<T>& q, const __half* q_head, int seqlen, const Place& place) {
+__device__ __forceinline__ void load_q(QFragments<T>& q, std::uint32_t q_tile, const __half* q_head, int block_row,
+                                       int seqlen, const Place& place) {
+  if constexpr (!T::kQInRegisters) {
+    CopyRows<T, T::kBlockM>(q_tile, q_head, block_row, seqlen);
+  } else {
 #pragma unroll
-  for (int mt = 0; mt < T::kMTiles; ++mt) {
+    for (int mt = 0; mt < T::kMTiles; ++mt) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = place.warp_row + 16 * mt + 8 * half + place.lane / 4;
-      const bool valid = row < seqlen;
-      const __half* from = q_head + static_cast<std::int64_t>(row) * T::kHeadDim + 2 * (place.lane % 4);
+      for (int half = 0; half < 2; ++half) {
+        const int row = place.warp_row + 16 * mt + 8 * half + place.lane / 4;
+        const bool valid = row < seqlen;
+        const __half* from = q_head + static_cast<std::int64_t>(row) * T::kHeadDim + 2 * (place.lane % 4);
 #pragma unroll
-      for (int kk = 0; kk < T::kHeadDim / 16; ++kk) {
+        for (int kk = 0; kk < T::kHeadDim / 16; ++kk) {
 #pragma unroll
-        for (int hi = 0; hi < 2; ++hi) {
-          q[mt][kk][half + 2 * hi] = valid ? __ldg(reinterpret_cast<const unsigned int*>(from + 16 * kk + 8 * hi)) : 0U;
+          for (int hi = 0; hi < 2; ++hi) {
+            q[mt][kk][half + 2 * hi] =
+                valid ? __ldg(reinterpret_cast<const unsigned int*>(from + 16 * kk + 8 * hi)) : 0U;
+          }
         }
       }
     }
   }
 }
 
-/// Starts the copy of keys [key0, key0 + kBlockN) of `head` (seqlen, kHeadDim), K or V, into `tile` and closes the
-/// group. Past `key_end` zeros are written (0 * garbage could be NaN); a tile wholly past it is an empty group. 16-byte
-/// chunk c of row r lands at chunk c ^ (r & 7): the 8 rows that one ldmatrix phase reads at equal c then lie in 8
-/// different groups of 4 banks.
+/// Starts the copy of this split's keys, [key0, key0 + kWarpN) of `head`, K or V, into its rows of a tile. Nothing is
+/// copied when all of them lie past `key_end`: no warp will read them.
 template <class T>
-__device__ __forceinline__ void load_kv(std::uint32_t tile, const __half* head, int key0, int key_end) {
-  if (key0 < key_end) {
-    constexpr int kRowsPerPass = T::kThreads / T::kChunks;
-    const int chunk = static_cast<int>(threadIdx.x) % T::kChunks;
-    const int first = static_cast<int>(threadIdx.x) / T::kChunks;
-    const __half* from = head + static_cast<std::int64_t>(key0 + first) * T::kHeadDim + 8 * chunk;
-#pragma unroll
-    for (int pass = 0; pass < T::kBlockN / kRowsPerPass; ++pass) {
-      const int row = first + pass * kRowsPerPass;
-      const bool valid = key0 + row < key_end;
-      sm80::CopyAsync16(tile + static_cast<unsigned>(row * T::kRowBytes + ((chunk ^ (row & 7)) << 4)),
-                        valid ? from + pass * kRowsPerPass * T::kHeadDim : head, valid);
-    }
-  }
+__device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end) {
+  if (key0 < key_end) CopyRows<T, T::kWarpN>(rows, head, key0, key_end);
+}
+
+/// Waits for this thread's copies, then for the other warps of its split: what all of them copied is there, and what
+/// they read before is done with, so that the next copy may take its room.
+template <class T>
+__device__ __forceinline__ void sync(const Place& place) {
   sm80::CommitCopies();
+  sm80::WaitCopies<0>();
+  if constexpr (T::kSplits == 1) {
+    __syncthreads();
+  } else {
+    sm80::Barrier<T::kSplitThreads>(1 + place.split);
+  }
 }
 
-/// Waits for the oldest group under way, and makes every thread's part of it visible to the block. The same barrier
-/// says that all warps are done with the tile before, whose room the next copy takes.
+/// scores (kRowsPerWarp, kWarpN) = Q (kRowsPerWarp, kHeadDim) x K^T, K: `rows` (kWarpN, kHeadDim). Not yet scaled. Q:
+/// q, or when it is not kept in registers this warp's rows of the tile in shared memory, q_rows (kRowsPerWarp,
+/// kHeadDim).
 template <class T>
-__device__ __forceinline__ void sync() {
-  sm80::WaitCopies<2 * T::kStages - 2>();
-  __syncthreads();
-}
-
-/// scores (kRowsPerWarp, kWarpN) = Q (kRowsPerWarp, kHeadDim) x K^T, K: `tile` (kBlockN, kHeadDim). Not yet scaled.
-template <class T>
-__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t tile, const Place& place) {
+__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
+                                   const Place& place) {
 #pragma unroll
   for (int mt = 0; mt < T::kMTiles; ++mt) {
 #pragma unroll
@@ -138,11 +164,24 @@ __device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, st
   }
   // One ldmatrix brings 16 keys x 16 of the head dimension: lanes 0-7 and 8-15 address the two 8-wide halves of keys
   // 0-7, lanes 16-31 those of keys 8-15.
-  const int row = place.split * T::kWarpN + (place.lane & 7) + ((place.lane >> 4) << 3);
+  const int row = (place.lane & 7) + ((place.lane >> 4) << 3);
   const int swizzle = ((place.lane >> 3) & 1) ^ (place.lane & 7);
-  const std::uint32_t from = tile + static_cast<unsigned>(row * T::kRowBytes);
+  const std::uint32_t from = rows + static_cast<unsigned>(row * T::kRowBytes);
+  // 16 rows of Q x 16 of the head dimension: lanes 0-15 address the first 8 columns, lanes 16-31 the second 8.
+  const std::uint32_t q_from = q_rows + static_cast<unsigned>((place.lane & 15) * T::kRowBytes);
+  const int q_swizzle = (place.lane >> 4) ^ (place.lane & 7);
 #pragma unroll
   for (int kk = 0; kk < T::kHeadDim / 16; ++kk) {
+    std::uint32_t a[T::kMTiles][4];
+#pragma unroll
+    for (int mt = 0; mt < T::kMTiles; ++mt) {
+      if constexpr (T::kQInRegisters) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) a[mt][i] = q[mt][kk][i];
+      } else {
+        sm80::LoadMatrix(a[mt], q_from + static_cast<unsigned>(16 * mt * T::kRowBytes + (((2 * kk) ^ q_swizzle) << 4)));
+      }
+    }
     const std::uint32_t column = from + static_cast<unsigned>(((2 * kk) ^ swizzle) << 4);
 #pragma unroll
     for (int np = 0; np < T::kNTiles / 2; ++np) {
@@ -150,8 +189,8 @@ __device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, st
       sm80::LoadMatrix(b, column + np * 16 * T::kRowBytes);
 #pragma unroll
       for (int mt = 0; mt < T::kMTiles; ++mt) {
-        sm80::Mma(scores[mt][2 * np], q[mt][kk], b[0], b[1]);
-        sm80::Mma(scores[mt][2 * np + 1], q[mt][kk], b[2], b[3]);
+        sm80::Mma(scores[mt][2 * np], a[mt], b[0], b[1]);
+        sm80::Mma(scores[mt][2 * np + 1], a[mt], b[2], b[3]);
       }
     }
   }
@@ -223,14 +262,13 @@ __device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& corr
   }
 }
 
-/// o (kRowsPerWarp, kHeadDim) += P (kRowsPerWarp, kWarpN) x V, V: `tile` (kBlockN, kHeadDim).
+/// o (kRowsPerWarp, kHeadDim) += P (kRowsPerWarp, kWarpN) x V, V: `rows` (kWarpN, kHeadDim).
 template <class T>
-__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t tile, const Place& place) {
+__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, const Place& place) {
   // One transposing ldmatrix brings 16 keys x 16 of the head dimension: lanes 0-15 address the first 8 columns of
   // keys 0-15, lanes 16-31 the second 8.
-  const int row = place.split * T::kWarpN + (place.lane & 15);
   const int swizzle = (place.lane >> 4) ^ (place.lane & 7);
-  const std::uint32_t from = tile + static_cast<unsigned>(row * T::kRowBytes);
+  const std::uint32_t from = rows + static_cast<unsigned>((place.lane & 15) * T::kRowBytes);
 #pragma unroll
   for (int kk = 0; kk < T::kWarpN / 16; ++kk) {
 #pragma unroll
@@ -248,14 +286,15 @@ __device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, st
 }
 
 /// Merges the kSplits partial results of each row, divides by the sum and writes o_head (seqlen, kHeadDim), rows
-/// [block_row, block_row + kBlockM). `shared` is the ring's room: partial outputs (kSplits, kBlockM, kPartialStride)
-/// fp32, then (maximum * c, sum) pairs (kSplits, kBlockM). Through shared memory also when kSplits is 1: a lane holds
-/// two columns, and whole rows make whole sectors.
+/// [block_row, block_row + kBlockM). `shared` is the room of the tiles: partial outputs (kSplits, kBlockM,
+/// kPartialStride) fp32, then maxima (times c) and sums (kSplits, kBlockM) each. Through shared memory also when
+/// kSplits is 1: a lane holds two columns, and whole rows make whole sectors.
 template <class T>
 __device__ __forceinline__ void epilogue(__half* o_head, float* shared, const Accumulator<T>& o,
                                          const PerRow<T>& row_max, const PerRow<T>& row_sum, float c, int block_row,
                                          int seqlen, const Place& place) {
-  float2* statistics = reinterpret_cast<float2*>(shared + T::kSplits * T::kBlockM * T::kPartialStride);
+  float* maxima = shared + T::kSplits * T::kBlockM * T::kPartialStride;
+  float* sums = maxima + T::kSplits * T::kBlockM;
   __syncthreads();  // every warp is done with the last tile
 #pragma unroll
   for (int mt = 0; mt < T::kMTiles; ++mt) {
@@ -265,7 +304,10 @@ __device__ __forceinline__ void epilogue(__half* o_head, float* shared, const Ac
       float sum = row_sum[mt][half];
       sum += __shfl_xor_sync(0xffffffffU, sum, 1);
       sum += __shfl_xor_sync(0xffffffffU, sum, 2);
-      if (place.lane % 4 == 0) statistics[slot] = make_float2(row_max[mt][half] * c, sum);
+      if (place.lane % 4 == 0) {
+        maxima[slot] = row_max[mt][half] * c;
+        sums[slot] = sum;
+      }
       float* to = shared + slot * T::kPartialStride + 2 * (place.lane % 4);
 #pragma unroll
       for (int dt = 0; dt < T::kDTiles; ++dt) {
@@ -282,16 +324,15 @@ __device__ __forceinline__ void epilogue(__half* o_head, float* shared, const Ac
     const int row = pass * kRowsPerPass + static_cast<int>(threadIdx.x) / kLanesPerRow;
     float max = sm80::MinusInfinity();
 #pragma unroll
-    for (int s = 0; s < T::kSplits; ++s) max = fmaxf(max, statistics[s * T::kBlockM + row].x);
+    for (int s = 0; s < T::kSplits; ++s) max = fmaxf(max, maxima[s * T::kBlockM + row]);
     float sum = 0.0F;
     float4 out = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
 #pragma unroll
     for (int s = 0; s < T::kSplits; ++s) {
-      const float2 part = statistics[s * T::kBlockM + row];
       const float4 o4 = *reinterpret_cast<const float4*>(shared + (s * T::kBlockM + row) * T::kPartialStride + column);
       // Key 0 counts for every row, so max is finite; a split that saw no key has -infinity and weighs 0.
-      const float weight = sm80::Exp2(part.x - max);
-      sum += part.y * weight;
+      const float weight = sm80::Exp2(maxima[s * T::kBlockM + row] - max);
+      sum += sums[s * T::kBlockM + row] * weight;
       out.x += o4.x * weight;
       out.y += o4.y * weight;
       out.z += o4.z * weight;
@@ -311,9 +352,12 @@ template <class T>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const AttentionParams params) {
   extern __shared__ __align__(128) unsigned char shared[];
   const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
-  const int head = static_cast<int>(blockIdx.x) / row_blocks;
-  // Last rows first: with a causal mask they have the most keys, and a long block started late is the tail.
-  const int block_row = (row_blocks - 1 - static_cast<int>(blockIdx.x) % row_blocks) * T::kBlockM;
+  const int heads = params.batch * params.num_heads;
+  const int index = static_cast<int>(blockIdx.x);
+  // Head by head, so that the blocks at work share K and V in L2. With a causal mask the last rows of all heads first:
+  // they have the most keys, and a long block started late is the tail.
+  const int head = params.causal ? index % heads : index / row_blocks;
+  const int block_row = (params.causal ? row_blocks - 1 - index / heads : index % row_blocks) * T::kBlockM;
   const std::int64_t offset = static_cast<std::int64_t>(head) * params.seqlen * T::kHeadDim;
   const __half* k_head = params.k + offset;  // (seqlen, kHeadDim)
   const __half* v_head = params.v + offset;  // (seqlen, kHeadDim)
@@ -326,18 +370,17 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
   const int warp_key_end = sm80::KeyEnd(place.warp_row + T::kRowsPerWarp - 1, params);
   const int tiles = (key_end + T::kBlockN - 1) / T::kBlockN;
 
-  const std::uint32_t k_ring = SharedAddress(shared);                // (kStages, kBlockN, kHeadDim)
-  const std::uint32_t v_ring = k_ring + T::kStages * T::kTileBytes;  // (kStages, kBlockN, kHeadDim)
+  const std::uint32_t k_tile = SharedAddress(shared);   // (kBlockN, kHeadDim)
+  const std::uint32_t v_tile = k_tile + T::kTileBytes;  // (kBlockN, kHeadDim)
+  const std::uint32_t q_tile = v_tile + T::kTileBytes;  // (kBlockM, kHeadDim), unless Q is in registers
+  const std::uint32_t q_rows = q_tile + (place.warp_row - block_row) * T::kRowBytes;
+  const int first_key = place.split * T::kWarpN;  // of a tile
+  const std::uint32_t k_rows = k_tile + first_key * T::kRowBytes;
+  const std::uint32_t v_rows = v_tile + first_key * T::kRowBytes;
 
-  // Groups in the order of their use, K and V apart, so that Q K^T can start before V is there:
-  // K0 V0 K1 V1 ... K[kStages-1]; from here on 2 * kStages - 1 are under way.
-#pragma unroll
-  for (int stage = 0; stage < T::kStages; ++stage) {
-    load_kv<T>(k_ring + stage * T::kTileBytes, k_head, stage * T::kBlockN, key_end);
-    if (stage + 1 < T::kStages) load_kv<T>(v_ring + stage * T::kTileBytes, v_head, stage * T::kBlockN, key_end);
-  }
+  load_kv<T>(k_rows, k_head, first_key, key_end);
   QFragments<T> q;
-  load_q<T>(q, params.q + offset, params.seqlen, place);
+  load_q<T>(q, q_tile, params.q + offset, block_row, params.seqlen, place);
 
   Accumulator<T> o = {};
   PerRow<T> row_max;
@@ -345,47 +388,51 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MmaForward(const
 #pragma unroll
   for (int mt = 0; mt < T::kMTiles; ++mt) row_max[mt][0] = row_max[mt][1] = sm80::MinusInfinity();
 
-  int stage = 0;
-  int previous = T::kStages - 1;
   for (int tile = 0; tile < tiles; ++tile) {
-    const int key0 = tile * T::kBlockN;
-    const int warp_key0 = key0 + place.split * T::kWarpN;
-    const bool sees_keys = warp_key0 < warp_key_end;  // the same for all lanes
+    const int key0 = tile * T::kBlockN + first_key;
+    const bool sees_keys = key0 < warp_key_end;  // the same for all lanes
     PFragments<T> p;
-    PerRow<T> correction;
 
-    sync<T>();  // K of this tile is there, V of the tile before is done with
-    load_kv<T>(v_ring + previous * T::kTileBytes, v_head, key0 + (T::kStages - 1) * T::kBlockN, key_end);
+    sync<T>(place);  // K of this tile is there, V of the tile before is done with
+    load_kv<T>(v_rows, v_head, key0, key_end);
     if (sees_keys) {
       Scores<T> scores;
-      qk<T>(scores, q, k_ring + stage * T::kTileBytes, place);
-      softmax<T>(p, scores, row_max, row_sum, correction, c, warp_key0, params, place);
+      PerRow<T> correction;
+      qk<T>(scores, q, q_rows, k_rows, place);
+      softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place);
+      rescale<T>(o, correction);  // before the wait for V, not after it
     }
-    sync<T>();  // V of this tile is there, K of this tile is done with
-    load_kv<T>(k_ring + stage * T::kTileBytes, k_head, key0 + T::kStages * T::kBlockN, key_end);
-    if (sees_keys) {
-      rescale<T>(o, correction);
-      pv<T>(o, p, v_ring + stage * T::kTileBytes, place);
-    }
-    previous = stage;
-    stage = stage + 1 == T::kStages ? 0 : stage + 1;
+    sync<T>(place);  // V of this tile is there, K of this tile is done with
+    load_kv<T>(k_rows, k_head, key0 + T::kBlockN, key_end);
+    if (sees_keys) pv<T>(o, p, v_rows, place);
   }
   epilogue<T>(params.o + offset, reinterpret_cast<float*>(shared), o, row_max, row_sum, c, block_row, params.seqlen,
               place);
 }
 
+// Tile<head_dim, row warps, rows a warp, splits, keys a warp, blocks an SM, Q in registers>
+//
+// Few rows: the time is one block's chain of latencies. 32 rows give 128 blocks at 8 heads x 512 rows; four splits make
+// the chain four times shorter, and 8 warps hide part of it (4 warps of 128 keys and 16 of 32 were slower).
+using Latency64 = Tile<64, 2, 16, 4, 64, 1, true>;
+using Latency128 = Tile<128, 2, 16, 4, 32, 1, true>;
+// Many rows: the time is tensor-pipe throughput. 32 rows a warp use every fragment of K and V twice; with 16 the reads
+// of shared memory, 128 bytes a cycle, would be the limit. Two blocks an SM: one's softmax beside the other's products.
+// 128 keys: half the barriers, maxima and rescalings of 64 (8 % faster), for which Q has to leave the registers.
+using Throughput64 = Tile<64, 4, 32, 1, 128, 2, false>;
+// The accumulator alone takes 128 registers, and 48 keys is the most that spills nothing (32: 8 % slower).
+using Throughput128 = Tile<128, 4, 32, 1, 48, 2, false>;
+
 template <class T>
-cudaError_t LaunchTile(const AttentionParams& params, cudaStream_t stream) {
-  const std::int64_t row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
-  return sm80::Launch(MmaForward<T>, row_blocks * params.batch * params.num_heads, T::kThreads, T::kSharedBytes, params,
-                      stream);
+std::int64_t Blocks(const AttentionParams& params) {
+  const std::int64_t row_blocks = (static_cast<std::int64_t>(params.seqlen) + T::kBlockM - 1) / T::kBlockM;
+  return row_blocks * params.batch * params.num_heads;
 }
 
-// Tile<head_dim, row warps, rows a warp, splits, keys a warp, stages, blocks an SM>
-using Latency64 = Tile<64, 2, 16, 4, 32, 2, 1>;
-using Latency128 = Tile<128, 2, 16, 4, 16, 2, 1>;
-using Throughput64 = Tile<64, 4, 32, 1, 64, 2, 2>;
-using Throughput128 = Tile<128, 8, 16, 1, 64, 2, 1>;
+template <class T>
+cudaError_t LaunchTile(const AttentionParams& params, cudaStream_t stream) {
+  return sm80::Launch(MmaForward<T>, Blocks<T>(params), T::kThreads, T::kSharedBytes, params, stream);
+}
 
 template <class Latency, class Throughput>
 cudaError_t LaunchBest(const AttentionParams& params, cudaStream_t stream) {
@@ -394,9 +441,9 @@ cudaError_t LaunchBest(const AttentionParams& params, cudaStream_t stream) {
   cudaError_t status = cudaGetDevice(&device);
   if (status == cudaSuccess) status = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
   if (status != cudaSuccess) return status;
-  const std::int64_t blocks = static_cast<std::int64_t>(params.batch) * params.num_heads *
-                              ((params.seqlen + Throughput::kBlockM - 1) / Throughput::kBlockM);
-  return blocks < sms ? LaunchTile<Latency>(params, stream) : LaunchTile<Throughput>(params, stream);
+  // Measured on 132 SMs: a wave of throughput blocks takes about 2.5 times as long as one of the others.
+  return Blocks<Latency>(params) <= 2 * sms ? LaunchTile<Latency>(params, stream)
+                                            : LaunchTile<Throughput>(params, stream);
 }
 
 cudaError_t LaunchMma(const AttentionParams& params, cudaStream_t stream) {
@@ -407,15 +454,14 @@ cudaError_t LaunchMma(const AttentionParams& params, cudaStream_t stream) {
 }  // namespace
 
 const Rung& MmaRung() {
-  static const Rung rung{7,
-                         "mma",
-                         "FlashAttention-2 on mma.sync: scores and probabilities never leave registers, no bank "
-                         "conflict; at a small shape "
-                         "latency, not the tensor pipe, is the limit",
-                         {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"},
-                         {{"mma", LaunchMma}},
-                         WhyNotCommon,
-                         [](const AttentionShape&) { return std::size_t{0}; }};
+  static const Rung rung{
+      7,
+      "mma",
+      "FlashAttention-2: scores and probabilities never leave registers; a small shape is latency-bound",
+      {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"},
+      {{"mma", LaunchMma}},
+      WhyNotCommon,
+      [](const AttentionShape&) { return std::size_t{0}; }};
   return rung;
 }
 

@@ -38,6 +38,12 @@ __device__ __forceinline__ void WaitCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+/// Barrier number `id` (1 to 15; 0 is __syncthreads()) among kThreads threads, whole warps.
+template <int kThreads>
+__device__ __forceinline__ void Barrier(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+
 /// Four 8x8 fp16 matrices; lane i gives the address of row i%8 of matrix i/8.
 __device__ __forceinline__ void LoadMatrix(std::uint32_t (&r)[4], std::uint32_t shared) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -31,7 +31,6 @@ std::string RunOnce(Workload& workload, cudaStream_t stream) {
   try {
     workload.Launch(stream);
   } catch (const Error& error) {
-    (void)cudaGetLastError();  // a refused launch stays as the last error and would be blamed on the next one
     return error.what();
   }
   const cudaError_t result = cudaStreamSynchronize(stream);

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <limits>
 #include <set>
+#include <stdexcept>
 
 #include "fa_profile/metric_catalogue.h"
 #include "sample_recording.h"
@@ -29,9 +30,11 @@ double MetricOf(const ProfileEntry& entry, const std::string& id) {
 }
 
 /// One correct kernel with these counters.
+// One case under kernel replay, whose values need no correction.
 Recording WithCounters(std::map<std::string, double> counters) {
   Recording recording;
   recording.session = sample::FullSession();
+  recording.session.replay_mode = "kernel";
   recording.device = sample::H200();
   recording.cases = {{1, "mma", "ladder", AttentionShape{1, 8, 512, 64, false}}};
   recording.ranges = {{1, 1, "", "mma", 0, 0, std::move(counters)}};
@@ -58,6 +61,15 @@ TEST(AnalyzeTest, ACallOfOneNamedPartIsOneEntry) {
   EXPECT_DOUBLE_EQ(profile.entries[0].timing->median_ns, 5000.0);
   EXPECT_EQ(profile.entries[0].launches.size(), 1U);
   EXPECT_DOUBLE_EQ(MetricOf(profile.entries[0], "instructions"), 1e6);
+}
+
+TEST(AnalyzeTest, AProgramReplayedKernelByKernelHasNoEntryForTheWhole) {
+  Recording recording = WithCounters({});
+  recording.ranges = {{1, 1, "first", "", 0, 0, FullCounters(1)}, {2, 1, "second", "", 0, 0, FullCounters(1)}};
+  const Profile profile = Analyze(recording);
+  ASSERT_EQ(profile.entries.size(), 2U);
+  EXPECT_EQ(profile.entries[0].part, "first");
+  EXPECT_EQ(profile.entries[1].part, "second");
 }
 
 TEST(AnalyzeTest, TimingIsMedianAndSpreadOfUnprofiledLaunches) {
@@ -154,7 +166,7 @@ TEST(AnalyzeTest, ConflictsPerRequestAreAbsentWithoutRequests) {
 TEST(AnalyzeTest, RooflineUsesExecutedFlopsAndDramBytes) {
   const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
   const double flops = 536870912.0 + 2 * 4e6 + 1e6 + 1e6;
-  EXPECT_NEAR(MetricOf(entry, "executed_flops_per_second"), flops / 9e-6, 1.0);
+  EXPECT_NEAR(MetricOf(entry, "executed_flops_per_second"), flops / (entry.timing->median_ns * 1e-9), 1.0);
   EXPECT_NEAR(MetricOf(entry, "arithmetic_intensity_dram"), flops / 2097152.0, 1e-9);
 }
 
@@ -170,10 +182,11 @@ TEST(AnalyzeTest, StallsAreSharesOfWarpCyclesWorstFirst) {
 
 TEST(AnalyzeTest, TheSetPhasesSufficesForTensorOccupancySharedMemoryAndStalls) {
   const ProfileEntry entry =
-      Analyze(WithCounters({{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum", 250},
+      Analyze(WithCounters({{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum", 1000},
+                            {"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained", 4 * 132},
                             {"TPC.TriageCompute.sm__cycles_active.sum", 1000},
                             {"TPC.TriageCompute.sm__inst_executed_realtime.sum", 1500},
-                            {"TPC.TriageCompute.tpc__warps_active_realtime.sum", 16000},
+                            {"TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum", 16000},
                             {"SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 77},
                             {"SM_A.TriageCompute.sm__inst_executed_pipe_xu_realtime.sum", 150},
                             {"SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum", 4000},
@@ -195,6 +208,22 @@ TEST(AnalyzeTest, ATwoWayConflictIsOneExcessWavefrontPerLoad) {
                                                    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 211200}}))
                                  .entries[0];
   EXPECT_NEAR(MetricOf(entry, "shared_conflicts_per_request"), 0.990, 1e-3);
+}
+
+TEST(AnalyzeTest, ElapsedValuesOfAUserRangeReferToTheUnprofiledDuration) {
+  Recording recording = WithCounters({{"sm__throughput.avg.pct_of_peak_sustained_elapsed", 20.0},
+                                      {"gpu__time_duration.sum", 15000.0},
+                                      {"dram__bytes_read.sum", 3000.0},
+                                      {"dram__bytes_write.sum", 0.0}});
+  EXPECT_DOUBLE_EQ(MetricOf(Analyze(recording).entries[0], "compute_sol_ratio"), 0.2);
+
+  recording.session.replay_mode = "user";
+  EXPECT_FALSE(Analyze(recording).entries[0].metrics.contains("compute_sol_ratio")) << "not timed: no correction";
+
+  recording.timings = {{1, "", "events", {7500.0}}};  // half of the range was launch latency
+  const ProfileEntry entry = Analyze(recording).entries[0];
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "compute_sol_ratio"), 0.4);
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "dram_bytes_per_second"), 4e8);
 }
 
 TEST(AnalyzeTest, BottleneckIsTheBusierSideOrLatency) {

@@ -78,7 +78,7 @@ TEST(ExpressionTest, AMalformedFormulaSaysWhere) {
     EXPECT_THROW(Expression{formula}, Error) << formula;
   }
   try {
-    Expression("a + ) b");
+    const Expression expression("a + ) b");
     FAIL() << "it parsed";
   } catch (const Error& error) {
     EXPECT_NE(error.message().find("character 5"), std::string::npos) << error.message();

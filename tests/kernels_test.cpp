@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -40,8 +42,7 @@ TEST(LadderTest, HasSevenRungsInOrder) {
     EXPECT_FALSE(kernel->teaches().empty());
     EXPECT_FALSE(kernel->phases().empty());
   }
-  EXPECT_EQ(ids,
-            (std::vector<std::string>{"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}));
+  EXPECT_EQ(ids, (std::vector<std::string>{"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}));
 }
 
 TEST(LadderTest, EveryRungTakesTheWholeSuite) {
@@ -161,6 +162,18 @@ TEST(KernelLibraryTest, ABadNameIsQuotedWithTheRule) {
 TEST(KernelLibraryTest, ARefusedShapeGivesTheLibrarysReason) {
   const auto kernel = LoadKernelLibrary(BrokenLibrary("refuses_shape"));
   EXPECT_EQ(kernel->WhyNot({1, 8, 77, 64, false}), "no sequence of 77 keys");
+}
+
+TEST(KernelLibraryDeathTest, ACrashEndsTheProcessWithTheLibrarysAndTheFunctionsName) {
+  const auto kernel = LoadKernelLibrary(BrokenLibrary("supports_segfaults"));
+  EXPECT_EXIT((void)kernel->WhyNot({1, 8, 512, 64, false}), testing::ExitedWithCode(2),
+              "supports_segfaults.so crashed in fa_profile_kernel_supports");
+}
+
+TEST(KernelLibraryDeathTest, ACrashOutsideALibraryIsNotBlamedOnIt) {
+  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
+  EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "");
+  EXPECT_EXIT(std::raise(SIGSEGV), testing::KilledBySignal(SIGSEGV), "");
 }
 
 }  // namespace

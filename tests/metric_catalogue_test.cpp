@@ -27,6 +27,8 @@ const std::set<std::string_view> kUnits{"ratio",
 
 /// The variables that Analyze() sets; a formula may read no other.
 const std::set<std::string> kVariables{"device.max_warps_per_sm",
+                                       "device.sm_count",
+                                       "range.elapsed_correction",
                                        "launch.busy_ns",
                                        "launch.local_memory_per_thread_bytes",
                                        "launch.registers_per_thread",

@@ -57,13 +57,13 @@ TEST(OccupancyTest, AgreesWithTheTableOfKnownLaunches) {
       {"168 registers", H200(), MakeLaunch(384, 168, 0), 1, 12.0 / 64, {"registers"}},
       {"255 registers", H200(), MakeLaunch(128, 255, 0), 2, 8.0 / 64, {"registers"}},
       {"one warp per block: the block limit", H200(), MakeLaunch(32, 32, 0), 32, 0.5, {"blocks"}},
-      {"99 KiB of shared memory", H200(), MakeLaunch(128, 64, 99 * 1024), 2, 8.0 / 64, {"shared memory"}},
+      {"99 KiB of shared memory", H200(), MakeLaunch(128, 64, 101376), 2, 8.0 / 64, {"shared memory"}},
       {"227 KiB, all a block can have", H200(), MakeLaunch(384, 64, 232448), 1, 12.0 / 64, {"shared memory"}},
       {"33 threads take two warps", H200(), MakeLaunch(33, 16, 0), 32, 1.0, {"warps", "blocks"}},
       {"1024 threads", H200(), MakeLaunch(1024, 64, 0), 1, 0.5, {"registers"}},
       {"1536 threads an SM: 1024 leave a third idle", L4(), MakeLaunch(1024, 32, 0), 1, 2.0 / 3, {"warps"}},
       {"one warp per block on an L4", L4(), MakeLaunch(32, 32, 0), 24, 0.5, {"blocks"}},
-      {"48 KiB on an L4", L4(), MakeLaunch(256, 40, 48 * 1024), 2, 1.0 / 3, {"shared memory"}},
+      {"48 KiB on an L4", L4(), MakeLaunch(256, 40, 49152), 2, 1.0 / 3, {"shared memory"}},
   };
   for (const Row& row : rows) {
     const auto occupancy = TheoreticalOccupancy(row.device, row.launch);

@@ -135,7 +135,11 @@ void DropSpeeds(std::map<std::string, double>& metrics) {
 
 class CaseAnalyzer {
  public:
-  CaseAnalyzer(const Device& device, const CaseData& data) : device_(device), data_(data), parts_(PartsOf(data)) {
+  CaseAnalyzer(const Recording& recording, const CaseData& data)
+      : device_(recording.device),
+        user_ranges_(recording.session.replay_mode == "user"),
+        data_(data),
+        parts_(PartsOf(data)) {
     // A call of one kernel is its only part: one entry says it all.
     if (parts_.size() == 1) {
       single_part_ = parts_.front();
@@ -144,11 +148,16 @@ class CaseAnalyzer {
   }
 
   void AddEntries(std::vector<ProfileEntry>& entries) const {
-    AddEntriesOf({}, entries);
+    if (SaysSomethingOfTheCall()) AddEntriesOf({}, entries);
     for (const std::string& part : parts_) AddEntriesOf(part, entries);
   }
 
  private:
+  /// A program that was replayed kernel by kernel was never measured as a whole.
+  bool SaysSomethingOfTheCall() const {
+    return parts_.empty() || data_.verification != nullptr || !RangesOf({}).empty() || TimingOf(data_, {});
+  }
+
   void AddEntriesOf(const std::string& part, std::vector<ProfileEntry>& entries) const {
     std::vector<const Range*> ranges = RangesOf(part);
     if (ranges.empty() && part.empty()) ranges = RangesOf(single_part_);
@@ -198,6 +207,7 @@ class CaseAnalyzer {
     DeriveInputs inputs;
     inputs.device = &device_;
     inputs.counters = range == nullptr ? nullptr : &range->metrics;
+    inputs.user_ranges = user_ranges_;
     inputs.launches = &entry.launches;
     inputs.occupancy = entry.occupancy ? &*entry.occupancy : nullptr;
     inputs.timing = entry.timing ? &*entry.timing : nullptr;
@@ -210,6 +220,7 @@ class CaseAnalyzer {
   }
 
   const Device& device_;
+  bool user_ranges_;
   const CaseData& data_;
   std::vector<std::string> parts_;  ///< empty for a call of one kernel
   std::string single_part_;         ///< the name of its part, where the recording has one
@@ -261,7 +272,7 @@ Profile Analyze(const Recording& recording) {
   if (!recording.session.complete) {
     profile.losses.push_back({"recording_incomplete", "session", "the run ended early; what is here is whole", 1});
   }
-  for (const CaseData& data : CollectCases(recording)) CaseAnalyzer(profile.device, data).AddEntries(profile.entries);
+  for (const CaseData& data : CollectCases(recording)) CaseAnalyzer(recording, data).AddEntries(profile.entries);
   AddUnderived(recording, profile);
   return profile;
 }

@@ -1,6 +1,7 @@
 #include "derive.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "fa_profile/expression.h"
@@ -41,12 +42,23 @@ void AddLaunches(const DeriveInputs& inputs, Variables& variables) {
   }
 }
 
+// What a value per elapsed time of the range is multiplied with to refer to the call's own duration. Kernel replay
+// measures the kernel alone. A user range that was not timed has no correction, and such values stay absent.
+std::optional<double> ElapsedCorrection(const DeriveInputs& inputs) {
+  if (!inputs.user_ranges) return 1.0;
+  if (inputs.timing == nullptr || inputs.counters == nullptr || inputs.timing->median_ns <= 0.0) return std::nullopt;
+  const auto range = inputs.counters->find("gpu__time_duration.sum");
+  if (range == inputs.counters->end()) return std::nullopt;
+  return range->second / inputs.timing->median_ns;
+}
+
 Variables MakeVariables(const DeriveInputs& inputs) {
   Variables variables;
   const Device& device = *inputs.device;
   if (device.warp_size > 0) {
     SetIfPositive(variables, "device.max_warps_per_sm", device.max_threads_per_sm / device.warp_size);
   }
+  SetIfPositive(variables, "device.sm_count", device.sm_count);
   AddLaunches(inputs, variables);
   if (inputs.occupancy != nullptr) {
     variables["launch.theoretical_occupancy_ratio"] = inputs.occupancy->theoretical_ratio;
@@ -57,6 +69,7 @@ Variables MakeVariables(const DeriveInputs& inputs) {
     variables["timing.median_ns"] = inputs.timing->median_ns;
     if (inputs.parts_median_ns) variables["timing.parts_median_ns"] = *inputs.parts_median_ns;
   }
+  if (const auto correction = ElapsedCorrection(inputs)) variables["range.elapsed_correction"] = *correction;
   return variables;
 }
 

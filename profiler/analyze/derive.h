@@ -16,6 +16,7 @@ struct DeriveInputs {
   const Device* device = nullptr;
   const std::map<std::string, double>* counters = nullptr;  ///< null: the entry has no range
   const std::vector<Launch>* launches = nullptr;
+  bool user_ranges = true;  ///< the counters are of a user range, which is longer than what it holds
   const Occupancy* occupancy = nullptr;
   const AttentionShape* shape = nullptr;  ///< null for a part: what share of the FLOPs it does is not known
   const TimingSummary* timing = nullptr;

@@ -220,6 +220,17 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
   return plan;
 }
 
+namespace {
+
+// CUPTI reads past the image for an index that is not there.
+void CheckRange(std::span<const std::uint8_t> image, std::size_t index) {
+  const std::size_t ranges = MetricEvaluator::NumRanges(image);
+  if (index < ranges) return;
+  throw Error("range " + std::to_string(index) + " of a counter data image with " + std::to_string(ranges));
+}
+
+}  // namespace
+
 struct MetricEvaluator::Impl {
   HostObject host;
 };
@@ -232,6 +243,7 @@ MetricEvaluator& MetricEvaluator::operator=(MetricEvaluator&&) noexcept = defaul
 
 std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uint8_t> image, std::size_t index,
                                                         std::span<const std::string> metrics) const {
+  CheckRange(image, index);
   std::vector<const char*> names = Pointers(metrics);
   // NaN first, so that a value which CUPTI does not write is absent and not 0.
   std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
@@ -253,6 +265,8 @@ std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uin
 }
 
 std::size_t MetricEvaluator::NumRanges(std::span<const std::uint8_t> image) {
+  // Without this CUPTI answers "not initialised": what reads an image loads nothing by itself.
+  static const std::vector<std::string> initialized = SupportedChips();
   CUpti_RangeProfiler_GetCounterDataInfo_Params params = {};
   params.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE;
   params.pCounterDataImage = image.data();
@@ -262,6 +276,7 @@ std::size_t MetricEvaluator::NumRanges(std::span<const std::uint8_t> image) {
 }
 
 std::string MetricEvaluator::RangeName(std::span<const std::uint8_t> image, std::size_t index) {
+  CheckRange(image, index);
   CUpti_RangeProfiler_CounterData_GetRangeInfo_Params params = {};
   params.structSize = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE;
   params.pCounterDataImage = image.data();

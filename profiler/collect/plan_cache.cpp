@@ -2,10 +2,8 @@
 
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -103,9 +101,13 @@ std::filesystem::path FileFor(const std::string& cache_dir, const std::string& r
 
 std::optional<MetricPlan> ReadCachedPlan(const std::string& cache_dir, const PlanRequest& request) {
   const std::string asked = Serialize(request);
-  std::ifstream file(FileFor(cache_dir, asked), std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::filesystem::path path = FileFor(cache_dir, asked);
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return std::nullopt;
+  std::string bytes(size, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) return std::nullopt;
 
   const std::string_view view = bytes;
   if (view.substr(0, kMagic.size()) != kMagic || view.size() < kMagic.size() + 8) return std::nullopt;

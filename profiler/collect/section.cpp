@@ -134,7 +134,8 @@ void Section::SuffixTable(const TextField& table, int cc, std::map<std::string, 
   for (const TextField& list : table.fields) {
     for (const TextField& entry : list.fields) {
       if (entry.name == "Suffix") suffixes.push_back(entry.Scalar("Name"));
-      if (entry.name == "BaseName" && Passes(entry, cc)) bases.push_back(entry.Scalar("Name"));
+      if (entry.name != "BaseName" || !Passes(entry, cc)) continue;
+      if (const std::string_view base = entry.Scalar("Name"); !base.empty()) bases.push_back(base);
     }
   }
   constexpr std::size_t kMaxNames = 100000;  // a small file must not make a product that fills the memory

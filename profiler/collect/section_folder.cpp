@@ -1,9 +1,9 @@
 #include "fa_profile/section_folder.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "fa_profile/error.h"
@@ -31,9 +31,12 @@ std::vector<Section> ReadSections(const std::string& folder) {
   std::sort(paths.begin(), paths.end());
   std::vector<Section> sections;
   for (const fs::path& path : paths) {
+    const std::uintmax_t size = fs::file_size(path, error);  // an error for a folder, too
+    std::string text(error ? 0 : size, '\0');
     std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (!file) throw Error("cannot read " + path.string());
+    if (error || !file.read(text.data(), static_cast<std::streamsize>(size))) {
+      throw Error("cannot read " + path.string());
+    }
     sections.emplace_back(text, path.string());
   }
   return sections;

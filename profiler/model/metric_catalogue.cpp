@@ -22,11 +22,17 @@ constexpr std::string_view kLaunchRecord = "CUPTI activity API, kernel record";
 constexpr std::string_view kPaper = "FlashAttention papers: 4 B H D FLOPs per score, over measured time";
 constexpr std::string_view kOurs = "fa-profile, docs/metrics.md";
 
-// Three rules shape the formulas below.
+// These rules shape the formulas below.
 // - The whole tensor pipe also runs HFMA2, which compilers use to load constants: once per warp in kernels that have no
-//   matrix instruction at all. Instruction counts are therefore taken per opcode, with HFMA2 subtracted where it is
-//   counted (GA100, GH100); AD104 and GB100 count it elsewhere.
+//   matrix instruction at all. Instruction counts are therefore taken per opcode, and HFMA2 is subtracted on the chips
+//   that count it (GA100, GH100).
 // - Where a chip has a counter and its `_v2` (AD104), Nsight Compute reads the second; so do these formulas.
+// - A value per elapsed time is that of the range, and a user range also holds the launch's latency: about 5 us. Such
+//   formulas are multiplied with range.elapsed_correction, which refers them to the call's unprofiled duration.
+// - Two counters lie on GH100 and are not used: TPC.TriageCompute.tpc__warps_active_realtime counts every warp twice
+// and
+//   nothing while an SM is full (tpc__warps_active_shader_cs_realtime is right); sm__inst_executed_pipe_tensor counts
+//   one HFMA2 per warp.
 // - Counters in a `TriageCompute` group share one pass of the range profiler. They are last in a list of alternatives:
 //   a set of many passes has the named counters, the set `phases` has only these.
 constexpr CatalogueMetric kCatalogue[] = {
@@ -52,17 +58,20 @@ constexpr CatalogueMetric kCatalogue[] = {
      "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_active / 100 | "
      "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active / 100 | "
      "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_active / 100 | "
-     "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum / TPC.TriageCompute.sm__cycles_active.sum",
+     "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum / "
+     "(TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained / device.sm_count) / "
+     "TPC.TriageCompute.sm__cycles_active.sum",
      kNcuCompute, "faprof_kernel_tensor_core_utilization_ratio",
      "Share of SM-active cycles in which the tensor pipe was busy; HFMA2 counts too."},
     {"tensor_active_cycles", "tensor pipe active cycles", "cycles", kNeutral, kNoisy,
      "sm__pipe_tensor_cycles_active_v2.sum | sm__pipe_tensor_cycles_active.sum | "
-     "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum",
+     "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum / "
+     "(TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained / device.sm_count)",
      kNcuGuide, "faprof_tensor_active_cycles_total", "Cycles in which the tensor pipe was busy, summed over SMs."},
     {"hmma_instructions", "HMMA instructions", "instructions", kNeutral, kExact,
      "sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum | "
      "sm__inst_executed_pipe_tensor_op_hmma_v2.sum | sm__inst_executed_pipe_tensor_subpipe_hmma.sum",
-     kNcuGuide, "", "Warp-level half-precision matrix instructions, HFMA2 subtracted."},
+     kNcuGuide, "", "Warp-level half-precision matrix instructions; HFMA2 is subtracted where the chip counts it."},
     {"gmma_instructions", "warpgroup MMA instructions", "instructions", kNeutral, kExact,
      "sm__inst_executed_pipe_tensor_op_gmma.sum", kNcuGuide, "", "Warpgroup matrix instructions (Hopper)."},
     {"tensor_flops", "tensor FLOPs executed", "flops", kNeutral, kExact,
@@ -74,17 +83,19 @@ constexpr CatalogueMetric kCatalogue[] = {
 
     // Speed of light.
     {"compute_sol_ratio", "compute throughput", "ratio", kHigher, kNoisy,
-     "sm__throughput.avg.pct_of_peak_sustained_elapsed / 100", kNcuSol, "",
+     "sm__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
      "Busiest of the SM's compute units against its peak."},
     {"memory_sol_ratio", "memory throughput", "ratio", kNeutral, kNoisy,
-     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed / 100", kNcuSol, "",
+     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
      "Busiest of the memory units (L1, L2, DRAM) against its peak."},
     {"l1_sol_ratio", "L1 throughput", "ratio", kNeutral, kNoisy,
      "l1tex__throughput.avg.pct_of_peak_sustained_active / 100", kNcuSol, "", "L1/texture unit against its peak."},
     {"l2_sol_ratio", "L2 throughput", "ratio", kNeutral, kNoisy,
-     "lts__throughput.avg.pct_of_peak_sustained_elapsed / 100", kNcuSol, "", "L2 slices against their peak."},
+     "lts__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
+     "L2 slices against their peak."},
     {"dram_sol_ratio", "DRAM throughput", "ratio", kNeutral, kNoisy,
-     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed / 100", kNcuSol, "", "Device memory against its peak."},
+     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
+     "Device memory against its peak."},
 
     // Roofline.
     {"fp32_flops", "fp32 FLOPs executed", "flops", kNeutral, kExact,
@@ -95,11 +106,12 @@ constexpr CatalogueMetric kCatalogue[] = {
      "(sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
      "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
      "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
-     "(gpu__time_duration.sum * 1e-9) | "
+     "(gpu__time_duration.sum * 1e-9) * range.elapsed_correction | "
      "(sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
      "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum + "
      "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / (gpu__time_duration.sum * 1e-9)",
+     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / (gpu__time_duration.sum * 1e-9) * "
+     "range.elapsed_correction",
      kNcuRoofline, "", "Tensor and fp32 FLOPs the hardware executed per second of the profiled pass."},
     {"arithmetic_intensity_dram", "arithmetic intensity, DRAM", "flops_per_byte", kNeutral, kNoisy,
      "(sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
@@ -123,6 +135,30 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"peak_dram_bytes_per_second", "DRAM peak", "bytes_per_second", kNeutral, kNoisy,
      "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second", kNcuRoofline, "",
      "DRAM bandwidth at the memory clock of the profiled pass."},
+    {"roofline_ratio", "of the roofline", "ratio", kHigher, kNoisy,
+     "max((sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
+     "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
+     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
+     "(sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second), "
+     "(dram__bytes_read.sum + dram__bytes_write.sum) / "
+     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)) / (gpu__time_duration.sum * 1e-9) * "
+     "range.elapsed_correction | "
+     "max((sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
+     "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum + "
+     "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
+     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
+     "(sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second), "
+     "(dram__bytes_read.sum + dram__bytes_write.sum) / "
+     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)) / (gpu__time_duration.sum * 1e-9) * "
+     "range.elapsed_correction",
+     kNcuRoofline, "",
+     "Executed FLOP/s over what the roofline allows at this arithmetic intensity: tensor peak or DRAM bandwidth."},
+    {"roofline_ridge", "ridge of the roofline", "flops_per_byte", kNeutral, kNoisy,
+     "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second / "
+     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second) | "
+     "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second / "
+     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)",
+     kNcuRoofline, "", "Arithmetic intensity at which the tensor peak, and no longer DRAM, is the roof."},
 
     // Occupancy and issue.
     {"theoretical_occupancy_ratio", "theoretical occupancy", "ratio", kNeutral, kExact,
@@ -130,21 +166,20 @@ constexpr CatalogueMetric kCatalogue[] = {
      "Warps the launch allows on an SM over warps the SM can hold."},
     {"achieved_occupancy_ratio", "achieved occupancy", "ratio", kNeutral, kNoisy,
      "sm__warps_active.avg.pct_of_peak_sustained_active / 100 | "
-     "TPC.TriageCompute.tpc__warps_active_realtime.sum / TPC.TriageCompute.sm__cycles_active.sum / "
-     "device.max_warps_per_sm | "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum / TPC.TriageCompute.sm__cycles_active.sum / "
      "device.max_warps_per_sm",
      "Nsight Compute section Occupancy", "faprof_kernel_achieved_occupancy_ratio",
      "Mean resident warps per active SM cycle over warps the SM can hold."},
     {"waves", "waves", "count", kNeutral, kExact, "launch.waves", "Nsight Compute launch__waves_per_multiprocessor", "",
      "Blocks over the blocks that fit on the GPU at once; below 1 SMs have nothing to do."},
-    {"sm_active_ratio", "SMs active", "ratio", kHigher, kNoisy, "sm__cycles_active.avg / sm__cycles_elapsed.max",
+    {"sm_active_ratio", "SMs active", "ratio", kHigher, kNoisy,
+     "sm__cycles_active.avg / sm__cycles_elapsed.max * range.elapsed_correction",
      "Nsight Compute section WorkloadDistribution", "", "Share of the time in which an SM had at least one warp."},
     {"sm_active_cycles", "SM active cycles", "cycles", kNeutral, kNoisy,
      "sm__cycles_active.sum | TPC.TriageCompute.sm__cycles_active.sum", kNcuGuide, "faprof_sm_active_cycles_total",
      "Cycles with at least one resident warp, summed over SMs."},
     {"warps_active_cycles", "warp-cycles", "cycles", kNeutral, kNoisy,
-     "sm__warps_active.sum | TPC.TriageCompute.tpc__warps_active_realtime.sum | "
+     "sm__warps_active.sum | "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
      kNcuGuide, "faprof_warps_active_cycles_total", "Resident warps, summed over cycles and SMs."},
     {"issue_slot_utilization_ratio", "issue slots busy", "ratio", kHigher, kNoisy,
@@ -203,7 +238,8 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"shared_wavefronts", "shared wavefronts", "count", kLower, kExact,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum | "
      "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-     kNcuMemory, "faprof_shared_wavefronts_total", "Wavefronts the data stage took for shared memory."},
+     kNcuMemory, "faprof_shared_wavefronts_total",
+     "Wavefronts the data stage took for shared memory; on an H200 a kernel without any still counts one a warp."},
     {"shared_excess_wavefronts", "excess wavefronts", "count", kLower, kExact,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", kNcuMemory, "faprof_shared_excess_wavefronts_total",
      "Wavefronts caused by bank conflicts: those a conflict-free access would not take."},
@@ -230,15 +266,15 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"l2_bytes", "L2 bytes", "bytes", kLower, kNoisy, "32 * lts__t_sectors_srcunit_tex.sum", kNcuMemory, "",
      "Bytes between the SMs' L1 caches and the L2."},
     {"l2_bytes_per_second", "L2 bandwidth", "bytes_per_second", kNeutral, kNoisy,
-     "32 * lts__t_sectors_srcunit_tex.sum / (gpu__time_duration.sum * 1e-9)", kNcuMemory, "",
+     "32 * lts__t_sectors_srcunit_tex.sum / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction", kNcuMemory, "",
      "Bytes between L1 and L2 per second of the profiled pass."},
     {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy, "lts__t_sector_hit_rate.pct / 100", kNcuMemory, "",
      "Share of L2 sector lookups that hit."},
     {"dram_bytes", "DRAM bytes", "bytes", kLower, kNoisy, "dram__bytes_read.sum + dram__bytes_write.sum", kNcuMemory,
      "faprof_dram_bytes_total", "Bytes read from and written to device memory."},
     {"dram_bytes_per_second", "DRAM bandwidth", "bytes_per_second", kNeutral, kNoisy,
-     "(dram__bytes_read.sum + dram__bytes_write.sum) / (gpu__time_duration.sum * 1e-9)", kNcuMemory, "",
-     "DRAM bytes per second of the profiled pass."},
+     "(dram__bytes_read.sum + dram__bytes_write.sum) / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction",
+     kNcuMemory, "", "DRAM bytes per second of the profiled pass."},
     {"local_memory_bytes", "local memory traffic", "bytes", kLower, kExact,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum)", kNcuMemory,
      "", "Bytes of local loads and stores: register spills and arrays indexed at run time."},
@@ -256,15 +292,11 @@ constexpr CatalogueMetric kCatalogue[] = {
      "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio | "
      "SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum / "
-     "TPC.TriageCompute.tpc__warps_active_realtime.sum | "
-     "SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum / "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
      kNcuStates, "", "Waiting for a load from global, local or texture memory (L1, L2 or DRAM)."},
     {"stall_short_scoreboard_ratio", "short_scoreboard", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio | "
-     "SM_C.TriageCompute.smsp__warps_issue_stalled_short_scoreboard.sum / "
-     "TPC.TriageCompute.tpc__warps_active_realtime.sum | "
      "SM_C.TriageCompute.smsp__warps_issue_stalled_short_scoreboard.sum / "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
      kNcuStates, "", "Waiting for shared memory or the transcendental pipe."},
@@ -343,7 +375,7 @@ bool InName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
 
 bool IsVariable(std::string_view name) {
   return name.starts_with("device.") || name.starts_with("launch.") || name.starts_with("shape.") ||
-         name.starts_with("timing.");
+         name.starts_with("timing.") || name.starts_with("range.");
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ constexpr std::array kPhasesGh100 = {
     "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum",
     "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained",
     "TPC.TriageCompute.sm__inst_executed_realtime.sum",
-    "TPC.TriageCompute.tpc__warps_active_realtime.sum",
-    "TPC.TriageCompute.tpc__warps_active_realtime.sum.peak_sustained",
+    "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
+    "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum.peak_sustained",
     "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts.sum",
     "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "SM_A.TriageCompute.l1tex__lsu_writeback_active.sum",
@@ -128,15 +128,15 @@ struct Omission {
 
 constexpr std::string_view kPerInstruction =
     "counted per instruction by rewriting the kernel's machine code, not by a hardware counter";
-constexpr std::string_view kDerived = "computed from other metrics, which are collected";
+constexpr std::string_view kDerived = "computed by Nsight Compute from other metrics";
 constexpr std::string_view kPcSampling = "a result of PC sampling";
 constexpr std::string_view kPmSampling = "a timeline, from PM sampling";
 constexpr std::string_view kTopology = "the machine's topology, not a measurement";
 constexpr std::string_view kTheoretical = "computed from the launch and the device's limits";
 
 constexpr std::array kOmissions = {
-    Omission{"device__attribute_*", "a fact about the device, from the driver: recorded with the device"},
-    Omission{"launch__*", "a fact about the launch, from the driver: recorded with the launches"},
+    Omission{"device__attribute_*", "a fact about the device, not a counter"},
+    Omission{"launch__*", "a fact about the launch, not a counter"},
     Omission{"profiler__*", "about Nsight Compute's own run"},
     Omission{"derived__*", kDerived},
     Omission{"sass__*", kPerInstruction},

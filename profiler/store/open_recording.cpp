@@ -11,6 +11,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/recording.h"
+#include "page_checksums.h"
 #include "schema.h"
 #include "validate.h"
 
@@ -85,6 +86,8 @@ struct Opening {
       CheckOpened(result);
     }
     RequireRecording();
+    VerifyPageChecksums(*connection);
+    RequireOurSchema();
   }
 
   // Asks for page 1. "PRAGMA schema_version" reads no schema: that comes after the checks of the header.
@@ -155,7 +158,6 @@ struct Opening {
                  "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;"
                  "PRAGMA cache_size=-4096",
                  nullptr, nullptr, nullptr);
-    RequireOurSchema();
   }
 
   // Ours, byte for byte, and nothing else: otherwise a table we read could be a view or a virtual table in disguise.
@@ -198,6 +200,7 @@ OpenedRecording OpenRecordingBytes(std::span<std::uint8_t> bytes) {
   opening.RequireNoWriteAheadLog();
   opening.CheckOpened(opening.Touch());
   opening.RequireRecording();
+  opening.RequireOurSchema();
   return {std::move(opening.connection), opening.size_bytes};
 }
 

@@ -14,6 +14,7 @@
 #include "compression.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
+#include "page_checksums.h"
 #include "schema.h"
 #include "sqlite.h"
 #include "validate.h"
@@ -119,6 +120,8 @@ struct RecordingWriter::Impl {
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    int reserved = store::kReservedBytes;
+    connection->Check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     const int locked = sqlite3_exec(
         handle,
         "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL; PRAGMA cache_size=-32768;"
@@ -136,12 +139,18 @@ struct RecordingWriter::Impl {
     return IsNew() || MoveAside();
   }
 
-  // A new file, or one whose run was killed before its first Commit(): there is nothing in it to lose.
+  // A new file, or one whose run was killed before its first Commit(): there is nothing in it to lose. Its size,
+  // because inside our transaction SQLite counts the first page already.
   bool IsNew() const {
-    Statement pages(*connection, "PRAGMA page_count");
-    connection->SetBudget(1000);
-    pages.Next();
-    return pages.Int64() == 0;
+    struct stat status {};
+    return ::stat(full_part_path.c_str(), &status) == 0 && status.st_size == 0;
+  }
+
+  // Removes the journal, of which nothing is needed any more, while the lock is held; and tells SQLite to leave its
+  // name alone on closing, when it may be the next run's.
+  void DropJournal() {
+    sqlite3_exec(connection->handle(), "PRAGMA journal_mode=PERSIST", nullptr, nullptr, nullptr);
+    ::unlink((full_part_path + "-journal").c_str());
   }
 
   // Gives what a killed run left a name of its own: it may be all that is left of hours. Always false: try again.
@@ -150,8 +159,11 @@ struct RecordingWriter::Impl {
       std::string suffix = ".";
       suffix += std::to_string(number);
       if (!RenameToFree(full_part_path, full_part_path + suffix)) continue;
-      // Inert once our BEGIN has rolled it back, but it belongs to the contents of a file that SQLite refused.
-      if (::access((full_part_path + "-journal").c_str(), F_OK) == 0) {
+      // After our BEGIN has rolled it back the journal is inert; to a file that SQLite refused it still belongs.
+      if (connection && sqlite3_get_autocommit(connection->handle()) == 0) {
+        connection->Execute("ROLLBACK");
+        DropJournal();
+      } else if (::access((full_part_path + "-journal").c_str(), F_OK) == 0) {
         RenameToFree(full_part_path + "-journal", full_part_path + suffix + "-journal");
       }
       kept_aside = part_path + suffix;
@@ -242,9 +254,10 @@ RecordingWriter::~RecordingWriter() {
   sqlite3* handle = impl_->connection->handle();
   const bool clean =
       sqlite3_get_autocommit(handle) != 0 || sqlite3_exec(handle, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK;
+  if (!clean) return;  // the journal is needed to recover what was committed
+  impl_->DropJournal();
   // Under the lock still, so that it is not another run's file that goes.
-  if (clean) ::unlink((impl_->full_part_path + "-journal").c_str());
-  if (clean && !impl_->committed) ::unlink(impl_->full_part_path.c_str());
+  if (!impl_->committed) ::unlink(impl_->full_part_path.c_str());
 }
 
 const std::string& RecordingWriter::path() const { return impl_->path; }
@@ -372,9 +385,9 @@ void RecordingWriter::Finish() {
   impl_->connection->Execute("UPDATE session SET complete = 1; COMMIT");  // durable: synchronous=FULL
   impl_->committed = true;
   impl_->statements.clear();
-  // Renamed before the lock goes, or another run could take the `.part` for a killed one's. The journal is inert by
-  // now, and must not stand there when the next run makes a `.part`.
-  ::unlink((impl_->full_part_path + "-journal").c_str());
+  store::WritePageChecksums(*impl_->connection);
+  impl_->DropJournal();
+  // Renamed before the lock goes, or another run could take the `.part` for a killed one's.
   if (impl_->overwrite) {
     if (::rename(impl_->full_part_path.c_str(), impl_->full_path.c_str()) != 0) {
       throw Error("rename", std::strerror(errno), "cannot rename " + impl_->part_path + " to " + impl_->path,

@@ -72,6 +72,9 @@ void Connection::Check(int result) const {
                 dangling ? "the piece refers to a case, counter config or image that was not written before it"
                          : "the piece was written already: " + std::string(sqlite3_errmsg(handle_)));
   }
+  if (primary == SQLITE_READONLY) {
+    throw Error("sqlite3", ResultName(result), "cannot write " + path_, "give an output path that you may write");
+  }
   throw Error("sqlite3", ResultName(result), path_ + ": " + sqlite3_errmsg(handle_));
 }
 

@@ -10,6 +10,7 @@
 #ifndef FA_PROFILE_KERNEL_ABI_H_
 #define FA_PROFILE_KERNEL_ABI_H_
 
+/* NOLINTBEGIN: a C header keeps to C. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,4 +58,5 @@ int fa_profile_kernel_launch(const fa_profile_attention_args* args, char* error,
 }
 #endif
 
+/* NOLINTEND */
 #endif /* FA_PROFILE_KERNEL_ABI_H_ */

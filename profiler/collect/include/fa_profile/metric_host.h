@@ -35,6 +35,9 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
                        std::span<const std::uint8_t> availability = {}, const std::string& cache_dir = {});
 
 /// Evaluates decoded counter data images. Needs no GPU. One per chip; keeps a host object open. One thread.
+/// Images must be whole, as CUPTI made them: CUPTI trusts them, and a damaged one can crash it. Whoever reads them from
+/// a file checks them first (the recording's compressed frames carry a checksum). Throws Error: an empty image, a range
+/// that is not in it, a metric that the chip lacks.
 class MetricEvaluator {
  public:
   explicit MetricEvaluator(const std::string& chip, std::span<const std::uint8_t> availability = {});

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sqlite.h"
+
+namespace fa_profile::store {
+
+/// Bytes at the end of every page that SQLite leaves to us (SQLITE_FCNTL_RESERVE_BYTES), for a checksum of the page in
+/// the format of SQLite's own cksumvfs extension. SQLite by itself would take a flipped bit in a number for the number.
+inline constexpr int kReservedBytes = 8;
+
+/// Gives every page of a finished file its checksum, the first page last and after a sync: a file whose first page has
+/// one has all. Throws Error when the file cannot be written. The connection holds the file's lock and has no open
+/// transaction; it must not write afterwards.
+void WritePageChecksums(const Connection& connection);
+
+/// Throws Error (damaged) naming the first page whose bytes do not fit its checksum. A file that was not finished has
+/// none and passes. Reads the whole file once.
+void VerifyPageChecksums(const Connection& connection);
+
+}  // namespace fa_profile::store

@@ -1,0 +1,241 @@
+// The collector on a real GPU, with the ladder's kernels as workloads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "fa_profile/collector.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/launch_hook.h"
+#include "fa_profile/metric_host.h"
+#include "fa_profile/metric_sets.h"
+#include "recording_builder.h"
+
+namespace fa_profile {
+namespace {
+
+const std::vector<std::string> kFewMetrics = {"smsp__inst_executed.sum", "sm__cycles_active.avg",
+                                              "smsp__thread_inst_executed.sum", "gpu__time_duration.sum"};
+
+// Works of several rungs at the mission shape; "cublas" has three parts.
+class Ladders {
+ public:
+  explicit Ladders(const std::set<std::string>& ids, AttentionShape shape = {}) {
+    for (const Kernel* const kernel : Ladder()) {
+      if (ids.count(kernel->id()) == 0) continue;
+      works_.push_back(kernel->MakeWorkload(shape, 1));
+      jobs_.push_back({static_cast<std::int64_t>(jobs_.size()) + 1, works_.back().get()});
+    }
+  }
+  const std::vector<CollectJob>& jobs() const { return jobs_; }
+
+ private:
+  std::vector<std::unique_ptr<Workload>> works_;
+  std::vector<CollectJob> jobs_;
+};
+
+CollectOptions FewOptions() {
+  CollectOptions options;
+  options.metrics = kFewMetrics;
+  options.timed_launches = 0;
+  return options;
+}
+
+class CollectorGpuTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    PrepareProcessForNvtx();
+    device_ = std::make_unique<Device>(OpenDevice(0));
+  }
+  static RecordingBuilder Collect(const std::set<std::string>& ids, const CollectOptions& options) {
+    const Ladders ladders(ids);
+    RecordingBuilder builder;
+    std::int64_t next_id = 100;
+    Collector(*device_, options, builder, next_id).Collect(ladders.jobs());
+    return builder;
+  }
+  static inline std::unique_ptr<Device> device_;
+};
+
+TEST_F(CollectorGpuTest, UserRangesAreTheCallAndItsParts) {
+  const RecordingBuilder built = Collect({"cublas", "mma"}, FewOptions());
+  std::vector<std::string> names;
+  for (const Range& range : built.recording.ranges) names.push_back(range.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"cublas@1,8,512,64", "cublas@1,8,512,64/qk", "cublas@1,8,512,64/softmax",
+                                             "cublas@1,8,512,64/pv", "mma@1,8,512,64"}));
+  for (const Range& range : built.recording.ranges) {
+    EXPECT_EQ(range.metrics.size(), kFewMetrics.size()) << range.name;
+    EXPECT_GT(range.metrics.at("smsp__inst_executed.sum"), 0.0) << range.name;
+  }
+  EXPECT_TRUE(built.recording.losses.empty());
+}
+
+TEST_F(CollectorGpuTest, TheWholeCallExecutesWhatItsPartsExecute) {
+  const RecordingBuilder built = Collect({"cublas"}, FewOptions());
+  const std::vector<Range>& ranges = built.recording.ranges;
+  ASSERT_EQ(ranges.size(), 4U);
+  const auto instructions = [&](std::size_t i) { return ranges[i].metrics.at("smsp__inst_executed.sum"); };
+  EXPECT_EQ(instructions(0), instructions(1) + instructions(2) + instructions(3));
+}
+
+TEST_F(CollectorGpuTest, InstructionCountsAreTheSameInEveryRunAndReplayMode) {
+  CollectOptions options = FewOptions();
+  const RecordingBuilder first = Collect({"tiled", "mma"}, options);
+  options.flush_cache = true;
+  const RecordingBuilder flushed = Collect({"tiled", "mma"}, options);
+  options.flush_cache = false;
+  options.kernel_replay = true;
+  const RecordingBuilder replayed = Collect({"tiled", "mma"}, options);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const char* const metric : {"smsp__inst_executed.sum", "smsp__thread_inst_executed.sum"}) {
+      EXPECT_EQ(first.recording.ranges.at(i).metrics.at(metric), flushed.recording.ranges.at(i).metrics.at(metric));
+      EXPECT_EQ(first.recording.ranges.at(i).metrics.at(metric), replayed.recording.ranges.at(i).metrics.at(metric));
+    }
+  }
+}
+
+TEST_F(CollectorGpuTest, BatchesChangeNothing) {
+  CollectOptions options = FewOptions();
+  const RecordingBuilder together = Collect({"cublas", "tiled", "mma"}, options);
+  options.ranges_per_batch = 2;
+  const RecordingBuilder apart = Collect({"cublas", "tiled", "mma"}, options);
+  ASSERT_EQ(together.recording.ranges.size(), apart.recording.ranges.size());
+  for (std::size_t i = 0; i < apart.recording.ranges.size(); ++i) {
+    EXPECT_EQ(together.recording.ranges[i].name, apart.recording.ranges[i].name);
+    EXPECT_EQ(together.recording.ranges[i].metrics.at("smsp__inst_executed.sum"),
+              apart.recording.ranges[i].metrics.at("smsp__inst_executed.sum"));
+  }
+  EXPECT_EQ(apart.images.size(), 3U);
+}
+
+TEST_F(CollectorGpuTest, SetPhasesTakesOnePass) {
+  CollectOptions options = FewOptions();
+  options.metrics = BuiltinMetricSet("phases", device_->chip).metrics;
+  const RecordingBuilder built = Collect({"mma"}, options);
+  ASSERT_EQ(built.recording.configs.size(), 1U);
+  EXPECT_EQ(built.recording.configs[0].passes, 1);
+  EXPECT_EQ(built.recording.configs[0].metrics.size(), options.metrics.size());
+}
+
+TEST_F(CollectorGpuTest, LaunchesCarryTheirStatisticsAndParts) {
+  const RecordingBuilder built = Collect({"cublas", "mma"}, FewOptions());
+  std::vector<std::string> parts;
+  for (const Launch& launch : built.recording.launches) {
+    EXPECT_GT(launch.registers_per_thread, 0) << launch.kernel_name;
+    EXPECT_GT(launch.grid[0] * launch.block[0], 0) << launch.kernel_name;
+    EXPECT_GT(launch.end_ns, launch.start_ns) << launch.kernel_name;
+    parts.push_back(launch.part);
+  }
+  EXPECT_EQ(parts, (std::vector<std::string>{"qk", "softmax", "pv", ""}));
+}
+
+TEST_F(CollectorGpuTest, NvtxRangesOfOurDomainAreSeenWithTheirNesting) {
+  const RecordingBuilder built = Collect({"cublas"}, FewOptions());
+  std::set<std::string> inner;
+  int outermost = 0;
+  for (const NvtxRange& range : built.recording.nvtx_ranges) {
+    if (range.domain != "fa_profile") continue;
+    if (range.depth == 0) ++outermost;
+    if (range.depth == 1) inner.insert(range.name);
+    EXPECT_GE(range.end_ns, range.start_ns);
+  }
+  EXPECT_EQ(outermost, 1);
+  EXPECT_EQ(inner.size(), 3U);
+}
+
+TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsAsked) {
+  CollectOptions options;
+  options.timed_launches = 100;
+  for (const bool flush : {false, true}) {
+    options.flush_cache = flush;
+    const RecordingBuilder built = Collect({"cublas"}, options);
+    ASSERT_EQ(built.recording.timings.size(), 4U);
+    for (const Timing& timing : built.recording.timings) {
+      EXPECT_EQ(timing.durations_ns.size(), 100U);
+      EXPECT_GT(*std::min_element(timing.durations_ns.begin(), timing.durations_ns.end()), 500.0);
+    }
+    EXPECT_TRUE(built.recording.ranges.empty());
+  }
+}
+
+TEST_F(CollectorGpuTest, StoredImagesGiveTheRecordedValuesAgain) {
+  const RecordingBuilder built = Collect({"tiled", "mma"}, FewOptions());
+  const MetricEvaluator evaluator(device_->chip);
+  for (const Range& range : built.recording.ranges) {
+    const CounterImage& image = built.images.at(range.image_id);
+    EXPECT_EQ(evaluator.Evaluate(image.bytes, static_cast<std::size_t>(range.image_index), kFewMetrics), range.metrics);
+  }
+}
+
+TEST_F(CollectorGpuTest, UnknownMetricIsALossAndTheRestIsMeasured) {
+  CollectOptions options = FewOptions();
+  options.metrics.emplace_back("sm__no_such_counter.sum");
+  const RecordingBuilder built = Collect({"mma"}, options);
+  ASSERT_EQ(built.recording.losses.size(), 1U);
+  EXPECT_EQ(built.recording.losses[0].subject, "sm__no_such_counter.sum");
+  EXPECT_EQ(built.recording.ranges.at(0).metrics.size(), kFewMetrics.size());
+}
+
+TEST_F(CollectorGpuTest, CancellingEndsTheRunAndKeepsWhatWasCommitted) {
+  const Ladders ladders({"tiled", "mma"});
+  RecordingBuilder builder;
+  std::int64_t next_id = 100;
+  CollectOptions options = FewOptions();
+  options.ranges_per_batch = 1;
+  Collector collector(*device_, options, builder, next_id, {}, [&] { return !builder.recording.ranges.empty(); });
+  EXPECT_THROW(collector.Collect(ladders.jobs()), Error);
+  EXPECT_EQ(builder.recording.ranges.size(), 1U);
+  EXPECT_GT(builder.commits, 0);
+}
+
+TEST_F(CollectorGpuTest, ADeviceThatIsNotThereIsNamed) {
+  try {
+    (void)OpenDevice(99);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("no device 99"), std::string::npos);
+  }
+}
+
+TEST_F(CollectorGpuTest, DoctorTakesTheCountersForReal) {
+  bool counters = false;
+  for (const Diagnosis& diagnosis : DiagnoseDevice(0)) {
+    if (diagnosis.subject == "counters") counters = diagnosis.level == Diagnosis::Level::kOk;
+  }
+  EXPECT_TRUE(counters);
+}
+
+// Resident memory of this process in bytes, now and at its highest since the last reset.
+std::int64_t StatusBytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+TEST_F(CollectorGpuTest, TenRangesOfSetFullTakeAtMost200MegabytesMore) {
+  const Ladders ladders({"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"});
+  CollectOptions options = FewOptions();
+  options.metrics = BuiltinMetricSet("full", device_->chip).metrics;
+  RecordingBuilder builder;  // keeps the image, which a file would not: taken off below
+  std::int64_t next_id = 100;
+  std::ofstream("/proc/self/clear_refs") << "5";
+  const std::int64_t before = StatusBytes("VmRSS");
+  Collector(*device_, options, builder, next_id).Collect(ladders.jobs());
+  std::int64_t kept = 0;
+  for (const auto& [id, image] : builder.images) kept += static_cast<std::int64_t>(image.bytes.size());
+  const std::int64_t growth = StatusBytes("VmHWM") - before - kept;
+  std::printf("resident before %.0f MB, growth %.0f MB without the %.0f MB image\n", 1e-6 * static_cast<double>(before),
+              1e-6 * static_cast<double>(growth), 1e-6 * static_cast<double>(kept));
+  EXPECT_EQ(builder.recording.ranges.size(), 10U);
+  EXPECT_LE(growth, 200'000'000);
+}
+
+}  // namespace
+}  // namespace fa_profile

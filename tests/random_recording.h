@@ -1,0 +1,209 @@
+#pragma once
+
+#include <cstdint>
+#include <ios>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+/// Recordings with random values in every field: what a store or an exporter must carry unchanged.
+namespace fa_profile {
+
+/// A recording and the images that its ranges refer to.
+struct RandomRecording {
+  Recording recording;
+  std::vector<CounterImage> images;
+};
+
+/// Draws values over the whole range of their type, edges included.
+class RandomValues {
+ public:
+  explicit RandomValues(unsigned seed) : random_(seed) {}
+
+  std::uint64_t Below(std::uint64_t end) { return random_() % end; }
+  bool Coin() { return Below(2) == 0; }
+  std::int64_t Int64() {
+    const std::uint64_t kind = Below(4);
+    if (kind == 0) return 0;
+    return static_cast<std::int64_t>(kind == 1 ? random_() >> 1 : Below(1000));
+  }
+  int Int() { return static_cast<int>(Below(3) == 0 ? random_() >> 33 : Below(1000)); }
+  std::uint32_t Uint32() { return static_cast<std::uint32_t>(random_()); }
+  double Double() {
+    const double unit = std::uniform_real_distribution<double>(-1.0, 1.0)(random_);
+    const std::uint64_t kind = Below(4);
+    if (kind == 0) return static_cast<double>(Below(1'000'000));
+    return kind == 1 ? unit * 1e300 : kind == 2 ? unit * 1e-300 : unit;
+  }
+  std::string Text() {
+    static const std::vector<std::string> kPieces = {
+        "a", "Z9", " ", "'", "\"", "\n", "%", "\xC3\xA9", "\xF0\x9F\x94\xA5"};
+    std::string text;
+    for (std::uint64_t i = Below(3) == 0 ? 0 : Below(20); i > 0; --i) text += kPieces[Below(kPieces.size())];
+    return text;
+  }
+  template <typename T>
+  std::optional<T> Maybe(T value) {
+    return Coin() ? std::optional<T>(value) : std::nullopt;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// `size` cases, and some of everything else. The same seed gives the same recording.
+inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
+  RandomValues any(seed);
+  RandomRecording result;
+  Recording& r = result.recording;
+  r.session = {any.Text(), any.Text(), any.Text(), any.Text(), any.Text(), any.Text(),
+               any.Text(), any.Int(),  any.Int(),  any.Int(),  false};
+  r.device = {any.Int(),   any.Text(),  any.Text(), any.Text(),  any.Int(),   any.Int(),   any.Int(),   any.Int(),
+              any.Int(),   any.Int(),   any.Int(),  any.Int64(), any.Int64(), any.Int64(), any.Int64(), any.Int64(),
+              any.Int64(), any.Int64(), any.Int(),  any.Text(),  any.Text(),  any.Text(),  any.Text()};
+  for (const char* when : {"before", "after"}) {
+    r.clocks.push_back({when, any.Maybe(any.Int64()), any.Maybe(any.Int64()), any.Maybe(any.Double()),
+                        any.Maybe(any.Double()), any.Maybe<std::uint64_t>(~any.Below(1000))});
+  }
+  for (std::int64_t id = 1; id <= 2; ++id) {
+    CounterConfig config{.id = id * 7, .chip = any.Text(), .passes = any.Int(), .metrics = {}};
+    for (std::uint64_t i = 0; i < 20 * (2 - static_cast<std::uint64_t>(id)); ++i) {
+      config.metrics.push_back("metric" + std::to_string(any.Below(40)));  // one may stand twice
+    }
+    r.configs.push_back(config);
+    CounterImage image{.id = id * 3, .config_id = config.id, .bytes = std::vector<std::uint8_t>(any.Below(100'000))};
+    for (std::size_t i = 0; i < image.bytes.size(); i += 50) image.bytes[i] = static_cast<std::uint8_t>(any.Uint32());
+    result.images.push_back(image);
+  }
+  for (int n = 1; n <= size; ++n) {
+    const std::int64_t id = n * 5;
+    r.cases.push_back({id, any.Text(), any.Text(), std::nullopt});
+    if (n == 1 || any.Coin()) {
+      r.cases.back().shape =
+          AttentionShape{1 + static_cast<int>(any.Below(64)), 1 + static_cast<int>(any.Below(64)),
+                         1 + static_cast<int>(any.Below(4096)), 1 + static_cast<int>(any.Below(64)), any.Coin()};
+    }
+    const int draws = any.Int();
+    r.verifications.push_back({id, draws, static_cast<int>(any.Below(static_cast<std::uint64_t>(draws) + 1)),
+                               any.Double(), any.Double(), any.Int64(), any.Int64(), any.Text()});
+    Timing timing{.case_id = id, .part = any.Text(), .method = any.Text(), .durations_ns = {}};
+    for (std::uint64_t i = n == 1 ? 5 : any.Below(5); i > 0; --i) {
+      timing.durations_ns.push_back(static_cast<double>(any.Below(1'000'000)) / 7.0);
+    }
+    r.timings.push_back(timing);
+    r.launches.push_back({id + 1,
+                          n == 1 || any.Coin() ? id : 0,
+                          any.Text(),
+                          any.Text(),
+                          {any.Int(), any.Int(), any.Int()},
+                          {any.Int(), any.Int(), any.Int()},
+                          {any.Int(), any.Int(), any.Int()},
+                          any.Int(),
+                          any.Int64(),
+                          any.Int64(),
+                          any.Int64(),
+                          any.Int64(),
+                          any.Uint32(),
+                          any.Uint32(),
+                          any.Int64(),
+                          any.Int64()});
+    r.nvtx_ranges.push_back(
+        {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});
+    Range range{.id = id + 2, .case_id = id, .part = any.Text(), .name = any.Text(), .metrics = {}};
+    range.image_id = n == 1 || any.Coin() ? result.images[any.Below(2)].id : 0;
+    range.image_index = any.Int();
+    for (std::uint64_t i = n == 1 ? 30 : any.Below(30); i > 0; --i) {
+      range.metrics["metric" + std::to_string(any.Below(60))] = any.Double();
+    }
+    r.ranges.push_back(range);
+    r.losses.push_back({any.Text(), any.Text(), any.Text(), any.Int64()});
+  }
+  return result;
+}
+
+/// Writes every piece in an order that a run could have, and commits.
+inline void WriteAll(const RandomRecording& random, RecordingSink& sink) {
+  const auto write = [&](const auto& pieces) {
+    for (const auto& piece : pieces) sink.Write(piece);
+  };
+  const Recording& r = random.recording;
+  sink.Write(r.session);
+  sink.Write(r.device);
+  write(r.clocks);
+  write(r.cases);
+  write(r.verifications);
+  sink.Commit();
+  write(r.timings);
+  write(r.launches);
+  write(r.nvtx_ranges);
+  write(r.configs);
+  write(random.images);
+  write(r.ranges);
+  write(r.losses);
+  sink.Commit();
+}
+
+/// Every field of a recording, one piece a line, so that two can be compared and their difference read.
+inline std::string ToText(const Recording& r) {
+  std::ostringstream text;
+  text << std::hexfloat;
+  const auto line = [&](const char* kind, const auto&... fields) {
+    text << kind;
+    ((text << '|' << fields), ...);
+    text << '\n';
+  };
+  const auto maybe = [](const auto& value) {
+    std::ostringstream field;
+    if (value) field << std::hexfloat << *value;
+    return value ? field.str() : std::string("absent");
+  };
+  const Session& s = r.session;
+  line("session", r.schema_version, s.tool_version, s.tool_commit, s.created_at, s.command_line, s.metric_set,
+       s.replay_mode, s.cache_policy, s.warmup_launches, s.timed_launches, s.draws, s.complete);
+  const Device& d = r.device;
+  line("device", d.ordinal, d.name, d.chip, d.uuid, d.compute_capability_major, d.compute_capability_minor, d.sm_count,
+       d.warp_size, d.max_threads_per_sm, d.max_blocks_per_sm, d.registers_per_sm, d.shared_memory_per_sm_bytes,
+       d.shared_memory_per_block_optin_bytes, d.reserved_shared_memory_per_block_bytes, d.l2_bytes, d.memory_bytes,
+       d.sm_clock_max_hz, d.memory_clock_max_hz, d.memory_bus_width_bits, d.driver_version, d.cuda_driver_version,
+       d.cuda_runtime_version, d.cupti_version);
+  for (const ClockSample& c : r.clocks) {
+    line("clock", c.when, maybe(c.sm_hz), maybe(c.memory_hz), maybe(c.temperature_celsius), maybe(c.power_watts),
+         maybe(c.throttle_reasons));
+  }
+  for (const Case& c : r.cases) {
+    line("case", c.id, c.kernel, c.origin, c.shape ? c.shape->ToString() : "absent");
+  }
+  for (const Verification& v : r.verifications) {
+    line("verification", v.case_id, v.draws, v.draws_passed, v.max_abs_error, v.max_error_ratio, v.nonfinite,
+         v.unwritten, v.error);
+  }
+  for (const Timing& t : r.timings) {
+    line("timing", t.case_id, t.part, t.method);
+    for (const double duration_ns : t.durations_ns) line("  duration", duration_ns);
+  }
+  for (const Launch& l : r.launches) {
+    line("launch", l.id, l.case_id, l.part, l.kernel_name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
+         l.block[2], l.cluster[0], l.cluster[1], l.cluster[2], l.registers_per_thread, l.static_shared_memory_bytes,
+         l.dynamic_shared_memory_bytes, l.local_memory_per_thread_bytes, l.shared_memory_config_bytes, l.stream,
+         l.correlation, l.start_ns, l.end_ns);
+  }
+  for (const NvtxRange& n : r.nvtx_ranges) {
+    line("nvtx", n.case_id, n.domain, n.name, n.depth, n.thread, n.start_ns, n.end_ns);
+  }
+  for (const CounterConfig& c : r.configs) {
+    line("config", c.id, c.chip, c.passes);
+    for (const std::string& metric : c.metrics) line("  metric", metric);
+  }
+  for (const Range& range : r.ranges) {
+    line("range", range.id, range.case_id, range.part, range.name, range.image_id, range.image_index);
+    for (const auto& [name, value] : range.metrics) line("  value", name, value);
+  }
+  for (const DataLoss& l : r.losses) line("loss", l.kind, l.subject, l.reason, l.count);
+  return text.str();
+}
+
+}  // namespace fa_profile

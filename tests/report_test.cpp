@@ -1,0 +1,283 @@
+#include "fa_profile/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/metric_catalogue.h"
+#include "json_schema.h"
+#include "sample_recording.h"
+
+namespace fa_profile {
+namespace {
+
+const std::string kData = FA_PROFILE_TEST_DATA;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Compares with a committed file. With FA_PROFILE_UPDATE_GOLDEN set it writes the file instead: review the diff.
+void ExpectGolden(const std::string& path, const std::string& text) {
+  if (std::getenv("FA_PROFILE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    return;
+  }
+  EXPECT_EQ(text, ReadFile(path)) << path << " differs; FA_PROFILE_UPDATE_GOLDEN=1 writes it anew";
+}
+
+Profile SampleProfile() { return Analyze(sample::MakeRecording()); }
+
+/// The sample with `mma` slower and with more instructions, and without `tiled`.
+Profile ChangedProfile() {
+  Recording recording = sample::MakeRecording();
+  for (double& duration : recording.timings[0].durations_ns) duration *= 1.07;
+  recording.ranges[0].metrics["smsp__inst_executed.sum"] *= 1.5;
+  recording.cases.pop_back();
+  recording.device.driver_version = "590.10";
+  return Analyze(recording);
+}
+
+std::string Text(const Profile& profile, const ReportOptions& options = {}) {
+  std::ostringstream out;
+  WriteTextReport(out, profile, options);
+  return out.str();
+}
+
+std::string JsonText(const Profile& profile) {
+  std::ostringstream out;
+  WriteJsonReport(out, profile);
+  return out.str();
+}
+
+std::string Csv(const Profile& profile) {
+  std::ostringstream out;
+  WriteCsvReport(out, profile);
+  return out.str();
+}
+
+std::string TextDiff(const Profile& before, const Profile& after, const ReportOptions& options = {}) {
+  std::ostringstream out;
+  WriteTextDiff(out, Diff(before, after), before, after, options);
+  return out.str();
+}
+
+std::string JsonDiff(const Profile& before, const Profile& after) {
+  std::ostringstream out;
+  WriteJsonDiff(out, Diff(before, after));
+  return out.str();
+}
+
+/// Characters of the longest line; the sample has no wide ones.
+std::size_t LongestLine(const std::string& text) {
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t width = 0;
+    for (const char c : line) width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
+    longest = std::max(longest, width);
+  }
+  return longest;
+}
+
+std::vector<std::string> SchemaErrors(const std::string& json) {
+  const JsonSchema schema(nlohmann::json::parse(ReadFile(kData + "/../../docs/report.schema.json")));
+  return schema.Validate(nlohmann::json::parse(json));
+}
+
+/// Every string of the recording replaced by this.
+Recording WithStrings(const std::string& text) {
+  Recording recording = sample::MakeRecording();
+  Session& s = recording.session;
+  for (std::string* field : {&s.tool_version, &s.tool_commit, &s.created_at, &s.command_line, &s.metric_set,
+                             &s.replay_mode, &s.cache_policy}) {
+    *field = text;
+  }
+  Device& d = recording.device;
+  for (std::string* field : {&d.name, &d.chip, &d.uuid, &d.driver_version, &d.cuda_driver_version,
+                             &d.cuda_runtime_version, &d.cupti_version}) {
+    *field = text;
+  }
+  for (Case& value : recording.cases) value.kernel = value.origin = text;
+  for (Verification& value : recording.verifications) value.error = text;
+  for (Timing& value : recording.timings) value.method = text;
+  for (Launch& value : recording.launches) value.kernel_name = text;
+  for (Range& value : recording.ranges) value.part = text;
+  for (DataLoss& value : recording.losses) value.kind = value.subject = value.reason = text;
+  return recording;
+}
+
+// Octal escapes end after three digits, so a letter may follow.
+const std::string kHostile[] = {
+    std::string("\033]0;owned\007\033[2J\r\n\t\0\177", 19),
+    "\377\376\303\050 \355\240\200 \365\200\200\200 \300\257 cut \342\202",
+    "\342\200\256reversed \342\200\213 zero width \302\23331m \357\273\277",
+    "wide \346\274\242\345\255\227 \360\237\224\245",
+    "quotes \" and , and ; and {braces} and %s %n",
+    std::string(5000, 'x'),
+    std::string(200, ' '),
+    "",
+};
+
+TEST(ReportTest, TextReportIsTheGoldenOne) { ExpectGolden(kData + "/golden/report.txt", Text(SampleProfile())); }
+TEST(ReportTest, JsonReportIsTheGoldenOne) { ExpectGolden(kData + "/golden/report.json", JsonText(SampleProfile())); }
+TEST(ReportTest, CsvReportIsTheGoldenOne) { ExpectGolden(kData + "/golden/report.csv", Csv(SampleProfile())); }
+TEST(ReportTest, TextDiffIsTheGoldenOne) {
+  ExpectGolden(kData + "/golden/diff.txt", TextDiff(SampleProfile(), ChangedProfile()));
+}
+TEST(ReportTest, JsonDiffIsTheGoldenOne) {
+  ExpectGolden(kData + "/golden/diff.json", JsonDiff(SampleProfile(), ChangedProfile()));
+}
+
+TEST(ReportTest, TheMetricsDocumentIsCurrent) {
+  std::ostringstream out;
+  WriteMetricsMarkdown(out);
+  ExpectGolden(kData + "/../../docs/metrics.md", out.str());
+}
+
+TEST(ReportTest, NoLineIsLongerThanTheWidth) {
+  for (const int width : {40, 60, 80, 99, 100, 132, 200}) {
+    const ReportOptions options{.width = width};
+    EXPECT_LE(LongestLine(Text(SampleProfile(), options)), static_cast<std::size_t>(width));
+    EXPECT_LE(LongestLine(TextDiff(SampleProfile(), ChangedProfile(), options)), static_cast<std::size_t>(width));
+  }
+}
+
+TEST(ReportTest, AnAbsurdWidthIsTakenAsTheNarrowest) {
+  for (const int width : {-1, 0, 1, 39}) EXPECT_LE(LongestLine(Text(SampleProfile(), {.width = width})), 40U);
+}
+
+TEST(ReportTest, AsciiMeansAscii) {
+  for (const std::string& hostile : kHostile) {
+    const std::string text = Text(Analyze(WithStrings(hostile)), {.ascii = true});
+    for (const char c : text) ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F)) << static_cast<int>(c);
+  }
+}
+
+TEST(ReportTest, ColourIsOnlyThereWhenAskedFor) {
+  EXPECT_EQ(Text(SampleProfile()).find('\x1b'), std::string::npos);
+  EXPECT_NE(Text(SampleProfile(), {.color = true}).find("\x1b[31m NO"), std::string::npos);
+}
+
+TEST(ReportTest, DetailsCanBeLeftOut) {
+  const std::string text = Text(SampleProfile(), {.details = false});
+  EXPECT_EQ(text.find("occupancy  "), std::string::npos);
+  EXPECT_NE(text.find("what is missing"), std::string::npos) << "what is missing is never left out";
+}
+
+TEST(ReportTest, HostileStringsReachNoTerminalAndBreakNoLine) {
+  for (const std::string& hostile : kHostile) {
+    const Profile profile = Analyze(WithStrings(hostile));
+    const std::string text = Text(profile) + TextDiff(profile, SampleProfile());
+    for (const char c : text) ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
+    for (const char* unsafe : {"\xff", "\xe2\x80\xae", "\xe2\x80\x8b", "\xc2\x9b", "\xef\xbb\xbf", "\x7f"}) {
+      EXPECT_EQ(text.find(unsafe), std::string::npos);
+    }
+    EXPECT_LE(LongestLine(text), 100U);
+    const std::string csv = Csv(profile);
+    EXPECT_EQ(csv.find('\x1b'), std::string::npos);
+  }
+}
+
+TEST(ReportTest, HostileStringsAreStillValidJson) {
+  for (const std::string& hostile : kHostile) {
+    const Profile profile = Analyze(WithStrings(hostile));
+    EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
+    EXPECT_EQ(SchemaErrors(JsonDiff(profile, SampleProfile())), std::vector<std::string>{});
+  }
+}
+
+TEST(ReportTest, JsonFitsItsSchema) {
+  EXPECT_EQ(SchemaErrors(JsonText(SampleProfile())), std::vector<std::string>{});
+  EXPECT_EQ(SchemaErrors(JsonText(Analyze(Recording{}))), std::vector<std::string>{});
+  EXPECT_EQ(SchemaErrors(JsonDiff(SampleProfile(), ChangedProfile())), std::vector<std::string>{});
+}
+
+TEST(ReportTest, TheSchemaRefusesWhatDoesNotFit) {
+  using nlohmann::json;
+  const json good = json::parse(JsonText(SampleProfile()));
+  const auto refused = [&](const char* pointer, const json& value) {
+    json bad = good;
+    bad[json::json_pointer(pointer)] = value;
+    return !SchemaErrors(bad.dump()).empty();
+  };
+  EXPECT_TRUE(refused("/version", 2));
+  EXPECT_TRUE(refused("/unexpected", 1));
+  EXPECT_TRUE(refused("/entries/0/bottleneck", "bad luck"));
+  EXPECT_TRUE(refused("/entries/0/timing/median_ns", 0));
+  EXPECT_TRUE(refused("/entries/0/metrics/instructions", "many"));
+  EXPECT_TRUE(refused("/entries/0/launches/0/grid", json::array({1, 1})));
+  EXPECT_TRUE(refused("/entries/0/shape/causal", nullptr));
+  json bad = good;
+  bad["entries"][0].erase("stalls");
+  EXPECT_FALSE(SchemaErrors(bad.dump()).empty());
+}
+
+TEST(ReportTest, AbsentIsNullInJsonAndSaidInText) {
+  const nlohmann::json report = nlohmann::json::parse(JsonText(SampleProfile()));
+  const nlohmann::json& broken = report["entries"][5];
+  ASSERT_EQ(broken["kernel"], "broken");
+  EXPECT_TRUE(broken["timing"].is_null());
+  EXPECT_TRUE(broken["metrics"]["duration_seconds"].is_null());
+  EXPECT_TRUE(broken["launches"][0]["duration_ns"].is_null());
+  EXPECT_TRUE(report["device"]["l2_bytes"].is_null());
+  EXPECT_EQ(broken["metrics"].size(), MetricCatalogue().size()) << "every metric is there, if only as null";
+}
+
+TEST(ReportTest, AnIncorrectKernelShowsNoSpeedAnywhere) {
+  Recording recording = sample::MakeRecording();
+  recording.cases = {recording.cases[2]};  // 100 ns in its timing and its launch
+  const Profile profile = Analyze(recording);
+  EXPECT_NE(Text(profile).find("NOT CORRECT"), std::string::npos);
+  EXPECT_EQ(Text(profile).find("100 ns"), std::string::npos);
+  EXPECT_EQ(Csv(profile).find("_per_second"), std::string::npos);
+  EXPECT_EQ(Csv(profile).find("seconds"), std::string::npos);
+}
+
+TEST(ReportTest, AnEmptyProfileIsAReportThatSaysSo) {
+  const std::string text = Text(Profile{});
+  EXPECT_NE(text.find("No kernel was recorded."), std::string::npos);
+  EXPECT_NE(text.find("n/a"), std::string::npos);
+  EXPECT_EQ(Csv(Profile{}), "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit\r\n");
+  EXPECT_NE(TextDiff(Profile{}, Profile{}).find("No kernel is in both."), std::string::npos);
+}
+
+TEST(ReportTest, CsvQuotesAsRfc4180Says) {
+  Recording recording = sample::MakeRecording();
+  recording.cases.resize(1);
+  recording.cases[0].kernel = "a,\"b\"";
+  const std::string csv = Csv(Analyze(recording));
+  EXPECT_NE(csv.find("\r\n\"a,\"\"b\"\"\",,1,8,512,64,0,correct,1,bool\r\n"), std::string::npos) << csv.substr(0, 300);
+}
+
+TEST(ReportTest, CsvKeepsEveryDigitOfAValue) {
+  Recording recording = sample::MakeRecording();
+  recording.ranges[0].metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] = 0.1 + 0.2;
+  EXPECT_NE(Csv(Analyze(recording)).find("threads_per_instruction,0.30000000000000004,threads"), std::string::npos);
+}
+
+TEST(ReportTest, HugeAndTinyValuesKeepTheWidth) {
+  Recording recording = sample::MakeRecording();
+  for (Range& range : recording.ranges) {
+    for (auto& [name, value] : range.metrics) value = name.size() % 2 == 0 ? 1e300 : -1e-300;
+  }
+  for (Verification& value : recording.verifications) {
+    value.max_error_ratio = std::numeric_limits<double>::infinity();
+    value.nonfinite = std::numeric_limits<std::int64_t>::max();
+  }
+  const Profile profile = Analyze(recording);
+  EXPECT_LE(LongestLine(Text(profile)), 100U);
+  EXPECT_LE(LongestLine(TextDiff(SampleProfile(), profile)), 100U);
+  EXPECT_TRUE(nlohmann::json::accept(JsonText(profile)));
+}
+
+}  // namespace
+}  // namespace fa_profile
