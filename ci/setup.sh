@@ -36,7 +36,7 @@ test  python3             3.11      python3
 test  ccache              4.8+      ccache
 test  clang               1:14.0    clang++
 test  clang-format        1:14.0    clang-format
-test  clang-tidy          1:14.0    clang-tidy
+test  clang-tidy-16       1:16.0    clang-tidy-16
 test  libclang-rt-14-dev  1:14.0
 '
 wheels='

@@ -30,6 +30,7 @@ struct RunOptions {
   int warmup_launches = 5;
   int timed_launches = 100;
   int draws = 10;
+  std::string raw = "all";  ///< shapes whose raw counter data is kept: "all", "first", "none"
   Format format = Format::kText;
   int max_launches = 50;             ///< launches of a program that are measured
   std::vector<std::string> program;  ///< what follows `--`; empty: the ladder

@@ -67,8 +67,7 @@ void Injection::Open() {
   std::vector<std::string> metrics;
   std::ifstream file(Environment(kInjectMetrics));
   for (std::string line; std::getline(file, line);) metrics.push_back(line);
-  collector_ = std::make_unique<KernelRangeCollector>(device_, metrics, Environment(kInjectCache),
-                                                      /*keep_images=*/true, *writer_, next_id_);
+  collector_ = std::make_unique<KernelRangeCollector>(device_, metrics, Environment(kInjectCache), *writer_, next_id_);
   writer_->Commit();
 }
 

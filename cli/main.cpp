@@ -75,6 +75,10 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--draws", run.draws, "Random inputs each kernel is verified with first")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  app.add_option("--raw", run.raw,
+                 "Raw counter data kept: of all shapes, of the first, none (it is most of a recording)")
+      ->check(CLI::IsMember({"all", "first", "none"}))
+      ->capture_default_str();
   app.add_option("--max-launches", run.max_launches, "Launches of a program (after --) that are measured")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -152,7 +156,7 @@ int Dispatch(int argc, char** argv) {
   run.flush_cache = arguments.cache == "flush";
   for (int i = 0; i < argc; ++i) run.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "fa-profile");
   for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device", "--replay",
-                                   "--cache", "--warmup", "--repeats", "--draws"}) {
+                                   "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
     if (app.count(option) > 0) run.gpu_only_options = true;
   }
   // Bad input is an error with and without a GPU.

@@ -114,7 +114,7 @@ int RunLadder(const RunOptions& options) {
       workloads.push_back(kernel->MakeWorkload(shape, /*seed=*/1));
       jobs.push_back({entry.id, workloads.back().get()});
     }
-    collector.Collect(jobs);
+    collector.Collect(jobs, options.raw == "all" || (options.raw == "first" && &shape == &shapes.front()));
   }
   writer.Write(ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);

@@ -62,10 +62,11 @@ struct Collector::Impl {
 
   void Time(const std::vector<PlannedRange>& ranges);
   void TraceLaunches(const std::vector<CollectJob>& jobs);
-  void CollectCounters(const std::vector<CollectJob>& jobs, const std::vector<PlannedRange>& ranges) {
+  void CollectCounters(const std::vector<CollectJob>& jobs, const std::vector<PlannedRange>& ranges, bool keep_images) {
+    keep_images_ = keep_images;
     if (options_.metrics.empty()) return;
     if (!counters_) {
-      counters_.emplace(device_, options_.metrics, options_.cache_dir, options_.keep_images, sink_, next_id_);
+      counters_.emplace(device_, options_.metrics, options_.cache_dir, sink_, next_id_);
     }
     if (options_.kernel_replay) {
       CollectKernelRanges(jobs);
@@ -94,6 +95,7 @@ struct Collector::Impl {
   std::function<bool()> cancelled_;
   CacheFlusher flusher_;
   CudaStream stream_;
+  bool keep_images_ = true;
   std::optional<CounterSession> counters_;  // made at the first range
 };
 
@@ -183,7 +185,7 @@ void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges)
                              [this, &range] { range.Enqueue(stream_.get()); }});
       measured.push_back({range.job.case_id, range.PartName(), range.Name()});
     }
-    counters_->Write(profiler.CollectUserRanges(counters_->plan(), user_ranges), measured);
+    counters_->Write(profiler.CollectUserRanges(counters_->plan(), user_ranges), measured, keep_images_);
   }
   Report("counters", "", ranges.size(), ranges.size());
 }
@@ -204,7 +206,7 @@ void Collector::Impl::CollectKernelRanges(const std::vector<CollectJob>& jobs) {
     profiler.StartKernelRanges(counters_->plan(), measured.size());
     whole.Enqueue(stream_.get());
     stream_.Synchronize();
-    counters_->Write(profiler.StopKernelRanges(), measured);
+    counters_->Write(profiler.StopKernelRanges(), measured, keep_images_);
   }
   Report("counters", "", jobs.size(), jobs.size());
 }
@@ -224,12 +226,12 @@ Collector::Collector(const Device& device, CollectOptions options, RecordingSink
 
 Collector::~Collector() = default;
 
-void Collector::Collect(const std::vector<CollectJob>& jobs) {
+void Collector::Collect(const std::vector<CollectJob>& jobs, bool keep_images) {
   if (jobs.empty()) return;
   const std::vector<PlannedRange> ranges = PlanRanges(jobs);
   impl_->Time(ranges);
   impl_->TraceLaunches(jobs);
-  impl_->CollectCounters(jobs, ranges);
+  impl_->CollectCounters(jobs, ranges, keep_images);
 }
 
 }  // namespace fa_profile

@@ -9,9 +9,8 @@
 namespace fa_profile {
 
 CounterSession::CounterSession(const Device& device, std::span<const std::string> metrics, const std::string& cache_dir,
-                               bool keep_images, RecordingSink& sink, std::int64_t& next_id)
-    : keep_images_(keep_images),
-      sink_(sink),
+                               RecordingSink& sink, std::int64_t& next_id)
+    : sink_(sink),
       next_id_(next_id),
       plan_(PlanMetrics(device.chip, metrics, CounterAvailability(CurrentContext()), cache_dir)),
       evaluator_(device.chip),
@@ -21,7 +20,7 @@ CounterSession::CounterSession(const Device& device, std::span<const std::string
   sink_.Commit();
 }
 
-void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& measured) {
+void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& measured, bool keep_image) {
   const std::size_t present = std::min(MetricEvaluator::NumRanges(data.image), measured.size());
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < present; ++i) {
@@ -44,7 +43,7 @@ void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& m
                          static_cast<std::int64_t>(std::max(measured.size() - present, data.ranges_dropped))});
   }
   std::int64_t image_id = 0;
-  if (keep_images_) {
+  if (keep_image) {
     image_id = next_id_++;
     sink_.Write(CounterImage{image_id, config_id_, std::move(data.image)});
   }

@@ -25,16 +25,15 @@ class CounterSession {
   /// Plans `metrics` for the current device and writes the configuration and what was refused. `device`, `sink` and
   /// `next_id` outlive the session.
   CounterSession(const Device& device, std::span<const std::string> metrics, const std::string& cache_dir,
-                 bool keep_images, RecordingSink& sink, std::int64_t& next_id);
+                 RecordingSink& sink, std::int64_t& next_id);
 
   const MetricPlan& plan() const { return plan_; }
 
-  /// Evaluates every range of `data`, writes the image and the ranges, and commits. Ranges that CUPTI dropped become
-  /// DataLoss. Throws Error when a range does not bear the name it was pushed with.
-  void Write(CounterData data, const std::vector<MeasuredRange>& measured);
+  /// Evaluates every range of `data`, writes the ranges and, when `keep_image`, the image, and commits. Ranges that
+  /// CUPTI dropped become DataLoss. Throws Error when a range does not bear the name it was pushed with.
+  void Write(CounterData data, const std::vector<MeasuredRange>& measured, bool keep_image);
 
  private:
-  bool keep_images_;
   RecordingSink& sink_;
   std::int64_t& next_id_;
   MetricPlan plan_;

@@ -20,11 +20,9 @@ struct KernelRangeCollector::Impl {
 };
 
 KernelRangeCollector::KernelRangeCollector(const Device& device, const std::vector<std::string>& metrics,
-                                           const std::string& cache_dir, bool keep_images, RecordingSink& sink,
-                                           std::int64_t& next_id)
+                                           const std::string& cache_dir, RecordingSink& sink, std::int64_t& next_id)
     // The session first: counter availability cannot be read while a profiler is enabled.
-    : impl_(new Impl{CounterSession(device, metrics, cache_dir, keep_images, sink, next_id),
-                     RangeProfiler(CurrentContext())}) {}
+    : impl_(new Impl{CounterSession(device, metrics, cache_dir, sink, next_id), RangeProfiler(CurrentContext())}) {}
 
 KernelRangeCollector::~KernelRangeCollector() = default;
 
@@ -36,7 +34,7 @@ void KernelRangeCollector::Stop(std::int64_t case_id, const std::vector<std::str
   std::vector<MeasuredRange> measured;
   measured.reserve(parts.size());
   for (const std::string& part : parts) measured.push_back({case_id, part, ""});
-  impl_->session.Write(impl_->profiler.StopKernelRanges(), measured);
+  impl_->session.Write(impl_->profiler.StopKernelRanges(), measured, /*keep_image=*/true);
 }
 
 namespace {

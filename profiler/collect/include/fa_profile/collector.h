@@ -18,7 +18,6 @@ struct CollectOptions {
   int warmup_launches = 5;           ///< calls before anything of a case is measured
   int timed_launches = 100;          ///< timed samples per case and part; 0: no timing
   int ranges_per_batch = 10;         ///< ranges measured together: counter data is about 4 MB a range with set full
-  bool keep_images = true;           ///< write raw counter data beside the values
   std::string cache_dir;             ///< where validated metric plans are kept; empty: nowhere
 };
 
@@ -54,8 +53,9 @@ class Collector {
 
   /// Measures the jobs, in this order: durations (unprofiled), launches and NVTX ranges (activity API), counters (range
   /// profiler). Ranges of a case are its whole call and, when it has several parts, each part; all jobs of one call
-  /// share the passes. Throws Error for CUDA and CUPTI failures; what is merely missing goes to the sink as DataLoss.
-  void Collect(const std::vector<CollectJob>& jobs);
+  /// share the passes. `keep_images`: write raw counter data beside the values. Throws Error for CUDA and CUPTI
+  /// failures; what is merely missing goes to the sink as DataLoss.
+  void Collect(const std::vector<CollectJob>& jobs, bool keep_images = true);
 
  private:
   struct Impl;

@@ -15,7 +15,7 @@ class KernelRangeCollector {
  public:
   /// Plans `metrics` for the current device and takes its counters. `device`, `sink` and `next_id` outlive it.
   KernelRangeCollector(const Device& device, const std::vector<std::string>& metrics, const std::string& cache_dir,
-                       bool keep_images, RecordingSink& sink, std::int64_t& next_id);
+                       RecordingSink& sink, std::int64_t& next_id);
   ~KernelRangeCollector();
   KernelRangeCollector(const KernelRangeCollector&) = delete;
   KernelRangeCollector& operator=(const KernelRangeCollector&) = delete;

@@ -1,0 +1,166 @@
+// The program as a user meets it, without a GPU: every command, and what bad input is answered with.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string Slurp(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Runs the program with `arguments` as a shell splits them; no GPU is visible to it.
+  Outcome Run(const std::string& arguments) const {
+    const std::string command = "cd " + folder_.string() + " && CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " " +
+                                arguments + " >out 2>err </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(folder_ / "out"), Slurp(folder_ / "err")};
+  }
+
+  // Bad input: exit code 2, nothing on stdout, one error that contains `what`, and a hint that contains `cure`.
+  void ExpectRefused(const std::string& arguments, const std::string& what, const std::string& cure) const {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_NE(outcome.err.find(what), std::string::npos) << arguments << "\n" << outcome.err;
+    EXPECT_NE(outcome.err.find(cure), std::string::npos) << arguments << "\n" << outcome.err;
+    EXPECT_EQ(outcome.err.find("error: "), outcome.err.rfind("error: ")) << "more than one error: " << outcome.err;
+  }
+
+  std::filesystem::path folder_;
+  const std::string bundled_ = FA_PROFILE_BUNDLED_RECORDING;
+};
+
+TEST_F(CliTest, WithoutAGpuTheMainJobSaysInItsFirstLineThatItReplays) {
+  const Outcome outcome = Run("--ncu-set full");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string first = outcome.out.substr(0, outcome.out.find('\n'));
+  EXPECT_TRUE(first.starts_with("REPLAY, not a measurement: no GPU here")) << first;
+  EXPECT_NE(first.find("NVIDIA H200"), std::string::npos) << first;
+  for (const char* const kernel : {"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}) {
+    EXPECT_NE(outcome.out.find(std::string("\n") + kernel), std::string::npos) << kernel;
+  }
+}
+
+TEST_F(CliTest, NoLineOfTheReportIsWiderThan100Columns) {
+  const Outcome outcome = Run("report " + bundled_);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::size_t start = 0;
+  for (std::size_t end = outcome.out.find('\n'); end != std::string::npos; end = outcome.out.find('\n', start)) {
+    std::size_t columns = 0;
+    for (const char c : outcome.out.substr(start, end - start)) columns += (c & 0xC0) != 0x80 ? 1 : 0;  // UTF-8
+    EXPECT_LE(columns, 100U) << outcome.out.substr(start, end - start);
+    start = end + 1;
+  }
+}
+
+TEST_F(CliTest, ReplayAsJsonLeavesStdoutToTheJson) {
+  const Outcome outcome = Run("--format json --kernel '^mma$' --shape 1,8,512,64");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json report = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(report.at("entries").size(), 1U);
+  EXPECT_EQ(report["entries"][0].at("kernel"), "mma");
+  EXPECT_TRUE(outcome.err.starts_with("REPLAY, not a measurement")) << outcome.err;
+}
+
+TEST_F(CliTest, CsvHasOneHeaderAndOneRowPerMetric) {
+  const Outcome outcome = Run("report --format csv --kernel '^mma$' " + bundled_);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit"));
+  EXPECT_NE(outcome.out.find("mma,,1,8,512,64,"), std::string::npos);
+}
+
+TEST_F(CliTest, ARecordingDoesNotDifferFromItself) {
+  const Outcome outcome = Run("diff --format json " + bundled_ + " " + bundled_);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json diff = nlohmann::json::parse(outcome.out);
+  for (const auto& change : diff.at("changes")) EXPECT_EQ(change.at("judgement"), "same") << change.dump();
+  EXPECT_TRUE(diff.at("only_before").empty());
+}
+
+TEST_F(CliTest, ListsWhatThereIs) {
+  EXPECT_NE(Run("list sets").out.find("phases"), std::string::npos);
+  EXPECT_NE(Run("list metrics").out.find("tensor_core_utilization_ratio"), std::string::npos);
+  EXPECT_NE(Run("list inputs").out.find("deterministic"), std::string::npos);
+  EXPECT_EQ(Run("--version").exit_code, 0);
+  EXPECT_EQ(Run("--help").exit_code, 0);
+}
+
+TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
+  ExpectRefused("--ncu-set ful", "'ful'", "full");
+  ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma?", "the kernels are");
+  ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression", "--kernel 'wmma|mma'");
+  ExpectRefused("list nonsense", "nonsense", "kernels");
+}
+
+TEST_F(CliTest, ImpossibleShapesAreRefused) {
+  ExpectRefused("--shape 1,8,512", "is not four whole numbers", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--shape 0,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--shape=-1,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--shape 1,8,512,64x", "after the fourth number", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--shape 99999,99999,99999,99999", "more than 2^31 elements", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--shape 1,8,513,64", "has no shape 1,8,513,64", "it has 1,8,512,64");
+}
+
+TEST_F(CliTest, WhatNeedsAGpuSaysSo) {
+  ExpectRefused("verify", "needs", "nvidia-smi");
+  ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
+  ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
+  ExpectRefused("-- /bin/true", "needs a GPU", "nvidia-smi");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x.fap"));
+}
+
+TEST_F(CliTest, BadRecordingsAreOneClearError) {
+  std::ofstream(folder_ / "foreign.fap") << "this is not a recording, but it is long enough to be looked into";
+  std::ofstream(folder_ / "empty.fap");
+  const std::string whole = Slurp(bundled_);
+  std::ofstream(folder_ / "cut.fap", std::ios::binary) << whole.substr(0, whole.size() / 2);
+  ExpectRefused("report missing.fap", "missing.fap", "hint:");
+  ExpectRefused("report foreign.fap", "foreign.fap", "hint:");
+  ExpectRefused("report empty.fap", "empty.fap", "hint:");
+  ExpectRefused("report cut.fap", "cut.fap", "hint:");
+  ExpectRefused("report .", ".", "hint:");
+}
+
+TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
+  EXPECT_EQ(Run("--no-such-option").exit_code, 2);
+  EXPECT_EQ(Run("report").exit_code, 2);
+  EXPECT_EQ(Run("--replay sideways").exit_code, 2);
+  EXPECT_EQ(Run("--draws 0").exit_code, 2);
+  ExpectRefused("--", "no program after --", "PROGRAM ARGUMENTS");
+  ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape is for the ladder", "kernel replay");
+}
+
+TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
+  const std::string command =
+      "CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " report " + bundled_ + " >/dev/full 2>" + (folder_ / "err").string();
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_NE(Slurp(folder_ / "err").find("could not be written"), std::string::npos);
+}
+
+}  // namespace
