@@ -135,7 +135,7 @@ def main():
     arguments = parser.parse_args()
     program = os.path.join(arguments.build, "bench", "fa_ladder_once")
     profiler = os.path.join(arguments.build, "cli", "fa-profile")
-    ncu = ["ncu", "--clock-control", "none"]
+    ncu = ["ncu", "--clock-control", "none", "--profile-from-start", "off"]
     out = sys.stdout if arguments.out == "-" else open(arguments.out, "w", encoding="utf-8")
 
     gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],

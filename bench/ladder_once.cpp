@@ -2,6 +2,7 @@
 // compared with ours.
 //
 //   fa_ladder_once [--shapes B,H,S,D;...] [--causal] [--repeat N] [--rungs a,b]
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -81,8 +82,13 @@ void Run(const Options& options) {
   for (const AttentionShape& shape : options.shapes) {
     for (const Kernel* kernel : Select(options.rungs)) {
       const std::unique_ptr<Workload> workload = kernel->MakeWorkload(shape, kSeed);
+      // Between these, for profilers that can wait for them (ncu --profile-from-start off): the inputs are made by
+      // kernels of their own.
+      (void)cudaProfilerStart();
       for (int i = 0; i < options.repeat; ++i) workload->Launch(nullptr);
-      if (const cudaError_t result = cudaDeviceSynchronize(); result != cudaSuccess) {
+      const cudaError_t result = cudaDeviceSynchronize();
+      (void)cudaProfilerStop();
+      if (result != cudaSuccess) {
         throw Error("cudaDeviceSynchronize", cudaGetErrorName(result), cudaGetErrorString(result));
       }
       std::printf("%s %s\n", kernel->id().c_str(), shape.ToString().c_str());

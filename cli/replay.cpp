@@ -42,8 +42,10 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   no_metrics.metrics.emplace();
   const Recording recording = RecordingReader(path).Load(no_metrics);
   std::string shapes;
+  std::vector<std::string> kernels;
   std::vector<AttentionShape> recorded;
   for (const Case& entry : recording.cases) {
+    if (std::ranges::find(kernels, entry.kernel) == kernels.end()) kernels.push_back(entry.kernel);
     if (entry.shape && std::find(recorded.begin(), recorded.end(), *entry.shape) == recorded.end()) {
       recorded.push_back(*entry.shape);
       shapes += (shapes.empty() ? "" : "; ") + entry.shape->ToString();
@@ -54,14 +56,16 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       throw Error("the bundled recording has no shape " + shape.ToString(), "it has " + shapes);
     }
   }
+  (void)MatchKernels(options.kernel_pattern, kernels);  // an unknown kernel is an error before anything is printed
   // In every format the notice comes first: on stdout where a person reads it, on stderr where a program parses stdout.
   std::ostream& notice = options.format == Format::kText ? std::cout : std::cerr;
   notice << fmt::format(
-      "REPLAY, not a measurement: no GPU here ({}). Bundled recording: {}, driver {},\n"
-      "taken {} at commit {}, set {} ({}).\n",
-      why_no_gpu, recording.device.name, recording.device.driver_version, recording.session.created_at,
+      "REPLAY, not a measurement: no GPU here. Bundled recording of an {}, driver {},\n"
+      "taken {} at commit {} with set {}: {}\n"
+      "(no GPU: {})\n",
+      recording.device.name, recording.device.driver_version, recording.session.created_at,
       recording.session.tool_commit.substr(0, 12), recording.session.metric_set,
-      std::filesystem::path(path).filename().string());
+      std::filesystem::path(path).filename().string(), why_no_gpu);
   if (options.metric_set != recording.session.metric_set) {
     notice << fmt::format("Set {} was asked for; the recording holds set {}.\n", options.metric_set,
                           recording.session.metric_set);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <regex>
 #include <set>
@@ -55,7 +56,7 @@ void PrintReport(const std::string& recording_path, Format format, const std::st
   Profile profile = LoadProfile(recording_path);
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
-    if (ids.empty() || ids.back() != entry.kernel) ids.push_back(entry.kernel);
+    if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
   }
   const std::vector<std::string> matches = MatchKernels(kernel_pattern, ids);
   const std::set<std::string> wanted(matches.begin(), matches.end());

@@ -62,6 +62,10 @@ int RunLadder(const RunOptions& options) {
   const MetricSet set = WantedMetrics(options, device);
   const std::string path = OutputPath(options);
   RecordingWriter writer(path, options.overwrite);
+  if (!writer.kept_aside().empty()) {
+    std::cerr << fmt::format("fa-profile: {} was left by a run that was killed; it is kept as {}\n", writer.part_path(),
+                             writer.kept_aside());
+  }
   const Session session = NewSession(options, set.name);
   writer.Write(session);
   writer.Write(device);

@@ -58,7 +58,7 @@ int RunVerify(const VerifyOptions& options) {
   if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
     throw Error("verify needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
   }
-  const Device device = OpenDevice(options.device);
+  const Device device = OpenDevice(options.device, /*counters=*/false);
   if (!options.machine_readable) {
     fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64\n", device.name,
                device.driver_version);

@@ -398,7 +398,7 @@ TEST_F(RecordingFileTest, AFullDiskIsOneErrorAndKeepsWhatWasCommitted) {
 
 TEST_F(RecordingFileTest, AKilledProcessLeavesEveryCommittedPiece) {
   std::mt19937 random(7);
-  int with_journal = 0;
+  int with_hot_journal = 0;
   int with_pieces = 0;
   for (int round = 0; round < 150; ++round) {
     const std::string path = Path("run" + std::to_string(round) + ".fap");
@@ -417,7 +417,8 @@ TEST_F(RecordingFileTest, AKilledProcessLeavesEveryCommittedPiece) {
     EXPECT_FALSE(fs::exists(path));
     if (committed == 0) continue;  // nothing was promised
     ++with_pieces;
-    if (fs::exists(path + ".part-journal") && fs::file_size(path + ".part-journal") > 0) ++with_journal;
+    // The first byte of a journal's magic: there is something to roll back.
+    if (ReadBytes(path + ".part-journal").starts_with('\xd9')) ++with_hot_journal;
     const RecordingReader reader(path + ".part");
     const Recording read = reader.Load();
     EXPECT_FALSE(read.session.complete);
@@ -432,9 +433,10 @@ TEST_F(RecordingFileTest, AKilledProcessLeavesEveryCommittedPiece) {
     RecordingWriter next(path);  // and the next run gets its way
     next.Finish();
   }
-  EXPECT_GT(with_pieces, 20);
+  EXPECT_GT(with_pieces, 10);
+  EXPECT_GT(with_hot_journal, 0);
   RecordProperty("killed_with_pieces", with_pieces);
-  RecordProperty("killed_with_journal", with_journal);
+  RecordProperty("killed_with_hot_journal", with_hot_journal);
 }
 
 TEST_F(RecordingFileTest, AJournalThatNamesAnotherFileIsNotRolledBack) {

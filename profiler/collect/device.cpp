@@ -83,7 +83,7 @@ bool OnPath(std::string_view program) {
   return false;
 }
 
-Device ReadDevice(int ordinal) {
+Device ReadDevice(int ordinal, bool counters) {
   cudaDeviceProp properties{};
   CheckCuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
 
@@ -98,7 +98,6 @@ Device ReadDevice(int ordinal) {
                     std::to_string(properties.minor),
                 "CUPTI's range profiler needs 7.0 or newer");
   }
-  device.chip = ChipName(ordinal);
   device.sm_count = properties.multiProcessorCount;
   device.warp_size = properties.warpSize;
   device.max_threads_per_sm = properties.maxThreadsPerMultiProcessor;
@@ -119,9 +118,12 @@ Device ReadDevice(int ordinal) {
   device.cuda_driver_version = FormatCudaVersion(version);
   CheckCuda(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
   device.cuda_runtime_version = FormatCudaVersion(version);
-  std::uint32_t cupti_version = 0;
-  CheckCupti(cuptiGetVersion(&cupti_version), "cuptiGetVersion");
-  device.cupti_version = std::to_string(cupti_version);
+  if (counters) {
+    device.chip = ChipName(ordinal);
+    std::uint32_t cupti_version = 0;
+    CheckCupti(cuptiGetVersion(&cupti_version), "cuptiGetVersion");
+    device.cupti_version = std::to_string(cupti_version);
+  }
   device.driver_version = Nvml().DriverVersion().value_or("");
   return device;
 }
@@ -141,7 +143,7 @@ std::string WhyNoDevice() {
   return cudaGetErrorString(result);
 }
 
-Device OpenDevice(int ordinal) {
+Device OpenDevice(int ordinal, bool counters) {
   const int count = DeviceCount();
   if (count == 0) throw Error("no GPU: " + WhyNoDevice(), "`nvidia-smi` should list one");
   if (ordinal < 0 || ordinal >= count) {
@@ -150,13 +152,13 @@ Device OpenDevice(int ordinal) {
   }
   CheckCuda(cudaSetDevice(ordinal), "cudaSetDevice");
   CheckCuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
-  return ReadDevice(ordinal);
+  return ReadDevice(ordinal, counters);
 }
 
 Device OpenCurrentDevice() {
   int ordinal = 0;
   CheckCuda(cudaGetDevice(&ordinal), "cudaGetDevice");
-  return ReadDevice(ordinal);
+  return ReadDevice(ordinal, /*counters=*/true);
 }
 
 bool DeviceStillWorks() noexcept { return cudaDeviceSynchronize() == cudaSuccess; }

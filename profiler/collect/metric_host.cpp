@@ -259,7 +259,7 @@ std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uin
   CheckCupti(cuptiProfilerHostEvaluateToGpuValues(&params), "cuptiProfilerHostEvaluateToGpuValues");
   std::map<std::string, double> result;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isnan(values[i])) result.emplace(metrics[i], values[i]);
+    if (std::isfinite(values[i])) result.emplace(metrics[i], values[i]);
   }
   return result;
 }

@@ -32,10 +32,10 @@ typedef struct fa_profile_attention_args {
   const void* q;
   const void* k;
   const void* v;
-  void* o;               /* output: every element must be written */
-  void* workspace;       /* device memory, fa_profile_kernel_workspace_bytes() of it; NULL when that is 0 */
+  void* o;         /* output: every element must be written */
+  void* workspace; /* device memory, fa_profile_kernel_workspace_bytes() of it; NULL when that is 0 */
   size_t workspace_bytes;
-  void* stream;          /* cudaStream_t to launch on; the launch must not synchronise */
+  void* stream; /* cudaStream_t to launch on; the launch must not synchronise */
 } fa_profile_attention_args;
 
 /* Returns FA_PROFILE_KERNEL_ABI_VERSION as the library was compiled. Called first. */

@@ -16,7 +16,9 @@ std::string WhyNoDevice();
 
 /// Makes device `ordinal` current, creates its context and reads what it is. Throws Error: no such device (with those
 /// there are), no driver, a compute capability below 7.0.
-Device OpenDevice(int ordinal);
+/// `counters` false: CUPTI is left alone, and what only it knows (chip, cupti_version) stays empty. That is what lets
+/// kernels be verified under compute-sanitizer, which is a CUPTI subscriber itself.
+Device OpenDevice(int ordinal, bool counters = true);
 
 /// The device that is current on the calling thread, whatever made it current; its context is left as it is. For use
 /// inside a program that is not ours.

@@ -45,7 +45,7 @@ class MetricEvaluator {
   MetricEvaluator(MetricEvaluator&&) noexcept;
   MetricEvaluator& operator=(MetricEvaluator&&) noexcept;
 
-  /// Values of `metrics` for range `index` of the image; a metric that evaluates to NaN is left out.
+  /// Values of `metrics` for range `index` of the image; a metric that evaluates to NaN or infinity is left out.
   std::map<std::string, double> Evaluate(std::span<const std::uint8_t> image, std::size_t index,
                                          std::span<const std::string> metrics) const;
 

@@ -20,9 +20,9 @@ struct CatalogueMetric {
   std::string_view unit;   ///< "ratio", "count", "bytes", "cycles", "seconds", "hertz", "flops_per_second", ...
   Polarity polarity;
   Stability stability;
-  /// Expressions over CUPTI metric names, `device.*`, `launch.*`, `shape.*`, `timing.*` and `range.*` variables, in order of
-  /// preference, separated by " | ": the first whose names all have values is used. That is how one row serves chips
-  /// whose counters have different names.
+  /// Expressions over CUPTI metric names, `device.*`, `launch.*`, `shape.*`, `timing.*` and `range.*` variables, in
+  /// order of preference, separated by " | ": the first whose names all have values is used. That is how one row serves
+  /// chips whose counters have different names.
   std::string_view formula;
   std::string_view source;           ///< where the formula comes from
   std::string_view prometheus_name;  ///< "faprof_kernel_..." or empty when it is not exported

@@ -25,15 +25,15 @@ struct TimingSummary {
 
 /// What limits the number of resident warps.
 struct Occupancy {
-  double theoretical_ratio = 0.0;        ///< resident warps the launch allows / warps an SM can hold
+  double theoretical_ratio = 0.0;  ///< resident warps the launch allows / warps an SM can hold
   int blocks_per_sm = 0;
-  std::vector<std::string> limiters;     ///< "warps", "blocks", "registers", "shared memory"; those that tie
-  double waves = 0.0;                    ///< blocks / (blocks_per_sm * SMs)
+  std::vector<std::string> limiters;  ///< "warps", "blocks", "registers", "shared memory"; those that tie
+  double waves = 0.0;                 ///< blocks / (blocks_per_sm * SMs)
 };
 
 /// Where warps of a range spent their time, worst first; ratio of all warp-cycles.
 struct StallShare {
-  std::string reason;                    ///< "long_scoreboard"
+  std::string reason;  ///< "long_scoreboard"
   double ratio = 0.0;
 };
 
@@ -43,14 +43,14 @@ struct ProfileEntry {
   std::string kernel;
   std::string origin;
   std::optional<AttentionShape> shape;
-  std::string part;                      ///< empty: the whole call
+  std::string part;  ///< empty: the whole call
   std::optional<Verification> verification;
-  std::optional<TimingSummary> timing;   ///< absent when not timed, and when the kernel is not correct
-  std::map<std::string, double> metrics; ///< catalogue id -> value; what could not be derived is absent
-  std::vector<Launch> launches;          ///< the launches of one call (or one part)
-  std::optional<Occupancy> occupancy;    ///< of the longest launch
+  std::optional<TimingSummary> timing;    ///< absent when not timed, and when the kernel is not correct
+  std::map<std::string, double> metrics;  ///< catalogue id -> value; what could not be derived is absent
+  std::vector<Launch> launches;           ///< the launches of one call (or one part)
+  std::optional<Occupancy> occupancy;     ///< of the longest launch
   std::vector<StallShare> stalls;
-  std::string bottleneck;                ///< "compute", "memory", "latency"; empty when unknown
+  std::string bottleneck;  ///< "compute", "memory", "latency"; empty when unknown
 };
 
 /// What we conclude: a pure function of a recording.
@@ -58,7 +58,7 @@ struct Profile {
   Session session;
   Device device;
   std::vector<ClockSample> clocks;
-  std::vector<ProfileEntry> entries;     ///< in recording order: a case's whole call, then its parts
+  std::vector<ProfileEntry> entries;  ///< in recording order: a case's whole call, then its parts
   std::vector<DataLoss> losses;
 };
 

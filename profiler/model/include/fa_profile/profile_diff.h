@@ -10,8 +10,8 @@ namespace fa_profile {
 struct MetricChange {
   std::string kernel;
   std::string part;
-  std::string shape;            ///< AttentionShape::ToString(), or empty
-  std::string metric;           ///< catalogue id
+  std::string shape;   ///< AttentionShape::ToString(), or empty
+  std::string metric;  ///< catalogue id
   std::optional<double> before;
   std::optional<double> after;
   std::optional<double> ratio;  ///< after / before - 1; absent when before is 0 or either side is absent

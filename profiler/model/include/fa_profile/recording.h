@@ -17,24 +17,24 @@ inline constexpr int kRecordingSchemaVersion = 1;
 /// How a run was asked for. One per recording.
 struct Session {
   std::string tool_version;
-  std::string tool_commit;        ///< git commit the tool was built from; "-dirty" appended when it was not clean
-  std::string created_at;         ///< UTC, ISO 8601
+  std::string tool_commit;  ///< git commit the tool was built from; "-dirty" appended when it was not clean
+  std::string created_at;   ///< UTC, ISO 8601
   std::string command_line;
-  std::string metric_set;         ///< "full", or "custom" for --metrics
-  std::string replay_mode;        ///< "user" (user ranges, user replay) or "kernel" (auto ranges, kernel replay)
-  std::string cache_policy;       ///< "warm", or "flush" (L2 overwritten before every launch)
-  int warmup_launches = 0;        ///< unprofiled launches before anything is measured
-  int timed_launches = 0;         ///< launches timed, without the profiler, per case
-  int draws = 0;                  ///< random inputs each case was verified with
-  bool complete = false;          ///< false: the run was killed; what is there is good
+  std::string metric_set;    ///< "full", or "custom" for --metrics
+  std::string replay_mode;   ///< "user" (user ranges, user replay) or "kernel" (auto ranges, kernel replay)
+  std::string cache_policy;  ///< "warm", or "flush" (L2 overwritten before every launch)
+  int warmup_launches = 0;   ///< unprofiled launches before anything is measured
+  int timed_launches = 0;    ///< launches timed, without the profiler, per case
+  int draws = 0;             ///< random inputs each case was verified with
+  bool complete = false;     ///< false: the run was killed; what is there is good
 };
 
 /// The GPU and the software over it.
 struct Device {
   int ordinal = 0;
-  std::string name;               ///< "NVIDIA H200"
-  std::string chip;               ///< CUPTI's chip name, "GH100"
-  std::string uuid;               ///< "GPU-..."
+  std::string name;  ///< "NVIDIA H200"
+  std::string chip;  ///< CUPTI's chip name, "GH100"
+  std::string uuid;  ///< "GPU-..."
   int compute_capability_major = 0;
   int compute_capability_minor = 0;
   int sm_count = 0;
@@ -50,7 +50,7 @@ struct Device {
   std::int64_t sm_clock_max_hz = 0;
   std::int64_t memory_clock_max_hz = 0;
   int memory_bus_width_bits = 0;
-  std::string driver_version;     ///< "580.159.04"; empty when NVML is absent
+  std::string driver_version;        ///< "580.159.04"; empty when NVML is absent
   std::string cuda_driver_version;   ///< "13.0"
   std::string cuda_runtime_version;  ///< "13.0"
   std::string cupti_version;         ///< CUPTI_API_VERSION as "130001"
@@ -58,7 +58,7 @@ struct Device {
 
 /// The device's clocks and state at one moment, from NVML. What NVML does not answer is absent.
 struct ClockSample {
-  std::string when;               ///< "before" or "after"
+  std::string when;  ///< "before" or "after"
   std::optional<std::int64_t> sm_hz;
   std::optional<std::int64_t> memory_hz;
   std::optional<double> temperature_celsius;
@@ -69,8 +69,8 @@ struct ClockSample {
 /// One kernel at one shape: what is verified, timed and measured.
 struct Case {
   std::int64_t id = 0;
-  std::string kernel;             ///< "mma"
-  std::string origin;             ///< "ladder", a kernel library's path, or "program"
+  std::string kernel;                   ///< "mma"
+  std::string origin;                   ///< "ladder", a kernel library's path, or "program"
   std::optional<AttentionShape> shape;  ///< absent for a program
 };
 
@@ -79,19 +79,19 @@ struct Verification {
   std::int64_t case_id = 0;
   int draws = 0;
   int draws_passed = 0;
-  double max_abs_error = 0.0;     ///< over finite outputs of all draws
-  double max_error_ratio = 0.0;   ///< max of |error| / (1e-3 + 1e-3*|reference|); at most 1 passes
-  std::int64_t nonfinite = 0;     ///< NaN or infinite outputs
-  std::int64_t unwritten = 0;     ///< outputs that still held the poison
-  std::string error;              ///< set when a launch failed; the counts then stop there
+  double max_abs_error = 0.0;    ///< over finite outputs of all draws
+  double max_error_ratio = 0.0;  ///< max of |error| / (1e-3 + 1e-3*|reference|); at most 1 passes
+  std::int64_t nonfinite = 0;    ///< NaN or infinite outputs
+  std::int64_t unwritten = 0;    ///< outputs that still held the poison
+  std::string error;             ///< set when a launch failed; the counts then stop there
   bool correct() const { return error.empty() && draws > 0 && draws_passed == draws; }
 };
 
 /// Durations of unprofiled launches.
 struct Timing {
   std::int64_t case_id = 0;
-  std::string part;               ///< empty: the whole call
-  std::string method;             ///< "graph replay" or "events"
+  std::string part;                  ///< empty: the whole call
+  std::string method;                ///< "graph replay" or "events"
   std::vector<double> durations_ns;  ///< one per timed launch, in the order taken
 };
 
@@ -99,11 +99,11 @@ struct Timing {
 struct Launch {
   std::int64_t id = 0;
   std::int64_t case_id = 0;
-  std::string part;               ///< the part that launched it; empty when unknown
-  std::string kernel_name;        ///< demangled function name
+  std::string part;         ///< the part that launched it; empty when unknown
+  std::string kernel_name;  ///< demangled function name
   std::array<int, 3> grid{};
   std::array<int, 3> block{};
-  std::array<int, 3> cluster{};   ///< 0 when launched without clusters
+  std::array<int, 3> cluster{};  ///< 0 when launched without clusters
   int registers_per_thread = 0;
   std::int64_t static_shared_memory_bytes = 0;
   std::int64_t dynamic_shared_memory_bytes = 0;
@@ -111,7 +111,7 @@ struct Launch {
   std::int64_t shared_memory_config_bytes = 0;  ///< shared memory carve-out of the SM while it ran
   std::uint32_t stream = 0;
   std::uint32_t correlation = 0;
-  std::int64_t start_ns = 0;      ///< activity clock
+  std::int64_t start_ns = 0;  ///< activity clock
   std::int64_t end_ns = 0;
 };
 
@@ -120,7 +120,7 @@ struct NvtxRange {
   std::int64_t case_id = 0;
   std::string domain;
   std::string name;
-  int depth = 0;                  ///< 0 is outermost on its thread
+  int depth = 0;  ///< 0 is outermost on its thread
   std::uint32_t thread = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -145,18 +145,18 @@ struct CounterImage {
 struct Range {
   std::int64_t id = 0;
   std::int64_t case_id = 0;
-  std::string part;               ///< empty: the whole call
-  std::string name;               ///< the name CUPTI knew it by
-  std::int64_t image_id = 0;      ///< 0: the raw counter data was not kept
-  int image_index = 0;            ///< index of the range in its image
+  std::string part;                       ///< empty: the whole call
+  std::string name;                       ///< the name CUPTI knew it by
+  std::int64_t image_id = 0;              ///< 0: the raw counter data was not kept
+  int image_index = 0;                    ///< index of the range in its image
   std::map<std::string, double> metrics;  ///< by CUPTI name; a metric that gave no value is not in it
 };
 
 /// Something that is missing from the truth: dropped ranges, metrics the chip lacks, an unknown clock.
 struct DataLoss {
-  std::string kind;               ///< "metric_unavailable", "metric_not_collected", "range_dropped", "nvml", ...
-  std::string subject;            ///< the metric, range or API
-  std::string reason;             ///< in words
+  std::string kind;     ///< "metric_unavailable", "metric_not_collected", "range_dropped", "nvml", ...
+  std::string subject;  ///< the metric, range or API
+  std::string reason;   ///< in words
   std::int64_t count = 1;
 };
 

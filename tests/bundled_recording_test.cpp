@@ -1,0 +1,101 @@
+// The recording that ships with the program, taken on an H200: its raw counter data, evaluated here by the real CUPTI
+// host library, gives the values it holds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/metric_host.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile {
+namespace {
+
+const RecordingReader& Bundled() {
+  static const RecordingReader reader(FA_PROFILE_BUNDLED_RECORDING);
+  return reader;
+}
+
+const Recording& All() {
+  static const Recording recording = Bundled().Load();
+  return recording;
+}
+
+TEST(BundledRecordingTest, RawCounterDataGivesTheRecordedValuesExactly) {
+  const Recording& recording = All();
+  std::map<std::int64_t, CounterImage> images;
+  for (const std::int64_t id : Bundled().ImageIds()) images[id] = Bundled().LoadImage(id);
+  ASSERT_FALSE(images.empty());
+  const MetricEvaluator evaluator(recording.device.chip);
+  int ranges = 0;
+  for (const Range& range : recording.ranges) {
+    if (range.image_id == 0) continue;
+    const CounterImage& image = images.at(range.image_id);
+    const auto config = std::find_if(recording.configs.begin(), recording.configs.end(),
+                                     [&](const CounterConfig& c) { return c.id == image.config_id; });
+    ASSERT_NE(config, recording.configs.end());
+    const auto index = static_cast<std::size_t>(range.image_index);
+    EXPECT_EQ(MetricEvaluator::RangeName(image.bytes, index), range.name);
+    EXPECT_EQ(evaluator.Evaluate(image.bytes, index, config->metrics), range.metrics) << range.name;
+    ++ranges;
+  }
+  EXPECT_EQ(ranges, 10) << "the ten ranges of the mission shape keep their raw data";
+}
+
+TEST(BundledRecordingTest, ItsPlanIsWhatThePlannerStillMakes) {
+  const CounterConfig& config = All().configs.at(0);
+  const MetricPlan plan = PlanMetrics(config.chip, config.metrics);
+  EXPECT_EQ(plan.passes, config.passes);
+  EXPECT_EQ(plan.metrics, config.metrics);
+  EXPECT_TRUE(plan.refused.empty());
+}
+
+TEST(BundledRecordingTest, HoldsTheSevenRungsAtThreeShapesAllCorrect) {
+  const Recording& recording = All();
+  EXPECT_TRUE(recording.session.complete);
+  EXPECT_EQ(recording.session.metric_set, "full");
+  EXPECT_EQ(recording.device.name, "NVIDIA H200");
+  std::set<std::string> kernels;
+  std::set<std::string> shapes;
+  for (const Case& entry : recording.cases) {
+    kernels.insert(entry.kernel);
+    shapes.insert(entry.shape->ToString());
+  }
+  EXPECT_EQ(kernels.size(), 7U);
+  EXPECT_EQ(shapes, (std::set<std::string>{"1,8,512,64", "2,16,2048,128", "4,16,1024,64"}));
+  ASSERT_EQ(recording.verifications.size(), 21U);
+  for (const Verification& verification : recording.verifications) {
+    EXPECT_EQ(verification.draws, 100);
+    EXPECT_TRUE(verification.correct()) << verification.case_id;
+  }
+  for (const Timing& timing : recording.timings) EXPECT_EQ(timing.durations_ns.size(), 100U);
+}
+
+// What tells the regression specimen from a real kernel; occupancy does not.
+TEST(BundledRecordingTest, TheSerialSoftmaxIsToldFromTheRealKernel) {
+  const Profile profile = Analyze(All());
+  const auto entry = [&](const std::string& kernel) {
+    for (const ProfileEntry& candidate : profile.entries) {
+      if (candidate.kernel == kernel && candidate.part.empty() && candidate.shape == AttentionShape{}) return candidate;
+    }
+    ADD_FAILURE() << kernel;
+    return ProfileEntry{};
+  };
+  const ProfileEntry serial = entry("serial_softmax");
+  const ProfileEntry real = entry("mma");
+  EXPECT_GT(serial.metrics.at("hmma_instructions"), 0.0);
+  EXPECT_LT(serial.metrics.at("tensor_core_utilization_ratio"), 0.01);
+  EXPECT_EQ(serial.stalls.at(0).reason, "barrier");
+  EXPECT_GT(serial.stalls[0].ratio, 0.5);
+  EXPECT_GT(real.metrics.at("tensor_core_utilization_ratio"), 0.10);
+  EXPECT_NE(real.stalls.at(0).reason, "barrier");
+  EXPECT_LT(real.metrics.at("shared_conflicts_per_request"), 0.02);
+  EXPECT_LT(real.timing->median_ns, 10e3);
+  EXPECT_LT(real.metrics.at("theoretical_occupancy_ratio"), serial.metrics.at("theoretical_occupancy_ratio"));
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,226 @@
+// The program on a real GPU: whole runs, and what happens when they are killed, interrupted or refused.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string Slurp(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class CliGpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-gpu-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    setenv("XDG_CACHE_HOME", (std::filesystem::temp_directory_path() / "fa-profile-gpu-cache").c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  pid_t Start(std::vector<std::string> arguments, rlim_t file_limit = RLIM_INFINITY) const {
+    arguments.insert(arguments.begin(), FA_PROFILE_PROGRAM);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child != 0) return child;
+    if (file_limit != RLIM_INFINITY) {
+      const rlimit limit{file_limit, file_limit};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      (void)std::signal(SIGXFSZ, SIG_IGN);
+    }
+    if (chdir(folder_.c_str()) != 0) _exit(99);
+    dup2(open("out", O_CREAT | O_WRONLY | O_TRUNC, 0600), STDOUT_FILENO);
+    dup2(open("err", O_CREAT | O_WRONLY | O_TRUNC, 0600), STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(99);
+  }
+  static int Wait(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  int Run(const std::vector<std::string>& arguments) const { return Wait(Start(arguments)); }
+  std::string Out() const { return Slurp(folder_ / "out"); }
+  std::string Err() const { return Slurp(folder_ / "err"); }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  bool Exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(CliGpuTest, ARunWritesARecordingThatIsReadAgain) {
+  ASSERT_EQ(Run({"--ncu-set", "basic", "-o", "a.fap", "--draws", "3"}), 0) << Err();
+  EXPECT_FALSE(Exists("a.fap.part"));
+  const Recording recording = RecordingReader(Path("a.fap")).Load();
+  EXPECT_TRUE(recording.session.complete);
+  EXPECT_EQ(recording.cases.size(), 7U);
+  EXPECT_EQ(recording.ranges.size(), 10U);
+  EXPECT_EQ(recording.clocks.size(), 2U);
+  EXPECT_EQ(Run({"report", "a.fap"}), 0);
+  EXPECT_NE(Out().find("serial_softmax"), std::string::npos);
+}
+
+TEST_F(CliGpuTest, AnExistingRecordingIsNotTouched) {
+  std::ofstream(folder_ / "a.fap") << "precious";
+  EXPECT_EQ(Run({"--ncu-set", "phases", "-o", "a.fap"}), 2);
+  EXPECT_EQ(Slurp(folder_ / "a.fap"), "precious");
+  EXPECT_NE(Err().find("--force"), std::string::npos) << Err();
+  EXPECT_EQ(Run({"--ncu-set", "phases", "-o", "nowhere/a.fap"}), 2);
+  EXPECT_NE(Err().find("nowhere"), std::string::npos) << Err();
+}
+
+TEST_F(CliGpuTest, BadInputIsOneErrorAndNoFile) {
+  EXPECT_EQ(Run({"--shape", "1,8,512,80", "-o", "a.fap"}), 2);
+  EXPECT_NE(Err().find("head"), std::string::npos) << Err();
+  EXPECT_EQ(Run({"--metrics", "sm__no_such.sum", "-o", "a.fap"}), 2);
+  EXPECT_NE(Err().find("sm__no_such"), std::string::npos) << Err();
+  EXPECT_EQ(Run({"--device", "99", "-o", "a.fap"}), 2);
+  EXPECT_EQ(Run({"--shape", "64,128,2048,128", "--kernel", "cublas", "-o", "a.fap"}), 2);  // S alone is 192 GB
+  EXPECT_NE(Err().find("memory"), std::string::npos) << Err();
+  EXPECT_FALSE(Exists("a.fap"));
+}
+
+TEST_F(CliGpuTest, KilledAtAnyMomentItLeavesEveryFinishedRange) {
+  // Ten shapes give ten batches; the run takes about two seconds.
+  std::vector<std::string> arguments = {"--ncu-set", "basic",    "--draws",   "1",  "--repeats",
+                                        "0",         "--kernel", "tiled|mma", "-o", "k.fap"};
+  for (int s = 1; s <= 10; ++s) {
+    arguments.emplace_back("--shape");
+    arguments.emplace_back("1,8," + std::to_string(64 * s) + ",64");
+  }
+  std::size_t most = 0;
+  std::size_t opened = 0;
+  for (int delay_ms = 300; delay_ms < 2400; delay_ms += 150) {
+    const pid_t child = Start(arguments);
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+    kill(child, SIGKILL);
+    Wait(child);
+    if (Exists("k.fap")) break;  // it was faster
+    if (Exists("k.fap.part") && std::filesystem::file_size(folder_ / "k.fap.part") > 0) {
+      const Recording recording = RecordingReader(Path("k.fap.part")).Load();
+      EXPECT_FALSE(recording.session.complete);
+      for (const Range& range : recording.ranges) EXPECT_FALSE(range.metrics.empty());
+      most = std::max(most, recording.ranges.size());
+      ++opened;
+    }
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) std::filesystem::remove(file);
+  }
+  std::printf("%zu killed runs opened, up to %zu ranges kept\n", opened, most);
+  EXPECT_GT(opened, 0U);
+  EXPECT_GT(most, 0U);
+}
+
+TEST_F(CliGpuTest, CtrlCEndsWithOneErrorAndKeepsThePart) {
+  const pid_t child = Start({"--ncu-set", "full", "-o", "i.fap"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  kill(child, SIGINT);
+  EXPECT_EQ(Wait(child), 2) << Err();
+  EXPECT_NE(Err().find("interrupted"), std::string::npos) << Err();
+  EXPECT_FALSE(Exists("i.fap"));
+  EXPECT_TRUE(Exists("i.fap.part"));
+}
+
+TEST_F(CliGpuTest, AFullDiskIsOneErrorAndNothingUnderTheFinalName) {
+  EXPECT_EQ(Wait(Start({"--ncu-set", "basic", "-o", "f.fap", "--draws", "1", "--repeats", "1"}, 200 * 1024)), 2);
+  EXPECT_NE(Err().find("f.fap"), std::string::npos) << Err();
+  EXPECT_NE(Err().find("hint:"), std::string::npos) << Err();
+  EXPECT_FALSE(Exists("f.fap"));
+}
+
+TEST_F(CliGpuTest, AnotherProfilerOnTheCountersIsNamed) {
+  const pid_t first =
+      Start({"--ncu-set", "full", "--replay", "kernel", "--repeats", "0", "--draws", "1", "-o", "x.fap"});
+  int code = 0;
+  for (int attempt = 0; attempt < 20 && code != 2; ++attempt) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    code =
+        Run({"--ncu-set", "phases", "--kernel", "^mma$", "--repeats", "0", "--draws", "1", "--force", "-o", "y.fap"});
+  }
+  EXPECT_EQ(code, 2);
+  EXPECT_NE(Err().find("another profiler holds the counters"), std::string::npos) << Err();
+  kill(first, SIGKILL);
+  Wait(first);
+}
+
+TEST_F(CliGpuTest, AKernelLibraryIsVerifiedMeasuredAndRecordedBesideTheRungs) {
+  ASSERT_EQ(Run({"--ncu-set", "phases", "--kernel-lib", FA_PROFILE_EXAMPLE_KERNEL_LIB, "--kernel", "warp_per_row|^mma$",
+                 "--draws", "3", "-o", "l.fap"}),
+            0)
+      << Err();
+  const Recording recording = RecordingReader(Path("l.fap")).Load();
+  ASSERT_EQ(recording.cases.size(), 2U);
+  EXPECT_EQ(recording.cases[1].kernel, "warp_per_row");
+  EXPECT_EQ(recording.cases[1].origin, FA_PROFILE_EXAMPLE_KERNEL_LIB);
+  EXPECT_EQ(recording.ranges.size(), 2U);
+}
+
+TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
+  const auto run = [&](const std::string& library) {
+    return Run({"--ncu-set", "phases", "--draws", "1", "--repeats", "1", "--kernel",
+                "^(?!minimal|scalar|tiled|cublas|"
+                "serial_softmax|wmma)",
+                "--kernel-lib", std::string(FA_PROFILE_KERNEL_LIBS) + "/" + library, "--force", "-o", "l.fap"});
+  };
+  for (const char* const library : {"missing_symbol.so", "other_version.so", "bad_name.so", "launch_segfaults.so"}) {
+    EXPECT_EQ(run(library), 2) << library;
+    EXPECT_NE(Err().find(library), std::string::npos) << library << ": " << Err();
+    EXPECT_FALSE(Exists("l.fap")) << library;
+  }
+  // A kernel that is wrong, or crashes on the GPU, is reported; the others are measured and the exit code tells.
+  for (const char* const library : {"wrong_result.so", "illegal_access.so", "launch_refused.so"}) {
+    EXPECT_EQ(run(library), 1) << library << ": " << Err();
+    const Recording recording = RecordingReader(Path("l.fap")).Load();
+    ASSERT_EQ(recording.verifications.size(), 2U) << library;
+    EXPECT_TRUE(recording.verifications[0].correct()) << library;
+    EXPECT_FALSE(recording.verifications[1].correct()) << library;
+    EXPECT_EQ(recording.timings.size(), 1U) << library << ": the speed of a wrong kernel is no result";
+  }
+}
+
+TEST_F(CliGpuTest, AProgramThatKnowsNothingOfUsIsProfiled) {
+  ASSERT_EQ(Run({"--ncu-set", "basic", "--max-launches", "3", "--kernel", "Mma|Tiled", "-o", "p.fap", "--",
+                 FA_PROFILE_LADDER_ONCE, "--rungs", "tiled,mma", "--repeat", "2"}),
+            0)
+      << Err();
+  const Recording recording = RecordingReader(Path("p.fap")).Load();
+  EXPECT_TRUE(recording.session.complete);
+  ASSERT_EQ(recording.ranges.size(), 3U);
+  ASSERT_EQ(recording.launches.size(), 3U);
+  EXPECT_GT(recording.launches[0].registers_per_thread, 0);
+  bool skipped = false;
+  for (const DataLoss& loss : recording.losses) skipped = skipped || loss.kind == "launch_not_measured";
+  EXPECT_TRUE(skipped);
+  EXPECT_EQ(Run({"--ncu-set", "basic", "-o", "q.fap", "--", "/bin/true"}), 2);
+  EXPECT_NE(Err().find("launched no kernel"), std::string::npos) << Err();
+  EXPECT_EQ(Run({"--ncu-set", "basic", "-o", "q.fap", "--", "/no/such/program"}), 2);
+  EXPECT_NE(Err().find("cannot be started"), std::string::npos) << Err();
+}
+
+TEST_F(CliGpuTest, VerifyComparesEveryRung) {
+  EXPECT_EQ(Run({"verify", "--shape", "1,1,65,64", "--draws", "2"}), 0) << Err();
+  EXPECT_NE(Out().find("PASS: 7 comparisons, 0 not correct"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fa_profile
