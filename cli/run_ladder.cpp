@@ -62,9 +62,9 @@ int RunLadder(const RunOptions& options) {
   const MetricSet set = WantedMetrics(options, device);
   const std::string path = OutputPath(options);
   RecordingWriter writer(path, options.overwrite);
-  if (!writer.kept_aside().empty()) {
+  if (writer.kept_aside()) {
     std::cerr << fmt::format("fa-profile: {} was left by a run that was killed; it is kept as {}\n", writer.part_path(),
-                             writer.kept_aside());
+                             *writer.kept_aside());
   }
   const Session session = NewSession(options, set.name);
   writer.Write(session);

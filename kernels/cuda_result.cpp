@@ -19,6 +19,8 @@ std::string Hint(cudaError_t result) {
     case cudaErrorInvalidDeviceFunction:
       return "the kernels were built for the architectures " FA_PROFILE_CUDA_ARCHITECTURES
              " and this GPU is none of them: build again with -DCMAKE_CUDA_ARCHITECTURES=<that of your GPU>-real";
+    case cudaErrorSharedObjectInitFailed:
+      return "libcublas of the CUDA toolkit this was built with cannot be loaded: install it or set LD_LIBRARY_PATH";
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorIllegalInstruction:

@@ -1,9 +1,9 @@
 // Rung 4: attention as three launches, a batched product, a softmax and a batched product. The products run on tensor
 // cores and the whole is slow for what lies between them: S and P go through L2, and the kernels wait for each other.
-#include <cublas_v2.h>
 
 #include <map>
 
+#include "cublas_api.h"
 #include "rung.h"
 
 namespace fa_profile {
@@ -49,6 +49,8 @@ cudaError_t AsCudaError(cublasStatus_t status) {
       return cudaErrorNoKernelImageForDevice;
     case CUBLAS_STATUS_EXECUTION_FAILED:
       return cudaErrorLaunchFailure;
+    case CUBLAS_STATUS_LICENSE_ERROR:
+      return cudaErrorSharedObjectInitFailed;
     case CUBLAS_STATUS_NOT_SUPPORTED:
       return cudaErrorNotSupported;
     default:
@@ -62,13 +64,15 @@ cublasStatus_t HandleFor(const AttentionParams& p, cudaStream_t stream, cublasHa
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
   cublasHandle_t& known = handles[device];
+  const CublasApi* const cublas = LoadCublas();
+  if (cublas == nullptr) return CUBLAS_STATUS_LICENSE_ERROR;  // the status no call of ours gives: not loaded
   if (known == nullptr) {
-    if (const cublasStatus_t status = cublasCreate(&known); status != CUBLAS_STATUS_SUCCESS) return status;
+    if (const cublasStatus_t status = cublas->create(&known); status != CUBLAS_STATUS_SUCCESS) return status;
   }
   *handle = known;
   // The stream first: setting it drops the workspace.
-  if (const cublasStatus_t status = cublasSetStream(known, stream); status != CUBLAS_STATUS_SUCCESS) return status;
-  return cublasSetWorkspace(known, p.workspace, kCublasWorkspaceBytes);
+  if (const cublasStatus_t status = cublas->set_stream(known, stream); status != CUBLAS_STATUS_SUCCESS) return status;
+  return cublas->set_workspace(known, p.workspace, kCublasWorkspaceBytes);
 }
 
 // S (seqlen, seqlen) = scale * Q K^T for each head. cuBLAS counts columns first, so it is asked for S^T = K Q^T.
@@ -80,11 +84,12 @@ cudaError_t LaunchQk(const AttentionParams& p, cudaStream_t stream) {
   const long long tensor = static_cast<long long>(p.seqlen) * p.head_dim;
   const float alpha = p.softmax_scale * kLog2e;
   const float beta = 0.0F;
-  status = cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, p.seqlen, p.seqlen, p.head_dim, &alpha,  //
-                                      p.k, CUDA_R_16F, p.head_dim, tensor,                                       //
-                                      p.q, CUDA_R_16F, p.head_dim, tensor, &beta,                                //
-                                      ScoresOf(p), CUDA_R_32F, stride, static_cast<long long>(p.seqlen) * stride,
-                                      p.batch * p.num_heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  status =
+      LoadCublas()->gemm_strided_batched(handle, CUBLAS_OP_T, CUBLAS_OP_N, p.seqlen, p.seqlen, p.head_dim, &alpha,  //
+                                         p.k, CUDA_R_16F, p.head_dim, tensor,                                       //
+                                         p.q, CUDA_R_16F, p.head_dim, tensor, &beta,                                //
+                                         ScoresOf(p), CUDA_R_32F, stride, static_cast<long long>(p.seqlen) * stride,
+                                         p.batch * p.num_heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   return AsCudaError(status);
 }
 
@@ -97,11 +102,11 @@ cudaError_t LaunchPv(const AttentionParams& p, cudaStream_t stream) {
   const long long tensor = static_cast<long long>(p.seqlen) * p.head_dim;
   const float alpha = 1.0F;
   const float beta = 0.0F;
-  status = cublasGemmStridedBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, p.head_dim, p.seqlen, p.seqlen, &alpha,  //
-                                      p.v, CUDA_R_16F, p.head_dim, tensor,                                       //
-                                      WeightsOf(p), CUDA_R_16F, stride, static_cast<long long>(p.seqlen) * stride,
-                                      &beta, p.o, CUDA_R_16F, p.head_dim, tensor, p.batch * p.num_heads,
-                                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  status = LoadCublas()->gemm_strided_batched(
+      handle, CUBLAS_OP_N, CUBLAS_OP_N, p.head_dim, p.seqlen, p.seqlen, &alpha,  //
+      p.v, CUDA_R_16F, p.head_dim, tensor,                                       //
+      WeightsOf(p), CUDA_R_16F, stride, static_cast<long long>(p.seqlen) * stride, &beta, p.o, CUDA_R_16F, p.head_dim,
+      tensor, p.batch * p.num_heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   return AsCudaError(status);
 }
 

@@ -112,7 +112,7 @@ TEST_F(CliTest, ListsWhatThereIs) {
 
 TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--ncu-set ful", "'ful'", "full");
-  ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma?", "the kernels are");
+  ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression", "--kernel 'wmma|mma'");
   ExpectRefused("list nonsense", "nonsense", "kernels");
 }
