@@ -12,6 +12,7 @@
 
 #include "fa_profile/device.h"
 #include "fa_profile/launch_hook.h"
+#include "fa_profile/metric_sets.h"
 #include "fa_profile/recording_file.h"
 #include "inject_protocol.h"
 
@@ -42,9 +43,11 @@ class Injection final : public LaunchObserver {
     failed_ = true;
   }
 
-  std::recursive_mutex mutex_;  // recursive: what measuring calls may launch
+  // Held from OnLaunch to OnLaunched of a measured launch, so that no other thread's kernel falls into its range.
+  // Recursive, because measuring may itself launch on the same thread; those are counted, not measured.
+  std::recursive_mutex mutex_;
   bool failed_ = false;
-  bool measuring_ = false;
+  int depth_ = 0;  // launches entered on the thread that measures; 0: nothing is being measured
   std::string pattern_ = Environment(kInjectKernelPattern);
   std::regex expression_{pattern_};
   long most_launches_ = std::atol(Environment(kInjectMaxLaunches).c_str());
@@ -67,33 +70,45 @@ void Injection::Open() {
   std::vector<std::string> metrics;
   std::ifstream file(Environment(kInjectMetrics));
   for (std::string line; std::getline(file, line);) metrics.push_back(line);
+  const std::string set = Environment(kInjectSet);
+  for (const MetricSet::Omitted& omitted :
+       set.empty() ? std::vector<MetricSet::Omitted>() : BuiltinMetricSet(set, device_.chip).omitted) {
+    writer_->Write(DataLoss{"metric_not_a_counter", omitted.metric, omitted.reason, 1});
+  }
   collector_ = std::make_unique<KernelRangeCollector>(device_, metrics, Environment(kInjectCache), *writer_, next_id_);
   writer_->Commit();
 }
 
 void Injection::OnLaunch(const Launch& launch) noexcept {
   const std::lock_guard lock(mutex_);
-  if (failed_ || measuring_) return;
+  if (depth_ > 0) {
+    ++depth_;
+    return;
+  }
+  if (failed_) return;
   try {
     if (!pattern_.empty() && !std::regex_search(launch.kernel_name, expression_)) return;
     if (measured_ >= most_launches_) {
       ++skipped_;
       return;
     }
-    measuring_ = true;
+    depth_ = 1;  // what Open() launches is not the program's
     if (writer_ == nullptr) Open();
     current_ = launch;
     collector_->Start(1);
+    mutex_.lock();
   } catch (const std::exception& error) {
+    depth_ = 0;
     Fail(error.what());
   }
 }
 
 void Injection::OnLaunched() noexcept {
   const std::lock_guard lock(mutex_);
-  if (failed_ || !measuring_) return;
+  if (depth_ == 0 || --depth_ > 0) return;
+  mutex_.unlock();  // OnLaunch's; ours is held until the end
   try {
-    Case entry{next_id_++, current_.kernel_name, "program", std::nullopt};
+    const Case entry{next_id_++, FunctionName(current_.kernel_name), "program", std::nullopt};
     writer_->Write(entry);
     current_.id = next_id_++;
     current_.case_id = entry.id;
@@ -103,7 +118,6 @@ void Injection::OnLaunched() noexcept {
   } catch (const std::exception& error) {
     Fail(error.what());
   }
-  measuring_ = false;
 }
 
 void Injection::Finish() noexcept {

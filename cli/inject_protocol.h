@@ -10,6 +10,7 @@ namespace fa_profile {
 inline constexpr const char* kInjectOutput = "FA_PROFILE_INJECT_OUTPUT";        // recording to write
 inline constexpr const char* kInjectOverwrite = "FA_PROFILE_INJECT_OVERWRITE";  // "1": replace an existing one
 inline constexpr const char* kInjectMetrics = "FA_PROFILE_INJECT_METRICS";      // file, one CUPTI name a line
+inline constexpr const char* kInjectSet = "FA_PROFILE_INJECT_SET";              // built-in set; empty: none
 inline constexpr const char* kInjectSession = "FA_PROFILE_INJECT_SESSION";      // the session as JSON
 inline constexpr const char* kInjectCache = "FA_PROFILE_INJECT_CACHE";          // plan cache directory
 inline constexpr const char* kInjectKernelPattern = "FA_PROFILE_INJECT_KERNEL";

@@ -159,15 +159,22 @@ int Dispatch(int argc, char** argv) {
                                    "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
     if (app.count(option) > 0) run.gpu_only_options = true;
   }
+  if (run.kernel_replay && run.flush_cache) {
+    throw Error("--cache flush does nothing for --replay kernel: CUPTI replays a kernel without coming back to us",
+                "use --replay user to measure with a flushed cache");
+  }
   // Bad input is an error with and without a GPU.
   if (run.metrics.empty() && run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");
   if (!run.program.empty()) {
     for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws"}) {
+         {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
         throw Error(std::string(option) + " is for the ladder, not for a program",
                     "a program's launches are measured as they come, by kernel replay");
       }
+    }
+    if (app.count("--device") > 0) {
+      throw Error("a program chooses its own GPU", "set CUDA_VISIBLE_DEVICES for it instead of --device");
     }
     return RunProgram(run);
   }

@@ -38,6 +38,41 @@ Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, cons
   return result;
 }
 
+// A kernel that is correct at a shape, and its case.
+struct VerifiedCase {
+  const Kernel* kernel;
+  AttentionShape shape;
+  std::int64_t case_id;
+};
+
+// Cases are measured together as long as their tensors leave half of the GPU's memory free: the passes of the range
+// profiler cost about as much for forty ranges as for one.
+void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw, Collector& collector) {
+  std::vector<std::unique_ptr<Workload>> workloads;
+  std::vector<CollectJob> jobs;
+  const auto collect_jobs = [&](bool keep_images) {
+    collector.Collect(jobs, keep_images);
+    jobs.clear();
+    workloads.clear();
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const bool of_first_shape = cases[i].shape == cases.front().shape;
+    const bool keep = raw == "all" || (raw == "first" && of_first_shape);
+    try {
+      workloads.push_back(cases[i].kernel->MakeWorkload(cases[i].shape, /*seed=*/1));
+    } catch (const Error& error) {
+      if (jobs.empty() || error.code() != "cudaErrorMemoryAllocation") throw;
+      collect_jobs(keep);  // it does not fit beside the others: it may fit alone
+      workloads.push_back(cases[i].kernel->MakeWorkload(cases[i].shape, /*seed=*/1));
+    }
+    jobs.push_back({cases[i].case_id, workloads.back().get()});
+    const bool shape_ends = i + 1 == cases.size() || cases[i + 1].shape != cases[i].shape;
+    constexpr double kLeastFree = 0.5;
+    if (shape_ends && (FreeMemoryShare() < kLeastFree || (raw == "first" && of_first_shape))) collect_jobs(keep);
+  }
+  collect_jobs(raw == "all");
+}
+
 }  // namespace
 
 std::string WhyNoGpu() { return DeviceCount() > 0 ? "" : WhyNoDevice(); }
@@ -93,33 +128,31 @@ int RunLadder(const RunOptions& options) {
       [] { return interrupted.load(); });
 
   int wrong = 0;
-  // Shape by shape: only one shape's tensors are on the GPU, and its ranges share the passes.
+  // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
+  std::vector<VerifiedCase> verified;
   for (const AttentionShape& shape : shapes) {
-    std::vector<std::unique_ptr<Workload>> workloads;
-    std::vector<CollectJob> jobs;
     for (const Kernel* const kernel : selection.kernels()) {
       if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
         losses.push_back({"kernel_skipped", kernel->id() + " " + shape.ToString(), why_not, 1});
         continue;
       }
-      Case entry{next_id++, kernel->id(), kernel->origin(), shape};
+      const Case entry{next_id++, kernel->id(), kernel->origin(), shape};
       writer.Write(entry);
       Verification verification = VerifyFirst(*kernel, shape, options, bar);
       verification.case_id = entry.id;
       writer.Write(verification);
       writer.Commit();
-      if (!verification.correct()) {
+      if (verification.correct()) {
+        verified.push_back({kernel, shape, entry.id});
+      } else {
         ++wrong;
         bar.Clear();
         std::cerr << fmt::format("fa-profile: {} at {}: {}; it is not measured\n", kernel->id(), shape.ToString(),
                                  Describe(verification));
-        continue;
       }
-      workloads.push_back(kernel->MakeWorkload(shape, /*seed=*/1));
-      jobs.push_back({entry.id, workloads.back().get()});
     }
-    collector.Collect(jobs, options.raw == "all" || (options.raw == "first" && &shape == &shapes.front()));
   }
+  Measure(verified, options.raw, collector);
   writer.Write(ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "commands.h"
 #include "fa_profile/device.h"
@@ -56,6 +57,13 @@ std::string FindInjectionLibrary() {
   throw Error("libfa_profile_inject.so is missing beside the program", "build or install fa-profile again");
 }
 
+// When the file was written last; absent when it does not exist.
+std::optional<std::filesystem::file_time_type> LastWrite(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_time_type time = std::filesystem::last_write_time(path, error);
+  return error ? std::nullopt : std::optional(time);
+}
+
 int RunChild(const std::vector<std::string>& program) {
   std::vector<char*> argv;
   argv.reserve(program.size() + 1);
@@ -83,6 +91,7 @@ int RunProgram(const RunOptions& options) {
   }
   const std::string library = FindInjectionLibrary();
   const MetricSet set = WantedMetrics(options, OpenDevice(options.device));
+  ReleaseDevice();  // the program shall have the GPU for itself
   const TemporaryFile metrics(set.metrics);
   const std::string path = OutputPath(options);
   Session session = NewSession(options, set.name);
@@ -93,6 +102,7 @@ int RunProgram(const RunOptions& options) {
       {kInjectOutput, std::filesystem::absolute(path).string()},
       {kInjectOverwrite, options.overwrite ? "1" : "0"},
       {kInjectMetrics, metrics.path()},
+      {kInjectSet, options.metrics.empty() && options.section_folder.empty() ? set.name : ""},
       {kInjectSession, WriteSession(session)},
       {kInjectCache, CacheDirectory()},
       {kInjectKernelPattern, options.kernel_pattern},
@@ -104,13 +114,17 @@ int RunProgram(const RunOptions& options) {
   }
   for (const auto& [name, value] : environment) setenv(name, value.c_str(), /*overwrite=*/1);
 
+  const std::string part = path + ".part";
+  const auto path_before = LastWrite(path);
+  const auto part_before = LastWrite(part);
   const int status = RunChild(options.program);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
     throw Error("the program " + options.program[0] + " cannot be started", "check its path and permissions");
   }
-  std::error_code ignored;
-  const std::string written = std::filesystem::exists(path, ignored) ? path : path + ".part";
-  if (!std::filesystem::exists(written, ignored)) {
+  // An older file at the same place is not what this run measured.
+  const bool finished = LastWrite(path) != path_before;
+  const std::string written = finished ? path : part;
+  if (!finished && LastWrite(part) == part_before) {
     throw Error("nothing was measured: " + options.program[0] +
                     (WIFSIGNALED(status) ? std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")"
                                          : " launched no kernel" + (options.kernel_pattern.empty()

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
+#include <set>
 
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/metric_host.h"
 #include "fa_profile/section_folder.h"
 #include "fa_profile/version.h"
 
@@ -31,10 +33,14 @@ MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
   }
   MetricSet set = BuiltinMetricSet(options.metric_set, device.chip);
   if (set.name == "full") {
-    // What our own catalogue reads beyond Nsight Compute's set: 19 counters on GH100, which add no pass. The
-    // `TriageCompute` alternatives are for the single pass of set phases and would add one.
+    // What our own catalogue reads beyond Nsight Compute's set: twelve counters on GH100, which add no pass. Names of
+    // other chips are left out, and so are the `TriageCompute` alternatives, which are for the single pass of set
+    // phases and would add one.
+    const std::set<std::string> known = CounterNames(device.chip);
     for (const std::string& input : CatalogueInputs()) {
-      if (input.find("TriageCompute") == std::string::npos) set.metrics.push_back(input);
+      if (input.find("TriageCompute") == std::string::npos && known.contains(input.substr(0, input.find('.')))) {
+        set.metrics.push_back(input);
+      }
     }
     std::ranges::sort(set.metrics);
     const auto repeated = std::ranges::unique(set.metrics);

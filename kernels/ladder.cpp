@@ -5,11 +5,13 @@
 #include "cuda_result.h"
 #include "fa_profile/kernels.h"
 #include "rung.h"
+#include "tiled_variants.h"
 
 namespace fa_profile {
 namespace {
 
-AttentionKernel FromRung(const Rung& rung) {
+// Never destroyed: kernels live as long as the program.
+const Kernel* FromRung(const Rung& rung) {
   KernelSpec spec{.id = rung.id,
                   .origin = "ladder",
                   .rung = rung.number,
@@ -24,7 +26,7 @@ AttentionKernel FromRung(const Rung& rung) {
                             CheckCudaResult(launch(params, stream), what.c_str());
                           }});
   }
-  return AttentionKernel(std::move(spec));
+  return new AttentionKernel(std::move(spec));
 }
 
 }  // namespace
@@ -36,23 +38,16 @@ std::string WhyNotCommon(const AttentionShape& shape) {
 
 const std::vector<const Kernel*>& Ladder() {
   // One line a rung, in order.
-  static const std::vector<AttentionKernel> kernels = [] {
-    std::vector<AttentionKernel> rungs;
-    rungs.push_back(FromRung(MinimalRung()));
-    rungs.push_back(FromRung(ScalarRung()));
-    rungs.push_back(FromRung(TiledRung()));
-    rungs.push_back(FromRung(CublasRung()));
-    rungs.push_back(FromRung(SerialSoftmaxRung()));
-    rungs.push_back(FromRung(WmmaRung()));
-    rungs.push_back(FromRung(MmaRung()));
-    return rungs;
-  }();
-  static const std::vector<const Kernel*> pointers = [] {
-    std::vector<const Kernel*> result;
-    for (const AttentionKernel& kernel : kernels) result.push_back(&kernel);
-    return result;
-  }();
-  return pointers;
+  static const std::vector<const Kernel*> rungs = {
+      FromRung(MinimalRung()),       FromRung(ScalarRung()), FromRung(TiledRung()), FromRung(CublasRung()),
+      FromRung(SerialSoftmaxRung()), FromRung(WmmaRung()),   FromRung(MmaRung())};
+  return rungs;
+}
+
+const std::vector<const Kernel*>& TiledVariants() {
+  static const std::vector<const Kernel*> variants = {FromRung(TiledNoPadRung()), FromRung(TiledNoAsyncRung()),
+                                                      FromRung(TiledScalarLoadRung())};
+  return variants;
 }
 
 std::vector<SuiteShape> CorrectnessSuite() {

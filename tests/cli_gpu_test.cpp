@@ -96,7 +96,7 @@ TEST_F(CliGpuTest, BadInputIsOneErrorAndNoFile) {
   EXPECT_EQ(Run({"--metrics", "sm__no_such.sum", "-o", "a.fap"}), 2);
   EXPECT_NE(Err().find("sm__no_such"), std::string::npos) << Err();
   EXPECT_EQ(Run({"--device", "99", "-o", "a.fap"}), 2);
-  EXPECT_EQ(Run({"--shape", "64,128,2048,128", "--kernel", "cublas", "-o", "a.fap"}), 2);  // S alone is 192 GB
+  EXPECT_EQ(Run({"--shape", "64,128,2048,64", "--kernel", "cublas", "-o", "a.fap"}), 2);  // S and P take 206 GB
   EXPECT_NE(Err().find("memory"), std::string::npos) << Err();
   EXPECT_FALSE(Exists("a.fap"));
 }
@@ -149,18 +149,12 @@ TEST_F(CliGpuTest, AFullDiskIsOneErrorAndNothingUnderTheFinalName) {
 }
 
 TEST_F(CliGpuTest, AnotherProfilerOnTheCountersIsNamed) {
-  const pid_t first =
-      Start({"--ncu-set", "full", "--replay", "kernel", "--repeats", "0", "--draws", "1", "-o", "x.fap"});
-  int code = 0;
-  for (int attempt = 0; attempt < 20 && code != 2; ++attempt) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    code =
-        Run({"--ncu-set", "phases", "--kernel", "^mma$", "--repeats", "0", "--draws", "1", "--force", "-o", "y.fap"});
-  }
-  EXPECT_EQ(code, 2);
-  EXPECT_NE(Err().find("another profiler holds the counters"), std::string::npos) << Err();
-  kill(first, SIGKILL);
-  Wait(first);
+  if (std::system("ncu --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs ncu as the other profiler";
+  const std::string command = "cd " + folder_.string() +
+                              " && ncu --clock-control none " FA_PROFILE_PROGRAM " --ncu-set phases -o y.fap >out 2>&1";
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_NE(Out().find("another profiler holds the counters"), std::string::npos) << Out();
+  EXPECT_FALSE(Exists("y.fap"));
 }
 
 TEST_F(CliGpuTest, AKernelLibraryIsVerifiedMeasuredAndRecordedBesideTheRungs) {

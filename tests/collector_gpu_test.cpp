@@ -211,6 +211,35 @@ TEST_F(CollectorGpuTest, DoctorTakesTheCountersForReal) {
   EXPECT_TRUE(counters);
 }
 
+// Each variant of rung 3 is correct, and undoes one thing that one counter shows.
+TEST_F(CollectorGpuTest, EachVariantOfTheTiledRungMovesItsCounter) {
+  std::vector<const Kernel*> kernels = {Ladder().at(2)};
+  kernels.insert(kernels.end(), TiledVariants().begin(), TiledVariants().end());
+  std::vector<std::unique_ptr<Workload>> works;
+  std::vector<CollectJob> jobs;
+  for (const Kernel* const kernel : kernels) {
+    EXPECT_TRUE(Verify(*kernel, AttentionShape{1, 2, 333, 64}, 3, 1).correct()) << kernel->id();
+    works.push_back(kernel->MakeWorkload({}, 1));
+    jobs.push_back({static_cast<std::int64_t>(jobs.size()) + 1, works.back().get()});
+  }
+  CollectOptions options = FewOptions();
+  const std::string wavefronts = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
+  const std::string copies = "smsp__inst_executed_op_ldgsts.sum";
+  options.metrics = {wavefronts, copies};
+  RecordingBuilder built;
+  std::int64_t next_id = 100;
+  Collector(*device_, options, built, next_id).Collect(jobs);
+  ASSERT_EQ(built.recording.ranges.size(), 4U);
+  const auto value = [&](std::size_t i, const std::string& metric) {
+    return built.recording.ranges[i].metrics.at(metric);
+  };
+  EXPECT_GT(value(1, wavefronts), 2.0 * value(0, wavefronts)) << "no_pad";
+  EXPECT_EQ(value(1, copies), value(0, copies));
+  EXPECT_EQ(value(2, copies), 0.0) << "no_async";
+  EXPECT_EQ(value(3, copies), 4.0 * value(0, copies)) << "scalar_load";
+  EXPECT_LT(value(3, wavefronts), 1.2 * value(0, wavefronts));
+}
+
 // Resident memory of this process in bytes, now and at its highest since the last reset.
 std::int64_t StatusBytes(const std::string& field) {
   std::ifstream status("/proc/self/status");

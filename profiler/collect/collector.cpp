@@ -66,7 +66,7 @@ struct Collector::Impl {
     keep_images_ = keep_images;
     if (options_.metrics.empty()) return;
     if (!counters_) {
-      counters_.emplace(device_, options_.metrics, options_.cache_dir, sink_, next_id_);
+      counters_ = std::make_unique<CounterSession>(device_, options_.metrics, options_.cache_dir, sink_, next_id_);
     }
     if (options_.kernel_replay) {
       CollectKernelRanges(jobs);
@@ -96,7 +96,7 @@ struct Collector::Impl {
   CacheFlusher flusher_;
   CudaStream stream_;
   bool keep_images_ = true;
-  std::optional<CounterSession> counters_;  // made at the first range
+  std::unique_ptr<CounterSession> counters_;  // made at the first range
 };
 
 void Collector::Impl::Time(const std::vector<PlannedRange>& ranges) {
@@ -118,6 +118,7 @@ void Collector::Impl::Time(const std::vector<PlannedRange>& ranges) {
 std::vector<std::string> Collector::Impl::PartsOfLaunches(const CollectJob& job) {
   const std::vector<std::string>& parts = job.workload->parts();
   std::vector<std::string> names;
+  if (parts.size() == 1 && !options_.kernel_replay) return names;  // every launch is of the call
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const std::size_t launches = TraceActivity([&] {
                                    job.workload->LaunchPart(part, stream_.get());

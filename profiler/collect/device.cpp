@@ -161,6 +161,15 @@ Device OpenCurrentDevice() {
   return ReadDevice(ordinal, /*counters=*/true);
 }
 
+void ReleaseDevice() { CheckCuda(cudaDeviceReset(), "cudaDeviceReset"); }
+
+double FreeMemoryShare() {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  CheckCuda(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  return total_bytes == 0 ? 0.0 : static_cast<double>(free_bytes) / static_cast<double>(total_bytes);
+}
+
 bool DeviceStillWorks() noexcept { return cudaDeviceSynchronize() == cudaSuccess; }
 
 ClockSample ReadClocks(const Device& device, const std::string& when, std::vector<DataLoss>& losses) {
@@ -203,9 +212,9 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   found.push_back(DiagnoseCounters(device));
   const Nvml nvml;
   if (nvml.available()) {
-    const std::optional<unsigned> processes = nvml.ComputeProcesses(device.uuid);
-    if (processes.value_or(1) > 1) {
-      found.push_back({Diagnosis::Level::kWarning, "other work", std::to_string(*processes) + " processes use this GPU",
+    const unsigned processes = nvml.ComputeProcesses(device.uuid).value_or(1);  // ourselves, when NVML cannot tell
+    if (processes > 1) {
+      found.push_back({Diagnosis::Level::kWarning, "other work", std::to_string(processes) + " processes use this GPU",
                        "counters of device-wide units and durations will include their work: stop them"});
     }
   } else {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -117,6 +119,10 @@ class Fitting {
     return HostObject(chip_, availability_).AddMetrics(metrics);  // a fresh object: a refusal poisons it
   }
 
+  // Whether the chip itself can: an object with an availability image takes a tenth of a second to make, and a hundred
+  // of them are asked here.
+  bool ChipTakesTogether(std::span<const std::string> metrics) { return HostObject(chip_, {}).AddMetrics(metrics); }
+
   // Some units share a configuration with nothing else (PCIe and NVLink byte counters). One metric of each unit stands
   // for it: that takes milliseconds, where trying all metrics takes half a second. The units with most metrics stay.
   void DropUnitsThatDoNotShare(std::vector<std::string>& metrics) {
@@ -125,17 +131,17 @@ class Fitting {
     for (const std::string& metric : metrics) {
       if (sizes[Unit(metric)]++ == 0) speakers.push_back(metric);
     }
-    if (Together(speakers)) return;
+    if (ChipTakesTogether(speakers)) return;
     std::stable_sort(speakers.begin(), speakers.end(),
                      [&](const auto& a, const auto& b) { return sizes[Unit(a)] > sizes[Unit(b)]; });
     std::vector<std::string> kept;
     std::unordered_set<std::string> dropped;
     for (const std::string& speaker : speakers) {
       kept.push_back(speaker);
-      if (Together(kept)) continue;
+      if (ChipTakesTogether(kept)) continue;
       kept.pop_back();
       // A speaker refused alone says nothing about its unit; bisection will find it.
-      if (Together(std::span(&speaker, 1))) dropped.insert(Unit(speaker));
+      if (ChipTakesTogether(std::span(&speaker, 1))) dropped.insert(Unit(speaker));
     }
     std::erase_if(metrics, [&](const std::string& metric) {
       if (!dropped.contains(Unit(metric))) return false;
@@ -212,7 +218,7 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
     std::string first;
     if (!plan.refused.empty()) first = ": " + plan.refused[0].subject + ": " + plan.refused[0].reason;
     throw Error(chip + " can collect none of the " + std::to_string(metrics.size()) + " metrics asked for" + first,
-                "`fa-profile list metrics --chip " + chip + "` lists what it can");
+                "`fa-profile list counters --chip " + chip + "` lists what it can");
   }
   plan.config_image = host.ConfigImage();
   plan.passes = NumPasses(plan.config_image);
@@ -284,7 +290,19 @@ std::string MetricEvaluator::RangeName(std::span<const std::uint8_t> image, std:
   params.rangeIndex = index;
   params.rangeDelimiter = "/";
   CheckCupti(cuptiRangeProfilerCounterDataGetRangeInfo(&params), "cuptiRangeProfilerCounterDataGetRangeInfo");
-  return params.rangeName == nullptr ? std::string() : std::string(params.rangeName);
+  // CUPTI allocates the name and leaves it to its caller.
+  const std::unique_ptr<const char, decltype([](const char* name) { std::free(const_cast<char*>(name)); })> name(
+      params.rangeName);
+  return name == nullptr ? std::string() : std::string(name.get());
+}
+
+std::set<std::string> CounterNames(const std::string& chip) {
+  const HostObject host = OpenChip(chip, {});
+  std::set<std::string> names;
+  for (const CUpti_MetricType type : kMetricTypes) {
+    for (const char* name : host.BaseMetrics(type)) names.insert(name);
+  }
+  return names;
 }
 
 std::vector<ChipMetric> ChipMetrics(const std::string& chip) {

@@ -26,6 +26,9 @@ constexpr std::string_view kOurs = "fa-profile, docs/metrics.md";
 // - The whole tensor pipe also runs HFMA2, which compilers use to load constants: once per warp in kernels that have no
 //   matrix instruction at all. Instruction counts are therefore taken per opcode, and HFMA2 is subtracted on the chips
 //   that count it (GA100, GH100).
+// - On GH100 op_hmma counts warpgroup MMA too, and pipe_tensor_cycles_active.sum counts four sub-cores an SM.
+// - Shared-memory wavefronts and conflicts are noisy: arbitration with cp.async and global stores moves them by up to
+//   half a percent between launches of the same code.
 // - Where a chip has a counter and its `_v2` (AD104), Nsight Compute reads the second; so do these formulas.
 // - A value per elapsed time is that of the range, and a user range also holds the launch's latency: about 5 us. Such
 //   formulas are multiplied with range.elapsed_correction, which refers them to the call's unprofiled duration.
@@ -64,14 +67,19 @@ constexpr CatalogueMetric kCatalogue[] = {
      kNcuCompute, "faprof_kernel_tensor_core_utilization_ratio",
      "Share of SM-active cycles in which the tensor pipe was busy; HFMA2 counts too."},
     {"tensor_active_cycles", "tensor pipe active cycles", "cycles", kNeutral, kNoisy,
-     "sm__pipe_tensor_cycles_active_v2.sum | sm__pipe_tensor_cycles_active.sum | "
+     "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_active / 100 * sm__cycles_active.sum | "
+     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active / 100 * sm__cycles_active.sum | "
      "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum / "
      "(TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained / device.sm_count)",
      kNcuGuide, "faprof_tensor_active_cycles_total", "Cycles in which the tensor pipe was busy, summed over SMs."},
     {"hmma_instructions", "HMMA instructions", "instructions", kNeutral, kExact,
+     "sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum - "
+     "sm__inst_executed_pipe_tensor_op_gmma.sum | "
      "sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum | "
      "sm__inst_executed_pipe_tensor_op_hmma_v2.sum | sm__inst_executed_pipe_tensor_subpipe_hmma.sum",
-     kNcuGuide, "", "Warp-level half-precision matrix instructions; HFMA2 is subtracted where the chip counts it."},
+     kNcuGuide, "",
+     "Warp-level half-precision matrix instructions; HFMA2 and warpgroup MMA are subtracted where the chip counts them "
+     "in."},
     {"gmma_instructions", "warpgroup MMA instructions", "instructions", kNeutral, kExact,
      "sm__inst_executed_pipe_tensor_op_gmma.sum", kNcuGuide, "", "Warpgroup matrix instructions (Hopper)."},
     {"tensor_flops", "tensor FLOPs executed", "flops", kNeutral, kExact,
@@ -223,6 +231,8 @@ constexpr CatalogueMetric kCatalogue[] = {
      "sm__inst_executed_pipe_lsu.sum / smsp__inst_executed.sum", kNcuCompute, "",
      "Share of the warp instructions that ran on the load/store pipe."},
     {"hmma_instruction_ratio", "HMMA share", "ratio", kNeutral, kExact,
+     "(sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum - "
+     "sm__inst_executed_pipe_tensor_op_gmma.sum) / smsp__inst_executed.sum | "
      "(sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum) / "
      "smsp__inst_executed.sum | sm__inst_executed_pipe_tensor_op_hmma_v2.sum / smsp__inst_executed.sum | "
      "sm__inst_executed_pipe_tensor_subpipe_hmma.sum / smsp__inst_executed.sum",
@@ -235,19 +245,19 @@ constexpr CatalogueMetric kCatalogue[] = {
     // Shared memory.
     {"shared_instructions", "shared requests", "instructions", kLower, kExact, "smsp__sass_inst_executed_op_shared.sum",
      kNcuMemory, "", "Warp instructions that touch shared memory."},
-    {"shared_wavefronts", "shared wavefronts", "count", kLower, kExact,
+    {"shared_wavefronts", "shared wavefronts", "count", kLower, kNoisy,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum | "
      "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
      kNcuMemory, "faprof_shared_wavefronts_total",
      "Wavefronts the data stage took for shared memory; on an H200 a kernel without any still counts one a warp."},
-    {"shared_excess_wavefronts", "excess wavefronts", "count", kLower, kExact,
+    {"shared_excess_wavefronts", "excess wavefronts", "count", kLower, kNoisy,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", kNcuMemory, "faprof_shared_excess_wavefronts_total",
      "Wavefronts caused by bank conflicts: those a conflict-free access would not take."},
-    {"shared_conflicts_per_request", "bank conflicts per request", "count", kLower, kExact,
+    {"shared_conflicts_per_request", "bank conflicts per request", "count", kLower, kNoisy,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory, "",
      "Excess wavefronts per shared-memory instruction: 0 is conflict-free, 1 a two-way conflict on one-wavefront "
      "loads."},
-    {"shared_wavefronts_per_request", "wavefronts per request", "count", kLower, kExact,
+    {"shared_wavefronts_per_request", "wavefronts per request", "count", kLower, kNoisy,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory, "",
      "Wavefronts per shared-memory instruction; 128-bit and matrix loads need several without any conflict."},
 
@@ -255,10 +265,10 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"global_load_sectors_per_request", "sectors per global load", "sectors", kLower, kExact,
      "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", kNcuMemory, "",
      "32-byte sectors per warp-level global load: 4 for coalesced 4-byte loads, 32 for fully scattered ones."},
-    {"global_store_sectors_per_request", "sectors per global store", "sectors", kLower, kExact,
+    {"global_store_sectors_per_request", "sectors per global store", "sectors", kLower, kNoisy,
      "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", kNcuMemory, "",
      "32-byte sectors per warp-level global store."},
-    {"l1_global_bytes", "L1 global bytes", "bytes", kLower, kExact,
+    {"l1_global_bytes", "L1 global bytes", "bytes", kLower, kNoisy,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum)",
      kNcuMemory, "", "Bytes of global loads and stores that reached the L1; cp.async and TMA are not in it."},
     {"l1_hit_ratio", "L1 hit rate", "ratio", kHigher, kNoisy, "l1tex__t_sector_hit_rate.pct / 100", kNcuMemory, "",

@@ -35,6 +35,11 @@ class Kernel {
 /// The seven rungs in order. Objects live as long as the program. Needs no GPU.
 const std::vector<const Kernel*>& Ladder();
 
+/// Rung 3 with one thing undone each, which moves one counter each: "tiled_no_pad" (bank conflicts), "tiled_no_async"
+/// (no LDGSTS), "tiled_scalar_load" (four times the LDGSTS). For asking whether a profiler points at it; not on the
+/// ladder.
+const std::vector<const Kernel*>& TiledVariants();
+
 /// Opens a kernel library (kernel_abi.h). Throws Error that names the library and what is wrong: not found, not a
 /// shared library, which symbol is missing, which ABI version it speaks, a bad name.
 std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path);

@@ -9,7 +9,7 @@ HEADERS   basic.txt, detailed.txt, full.txt, roofline.txt: the column names, one
           on a GH100. They hold what the sections do not spell out: the breakdowns of throughputs and the metrics behind
           the memory chart and the memory tables.
 CHIPS     GA100.txt, AD104.txt, GH100.txt, GB100.txt: base metric names, the first word of each line of
-            fa-profile list metrics --chip CHIP
+            fa-profile list counters --chip CHIP
 
 On GH100 a set is what Nsight Compute collected. On the other chips it is what the sections ask of that chip, and of the
 breakdowns, chart and tables what the chip has by name.

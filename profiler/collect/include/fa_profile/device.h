@@ -27,6 +27,13 @@ Device OpenCurrentDevice();
 /// Whether the current device's context still takes work: false after a kernel has crashed.
 bool DeviceStillWorks() noexcept;
 
+/// Destroys the current device's context and frees what it held; nothing of CUDA made before may be used after. For a
+/// process that leaves the GPU to another.
+void ReleaseDevice();
+
+/// Share of the current device's memory that is free, 0 to 1. Throws Error.
+double FreeMemoryShare();
+
 /// Clocks, power and throttle reasons now. What NVML does not answer is absent, and said in `losses`.
 ClockSample ReadClocks(const Device& device, const std::string& when, std::vector<DataLoss>& losses);
 

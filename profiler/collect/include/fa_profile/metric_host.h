@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,7 +60,10 @@ class MetricEvaluator {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Every metric name, with its description and unit, of a chip: what `fa-profile list metrics --chip` prints.
+/// Base names ("sm__cycles_active") of every metric the chip has. Throws Error for an unknown chip.
+std::set<std::string> CounterNames(const std::string& chip);
+
+/// Every metric name, with its description and unit, of a chip: what `fa-profile list counters --chip` prints.
 struct ChipMetric {
   std::string name;  ///< base name, "sm__cycles_active"
   std::string type;  ///< "counter", "ratio", "throughput"
