@@ -102,16 +102,16 @@ TEST_F(CliGpuTest, BadInputIsOneErrorAndNoFile) {
 }
 
 TEST_F(CliGpuTest, KilledAtAnyMomentItLeavesEveryFinishedRange) {
-  // Ten shapes give ten batches; the run takes about two seconds.
-  std::vector<std::string> arguments = {"--ncu-set", "basic",    "--draws",   "1",  "--repeats",
-                                        "0",         "--kernel", "tiled|mma", "-o", "k.fap"};
-  for (int s = 1; s <= 10; ++s) {
+  // A hundred ranges are three batches; a range is finished when its batch is.
+  std::vector<std::string> arguments = {"--ncu-set", "basic",    "--draws",       "1",  "--repeats",
+                                        "0",         "--kernel", "^tiled$|^mma$", "-o", "k.fap"};
+  for (int s = 1; s <= 50; ++s) {
     arguments.emplace_back("--shape");
-    arguments.emplace_back("1,8," + std::to_string(64 * s) + ",64");
+    arguments.emplace_back("1,2," + std::to_string(16 * s) + ",64");
   }
   std::size_t most = 0;
   std::size_t opened = 0;
-  for (int delay_ms = 300; delay_ms < 2400; delay_ms += 150) {
+  for (int delay_ms = 300; delay_ms < 6000; delay_ms += 120) {
     const pid_t child = Start(arguments);
     std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
     kill(child, SIGKILL);
