@@ -46,7 +46,7 @@ struct VerifiedCase {
 };
 
 // Cases are measured together as long as their tensors leave half of the GPU's memory free: the passes of the range
-// profiler cost about as much for forty ranges as for one.
+// profiler cost about as much for fifty ranges as for one.
 void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw, Collector& collector) {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<CollectJob> jobs;
