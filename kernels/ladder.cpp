@@ -1,4 +1,7 @@
+#include <initializer_list>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention_kernel.h"
@@ -10,8 +13,7 @@
 namespace fa_profile {
 namespace {
 
-// Never destroyed: kernels live as long as the program.
-const Kernel* FromRung(const Rung& rung) {
+std::unique_ptr<const Kernel> FromRung(const Rung& rung) {
   KernelSpec spec{.id = rung.id,
                   .origin = "ladder",
                   .rung = rung.number,
@@ -26,8 +28,20 @@ const Kernel* FromRung(const Rung& rung) {
                             CheckCudaResult(launch(params, stream), what.c_str());
                           }});
   }
-  return new AttentionKernel(std::move(spec));
+  return std::make_unique<AttentionKernel>(std::move(spec));
 }
+
+// Owns kernels and lends them out.
+struct KernelList {
+  explicit KernelList(std::initializer_list<const Rung*> rungs) {
+    for (const Rung* const rung : rungs) {
+      owned.push_back(FromRung(*rung));
+      lent.push_back(owned.back().get());
+    }
+  }
+  std::vector<std::unique_ptr<const Kernel>> owned;
+  std::vector<const Kernel*> lent;
+};
 
 }  // namespace
 
@@ -37,17 +51,15 @@ std::string WhyNotCommon(const AttentionShape& shape) {
 }
 
 const std::vector<const Kernel*>& Ladder() {
-  // One line a rung, in order.
-  static const std::vector<const Kernel*> rungs = {
-      FromRung(MinimalRung()),       FromRung(ScalarRung()), FromRung(TiledRung()), FromRung(CublasRung()),
-      FromRung(SerialSoftmaxRung()), FromRung(WmmaRung()),   FromRung(MmaRung())};
-  return rungs;
+  // In order.
+  static const KernelList rungs{&MinimalRung(),       &ScalarRung(), &TiledRung(), &CublasRung(),
+                                &SerialSoftmaxRung(), &WmmaRung(),   &MmaRung()};
+  return rungs.lent;
 }
 
 const std::vector<const Kernel*>& TiledVariants() {
-  static const std::vector<const Kernel*> variants = {FromRung(TiledNoPadRung()), FromRung(TiledNoAsyncRung()),
-                                                      FromRung(TiledScalarLoadRung())};
-  return variants;
+  static const KernelList variants{&TiledNoPadRung(), &TiledNoAsyncRung(), &TiledScalarLoadRung()};
+  return variants.lent;
 }
 
 std::vector<SuiteShape> CorrectnessSuite() {

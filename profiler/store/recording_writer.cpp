@@ -71,7 +71,8 @@ void CheckTarget(const std::string& path, bool overwrite) {
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
     throw Error(path + " is not a plain file", "give another output path");
   }
-  if (!overwrite) throw Error(path + " exists already", "remove it, give another output path, or allow overwriting (--force)");
+  if (!overwrite)
+    throw Error(path + " exists already", "remove it, give another output path, or allow overwriting (--force)");
 }
 
 }  // namespace
