@@ -34,8 +34,9 @@ struct RunOptions {
   Format format = Format::kText;
   int max_launches = 50;             ///< launches of a program that are measured
   std::vector<std::string> program;  ///< what follows `--`; empty: the ladder
+  bool summary = false;              ///< the report's tables only
   std::string command_line;
-  bool gpu_only_options = false;  ///< one was given that a replay cannot honour
+  std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
 };
 
 /// Runs the ladder (and kernel libraries) on a GPU. Only in builds with CUDA; a build without says so.
@@ -61,14 +62,19 @@ struct VerifyOptions {
 };
 int RunVerify(const VerifyOptions& options);
 
-int RunReport(const std::string& path, Format format, const std::string& kernel_pattern);
+/// What of a recording a report shows.
+struct ReportFilter {
+  std::string kernel_pattern;          ///< regular expression; empty: all
+  std::vector<AttentionShape> shapes;  ///< empty: all
+  bool summary = false;                ///< tables only, no block per kernel
+};
+int RunReport(const std::string& path, Format format, const ReportFilter& filter);
 int RunDiff(const std::string& before, const std::string& after, Format format);
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
 int RunDoctor(int device, const std::string& file);
 
-/// Prints `profile_path`'s report; shared by run, replay and report.
-void PrintReport(const std::string& recording_path, Format format, const std::string& kernel_pattern,
-                 const std::vector<AttentionShape>& only_shapes);
+/// Prints the recording's report to stdout; shared by run, replay and report.
+void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter);
 
 /// Throws Error, with near matches, when no id of `ids` matches the regular expression; empty matches all.
 std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids);

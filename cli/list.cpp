@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "commands.h"
@@ -11,7 +13,11 @@
 namespace fa_profile {
 
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern) {
-  const auto wanted = [&pattern](std::string_view name) { return name.find(pattern) != std::string_view::npos; };
+  if (what == "sets") RequireChip(chip);
+  const auto wanted = [&pattern](std::string_view name) {
+    const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+    return std::ranges::search(name, pattern, same).begin() != name.end() || pattern.empty();
+  };
   if (what == "kernels") {
     ListKernels(pattern);
   } else if (what == "counters") {

@@ -19,6 +19,13 @@ namespace {
 const std::map<std::string, Format> kFormats = {
     {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
 
+// Says the names alone, where CLI11 would show the enumeration's numbers too.
+CLI::CheckedTransformer Formats() {
+  CLI::CheckedTransformer formats(kFormats, CLI::ignore_case);
+  formats.description("");
+  return formats;
+}
+
 struct Arguments {
   RunOptions run;
   VerifyOptions verify;
@@ -31,7 +38,9 @@ struct Arguments {
   std::string report_path;
   std::string diff_before;
   std::string diff_after;
-  std::string report_kernel;
+  ReportFilter report;
+  std::vector<std::string> report_shapes;
+  bool report_causal = false;
   Format format = Format::kText;
   std::string list_what;
   std::string list_chip = "GH100";
@@ -82,27 +91,32 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--max-launches", run.max_launches, "Launches of a program (after --) that are measured")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--format", run.format, "text, json or csv")->transform(CLI::CheckedTransformer(kFormats));
+  app.add_flag("--summary", run.summary, "Report the tables only, no block for each kernel");
+  app.add_option("--format", run.format, "text, json or csv")->transform(Formats())->type_name("FORMAT");
 }
 
 int Dispatch(int argc, char** argv) {
   CLI::App app{"fa-profile: which part of a GPU kernel costs what, why, and did that change?"};
   app.set_version_flag("--version", "fa-profile " + std::string(Version()) + " (" + std::string(Commit()) + ")");
+  app.name("fa-profile");
   Arguments arguments;
   AddRunOptions(app, arguments);
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
-      "Exit codes: 0 fine, 1 a kernel is not correct (or regressed), 2 could not do the job.");
+      "Exit codes: 0 fine, 1 a kernel is not correct, 2 could not do the job.");
 
   CLI::App* const report = app.add_subcommand("report", "Report from a recording");
   report->add_option("recording", arguments.report_path, "A *.fap file, or the *.fap.part of a killed run")->required();
-  report->add_option("--format", arguments.format, "text, json or csv")->transform(CLI::CheckedTransformer(kFormats));
-  report->add_option("--kernel", arguments.report_kernel, "Only kernels that match this regular expression");
+  report->add_option("--format", arguments.format, "text, json or csv")->transform(Formats())->type_name("FORMAT");
+  report->add_option("--kernel", arguments.report.kernel_pattern, "Only kernels that match this regular expression");
+  report->add_option("--shape", arguments.report_shapes, "Only this shape (repeatable)");
+  report->add_flag("--causal", arguments.report_causal, "Causal attention, for --shape");
+  report->add_flag("--summary", arguments.report.summary, "Tables only, no block for each kernel");
 
   CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
   diff->add_option("before", arguments.diff_before)->required();
   diff->add_option("after", arguments.diff_after)->required();
-  diff->add_option("--format", arguments.format, "text or json")->transform(CLI::CheckedTransformer(kFormats));
+  diff->add_option("--format", arguments.format, "text or json")->transform(Formats())->type_name("FORMAT");
 
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
   verify->add_option("--kernel", arguments.verify.kernel_pattern, "Kernels that match this regular expression");
@@ -137,11 +151,14 @@ int Dispatch(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(program - argv), argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? kExitFine : kExitCannot;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    throw Error(error.what(), "fa-profile --help lists the options, fa-profile COMMAND --help those of a command");
   }
 
-  if (*report) return RunReport(arguments.report_path, arguments.format, arguments.report_kernel);
+  if (*report) {
+    arguments.report.shapes = ParseShapes(arguments.report_shapes, arguments.report_causal);
+    return RunReport(arguments.report_path, arguments.format, arguments.report);
+  }
   if (*diff) return RunDiff(arguments.diff_before, arguments.diff_after, arguments.format);
   if (*list) return RunList(arguments.list_what, arguments.list_chip, arguments.list_pattern);
   if (*doctor) return RunDoctor(arguments.doctor_device, arguments.doctor_file);
@@ -157,7 +174,7 @@ int Dispatch(int argc, char** argv) {
   for (int i = 0; i < argc; ++i) run.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "fa-profile");
   for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device", "--replay",
                                    "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
-    if (app.count(option) > 0) run.gpu_only_options = true;
+    if (app.count(option) > 0) run.gpu_only_option = option;
   }
   if (run.kernel_replay && run.flush_cache) {
     throw Error("--cache flush does nothing for --replay kernel: CUPTI replays a kernel without coming back to us",

@@ -33,9 +33,10 @@ std::string FindBundled() {
 }  // namespace
 
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
-  if (options.gpu_only_options) {
-    throw Error("this needs a GPU (" + why_no_gpu + "), and an option was given that a replay cannot honour",
-                "without a GPU use only --ncu-set, --kernel, --shape, --causal and --format, or report FILE.fap");
+  if (!options.gpu_only_option.empty()) {
+    throw Error(
+        options.gpu_only_option + " needs a GPU (" + why_no_gpu + "): a replay cannot honour it",
+        "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary and --format, or report FILE.fap");
   }
   const std::string path = FindBundled();
   LoadOptions no_metrics;
@@ -71,7 +72,7 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
                           recording.session.metric_set);
   }
   notice << '\n';
-  PrintReport(path, options.format, options.kernel_pattern, options.shapes);
+  PrintReport(path, options.format, {options.kernel_pattern, options.shapes, options.summary});
   return kExitFine;
 }
 

@@ -1,5 +1,6 @@
 #include "fa_profile/report.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,11 @@ Profile LoadProfile(const std::string& path) {
 
 ReportOptions TerminalOptions() {
   ReportOptions options;
+  winsize size{};
+  constexpr int kNarrowest = 60;
+  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    options.width = std::clamp<int>(size.ws_col, kNarrowest, options.width);
+  }
   options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   return options;
 }
@@ -51,23 +57,30 @@ std::vector<std::string> MatchKernels(const std::string& pattern, const std::vec
   return matches;
 }
 
-void PrintReport(const std::string& recording_path, Format format, const std::string& kernel_pattern,
-                 const std::vector<AttentionShape>& only_shapes) {
+void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter) {
   Profile profile = LoadProfile(recording_path);
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
     if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
   }
-  const std::vector<std::string> matches = MatchKernels(kernel_pattern, ids);
+  const std::vector<std::string> matches = MatchKernels(filter.kernel_pattern, ids);
   const std::set<std::string> wanted(matches.begin(), matches.end());
-  const std::set<AttentionShape> shapes(only_shapes.begin(), only_shapes.end());
+  const std::set<AttentionShape> shapes(filter.shapes.begin(), filter.shapes.end());
+  for (const AttentionShape& shape : shapes) {
+    if (std::ranges::none_of(profile.entries, [&](const ProfileEntry& entry) { return entry.shape == shape; })) {
+      throw Error(recording_path + " has no shape " + shape.ToString(), "leave --shape out to see those it has");
+    }
+  }
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) {
     return wanted.count(entry.kernel) == 0 || (!shapes.empty() && (!entry.shape || shapes.count(*entry.shape) == 0));
   });
   switch (format) {
-    case Format::kText:
-      WriteTextReport(std::cout, profile, TerminalOptions());
+    case Format::kText: {
+      ReportOptions options = TerminalOptions();
+      options.details = !filter.summary;
+      WriteTextReport(std::cout, profile, options);
       break;
+    }
     case Format::kJson:
       WriteJsonReport(std::cout, profile);
       break;
@@ -79,8 +92,8 @@ void PrintReport(const std::string& recording_path, Format format, const std::st
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
 
-int RunReport(const std::string& path, Format format, const std::string& kernel_pattern) {
-  PrintReport(path, format, kernel_pattern, {});
+int RunReport(const std::string& path, Format format, const ReportFilter& filter) {
+  PrintReport(path, format, filter);
   return kExitFine;
 }
 

@@ -158,7 +158,7 @@ int RunLadder(const RunOptions& options) {
   writer.Finish();
   bar.Clear();
 
-  PrintReport(path, options.format, "", {});
+  PrintReport(path, options.format, {"", {}, options.summary});
   std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", path, path);
   return wrong == 0 ? kExitFine : kExitRegression;
 }

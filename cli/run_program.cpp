@@ -132,7 +132,7 @@ int RunProgram(const RunOptions& options) {
                                                                         : " that matches " + options.kernel_pattern)),
                 "kernels launched by a CUDA graph are not seen; what the program printed may say more");
   }
-  PrintReport(written, options.format, "", {});
+  PrintReport(written, options.format, {"", {}, options.summary});
   std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", written, written);
   if (WIFSIGNALED(status)) {
     throw Error(options.program[0] + " was killed (" + strsignal(WTERMSIG(status)) + ")",

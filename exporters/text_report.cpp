@@ -93,7 +93,8 @@ Cell CorrectCell(const ProfileEntry& entry) {
 }
 
 std::string TopStall(const ProfileEntry& entry) {
-  if (entry.stalls.empty()) return "n/a";
+  // Set phases counts two of the reasons; the greater of two is not the top of all.
+  if (entry.stalls.empty() || !entry.metrics.contains("stall_wait_ratio")) return "n/a";
   return entry.stalls.front().reason + " " + ShortPercent(entry.stalls.front().ratio) + "%";
 }
 

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "fa_profile/device.h"
 #include "fa_profile/recording_file.h"
 
 namespace fa_profile {
@@ -30,6 +31,7 @@ std::string Slurp(const std::filesystem::path& path) {
 class CliGpuTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
     std::string name = (std::filesystem::temp_directory_path() / "fa-profile-gpu-XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;

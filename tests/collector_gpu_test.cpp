@@ -49,8 +49,12 @@ CollectOptions FewOptions() {
 class CollectorGpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
+    if (DeviceCount() == 0) return;
     PrepareProcessForNvtx();
     device_ = std::make_unique<Device>(OpenDevice(0));
+  }
+  void SetUp() override {
+    if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
   }
   static RecordingBuilder Collect(const std::set<std::string>& ids, const CollectOptions& options) {
     const Ladders ladders(ids);

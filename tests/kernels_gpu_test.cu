@@ -18,6 +18,15 @@
 namespace fa_profile {
 namespace {
 
+// Skips everything where there is no GPU.
+class NeedsDevice final : public testing::Environment {
+  void SetUp() override {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU here";
+  }
+};
+[[maybe_unused]] testing::Environment* const kNeedsDevice = testing::AddGlobalTestEnvironment(new NeedsDevice);
+
 constexpr AttentionShape kMission{1, 8, 512, 64, false};
 
 std::string BrokenLibrary(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }

@@ -83,6 +83,12 @@ bool OnPath(std::string_view program) {
   return false;
 }
 
+Diagnosis DiagnoseNvdisasm() {
+  if (OnPath("nvdisasm")) return Ok("nvdisasm", "found on PATH");
+  return {Diagnosis::Level::kWarning, "nvdisasm", "not on PATH",
+          "install the CUDA toolkit's nvdisasm (pip install nvidia-cuda-nvdisasm) and put it on PATH"};
+}
+
 Device ReadDevice(int ordinal, bool counters) {
   cudaDeviceProp properties{};
   CheckCuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
@@ -196,7 +202,9 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   try {
     device = OpenDevice(ordinal);
   } catch (const Error& error) {
-    found.push_back({Diagnosis::Level::kProblem, "GPU", error.message(), error.hint()});
+    found.push_back(
+        {Diagnosis::Level::kProblem, "GPU", error.message(), error.hint() + "; reports from recordings work without"});
+    found.push_back(DiagnoseNvdisasm());
     return found;
   }
   found.push_back(Ok("GPU", device.name + " (" + device.chip + "), compute capability " +
@@ -221,12 +229,7 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
     found.push_back({Diagnosis::Level::kWarning, "NVML", nvml.why_not(),
                      "clocks, power and throttling will be missing from recordings"});
   }
-  if (OnPath("nvdisasm")) {
-    found.push_back(Ok("nvdisasm", "found on PATH"));
-  } else {
-    found.push_back({Diagnosis::Level::kWarning, "nvdisasm", "not on PATH",
-                     "install the CUDA toolkit's nvdisasm (pip install nvidia-cuda-nvdisasm) and put it on PATH"});
-  }
+  found.push_back(DiagnoseNvdisasm());
   return found;
 }
 
