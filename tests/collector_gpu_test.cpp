@@ -53,6 +53,7 @@ class CollectorGpuTest : public testing::Test {
     PrepareProcessForNvtx();
     device_ = std::make_unique<Device>(OpenDevice(0));
   }
+  void SetUp() override {}
   void SetUp() override {
     if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
   }
