@@ -53,7 +53,6 @@ class CollectorGpuTest : public testing::Test {
     PrepareProcessForNvtx();
     device_ = std::make_unique<Device>(OpenDevice(0));
   }
-  void SetUp() override {}
   void SetUp() override {
     if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
   }
