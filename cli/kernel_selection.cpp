@@ -103,6 +103,9 @@ Verification VerifyInChild(const Kernel& kernel, const std::string& library, con
                                         std::to_string(device)};
   if (shape.causal) arguments.emplace_back("--causal");
   const auto [output, status] = RunChild(arguments);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) {
+    throw Error("interrupted", "nothing was measured yet; run it again");
+  }
   if (WIFSIGNALED(status)) {
     throw Error("kernel library " + library + " crashed (" + strsignal(WTERMSIG(status)) + ") while '" + kernel.id() +
                     "' was verified at shape " + shape.ToString(),

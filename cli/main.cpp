@@ -204,7 +204,12 @@ int Dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return fa_profile::Dispatch(argc, argv);
+    const int code = fa_profile::Dispatch(argc, argv);
+    // A listing that was not written is no success, whichever stream it went through.
+    if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw fa_profile::Error("the output could not be written", "is the disk full, or standard output closed?");
+    }
+    return code;
   } catch (const fa_profile::Error& error) {
     std::cerr << "fa-profile: error: " << error.what() << '\n';
   } catch (const std::bad_alloc&) {

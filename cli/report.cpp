@@ -38,6 +38,13 @@ ReportOptions TerminalOptions() {
 
 std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids) {
   if (pattern.empty()) return ids;
+  // The library's matcher recurses once a character: a pattern of tens of thousands would overflow the stack.
+  constexpr std::size_t kLongestPattern = 256;
+  if (pattern.size() > kLongestPattern) {
+    throw Error("--kernel takes a regular expression of at most " + std::to_string(kLongestPattern) +
+                    " characters, not " + std::to_string(pattern.size()),
+                "for several kernels: --kernel 'wmma|mma'");
+  }
   std::regex expression;
   try {
     expression = std::regex(pattern);

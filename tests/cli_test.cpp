@@ -114,6 +114,7 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression", "--kernel 'wmma|mma'");
+  ExpectRefused("--kernel '" + std::string(100'000, '(') + "'", "at most 256 characters", "--kernel 'wmma|mma'");
   ExpectRefused("list nonsense", "nonsense", "kernels");
 }
 
@@ -161,6 +162,10 @@ TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 2);
   EXPECT_NE(Slurp(folder_ / "err").find("could not be written"), std::string::npos);
+  for (const std::string& arguments : {"diff " + bundled_ + " " + bundled_, std::string("list metrics")}) {
+    const std::string other = FA_PROFILE_PROGRAM " " + arguments + " >/dev/full 2>/dev/null";
+    EXPECT_EQ(WEXITSTATUS(std::system(other.c_str())), 2) << arguments;
+  }
 }
 
 }  // namespace
