@@ -21,8 +21,6 @@ void ListCounters(const std::string& chip, const std::string& pattern) {
   }
 }
 
-void RequireChip(const std::string& chip) { (void)CounterNames(chip); }
-
 void ListChips() {
   for (const std::string& chip : SupportedChips()) fmt::print("{}\n", chip);
 }

@@ -13,7 +13,6 @@
 namespace fa_profile {
 
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern) {
-  if (what == "sets") RequireChip(chip);
   const auto wanted = [&pattern](std::string_view name) {
     const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
     return std::ranges::search(name, pattern, same).begin() != name.end() || pattern.empty();

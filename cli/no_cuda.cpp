@@ -20,7 +20,6 @@ int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunDoctor(int, const std::string&) { Refuse("doctor"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }
-void RequireChip(const std::string&) {}
 void ListChips() { Refuse("list chips"); }
 
 }  // namespace fa_profile
