@@ -9,6 +9,9 @@
 # Where there is no nvcc, a CUDA 13.0 toolkit is put together from NVIDIA's Python packages, each at an exact version; with
 # --runtime only on a machine with an NVIDIA GPU, because no other has a use for it.
 #
+# Where nvdisasm or cuobjdump is missing, which some toolkits leave out, both come from the same place (3 MB). They read
+# machine code on machines without a GPU too.
+#
 # Asks nothing, and takes a fraction of a second when nothing is missing. Exit code: 0 ready, 2 something could not be
 # installed. A toolkit that cannot be had is no failure: the `host` preset builds without one, and this says so.
 set -euo pipefail
@@ -27,6 +30,7 @@ run   nlohmann-json3-dev  3.11
 run   libyaml-cpp-dev     0.7
 run   libsqlite3-dev      3.40
 run   libzstd-dev         1.5
+run   libre2-dev          20220601
 test  prometheus-cpp-dev  1.0
 test  libgtest-dev        1.12
 test  libbenchmark-dev    1.7
@@ -49,7 +53,8 @@ nvidia-cuda-cupti==13.0.85
 nvidia-cublas==13.0.2.14
 nvidia-nvtx==13.0.85
 nvidia-cuda-nvdisasm==13.2.51
-'  # nvdisasm: 13.2.51 is the oldest published
+nvidia-cuda-cuobjdump==13.2.51
+'  # the last two: 13.2.51 is the oldest published
 
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 2; }
@@ -97,6 +102,7 @@ assemble_cuda() {
   . "$root/ci/cuda.sh"
   if [ -n "$CUDACXX" ]; then return; fi
   if [ "$only_runtime" = yes ] && ! [ -e /proc/driver/nvidia/version ] && ! [ -e /dev/nvidiactl ]; then return; fi
+  if [ -z "$fa_profile_cuda" ]; then fail "no folder for a CUDA toolkit: /tmp/fa-profile-$EUID is not yours alone; set HOME"; fi
   if [ "$(uname -m)" != x86_64 ]; then say "no CUDA toolkit for $(uname -m) here: only the host preset builds"; return; fi
   if ! python3 -m pip --version >/dev/null 2>&1; then
     apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0')
@@ -116,6 +122,39 @@ assemble_cuda() {
   mv -T "$tree" "$fa_profile_cuda" 2>/dev/null || true  # loses only to a run beside this one
   rm -rf "$part"
   "$fa_profile_cuda/bin/nvcc" --version >/dev/null || fail "the toolkit in $fa_profile_cuda does not run; remove it"
+}
+
+# nvdisasm and cuobjdump, both or none. Without them there are no phases and no lint, and everything else works: a failure
+# is said, and with --runtime tried again no sooner than a day later, so that a run without a network is no slower.
+fetch_cuda_tools() {
+  local tool folder missing=no failed=$fa_profile_cuda_tools.failed part=$fa_profile_cuda_tools.part.$$
+  for tool in nvdisasm cuobjdump; do
+    if command -v "$tool" >/dev/null; then continue; fi
+    for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+      if [ -n "$folder" ] && [ -x "$folder/bin/$tool" ]; then continue 2; fi
+    done
+    missing=yes
+  done
+  if [ "$missing" = no ] || [ -z "$fa_profile_cuda_tools" ]; then return; fi
+  if [ "$only_runtime" = yes ] && [ -n "$(find "$failed" -mmin -1440 2>/dev/null)" ]; then return; fi
+  say "no nvdisasm or cuobjdump: fetching them into $fa_profile_cuda_tools"
+  # In a subshell: what fails in there ends nothing else.
+  # shellcheck disable=SC2046
+  if ! mkdir -p "$part" ||
+     ! ( python3 -m pip --version >/dev/null 2>&1 ||
+           apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0') ) ||
+     ! PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --no-input --no-deps --retries 1 --timeout 15 \
+         --target "$part" nvidia-cuda-nvdisasm==13.2.51 nvidia-cuda-cuobjdump==13.2.51 >&2 ||
+     ! "$part/nvidia/cu13/bin/nvdisasm" --version >/dev/null || ! "$part/nvidia/cu13/bin/cuobjdump" --version >/dev/null
+  then
+    rm -rf "$part"
+    touch "$failed" 2>/dev/null || true
+    say "nvdisasm and cuobjdump could not be fetched: no phases and no lint until they can be"
+    return
+  fi
+  rm -rf "$fa_profile_cuda_tools"  # half of it may have been taken away
+  mv -T "$part/nvidia/cu13" "$fa_profile_cuda_tools" 2>/dev/null || true  # loses only to a run beside this one
+  rm -rf "$part" "$failed"
 }
 
 only_runtime=no
@@ -140,3 +179,4 @@ if [ "$(printf '%s\n' 3.25 "$have" | sort -V | head -n 1)" != 3.25 ]; then
   fail "cmake is ${have:-broken} and 3.25 or later is needed; for instance: python3 -m pip install cmake==3.25.2"
 fi
 assemble_cuda
+fetch_cuda_tools

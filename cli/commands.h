@@ -27,6 +27,7 @@ struct RunOptions {
   int device = 0;
   bool kernel_replay = false;
   bool flush_cache = false;
+  std::string phases = "auto";  ///< "on", "off", or "auto": with the sets full, detailed and phases
   int warmup_launches = 5;
   int timed_launches = 100;
   int draws = 10;
@@ -75,8 +76,5 @@ int RunDoctor(int device, const std::string& file);
 
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter);
-
-/// Throws Error, with near matches, when no id of `ids` matches the regular expression; empty matches all.
-std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids);
 
 }  // namespace fa_profile

@@ -4,6 +4,7 @@
 
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
+#include "fa_profile/metric_sets.h"
 
 namespace fa_profile {
 
@@ -23,6 +24,14 @@ void ListCounters(const std::string& chip, const std::string& pattern) {
 
 void ListChips() {
   for (const std::string& chip : SupportedChips()) fmt::print("{}\n", chip);
+}
+
+std::vector<std::string> KnownChips() { return SupportedChips(); }
+
+std::set<std::string> KnownCounters() {
+  std::set<std::string> names;
+  for (const std::string& chip : MetricSetChips()) names.merge(CounterNames(chip));
+  return names;
 }
 
 }  // namespace fa_profile

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 namespace fa_profile {
 
@@ -8,5 +10,12 @@ namespace fa_profile {
 void ListKernels(const std::string& pattern);
 void ListCounters(const std::string& chip, const std::string& pattern);
 void ListChips();
+
+/// Chips that CUPTI knows; in a build without CUDA those that the metric sets are made for.
+std::vector<std::string> KnownChips();
+
+/// Base names of every counter of the chips that the metric sets are made for; empty in a build without CUDA, which
+/// cannot tell.
+std::set<std::string> KnownCounters();
 
 }  // namespace fa_profile

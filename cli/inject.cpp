@@ -6,15 +6,16 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <string>
 #include <vector>
 
+#include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/recording_file.h"
 #include "inject_protocol.h"
+#include "kernel_pattern.h"
 
 namespace fa_profile {
 namespace {
@@ -48,8 +49,7 @@ class Injection final : public LaunchObserver {
   std::recursive_mutex mutex_;
   bool failed_ = false;
   int depth_ = 0;  // launches entered on the thread that measures; 0: nothing is being measured
-  std::string pattern_ = Environment(kInjectKernelPattern);
-  std::regex expression_{pattern_};
+  KernelPattern pattern_{Environment(kInjectKernelPattern)};  // fa-profile has seen that it is one
   long most_launches_ = std::atol(Environment(kInjectMaxLaunches).c_str());
   long measured_ = 0;
   std::int64_t skipped_ = 0;
@@ -87,7 +87,7 @@ void Injection::OnLaunch(const Launch& launch) noexcept {
   }
   if (failed_) return;
   try {
-    if (!pattern_.empty() && !std::regex_search(launch.kernel_name, expression_)) return;
+    if (!pattern_.Finds(launch.kernel_name)) return;
     if (measured_ >= most_launches_) {
       ++skipped_;
       return;

@@ -1,58 +1,18 @@
 #include "kernel_selection.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "commands.h"
+#include "child_process.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
+#include "kernel_pattern.h"
 
 namespace fa_profile {
-namespace {
-
-// Runs `arguments` (the program first) and gives what it wrote to stdout and its wait status.
-std::pair<std::string, int> RunChild(const std::vector<std::string>& arguments) {
-  std::array<int, 2> pipe_ends{};
-  if (pipe(pipe_ends.data()) != 0) throw Error("pipe", std::strerror(errno), "no pipe to a child process");
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child < 0) throw Error("fork", std::strerror(errno), "no child process");
-  if (child == 0) {
-    // Only async-signal-safe calls between fork and exec.
-    dup2(pipe_ends[1], STDOUT_FILENO);
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
-    execv("/proc/self/exe", argv.data());
-    _exit(127);
-  }
-  close(pipe_ends[1]);
-  std::string output;
-  std::array<char, 4096> buffer{};
-  constexpr std::size_t kMostOutput = 1 << 20;
-  for (;;) {
-    const ssize_t count = read(pipe_ends[0], buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    if (output.size() < kMostOutput) output.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  close(pipe_ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return {output, status};
-}
-
-}  // namespace
 
 KernelSelection::KernelSelection(const std::string& pattern, const std::vector<std::string>& libraries) {
   std::vector<std::string> ids;
@@ -102,7 +62,7 @@ Verification VerifyInChild(const Kernel& kernel, const std::string& library, con
                                         "--device",
                                         std::to_string(device)};
   if (shape.causal) arguments.emplace_back("--causal");
-  const auto [output, status] = RunChild(arguments);
+  const auto [output, status] = CaptureChild("/proc/self/exe", arguments);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) {
     throw Error("interrupted", "nothing was measured yet; run it again");
   }

@@ -12,6 +12,8 @@
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
+#include "kernel_pattern.h"
+#include "metric_names.h"
 
 namespace fa_profile {
 namespace {
@@ -90,6 +92,10 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--max-launches", run.max_launches, "Launches of a program (after --) that are measured")
       ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--phases", run.phases,
+                 "Sample and count inside the kernels: on, off; auto: with the sets full, detailed and phases")
+      ->check(CLI::IsMember({"on", "off", "auto"}))
       ->capture_default_str();
   app.add_flag("--summary", run.summary, "Report the tables only, no block for each kernel");
   app.add_option("--format", run.format, "text, json or csv")->transform(Formats())->type_name("FORMAT");
@@ -181,7 +187,9 @@ int Dispatch(int argc, char** argv) {
                 "use --replay user to measure with a flushed cache");
   }
   // Bad input is an error with and without a GPU.
-  if (run.metrics.empty() && run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");
+  if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
+  if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
+  (void)KernelPattern(run.kernel_pattern);
   if (!run.program.empty()) {
     for (const char* const option :
          {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {

@@ -1,6 +1,7 @@
 // What the commands that need CUDA say in a build without it (preset host).
 #include "commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/metric_sets.h"
 #include "gpu_lists.h"
 
 namespace fa_profile {
@@ -21,5 +22,7 @@ int RunDoctor(int, const std::string&) { Refuse("doctor"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }
 void ListChips() { Refuse("list chips"); }
+std::vector<std::string> KnownChips() { return MetricSetChips(); }
+std::set<std::string> KnownCounters() { return {}; }
 
 }  // namespace fa_profile

@@ -8,6 +8,8 @@
 #include "commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
+#include "kernel_pattern.h"
+#include "metric_names.h"
 
 namespace fa_profile {
 namespace {
@@ -33,11 +35,7 @@ std::string FindBundled() {
 }  // namespace
 
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
-  if (!options.gpu_only_option.empty()) {
-    throw Error(
-        options.gpu_only_option + " needs a GPU (" + why_no_gpu + "): a replay cannot honour it",
-        "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary and --format, or report FILE.fap");
-  }
+  RequireKnownCounters(options.metrics);
   const std::string path = FindBundled();
   LoadOptions no_metrics;
   no_metrics.metrics.emplace();
@@ -52,12 +50,19 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       shapes += (shapes.empty() ? "" : "; ") + entry.shape->ToString();
     }
   }
+  // Input that is wrong with a GPU too is an error before what only lacks one. The recording holds the whole ladder; a
+  // kernel library has names of its own.
+  if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
+  if (!options.gpu_only_option.empty()) {
+    throw Error(
+        options.gpu_only_option + " needs a GPU (" + why_no_gpu + "): a replay cannot honour it",
+        "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary and --format, or report FILE.fap");
+  }
   for (const AttentionShape& shape : options.shapes) {
     if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
       throw Error("the bundled recording has no shape " + shape.ToString(), "it has " + shapes);
     }
   }
-  (void)MatchKernels(options.kernel_pattern, kernels);  // an unknown kernel is an error before anything is printed
   // In every format the notice comes first: on stdout where a person reads it, on stderr where a program parses stdout.
   std::ostream& notice = options.format == Format::kText ? std::cout : std::cerr;
   notice << fmt::format(

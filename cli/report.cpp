@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <iostream>
-#include <regex>
 #include <set>
 
 #include "commands.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
+#include "kernel_pattern.h"
 
 namespace fa_profile {
 namespace {
@@ -35,34 +35,6 @@ ReportOptions TerminalOptions() {
 }
 
 }  // namespace
-
-std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids) {
-  if (pattern.empty()) return ids;
-  // The library's matcher recurses once a character: a pattern of tens of thousands would overflow the stack.
-  constexpr std::size_t kLongestPattern = 256;
-  if (pattern.size() > kLongestPattern) {
-    throw Error("--kernel takes a regular expression of at most " + std::to_string(kLongestPattern) +
-                    " characters, not " + std::to_string(pattern.size()),
-                "for several kernels: --kernel 'wmma|mma'");
-  }
-  std::regex expression;
-  try {
-    expression = std::regex(pattern);
-  } catch (const std::regex_error& error) {
-    throw Error("--kernel '" + pattern + "' is not a regular expression: " + error.what(),
-                "for one kernel give its id, for several --kernel 'wmma|mma'");
-  }
-  std::vector<std::string> matches;
-  for (const std::string& id : ids) {
-    if (std::regex_search(id, expression)) matches.push_back(id);
-  }
-  if (matches.empty()) {
-    std::string known;
-    for (const std::string& id : ids) known += (known.empty() ? "" : ", ") + id;
-    throw Error("no kernel matches '" + pattern + "'" + DidYouMean(pattern, ids), "the kernels are " + known);
-  }
-  return matches;
-}
 
 void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter) {
   Profile profile = LoadProfile(recording_path);

@@ -2,14 +2,17 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <memory>
 
 #include "commands.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/device.h"
+#include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/phase_collector.h"
 #include "fa_profile/recording_file.h"
 #include "kernel_selection.h"
 #include "progress_bar.h"
@@ -46,12 +49,14 @@ struct VerifiedCase {
 };
 
 // Cases are measured together as long as their tensors leave half of the GPU's memory free: the passes of the range
-// profiler cost about as much for fifty ranges as for one.
-void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw, Collector& collector) {
+// profiler cost about as much for fifty ranges as for one. `collect` measures jobs; its second argument says whether
+// their raw counter data is kept.
+void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw,
+             const std::function<void(const std::vector<CollectJob>&, bool)>& collect) {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<CollectJob> jobs;
   const auto collect_jobs = [&](bool keep_images) {
-    collector.Collect(jobs, keep_images);
+    if (!jobs.empty()) collect(jobs, keep_images);
     jobs.clear();
     workloads.clear();
   };
@@ -71,6 +76,24 @@ void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw, Col
     if (shape_ends && (FreeMemoryShare() < kLeastFree || (raw == "first" && of_first_shape))) collect_jobs(keep);
   }
   collect_jobs(raw == "all");
+}
+
+bool WantsPhases(const RunOptions& options) {
+  if (options.phases != "auto") return options.phases == "on";
+  return options.metrics.empty() && (options.metric_set == "full" || options.metric_set == "detailed" ||
+                                     options.metric_set == "phases");
+}
+
+Disassembler MakeDisassembler(std::vector<DataLoss>& losses) {
+  const std::optional<std::string> nvdisasm = FindNvdisasm();
+  if (!nvdisasm) {
+    losses.push_back({"not_disassembled", "nvdisasm",
+                      "nvdisasm was not found: phases need it; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM", 1});
+    return {};
+  }
+  return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
+  };
 }
 
 }  // namespace
@@ -122,10 +145,18 @@ int RunLadder(const RunOptions& options) {
   collect.timed_launches = options.timed_launches;
   collect.cache_dir = CacheDirectory();
   std::int64_t next_id = 1;
-  Collector collector(
-      device, collect, writer, next_id,
-      [&bar](const Progress& progress) { bar.Show(progress.stage, progress.subject, progress.done, progress.total); },
-      [] { return interrupted.load(); });
+  const auto show = [&bar](const Progress& progress) {
+    bar.Show(progress.stage, progress.subject, progress.done, progress.total);
+  };
+  const auto cancelled = [] { return interrupted.load(); };
+  Collector collector(device, collect, writer, next_id, show, cancelled);
+  // Before the first kernel is loaded: CUPTI knows no other code inside.
+
+  std::unique_ptr<PhaseCollector> phases;
+  if (WantsPhases(options)) {
+    phases = std::make_unique<PhaseCollector>(
+        device, PhaseCollectOptions{options.flush_cache, MakeDisassembler(losses)}, writer, next_id, show, cancelled);
+  }
 
   int wrong = 0;
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
@@ -152,7 +183,12 @@ int RunLadder(const RunOptions& options) {
       }
     }
   }
-  Measure(verified, options.raw, collector);
+  if (phases) {
+    Measure(verified, "none", [&](const std::vector<CollectJob>& jobs, bool) { phases->Collect(jobs); });
+    phases.reset();  // before the range profiler comes
+  }
+  Measure(verified, options.raw,
+          [&](const std::vector<CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
   writer.Write(ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <optional>
 
+#include "child_process.h"
 #include "commands.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
@@ -64,23 +65,13 @@ std::optional<std::filesystem::file_time_type> LastWrite(const std::string& path
   return error ? std::nullopt : std::optional(time);
 }
 
-int RunChild(const std::vector<std::string>& program) {
-  std::vector<char*> argv;
-  argv.reserve(program.size() + 1);
-  for (const std::string& argument : program) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child < 0) throw Error("fork", std::strerror(errno), "the program cannot be started");
-  if (child == 0) {
-    execvp(argv[0], argv.data());
-    _exit(127);
-  }
-  // Ctrl-C goes to the program; this process stays to report what was measured.
-  (void)std::signal(SIGINT, SIG_IGN);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+// Of a program that ended and left no recording.
+std::string WhatItDid(int status, const std::string& kernel_pattern) {
+  if (WIFSIGNALED(status)) return std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")";
+  std::string text = " launched no kernel";
+  if (!kernel_pattern.empty()) text += " that matches " + kernel_pattern;
+  if (WEXITSTATUS(status) != 0) text += "; its exit code is " + std::to_string(WEXITSTATUS(status));
+  return text;
 }
 
 }  // namespace
@@ -117,19 +108,15 @@ int RunProgram(const RunOptions& options) {
   const std::string part = path + ".part";
   const auto path_before = LastWrite(path);
   const auto part_before = LastWrite(part);
-  const int status = RunChild(options.program);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-    throw Error("the program " + options.program[0] + " cannot be started", "check its path and permissions");
-  }
+  const pid_t child = StartChild(options.program[0], options.program);
+  // Ctrl-C goes to the program; this process stays to report what was measured.
+  (void)std::signal(SIGINT, SIG_IGN);
+  const int status = WaitForChild(child);
   // An older file at the same place is not what this run measured.
   const bool finished = LastWrite(path) != path_before;
   const std::string written = finished ? path : part;
   if (!finished && LastWrite(part) == part_before) {
-    throw Error("nothing was measured: " + options.program[0] +
-                    (WIFSIGNALED(status) ? std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")"
-                                         : " launched no kernel" + (options.kernel_pattern.empty()
-                                                                        ? std::string()
-                                                                        : " that matches " + options.kernel_pattern)),
+    throw Error("nothing was measured: " + options.program[0] + WhatItDid(status, options.kernel_pattern),
                 "kernels launched by a CUDA graph are not seen; what the program printed may say more");
   }
   PrintReport(written, options.format, {"", {}, options.summary});

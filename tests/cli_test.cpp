@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -113,9 +114,49 @@ TEST_F(CliTest, ListsWhatThereIs) {
 TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
-  ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression", "--kernel 'wmma|mma'");
-  ExpectRefused("--kernel '" + std::string(100'000, '(') + "'", "at most 256 characters", "--kernel 'wmma|mma'");
+  ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");
   ExpectRefused("list nonsense", "nonsense", "kernels");
+}
+
+TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {
+  // A matcher that backtracks goes through more than 4^14 ways to read "serial_softmax" before it gives up.
+  const auto start = std::chrono::steady_clock::now();
+  ExpectRefused("--kernel '^((((.|.|.|.)*)*)*)*!$'", "no kernel matches", "the kernels are");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  ExpectRefused("--kernel '" + std::string(100'000, '(') + "'", "missing )", "RE2");
+  ExpectRefused("--kernel '" + std::string(100'000, 'a') + "'", "no kernel matches 'aaaa", "the kernels are");
+  ExpectRefused("--kernel '((a{100}){100}){100}'", "not a regular expression", "RE2");
+  ExpectRefused("--kernel '^(?!mma)'", "(?!", "no lookaround");
+  ExpectRefused("--kernel '(m)\\1'", "\\1", "no back-references");
+}
+
+TEST_F(CliTest, BadInputIsAnErrorBeforeTheMissingGpu) {
+  ExpectRefused("-o x.fap --kernel mna", "did you mean mma", "the kernels are");
+  ExpectRefused("-o x.fap --ncu-set ful", "did you mean full", "the sets are");
+  ExpectRefused("-o x.fap --shape 0,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--metrics sm__cycles_active.avg --ncu-set ful", "did you mean full", "the sets are");
+  ExpectRefused("--metrics foo", "'foo' is not a metric's name", "sm__cycles_active.avg");
+  ExpectRefused("--metrics sm_cycles_active.avg", "did you mean sm__cycles_active", "list counters");
+  ExpectRefused("--metrics sm__cycles_active", "has no rollup", "sm__cycles_active.avg");
+  ExpectRefused("--metrics sm__cycles_active.", "has no rollup", "sm__cycles_active.avg");
+  ExpectRefused("--metrics ''", "'' is not a metric's name", "sm__cycles_active.avg");
+  ExpectRefused("--metrics foo -- /bin/true", "'foo' is not a metric's name", "sm__cycles_active.avg");
+  ExpectRefused("--kernel '(' -- /bin/true", "not a regular expression", "RE2");
+}
+
+TEST_F(CliTest, SetsAreListedForChipsThatExist) {
+  for (const char* const chip : {"GA100", "AD104", "GH100", "GB100"}) {
+    EXPECT_EQ(Run(std::string("list sets --chip ") + chip).exit_code, 0) << chip;
+  }
+  // LeakSanitizer's tracer now and then crashes in what CUPTI's libraries leave behind, and these may ask CUPTI.
+  setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+  ExpectRefused("list sets --chip GH10", "there is no chip 'GH10'; did you mean GH100", "this program knows");
+  ExpectRefused("list sets --chip nonsense", "there is no chip 'nonsense'", "GH100");
+#ifdef FA_PROFILE_HAS_CUPTI
+  EXPECT_EQ(Run("list sets --chip AD102").exit_code, 0) << "CUPTI knows it, and the sets lend it AD104's names";
+  ExpectRefused("--metrics sm__cycles_activ.avg", "there is no counter 'sm__cycles_activ'", "sm__cycles_active");
+#endif
+  ExpectRefused("--metrics sm__cycles_active.avg", "--metrics needs a GPU", "without a GPU use only");
 }
 
 TEST_F(CliTest, ImpossibleShapesAreRefused) {

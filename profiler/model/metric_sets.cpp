@@ -63,28 +63,6 @@ constexpr std::array kPhasesGh100 = {
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
 };
-constexpr std::array kPhasesGb100 = {
-    "gpu__time_duration.sum",
-    "gpc__cycles_elapsed.max",
-    "TPC.TriageCompute.sm__cycles_active.sum",
-    "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum",
-    "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained",
-    "TPC.TriageCompute.sm__inst_executed_realtime.sum",
-    "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
-    "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum.peak_sustained",
-    "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts.sum",
-    "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-    "SM_A.TriageCompute.l1tex__lsu_writeback_active.sum",
-    "SM_A.TriageCompute.sm__inst_executed_pipe_xu_realtime.sum",
-    "SM_C.TriageCompute.smsp__thread_inst_executed_pred_on.sum",
-    "SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum",
-    "SM_C.TriageCompute.smsp__warps_issue_stalled_short_scoreboard.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
-    "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct",
-    "lts__t_sectors.sum",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-};
 constexpr std::array kPhasesGa100 = {
     "gpu__time_duration.sum",
     "gpc__cycles_elapsed.max",
@@ -179,9 +157,7 @@ std::vector<std::string> PhasesMetrics(Column column) {
       return {kPhasesGa100.begin(), kPhasesGa100.end()};
     case kAd104:
       return {kPhasesAd104.begin(), kPhasesAd104.end()};
-    case kGb100:
-      return {kPhasesGb100.begin(), kPhasesGb100.end()};
-    default:
+    default:  // GB100 takes GH100's
       return {kPhasesGh100.begin(), kPhasesGh100.end()};
   }
 }
@@ -193,6 +169,8 @@ std::vector<std::string> MetricSetNames() {
   for (const SetRow& set : kSets) names.emplace_back(set.name);
   return names;
 }
+
+std::vector<std::string> MetricSetChips() { return {"GA100", "AD104", "GH100", "GB100"}; }
 
 MetricSet BuiltinMetricSet(std::string_view name, std::string_view chip) {
   const auto row = std::find_if(kSets.begin(), kSets.end(), [&](const SetRow& set) { return set.name == name; });

@@ -24,6 +24,9 @@ struct MetricSet {
 /// Names of the built-in sets: basic, detailed, full, roofline, phases.
 std::vector<std::string> MetricSetNames();
 
+/// Chips whose own names the built-in sets hold.
+std::vector<std::string> MetricSetChips();
+
 /// A built-in set for a chip ("GH100", "GA100", "AD104", "GB100"). Throws Error with near matches for an unknown name.
 /// Sets name counters that differ by chip generation, so the chip matters: another Ampere, Ada or Blackwell chip gets
 /// the names of the one above, every other chip GH100's.

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <re2/re2.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_profile {
+
+/// What --kernel takes: a regular expression in RE2's syntax, which finds in time linear in the name, whatever it is.
+class KernelPattern {
+ public:
+  /// An empty pattern finds everything. Throws Error for what is no regular expression, or too large a one.
+  explicit KernelPattern(const std::string& pattern);
+
+  /// Whether the expression matches some part of `name`. Safe from several threads.
+  bool Finds(std::string_view name) const { return RE2::PartialMatch(name, expression_); }
+
+ private:
+  RE2 expression_;
+};
+
+/// Those of `ids` that the pattern finds, in their order. Throws Error: no regular expression; it finds none (with near
+/// matches).
+std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids);
+
+}  // namespace fa_profile

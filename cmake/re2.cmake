@@ -1,0 +1,13 @@
+# Finds RE2 as re2::re2. Its own CMake package has that name; Debian 12's libre2-dev comes without the package.
+find_package(re2 CONFIG QUIET)
+if(NOT TARGET re2::re2)
+  find_path(RE2_INCLUDE_DIR re2/re2.h)
+  find_library(RE2_LIBRARY re2)
+  mark_as_advanced(RE2_INCLUDE_DIR RE2_LIBRARY)
+  if(NOT RE2_INCLUDE_DIR OR NOT RE2_LIBRARY)
+    message(FATAL_ERROR "there is no RE2: install libre2-dev (ci/setup.sh does)")
+  endif()
+  add_library(re2::re2 INTERFACE IMPORTED)
+  target_include_directories(re2::re2 INTERFACE ${RE2_INCLUDE_DIR})
+  target_link_libraries(re2::re2 INTERFACE ${RE2_LIBRARY})
+endif()
