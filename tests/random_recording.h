@@ -55,6 +55,62 @@ class RandomValues {
   std::mt19937_64 random_;
 };
 
+/// Functions whose instructions share stacks, and samples and counts of them for the cases: in the order of the file.
+inline void AddRandomCode(RandomValues& any, Recording& r) {
+  for (std::int64_t id = 1; id <= 2; ++id) {
+    Cubin cubin{.id = id, .crc = ~any.Below(1000), .bytes = std::vector<std::uint8_t>(any.Below(3000))};
+    for (std::uint8_t& byte : cubin.bytes) byte = static_cast<std::uint8_t>(any.Below(16));
+    r.cubins.push_back(cubin);
+  }
+  std::vector<std::vector<InlineFrame>> stacks = {{}};
+  for (int i = 0; i < 20; ++i) {  // each a callee of an earlier one
+    std::vector<InlineFrame> stack = {{any.Text(), any.Text(), any.Int()}};
+    const std::vector<InlineFrame> callers = stacks[any.Below(stacks.size())];
+    stack.insert(stack.end(), callers.begin(), callers.end());
+    stacks.push_back(stack);
+  }
+  const auto next_offset = [&](std::uint32_t offset) {
+    return offset + (any.Below(5) == 0 ? 1 + static_cast<std::uint32_t>(any.Below(100'000)) : 16);
+  };
+  for (std::int64_t id = 1; id <= 4; ++id) {
+    DeviceFunction function{
+        .id = id * 11, .cubin_crc = r.cubins[any.Below(2)].crc, .name = any.Text(), .instructions = {}};
+    std::uint32_t offset = 0;
+    for (std::uint64_t i = id == 1 ? 100 : any.Below(100); i > 0; --i) {
+      function.instructions.push_back(
+          {offset, any.Coin() ? "" : "@!P0", any.Text(), any.Text(), stacks[any.Below(stacks.size())]});
+      offset = next_offset(offset);
+    }
+    r.functions.push_back(function);
+  }
+  const auto count = [&] { return any.Coin() ? any.Below(3) : static_cast<std::uint64_t>(any.Int64()); };
+  for (const Case& item : r.cases) {
+    PcSampling sampling{.id = item.id + 3,
+                        .case_id = item.id,
+                        .part = any.Text(),
+                        .period_cycles = any.Int(),
+                        .launches = any.Int(),
+                        .total_samples = count(),
+                        .dropped_samples = count(),
+                        .call_ns = any.Maybe(static_cast<double>(any.Int())),
+                        .samples = {}};
+    SassCounting counting{.id = item.id + 4, .case_id = item.id, .part = any.Text(), .counts = {}};
+    for (const DeviceFunction& function : r.functions) {
+      std::uint32_t offset = static_cast<std::uint32_t>(any.Below(100));
+      for (std::uint64_t i = any.Below(400); i > 0; --i, offset = next_offset(offset)) {
+        PcSample sample{function.id, offset, {{"selected", count()}}};
+        for (std::uint64_t n = any.Below(4); n > 0; --n) sample.samples["reason" + std::to_string(n)] = count();
+        if (i % 7 != 0) sampling.samples.push_back(sample);
+        SassCount counts{function.id, offset, {{"metric1", count()}}};  // a name that ranges have, too
+        for (std::uint64_t n = any.Below(4); n > 0; --n) counts.values["smsp__sass" + std::to_string(n)] = count();
+        if (i % 5 != 0) counting.counts.push_back(counts);
+      }
+    }
+    r.samplings.push_back(sampling);
+    r.countings.push_back(counting);
+  }
+}
+
 /// `size` cases, and some of everything else. The same seed gives the same recording.
 inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
   RandomValues any(seed);
@@ -122,6 +178,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
     r.ranges.push_back(range);
     r.losses.push_back({any.Text(), any.Text(), any.Text(), any.Int64()});
   }
+  AddRandomCode(any, r);
   return result;
 }
 
@@ -143,6 +200,10 @@ inline void WriteAll(const RandomRecording& random, RecordingSink& sink) {
   write(r.configs);
   write(random.images);
   write(r.ranges);
+  write(r.cubins);
+  write(r.functions);
+  write(r.samplings);
+  write(r.countings);
   write(r.losses);
   sink.Commit();
 }
@@ -201,6 +262,27 @@ inline std::string ToText(const Recording& r) {
   for (const Range& range : r.ranges) {
     line("range", range.id, range.case_id, range.part, range.name, range.image_id, range.image_index);
     for (const auto& [name, value] : range.metrics) line("  value", name, value);
+  }
+  for (const Cubin& c : r.cubins) line("cubin", c.id, c.crc, std::string(c.bytes.begin(), c.bytes.end()));
+  for (const DeviceFunction& f : r.functions) {
+    line("function", f.id, f.cubin_crc, f.name);
+    for (const Instruction& i : f.instructions) {
+      line("  instruction", i.offset, i.predicate, i.opcode, i.operands);
+      for (const InlineFrame& frame : i.frames) line("    frame", frame.function, frame.file, frame.line);
+    }
+  }
+  for (const PcSampling& p : r.samplings) {
+    line("sampling", p.id, p.case_id, p.part, p.period_cycles, p.launches, p.total_samples, p.dropped_samples,
+         maybe(p.call_ns));
+    for (const PcSample& sample : p.samples) {
+      for (const auto& [reason, n] : sample.samples) line("  samples", sample.function_id, sample.offset, reason, n);
+    }
+  }
+  for (const SassCounting& c : r.countings) {
+    line("counting", c.id, c.case_id, c.part);
+    for (const SassCount& counts : c.counts) {
+      for (const auto& [name, n] : counts.values) line("  count", counts.function_id, counts.offset, name, n);
+    }
   }
   for (const DataLoss& l : r.losses) line("loss", l.kind, l.subject, l.reason, l.count);
   return text.str();

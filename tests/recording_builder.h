@@ -24,6 +24,10 @@ class RecordingBuilder final : public RecordingSink {
   void Write(const CounterConfig& v) override { recording.configs.push_back(v); }
   void Write(const CounterImage& v) override { images[v.id] = v; }
   void Write(const Range& v) override { recording.ranges.push_back(v); }
+  void Write(const Cubin& v) override { recording.cubins.push_back(v); }
+  void Write(const DeviceFunction& v) override { recording.functions.push_back(v); }
+  void Write(const PcSampling& v) override { recording.samplings.push_back(v); }
+  void Write(const SassCounting& v) override { recording.countings.push_back(v); }
   void Write(const DataLoss& v) override { recording.losses.push_back(v); }
   void Commit() override { ++commits; }
 };

@@ -21,6 +21,7 @@
 
 #include "fa_profile/error.h"
 #include "random_recording.h"
+#include "seal_pages.h"
 
 namespace fa_profile {
 namespace {
@@ -74,16 +75,22 @@ std::span<const std::uint8_t> AsBytes(const std::string& bytes) {
 // Where the first page of a recording keeps its checksum: the end of the page.
 constexpr std::size_t kFirstChecksum = 4096 - 8;
 
-// Changes a file with plain SQLite, as a stranger would, and takes the mark from its first page by which a reader knows
-// that every page has a checksum.
+std::string WithoutFirstChecksum(std::string bytes) { return bytes.replace(kFirstChecksum, 8, 8, '\0'); }
+
+// Right checksums whatever the pages hold.
+std::string Sealed(std::string bytes) {
+  SealPages({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()});
+  return bytes;
+}
+
+// Changes a file with plain SQLite, as a stranger would, and makes the checksums right again: a forger could.
 void Execute(const std::string& path, const std::string& sql) {
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
   char* message = nullptr;
   EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message << "\n" << sql;
   sqlite3_close(handle);
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(kFirstChecksum).write("\0\0\0\0\0\0\0\0", 8);
+  WriteBytes(path, Sealed(ReadBytes(path)));
 }
 
 // The message and hint of the one Error that `action` throws; fails when it throws none.
@@ -114,7 +121,7 @@ TEST_F(RecordingFileTest, GivesBackEveryFieldThatWasWritten) {
     const RecordingReader reader(Path());
     Recording expected = sample.recording;
     expected.session.complete = true;
-    EXPECT_EQ(ToText(reader.Load()), ToText(expected)) << "seed " << seed;
+    EXPECT_EQ(ToText(reader.Load({.cubins = true})), ToText(expected)) << "seed " << seed;
     std::vector<std::int64_t> ids;
     for (const CounterImage& image : sample.images) {
       ids.push_back(image.id);
@@ -136,6 +143,98 @@ TEST_F(RecordingFileTest, LoadsOnlyTheMetricsAskedFor) {
     std::erase_if(expected, [&](const auto& entry) { return entry.first != wanted; });
     EXPECT_EQ(read.ranges[i].metrics, expected);
   }
+}
+
+TEST_F(RecordingFileTest, LoadsCodeAndCubinsOnlyWhenAskedFor) {
+  const RandomRecording sample = WriteSample(Path());
+  Recording expected = sample.recording;
+  expected.session.complete = true;
+  expected.cubins.clear();
+  EXPECT_EQ(ToText(RecordingReader(Path()).Load()), ToText(expected));
+  expected.functions.clear();
+  expected.samplings.clear();
+  expected.countings.clear();
+  EXPECT_EQ(ToText(RecordingReader(Path()).Load({.code = false})), ToText(expected));
+}
+
+TEST_F(RecordingFileTest, ReadsAFileOfVersion1WithoutCode) {
+  const std::string path = FA_PROFILE_TEST_DATA "/version1.fap";
+  const RecordingReader reader(path);
+  const Recording read = reader.Load({.cubins = true});
+  EXPECT_EQ(read.schema_version, 1);
+  EXPECT_TRUE(read.session.complete);
+  EXPECT_EQ(read.device.name, "NVIDIA H200");
+  EXPECT_EQ(read.ranges.at(0).metrics.at("smsp__inst_executed.sum"), 123457.0);
+  EXPECT_EQ(reader.LoadImage(1).bytes.size(), 20'000u);
+  EXPECT_TRUE(read.cubins.empty() && read.functions.empty() && read.samplings.empty() && read.countings.empty());
+
+  // A version 1 with tables of version 2 is none, nor is the other way round.
+  WriteSample(Path());
+  Execute(Path(), "PRAGMA user_version=1");
+  ExpectSays(ReadError(Path()), "not a recording's", "restore it");
+  std::string bytes = ReadBytes(path);
+  bytes[63] = 2;
+  WriteBytes(Path(), bytes);
+  ReadError(Path());
+}
+
+TEST_F(RecordingFileTest, GivesSamplesAndCountsByFunctionAndOffset) {
+  RecordingWriter writer(Path());
+  writer.Write(Case{.id = 1});
+  writer.Write(DeviceFunction{.id = 1});
+  writer.Write(DeviceFunction{.id = 2});
+  const std::uint32_t last = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  writer.Write(PcSampling{.id = 1,
+                          .case_id = 1,
+                          .total_samples = most,
+                          .samples = {{2, 16, {{"wait", 5}}},
+                                      {1, last, {{"wait", most}}},
+                                      {1, 32, {}},
+                                      {1, 0, {{"selected", 1}, {"wait", 0}}},
+                                      {1, last - 16, {{"wait", 1}}}}});
+  writer.Write(SassCounting{
+      .id = 1, .case_id = 1, .counts = {{2, 32, {{"b", 7}}}, {2, 0, {}}, {2, 16, {{"b", 7}, {"a", most}}}}});
+  writer.Finish();
+  const Recording read = RecordingReader(Path()).Load();
+  Recording expected;
+  expected.samplings = {{.id = 1,
+                         .case_id = 1,
+                         .total_samples = most,
+                         .samples = {{1, 0, {{"selected", 1}, {"wait", 0}}},
+                                     {1, last - 16, {{"wait", 1}}},
+                                     {1, last, {{"wait", most}}},
+                                     {2, 16, {{"wait", 5}}}}}};
+  expected.countings = {{.id = 1, .case_id = 1, .counts = {{2, 16, {{"a", most}, {"b", 7}}}, {2, 32, {{"b", 7}}}}}};
+  Recording only;
+  only.samplings = read.samplings;
+  only.countings = read.countings;
+  EXPECT_EQ(ToText(only), ToText(expected));
+}
+
+// Names and stacks are shared in the file, and copied for every instruction in memory.
+TEST_F(RecordingFileTest, WhatWouldUnpackToTooMuchIsRefusedByWriterAndReader) {
+  std::vector<Instruction> instructions(100);
+  for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+    instructions[i] = {.offset = i * 16, .opcode = "NOP", .frames = {{std::string(1 << 20, 'f'), "a.cu", 1}}};
+  }
+  {
+    RecordingWriter writer(Path("large.fap"));
+    for (std::int64_t id = 1; id <= 10; ++id) writer.Write(DeviceFunction{.id = id, .instructions = instructions});
+    ExpectSays(ErrorOf([&] { writer.Write(DeviceFunction{.id = 11, .instructions = instructions}); }), "too large");
+    writer.Finish();
+    EXPECT_LT(fs::file_size(Path("large.fap")), 2'000'000u);
+  }
+  std::vector<InlineFrame> frames;
+  for (int line = 0; line < 1100; ++line) frames.push_back({"f", "a.cu", line});
+  {
+    RecordingWriter writer(Path());
+    writer.Write(DeviceFunction{.id = 1, .instructions = {{.opcode = "NOP", .frames = frames}}});
+    writer.Finish();
+  }
+  EXPECT_EQ(RecordingReader(Path()).Load().functions.at(0).instructions.at(0).frames.size(), frames.size());
+  Execute(Path(), "UPDATE source_function SET name = hex(zeroblob(500000))");
+  ExpectSays(ReadError(Path()), "unpack to more", "restore it");
 }
 
 TEST_F(RecordingFileTest, GivesBackAnImageOfManyPages) {
@@ -212,6 +311,10 @@ TEST_F(RecordingFileTest, ReadsWithTheSqliteViews) {
     writer.Write(Case{.id = 1, .kernel = "mma", .origin = "ladder", .shape = AttentionShape{.causal = true}});
     writer.Write(Timing{.case_id = 1, .method = "events", .durations_ns = {4, 1, 2, 30}});
     writer.Write(Range{.id = 1, .case_id = 1, .part = "qk", .metrics = {{"m.sum", 7.0}}});
+    writer.Write(
+        DeviceFunction{.id = 1, .name = "f", .instructions = {{0, "", "LDG", "R1", {}}, {16, "", "FADD", "", {}}}});
+    writer.Write(PcSampling{.id = 1, .case_id = 1, .samples = {{1, 0, {{"wait", 5}}}, {1, 16, {{"wait", 6}}}}});
+    writer.Write(SassCounting{.id = 1, .case_id = 1, .counts = {{1, 0, {{"n", 8}}}, {1, 16, {{"n", 8}}}}});
     writer.Finish();
   }
   sqlite3* handle = nullptr;
@@ -226,8 +329,16 @@ TEST_F(RecordingFileTest, ReadsWithTheSqliteViews) {
   EXPECT_EQ(
       sqlite3_exec(handle, "SELECT samples, min_ns, median_ns, max_ns FROM timing_summary", append, &rows, nullptr),
       SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(handle, "SELECT kernel, function, offset, opcode, reason, samples FROM instruction_sample",
+                         append, &rows, nullptr),
+            SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(handle, "SELECT kernel, function, offset, opcode, metric, count FROM instruction_count",
+                         append, &rows, nullptr),
+            SQLITE_OK);
   sqlite3_close(handle);
-  EXPECT_EQ(rows, "mma|1,8,512,64 causal|qk|m.sum|7.0|4|1.0|3.0|30.0|");
+  EXPECT_EQ(rows,
+            "mma|1,8,512,64 causal|qk|m.sum|7.0|4|1.0|3.0|30.0|"
+            "mma|f|0|LDG|wait|5|mma|f|16|FADD|wait|6|mma|f|0|LDG|n|8|mma|f|16|FADD|n|8|");
 }
 
 // Pieces that are none.
@@ -258,6 +369,26 @@ TEST_F(RecordingFileTest, RefusesAPieceThatIsNoPartOfARecordingAndGoesOn) {
   refused(CounterImage{.id = 1, .config_id = 4}, "not written before");
   refused(CounterConfig{.id = 1, .metrics = {""}}, "empty");
   refused(ClockSample{.power_watts = nan}, "power_watts");
+  const std::uint64_t too_large = std::uint64_t{1} << 63;
+  writer.Write(Cubin{.id = 1, .crc = ~std::uint64_t{0}});
+  writer.Write(DeviceFunction{.id = 1, .cubin_crc = 5});  // its cubin need not have been kept
+  refused(Cubin{.id = 1}, "written already");
+  refused(DeviceFunction{.id = 1, .instructions = {{}}}, "written already");
+  refused(DeviceFunction{.id = 2, .instructions = {{.offset = 16}, {.offset = 16}}}, "order of their offsets");
+  refused(DeviceFunction{.id = 2, .instructions = {{.frames = {{"f", "f.cu", -1}}}}}, "line is -1");
+  refused(PcSampling{.id = 1, .case_id = 9}, "not written before");
+  refused(PcSampling{.id = 1, .case_id = 1, .samples = {{2, 0, {}}}}, "function 2, which was not written");
+  refused(PcSampling{.id = 1, .case_id = 1, .samples = {{1, 0, {{"wait", too_large}}}}}, "wait is 9223372036854775808");
+  refused(PcSampling{.id = 1, .case_id = 1, .samples = {{1, 0, {{"", 1}}}}}, "a name");
+  refused(PcSampling{.id = 1, .case_id = 1, .samples = {{1, 0, {{"\xFF", 1}}}}}, "UTF-8");
+  refused(PcSampling{.id = 1, .case_id = 1, .samples = {{1, 16, {}}, {1, 0, {}}, {1, 16, {}}}}, "twice");
+  refused(PcSampling{.id = 1, .case_id = 1, .total_samples = too_large}, "total_samples");
+  refused(PcSampling{.id = 1, .case_id = 1, .dropped_samples = too_large}, "dropped_samples");
+  refused(PcSampling{.id = 1, .case_id = 1, .call_ns = -1.0}, "call_ns");
+  refused(PcSampling{.id = 1, .case_id = 1, .call_ns = nan}, "call_ns");
+  refused(SassCounting{.id = 1, .case_id = 9}, "not written before");
+  refused(SassCounting{.id = 1, .case_id = 1, .counts = {{2, 0, {}}}}, "function 2, which was not written");
+  refused(SassCounting{.id = 1, .case_id = 1, .counts = {{1, 0, {{"m", too_large}}}}}, "m is");
   refused(DataLoss{.reason = std::string((1 << 20) + 1, 'x')}, "limit");
   writer.Write(Range{.id = 1, .case_id = 1, .metrics = {{"m", 1.0}}});
   writer.Finish();
@@ -266,6 +397,9 @@ TEST_F(RecordingFileTest, RefusesAPieceThatIsNoPartOfARecordingAndGoesOn) {
   EXPECT_EQ(read.ranges.size(), 1u);
   EXPECT_TRUE(read.timings.empty());
   EXPECT_TRUE(read.verifications.empty());
+  EXPECT_EQ(read.functions.size(), 1u);
+  EXPECT_TRUE(read.samplings.empty());
+  EXPECT_TRUE(read.countings.empty());
 }
 
 // Paths that cannot be written.
@@ -507,6 +641,47 @@ TEST_F(RecordingFileTest, RowsThatNoRunCouldHaveWrittenAreDamage) {
       {"UPDATE counter_config_metric SET metric_id = 9999", "metric without a name"},
       {"UPDATE metric SET name = '' WHERE id = 1", "empty"},
       {"UPDATE data_loss SET count = -1", "count"},
+      {"UPDATE device_function SET id = id + 100000", "belongs to function"},
+      {"UPDATE device_function SET cubin_crc = 'x'", "cubin_crc holds"},
+      {"UPDATE instruction SET offset = offset + 4294967296", "offset is"},
+      {"UPDATE instruction SET opcode_id = 9999", "opcode 9999"},
+      {"UPDATE instruction SET stack_id = 9999", "stack 9999"},
+      {"UPDATE inline_stack SET parent_id = id", "is of stack"},
+      {"UPDATE inline_stack SET source_function_id = 9999", "source function 9999"},
+      {"UPDATE inline_stack SET source_file_id = 9999", "source file 9999"},
+      {"UPDATE inline_stack SET line = -1", "line is -1"},
+      {"UPDATE pc_sampling SET case_id = 99", "case 99"},
+      {"UPDATE pc_sampling SET total_samples = -1", "total_samples is"},
+      {"UPDATE pc_sampling SET call_ns = 'x'", "call_ns holds"},
+      {"DELETE FROM pc_sampling", "belong to PC sampling"},
+      {"DELETE FROM stall_reason", "stall reason"},
+      {"UPDATE stall_reason SET name = 'same'", "twice"},
+      {"UPDATE stall_reason SET name = '' WHERE id = 1", "a name"},
+      {"UPDATE pc_sample SET function_id = function_id + 9999", "of function"},
+      {"UPDATE pc_sample SET samples = x'37'", "samples holds"},
+      {"UPDATE pc_sample SET samples = ''", "is not one"},
+      {"UPDATE pc_sample SET samples = '[]'", "is not one"},
+      {"UPDATE pc_sample SET samples = '[1,-2]'", "is not one"},
+      {"UPDATE pc_sample SET samples = '[1,]'", "is not one"},
+      {"UPDATE pc_sample SET samples = '[1,2'", "is not one"},
+      {"UPDATE pc_sample SET samples = '[1]]'", "is not one"},
+      {"UPDATE pc_sample SET samples = '[1 ]'", "is not one"},
+      {"UPDATE pc_sample SET samples = '[9223372036854775808]'", "is not one"},
+      {"UPDATE pc_sample SET offset = -1 - offset", "offset is"},
+      {"INSERT INTO pc_sample SELECT DISTINCT sampling_id, function_id, reason_id, 4294967295, '[1,1]' FROM pc_sample",
+       "offset is"},
+      {"DELETE FROM sass_counting", "belong to SASS counting"},
+      {"UPDATE sass_counting SET case_id = 99", "case 99"},
+      {"UPDATE sass_count SET metric_id = metric_id + 9999", "metric 1"},
+      {"UPDATE sass_count SET count = -1", "a count in it is -1"},
+      {"UPDATE sass_count SET instructions = 0", "for 0 instructions"},
+      {"UPDATE sass_count SET instructions = 100000", "for 100000 instructions"},
+      {"UPDATE device_function SET operands_bytes = operands_bytes + 1", "cannot be unpacked"},
+      {"UPDATE device_function SET operands_bytes = -1", "claims -1 bytes"},
+      {"UPDATE device_function SET operands_zstd = x''", "cannot be unpacked"},
+      {"DELETE FROM instruction WHERE offset = 0", "more operands than instructions"},
+      {"INSERT INTO instruction VALUES(11, 4294967295, 1, 1)", "more instructions than operands"},
+      {"UPDATE sass_count SET instructions = 500", "twice"},
       {"CREATE TABLE more(x)", "more that is not"},
       {"CREATE TRIGGER t AFTER INSERT ON range BEGIN SELECT 1; END", "trigger t"},
       {"DROP VIEW metric_value", "lacks"},
@@ -537,6 +712,17 @@ TEST_F(RecordingFileTest, ADamagedImageIsAnErrorOfItsOwn) {
   ExpectSays(ErrorOf([&] { RecordingReader(Path()).LoadImage(12345); }), "no counter data image 12345");
 }
 
+TEST_F(RecordingFileTest, ADamagedCubinIsAnErrorOfItsOwn) {
+  for (const std::string change : {"zstd = x'00'", "size_bytes = size_bytes + 1", "size_bytes = -1",
+                                   "size_bytes = 4000000000", "crc = 'x'", "id = -id"}) {
+    WriteSample(Path());
+    Execute(Path(), "UPDATE cubin SET " + change);
+    const RecordingReader reader(Path());
+    ExpectSays(ErrorOf([&] { reader.Load({.cubins = true}); }), "c");
+    EXPECT_EQ(reader.Load().functions.size(), 4u);
+  }
+}
+
 TEST_F(RecordingFileTest, ATruncatedFileIsAnErrorAtEveryLength) {
   WriteSample(Path());
   const std::string bytes = ReadBytes(Path());
@@ -548,6 +734,64 @@ TEST_F(RecordingFileTest, ATruncatedFileIsAnErrorAtEveryLength) {
     WriteBytes(Path("cut.fap"), bytes.substr(0, size));
     ReadError(Path("cut.fap"));
   }
+}
+
+TEST_F(RecordingFileTest, ATailIsAnErrorThatTakesNoTimeHoweverLongItIs) {
+  WriteSample(Path());
+  const std::uintmax_t size = fs::file_size(Path());
+  for (const std::uintmax_t more : {std::uintmax_t{1}, std::uintmax_t{4096}, std::uintmax_t{8} << 30}) {
+    fs::resize_file(Path(), size + more);
+    const auto start = std::chrono::steady_clock::now();
+    ExpectSays(ReadError(Path()), std::to_string(more) + " more than it should", "copy it again");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500)) << more;
+  }
+  fs::resize_file(Path(), size);
+  EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
+}
+
+TEST_F(RecordingFileTest, ATailWithoutAFirstChecksumIsAnErrorToo) {
+  WriteSample(Path());
+  WriteBytes(Path(), WithoutFirstChecksum(ReadBytes(Path())));
+  fs::resize_file(Path(), fs::file_size(Path()) + 4096);
+  ExpectSays(ReadError(Path()), "4096 more than it should");
+}
+
+TEST_F(RecordingFileTest, ACompleteRecordingThatLostItsFirstChecksumIsDamage) {
+  const RandomRecording sample = WriteSample(Path());
+  const std::string bytes = WithoutFirstChecksum(ReadBytes(Path()));
+  for (const std::string name : {"run.fap", "run.part.fap", "run.fap.1", "part", "run.fap.part.x"}) {
+    WriteBytes(Path(name), bytes);
+    const std::string text = ReadError(Path(name));
+    ExpectSays(text, "is damaged", "ends in .part");
+  }
+  ExpectSays(ErrorOf([&] { RecordingReader::FromBytes(AsBytes(bytes)); }), "is damaged");
+  // What a run leaves that is killed after its last commit and before its checksums.
+  for (const std::string name : {"run.fap.part", "run.fap.part.12"}) {
+    WriteBytes(Path(name), bytes);
+    EXPECT_EQ(RecordingReader(Path(name)).Load().ranges.size(), sample.recording.ranges.size()) << name;
+  }
+}
+
+TEST_F(RecordingFileTest, AnUnfinishedRecordingOpensUnderAnyName) {
+  {
+    RecordingWriter writer(Path());
+    writer.Write(Case{.id = 1});
+    writer.Commit();
+  }
+  fs::rename(Path() + ".part", Path("renamed.fap"));
+  EXPECT_FALSE(RecordingReader(Path("renamed.fap")).Load().session.complete);
+}
+
+TEST_F(RecordingFileTest, TheSeedsOfTheFuzzerOpenAsFilesOrAreRefused) {
+  const fs::path corpus = fs::path(FA_PROFILE_TEST_DATA).parent_path() / "fuzz/corpus/recording";
+  int good = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(corpus / "good")) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_NO_THROW(RecordingReader(entry.path()).Load()) << entry.path();
+    ++good;
+  }
+  EXPECT_GE(good, 5);
+  for (const auto& entry : fs::directory_iterator(corpus / "refused")) ReadError(entry.path());
 }
 
 TEST_F(RecordingFileTest, EveryFlippedBitIsAnError) {
@@ -562,7 +806,7 @@ TEST_F(RecordingFileTest, EveryFlippedBitIsAnError) {
   }
 }
 
-// The regression corpus of the fuzzer is run by itself; here is a file whose checksums nobody asks for.
+// The regression corpus of the fuzzer is run by itself; here is a file whose checksums are made right after the damage.
 TEST_F(RecordingFileTest, ADamagedFileIsAnErrorOrARecordingNeverACrash) {
   WriteSample(Path());
   const std::string bytes = ReadBytes(Path());
@@ -573,7 +817,7 @@ TEST_F(RecordingFileTest, ADamagedFileIsAnErrorOrARecordingNeverACrash) {
       damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
     }
     try {
-      RecordingReader::FromBytes(AsBytes(damaged)).Load();
+      RecordingReader::FromBytes(AsBytes(Sealed(damaged))).Load();
     } catch (const Error& error) {
       EXPECT_FALSE(error.hint().empty()) << error.what();
     }

@@ -26,6 +26,19 @@ std::uint32_t BigEndian32(const Header& header, std::size_t offset) {
          std::uint32_t{header[offset + 2]} << 8 | std::uint32_t{header[offset + 3]};
 }
 
+std::int64_t ExpectedSize(const Header& header) {
+  const std::int64_t page_size = header[16] == 0 && header[17] == 1 ? 65536 : header[16] << 8 | header[17];
+  return page_size * BigEndian32(header, 28);
+}
+
+// "F.fap.part", or "F.fap.part.1" of a run that made room for the next. A run killed between its last commit and its
+// checksums leaves such a file complete, and without them.
+bool IsPart(const std::filesystem::path& path) {
+  const std::string extension = path.extension();
+  const bool numbered = extension.size() > 1 && extension.find_first_not_of("0123456789", 1) == std::string::npos;
+  return extension == ".part" || (numbered && path.stem().extension() == ".part");
+}
+
 void CheckReadable(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -85,9 +98,15 @@ struct Opening {
     } else {
       CheckOpened(result);
     }
+    RequireTrustworthy(IsPart(path));
+  }
+
+  // What a file must hold beyond SQLite's own wishes. `is_part`: its name says that its run may not have finished.
+  void RequireTrustworthy(bool is_part) {
     RequireRecording();
-    VerifyPageChecksums(*connection);
+    const bool sealed = VerifyPageChecksums(*connection);
     RequireOurSchema();
+    if (!sealed && !is_part) RequireUnfinished();
   }
 
   // Asks for page 1. "PRAGMA schema_version" reads no schema: that comes after the checks of the header.
@@ -128,12 +147,22 @@ struct Opening {
   }
 
   void RequireWhole(const Header& header) {
-    const std::int64_t page_size = header[16] == 0 && header[17] == 1 ? 65536 : header[16] << 8 | header[17];
-    const std::int64_t expected = page_size * BigEndian32(header, 28);
+    const std::int64_t expected = ExpectedSize(header);
     if (size_bytes < expected) {
       throw Error(
           name + " is truncated: it has " + std::to_string(size_bytes) + " of " + std::to_string(expected) + " bytes",
           "copy it again or measure again");
+    }
+  }
+
+  // SQLite would not look beyond its last page. We would: for checksums, and for what the file may cost us. A killed
+  // run's file has no tail either, once its journal has been rolled back.
+  void RequireNoTail(const Header& header) {
+    const std::int64_t expected = ExpectedSize(header);
+    if (size_bytes > expected) {
+      throw Error(name + " is damaged: it has " + std::to_string(size_bytes) + " bytes, " +
+                      std::to_string(size_bytes - expected) + " more than it should",
+                  "copy it again, together with " + name + "-journal where there is one, or measure again");
     }
   }
 
@@ -152,6 +181,7 @@ struct Opening {
     }
     if (version < 1) connection->Damaged("its schema version is " + std::to_string(version));
     RequireWhole(header);
+    RequireNoTail(header);
     // A text encoding other than UTF-8 would make every length of ours mean something else.
     if (BigEndian32(header, 56) != 1) connection->Damaged("its texts are not UTF-8");
     sqlite3_exec(connection->handle(),
@@ -164,7 +194,8 @@ struct Opening {
   void RequireOurSchema() {
     connection->SetBudget(size_bytes);
     std::unordered_map<std::string_view, const SchemaObject*> missing;
-    for (const SchemaObject& object : Schema()) missing.emplace(object.name, &object);
+    const auto version = static_cast<int>(BigEndian32(ReadHeader(), 60));  // known by now
+    for (const SchemaObject& object : Schema(version)) missing.emplace(object.name, &object);
     Statement objects(*connection, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema");
     while (objects.Next()) {
       const std::string type = objects.Text();
@@ -179,6 +210,17 @@ struct Opening {
       missing.erase(place);
     }
     if (!missing.empty()) connection->Damaged("it lacks the table " + std::string(missing.begin()->first));
+  }
+
+  // Eight zeros on the first page say that there are no checksums yet. In a finished file they are an accident, and
+  // nothing else in it has been checked.
+  void RequireUnfinished() {
+    Statement session(*connection, "SELECT complete FROM session");
+    if (session.Next() && session.Bool()) {
+      throw Error(name + " is damaged: it is complete, but the checksum of its first page is gone",
+                  "restore it from a copy or measure again; if its run was killed at its very end, give it a name that "
+                  "ends in .part to read it unchecked");
+    }
   }
 };
 
@@ -199,8 +241,7 @@ OpenedRecording OpenRecordingBytes(std::span<std::uint8_t> bytes) {
       sqlite3_deserialize(opening.connection->handle(), "main", bytes.data(), size, size, SQLITE_DESERIALIZE_READONLY));
   opening.RequireNoWriteAheadLog();
   opening.CheckOpened(opening.Touch());
-  opening.RequireRecording();
-  opening.RequireOurSchema();
+  opening.RequireTrustworthy(false);
   return {std::move(opening.connection), opening.size_bytes};
 }
 

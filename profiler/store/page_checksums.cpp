@@ -93,7 +93,7 @@ void WritePageChecksums(const Connection& connection) {
   file.Sync();
 }
 
-void VerifyPageChecksums(const Connection& connection) {
+bool VerifyPageChecksums(const Connection& connection) {
   const PagedFile file(connection);
   if (file.reserved != kReservedBytes) connection.Damaged("its pages have no room for checksums");
   if (!std::has_single_bit(file.page_size) || file.page_size < 512) connection.Damaged("its page size is impossible");
@@ -108,9 +108,10 @@ void VerifyPageChecksums(const Connection& connection) {
   std::vector<std::uint8_t> first(file.page_size);
   file.Read(first, 0);
   const std::array<std::uint8_t, kReservedBytes> none{};
-  if (std::memcmp(StoredSum(first), none.data(), none.size()) == 0) return;  // not finished
+  if (std::memcmp(StoredSum(first), none.data(), none.size()) == 0) return false;
   verify(first, 1);
   file.ForEachPage(verify, [](std::span<const std::uint8_t>, sqlite3_int64) {});
+  return true;
 }
 
 }  // namespace fa_profile::store

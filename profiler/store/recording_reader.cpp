@@ -3,62 +3,30 @@
 #include <unordered_set>
 #include <utility>
 
+#include "code_reader.h"
 #include "compression.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
 #include "open_recording.h"
+#include "read_rows.h"
 #include "validate.h"
 
 namespace fa_profile {
 namespace {
 
 using store::Connection;
+using store::Find;
+using store::LoadRows;
+using store::Name;
+using store::RequireAscendingIds;
+using store::RequireValid;
 using store::Statement;
-
-// What the writer would have refused, the reader takes for damage.
-template <typename Piece>
-void RequireValid(const Connection& connection, const Piece& piece) {
-  try {
-    store::Validate(piece);
-  } catch (const Error& error) {
-    connection.Damaged(error.message());
-  }
-}
-
-// Every row that `sql` gives, made into a piece by `read`, and validated.
-template <typename Piece>
-std::vector<Piece> LoadRows(Connection& connection, const char* sql, Piece (*read)(Statement&)) {
-  std::vector<Piece> pieces;
-  Statement row(connection, sql);
-  while (row.Next()) {
-    pieces.push_back(read(row));
-    RequireValid(connection, pieces.back());
-  }
-  return pieces;
-}
 
 template <typename Piece>
 Piece LoadOne(Connection& connection, const char* sql, Piece (*read)(Statement&)) {
   std::vector<Piece> pieces = LoadRows(connection, sql, read);
   if (pieces.size() > 1) connection.Damaged("it has two rows where there is one");
   return pieces.empty() ? Piece{} : std::move(pieces.front());
-}
-
-// Ids ascend strictly in an honest file, because they are its keys; what follows searches and merges by them.
-template <typename Piece>
-void RequireAscendingIds(const Connection& connection, const std::vector<Piece>& pieces, const char* kind) {
-  const auto place =
-      std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.id >= b.id; });
-  if (place != pieces.end()) {
-    connection.Damaged(std::string(kind) + " " + std::to_string(place->id) + " is out of order");
-  }
-}
-
-template <typename Piece>
-const Piece* Find(const std::vector<Piece>& pieces, std::int64_t id) {
-  const auto place =
-      std::lower_bound(pieces.begin(), pieces.end(), id, [](const Piece& a, std::int64_t b) { return a.id < b; });
-  return place != pieces.end() && place->id == id ? &*place : nullptr;
 }
 
 // Whoever follows a reference of a recording finds what it names. Cases and configs are sorted by now.
@@ -77,6 +45,8 @@ void RequireReferences(const Connection& connection, const Recording& recording,
   for (const NvtxRange& piece : recording.nvtx_ranges) {
     if (piece.case_id != 0) require_case(piece.case_id, "NVTX range");
   }
+  for (const PcSampling& piece : recording.samplings) require_case(piece.case_id, "PC sampling");
+  for (const SassCounting& piece : recording.countings) require_case(piece.case_id, "SASS counting");
   for (const Range& piece : recording.ranges) {
     require_case(piece.case_id, "range");
     if (piece.image_id != 0 && !std::binary_search(image_ids.begin(), image_ids.end(), piece.image_id)) {
@@ -85,14 +55,9 @@ void RequireReferences(const Connection& connection, const Recording& recording,
   }
 }
 
-struct Metric {
-  std::int64_t id = 0;
-  std::string name;
-};
-
 // All metrics, by id. A name belongs to one.
-std::vector<Metric> LoadMetrics(Connection& connection) {
-  std::vector<Metric> metrics;
+std::vector<Name> LoadMetrics(Connection& connection) {
+  std::vector<Name> metrics;
   std::unordered_set<std::string> names;
   Statement row(connection, "SELECT id, name FROM metric ORDER BY id");
   while (row.Next()) {
@@ -280,7 +245,7 @@ std::vector<Timing> LoadTimings(Connection& connection) {
   return timings;
 }
 
-std::vector<CounterConfig> LoadConfigs(Connection& connection, const std::vector<Metric>& metrics) {
+std::vector<CounterConfig> LoadConfigs(Connection& connection, const std::vector<Name>& metrics) {
   std::vector<CounterConfig> configs = LoadRows<CounterConfig>(
       connection, "SELECT id, chip, passes FROM counter_config ORDER BY id", [](Statement& row) {
         return CounterConfig{.id = row.Int64(), .chip = row.Text(), .passes = row.Int(), .metrics = {}};
@@ -291,7 +256,7 @@ std::vector<CounterConfig> LoadConfigs(Connection& connection, const std::vector
   LoadElements(connection,
                "SELECT config_id, position, metric_id FROM counter_config_metric ORDER BY config_id, position", ids,
                [&](std::size_t owner, Statement& element) {
-                 const Metric* metric = Find(metrics, element.Int64());
+                 const Name* metric = Find(metrics, element.Int64());
                  if (metric == nullptr) connection.Damaged("a counter config has a metric without a name");
                  configs[owner].metrics.push_back(metric->name);
                });
@@ -300,14 +265,14 @@ std::vector<CounterConfig> LoadConfigs(Connection& connection, const std::vector
 
 // Values of the metrics that `options` selects. Metric by metric, which is how they lie in the file, and in the order
 // of names, so that each one goes to the end of its range's map.
-void LoadValues(Connection& connection, const LoadOptions& options, std::vector<Metric> metrics,
+void LoadValues(Connection& connection, const LoadOptions& options, std::vector<Name> metrics,
                 std::vector<Range>& ranges) {
   if (options.metrics) {
-    std::erase_if(metrics, [&](const Metric& metric) { return !options.metrics->contains(metric.name); });
+    std::erase_if(metrics, [&](const Name& metric) { return !options.metrics->contains(metric.name); });
   }
-  std::sort(metrics.begin(), metrics.end(), [](const Metric& a, const Metric& b) { return a.name < b.name; });
+  std::sort(metrics.begin(), metrics.end(), [](const Name& a, const Name& b) { return a.name < b.name; });
   Statement row(connection, "SELECT range_id, value FROM value WHERE metric_id = ? ORDER BY range_id");
-  for (const Metric& metric : metrics) {
+  for (const Name& metric : metrics) {
     row.BindAll(metric.id);
     auto range = ranges.begin();
     while (row.Next()) {
@@ -325,6 +290,12 @@ void LoadValues(Connection& connection, const LoadOptions& options, std::vector<
 struct RecordingReader::Impl {
   std::vector<std::uint8_t> bytes;  // of a recording in memory; outlives the connection
   store::OpenedRecording file;
+
+  int SchemaVersion() const {
+    Statement version(*file.connection, "PRAGMA user_version");
+    file.connection->SetBudget(file.size_bytes);
+    return version.Next() ? version.Int() : 0;
+  }
 
   // Every call may read the whole file once.
   Connection& Begin() {
@@ -349,9 +320,10 @@ RecordingReader RecordingReader::FromBytes(std::span<const std::uint8_t> bytes) 
 }
 
 Recording RecordingReader::Load(const LoadOptions& options) const {
-  Connection& connection = impl_->Begin();
-  const std::vector<Metric> metrics = LoadMetrics(connection);
   Recording recording;
+  recording.schema_version = impl_->SchemaVersion();
+  Connection& connection = impl_->Begin();
+  const std::vector<Name> metrics = LoadMetrics(connection);
   recording.session = LoadOne(connection, kSelectSession, ReadSession);
   recording.device = LoadOne(connection, kSelectDevice, ReadDevice);
   recording.clocks = LoadRows(connection, kSelectClockSamples, ReadClockSample);
@@ -362,6 +334,10 @@ Recording RecordingReader::Load(const LoadOptions& options) const {
   recording.nvtx_ranges = LoadRows(connection, kSelectNvtxRanges, ReadNvtxRange);
   recording.configs = LoadConfigs(connection, metrics);
   recording.ranges = LoadRows(connection, "SELECT * FROM range ORDER BY id", ReadRange);
+  if (recording.schema_version >= 2) {
+    if (options.code) store::LoadCode(connection, metrics, recording);
+    if (options.cubins) recording.cubins = store::LoadCubins(connection);
+  }
   recording.losses =
       LoadRows(connection, "SELECT kind, subject, reason, count FROM data_loss ORDER BY id", ReadDataLoss);
   RequireAscendingIds(connection, recording.cases, "case");

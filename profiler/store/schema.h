@@ -16,7 +16,7 @@ struct SchemaObject {
   const char* sql;
 };
 
-/// Everything a recording of version kRecordingSchemaVersion holds, in the order it is created.
-std::span<const SchemaObject> Schema();
+/// Everything a recording of `version` (1 to kRecordingSchemaVersion) holds, in the order it is created.
+std::span<const SchemaObject> Schema(int version);
 
 }  // namespace fa_profile::store

@@ -32,8 +32,16 @@ struct CatalogueMetric {
 /// The whole table, in report order.
 std::span<const CatalogueMetric> MetricCatalogue();
 
-/// The row with this id, or nullptr.
+/// The metrics of a phase, in report order. Their formulas read sums over the phase's instructions (docs/phases.md):
+/// `samples.<reason>`, `sass.<metric>`, `inst.<class>`, `thread_inst.<class>`, `time.*`, and `kernel.` before any of
+/// these for the sum over all phases.
+std::span<const CatalogueMetric> PhaseCatalogue();
+
+/// The row of MetricCatalogue() with this id, or nullptr.
 const CatalogueMetric* FindMetric(std::string_view id);
+
+/// The row of PhaseCatalogue() with this id, or nullptr.
+const CatalogueMetric* FindPhaseMetric(std::string_view id);
 
 /// Every name a formula reads, CUPTI metrics and variables alike, sorted, without duplicates.
 std::vector<std::string> FormulaNames(std::string_view formula);

@@ -37,6 +37,46 @@ struct StallShare {
   double ratio = 0.0;
 };
 
+/// One phase of a kernel: what its instructions cost and did.
+struct PhaseEntry {
+  std::string name;  ///< "softmax"; kUnattributed: what belongs to none
+  std::map<std::string, double> metrics;  ///< id of the phase catalogue -> value; what could not be derived is absent
+  std::vector<StallShare> stalls;         ///< of the phase's own samples, worst first; "selected" is not among them
+};
+
+inline constexpr const char* kUnattributed = "(unattributed)";
+
+/// A sum over phases held against the same quantity of the whole kernel, from another source.
+struct Closure {
+  std::string quantity;  ///< "instructions", "shared wavefronts", "samples"
+  double phases = 0.0;   ///< summed over all phases, the unattributed part included
+  double whole = 0.0;    ///< from the range profiler, or the hardware's own total
+  double limit_ratio = 0.0;  ///< difference allowed, of `whole`; 0: must be equal
+  bool closes() const;
+};
+
+/// The phases of one entry's kernels.
+struct PhaseTable {
+  std::vector<PhaseEntry> phases;  ///< most time first; the unattributed last, present even when it is 0
+  std::string attribution;  ///< "inline functions", "phase map <file>", "opcode classes": how the phases were found
+  /// Samples of warps that waited for another warp or an asynchronous copy and could not be charged to the phase they
+  /// waited for: no work, and not in any time share. Ratio of all samples.
+  double waiting_ratio = 0.0;
+  std::uint64_t samples = 0;
+  std::uint64_t dropped_samples = 0;
+  int period_cycles = 0;
+  std::vector<Closure> closures;
+};
+
+/// Something worth acting on, from a rule of the findings' table.
+struct Finding {
+  std::string id;        ///< "serial-softmax"
+  std::string phase;     ///< empty: the whole kernel
+  std::string evidence;  ///< one line with the numbers
+  std::string cure;      ///< one line
+  double weight = 0.0;   ///< share of the kernel's time that it is about, for ranking; 0..1
+};
+
 /// One measured range with everything concluded about it.
 struct ProfileEntry {
   std::int64_t case_id = 0;
@@ -51,6 +91,8 @@ struct ProfileEntry {
   std::optional<Occupancy> occupancy;     ///< of the longest launch
   std::vector<StallShare> stalls;
   std::string bottleneck;  ///< "compute", "memory", "latency"; empty when unknown
+  std::optional<PhaseTable> phases;
+  std::vector<Finding> findings;  ///< the weightiest first
 };
 
 /// What we conclude: a pure function of a recording.

@@ -12,7 +12,7 @@
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 1;
+inline constexpr int kRecordingSchemaVersion = 2;
 
 /// How a run was asked for. One per recording.
 struct Session {
@@ -152,6 +152,74 @@ struct Range {
   std::map<std::string, double> metrics;  ///< by CUPTI name; a metric that gave no value is not in it
 };
 
+/// Machine code as it was loaded onto the device.
+struct Cubin {
+  std::int64_t id = 0;
+  std::uint64_t crc = 0;  ///< CUPTI's, by which samples name it
+  std::vector<std::uint8_t> bytes;
+};
+
+/// One level of the inlining that put an instruction where it is.
+struct InlineFrame {
+  std::string function;  ///< demangled, with its scope and template arguments
+  std::string file;
+  int line = 0;
+};
+
+/// One machine instruction, disassembled. Where line information is missing, `frames` is empty.
+struct Instruction {
+  std::uint32_t offset = 0;  ///< bytes from the start of its function
+  std::string predicate;     ///< "@!P0"; empty: unconditional
+  std::string opcode;        ///< "HMMA.16816.F32"
+  std::string operands;      ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"
+  std::vector<InlineFrame> frames;  ///< innermost first; the last is the function that holds the instruction
+};
+
+/// A device function (mostly a kernel) of which instructions were sampled or counted.
+struct DeviceFunction {
+  std::int64_t id = 0;
+  std::uint64_t cubin_crc = 0;
+  std::string name;                       ///< as in the cubin: mangled
+  std::vector<Instruction> instructions;  ///< whole, by offset; empty when it could not be disassembled
+};
+
+/// Samples of one instruction: how often a warp was found at it, by what it waited for. CUPTI's reasons without their
+/// prefix ("long_scoreboard"; "selected" is issuing). The twin "..._not_issued" counts those of them in a cycle in
+/// which the scheduler issued nothing.
+struct PcSample {
+  std::int64_t function_id = 0;
+  std::uint32_t offset = 0;
+  std::map<std::string, std::uint64_t> samples;
+};
+
+/// PC sampling of a case or one part of it, in a run of its own.
+struct PcSampling {
+  std::int64_t id = 0;
+  std::int64_t case_id = 0;
+  std::string part;                     ///< empty: the whole call
+  int period_cycles = 0;                ///< each SM sub-partition samples one warp every so many cycles
+  int launches = 0;                     ///< calls sampled
+  std::uint64_t total_samples = 0;      ///< as the hardware counted, the dropped and those of other code included
+  std::uint64_t dropped_samples = 0;
+  std::optional<double> call_ns;        ///< median duration of a sampled call
+  std::vector<PcSample> samples;
+};
+
+/// What one instruction did: CUPTI's SASS metrics by name ("smsp__sass_inst_executed"), summed over the device.
+struct SassCount {
+  std::int64_t function_id = 0;
+  std::uint32_t offset = 0;
+  std::map<std::string, std::uint64_t> values;
+};
+
+/// SASS metrics of one call of a case, or of one part, from runs of patched code (exact, and never timed).
+struct SassCounting {
+  std::int64_t id = 0;
+  std::int64_t case_id = 0;
+  std::string part;  ///< empty: the whole call
+  std::vector<SassCount> counts;
+};
+
 /// Something that is missing from the truth: dropped ranges, metrics the chip lacks, an unknown clock.
 struct DataLoss {
   std::string kind;     ///< "metric_unavailable", "metric_not_collected", "range_dropped", "nvml", ...
@@ -173,6 +241,10 @@ struct Recording {
   std::vector<NvtxRange> nvtx_ranges;
   std::vector<CounterConfig> configs;
   std::vector<Range> ranges;
+  std::vector<Cubin> cubins;  ///< read when asked for
+  std::vector<DeviceFunction> functions;
+  std::vector<PcSampling> samplings;
+  std::vector<SassCounting> countings;
   std::vector<DataLoss> losses;
 };
 
@@ -192,6 +264,10 @@ class RecordingSink {
   virtual void Write(const CounterConfig&) = 0;
   virtual void Write(const CounterImage&) = 0;
   virtual void Write(const Range&) = 0;
+  virtual void Write(const Cubin&) = 0;
+  virtual void Write(const DeviceFunction&) = 0;
+  virtual void Write(const PcSampling&) = 0;
+  virtual void Write(const SassCounting&) = 0;
   virtual void Write(const DataLoss&) = 0;
   /// Everything written since the last Commit() becomes durable together.
   virtual void Commit() = 0;

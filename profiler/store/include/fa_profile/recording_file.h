@@ -41,6 +41,10 @@ class RecordingWriter final : public RecordingSink {
   void Write(const CounterConfig&) override;
   void Write(const CounterImage&) override;
   void Write(const Range&) override;
+  void Write(const Cubin&) override;
+  void Write(const DeviceFunction&) override;
+  void Write(const PcSampling&) override;    ///< instructions without samples are not kept
+  void Write(const SassCounting&) override;  ///< instructions without values are not kept
   void Write(const DataLoss&) override;
   void Commit() override;
 
@@ -58,10 +62,12 @@ class RecordingWriter final : public RecordingSink {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What to load of the metric values, which are most of a recording.
+/// What to load of the kinds that are most of a recording.
 struct LoadOptions {
   /// Absent: all metrics. Otherwise only these names, which is what keeps a report fast.
   std::optional<std::set<std::string>> metrics;
+  bool code = true;     ///< functions, samplings and countings
+  bool cubins = false;  ///< cubins, decompressed
 };
 
 /// Reads a recording file (or the `.part` of a killed run). Bad files (truncated, foreign, newer schema, corrupt) give
@@ -70,13 +76,15 @@ struct LoadOptions {
 class RecordingReader {
  public:
   explicit RecordingReader(const std::string& path);
-  /// Reads a recording held in memory, for tests and fuzzing; `bytes` are copied. Page checksums are not verified.
+  /// Reads a recording held in memory, for tests and fuzzing; `bytes` are copied. Refuses what a file would be refused
+  /// for, that is not named `.part`.
   static RecordingReader FromBytes(std::span<const std::uint8_t> bytes);
   ~RecordingReader();
   RecordingReader(RecordingReader&&) noexcept;
 
-  /// Everything but the images. Cases, launches, configs and ranges are in the order of their ids, the other kinds in
-  /// the order written. `session.complete` is false when the run was killed.
+  /// Everything but the images, and what `options` leaves out. Kinds with an id are in the order of their ids, samples
+  /// and counts in the order of function and offset, the other kinds in the order written. `session.complete` is false
+  /// when the run was killed. What a file of an older version did not hold is empty.
   Recording Load(const LoadOptions& options = {}) const;
 
   /// The raw counter data image, decompressed. Throws Error when there is none with this id.

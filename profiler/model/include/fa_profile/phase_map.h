@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fa_profile {
+
+/// One phase and what belongs to it. An instruction belongs to the first phase, in the map's order of rules, that has
+/// any of: a function of its inline stack, a source line, an opcode.
+struct PhaseRule {
+  /// A range of source lines.
+  struct Lines {
+    std::string file;  ///< a path, or the end of one ("kernel.cu")
+    int first = 0;     ///< 1-based, inclusive
+    int last = 0;
+  };
+
+  std::string phase;
+  std::vector<std::string> functions;  ///< base names of inlined device functions: "softmax", without scope or <...>
+  std::vector<Lines> lines;
+  std::vector<std::string> opcodes;  ///< prefixes of the machine opcode: "HMMA", "MUFU.EX2"
+};
+
+/// Says which instructions of a kernel are which phase.
+struct PhaseMap {
+  std::string name;                ///< for the report: "inline functions", "phase map my.yaml", "opcode classes"
+  std::vector<PhaseRule> rules;    ///< functions are tried for all rules first, then lines, then opcodes
+};
+
+/// The phases of attention, each the function of its name: load_q load_kv sync qk softmax rescale pv epilogue.
+PhaseMap AttentionPhases();
+
+/// For code without line information or phase functions: matrix, exponential and reduction, loads, stores, barriers,
+/// control, other arithmetic, by opcode.
+PhaseMap OpcodePhases();
+
+}  // namespace fa_profile

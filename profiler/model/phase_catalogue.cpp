@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <iterator>
+
+#include "fa_profile/metric_catalogue.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr auto kHigher = Polarity::kHigherIsBetter;
+constexpr auto kLower = Polarity::kLowerIsBetter;
+constexpr auto kNeutral = Polarity::kNeutral;
+constexpr auto kExact = Stability::kDeterministic;
+constexpr auto kNoisy = Stability::kNoisy;
+
+constexpr std::string_view kSamples = "CUPTI PC sampling, docs/phases.md";
+constexpr std::string_view kSass = "CUPTI SASS metrics, per instruction";
+constexpr std::string_view kOpcodes = "CUPTI SASS metrics, per instruction, times what its opcode does";
+constexpr std::string_view kThroughput = "CUDA C++ Programming Guide, arithmetic instructions: 16 a cycle and SM";
+
+// What is a share of the kernel is held against `kernel.`, the sum over all phases, so that the shares of a table add up
+// to 1. Counts are of one call; a phase whose instructions never executed has 0, for its instructions were counted.
+constexpr CatalogueMetric kCatalogue[] = {
+    // Time.
+    {"phase_time_ratio", "time", "ratio", kNeutral, kNoisy, "time.samples / kernel.time.samples", kSamples,
+     "faprof_phase_time_ratio",
+     "Share of the kernel's time: warps at work in the phase, and those that waited at a barrier for it."},
+    {"phase_time_seconds", "time", "seconds", kLower, kNoisy,
+     "time.samples / kernel.time.samples * timing.median_ns * 1e-9", kSamples, "faprof_phase_time_seconds",
+     "The phase's share of the median duration without the profiler."},
+    {"phase_warp_time_ratio", "warp time", "ratio", kNeutral, kNoisy, "samples.total / kernel.samples.total", kSamples,
+     "faprof_phase_warp_time_ratio", "Share of all samples that stood at the phase's own instructions, waits included."},
+    {"phase_issue_ratio", "issue", "ratio", kNeutral, kNoisy, "samples.selected / kernel.samples.selected", kSamples,
+     "faprof_phase_issue_ratio", "Share of the samples in which a warp issued an instruction."},
+    {"phase_waiting_ratio", "waiting", "ratio", kLower, kNoisy, "samples.waiting / samples.total", kSamples,
+     "faprof_phase_waiting_ratio", "Of the phase's own samples, those that waited at a barrier or for another role."},
+
+    // Instructions.
+    {"phase_instructions", "instructions", "instructions", kLower, kExact, "sass.smsp__sass_inst_executed", kSass,
+     "faprof_phase_instructions_total", "Warp instructions executed."},
+    {"phase_threads_per_instruction", "threads per instruction", "threads", kHigher, kExact,
+     "sass.smsp__sass_thread_inst_executed / sass.smsp__sass_inst_executed", kSass,
+     "faprof_phase_threads_per_instruction",
+     "Mean active threads of the warps that executed an instruction: 32 at best, 1 where one thread works alone."},
+    {"phase_tensor_instructions", "tensor instructions", "instructions", kNeutral, kExact, "inst.tensor", kOpcodes,
+     "faprof_phase_tensor_instructions_total", "Matrix instructions executed: HMMA, HGMMA and their kin."},
+    {"phase_tensor_flops", "tensor FLOPs", "flops", kNeutral, kExact, "work.tensor_flops", kOpcodes,
+     "faprof_phase_tensor_flops_total", "FLOPs of the matrix instructions, by the shape in their opcode."},
+    {"phase_tensor_utilization_ratio", "of tensor peak", "ratio", kHigher, kNoisy,
+     "work.tensor_flops / (time.samples / kernel.time.samples * timing.median_ns * 1e-9) / "
+     "metric.peak_tensor_flops_per_second",
+     kOpcodes, "faprof_phase_tensor_utilization_ratio",
+     "Tensor FLOPs per second of the phase's own time, of the dense fp16 tensor peak."},
+    {"phase_flops", "FLOPs", "flops", kNeutral, kExact, "work.flops", kOpcodes, "faprof_phase_flops_total",
+     "fp32 and fp16 FLOPs outside the tensor cores, of threads whose predicate was on."},
+    {"phase_exponentials", "exponentials", "count", kNeutral, kExact, "work.exponentials", kOpcodes,
+     "faprof_phase_exponentials_total", "Exponentials computed: threads of MUFU.EX2, predicate on; packed ones twice."},
+    {"phase_mufu_utilization_ratio", "of MUFU peak", "ratio", kNeutral, kNoisy,
+     "(thread_inst.exponential + thread_inst.special) / (16 * device.sm_count * device.sm_clock_max_hz * "
+     "time.samples / kernel.time.samples * timing.median_ns * 1e-9)",
+     kThroughput, "faprof_phase_mufu_utilization_ratio",
+     "Special-function operations (MUFU) per second of the phase's own time, of 16 a cycle and SM at the highest clock."},
+
+    // Memory.
+    {"phase_shared_wavefronts", "shared wavefronts", "count", kLower, kExact,
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass, "faprof_phase_shared_wavefronts_total",
+     "Wavefronts that shared-memory instructions took."},
+    {"phase_shared_wavefronts_ideal", "ideal wavefronts", "count", kNeutral, kExact,
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal", kSass, "faprof_phase_shared_wavefronts_ideal_total",
+     "Wavefronts that shared-memory instructions would have taken without bank conflicts."},
+    {"phase_bank_conflicts", "bank conflicts", "count", kLower, kExact,
+     "max(0, sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared - "
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal)",
+     kSass, "faprof_phase_bank_conflicts_total", "Wavefronts beyond the ideal: each one repeats an access."},
+    {"phase_bank_conflict_ratio", "conflicting wavefronts", "ratio", kLower, kExact,
+     "max(0, sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared - "
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal) / "
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
+     kSass, "faprof_phase_bank_conflict_ratio", "Of the phase's shared-memory wavefronts, those beyond the ideal."},
+    {"phase_global_sectors", "global sectors", "sectors", kLower, kExact, "sass.smsp__sass_sectors_mem_global", kSass,
+     "faprof_phase_global_sectors_total", "32-byte sectors of global memory that L1 was asked for."},
+    {"phase_global_sectors_ideal", "ideal global sectors", "sectors", kNeutral, kExact,
+     "sass.smsp__sass_sectors_mem_global_ideal", kSass, "faprof_phase_global_sectors_ideal_total",
+     "Sectors that the same threads would have needed side by side."},
+    {"phase_global_bytes", "global bytes", "bytes", kLower, kExact, "32 * sass.smsp__sass_sectors_mem_global", kSass,
+     "faprof_phase_global_bytes_total",
+     "Bytes of the global-memory sectors that L1 was asked for; what it has itself never reaches L2 or DRAM."},
+    {"phase_coalescing_ratio", "coalescing", "ratio", kHigher, kExact,
+     "sass.smsp__sass_sectors_mem_global_ideal / sass.smsp__sass_sectors_mem_global", kSass,
+     "faprof_phase_coalescing_ratio", "Ideal sectors over sectors: 1 when neighbouring threads use neighbouring bytes."},
+    {"phase_local_sectors", "local sectors", "sectors", kLower, kExact, "sass.smsp__sass_sectors_mem_local", kSass,
+     "faprof_phase_local_sectors_total", "32-byte sectors of local memory: spills, and arrays indexed at run time."},
+    {"phase_barriers", "barriers", "instructions", kLower, kExact, "inst.barrier", kSass,
+     "faprof_phase_barriers_total", "Block-wide barrier instructions (BAR) executed by warps."},
+};
+
+}  // namespace
+
+std::span<const CatalogueMetric> PhaseCatalogue() { return kCatalogue; }
+
+const CatalogueMetric* FindPhaseMetric(std::string_view id) {
+  const auto found = std::ranges::find(kCatalogue, id, &CatalogueMetric::id);
+  return found == std::end(kCatalogue) ? nullptr : found;
+}
+
+}  // namespace fa_profile

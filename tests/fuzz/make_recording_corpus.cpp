@@ -1,0 +1,176 @@
+// Writes the seeds of the recording fuzzer: make_recording_corpus DIRECTORY. Those under DIRECTORY/good open; each of
+// those under DIRECTORY/refused has one thing wrong. To be run again when the schema changes.
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/recording_file.h"
+#include "seal_pages.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace fa_profile;
+using Bytes = std::vector<std::uint8_t>;
+
+// Some of everything, `cases` times.
+void WriteEverything(RecordingWriter& writer, int cases) {
+  writer.Write(Session{.tool_version = "0.1.0",
+                       .tool_commit = "0123456789ab",
+                       .created_at = "2025-01-02T03:04:05Z",
+                       .command_line = "fa-profile --ncu-set full",
+                       .metric_set = "full",
+                       .replay_mode = "user",
+                       .cache_policy = "warm",
+                       .warmup_launches = 3,
+                       .timed_launches = 5,
+                       .draws = 100});
+  writer.Write(Device{.name = "NVIDIA H200",
+                      .chip = "GH100",
+                      .uuid = "GPU-1",
+                      .compute_capability_major = 9,
+                      .sm_count = 132,
+                      .max_threads_per_sm = 2048,
+                      .l2_bytes = 62914560,
+                      .memory_bytes = 150000000000,
+                      .driver_version = "580.159"});
+  writer.Write(ClockSample{.when = "before",
+                           .sm_hz = 1980000000,
+                           .temperature_celsius = 41.5,
+                           .power_watts = 120.25,
+                           .throttle_reasons = std::uint64_t{1} << 63});
+  writer.Write(ClockSample{.when = "after"});
+  for (int id = 1; id <= cases; ++id) {
+    std::optional<AttentionShape> shape;
+    if (id % 3 != 0) shape = AttentionShape{.batch = id, .causal = id % 2 == 0};
+    writer.Write(Case{.id = id, .kernel = "mma", .origin = id % 2 != 0 ? "ladder" : "/lib/my.so", .shape = shape});
+    writer.Write(
+        Verification{.case_id = id, .draws = 100, .draws_passed = 100, .max_abs_error = 1e-4, .max_error_ratio = 0.5});
+    writer.Write(Timing{.case_id = id, .method = "graph replay", .durations_ns = {1000.5, 999, 1003, 998.25, 1200}});
+    writer.Write(Launch{.id = id,
+                        .case_id = id,
+                        .part = "qk",
+                        .kernel_name = "void mma<64>(half*)",
+                        .grid = {8, 4, 1},
+                        .block = {128, 1, 1},
+                        .registers_per_thread = 168,
+                        .dynamic_shared_memory_bytes = 65536,
+                        .stream = 7,
+                        .correlation = 0xffffffffu,
+                        .start_ns = 1000000000000 + id,
+                        .end_ns = 1000000001000 + id});
+    writer.Write(
+        NvtxRange{.domain = "fa", .name = "attn \xC3\xA9", .depth = 1, .thread = 77, .start_ns = 1, .end_ns = 2});
+  }
+  writer.Write(CounterConfig{.id = 1,
+                             .chip = "GH100",
+                             .passes = 34,
+                             .metrics = {"smsp__inst_executed.sum", "sm__cycles_active.avg", "dram__bytes.sum"}});
+  CounterImage image{.id = 1, .config_id = 1, .bytes = Bytes(20000)};
+  for (std::size_t i = 0; i < 300; ++i) image.bytes[i * 67 % 20000] = static_cast<std::uint8_t>(i);
+  writer.Write(image);
+  for (int id = 1; id <= cases; ++id) {
+    writer.Write(Range{
+        .id = id,
+        .case_id = id,
+        .part = id % 2 != 0 ? "" : "pv",
+        .name = "mma/1",
+        .image_id = id % 2,
+        .image_index = id,
+        .metrics = {
+            {"smsp__inst_executed.sum", 123456.0 + id}, {"sm__cycles_active.avg", 0.5 * id}, {"l1tex__x.pct", 1e300}}});
+  }
+  writer.Write(DataLoss{
+      .kind = "metric_unavailable", .subject = "pcie__x.sum", .reason = "GH100 does not count it", .count = 2});
+  writer.Commit();
+}
+
+Bytes ReadBytes(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteBytes(const fs::path& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush()) throw Error("cannot write " + path.string());
+}
+
+// The file again on the smallest pages there are: a fuzzer gets through more of a small file.
+Bytes OnSmallPages(const fs::path& path) {
+  int reserved_bytes = 8;  // of a page, for its checksum
+  sqlite3* handle = nullptr;
+  char* message = nullptr;
+  if (sqlite3_open(path.c_str(), &handle) != SQLITE_OK ||
+      sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved_bytes) != SQLITE_OK ||
+      sqlite3_exec(handle, "PRAGMA page_size=512; VACUUM", nullptr, nullptr, &message) != SQLITE_OK) {
+    throw Error("cannot repack " + path.string() + (message != nullptr ? std::string(": ") + message : ""));
+  }
+  sqlite3_close(handle);
+  return ReadBytes(path);
+}
+
+void WriteSeeds(const fs::path& directory) {
+  const fs::path good = directory / "good";
+  const fs::path refused = directory / "refused";
+  fs::create_directories(good);
+  fs::create_directories(refused);
+  const auto write_good = [&](const std::string& name, int cases) {
+    RecordingWriter writer(good / name, true);
+    if (cases > 0) WriteEverything(writer, cases);
+    writer.Finish();
+    return good / name;
+  };
+  for (const auto& [name, cases] : {std::pair("bare.fap", 0), std::pair("one.fap", 1), std::pair("many.fap", 40)}) {
+    const fs::path path = write_good(name, cases);
+    Bytes bytes = OnSmallPages(path);
+    SealPages(bytes);
+    WriteBytes(path, bytes);
+  }
+  write_good("one-4096.fap", 1);  // as the writer leaves it
+  {
+    RecordingWriter killed(good / "killed.fap", true);  // never finished: no checksums, and not complete
+    WriteEverything(killed, 2);
+  }
+  fs::rename(good / "killed.fap.part", good / "killed.fap");
+  OnSmallPages(good / "killed.fap");
+
+  const Bytes bare = ReadBytes(good / "bare.fap");
+  const auto write_refused = [&](const std::string& name, const auto& change) {
+    Bytes bytes = bare;
+    change(bytes);
+    WriteBytes(refused / name, bytes);
+  };
+  write_refused("tail.fap", [](Bytes& bytes) { bytes.resize(bytes.size() + 512); });
+  write_refused("truncated.fap", [](Bytes& bytes) { bytes.resize(bytes.size() - 512); });
+  write_refused("changed_page.fap", [](Bytes& bytes) { bytes[2 * 512 + 300] ^= 1; });
+  write_refused("unsealed.fap", [](Bytes& bytes) { std::fill_n(bytes.begin() + 512 - 8, 8, std::uint8_t{0}); });
+  write_refused("no_room.fap", [](Bytes& bytes) { bytes[20] = 0; });  // says the header
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_recording_corpus DIRECTORY\n");
+    return 2;
+  }
+  try {
+    WriteSeeds(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
