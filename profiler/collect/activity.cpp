@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "check_cupti.h"
-#include "demangle.h"
+#include "fa_profile/demangle.h"
 
 namespace fa_profile {
 namespace {

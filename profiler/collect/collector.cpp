@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <optional>
 #include <span>
 #include <utility>
@@ -25,7 +26,7 @@ struct PlannedRange {
   std::optional<std::size_t> part;
   std::string PartName() const { return part ? job.workload->parts()[*part] : std::string(); }
   std::string Name() const {
-    const std::string name = job.workload->kernel() + "@" + job.workload->shape().ToString();
+    const std::string name = JobName(job);
     return part ? name + "/" + PartName() : name;
   }
   void Enqueue(cudaStream_t stream) const {
@@ -166,8 +167,9 @@ void Collector::Impl::TraceLaunches(const std::vector<CollectJob>& jobs) {
 void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges) {
   RangeProfiler profiler(CurrentContext());
   const auto batch_size = static_cast<std::size_t>(std::max(1, options_.ranges_per_batch));
-  // Batches bound the memory: one counter data image holds a batch, and is evaluated, written and freed before the
-  // next.
+  // Batches bound the memory: one counter data image holds a batch. It is evaluated and written by the host while the
+  // device measures the next batch, and freed. The sink is that thread's until it is joined.
+  std::future<void> written;
   for (std::size_t first = 0; first < ranges.size(); first += batch_size) {
     Report("counters", ranges[first].Name(), first, ranges.size());
     const std::span<const PlannedRange> batch(&ranges[first], std::min(batch_size, ranges.size() - first));
@@ -186,8 +188,13 @@ void Collector::Impl::CollectUserRanges(const std::vector<PlannedRange>& ranges)
                              [this, &range] { range.Enqueue(stream_.get()); }});
       measured.push_back({range.job.case_id, range.PartName(), range.Name()});
     }
-    counters_->Write(profiler.CollectUserRanges(counters_->plan(), user_ranges), measured, keep_images_);
+    CounterData data = profiler.CollectUserRanges(counters_->plan(), user_ranges);
+    if (written.valid()) written.get();
+    written = std::async(std::launch::async, [this, data = std::move(data), measured = std::move(measured)]() mutable {
+      counters_->Write(std::move(data), measured, keep_images_);
+    });
   }
+  if (written.valid()) written.get();
   Report("counters", "", ranges.size(), ranges.size());
 }
 
@@ -210,6 +217,12 @@ void Collector::Impl::CollectKernelRanges(const std::vector<CollectJob>& jobs) {
     counters_->Write(profiler.StopKernelRanges(), measured, keep_images_);
   }
   Report("counters", "", jobs.size(), jobs.size());
+}
+
+std::string JobName(const CollectJob& job) {
+  std::string name = job.workload->kernel();
+  if (const std::optional<AttentionShape> shape = job.workload->shape()) name.append("@").append(shape->ToString());
+  return name;
 }
 
 void PrepareProcessForNvtx() {

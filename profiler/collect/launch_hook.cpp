@@ -9,7 +9,7 @@
 
 #include "counter_session.h"
 #include "cuda_api.h"
-#include "demangle.h"
+#include "fa_profile/demangle.h"
 #include "range_profiler.h"
 
 namespace fa_profile {

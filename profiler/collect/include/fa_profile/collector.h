@@ -17,7 +17,7 @@ struct CollectOptions {
   bool flush_cache = false;          ///< overwrite the L2 before every measured call; otherwise run it once unmeasured
   int warmup_launches = 5;           ///< calls before anything of a case is measured
   int timed_launches = 100;          ///< timed samples per case and part; 0: no timing
-  int ranges_per_batch = 50;         ///< ranges measured together: counter data is about 4 MB a range with set full
+  int ranges_per_batch = 25;         ///< ranges measured together; two batches are in memory, 4 MB a range with set full
   std::string cache_dir;             ///< where validated metric plans are kept; empty: nowhere
 };
 
@@ -34,6 +34,9 @@ struct CollectJob {
   std::int64_t case_id = 0;
   Workload* workload = nullptr;
 };
+
+/// "mma@1,8,512,64": how a job is named in progress, ranges and DataLoss.
+std::string JobName(const CollectJob& job);
 
 /// Must be called before the first NVTX call of the process: it lets CUPTI see NVTX ranges (CUPTI is an NVTX injection
 /// library and is looked up once). Keeps a value that the user has set.

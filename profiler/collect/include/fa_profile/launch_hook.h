@@ -42,10 +42,6 @@ class LaunchObserver {
   virtual void OnLaunched() noexcept = 0;
 };
 
-/// The function's own name in a demangled one, template arguments kept: "Kernel<64>" of
-/// "void ns::(anonymous namespace)::Kernel<64>(ns::Params)".
-std::string FunctionName(const std::string& demangled);
-
 /// Calls `observer` (which must live as long as the process) around every kernel launch of this process. Graph launches
 /// are not seen. False when another profiler is attached.
 bool ObserveLaunches(LaunchObserver* observer);

@@ -1,0 +1,171 @@
+#include "pc_sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+#include <string_view>
+
+#include "check_cupti.h"
+
+namespace fa_profile {
+namespace {
+
+// More instructions than a large kernel has; what does not fit is fetched in a further round.
+constexpr std::size_t kPcsPerRound = 8192;
+// 16 bytes a sample: at a period of 256 cycles an H200 fills 512 MB in about a tenth of a second of busy time.
+constexpr std::size_t kHardwareBufferBytes = std::size_t{512} << 20;
+constexpr std::size_t kScratchBufferBytes = std::size_t{16} << 20;
+// CUPTI's workers wake up this often to decode; by default every 100 ms, which each drain would wait for.
+constexpr std::uint32_t kWorkerSleepMs = 1;
+
+std::string ReasonName(std::string_view name) {
+  constexpr std::string_view kPrefix = "smsp__pcsamp_warps_issue_stalled_";
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  return std::string(name);
+}
+
+}  // namespace
+
+PcSampler::PcSampler(CUcontext context, std::uint32_t period_cycles) : context_(context) {
+  CUpti_PCSamplingEnableParams enable = {};
+  enable.size = CUpti_PCSamplingEnableParamsSize;
+  enable.ctx = context_;
+  CheckCupti(cuptiPCSamplingEnable(&enable), "cuptiPCSamplingEnable");
+  try {
+    ReadStallReasons();
+    Configure(period_cycles);
+  } catch (...) {
+    CUpti_PCSamplingDisableParams disable = {};
+    disable.size = CUpti_PCSamplingDisableParamsSize;
+    disable.ctx = context_;
+    (void)cuptiPCSamplingDisable(&disable);
+    throw;
+  }
+}
+
+PcSampler::~PcSampler() {
+  CUpti_PCSamplingDisableParams disable = {};
+  disable.size = CUpti_PCSamplingDisableParamsSize;
+  disable.ctx = context_;
+  (void)cuptiPCSamplingDisable(&disable);
+}
+
+void PcSampler::ReadStallReasons() {
+  std::size_t count = 0;
+  CUpti_PCSamplingGetNumStallReasonsParams number = {};
+  number.size = CUpti_PCSamplingGetNumStallReasonsParamsSize;
+  number.ctx = context_;
+  number.numStallReasons = &count;
+  CheckCupti(cuptiPCSamplingGetNumStallReasons(&number), "cuptiPCSamplingGetNumStallReasons");
+
+  std::vector<std::uint32_t> indices(count);
+  std::vector<std::array<char, CUPTI_STALL_REASON_STRING_SIZE>> names(count);
+  std::vector<char*> pointers;
+  for (auto& name : names) pointers.push_back(name.data());
+  CUpti_PCSamplingGetStallReasonsParams list = {};
+  list.size = CUpti_PCSamplingGetStallReasonsParamsSize;
+  list.ctx = context_;
+  list.numStallReasons = count;
+  list.stallReasonIndex = indices.data();
+  list.stallReasons = pointers.data();
+  CheckCupti(cuptiPCSamplingGetStallReasons(&list), "cuptiPCSamplingGetStallReasons");
+  for (std::size_t i = 0; i < count; ++i) {
+    reasons_.resize(std::max<std::size_t>(reasons_.size(), indices[i] + 1));
+    reasons_[indices[i]] = ReasonName(names[i].data());
+  }
+
+  configured_.Prepare(count);
+  fetched_.Prepare(count);
+}
+
+void PcSampler::Buffer::Prepare(std::size_t reason_count) {
+  reasons.resize(kPcsPerRound * reason_count);
+  pcs.resize(kPcsPerRound);
+  for (std::size_t i = 0; i < kPcsPerRound; ++i) {
+    pcs[i].size = sizeof(CUpti_PCSamplingPCData);
+    pcs[i].stallReason = &reasons[i * reason_count];
+  }
+  data.size = sizeof(CUpti_PCSamplingData);
+  data.collectNumPcs = kPcsPerRound;
+  data.pPcData = pcs.data();
+}
+
+void PcSampler::Configure(std::uint32_t period_cycles) {
+  std::array<CUpti_PCSamplingConfigurationInfo, 7> attributes = {};
+  attributes[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
+  attributes[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+  attributes[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+  attributes[1].attributeData.samplingPeriodData.samplingPeriod =
+      static_cast<std::uint32_t>(std::bit_width(period_cycles) - 1);
+  attributes[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL;
+  attributes[2].attributeData.enableStartStopControlData.enableStartStopControl = 1;
+  attributes[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
+  attributes[3].attributeData.samplingDataBufferData.samplingDataBuffer = &configured_.data;
+  attributes[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
+  attributes[4].attributeData.hardwareBufferSizeData.hardwareBufferSize = kHardwareBufferBytes;
+  attributes[5].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
+  attributes[5].attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBufferBytes;
+  attributes[6].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
+  attributes[6].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = kWorkerSleepMs;
+  CUpti_PCSamplingConfigurationInfoParams params = {};
+  params.size = CUpti_PCSamplingConfigurationInfoParamsSize;
+  params.ctx = context_;
+  params.numAttributes = attributes.size();
+  params.pPCSamplingConfigurationInfo = attributes.data();
+  CheckCupti(cuptiPCSamplingSetConfigurationAttribute(&params), "cuptiPCSamplingSetConfigurationAttribute");
+}
+
+void PcSampler::Take(const CUpti_PCSamplingData& data, PcSamples& samples) const {
+  samples.total += data.totalSamples;
+  samples.dropped += data.droppedSamples;
+  samples.other += data.nonUsrKernelsTotalSamples;
+  samples.buffer_full = samples.buffer_full || data.hardwareBufferFull != 0;
+  for (const CUpti_PCSamplingPCData& pc : std::span(data.pPcData, data.totalNumPcs)) {
+    SampledPc sampled;
+    sampled.cubin_crc = pc.cubinCrc;
+    sampled.function = pc.functionName == nullptr ? "" : pc.functionName;
+    sampled.offset = static_cast<std::uint32_t>(pc.pcOffset);
+    for (const CUpti_PCSamplingStallReason& stall : std::span(pc.stallReason, pc.stallReasonCount)) {
+      if (stall.samples > 0 && stall.pcSamplingStallReasonIndex < reasons_.size()) {
+        sampled.samples[reasons_[stall.pcSamplingStallReasonIndex]] += stall.samples;
+      }
+    }
+    // pc.functionName is one string for all records of the function, and CUPTI goes on using it: not freed.
+    samples.pcs.push_back(std::move(sampled));
+  }
+}
+
+PcSamples PcSampler::Sample(const std::function<void()>& body) {
+  CUpti_PCSamplingStartParams start = {};
+  start.size = CUpti_PCSamplingStartParamsSize;
+  start.ctx = context_;
+  CheckCupti(cuptiPCSamplingStart(&start), "cuptiPCSamplingStart");
+  CUpti_PCSamplingStopParams stop = {};
+  stop.size = CUpti_PCSamplingStopParamsSize;
+  stop.ctx = context_;
+  try {
+    body();
+  } catch (...) {
+    (void)cuptiPCSamplingStop(&stop);
+    throw;
+  }
+  CheckCupti(cuptiPCSamplingStop(&stop), "cuptiPCSamplingStop");
+  PcSamples samples;
+  do {
+    CUpti_PCSamplingGetDataParams get = {};
+    get.size = CUpti_PCSamplingGetDataParamsSize;
+    get.ctx = context_;
+    get.pcSamplingData = &fetched_.data;
+    const CUptiResult result = cuptiPCSamplingGetData(&get);
+    if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
+      samples.buffer_full = true;
+      break;
+    }
+    CheckCupti(result, "cuptiPCSamplingGetData");
+    Take(fetched_.data, samples);
+  } while (fetched_.data.remainingNumPcs > 0);
+  return samples;
+}
+
+}  // namespace fa_profile
