@@ -1,0 +1,122 @@
+#include "fa_profile/cubin.h"
+
+#include <map>
+#include <string_view>
+
+#include "byte_reader.h"
+#include "elf_file.h"
+
+namespace fa_profile {
+namespace {
+
+// Attributes of .nv.info, as NVIDIA's tools name them (cuobjdump -elf prints them).
+constexpr std::uint8_t kMaxThreads = 0x05;
+constexpr std::uint8_t kRequiredThreads = 0x10;
+constexpr std::uint8_t kFrameSize = 0x11;
+constexpr std::uint8_t kRegisterCount = 0x2f;
+constexpr std::uint8_t kBarrierCount = 0x4c;
+
+// An attribute: four bytes (format, attribute, and its value or the size of what follows).
+struct Attribute {
+  std::uint8_t id = 0;
+  std::uint16_t value = 0;
+  ByteReader payload{{}};
+};
+
+std::vector<Attribute> ReadAttributes(const ElfFile::Section* section) {
+  std::vector<Attribute> attributes;
+  if (section == nullptr) return attributes;
+  ByteReader reader(section->bytes);
+  while (reader.left() >= 4) {
+    constexpr std::uint8_t kWithPayload = 4;
+    const std::uint8_t format = reader.U8();
+    Attribute attribute{.id = reader.U8(), .value = reader.U16()};
+    if (format == kWithPayload) attribute.payload = reader.Take(attribute.value);
+    attributes.push_back(attribute);
+  }
+  return attributes;
+}
+
+// .nv.info, the one of the whole cubin: pairs of symbol index and value.
+std::map<std::uint32_t, std::uint32_t> ReadPerSymbol(const std::vector<Attribute>& attributes, std::uint8_t id) {
+  std::map<std::uint32_t, std::uint32_t> values;
+  for (Attribute attribute : attributes) {
+    if (attribute.id != id) continue;
+    const std::uint32_t symbol = attribute.payload.U32();
+    values[symbol] = attribute.payload.U32();
+  }
+  return values;
+}
+
+std::array<int, 3> ReadThreads(ByteReader payload) {
+  std::array<int, 3> threads{};
+  for (int& count : threads) count = static_cast<int>(payload.U32());
+  return threads;
+}
+
+std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+// Linked code for sm_90 and later counts the 1 KiB that the system keeps at the start of each block's shared memory.
+std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* section) {
+  constexpr std::int64_t kReservedBytes = 1024;
+  if (section == nullptr) return 0;
+  const auto size = static_cast<std::int64_t>(section->size);
+  return elf.is_linked && elf.sm >= 90 && size >= kReservedBytes ? size - kReservedBytes : size;
+}
+
+CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, const ElfFile::Section& text) {
+  CubinFunction function;
+  function.name = symbol.name;
+  function.is_kernel = symbol.is_kernel;
+  function.code_bytes = symbol.size;
+  ByteReader code(text.bytes);
+  code.Take(symbol.value);
+  code.Take(symbol.size);  // throws when the symbol reaches past its section
+  function.code_hash = Fnv1a(text.bytes.subspan(symbol.value, symbol.size));
+  if (!symbol.is_kernel) return function;
+
+  function.static_shared_memory_bytes = StaticSharedMemory(elf, elf.Find(".nv.shared." + function.name));
+  if (const auto* constants = elf.Find(".nv.constant0." + function.name)) {
+    function.constant_bank_bytes = static_cast<std::int64_t>(constants->size);
+  }
+  function.barriers = static_cast<int>(text.flags >> 20 & 0x7f);  // cubins before CUDA 12.8 or so
+  for (const Attribute& attribute : ReadAttributes(elf.Find(".nv.info." + function.name))) {
+    if (attribute.id == kMaxThreads) function.max_threads = ReadThreads(attribute.payload);
+    if (attribute.id == kRequiredThreads) function.required_threads = ReadThreads(attribute.payload);
+    if (attribute.id == kBarrierCount) function.barriers = attribute.value & 0xff;
+  }
+  return function;
+}
+
+}  // namespace
+
+CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
+  const ElfFile elf = ReadElf(cubin);
+  CubinInfo info;
+  info.sm = elf.sm;
+  const auto* lines = elf.Find(".debug_line");
+  info.has_line_information = lines != nullptr && !lines->bytes.empty();
+
+  const std::vector<Attribute> attributes = ReadAttributes(elf.Find(".nv.info"));
+  const auto registers = ReadPerSymbol(attributes, kRegisterCount);
+  const auto frames = ReadPerSymbol(attributes, kFrameSize);
+  for (const auto& [section, i] : elf.OuterFunctions()) {
+    const ElfFile::Symbol& symbol = elf.symbols[i];
+    const ElfFile::Section& text = elf.sections[section];
+    CubinFunction function = ReadFunction(elf, symbol, text);
+    if (const auto found = registers.find(i); found != registers.end()) {
+      function.registers_per_thread = static_cast<int>(found->second);
+    } else if (symbol.is_kernel && text.info >> 24 != 0) {
+      function.registers_per_thread = static_cast<int>(text.info >> 24);  // cubins before CUDA 13 hold it here too
+    }
+    if (const auto found = frames.find(i); found != frames.end()) function.stack_frame_bytes = found->second;
+    info.functions.push_back(std::move(function));
+  }
+  return info;
+}
+
+}  // namespace fa_profile

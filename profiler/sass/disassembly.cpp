@@ -1,0 +1,143 @@
+#include "fa_profile/disassembly.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cuda_tool.h"
+#include "elf_file.h"
+#include "fa_profile/error.h"
+#include "fa_profile/line_table.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kInstall =
+    "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+    "FA_PROFILE_NVDISASM=/path/to/nvdisasm";
+
+// Every CUDA architecture since Volta encodes an instruction in 16 bytes.
+constexpr std::uint32_t kInstructionBytes = 16;
+
+// "R4, R8" of "R4,R8": as NVIDIA's listings print operands.
+std::string Spaced(const std::string& operands) {
+  std::string spaced;
+  for (const char c : operands) {
+    spaced += c;
+    if (c == ',') spaced += ' ';
+  }
+  return spaced;
+}
+
+std::string TextOf(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? std::string() : found->get<std::string>();
+}
+
+DeviceFunction ParseFunction(const nlohmann::json& json) {
+  DeviceFunction function;
+  function.name = json.at("function-name").get<std::string>();
+  for (const nlohmann::json& entry : json.at("sass-instructions")) {
+    Instruction instruction;
+    instruction.offset = static_cast<std::uint32_t>(function.instructions.size()) * kInstructionBytes;
+    instruction.predicate = TextOf(entry, "predicate");
+    instruction.opcode = entry.at("opcode").get<std::string>();
+    instruction.operands = Spaced(TextOf(entry, "operands"));
+    function.instructions.push_back(std::move(instruction));
+  }
+  return function;
+}
+
+std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& nvdisasm, const std::string& indices,
+                        int sm) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "code.cubin").string();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(cubin.data()), static_cast<std::streamsize>(cubin.size()));
+  file.close();
+  if (!file) throw Error("cannot write " + path, "free some space there, or set TMPDIR to a folder on another disk");
+
+  constexpr int kLimitSeconds = 120;
+  std::vector<std::string> arguments{nvdisasm, "-json"};
+  if (!indices.empty()) arguments.insert(arguments.end(), {"-fun", indices});
+  arguments.push_back(path);
+  ProgramResult result = RunProgram(arguments, kLimitSeconds);
+  if (result.exit_code == 0) return std::move(result.out);
+  const std::string said = result.err.substr(0, result.err.find_last_not_of(" \n") + 1);
+  if (said.find("Unknown option") != std::string::npos) {
+    throw Error(nvdisasm + " is too old: it cannot print JSON", kInstall);
+  }
+  if (said.find("architecture") != std::string::npos) {
+    throw Error(nvdisasm + " does not know the architecture of this cubin, sm_" + std::to_string(sm) + ": " + said,
+                "it may be older than the compiler that made the cubin, or newer than it can read; set "
+                "FA_PROFILE_NVDISASM to one of the same CUDA version");
+  }
+  throw Error(nvdisasm, "exit code " + std::to_string(result.exit_code), said);
+}
+
+// The instructions of `outer` and of the subroutines inside it, which nvdisasm lists apart.
+DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
+                     const std::map<std::string_view, const DeviceFunction*>& listed) {
+  DeviceFunction whole;
+  whole.name = outer.name;
+  for (const ElfFile::Symbol& symbol : elf.symbols) {
+    if (!symbol.is_function || symbol.section != outer.section || symbol.value < outer.value) continue;
+    const auto found = listed.find(symbol.name);
+    if (found == listed.end()) continue;
+    const std::uint64_t start = symbol.value - outer.value;
+    for (Instruction instruction : found->second->instructions) {
+      instruction.offset += static_cast<std::uint32_t>(start);
+      whole.instructions.push_back(std::move(instruction));
+    }
+  }
+  std::stable_sort(whole.instructions.begin(), whole.instructions.end(),
+                   [](const Instruction& a, const Instruction& b) { return a.offset < b.offset; });
+  return whole;
+}
+
+}  // namespace
+
+std::optional<std::string> FindNvdisasm() { return FindCudaTool("nvdisasm", "FA_PROFILE_NVDISASM"); }
+
+std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                        const std::string& nvdisasm, const std::vector<std::string>& wanted) {
+  const ElfFile elf = ReadElf(cubin);
+  const LineTable lines(cubin);
+  std::vector<const ElfFile::Symbol*> chosen;
+  std::string indices;
+  for (const auto& [section, index] : elf.OuterFunctions()) {
+    const ElfFile::Symbol& symbol = elf.symbols[index];
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol.name) == wanted.end()) continue;
+    chosen.push_back(&symbol);
+    if (!wanted.empty()) indices += (indices.empty() ? "" : ",") + std::to_string(index);
+  }
+  if (chosen.empty()) return {};
+
+  const std::vector<DeviceFunction> parsed = ParseNvdisasmJson(RunNvdisasm(cubin, nvdisasm, indices, elf.sm));
+  std::map<std::string_view, const DeviceFunction*> listed;
+  for (const DeviceFunction& function : parsed) listed.emplace(function.name, &function);
+  std::vector<DeviceFunction> functions;
+  for (const ElfFile::Symbol* symbol : chosen) {
+    DeviceFunction function = Whole(elf, *symbol, listed);
+    function.cubin_crc = crc;
+    for (Instruction& instruction : function.instructions) {
+      instruction.frames = lines.Frames(function.name, instruction.offset);
+    }
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
+std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    std::vector<DeviceFunction> functions;
+    for (const nlohmann::json& function : json.at(1)) functions.push_back(ParseFunction(function));
+    return functions;
+  } catch (const nlohmann::json::exception& problem) {
+    throw Error(std::string("nvdisasm printed something else than its JSON: ") + problem.what(), kInstall);
+  }
+}
+
+}  // namespace fa_profile

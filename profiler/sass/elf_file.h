@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace fa_profile {
+
+/// A cubin's ELF structure: views into the bytes it was read from, which must outlive it.
+struct ElfFile {
+  struct Section {
+    std::string_view name;
+    std::uint32_t type = 0;
+    std::uint64_t flags = 0;
+    std::uint64_t size = 0;               ///< in memory
+    std::span<const std::uint8_t> bytes;  ///< in the file; empty where the section has none
+    std::uint32_t link = 0;
+    std::uint32_t info = 0;
+  };
+  struct Symbol {
+    std::string_view name;
+    std::uint32_t section = 0;
+    std::uint64_t value = 0;
+    std::uint64_t size = 0;
+    bool is_function = false;
+    bool is_kernel = false;
+  };
+  /// Where an address in a section is to be filled in.
+  struct Relocation {
+    std::uint64_t offset = 0;
+    std::uint32_t symbol = 0;
+    std::uint64_t addend = 0;  ///< 0 where the section holds it itself
+  };
+
+  int sm = 0;              ///< 90: compute capability 9.0
+  bool is_linked = false;  ///< false: relocatable device code that nvlink has not seen yet
+  std::vector<Section> sections;
+  std::vector<Symbol> symbols;
+
+  std::map<std::string_view, std::uint32_t> by_name;  ///< of sections: index
+
+  const Section* Find(std::string_view name) const;  ///< null when there is none
+  std::vector<Relocation> Relocations(std::string_view section) const;
+  /// The functions that hold a whole code section: kernels, and subroutines that stand for themselves. Their indices in
+  /// `symbols`, by section.
+  std::map<std::uint32_t, std::uint32_t> OuterFunctions() const;
+};
+
+/// Reads a cubin. Throws an Error that names the cure when the bytes are none, or are cut off, or lack symbols.
+ElfFile ReadElf(std::span<const std::uint8_t> bytes);
+
+}  // namespace fa_profile

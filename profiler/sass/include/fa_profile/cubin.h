@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fa_profile {
+
+/// A function in a cubin and what the compiler fixed for it. Absent: the cubin does not say.
+struct CubinFunction {
+  std::string name;              ///< mangled
+  bool is_kernel = false;        ///< false: a subroutine of relocatable code, which kernels call
+  std::uint64_t code_bytes = 0;  ///< with subroutines and padding that lie inside
+  std::uint64_t code_hash = 0;   ///< FNV-1a of the code: equal for equal code
+  std::optional<int> registers_per_thread;
+  std::optional<std::int64_t> stack_frame_bytes;       ///< per thread, in local memory: arrays and spills
+  std::int64_t static_shared_memory_bytes = 0;         ///< what the source declares, as ptxas prints it
+  std::optional<std::array<int, 3>> max_threads;       ///< __launch_bounds__
+  std::optional<std::array<int, 3>> required_threads;  ///< PTX's .reqntid
+  int barriers = 0;                                    ///< named barriers 0 to barriers-1 may be used
+  std::optional<std::int64_t> constant_bank_bytes;     ///< of bank 0, which holds the kernel's arguments
+};
+
+/// What a cubin (GPU machine code in an ELF file) says about itself, without disassembly.
+struct CubinInfo {
+  int sm = 0;                            ///< 90: built for compute capability 9.0
+  bool has_line_information = false;     ///< built with -lineinfo or -G
+  std::vector<CubinFunction> functions;  ///< a subroutine placed inside a kernel is part of it
+};
+
+/// Reads the ELF headers of a cubin, from CUDA 11 on. Throws Error, with what to do, for bytes that are no cubin, a
+/// 32-bit one, one that is cut off, one whose symbols were stripped.
+CubinInfo ReadCubin(std::span<const std::uint8_t> cubin);
+
+}  // namespace fa_profile

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Where NVIDIA's nvdisasm is: FA_PROFILE_NVDISASM, PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda, or where ci/setup.sh
+/// puts it. Absent when nowhere. Throws Error when FA_PROFILE_NVDISASM names no program.
+std::optional<std::string> FindNvdisasm();
+
+/// The functions of a cubin, each instruction with its inline stack (empty without line information): all, or those
+/// `wanted` (mangled names). Ids are 0. A subroutine that the compiler placed inside a kernel is part of the kernel.
+/// `crc` is put into each function. Runs the program `nvdisasm` for at most two minutes. Throws Error when the bytes
+/// are no cubin, and when nvdisasm is missing, too old (it needs -json: CUDA 13), does not know the architecture, or
+/// fails.
+std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                        const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
+
+/// What `nvdisasm -json` printed, without inline stacks. Each function's offsets count from its own start. Throws Error
+/// when the text is something else.
+std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text);
+
+}  // namespace fa_profile

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Where each instruction of a cubin comes from: the cubin's .debug_line, a DWARF line program (versions 2 to 4) in
+/// which NVIDIA's compilers also tell which function was inlined into which.
+class LineTable {
+ public:
+  /// Reads all of it; empty for a cubin without line information. Throws Error for bytes that are no cubin or damaged.
+  explicit LineTable(std::span<const std::uint8_t> cubin);
+
+  /// The frames of the instruction `offset` bytes into `function` (mangled), innermost first; the last is the function
+  /// that holds the instruction: a subroutine where one lies there inside a kernel. Empty where the table says nothing.
+  std::vector<InlineFrame> Frames(const std::string& function, std::uint64_t offset) const;
+
+  bool empty() const { return functions_.empty(); }
+
+ private:
+  friend class LineProgram;
+
+  struct File {
+    std::uint32_t directory = 0;  // index into directories_
+    std::string name;
+  };
+  struct Row {
+    std::uint64_t offset = 0;
+    std::uint32_t file = 0;     // index into files_
+    std::uint32_t line = 0;     // 0: nothing is known from here on
+    std::uint32_t caller = 0;   // number (from 1) of the row this one is inlined at; 0: it is not inlined
+    std::uint64_t inlined = 0;  // where names_ holds the inlined function's name
+  };
+  struct Function {
+    std::vector<Row> rows;                 // as the program made them, which `caller` counts
+    std::vector<std::uint32_t> by_offset;  // their indices
+    std::uint32_t section = 0;
+    std::uint64_t start = 0;  // in the section
+  };
+
+  std::vector<std::string> directories_;
+  std::vector<File> files_;                                                 // [0] is nameless: for rows that name none
+  std::string names_;                                                       // .debug_str
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> holders_;  // by section and start: demangled
+  std::map<std::string, Function> functions_;                               // by mangled name
+};
+
+}  // namespace fa_profile
