@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +56,7 @@ class AttentionWorkload final : public Workload {
 
   const std::string& kernel() const override { return kernel_; }
   const std::string& origin() const override { return origin_; }
-  const AttentionShape& shape() const override { return shape_; }
+  std::optional<AttentionShape> shape() const override { return shape_; }
   const std::vector<std::string>& parts() const override { return part_names_; }
   void LaunchPart(std::size_t index, StreamHandle stream) override;
   void Launch(StreamHandle stream) override;

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+namespace fa_profile {
+
+/// The clock build's reader of time: laps of one warp, summed by slot. Without kClocks nothing of it is compiled. The
+/// lower half of the clock is enough (a lap and a sum stay below 2^32 cycles, some two seconds) and half the registers.
+template <bool kClocks, int kSlots>
+class Stopwatch {
+ public:
+  __device__ __forceinline__ void Start() {
+    if constexpr (kClocks) last_ = Clock();
+  }
+  /// The time since Start() or the last lap belongs to `slot`.
+  __device__ __forceinline__ void Lap(int slot) {
+    if constexpr (kClocks) {
+      const std::uint32_t now = Clock();
+      sums_[slot] += now - last_;
+      last_ = now;
+    }
+  }
+  /// sums (warps, kSlots): each warp's row, by its first lane.
+  __device__ __forceinline__ void Write(std::uint64_t* sums) const {
+    if constexpr (kClocks) {
+      if (threadIdx.x % 32 != 0) return;
+      const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+#pragma unroll
+      for (int i = 0; i < kSlots; ++i) sums[warp * kSlots + i] = sums_[i];
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ std::uint32_t Clock() {
+    std::uint64_t now;  // %clock would be read by the slower S2UR
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
+    return static_cast<std::uint32_t>(now);
+  }
+
+  std::uint32_t sums_[kSlots] = {};
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace fa_profile
