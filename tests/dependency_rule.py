@@ -23,6 +23,7 @@ OUTSIDE = {
     "yaml": r"yaml-cpp/",
     "prometheus": r"prometheus/",
     "cli11": r"CLI/",
+    "re2": r"re2/",
 }
 TEXT = {"fmt", "spdlog"}  # formatting and logging
 # Stage: the folder, the stages and the outside libraries it may include.
@@ -31,6 +32,7 @@ RULE = {
     "kernels": ({"profiler/model"}, {"cuda", "cublas", "nvtx"} | TEXT),
     "profiler/collect": ({"profiler/model"}, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
     "profiler/store": ({"profiler/model"}, {"sqlite", "zstd"} | TEXT),
+    "profiler/sass": ({"profiler/model"}, {"json"} | TEXT),
     "profiler/analyze": ({"profiler/model"}, TEXT),
     "exporters": ({"profiler/model"}, {"json", "prometheus"} | TEXT),
     "ci/gate": ({"profiler/model"}, {"json", "yaml"} | TEXT),

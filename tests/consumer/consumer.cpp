@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "fa_profile/analyze.h"
+#include "fa_profile/cubin.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/report.h"
@@ -19,6 +20,12 @@ int main() {
     return 1;
   } catch (const fa_profile::Error&) {
     std::cout << "store works\n";
+  }
+  try {
+    fa_profile::ReadCubin({});
+    return 1;
+  } catch (const fa_profile::Error&) {
+    std::cout << "sass works\n";
   }
   std::ostringstream csv;
   fa_profile::WriteCsvReport(csv, fa_profile::Analyze(fa_profile::Recording{}));

@@ -1,0 +1,239 @@
+#include "control_flow.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "loops.h"
+
+namespace fa_profile {
+namespace {
+
+using Instructions = std::vector<Instruction>;
+
+std::string_view Base(const Instruction& instruction) {
+  return std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
+}
+
+/// Index of the instruction at the offset that stands last in the operands.
+std::optional<std::size_t> Target(const Instructions& instructions, const Instruction& branch) {
+  const std::size_t start = branch.operands.rfind("0x");
+  if (start == std::string::npos) return std::nullopt;
+  const char* const end = branch.operands.data() + branch.operands.size();
+  std::uint32_t offset = 0;
+  const auto [rest, error] = std::from_chars(branch.operands.data() + start + 2, end, offset, 16);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  const auto found = std::ranges::lower_bound(instructions, offset, {}, &Instruction::offset);
+  if (found == instructions.end() || found->offset != offset) return std::nullopt;
+  return static_cast<std::size_t>(found - instructions.begin());
+}
+
+/// "BRA !P0, 0x2b0" and "BRA.DIV UR4, 0x2b0" are conditional without a predicate.
+bool IsConditional(const Instruction& branch) {
+  return !branch.predicate.empty() || branch.operands.find(',') != std::string::npos;
+}
+
+/// Where instructions can go on to, before blocks are cut.
+struct Exits {
+  bool falls_through = true;
+  bool ends_block = false;
+  bool indirect = false;
+  std::vector<std::size_t> targets;
+  std::optional<std::size_t> callee;
+};
+
+/// The BSSY of each convergence barrier, by register: where its warps go on after BSYNC.
+using ConvergencePoints = std::map<std::string, std::set<std::size_t>, std::less<>>;
+
+ConvergencePoints ReadConvergence(const Instructions& instructions) {
+  ConvergencePoints points;
+  for (const Instruction& instruction : instructions) {
+    if (Base(instruction) != "BSSY") continue;
+    const auto target = Target(instructions, instruction);
+    if (target) points[instruction.operands.substr(0, instruction.operands.find(','))].insert(*target);
+  }
+  // Mostly a BSYNC stands right before the place its BSSY names. What is left are places reached from elsewhere.
+  for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
+    if (Base(instructions[i]) != "BSYNC") continue;
+    if (const auto found = points.find(instructions[i].operands); found != points.end()) found->second.erase(i + 1);
+  }
+  return points;
+}
+
+Exits ExitsOf(const Instructions& instructions, std::size_t index, const ConvergencePoints& convergence) {
+  const Instruction& instruction = instructions[index];
+  const std::string_view base = Base(instruction);
+  Exits exits;
+  if (base == "BRA" || base == "JMP") {
+    exits.ends_block = true;
+    exits.falls_through = IsConditional(instruction);
+    if (const auto target = Target(instructions, instruction)) exits.targets.push_back(*target);
+  } else if (base == "BRX" || base == "BRXU" || base == "JMX" || base == "JMXU") {
+    exits.ends_block = true;
+    exits.falls_through = !instruction.predicate.empty();
+    exits.indirect = true;
+  } else if (base == "EXIT" || base == "RET" || base == "KILL") {
+    exits.ends_block = true;
+    exits.falls_through = !instruction.predicate.empty();
+  } else if (base == "CALL") {
+    exits.ends_block = true;
+    exits.callee = Target(instructions, instruction);
+  } else if (base == "BSYNC") {
+    // Two BSSY that share a register may leave several places; the warp goes on at one of them.
+    if (const auto found = convergence.find(instruction.operands); found != convergence.end()) {
+      exits.targets.assign(found->second.begin(), found->second.end());
+    }
+    exits.ends_block = !exits.targets.empty();
+  }
+  return exits;
+}
+
+void AddEdge(std::vector<BasicBlock>& blocks, std::size_t from, std::size_t to) {
+  std::vector<std::size_t>& successors = blocks[from].successors;
+  if (std::ranges::find(successors, to) != successors.end()) return;
+  successors.push_back(to);
+  blocks[to].predecessors.push_back(from);
+}
+
+void AddEdges(ControlFlow& flow, const std::vector<Exits>& exits) {
+  for (std::size_t block = 0; block < flow.blocks.size(); ++block) {
+    const Exits& last = exits[flow.blocks[block].end - 1];
+    for (const std::size_t target : last.targets) AddEdge(flow.blocks, block, flow.block_of[target]);
+    if (last.falls_through && block + 1 < flow.blocks.size()) AddEdge(flow.blocks, block, block + 1);
+    if (last.callee) flow.blocks[block].callee = flow.block_of[*last.callee];
+  }
+  std::vector<bool> reached(flow.blocks.size(), false);
+  for (const BasicBlock& block : flow.blocks) {
+    if (block.callee) reached[*block.callee] = true;
+  }
+  std::vector<std::size_t> loose;
+  for (std::size_t block = 1; block < flow.blocks.size(); ++block) {
+    if (!reached[block] && flow.blocks[block].predecessors.empty()) loose.push_back(block);
+  }
+  for (std::size_t block = 0; block < flow.blocks.size(); ++block) {
+    if (!exits[flow.blocks[block].end - 1].indirect) continue;
+    for (const std::size_t target : loose) AddEdge(flow.blocks, block, target);
+  }
+}
+
+/// Marks what can be reached from `first` without leaving the subroutine.
+std::vector<std::size_t> Reachable(const std::vector<BasicBlock>& blocks, std::size_t first) {
+  std::vector<std::size_t> reached{first};
+  std::set<std::size_t> seen{first};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (const std::size_t next : blocks[reached[i]].successors) {
+      if (seen.insert(next).second) reached.push_back(next);
+    }
+  }
+  return reached;
+}
+
+/// A subroutine runs as deep in loops as the deepest of its calls.
+std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
+  const std::vector<int> own = LoopDepths(blocks);
+  std::map<std::size_t, int> calls;  // deepest call, by callee
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    if (!blocks[block].callee) continue;
+    int& deepest = calls[*blocks[block].callee];
+    deepest = std::max(deepest, own[block]);
+  }
+  std::vector<int> depths = own;
+  for (const auto& [callee, around] : calls) {
+    for (const std::size_t block : Reachable(blocks, callee)) {
+      depths[block] = std::max(depths[block], own[block] + around);
+    }
+  }
+  return depths;
+}
+
+}  // namespace
+
+ControlFlow ReadControlFlow(const DeviceFunction& function) {
+  const Instructions& instructions = function.instructions;
+  ControlFlow flow;
+  if (instructions.empty()) return flow;
+
+  const ConvergencePoints convergence = ReadConvergence(instructions);
+  std::vector<Exits> exits;
+  exits.reserve(instructions.size());
+  std::vector<bool> leads(instructions.size() + 1, false);  // a block begins here
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    exits.push_back(ExitsOf(instructions, i, convergence));
+    if (exits[i].ends_block) leads[i + 1] = true;
+    for (const std::size_t target : exits[i].targets) leads[target] = true;
+    if (exits[i].callee) leads[*exits[i].callee] = true;
+  }
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (i == 0 || leads[i]) flow.blocks.push_back({i, i, {}, {}, {}});
+    flow.blocks.back().end = i + 1;
+    flow.block_of.push_back(flow.blocks.size() - 1);
+  }
+  AddEdges(flow, exits);
+  const std::vector<int> depths = BlockDepths(flow.blocks);
+  for (const std::size_t block : flow.block_of) flow.loop_depth.push_back(depths[block]);
+  return flow;
+}
+
+bool IsWaitingBarrier(const Instruction& instruction) {
+  return instruction.opcode.starts_with("BAR.SYNC") || instruction.opcode.starts_with("BAR.RED");
+}
+
+std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const ControlFlow& flow, std::size_t barrier) {
+  const Instructions& instructions = function.instructions;
+  std::vector<std::size_t> region;
+  std::set<std::size_t> walked{};  // blocks entered from their end
+  std::vector<std::size_t> pending;
+  // Takes [first, end) backwards down to another barrier; says whether its start was reached.
+  const auto take = [&](std::size_t first, std::size_t end) {
+    while (end > first && !IsWaitingBarrier(instructions[end - 1])) region.push_back(--end);
+    return end == first;
+  };
+  const auto enter_predecessors = [&](const BasicBlock& block) {
+    for (const std::size_t predecessor : block.predecessors) {
+      if (walked.insert(predecessor).second) pending.push_back(predecessor);
+    }
+  };
+
+  const BasicBlock& home = flow.blocks[flow.block_of[barrier]];
+  if (take(home.first, barrier)) enter_predecessors(home);
+  while (!pending.empty()) {
+    const BasicBlock& block = flow.blocks[pending.back()];
+    pending.pop_back();
+    if (block.callee) {
+      // The subroutine lies on the way; its barriers, if it has any, end nothing.
+      for (const std::size_t called : Reachable(flow.blocks, *block.callee)) {
+        for (std::size_t i = flow.blocks[called].first; i < flow.blocks[called].end; ++i) region.push_back(i);
+      }
+    }
+    if (take(block.first, block.end)) enter_predecessors(block);
+  }
+  std::ranges::sort(region);
+  region.erase(std::unique(region.begin(), region.end()), region.end());
+  std::erase(region, barrier);
+  return region;
+}
+
+std::vector<bool> AsyncWaits(const DeviceFunction& function) {
+  // A branch on the answer follows within a few instructions, scheduled among others.
+  constexpr std::size_t kFarthest = 8;
+  const Instructions& instructions = function.instructions;
+  std::vector<bool> waits(instructions.size(), false);
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (!instructions[i].opcode.starts_with("SYNCS.PHASECHK")) continue;
+    waits[i] = true;
+    const std::string answer = instructions[i].operands.substr(0, instructions[i].operands.find(','));
+    const std::size_t end = std::min(instructions.size(), i + 1 + kFarthest);
+    for (std::size_t j = i + 1; j < end; ++j) {
+      const std::string& predicate = instructions[j].predicate;
+      if (Base(instructions[j]) != "BRA") continue;
+      if (!answer.empty() && predicate.ends_with(answer)) std::fill_n(waits.begin() + static_cast<std::ptrdiff_t>(i), j - i + 1, true);
+      break;
+    }
+  }
+  return waits;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Instructions that only run one after the other: [first, end) of a function's, and the blocks that can come next.
+struct BasicBlock {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::vector<std::size_t> successors;  ///< indices of blocks, without duplicates; where a subroutine is called, behind it
+  std::vector<std::size_t> predecessors;
+  std::optional<std::size_t> callee;  ///< first block of the subroutine that the last instruction calls
+};
+
+/// Which instruction can follow which in one function.
+///
+/// Read from opcodes, predicates and branch targets ("0x2b0" in the operands). A branch with a predicate, and one with a
+/// condition among its operands, may fall through. BSYNC goes on behind itself, or where its BSSY says when that is
+/// elsewhere. An indirect branch (BRX, JMX) may go to any block that nothing else leads to. RET and EXIT end a path. A
+/// target outside the function, or between two instructions, is none: any sequence of instructions has a graph.
+struct ControlFlow {
+  std::vector<BasicBlock> blocks;      ///< in the order of their code; the first is the entry
+  std::vector<std::size_t> block_of;  ///< by instruction
+  std::vector<int> loop_depth;        ///< by instruction: loops it is in, those around calls of its subroutine included
+};
+
+ControlFlow ReadControlFlow(const DeviceFunction& function);
+
+/// Whether the instruction is a barrier at which warps wait: BAR.SYNC or BAR.RED, not BAR.ARV.
+bool IsWaitingBarrier(const Instruction& instruction);
+
+/// The instructions from which the barrier at index `barrier` is the next one that a warp waits at, subroutines called
+/// on the way included; the barrier itself is not among them. A warp that waits there waits for warps at one of these.
+/// Sorted indices.
+std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const ControlFlow& flow, std::size_t barrier);
+
+/// By instruction: whether it belongs to a wait for an mbarrier: SYNCS.PHASECHK and what stands between it and the
+/// branch on its answer, that branch included.
+std::vector<bool> AsyncWaits(const DeviceFunction& function);
+
+}  // namespace fa_profile

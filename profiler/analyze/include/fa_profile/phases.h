@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/phase_map.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// The phase of each instruction of a function, in order; kUnattributed for those of none.
+///
+/// Of an inline stack the outermost frame counts whose function a rule names: what a phase calls is the phase's. Lines
+/// are looked for from the innermost frame outwards, a rule without a file name or with an empty range matches nothing.
+/// Among several rules that fit equally well the map's first is taken.
+std::vector<std::string> PhasesOf(const DeviceFunction& function, const PhaseMap& map);
+
+/// AttentionPhases() when one of its functions is in an inline stack of one of these functions; else OpcodePhases().
+PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions);
+
+/// The phases of an entry's kernels, from the PC samples and the counts per instruction that the recording has for the
+/// entry's case: docs/phases.md defines every number. Nothing when it has neither for these kernels.
+///
+/// An entry that is a whole call of several kernels has its parts as phases; one of a part has the phases of the
+/// part's own functions, or nothing when another part of the call runs the same function, for then nobody can tell
+/// their samples apart.
+///
+/// Reads of `entry`: case_id, part, launches, timing, and those `metrics` that sums are held against. `map`: absent,
+/// ChoosePhaseMap() of all functions concerned. A function without instructions is unattributed.
+std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const ProfileEntry& entry,
+                                        const std::optional<PhaseMap>& map = std::nullopt);
+
+}  // namespace fa_profile

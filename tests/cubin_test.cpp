@@ -1,0 +1,120 @@
+#include "fa_profile/cubin.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "fa_profile/error.h"
+#include "sample_cubins.h"
+
+namespace fa_profile {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// What ptxas printed when it made the cubin.
+struct Printed {
+  const char* file;
+  int sm;
+  int reduce_registers;
+  int indexed_registers;
+  int constant_bytes;
+};
+constexpr Printed kPrinted[] = {{"sm_80.cubin", 80, 14, 32, 368},
+                                {"sm_89.cubin", 89, 16, 40, 368},
+                                {"sm_90a.cubin", 90, 16, 32, 544},
+                                {"sm_80_cuda12.cubin", 80, 14, 32, 368},
+                                {"sm_90_cuda12.cubin", 90, 16, 32, 544}};
+
+CubinFunction Named(const CubinInfo& info, const std::string& name) {
+  for (const CubinFunction& function : info.functions) {
+    if (function.name == name) return function;
+  }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+std::string HintFor(const Bytes& bytes) {
+  try {
+    ReadCubin(bytes);
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.hint().empty()) << error.message();
+    return error.message();
+  }
+  return "accepted";
+}
+
+TEST(CubinTest, SaysWhatPtxasPrinted) {
+  for (const Printed& printed : kPrinted) {
+    SCOPED_TRACE(printed.file);
+    const CubinInfo info = ReadCubin(SampleCubin(printed.file));
+    EXPECT_EQ(info.sm, printed.sm);
+    EXPECT_TRUE(info.has_line_information);
+    ASSERT_EQ(info.functions.size(), 2);  // subroutines lie inside the kernels
+
+    const CubinFunction reduce = Named(info, kReduce);
+    EXPECT_TRUE(reduce.is_kernel);
+    EXPECT_EQ(reduce.registers_per_thread, printed.reduce_registers);
+    EXPECT_EQ(reduce.stack_frame_bytes, 0);
+    EXPECT_EQ(reduce.static_shared_memory_bytes, 512);
+    EXPECT_EQ(reduce.max_threads, (std::array<int, 3>{128, 1, 1}));
+    EXPECT_FALSE(reduce.required_threads.has_value());
+    EXPECT_EQ(reduce.barriers, 1);
+    EXPECT_EQ(reduce.constant_bank_bytes, printed.constant_bytes);
+    EXPECT_EQ(reduce.code_bytes % 128, 0);
+
+    const CubinFunction indexed = Named(info, kIndexed);
+    EXPECT_EQ(indexed.registers_per_thread, printed.indexed_registers);
+    EXPECT_EQ(indexed.stack_frame_bytes, 128);
+    EXPECT_EQ(indexed.static_shared_memory_bytes, 0);
+    EXPECT_FALSE(indexed.max_threads.has_value());
+    EXPECT_EQ(indexed.barriers, 0);
+  }
+}
+
+TEST(CubinTest, LineInformationIsNoticedAndLeavesTheCodeAsItIs) {
+  const CubinInfo with = ReadCubin(SampleCubin("sm_90a.cubin"));
+  const CubinInfo without = ReadCubin(SampleCubin("sm_90a_without_lines.cubin"));
+  EXPECT_FALSE(without.has_line_information);
+  EXPECT_EQ(Named(with, kReduce).code_hash, Named(without, kReduce).code_hash);
+  EXPECT_NE(Named(with, kReduce).code_hash, Named(with, kIndexed).code_hash);
+}
+
+TEST(CubinTest, WhatIsNoCubinGivesAnErrorThatSaysWhy) {
+  const Bytes good = SampleCubin("sm_90a.cubin");
+  EXPECT_NE(HintFor({}).find("no ELF file"), std::string::npos);
+  EXPECT_NE(HintFor(Bytes(100, 'x')).find("no ELF file"), std::string::npos);
+  EXPECT_NE(HintFor(Bytes(good.begin(), good.begin() + 63)).find("cut off"), std::string::npos);
+  EXPECT_NE(HintFor(Bytes(good.begin(), good.end() - 1)).find("cut off"), std::string::npos);
+  Bytes changed = good;
+  changed[4] = 1;
+  EXPECT_NE(HintFor(changed).find("32-bit"), std::string::npos);
+  changed = good;
+  changed[18] = 62;  // x86-64
+  EXPECT_NE(HintFor(changed).find("another machine"), std::string::npos);
+}
+
+TEST(CubinTest, AStrippedCubinGivesAnErrorThatSaysSo) {
+  Bytes stripped = SampleCubin("sm_90a.cubin");
+  std::uint64_t sections = 0;
+  std::memcpy(&sections, stripped.data() + 40, sizeof(sections));
+  int tables = 0;
+  for (std::size_t at = sections; at + 64 <= stripped.size(); at += 64) {
+    if (stripped[at + 4] != 2) continue;
+    stripped[at + 4] = 1;  // a symbol table no more
+    ++tables;
+  }
+  EXPECT_EQ(tables, 1);
+  EXPECT_NE(HintFor(stripped).find("stripped"), std::string::npos);
+}
+
+TEST(CubinTest, EveryCutIsAnErrorAndNoCrash) {
+  const Bytes good = SampleCubin("sm_90a_without_lines.cubin");
+  for (std::size_t size = 0; size < good.size(); size += 7) {
+    EXPECT_THROW(ReadCubin(std::span(good).first(size)), Error) << size;
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,148 @@
+#include "fa_profile/disassembly.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cuda_tool.h"
+#include "fa_profile/cubin.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/error.h"
+#include "sample_cubins.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kNoNvdisasm = "no nvdisasm here: ci/setup.sh fetches one";
+
+// A shell script in a folder of its own, in the place of a tool.
+class Script {
+ public:
+  explicit Script(const std::string& body) : path_((folder_.path() / "tool").string()) {
+    std::ofstream(path_) << "#!/bin/sh\n" << body << "\n";
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::string path_;
+};
+
+std::string ErrorOf(const std::string& script) {
+  try {
+    Disassemble(SampleCubin("sm_90a.cubin"), 0, Script(script).path());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
+  const auto functions = ParseNvdisasmJson(
+      R"([{"SM":{}},[{"function-name":"f","start":0,"length":48,"other-attributes":[],"sass-instructions":[
+      {"opcode":"LDC","operands":"R1,c[0x0][0x28]"},
+      {"predicate":"@!P0","opcode":"BRA","operands":"0x2b0","other-attributes":{"control-flow":"True"}},
+      {"opcode":"EXIT"}]}]])");
+  ASSERT_EQ(functions.size(), 1);
+  EXPECT_EQ(functions[0].name, "f");
+  const auto& code = functions[0].instructions;
+  ASSERT_EQ(code.size(), 3);
+  EXPECT_EQ(code[0].opcode, "LDC");
+  EXPECT_EQ(code[0].operands, "R1, c[0x0][0x28]");
+  EXPECT_EQ(code[0].predicate, "");
+  EXPECT_EQ(code[1].offset, 16);
+  EXPECT_EQ(code[1].predicate, "@!P0");
+  EXPECT_EQ(code[1].operands, "0x2b0");
+  EXPECT_EQ(code[2].offset, 32);
+  EXPECT_EQ(code[2].operands, "");
+}
+
+TEST(DisassemblyTest, AnythingElseThanNvdisasmsJsonIsAnError) {
+  for (const char* text : {"", "[", "{}", "[{}]", "[{},{}]x", "[{},[1]]", R"([{},[{"function-name":1}]])",
+                           R"([{},[{"function-name":"f","sass-instructions":[{}]}]])", "nvdisasm info"}) {
+    EXPECT_THROW(ParseNvdisasmJson(text), Error) << text;
+  }
+}
+
+TEST(DisassemblyTest, EveryInstructionHasTheFilesAndLinesOfNvdisasmsListing) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  for (const char* name : kSampleCubins) {
+    SCOPED_TRACE(name);
+    const auto cubin = SampleCubin(name);
+    Listing expected = ReadListing(RunProgram({*nvdisasm, "-c", "-gi", SampleCubinPath(name)}, 60).out);
+    const CubinInfo info = ReadCubin(cubin);
+    const auto functions = Disassemble(cubin, 42, *nvdisasm);
+    ASSERT_EQ(functions.size(), info.functions.size());
+    for (std::size_t f = 0; f < functions.size(); ++f) {
+      EXPECT_EQ(functions[f].cubin_crc, 42);
+      EXPECT_EQ(functions[f].name, info.functions[f].name);
+      auto& lines = expected[functions[f].name];
+      ASSERT_EQ(functions[f].instructions.size(), lines.size());
+      ASSERT_EQ(functions[f].instructions.size() * 16, info.functions[f].code_bytes);
+      for (const Instruction& instruction : functions[f].instructions) {
+        ASSERT_TRUE(AreListed(instruction.frames, lines.at(instruction.offset)))
+            << functions[f].name << " " << instruction.offset;
+      }
+    }
+  }
+}
+
+TEST(DisassemblyTest, WantedFunctionsAloneAreDisassembled) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  const auto functions = Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {kIndexed, "no such function"});
+  ASSERT_EQ(functions.size(), 1);
+  EXPECT_EQ(functions[0].name, kIndexed);
+  const auto& code = functions[0].instructions;
+  EXPECT_TRUE(std::any_of(code.begin(), code.end(), [](const Instruction& i) { return i.opcode == "LDL"; }));
+  EXPECT_TRUE(Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {"no such function"}).empty());
+}
+
+TEST(DisassemblyTest, AnUnknownArchitectureIsAnErrorThatNamesIt) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  auto cubin = SampleCubin("sm_90a.cubin");
+  cubin[49] = 254;  // the architecture in e_flags
+  try {
+    Disassemble(cubin, 0, *nvdisasm);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("sm_254"), std::string::npos) << error.what();
+    EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(DisassemblyTest, WhatAToolDoesWrongIsAnErrorThatSaysSo) {
+  EXPECT_NE(ErrorOf("echo \"nvdisasm fatal   : Unknown option 'json'\" >&2; exit 1").find("too old"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("echo 'nvdisasm fatal : broken' >&2; exit 3").find("nvdisasm fatal : broken"), std::string::npos);
+  EXPECT_NE(ErrorOf("kill -9 $$").find("exit code 137"), std::string::npos);
+  EXPECT_NE(ErrorOf("echo hello").find("something else"), std::string::npos);
+  EXPECT_THROW(Disassemble(SampleCubin("sm_90a.cubin"), 0, "/no/such/nvdisasm"), Error);
+}
+
+TEST(DisassemblyTest, ATooSlowProgramIsKilled) { EXPECT_THROW(RunProgram({Script("exec sleep 60").path()}, 1), Error); }
+
+TEST(DisassemblyTest, ProgramsMayPrintMoreThanAPipeHolds) {
+  const ProgramResult result =
+      RunProgram({Script("head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 7").path()}, 60);
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_EQ(result.out.size(), 300000);
+  EXPECT_EQ(result.err.size(), 300000);
+}
+
+TEST(DisassemblyTest, TheVariableNamesTheToolAndMustNameAProgram) {
+  const Script script("exit 0");
+  setenv("FA_PROFILE_NVDISASM", script.path().c_str(), 1);
+  EXPECT_EQ(FindNvdisasm(), script.path());
+  setenv("FA_PROFILE_NVDISASM", "/no/such/nvdisasm", 1);
+  EXPECT_THROW(FindNvdisasm(), Error);
+  unsetenv("FA_PROFILE_NVDISASM");
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,88 @@
+#include "fa_profile/line_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/error.h"
+#include "sample_cubins.h"
+
+namespace fa_profile {
+namespace {
+
+// Base names of the frames joined: "scale<load<reduce".
+std::string Stack(const std::vector<InlineFrame>& frames) {
+  std::string stack;
+  for (const InlineFrame& frame : frames) {
+    if (!stack.empty()) stack += '<';
+    stack += BaseName(frame.function);
+  }
+  return stack;
+}
+
+TEST(LineTableTest, NamesTheFunctionsThatWereInlined) {
+  for (const char* name : kSampleCubins) {
+    SCOPED_TRACE(name);
+    const LineTable table(SampleCubin(name));
+    std::vector<std::string> stacks;
+    for (std::uint64_t offset = 0; offset < 4096; offset += 16) stacks.push_back(Stack(table.Frames(kReduce, offset)));
+    for (const char* expected : {"reduce", "load<reduce", "scale<load<reduce", "sync<reduce"}) {
+      EXPECT_NE(std::find(stacks.begin(), stacks.end(), expected), stacks.end()) << expected;
+    }
+  }
+}
+
+TEST(LineTableTest, FramesHaveFileLineAndWholeName) {
+  const LineTable table(SampleCubin("sm_90a.cubin"));
+  const std::vector<InlineFrame> first = table.Frames(kReduce, 0);
+  ASSERT_EQ(first.size(), 1);
+  EXPECT_EQ(first[0].function, "void sample::reduce<128>(float const*, float*)");
+  EXPECT_EQ(first[0].file, "/src/kernels.cu");
+  EXPECT_EQ(first[0].line, 19);
+}
+
+TEST(LineTableTest, ASubroutineHoldsItsOwnInstructions) {
+  const LineTable table(SampleCubin("sm_90a.cubin"));
+  bool outlined = false;
+  for (std::uint64_t offset = 0; offset < 8192; offset += 16) {
+    const auto frames = table.Frames(kIndexed, offset);
+    if (frames.empty()) continue;
+    if (frames.back().function == "sample::outlined(float)") {
+      outlined = true;
+      EXPECT_EQ(frames.back().line, 15);
+    } else {
+      EXPECT_FALSE(outlined) << "the kernel goes on behind its subroutine, at " << offset;
+    }
+  }
+  EXPECT_TRUE(outlined);
+}
+
+TEST(LineTableTest, SaysNothingWhereThereIsNothingToSay) {
+  const LineTable without(SampleCubin("sm_90a_without_lines.cubin"));
+  EXPECT_TRUE(without.empty());
+  EXPECT_TRUE(without.Frames(kReduce, 0).empty());
+  const LineTable table(SampleCubin("sm_90a.cubin"));
+  EXPECT_FALSE(table.empty());
+  EXPECT_TRUE(table.Frames("no such function", 0).empty());
+  EXPECT_TRUE(table.Frames(kReduce, 1 << 20).empty());
+  // The division's slow path is the compiler's own and has no lines.
+  EXPECT_TRUE(table.Frames(kReduce, 0x900).empty());
+}
+
+TEST(LineTableTest, DamageIsAnErrorAndNoCrash) {
+  const auto good = SampleCubin("sm_90a.cubin");
+  for (std::size_t at = 64; at < good.size(); at += 11) {
+    auto bytes = good;
+    bytes[at] ^= 0xff;
+    try {
+      const LineTable table(bytes);
+      for (std::uint64_t offset = 0; offset < 4096; offset += 256) table.Frames(kReduce, offset);
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile
