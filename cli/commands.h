@@ -1,15 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
+#include "fa_profile/lint.h"
+#include "fa_profile/phase_map.h"
 
 namespace fa_profile {
 
 /// Exit codes of the program (docs/cli.md).
 inline constexpr int kExitFine = 0;
-inline constexpr int kExitRegression = 1;  ///< verify: a kernel is not correct
+inline constexpr int kExitRegression = 1;  ///< a kernel is not correct, or a check of selftest failed
 inline constexpr int kExitCannot = 2;
 
 enum class Format { kText, kJson, kCsv };
@@ -36,6 +39,8 @@ struct RunOptions {
   int max_launches = 50;             ///< launches of a program that are measured
   std::vector<std::string> program;  ///< what follows `--`; empty: the ladder
   bool summary = false;              ///< the report's tables only
+  std::string explain;               ///< --explain: a finding's story instead of the report
+  std::optional<PhaseMap> phase_map;
   std::string command_line;
   std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
 };
@@ -63,16 +68,39 @@ struct VerifyOptions {
 };
 int RunVerify(const VerifyOptions& options);
 
+struct SelftestOptions {
+  std::string kernel_pattern;  ///< regular expression; empty: all
+  int device = 0;
+  std::string output;  ///< recording to keep; empty: none
+  bool overwrite = false;
+  Format format = Format::kText;
+  std::string command_line;
+};
+int RunSelftest(const SelftestOptions& options);
+
 /// What of a recording a report shows.
 struct ReportFilter {
   std::string kernel_pattern;          ///< regular expression; empty: all
   std::vector<AttentionShape> shapes;  ///< empty: all
   bool summary = false;                ///< tables only, no block per kernel
+  std::string explain;                 ///< id of a finding: its story and where it was found, instead of the report
+  std::optional<PhaseMap> phase_map;   ///< says which instructions are which phase
 };
 int RunReport(const std::string& path, Format format, const ReportFilter& filter);
 int RunDiff(const std::string& before, const std::string& after, Format format);
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
 int RunDoctor(int device, const std::string& file);
+
+struct LintCommand {
+  std::vector<std::string> files;
+  std::string kernel_pattern;  ///< regular expression for demangled names; empty: all
+  std::string architecture;    ///< "sm_90a"; empty: all
+  LintOptions options;
+  Format format = Format::kText;
+  std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
+  std::string explain;               ///< tells of this finding instead; empty: lints
+};
+int RunLint(const LintCommand& command);
 
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter);

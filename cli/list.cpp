@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 
 #include "commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/findings.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/phase_map.h"
 #include "gpu_lists.h"
 
 namespace fa_profile {
@@ -22,6 +25,19 @@ void RequireChip(const std::string& chip) {
   std::string known;
   for (const std::string& name : chips) known += " " + name;
   throw Error("there is no chip '" + chip + "'" + DidYouMean(chip, chips), "this program knows" + known);
+}
+
+/// The phases that are known without a map of the user's, and by what an instruction belongs to each.
+void ListPhases(const std::function<bool(std::string_view)>& wanted) {
+  for (const PhaseMap& map : {AttentionPhases(), OpcodePhases()}) {
+    for (const PhaseRule& rule : map.rules) {
+      if (!wanted(rule.phase)) continue;
+      std::string what;
+      for (const std::string& function : rule.functions) what += " " + function + "()";
+      for (const std::string& opcode : rule.opcodes) what += " " + (opcode.empty() ? "all others" : opcode);
+      fmt::print("{:<26} {:<16}{}\n", rule.phase, map.name, what);
+    }
+  }
 }
 
 }  // namespace
@@ -44,6 +60,12 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
       const MetricSet set = BuiltinMetricSet(name, chip);
       fmt::print("{:<10} {:>5} metrics  {}\n", set.name, set.metrics.size(), set.description);
     }
+  } else if (what == "phases") {
+    ListPhases(wanted);
+  } else if (what == "findings") {
+    for (const FindingRule& rule : FindingRules()) {
+      if (wanted(rule.id)) fmt::print("{:<18} {}\n", rule.id, rule.title);
+    }
   } else if (what == "inputs") {
     // A counter that feeds one deterministic row must itself be deterministic.
     std::map<std::string, bool> deterministic;
@@ -56,8 +78,10 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
       if (wanted(input)) fmt::print("{:<14} {}\n", exact ? "deterministic" : "noisy", input);
     }
   } else {
-    for (const CatalogueMetric& metric : MetricCatalogue()) {
-      if (wanted(metric.id)) fmt::print("{:<44} {:<18} {}\n", metric.id, metric.unit, metric.help);
+    for (const auto catalogue : {MetricCatalogue(), PhaseCatalogue()}) {
+      for (const CatalogueMetric& metric : catalogue) {
+        if (wanted(metric.id)) fmt::print("{:<44} {:<18} {}\n", metric.id, metric.unit, metric.help);
+      }
     }
   }
   return kExitFine;

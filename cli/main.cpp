@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "commands.h"
+#include "explain.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
 #include "kernel_pattern.h"
 #include "metric_names.h"
+#include "phase_map_file.h"
 
 namespace fa_profile {
 namespace {
@@ -43,10 +45,13 @@ struct Arguments {
   ReportFilter report;
   std::vector<std::string> report_shapes;
   bool report_causal = false;
+  std::string phase_map;
   Format format = Format::kText;
   std::string list_what;
   std::string list_chip = "GH100";
   std::string list_pattern;
+  LintCommand lint;
+  SelftestOptions selftest;
   int doctor_device = 0;
   std::string doctor_file;
 };
@@ -98,7 +103,30 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->capture_default_str();
   app.add_flag("--summary", run.summary, "Report the tables only, no block for each kernel");
+  app.add_option("--explain", run.explain, "Tell what a finding means and where it was found, instead of the report");
+  app.add_option("--phase-map", arguments.phase_map, "YAML file that says which code is which phase");
   app.add_option("--format", run.format, "text, json or csv")->transform(Formats())->type_name("FORMAT");
+}
+
+void AddLintOptions(CLI::App& app, Arguments& arguments) {
+  LintCommand& lint = arguments.lint;
+  app.add_option("files", lint.files, "Cubins, or objects, programs and libraries with cubins in them");
+  app.add_option("--kernel", lint.kernel_pattern, "Kernels whose C++ name matches this regular expression");
+  app.add_option("--arch", lint.architecture, "Only code for this architecture: sm_90a, 80");
+  app.add_option("--threads", lint.options.threads, "Threads of a block; default: what the kernel was compiled for")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("--format", lint.format, "text or json")->transform(Formats())->type_name("FORMAT");
+  app.add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")->delimiter(',');
+  app.add_option("--phase-map", arguments.phase_map, "YAML file that says which code is which phase");
+  app.add_option("--explain", lint.explain, "Tell what a finding means, instead");
+}
+
+std::string CommandLine(int argc, char** argv) {
+  std::string line = "fa-profile";
+  for (int i = 1; i < argc; ++i) line.append(" ").append(argv[i]);
+  return line;
 }
 
 int Dispatch(int argc, char** argv) {
@@ -109,7 +137,8 @@ int Dispatch(int argc, char** argv) {
   AddRunOptions(app, arguments);
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
-      "Exit codes: 0 fine, 1 a kernel is not correct, 2 could not do the job.");
+      "Exit codes: 0 fine, 1 a kernel is not correct, has what lint --fail-on names, or fails selftest; 2 could not\n"
+      "do the job.");
 
   CLI::App* const report = app.add_subcommand("report", "Report from a recording");
   report->add_option("recording", arguments.report_path, "A *.fap file, or the *.fap.part of a killed run")->required();
@@ -118,6 +147,9 @@ int Dispatch(int argc, char** argv) {
   report->add_option("--shape", arguments.report_shapes, "Only this shape (repeatable)");
   report->add_flag("--causal", arguments.report_causal, "Causal attention, for --shape");
   report->add_flag("--summary", arguments.report.summary, "Tables only, no block for each kernel");
+  report->add_option("--explain", arguments.report.explain,
+                     "Tell what a finding means and where it was found, instead");
+  report->add_option("--phase-map", arguments.phase_map, "YAML file that says which code is which phase");
 
   CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
   diff->add_option("before", arguments.diff_before)->required();
@@ -135,13 +167,26 @@ int Dispatch(int argc, char** argv) {
   verify->add_option("--device", arguments.verify.device, "CUDA device number")->capture_default_str();
   verify->add_flag("--machine-readable", arguments.verify.machine_readable, "One JSON object a line")->group("");
 
-  CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics or chips");
+  CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics, phases, findings or chips");
   list->add_option("what", arguments.list_what,
-                   "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips")
+                   "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips, phases, "
+                   "findings")
       ->required()
-      ->check(CLI::IsMember({"kernels", "sets", "metrics", "inputs", "counters", "chips"}));
+      ->check(CLI::IsMember({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings"}));
   list->add_option("--chip", arguments.list_chip, "Chip whose counters are meant")->capture_default_str();
   list->add_option("--match", arguments.list_pattern, "Only names that contain this");
+
+  CLI::App* const lint = app.add_subcommand("lint", "What the compiler alone tells of kernels, without a GPU");
+  AddLintOptions(*lint, arguments);
+
+  CLI::App* const selftest = app.add_subcommand("selftest", "Hold counters and phases against kernels of known truth");
+  selftest->add_option("--kernel", arguments.selftest.kernel_pattern, "Kernels that match this regular expression");
+  selftest->add_option("--device", arguments.selftest.device, "CUDA device number")->capture_default_str();
+  selftest->add_option("-o,--output", arguments.selftest.output, "Keep the recording (*.fap)");
+  selftest->add_flag("--force", arguments.selftest.overwrite, "Replace an existing recording");
+  selftest->add_option("--format", arguments.selftest.format, "text or json")
+      ->transform(Formats())
+      ->type_name("FORMAT");
 
   CLI::App* const doctor = app.add_subcommand("doctor", "What would stop or weaken a run here, and its cure");
   doctor->add_option("--device", arguments.doctor_device, "CUDA device number")->capture_default_str();
@@ -161,12 +206,24 @@ int Dispatch(int argc, char** argv) {
     throw Error(error.what(), "fa-profile --help lists the options, fa-profile COMMAND --help those of a command");
   }
 
+  std::optional<PhaseMap> phase_map;
+  if (!arguments.phase_map.empty()) phase_map = LoadPhaseMap(arguments.phase_map);
   if (*report) {
+    if (!arguments.report.explain.empty()) RequireFinding(arguments.report.explain);
+    arguments.report.phase_map = std::move(phase_map);
     arguments.report.shapes = ParseShapes(arguments.report_shapes, arguments.report_causal);
     return RunReport(arguments.report_path, arguments.format, arguments.report);
   }
   if (*diff) return RunDiff(arguments.diff_before, arguments.diff_after, arguments.format);
   if (*list) return RunList(arguments.list_what, arguments.list_chip, arguments.list_pattern);
+  if (*selftest) {
+    arguments.selftest.command_line = CommandLine(argc, argv);
+    return RunSelftest(arguments.selftest);
+  }
+  if (*lint) {
+    arguments.lint.options.phase_map = std::move(phase_map);
+    return RunLint(arguments.lint);
+  }
   if (*doctor) return RunDoctor(arguments.doctor_device, arguments.doctor_file);
   if (*verify) {
     arguments.verify.shapes = ParseShapes(arguments.verify_shapes, arguments.verify_causal);
@@ -175,9 +232,10 @@ int Dispatch(int argc, char** argv) {
 
   RunOptions& run = arguments.run;
   run.shapes = ParseShapes(arguments.shapes, arguments.causal);
+  run.phase_map = std::move(phase_map);
   run.kernel_replay = arguments.replay == "kernel";
   run.flush_cache = arguments.cache == "flush";
-  for (int i = 0; i < argc; ++i) run.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "fa-profile");
+  run.command_line = CommandLine(argc, argv);
   for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device", "--replay",
                                    "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
     if (app.count(option) > 0) run.gpu_only_option = option;
@@ -190,6 +248,7 @@ int Dispatch(int argc, char** argv) {
   if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
+  if (!run.explain.empty()) RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
          {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {

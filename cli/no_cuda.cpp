@@ -18,6 +18,7 @@ std::string WhyNoGpu() { return "built without CUDA"; }
 int RunLadder(const RunOptions&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
 int RunVerify(const VerifyOptions&) { Refuse("verify"); }
+int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
 int RunDoctor(int, const std::string&) { Refuse("doctor"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }

@@ -54,9 +54,10 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   // kernel library has names of its own.
   if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
-    throw Error(
-        options.gpu_only_option + " needs a GPU (" + why_no_gpu + "): a replay cannot honour it",
-        "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary and --format, or report FILE.fap");
+    throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "): a replay cannot honour it",
+                "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map and "
+                "--format, or "
+                "report FILE.fap");
   }
   for (const AttentionShape& shape : options.shapes) {
     if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
@@ -77,7 +78,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
                           recording.session.metric_set);
   }
   notice << '\n';
-  PrintReport(path, options.format, {options.kernel_pattern, options.shapes, options.summary});
+  PrintReport(path, options.format,
+              {options.kernel_pattern, options.shapes, options.summary, options.explain, options.phase_map});
   return kExitFine;
 }
 

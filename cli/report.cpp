@@ -1,43 +1,39 @@
 #include "fa_profile/report.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 #include <set>
 
 #include "commands.h"
+#include "explain.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
 #include "kernel_pattern.h"
+#include "phase_map_file.h"
+#include "terminal_options.h"
 
 namespace fa_profile {
 namespace {
 
-Profile LoadProfile(const std::string& path) {
+Profile LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt) {
   LoadOptions options;
   const std::vector<std::string> inputs = MetricsForAnalysis();
   options.metrics.emplace(inputs.begin(), inputs.end());
-  return Analyze(RecordingReader(path).Load(options));
-}
-
-ReportOptions TerminalOptions() {
-  ReportOptions options;
-  winsize size{};
-  constexpr int kNarrowest = 60;
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    options.width = std::clamp<int>(size.ws_col, kNarrowest, options.width);
+  const Recording recording = RecordingReader(path).Load(options);
+  if (map) {
+    for (const std::string& phase : RequirePhases(recording, *map)) {
+      std::cerr << "fa-profile: phase '" << phase << "' of the " << map->name << " names no instruction in " << path
+                << '\n';
+    }
   }
-  options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  return options;
+  return Analyze(recording, map);
 }
 
 }  // namespace
 
 void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter) {
-  Profile profile = LoadProfile(recording_path);
+  Profile profile = LoadProfile(recording_path, filter.phase_map);
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
     if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
@@ -53,6 +49,10 @@ void PrintReport(const std::string& recording_path, Format format, const ReportF
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) {
     return wanted.count(entry.kernel) == 0 || (!shapes.empty() && (!entry.shape || shapes.count(*entry.shape) == 0));
   });
+  if (!filter.explain.empty()) {
+    Explain(std::cout, filter.explain, profile, TerminalOptions().width);
+    return;
+  }
   switch (format) {
     case Format::kText: {
       ReportOptions options = TerminalOptions();

@@ -29,19 +29,32 @@ std::string Identity(const ProfileEntry& entry) {
   return text + fmt::format("{},{},{},{},{}", s.batch, s.num_heads, s.seqlen, s.head_dim, s.causal ? 1 : 0);
 }
 
+/// Nothing where the metric is absent.
+void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMetric& metric,
+              const std::map<std::string, double>& metrics, const std::string& phase) {
+  const auto found = metrics.find(std::string(metric.id));
+  if (found == metrics.end()) return;
+  out << identity << ',' << metric.id << ',' << fmt::format("{}", found->second) << ',' << metric.unit << ',' << phase
+      << kLineEnd;
+}
+
 }  // namespace
 
 void WriteCsvReport(std::ostream& out, const Profile& profile) {
-  out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit" << kLineEnd;
+  out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase" << kLineEnd;
   for (const ProfileEntry& entry : profile.entries) {
     const std::string identity = Identity(entry);
     if (entry.verification) {
-      out << identity << ",correct," << (entry.verification->correct() ? 1 : 0) << ",bool" << kLineEnd;
+      out << identity << ",correct," << (entry.verification->correct() ? 1 : 0) << ",bool," << kLineEnd;
     }
     for (const CatalogueMetric& metric : MetricCatalogue()) {
-      const auto found = entry.metrics.find(std::string(metric.id));
-      if (found == entry.metrics.end()) continue;
-      out << identity << ',' << metric.id << ',' << fmt::format("{}", found->second) << ',' << metric.unit << kLineEnd;
+      WriteRow(out, identity, metric, entry.metrics, {});
+    }
+    if (!entry.phases) continue;
+    for (const PhaseEntry& phase : entry.phases->phases) {
+      for (const CatalogueMetric& metric : PhaseCatalogue()) {
+        WriteRow(out, identity, metric, phase.metrics, Field(phase.name));
+      }
     }
   }
 }

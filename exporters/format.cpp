@@ -160,4 +160,11 @@ std::string FormatValue(const std::optional<double>& value, std::string_view uni
   return value ? FormatValue(*value, unit) : "n/a";
 }
 
+std::string ShortPercent(const std::optional<double>& ratio) {
+  if (!ratio) return "n/a";
+  const double percent = *ratio * 100.0;
+  if (std::abs(percent) >= 1000.0) return fmt::format("{:.0e}", percent);
+  return std::abs(percent) < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+}
+
 }  // namespace fa_profile

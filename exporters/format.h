@@ -25,4 +25,7 @@ std::string Truncate(std::string_view text, std::size_t width);
 std::string FormatValue(double value, std::string_view unit);
 std::string FormatValue(const std::optional<double>& value, std::string_view unit);
 
+/// A ratio in per cent for a column that is read at a glance: "12", "3.1", "n/a".
+std::string ShortPercent(const std::optional<double>& ratio);
+
 }  // namespace fa_profile

@@ -115,19 +115,65 @@ Json ToJson(const Launch& l, bool with_duration) {
           {"duration_ns", duration}};
 }
 
+// What the two templates below convert; they see only what is declared before them.
+Json ToJson(const StallShare& s);
+Json ToJson(const PhaseEntry& p);
+Json ToJson(const Closure& c);
+Json ToJson(const PhaseTable& t);
+Json ToJson(const Finding& f);
+Json ToJson(const ProfileEntry& e);
+Json ToJson(const DataLoss& l);
+Json ToJson(const MetricChange& c);
+
 template <typename T>
 Json ObjectOrNull(const std::optional<T>& value) {
   return value ? ToJson(*value) : Json(nullptr);
 }
 
-Json ToJson(const ProfileEntry& e) {
-  Json metrics = Json::object();
-  for (const CatalogueMetric& metric : MetricCatalogue()) {
-    const auto found = e.metrics.find(std::string(metric.id));
-    metrics[std::string(metric.id)] = found == e.metrics.end() ? Json(nullptr) : Json(found->second);
+template <typename T>
+Json ToArray(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(ToJson(value));
+  return array;
+}
+
+/// Every metric of the catalogue, null where it is absent.
+Json ToJson(std::span<const CatalogueMetric> catalogue, const std::map<std::string, double>& metrics) {
+  Json json = Json::object();
+  for (const CatalogueMetric& metric : catalogue) {
+    const auto found = metrics.find(std::string(metric.id));
+    json[std::string(metric.id)] = found == metrics.end() ? Json(nullptr) : Json(found->second);
   }
-  Json stalls = Json::array();
-  for (const StallShare& stall : e.stalls) stalls.push_back({{"reason", stall.reason}, {"ratio", stall.ratio}});
+  return json;
+}
+
+Json ToJson(const StallShare& s) { return {{"reason", s.reason}, {"ratio", s.ratio}}; }
+
+Json ToJson(const PhaseEntry& p) {
+  return {{"phase", p.name}, {"metrics", ToJson(PhaseCatalogue(), p.metrics)}, {"stalls", ToArray(p.stalls)}};
+}
+
+Json ToJson(const Closure& c) {
+  return {{"quantity", c.quantity},
+          {"phases", c.phases},
+          {"whole", c.whole},
+          {"limit_ratio", c.limit_ratio},
+          {"closes", c.closes()}};
+}
+
+Json ToJson(const PhaseTable& t) {
+  return {{"attribution", t.attribution},         {"samples", t.samples},
+          {"dropped_samples", t.dropped_samples}, {"period_cycles", KnownNumber(t.period_cycles)},
+          {"waiting_ratio", t.waiting_ratio},     {"phases", ToArray(t.phases)},
+          {"closures", ToArray(t.closures)}};
+}
+
+Json ToJson(const Finding& f) {
+  return {
+      {"id", f.id}, {"phase", KnownText(f.phase)}, {"evidence", f.evidence}, {"cure", f.cure}, {"weight", f.weight}};
+}
+
+Json ToJson(const ProfileEntry& e) {
   Json launches = Json::array();
   const bool correct = !e.verification || e.verification->correct();
   for (const Launch& launch : e.launches) launches.push_back(ToJson(launch, correct));
@@ -139,9 +185,11 @@ Json ToJson(const ProfileEntry& e) {
           {"timing", ObjectOrNull(e.timing)},
           {"bottleneck", KnownText(e.bottleneck)},
           {"occupancy", ObjectOrNull(e.occupancy)},
-          {"stalls", std::move(stalls)},
-          {"metrics", std::move(metrics)},
-          {"launches", std::move(launches)}};
+          {"stalls", ToArray(e.stalls)},
+          {"metrics", ToJson(MetricCatalogue(), e.metrics)},
+          {"launches", std::move(launches)},
+          {"phases", ObjectOrNull(e.phases)},
+          {"findings", ToArray(e.findings)}};
 }
 
 Json ToJson(const DataLoss& l) {
@@ -159,16 +207,9 @@ Json ToJson(const CatalogueMetric& m) {
 }
 
 Json ToJson(const MetricChange& c) {
-  return {{"kernel", c.kernel},       {"part", KnownText(c.part)},  {"shape", KnownText(c.shape)},
-          {"metric", c.metric},       {"before", OrNull(c.before)}, {"after", OrNull(c.after)},
-          {"ratio", OrNull(c.ratio)}, {"judgement", c.judgement}};
-}
-
-template <typename T>
-Json ToArray(const std::vector<T>& values) {
-  Json array = Json::array();
-  for (const T& value : values) array.push_back(ToJson(value));
-  return array;
+  return {{"kernel", c.kernel},          {"part", KnownText(c.part)}, {"shape", KnownText(c.shape)},
+          {"phase", KnownText(c.phase)}, {"metric", c.metric},        {"before", OrNull(c.before)},
+          {"after", OrNull(c.after)},    {"ratio", OrNull(c.ratio)},  {"judgement", c.judgement}};
 }
 
 void Write(std::ostream& out, const Json& document) {
@@ -181,6 +222,8 @@ void Write(std::ostream& out, const Json& document) {
 void WriteJsonReport(std::ostream& out, const Profile& profile) {
   Json catalogue = Json::object();
   for (const CatalogueMetric& metric : MetricCatalogue()) catalogue[std::string(metric.id)] = ToJson(metric);
+  Json phase_catalogue = Json::object();
+  for (const CatalogueMetric& metric : PhaseCatalogue()) phase_catalogue[std::string(metric.id)] = ToJson(metric);
   Write(out, {{"format", "fa-profile report"},
               {"version", kFormatVersion},
               {"session", ToJson(profile.session)},
@@ -188,7 +231,8 @@ void WriteJsonReport(std::ostream& out, const Profile& profile) {
               {"clocks", ToArray(profile.clocks)},
               {"entries", ToArray(profile.entries)},
               {"losses", ToArray(profile.losses)},
-              {"metrics", std::move(catalogue)}});
+              {"metrics", std::move(catalogue)},
+              {"phase_metrics", std::move(phase_catalogue)}});
 }
 
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff) {

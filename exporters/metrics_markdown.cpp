@@ -25,6 +25,23 @@ A counter is collected in one of several passes, so a ratio of two noisy counter
 
 )";
 
+constexpr const char* kPhaseIntroduction = R"(# Metrics of a phase
+
+From the phase catalogue (`profiler/model/phase_catalogue.cpp`). Each is a formula over sums of what PC sampling and
+SASS metrics say of the phase's instructions; [phases.md](phases.md) says how an instruction finds its phase. Variables:
+
+- `samples.total`, `samples.selected` (issuing) and other stall reasons; `samples.waiting`: at a barrier, for an mbarrier,
+  or asleep.
+- `time.samples`: samples of warps at work in the phase, and of those that waited at a barrier for it.
+- `sass.<metric>`: a SASS metric. `inst.<class>`: executions by warps of instructions of a class; `thread_inst.<class>`:
+  by threads whose predicate was on. `work.*`: executions times what the opcode does.
+- `kernel.<variable>`: the same, summed over all phases and the unattributed part.
+- `metric.<id>`: a metric of the kernel, above.
+
+A phase that did nothing of a kind has 0. What was not measured, or cannot be known without disassembly, is absent.
+)"
+                                           "\n";
+
 const char* Word(Polarity polarity) {
   switch (polarity) {
     case Polarity::kHigherIsBetter:
@@ -36,24 +53,28 @@ const char* Word(Polarity polarity) {
   }
 }
 
+void WriteMetric(const CatalogueMetric& metric, std::ostream& out) {
+  out << fmt::format("## {}\n\n{} Unit: {}; {}; {}.\n", metric.id, metric.help, metric.unit, Word(metric.polarity),
+                     metric.stability == Stability::kDeterministic ? "exact" : "noisy");
+  out << fmt::format("Source: {}.", metric.source);
+  if (!metric.prometheus_name.empty()) out << fmt::format(" Prometheus: `{}`.", metric.prometheus_name);
+  out << "\n\n```\n";
+  std::string_view rest = metric.formula;
+  for (const char* lead = "  "; !rest.empty(); lead = "| ") {
+    const std::size_t end = rest.find(" | ");
+    out << lead << rest.substr(0, end) << '\n';
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 3);
+  }
+  out << "```\n\n";
+}
+
 }  // namespace
 
 void WriteMetricsMarkdown(std::ostream& out) {
   out << kIntroduction;
-  for (const CatalogueMetric& metric : MetricCatalogue()) {
-    out << fmt::format("## {}\n\n{} Unit: {}; {}; {}.\n", metric.id, metric.help, metric.unit, Word(metric.polarity),
-                       metric.stability == Stability::kDeterministic ? "exact" : "noisy");
-    out << fmt::format("Source: {}.", metric.source);
-    if (!metric.prometheus_name.empty()) out << fmt::format(" Prometheus: `{}`.", metric.prometheus_name);
-    out << "\n\n```\n";
-    std::string_view rest = metric.formula;
-    for (const char* lead = "  "; !rest.empty(); lead = "| ") {
-      const std::size_t end = rest.find(" | ");
-      out << lead << rest.substr(0, end) << '\n';
-      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 3);
-    }
-    out << "```\n\n";
-  }
+  for (const CatalogueMetric& metric : MetricCatalogue()) WriteMetric(metric, out);
+  out << kPhaseIntroduction;
+  for (const CatalogueMetric& metric : PhaseCatalogue()) WriteMetric(metric, out);
 }
 
 }  // namespace fa_profile

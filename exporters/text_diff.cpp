@@ -26,9 +26,10 @@ Style StyleOf(const std::string& judgement) {
 }
 
 std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
-  const CatalogueMetric* metric = FindMetric(change.metric);
+  const CatalogueMetric* metric = change.phase.empty() ? FindMetric(change.metric) : FindPhaseMetric(change.metric);
   const std::string_view unit = metric == nullptr ? std::string_view() : metric->unit;
-  const std::string label = metric == nullptr ? page.Safe(change.metric) : std::string(metric->label);
+  std::string label = metric == nullptr ? page.Safe(change.metric) : std::string(metric->label);
+  if (!change.phase.empty()) label = page.Safe(change.phase) + ": " + label;
   const std::string ratio =
       change.ratio ? fmt::format("{}{}", *change.ratio > 0 ? "+" : "", FormatValue(*change.ratio, "ratio")) : "n/a";
   return {{"  " + label},

@@ -10,6 +10,7 @@
 #include "fa_profile/report.h"
 #include "format.h"
 #include "table.h"
+#include "text_phases.h"
 
 namespace fa_profile {
 namespace {
@@ -31,14 +32,6 @@ std::string MetricText(const ProfileEntry& entry, const char* id) {
 std::string OrUnknown(const std::string& text) { return text.empty() ? "n/a" : text; }
 
 bool Incorrect(const ProfileEntry& entry) { return entry.verification && !entry.verification->correct(); }
-
-/// "12 %" without a decimal: a column of them is read at a glance.
-std::string ShortPercent(const std::optional<double>& ratio) {
-  if (!ratio) return "n/a";
-  const double percent = *ratio * 100.0;
-  if (std::abs(percent) >= 1000.0) return fmt::format("{:.0e}", percent);
-  return std::abs(percent) < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
-}
 
 std::string Clock(const Profile& profile, const char* when) {
   for (const ClockSample& sample : profile.clocks) {
@@ -106,20 +99,22 @@ std::string TeraFlops(const ProfileEntry& entry) {
   return fmt::format("{:.{}f}", tera, tera >= 99.95 ? 0 : tera >= 9.995 ? 1 : 2);
 }
 
-std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry) {
+std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry, bool with_phases) {
   // A part stands under its call.
   const std::string name = entry.part.empty() ? entry.kernel : "  " + entry.part;
-  return {{page.Safe(name)},
-          CorrectCell(entry),
-          {MetricText(entry, "duration_seconds")},
-          {TeraFlops(entry)},
-          {ShortPercent(Metric(entry, "tensor_core_utilization_ratio"))},
-          {ShortPercent(Metric(entry, "achieved_occupancy_ratio")) + "/" +
-           ShortPercent(Metric(entry, "theoretical_occupancy_ratio"))},
-          {ShortPercent(Metric(entry, "compute_sol_ratio"))},
-          {ShortPercent(Metric(entry, "memory_sol_ratio"))},
-          {MetricText(entry, "shared_conflicts_per_request")},
-          {page.Safe(TopStall(entry))}};
+  std::vector<Cell> cells{{page.Safe(name)},
+                          CorrectCell(entry),
+                          {MetricText(entry, "duration_seconds")},
+                          {TeraFlops(entry)},
+                          {ShortPercent(Metric(entry, "tensor_core_utilization_ratio"))},
+                          {ShortPercent(Metric(entry, "achieved_occupancy_ratio")) + "/" +
+                           ShortPercent(Metric(entry, "theoretical_occupancy_ratio"))},
+                          {ShortPercent(Metric(entry, "compute_sol_ratio"))},
+                          {ShortPercent(Metric(entry, "memory_sol_ratio"))},
+                          {MetricText(entry, "shared_conflicts_per_request")},
+                          {page.Safe(TopStall(entry))}};
+  if (with_phases) cells.push_back({page.Safe(TopPhase(entry))});
+  return cells;
 }
 
 std::string ShapeTitle(const std::optional<AttentionShape>& shape) {
@@ -127,8 +122,11 @@ std::string ShapeTitle(const std::optional<AttentionShape>& shape) {
 }
 
 void WriteSummary(TextPage& page, const Profile& profile) {
-  const std::vector<Column> columns{{"kernel", true}, {"ok"}, {"time"}, {"TFLOP/s"},  {"tensor"},
-                                    {"occ a/t"},      {"SM"}, {"mem"},  {"confl/rq"}, {"top stall", true}};
+  std::vector<Column> columns{{"kernel", true}, {"ok"}, {"time"}, {"TFLOP/s"}, {"tensor"},
+                              {"occ"},          {"SM"}, {"mem"},  {"confl"},   {"top stall", true}};
+  const bool with_phases =
+      std::ranges::any_of(profile.entries, [](const ProfileEntry& entry) { return entry.phases.has_value(); });
+  if (with_phases) columns.push_back({"top phase", true});
   std::vector<std::optional<AttentionShape>> shapes;
   for (const ProfileEntry& entry : profile.entries) {
     if (std::ranges::find(shapes, entry.shape) == shapes.end()) shapes.push_back(entry.shape);
@@ -136,7 +134,7 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   for (const auto& shape : shapes) {
     std::vector<std::vector<Cell>> rows;
     for (const ProfileEntry& entry : profile.entries) {
-      if (entry.shape == shape) rows.push_back(SummaryRow(page, entry));
+      if (entry.shape == shape) rows.push_back(SummaryRow(page, entry, with_phases));
     }
     page.Line();
     page.Rule(ShapeTitle(shape));
@@ -150,8 +148,9 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   page.Line();
   page.Paragraph(
       "",
-      "time: median without the profiler. tensor, occ (achieved/theoretical), SM and mem: % of peak. confl/rq: excess "
-      "shared-memory wavefronts per request. top stall: % of warp-cycles.");
+      "time: median without the profiler. tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: excess "
+      "shared-memory wavefronts per request. top stall: % of warp-cycles." +
+          std::string(with_phases ? " top phase: % of the time." : ""));
 }
 
 void WriteVerification(TextPage& page, const ProfileEntry& entry) {
@@ -252,10 +251,12 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
     page.Paragraph("  from       ", page.Safe(entry.origin));
   }
   if (entry.part.empty()) WriteVerification(page, entry);
+  WriteFindings(page, entry);
   WriteTiming(page, entry);
   WriteLaunches(page, entry);
   WriteOccupancy(page, entry);
   WriteStalls(page, entry);
+  WritePhases(page, entry);
   WriteMetrics(page, entry);
 }
 

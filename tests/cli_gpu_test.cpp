@@ -92,6 +92,16 @@ TEST_F(CliGpuTest, AnExistingRecordingIsNotTouched) {
   EXPECT_NE(Err().find("nowhere"), std::string::npos) << Err();
 }
 
+TEST_F(CliGpuTest, TheSelfTestPasses) {
+  EXPECT_EQ(Run({"selftest", "-o", "s.fap"}), 0) << Out() << Err();
+  EXPECT_NE(Out().find("PASS: "), std::string::npos) << Out();
+  EXPECT_EQ(Out().find("FAIL"), std::string::npos) << Out();
+  EXPECT_EQ(RecordingReader(Path("s.fap")).Load().session.metric_set, "selftest");
+  EXPECT_EQ(Run({"report", "s.fap", "--summary"}), 0) << Err();
+  EXPECT_EQ(Run({"selftest", "--kernel", "hmma", "--format", "json"}), 0) << Err();
+  EXPECT_TRUE(Out().starts_with("{")) << Out();
+}
+
 TEST_F(CliGpuTest, BadInputIsOneErrorAndNoFile) {
   EXPECT_EQ(Run({"--shape", "1,8,512,80", "-o", "a.fap"}), 2);
   EXPECT_NE(Err().find("head"), std::string::npos) << Err();

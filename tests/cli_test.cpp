@@ -170,6 +170,7 @@ TEST_F(CliTest, ImpossibleShapesAreRefused) {
 
 TEST_F(CliTest, WhatNeedsAGpuSaysSo) {
   ExpectRefused("verify", "needs", "hint:");
+  ExpectRefused("selftest", "selftest needs", "hint:");
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
   ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
   ExpectRefused("-- /bin/true", "needs", "hint:");

@@ -116,5 +116,16 @@ TEST(CubinTest, EveryCutIsAnErrorAndNoCrash) {
   }
 }
 
+TEST(CubinTest, ExternalsAreTheFunctionsThatTheCubinLacks) {
+  int kernels = 0;
+  for (const CubinFunction& function : ReadCubin(SampleCubin("lint_sm_90a.cubin")).functions) {
+    const bool prints = function.name.find("prints") != std::string::npos;
+    EXPECT_EQ(function.externals, prints ? std::vector<std::string>{"vprintf"} : std::vector<std::string>{})
+        << function.name;
+    ++kernels;
+  }
+  EXPECT_EQ(kernels, 11);
+}
+
 }  // namespace
 }  // namespace fa_profile

@@ -8,6 +8,8 @@ namespace {
 TEST(DemangleTest, WhatIsNotMangledStaysAsItIs) {
   EXPECT_EQ(Demangle("_Z1fi"), "f(int)");
   EXPECT_EQ(Demangle("main"), "main");
+  EXPECT_EQ(Demangle("f"), "f");  // a kernel, and no "float"
+  EXPECT_EQ(Demangle("_Zwhat"), "_Zwhat");
   EXPECT_EQ(Demangle(""), "");
   EXPECT_EQ(Demangle(nullptr), "?");
 }

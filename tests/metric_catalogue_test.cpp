@@ -131,5 +131,37 @@ TEST(MetricCatalogueTest, NamesOfAFormulaLeaveOutNumbersAndFunctions) {
   EXPECT_TRUE(FormulaNames("1 + 2").empty());
 }
 
+TEST(MetricCatalogueTest, PhaseMetricsAreCompleteAndFindable) {
+  std::set<std::string_view> ids;
+  std::set<std::string_view> exported;
+  for (const CatalogueMetric& metric : PhaseCatalogue()) {
+    EXPECT_TRUE(metric.id.starts_with("phase_") && ids.insert(metric.id).second) << metric.id;
+    EXPECT_EQ(FindPhaseMetric(metric.id), &metric);
+    EXPECT_TRUE(kUnits.contains(metric.unit)) << metric.id << ": " << metric.unit;
+    EXPECT_EQ(metric.id.ends_with("_ratio"), metric.unit == "ratio") << metric.id;
+    EXPECT_EQ(metric.id.ends_with("_seconds"), metric.unit == "seconds") << metric.id;
+    EXPECT_FALSE(metric.label.empty() || metric.source.empty() || metric.help.empty()) << metric.id;
+    EXPECT_EQ(metric.help.find('\n'), std::string_view::npos) << metric.id;
+    EXPECT_TRUE(metric.prometheus_name.starts_with("faprof_phase_")) << metric.id;
+    EXPECT_TRUE(exported.insert(metric.prometheus_name).second) << metric.id;
+  }
+  EXPECT_EQ(FindPhaseMetric("duration_seconds"), nullptr);
+}
+
+TEST(MetricCatalogueTest, PhaseFormulasReadSumsOverInstructions) {
+  for (const CatalogueMetric& metric : PhaseCatalogue()) {
+    EXPECT_NO_THROW(Expression{metric.formula}) << metric.id;
+    for (const std::string& name : FormulaNames(metric.formula)) {
+      const std::string_view variable =
+          name.starts_with("kernel.") ? std::string_view(name).substr(7) : std::string_view(name);
+      const std::string_view prefix = variable.substr(0, variable.find('.'));
+      const std::set<std::string_view> prefixes{"samples", "time", "sass", "inst", "thread_inst", "work"};
+      EXPECT_TRUE(prefixes.contains(prefix) || name == "timing.median_ns" || name == "device.sm_count" ||
+                  name == "device.sm_clock_max_hz" || (prefix == "metric" && FindMetric(variable.substr(7)) != nullptr))
+          << metric.id << " reads " << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fa_profile

@@ -41,6 +41,9 @@ Profile ChangedProfile() {
   Recording recording = sample::MakeRecording();
   for (double& duration : recording.timings[0].durations_ns) duration *= 1.07;
   recording.ranges[0].metrics["smsp__inst_executed.sum"] *= 1.5;
+  recording.samplings[0].samples[4].samples["mio_throttle"] *= 3;
+  recording.samplings[0].total_samples += 1400;
+  recording.countings[0].counts[4].values["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared"] *= 2;
   recording.cases.pop_back();
   recording.device.driver_version = "590.10";
   return Analyze(recording);
@@ -111,6 +114,16 @@ Recording WithStrings(const std::string& text) {
   for (Timing& value : recording.timings) value.method = text;
   for (Launch& value : recording.launches) value.kernel_name = text;
   for (Range& value : recording.ranges) value.part = text;
+  for (DeviceFunction& value : recording.functions) {
+    value.name = text;
+    for (Instruction& instruction : value.instructions) {
+      instruction.predicate = instruction.opcode = instruction.operands = text;
+      for (InlineFrame& frame : instruction.frames) frame.file = text;
+    }
+  }
+  for (PcSampling& value : recording.samplings) {
+    for (PcSample& sample : value.samples) sample.samples[text] = 12345;
+  }
   for (DataLoss& value : recording.losses) value.kind = value.subject = value.reason = text;
   return recording;
 }
@@ -216,6 +229,9 @@ TEST(ReportTest, TheSchemaRefusesWhatDoesNotFit) {
   EXPECT_TRUE(refused("/entries/0/metrics/instructions", "many"));
   EXPECT_TRUE(refused("/entries/0/launches/0/grid", json::array({1, 1})));
   EXPECT_TRUE(refused("/entries/0/shape/causal", nullptr));
+  EXPECT_TRUE(refused("/entries/0/phases/phases/0/metrics/phase_time_ratio", "most"));
+  EXPECT_TRUE(refused("/entries/0/phases/closures/0/closes", nullptr));
+  EXPECT_TRUE(refused("/entries/0/findings/0/weight", -1));
   json bad = good;
   bad["entries"][0].erase("stalls");
   EXPECT_FALSE(SchemaErrors(bad.dump()).empty());
@@ -246,8 +262,38 @@ TEST(ReportTest, AnEmptyProfileIsAReportThatSaysSo) {
   const std::string text = Text(Profile{});
   EXPECT_NE(text.find("No kernel was recorded."), std::string::npos);
   EXPECT_NE(text.find("n/a"), std::string::npos);
-  EXPECT_EQ(Csv(Profile{}), "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit\r\n");
+  EXPECT_EQ(Csv(Profile{}), "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase\r\n");
   EXPECT_NE(TextDiff(Profile{}, Profile{}).find("No kernel is in both."), std::string::npos);
+}
+
+TEST(ReportTest, PhasesAreAskedForByTheirOwnCatalogue) {
+  const nlohmann::json report = nlohmann::json::parse(JsonText(SampleProfile()));
+  const nlohmann::json& phases = report["entries"][0]["phases"]["phases"];
+  EXPECT_EQ(phases[0]["metrics"].size(), PhaseCatalogue().size()) << "every metric is there, if only as null";
+  EXPECT_EQ(phases.back()["phase"], kUnattributed);
+  EXPECT_TRUE(report["entries"][1]["phases"].is_null());
+  EXPECT_NE(Csv(SampleProfile()).find(",phase_threads_per_instruction,1,threads,softmax\r\n"), std::string::npos);
+}
+
+TEST(ReportTest, AnOddPhaseTableKeepsTheWidthAndSaysWhatDoesNotClose) {
+  Profile profile = SampleProfile();
+  PhaseTable& table = *profile.entries[0].phases;
+  table.phases.clear();
+  for (int i = 0; i < 40; ++i) {
+    PhaseEntry phase{std::string(static_cast<std::size_t>(i), 'p'), {}, {}};
+    for (const CatalogueMetric& metric : PhaseCatalogue())
+      phase.metrics[std::string(metric.id)] = i % 2 == 0 ? 1e300 : -1e-300;
+    phase.stalls = {{std::string(200, 's'), 0.9}, {"wait", 0.1}};
+    table.phases.push_back(phase);
+  }
+  table.closures = {{"instructions", 90.0, 100.0, 0.0}, {"samples", 99.5, 100.0, 0.01}, {"nothing", 1.0, 0.0, 0.0}};
+  for (const int width : {40, 60, 100}) {
+    EXPECT_LE(LongestLine(Text(profile, {.width = width})), static_cast<std::size_t>(width));
+  }
+  const std::string text = Text(profile, {.width = 400});
+  EXPECT_NE(text.find("NOT closed: instructions 90 in the phases, 100 in the kernel (-10.0 %)"), std::string::npos);
+  EXPECT_NE(text.find("samples -0.5 % of 1.0 % allowed"), std::string::npos);
+  EXPECT_NE(text.find("NOT closed: nothing 1 in the phases, 0 in the kernel"), std::string::npos);
 }
 
 TEST(ReportTest, CsvQuotesAsRfc4180Says) {
@@ -255,7 +301,7 @@ TEST(ReportTest, CsvQuotesAsRfc4180Says) {
   recording.cases.resize(1);
   recording.cases[0].kernel = "a,\"b\"";
   const std::string csv = Csv(Analyze(recording));
-  EXPECT_NE(csv.find("\r\n\"a,\"\"b\"\"\",,1,8,512,64,0,correct,1,bool\r\n"), std::string::npos) << csv.substr(0, 300);
+  EXPECT_NE(csv.find("\r\n\"a,\"\"b\"\"\",,1,8,512,64,0,correct,1,bool,\r\n"), std::string::npos) << csv.substr(0, 300);
 }
 
 TEST(ReportTest, CsvKeepsEveryDigitOfAValue) {

@@ -115,8 +115,63 @@ inline std::map<std::string, double> FullCounters(double scale) {
   };
 }
 
-/// Case 1: `mma`, correct, one kernel. Case 2: `cublas`, three kernels. Case 3: `broken`, wrong in 7 draws. Case 4: a
-/// program. Case 5: `tiled` at a larger shape, never measured.
+/// The code of `mma`: a softmax of one thread, a barrier, a product with conflicts, and what belongs to no phase.
+inline DeviceFunction Code() {
+  const InlineFrame kernel{"mma_kernel<64, false>(Params)", "/src/mma.cu", 90};
+  const auto in = [&](const char* phase, int line) {
+    return std::vector<InlineFrame>{{phase, "/src/mma.cu", line}, kernel};
+  };
+  return {1,
+          7,
+          "_Z10mma_kernelILi64ELb0EEv6Params",
+          {{0x00, "", "LDGSTS.E.128", "[R4], [R8.64]", in("load_kv(Params)", 20)},
+           {0x10, "", "MUFU.EX2", "R2, R2", in("softmax(Tile&)", 40)},
+           {0x20, "", "FADD", "R2, R2, R3", in("softmax(Tile&)", 41)},
+           {0x30, "", "BAR.SYNC.DEFER_BLOCKING", "0x0", in("sync()", 50)},
+           {0x40, "", "LDS.128", "R4, [R8]", in("pv(Tile&)", 60)},
+           {0x50, "", "HMMA.16816.F32", "R4, R8, R12, R4", in("pv(Tile&)", 61)},
+           {0x60, "", "EXIT", "", {kernel}}}};
+}
+
+inline PcSampling Sampled() {
+  PcSampling sampling;
+  sampling.id = 1;
+  sampling.case_id = 1;
+  sampling.period_cycles = 1024;
+  sampling.launches = 7;
+  sampling.total_samples = 10000;
+  sampling.samples = {{1, 0x00, {{"long_scoreboard", 300}, {"selected", 100}}},
+                      {1, 0x10, {{"wait", 900}, {"selected", 300}}},
+                      {1, 0x20, {{"short_scoreboard", 400}, {"selected", 200}}},
+                      {1, 0x30, {{"barrier", 5400}, {"selected", 100}}},
+                      {1, 0x40, {{"mio_throttle", 700}, {"selected", 400}}},
+                      {1, 0x50, {{"math_pipe_throttle", 600}, {"selected", 500}}},
+                      {1, 0x60, {{"selected", 100}}}};
+  return sampling;
+}
+
+inline SassCounting Counted() {
+  const auto executed = [](std::uint64_t warps, std::uint64_t threads) {
+    return std::map<std::string, std::uint64_t>{{"smsp__sass_inst_executed", warps},
+                                                {"smsp__sass_thread_inst_executed", threads},
+                                                {"smsp__sass_thread_inst_executed_pred_on", threads}};
+  };
+  SassCounting counting;
+  counting.id = 1;
+  counting.case_id = 1;
+  counting.counts = {{1, 0x00, executed(20000, 640000)},   {1, 0x10, executed(400000, 400000)},
+                     {1, 0x20, executed(400000, 400000)},  {1, 0x30, executed(10000, 320000)},
+                     {1, 0x40, executed(100000, 3200000)}, {1, 0x50, executed(66000, 2112000)},
+                     {1, 0x60, executed(4000, 128000)}};
+  counting.counts[0].values["smsp__sass_sectors_mem_global"] = 320000;
+  counting.counts[0].values["smsp__sass_sectors_mem_global_ideal"] = 320000;
+  counting.counts[4].values["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared"] = 220000;
+  counting.counts[4].values["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal"] = 110000;
+  return counting;
+}
+
+/// Case 1: `mma`, sampled and counted inside, correct, one kernel. Case 2: `cublas`, three kernels. Case 3: `broken`,
+/// wrong in 7 draws. Case 4: a program. Case 5: `tiled` at a larger shape, never measured.
 inline Recording MakeRecording() {
   Recording recording;
   recording.session = FullSession();
@@ -149,6 +204,9 @@ inline Recording MakeRecording() {
                       {5, 3, "", "broken", 0, 4, FullCounters(1)},
                       {6, 4, "", "0", 0, 5, FullCounters(3)},
                       {7, 4, "", "1", 0, 6, FullCounters(4)}};
+  recording.functions = {Code()};
+  recording.samplings = {Sampled()};
+  recording.countings = {Counted()};
   recording.losses = {{"metric_unavailable", "pcie__read_bytes.sum", "shares no configuration with the others", 1},
                       {"metric_unavailable", "pcie__write_bytes.sum", "shares no configuration with the others", 1},
                       {"range_dropped", "cublas/softmax", "the counter data image was full", 2}};

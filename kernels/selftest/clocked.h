@@ -32,7 +32,8 @@ std::vector<WarpClocks> RunClocked(int warps, const std::function<cudaError_t(st
 /// "warp_time_share" of alpha, beta, gamma and sync and "work_share" of the first three, within `tolerance`.
 std::vector<Truth> WarpShares(const std::vector<WarpClocks>& clocks, double tolerance);
 
-/// "time_share" of alpha, beta and gamma: each with the wait that follows it, in the first warp of every block.
+/// "time_share" of alpha, beta and gamma: each with the wait that follows it, in the first warp of every
+/// `warps_per_block`.
 std::vector<Truth> WallShares(const std::vector<WarpClocks>& clocks, int warps_per_block, double tolerance);
 
 }  // namespace fa_profile

@@ -106,8 +106,10 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       const int stage = round % kStages;
-      if (round >= kStages) sync<kHow>(3 + stage, mbarriers + 8 * (kStages + stage), (round / kStages - 1) & 1);
-      watch.Lap(kAfterAlpha);
+      if (round >= kStages) {
+        sync<kHow>(3 + stage, mbarriers + 8 * (kStages + stage), (round / kStages - 1) & 1);
+        watch.LapBehindBarrier(kAfterAlpha, sm80::SharedAddress(words[stage]));
+      }
       alpha(sm80::SharedAddress(words[stage]), data, n.alpha);
       watch.Lap(kAlpha);
       Arrive<kHow>(1 + stage, mbarriers + 8 * stage);
@@ -117,7 +119,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int round = 0; round < rounds; ++round) {
       const int stage = round % kStages;
       sync<kHow>(1 + stage, mbarriers + 8 * stage, (round / kStages) & 1);
-      watch.Lap(kAfterGamma);
+      watch.LapBehindBarrier(kAfterGamma, sm80::SharedAddress(words[stage]));
       x = beta(x, n.beta);
       watch.Lap(kBeta);
       address += gamma(sm80::SharedAddress(words[stage]), n.gamma);

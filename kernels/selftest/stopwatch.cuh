@@ -20,6 +20,17 @@ class Stopwatch {
       last_ = now;
     }
   }
+  /// The same behind a barrier: the wait belongs to `slot`. A BAR does not hold a warp before something needs it, and a
+  /// clock read needs nothing: it would give the time of arrival. A load of what others may have written does need it.
+  /// `shared_word`: the address of a word of shared memory that is 0, in shared memory's own address space.
+  __device__ __forceinline__ void LapBehindBarrier(int slot, std::uint32_t shared_word) {
+    if constexpr (kClocks) {
+      std::uint32_t x;
+      asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(x) : "r"(shared_word) : "memory");
+      if (x != 0) __trap();  // never; the branch waits for the load
+      Lap(slot);
+    }
+  }
   /// sums (warps, kSlots): each warp's row, by its first lane.
   __device__ __forceinline__ void Write(std::uint64_t* sums) const {
     if constexpr (kClocks) {

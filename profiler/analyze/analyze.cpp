@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <string_view>
 
 #include "derive.h"
+#include "fa_profile/findings.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/occupancy.h"
+#include "fa_profile/phases.h"
+#include "phase_sums.h"
 
 namespace fa_profile {
 namespace {
 
 /// Nsight Compute's rule (SpeedOfLight): a kernel that reaches 60 % of neither peak is bound by latency.
 constexpr double kBoundRatio = 0.6;
+
+/// Share of a kernel's time that may belong to no phase without a word.
+constexpr double kUnattributedRatio = 0.05;
 
 /// Everything a recording says about one case. Pointers into the recording.
 struct CaseData {
@@ -135,9 +142,11 @@ void DropSpeeds(std::map<std::string, double>& metrics) {
 
 class CaseAnalyzer {
  public:
-  CaseAnalyzer(const Recording& recording, const CaseData& data)
-      : device_(recording.device),
+  CaseAnalyzer(const Recording& recording, const CaseData& data, const std::optional<PhaseMap>& map)
+      : recording_(recording),
+        device_(recording.device),
         user_ranges_(recording.session.replay_mode == "user"),
+        map_(map),
         data_(data),
         parts_(PartsOf(data)) {
     // A call of one kernel is its only part: one entry says it all.
@@ -165,7 +174,13 @@ class CaseAnalyzer {
     int number = 0;
     for (const Range* range : ranges) {
       ProfileEntry entry = MakeEntry(part, range);
-      if (++number > 1) entry.part += (part.empty() ? "#" : " #") + std::to_string(number);
+      if (++number > 1) {
+        entry.part += part.empty() ? "#" : " #";
+        entry.part += std::to_string(number);
+      } else {
+        entry.phases = AnalyzePhases(recording_, entry, map_);
+      }
+      if (part.empty()) entry.findings = FindProblems(entry, device_, FunctionsOfCase());
       entries.push_back(std::move(entry));
     }
   }
@@ -176,6 +191,24 @@ class CaseAnalyzer {
       if (range->part == part) ranges.push_back(range);
     }
     return ranges;
+  }
+
+  /// The machine code that was sampled or counted in a call of the case.
+  std::vector<const DeviceFunction*> FunctionsOfCase() const {
+    std::set<std::int64_t> ids;
+    for (const PcSampling& sampling : recording_.samplings) {
+      if (sampling.case_id != data_.kernel_case->id) continue;
+      for (const PcSample& sample : sampling.samples) ids.insert(sample.function_id);
+    }
+    for (const SassCounting& counting : recording_.countings) {
+      if (counting.case_id != data_.kernel_case->id) continue;
+      for (const SassCount& count : counting.counts) ids.insert(count.function_id);
+    }
+    std::vector<const DeviceFunction*> functions;
+    for (const DeviceFunction& function : recording_.functions) {
+      if (ids.contains(function.id)) functions.push_back(&function);
+    }
+    return functions;
   }
 
   ProfileEntry MakeEntry(const std::string& part, const Range* range) const {
@@ -219,8 +252,10 @@ class CaseAnalyzer {
     return DeriveMetrics(inputs);
   }
 
+  const Recording& recording_;
   const Device& device_;
   bool user_ranges_;
+  const std::optional<PhaseMap>& map_;
   const CaseData& data_;
   std::vector<std::string> parts_;  ///< empty for a call of one kernel
   std::string single_part_;         ///< the name of its part, where the recording has one
@@ -261,9 +296,26 @@ void AddUnderived(const Recording& recording, Profile& profile) {
   }
 }
 
+/// Tables of which much of the time belongs to no phase: one DataLoss each.
+void AddUnattributed(Profile& profile) {
+  for (const ProfileEntry& entry : profile.entries) {
+    if (!entry.phases) continue;
+    const PhaseEntry& unattributed = entry.phases->phases.back();
+    const auto ratio = unattributed.metrics.find("phase_time_ratio");
+    if (ratio == unattributed.metrics.end() || ratio->second <= kUnattributedRatio) continue;
+    std::string subject = entry.kernel;
+    if (entry.shape) subject.append("@").append(entry.shape->ToString());
+    if (!entry.part.empty()) subject.append(", ").append(entry.part);
+    const auto percent = static_cast<int>(std::lround(100.0 * ratio->second));
+    profile.losses.push_back(
+        {"phase_unattributed", subject,
+         std::to_string(percent) + " % of the time belongs to no phase (" + entry.phases->attribution + ")", 1});
+  }
+}
+
 }  // namespace
 
-Profile Analyze(const Recording& recording) {
+Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map) {
   Profile profile;
   profile.session = recording.session;
   profile.device = recording.device;
@@ -272,11 +324,21 @@ Profile Analyze(const Recording& recording) {
   if (!recording.session.complete) {
     profile.losses.push_back({"recording_incomplete", "session", "the run ended early; what is here is whole", 1});
   }
-  for (const CaseData& data : CollectCases(recording)) CaseAnalyzer(recording, data).AddEntries(profile.entries);
+  for (const CaseData& data : CollectCases(recording)) {
+    CaseAnalyzer(recording, data, map).AddEntries(profile.entries);
+  }
+  AddUnattributed(profile);
+  if (map) std::ranges::copy(OverlapsOf(*map), std::back_inserter(profile.losses));
   AddUnderived(recording, profile);
   return profile;
 }
 
-std::vector<std::string> MetricsForAnalysis() { return CatalogueInputs(); }
+std::vector<std::string> MetricsForAnalysis() {
+  std::vector<std::string> names = CatalogueInputs();
+  std::ranges::copy(ClosureInputs(), std::back_inserter(names));
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
 
 }  // namespace fa_profile

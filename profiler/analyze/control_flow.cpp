@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
+#include <queue>
 #include <set>
 #include <string>
 #include <string_view>
@@ -113,13 +115,22 @@ void AddEdges(ControlFlow& flow, const std::vector<Exits>& exits) {
   for (std::size_t block = 1; block < flow.blocks.size(); ++block) {
     if (!reached[block] && flow.blocks[block].predecessors.empty()) loose.push_back(block);
   }
+  // A compiler makes a jump table or two. Code with thousands is none of a compiler's, and gets no edges for them.
+  constexpr std::size_t kMostEdges = 1'000'000;
+  std::vector<std::size_t> indirect;
   for (std::size_t block = 0; block < flow.blocks.size(); ++block) {
-    if (!exits[flow.blocks[block].end - 1].indirect) continue;
-    for (const std::size_t target : loose) AddEdge(flow.blocks, block, target);
+    if (exits[flow.blocks[block].end - 1].indirect) indirect.push_back(block);
+  }
+  if (loose.size() * indirect.size() > kMostEdges) return;
+  for (const std::size_t block : indirect) {
+    for (const std::size_t target : loose) {
+      flow.blocks[block].successors.push_back(target);
+      flow.blocks[target].predecessors.push_back(block);
+    }
   }
 }
 
-/// Marks what can be reached from `first` without leaving the subroutine.
+/// Blocks that can be reached from `first` without leaving the subroutine.
 std::vector<std::size_t> Reachable(const std::vector<BasicBlock>& blocks, std::size_t first) {
   std::vector<std::size_t> reached{first};
   std::set<std::size_t> seen{first};
@@ -181,6 +192,39 @@ bool IsWaitingBarrier(const Instruction& instruction) {
   return instruction.opcode.starts_with("BAR.SYNC") || instruction.opcode.starts_with("BAR.RED");
 }
 
+std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const ControlFlow& flow, std::size_t index) {
+  struct Way {
+    std::size_t length;  // instructions back to the end of the block
+    std::size_t block;
+    std::size_t end;
+    bool operator>(const Way& other) const { return length > other.length; }
+  };
+  std::priority_queue<Way, std::vector<Way>, std::greater<>> ways;
+  std::set<std::size_t> walked;
+  ways.push({0, flow.block_of[index], index + 1});
+  std::optional<std::size_t> found;
+  std::size_t shortest = 0;
+  while (!ways.empty() && (!found || ways.top().length < shortest)) {
+    const Way way = ways.top();
+    ways.pop();
+    const BasicBlock& block = flow.blocks[way.block];
+    std::size_t i = way.end;
+    while (i > block.first && !IsWaitingBarrier(function.instructions[i - 1])) --i;
+    const std::size_t length = way.length + (way.end - i);
+    if (i > block.first) {
+      if (!found || length < shortest) {
+        found = i - 1;
+        shortest = length;
+      }
+      continue;
+    }
+    for (const std::size_t predecessor : block.predecessors) {
+      if (walked.insert(predecessor).second) ways.push({length, predecessor, flow.blocks[predecessor].end});
+    }
+  }
+  return found;
+}
+
 std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const ControlFlow& flow, std::size_t barrier) {
   const Instructions& instructions = function.instructions;
   std::vector<std::size_t> region;
@@ -229,7 +273,8 @@ std::vector<bool> AsyncWaits(const DeviceFunction& function) {
     for (std::size_t j = i + 1; j < end; ++j) {
       const std::string& predicate = instructions[j].predicate;
       if (Base(instructions[j]) != "BRA") continue;
-      if (!answer.empty() && predicate.ends_with(answer)) std::fill_n(waits.begin() + static_cast<std::ptrdiff_t>(i), j - i + 1, true);
+      if (!answer.empty() && predicate.ends_with(answer))
+        std::fill_n(waits.begin() + static_cast<std::ptrdiff_t>(i), j - i + 1, true);
       break;
     }
   }

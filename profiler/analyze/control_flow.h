@@ -12,19 +12,20 @@ namespace fa_profile {
 struct BasicBlock {
   std::size_t first = 0;
   std::size_t end = 0;
-  std::vector<std::size_t> successors;  ///< indices of blocks, without duplicates; where a subroutine is called, behind it
+  std::vector<std::size_t>
+      successors;  ///< indices of blocks, without duplicates; where a subroutine is called, behind it
   std::vector<std::size_t> predecessors;
   std::optional<std::size_t> callee;  ///< first block of the subroutine that the last instruction calls
 };
 
 /// Which instruction can follow which in one function.
 ///
-/// Read from opcodes, predicates and branch targets ("0x2b0" in the operands). A branch with a predicate, and one with a
-/// condition among its operands, may fall through. BSYNC goes on behind itself, or where its BSSY says when that is
+/// Read from opcodes, predicates and branch targets ("0x2b0" in the operands). A branch with a predicate, and one with
+/// a condition among its operands, may fall through. BSYNC goes on behind itself, or where its BSSY says when that is
 /// elsewhere. An indirect branch (BRX, JMX) may go to any block that nothing else leads to. RET and EXIT end a path. A
 /// target outside the function, or between two instructions, is none: any sequence of instructions has a graph.
 struct ControlFlow {
-  std::vector<BasicBlock> blocks;      ///< in the order of their code; the first is the entry
+  std::vector<BasicBlock> blocks;     ///< in the order of their code; the first is the entry
   std::vector<std::size_t> block_of;  ///< by instruction
   std::vector<int> loop_depth;        ///< by instruction: loops it is in, those around calls of its subroutine included
 };
@@ -33,6 +34,11 @@ ControlFlow ReadControlFlow(const DeviceFunction& function);
 
 /// Whether the instruction is a barrier at which warps wait: BAR.SYNC or BAR.RED, not BAR.ARV.
 bool IsWaitingBarrier(const Instruction& instruction);
+
+/// The barrier that a warp which stands at `index` waits at: that instruction itself, or the last one it came past, by
+/// the shortest way back. BAR.SYNC.DEFER_BLOCKING lets a warp go on until something needs the barrier, so a warp that
+/// waits is found up to some instructions behind it. Nothing when no barrier lies on the way from the entry.
+std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const ControlFlow& flow, std::size_t index);
 
 /// The instructions from which the barrier at index `barrier` is the next one that a warp waits at, subroutines called
 /// on the way included; the barrier itself is not among them. A warp that waits there waits for warps at one of these.

@@ -11,6 +11,11 @@ namespace {
 /// Clocks of two runs that differ by more than this are another policy, not jitter.
 constexpr double kClockTolerance = 0.05;
 
+/// A phase's share of the time (and other shares from samples) moves by as much from run to run.
+constexpr double kShareTolerance = 0.01;
+
+using Metrics = std::map<std::string, double>;
+
 std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shape->ToString() : std::string(); }
 
 std::string TitleOf(const ProfileEntry& entry) {
@@ -72,26 +77,64 @@ double Weight(const MetricChange& change) {
   return *change.before == *change.after ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
-void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio,
-             std::vector<MetricChange>& changes) {
-  MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}};
-  const auto first = static_cast<std::ptrdiff_t>(changes.size());
-  for (const CatalogueMetric& metric : MetricCatalogue()) {
+/// The metrics of a catalogue on both sides. `change` says whose they are; `floors` how far a noisy metric of a unit
+/// may move unnoticed, in that unit.
+void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& before, const Metrics& after,
+                    double min_ratio, const std::map<std::string_view, double>& floors, MetricChange change,
+                    std::vector<MetricChange>& changes) {
+  for (const CatalogueMetric& metric : catalogue) {
     change.metric = metric.id;
-    change.before = Find(before.metrics, metric.id);
-    change.after = Find(after.metrics, metric.id);
+    change.before = Find(before, metric.id);
+    change.after = Find(after, metric.id);
     change.ratio.reset();
     if (!change.before && !change.after) continue;
     if (!change.before || !change.after) {
       change.judgement = change.before ? "gone" : "new";
     } else {
-      if (*change.before != 0.0) change.ratio = (*change.after - *change.before) / std::abs(*change.before);
-      change.judgement = Judge(metric, *change.before, *change.after, min_ratio);
+      const double difference = *change.after - *change.before;
+      if (*change.before != 0.0) change.ratio = difference / std::abs(*change.before);
+      const auto floor = floors.find(metric.unit);
+      const bool unnoticed =
+          metric.stability == Stability::kNoisy && floor != floors.end() && std::abs(difference) < floor->second;
+      change.judgement = unnoticed ? "same" : Judge(metric, *change.before, *change.after, min_ratio);
     }
     changes.push_back(change);
   }
-  std::stable_sort(changes.begin() + first, changes.end(),
-                   [](const MetricChange& a, const MetricChange& b) { return Weight(a) > Weight(b); });
+}
+
+/// Phases by name; one that a side lacks has no metrics there.
+void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, MetricChange change,
+                   std::vector<MetricChange>& changes) {
+  if (!before.phases || !after.phases) return;
+  std::vector<std::string> names;
+  for (const PhaseTable* table : {&*before.phases, &*after.phases}) {
+    for (const PhaseEntry& phase : table->phases) {
+      if (std::ranges::find(names, phase.name) == names.end()) names.push_back(phase.name);
+    }
+  }
+  const auto metrics_of = [](const PhaseTable& table, const std::string& name) {
+    const auto found = std::ranges::find(table.phases, name, &PhaseEntry::name);
+    return found == table.phases.end() ? Metrics() : found->metrics;
+  };
+  std::map<std::string_view, double> floors{{"ratio", kShareTolerance}};
+  if (before.timing) floors["seconds"] = kShareTolerance * before.timing->median_ns * 1e-9;
+  for (const std::string& name : names) {
+    change.phase = name;
+    CompareMetrics(PhaseCatalogue(), metrics_of(*before.phases, name), metrics_of(*after.phases, name), min_ratio,
+                   floors, change, changes);
+  }
+}
+
+void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio,
+             std::vector<MetricChange>& changes) {
+  MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}};
+  const auto first = static_cast<std::ptrdiff_t>(changes.size());
+  const auto heavier = [](const MetricChange& a, const MetricChange& b) { return Weight(a) > Weight(b); };
+  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, {}, change, changes);
+  std::stable_sort(changes.begin() + first, changes.end(), heavier);
+  const auto first_of_phases = static_cast<std::ptrdiff_t>(changes.size());
+  ComparePhases(before, after, min_ratio, change, changes);
+  std::stable_sort(changes.begin() + first_of_phases, changes.end(), heavier);
   // Correctness comes before any number.
   if (before.verification && after.verification && before.verification->correct() != after.verification->correct()) {
     const bool correct = after.verification->correct();

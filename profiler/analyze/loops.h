@@ -8,8 +8,8 @@ namespace fa_profile {
 
 /// By block, the number of loops it is in. Loops may have several entries. Nests deeper than 64 are not told apart.
 ///
-/// Wei, Mao, Zou, Chen: A New Algorithm for Identifying Loops in Decompilation (SAS 2007): one walk, in which each block
-/// learns the innermost header of a loop around it.
+/// Wei, Mao, Zou, Chen: A New Algorithm for Identifying Loops in Decompilation (SAS 2007): one walk, in which each
+/// block learns the innermost header of a loop around it.
 std::vector<int> LoopDepths(const std::vector<BasicBlock>& blocks);
 
 }  // namespace fa_profile

@@ -17,8 +17,8 @@ struct ClassRow {
   std::string_view opcodes;  // without modifiers, separated by spaces
 };
 
-// In the order of the enumeration. Opcodes from the instruction set tables of the CUDA Binary Utilities document, Ampere
-// to Blackwell. What begins with U and is not named here works on the uniform datapath.
+// In the order of the enumeration. Opcodes from the instruction set tables of the CUDA Binary Utilities document,
+// Ampere to Blackwell. What begins with U and is not named here works on the uniform datapath.
 constexpr ClassRow kClasses[] = {
     {kTensor, "tensor", "HMMA IMMA DMMA BMMA QMMA OMMA HGMMA IGMMA QGMMA BGMMA UTCHMMA UTCIMMA UTCQMMA UTCOMMA"},
     {kExponential, "exponential", ""},  // MUFU.EX2
@@ -126,8 +126,8 @@ struct FlopsRow {
   double flops;
 };
 constexpr FlopsRow kFlops[] = {
-    {"FADD", 1},          {"FADD32I", 1}, {"FADD2", 2},         {"FMUL", 1},      {"FMUL32I", 1}, {"FMUL2", 2},
-    {"FFMA", 2},          {"FFMA32I", 2}, {"FFMA2", 4},         {"FHADD", 1},     {"FHFMA", 2},   {"FSWZADD", 1},
+    {"FADD", 1},          {"FADD32I", 1}, {"FADD2", 2},         {"FMUL", 1},      {"FMUL32I", 1},   {"FMUL2", 2},
+    {"FFMA", 2},          {"FFMA32I", 2}, {"FFMA2", 4},         {"FHADD", 1},     {"FHFMA", 2},     {"FSWZADD", 1},
     {"HADD2", 2},         {"HMUL2", 2},   {"HFMA2", 4},         {"HADD2_32I", 2}, {"HMUL2_32I", 2}, {"HFMA2_32I", 4},
     {"HADD2_BF16_V2", 2}, {"DADD", 1},    {"HFMA2_BF16_V2", 4}, {"DMUL", 1},      {"DFMA", 2},
 };

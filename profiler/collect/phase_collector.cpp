@@ -41,6 +41,8 @@ constexpr std::uint32_t kShortestPeriod = 256;
 constexpr std::uint32_t kLongestPeriod = 1U << 20;
 constexpr int kSampledReplays = 7;
 constexpr int kMostAttempts = 4;
+// A kernel under the sampler takes as long as without, or its phases are those of another kernel.
+constexpr double kMostSlowdown = 0.02;
 
 std::uint32_t ChoosePeriod(double sampled_ns, const Device& device) {
   const double cycles = sampled_ns * 1e-9 * static_cast<double>(device.sm_clock_max_hz) * device.sm_count;
@@ -70,7 +72,7 @@ struct PhaseCollector::Impl {
     period_ = kShortestPeriod;
   }
 
-  void Collect(const std::vector<CollectJob>& jobs);
+  void Collect(const std::vector<CollectJob>& jobs, bool sample);
 
  private:
   void Report(const char* stage, const std::string& subject, std::size_t done, std::size_t total) const {
@@ -120,7 +122,7 @@ std::int64_t PhaseCollector::Impl::FunctionId(std::uint64_t crc, const std::stri
 
 void PhaseCollector::Impl::Sample(const CollectJob& job) {
   const auto enqueue = [&job](cudaStream_t stream) { job.workload->Launch(stream); };
-  const double call_ns = Median(TimeLaunches(enqueue, 3, flusher_, cancelled_).durations_ns);
+  const double call_ns = Median(TimeLaunches(enqueue, kSampledReplays, flusher_, cancelled_).durations_ns);
   PcSampling sampling;
   sampling.case_id = job.case_id;
   // A replay of the timing graph lasts 0.2 ms or one call, and there are some for warming up.
@@ -145,6 +147,12 @@ void PhaseCollector::Impl::Sample(const CollectJob& job) {
   sampling.dropped_samples = samples.dropped;
   for (const SampledPc& pc : samples.pcs) {
     sampling.samples.push_back({FunctionId(pc.cubin_crc, pc.function), pc.offset, pc.samples});
+  }
+  if (*sampling.call_ns > call_ns * (1 + kMostSlowdown)) {
+    sink_.Write(DataLoss{"sampling_disturbs", JobName(job),
+                         "a call took " + std::to_string(*sampling.call_ns) + " ns under PC sampling and " +
+                             std::to_string(call_ns) + " ns without it just before",
+                         1});
   }
   if (samples.dropped > 0) {
     sink_.Write(DataLoss{"samples_dropped", JobName(job), "the hardware dropped PC samples at the longest period tried",
@@ -259,8 +267,8 @@ void PhaseCollector::Impl::Write() {
   sink_.Commit();
 }
 
-void PhaseCollector::Impl::Collect(const std::vector<CollectJob>& jobs) {
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
+void PhaseCollector::Impl::Collect(const std::vector<CollectJob>& jobs, bool sample) {
+  for (std::size_t i = 0; sample && i < jobs.size(); ++i) {
     Report("samples", JobName(jobs[i]), i, jobs.size());
     Sample(jobs[i]);
   }
@@ -283,8 +291,8 @@ PhaseCollector::PhaseCollector(const Device& device, PhaseCollectOptions options
 
 PhaseCollector::~PhaseCollector() = default;
 
-void PhaseCollector::Collect(const std::vector<CollectJob>& jobs) {
-  if (!jobs.empty()) impl_->Collect(jobs);
+void PhaseCollector::Collect(const std::vector<CollectJob>& jobs, bool sample) {
+  if (!jobs.empty()) impl_->Collect(jobs, sample);
 }
 
 }  // namespace fa_profile

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -84,6 +85,7 @@ NamePlace FindName(std::string_view text) {
 
 std::string Demangle(const char* symbol) {
   if (symbol == nullptr) return "?";
+  if (std::string_view(symbol).substr(0, 2) != "_Z") return symbol;  // "f" would come back as a type: "float"
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
                                                          &std::free);

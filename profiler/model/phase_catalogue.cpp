@@ -17,20 +17,21 @@ constexpr std::string_view kSass = "CUPTI SASS metrics, per instruction";
 constexpr std::string_view kOpcodes = "CUPTI SASS metrics, per instruction, times what its opcode does";
 constexpr std::string_view kThroughput = "CUDA C++ Programming Guide, arithmetic instructions: 16 a cycle and SM";
 
-// What is a share of the kernel is held against `kernel.`, the sum over all phases, so that the shares of a table add up
-// to 1. Counts are of one call; a phase whose instructions never executed has 0, for its instructions were counted.
+// What is a share of the kernel is held against `kernel.`, the sum over all phases, so that the shares of a table add
+// up to 1. Counts are of one call; a phase whose instructions never executed has 0, for its instructions were counted.
 constexpr CatalogueMetric kCatalogue[] = {
     // Time.
-    {"phase_time_ratio", "time", "ratio", kNeutral, kNoisy, "time.samples / kernel.time.samples", kSamples,
+    {"phase_time_ratio", "time share", "ratio", kNeutral, kNoisy, "time.samples / kernel.time.samples", kSamples,
      "faprof_phase_time_ratio",
      "Share of the kernel's time: warps at work in the phase, and those that waited at a barrier for it."},
     {"phase_time_seconds", "time", "seconds", kLower, kNoisy,
      "time.samples / kernel.time.samples * timing.median_ns * 1e-9", kSamples, "faprof_phase_time_seconds",
      "The phase's share of the median duration without the profiler."},
-    {"phase_warp_time_ratio", "warp time", "ratio", kNeutral, kNoisy, "samples.total / kernel.samples.total", kSamples,
-     "faprof_phase_warp_time_ratio", "Share of all samples that stood at the phase's own instructions, waits included."},
-    {"phase_issue_ratio", "issue", "ratio", kNeutral, kNoisy, "samples.selected / kernel.samples.selected", kSamples,
-     "faprof_phase_issue_ratio", "Share of the samples in which a warp issued an instruction."},
+    {"phase_warp_time_ratio", "warp time share", "ratio", kNeutral, kNoisy, "samples.total / kernel.samples.total",
+     kSamples, "faprof_phase_warp_time_ratio",
+     "Share of all samples that stood at the phase's own instructions, waits included."},
+    {"phase_issue_ratio", "issue share", "ratio", kNeutral, kNoisy, "samples.selected / kernel.samples.selected",
+     kSamples, "faprof_phase_issue_ratio", "Share of the samples in which a warp issued an instruction."},
     {"phase_waiting_ratio", "waiting", "ratio", kLower, kNoisy, "samples.waiting / samples.total", kSamples,
      "faprof_phase_waiting_ratio", "Of the phase's own samples, those that waited at a barrier or for another role."},
 
@@ -58,7 +59,8 @@ constexpr CatalogueMetric kCatalogue[] = {
      "(thread_inst.exponential + thread_inst.special) / (16 * device.sm_count * device.sm_clock_max_hz * "
      "time.samples / kernel.time.samples * timing.median_ns * 1e-9)",
      kThroughput, "faprof_phase_mufu_utilization_ratio",
-     "Special-function operations (MUFU) per second of the phase's own time, of 16 a cycle and SM at the highest clock."},
+     "Special-function operations (MUFU) per second of the phase's own time, of 16 a cycle and SM at the highest "
+     "clock."},
 
     // Memory.
     {"phase_shared_wavefronts", "shared wavefronts", "count", kLower, kExact,
@@ -86,11 +88,12 @@ constexpr CatalogueMetric kCatalogue[] = {
      "Bytes of the global-memory sectors that L1 was asked for; what it has itself never reaches L2 or DRAM."},
     {"phase_coalescing_ratio", "coalescing", "ratio", kHigher, kExact,
      "sass.smsp__sass_sectors_mem_global_ideal / sass.smsp__sass_sectors_mem_global", kSass,
-     "faprof_phase_coalescing_ratio", "Ideal sectors over sectors: 1 when neighbouring threads use neighbouring bytes."},
+     "faprof_phase_coalescing_ratio",
+     "Ideal sectors over sectors: 1 when neighbouring threads use neighbouring bytes."},
     {"phase_local_sectors", "local sectors", "sectors", kLower, kExact, "sass.smsp__sass_sectors_mem_local", kSass,
      "faprof_phase_local_sectors_total", "32-byte sectors of local memory: spills, and arrays indexed at run time."},
-    {"phase_barriers", "barriers", "instructions", kLower, kExact, "inst.barrier", kSass,
-     "faprof_phase_barriers_total", "Block-wide barrier instructions (BAR) executed by warps."},
+    {"phase_barriers", "barriers", "instructions", kLower, kExact, "inst.barrier", kSass, "faprof_phase_barriers_total",
+     "Block-wide barrier instructions (BAR) executed by warps."},
 };
 
 }  // namespace

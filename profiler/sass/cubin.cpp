@@ -5,12 +5,14 @@
 
 #include "byte_reader.h"
 #include "elf_file.h"
+#include "fa_profile/error.h"
 
 namespace fa_profile {
 namespace {
 
 // Attributes of .nv.info, as NVIDIA's tools name them (cuobjdump -elf prints them).
 constexpr std::uint8_t kMaxThreads = 0x05;
+constexpr std::uint8_t kExternals = 0x0f;
 constexpr std::uint8_t kRequiredThreads = 0x10;
 constexpr std::uint8_t kFrameSize = 0x11;
 constexpr std::uint8_t kRegisterCount = 0x2f;
@@ -54,6 +56,20 @@ std::array<int, 3> ReadThreads(ByteReader payload) {
   return threads;
 }
 
+// `left`: bytes of names that may still be copied. A small cubin could name one long symbol any number of times.
+std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::size_t& left) {
+  std::vector<std::string> names;
+  while (payload.left() >= 4) {
+    const std::uint32_t symbol = payload.U32();
+    if (symbol >= elf.symbols.size()) continue;
+    const std::string_view name = elf.symbols[symbol].name;
+    if (name.size() > left) throw Error("the cubin's names are endless", "build it again, or copy it again");
+    left -= name.size();
+    names.emplace_back(name);
+  }
+  return names;
+}
+
 std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
@@ -68,7 +84,8 @@ std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* sect
   return elf.is_linked && elf.sm >= 90 && size >= kReservedBytes ? size - kReservedBytes : size;
 }
 
-CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, const ElfFile::Section& text) {
+CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, const ElfFile::Section& text,
+                           std::size_t& names_left) {
   CubinFunction function;
   function.name = symbol.name;
   function.is_kernel = symbol.is_kernel;
@@ -87,6 +104,7 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
   for (const Attribute& attribute : ReadAttributes(elf.Find(".nv.info." + function.name))) {
     if (attribute.id == kMaxThreads) function.max_threads = ReadThreads(attribute.payload);
     if (attribute.id == kRequiredThreads) function.required_threads = ReadThreads(attribute.payload);
+    if (attribute.id == kExternals) function.externals = ReadNames(elf, attribute.payload, names_left);
     if (attribute.id == kBarrierCount) function.barriers = attribute.value & 0xff;
   }
   return function;
@@ -104,10 +122,11 @@ CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
   const std::vector<Attribute> attributes = ReadAttributes(elf.Find(".nv.info"));
   const auto registers = ReadPerSymbol(attributes, kRegisterCount);
   const auto frames = ReadPerSymbol(attributes, kFrameSize);
+  std::size_t names_left = std::size_t{1} << 24;
   for (const auto& [section, i] : elf.OuterFunctions()) {
     const ElfFile::Symbol& symbol = elf.symbols[i];
     const ElfFile::Section& text = elf.sections[section];
-    CubinFunction function = ReadFunction(elf, symbol, text);
+    CubinFunction function = ReadFunction(elf, symbol, text, names_left);
     if (const auto found = registers.find(i); found != registers.end()) {
       function.registers_per_thread = static_cast<int>(found->second);
     } else if (symbol.is_kernel && text.info >> 24 != 0) {

@@ -1,6 +1,8 @@
 #include "fa_profile/disassembly.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -76,16 +78,33 @@ std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& 
   throw Error(nvdisasm, "exit code " + std::to_string(result.exit_code), said);
 }
 
+// nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
+void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, DeviceFunction& function) {
+  for (Instruction& instruction : function.instructions) {
+    if (!instruction.opcode.starts_with("CALL")) continue;
+    for (const auto& [name, start] : starts) {
+      const std::size_t at = instruction.operands.find(name);
+      if (at == std::string::npos) continue;
+      std::array<char, 2 + 16> text{'0', 'x'};
+      const auto written = std::to_chars(text.data() + 2, text.data() + text.size(), start, /*base=*/16);
+      instruction.operands.replace(at, name.size(), text.data(), static_cast<std::size_t>(written.ptr - text.data()));
+      break;
+    }
+  }
+}
+
 // The instructions of `outer` and of the subroutines inside it, which nvdisasm lists apart.
 DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
                      const std::map<std::string_view, const DeviceFunction*>& listed) {
   DeviceFunction whole;
   whole.name = outer.name;
+  std::map<std::string_view, std::uint64_t> starts;
   for (const ElfFile::Symbol& symbol : elf.symbols) {
     if (!symbol.is_function || symbol.section != outer.section || symbol.value < outer.value) continue;
     const auto found = listed.find(symbol.name);
     if (found == listed.end()) continue;
     const std::uint64_t start = symbol.value - outer.value;
+    starts.emplace(symbol.name, start);
     for (Instruction instruction : found->second->instructions) {
       instruction.offset += static_cast<std::uint32_t>(start);
       whole.instructions.push_back(std::move(instruction));
@@ -93,6 +112,7 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
   }
   std::stable_sort(whole.instructions.begin(), whole.instructions.end(),
                    [](const Instruction& a, const Instruction& b) { return a.offset < b.offset; });
+  ResolveCalls(starts, whole);
   return whole;
 }
 

@@ -78,7 +78,8 @@ class LineProgram {
     instruction_unit_ = header.U8();
     if (version >= 4) header.U8();  // operations per instruction: of VLIW machines
     header.U8();                    // is_stmt at the start
-    line_base_ = static_cast<std::int8_t>(header.U8());
+    const int line_base = header.U8();
+    line_base_ = line_base < 0x80 ? line_base : line_base - 0x100;  // a signed byte
     line_range_ = header.U8();
     const int opcode_base = header.U8();
     if (line_range_ == 0 || opcode_base == 0) throw Error("the cubin's line information is damaged", kMakeAgain);

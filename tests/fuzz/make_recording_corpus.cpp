@@ -25,6 +25,52 @@ namespace fs = std::filesystem;
 using namespace fa_profile;
 using Bytes = std::vector<std::uint8_t>;
 
+// Code and what its instructions did: a function, a sampling and a counting for each of `cases`, 3 at most, and a last
+// function that could not be disassembled. The longest of many cases is split into several rows of a table.
+void WriteCode(RecordingWriter& writer, int cases) {
+  const int functions = std::min(cases, 3);
+  for (int id = 1; id <= functions; ++id) {
+    Cubin cubin{.id = id, .crc = (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(id), .bytes = Bytes(200)};
+    for (std::size_t i = 0; i < 60; ++i) cubin.bytes[i * 7 % 200] = static_cast<std::uint8_t>(i);
+    writer.Write(cubin);
+    const InlineFrame kernel{"void mma<64>(half*)", "mma.cu", 40};
+    const InlineFrame tile{"load_tile", "tile.cuh", 12};
+    const InlineFrame pointer{"at", "tile.cuh", 3};
+    writer.Write(DeviceFunction{.id = id,
+                                .cubin_crc = cubin.crc,
+                                .name = "_Z3mmaILi64EEvP6__half",
+                                .instructions = {{0, "", "LDC", "R1, c[0x0][0x28]", {kernel}},
+                                                 {16, "@!P0", "LDG.E.128", "R4, [R2.64]", {pointer, tile, kernel}},
+                                                 {32, "", "HMMA.16816.F32", "R8, R4, R12, R8", {tile, kernel}},
+                                                 {48, "@P1", "BRA", "0x10", {kernel}},
+                                                 {80, "", "EXIT", "", {}}}});
+  }
+  writer.Write(DeviceFunction{.id = functions + 1, .cubin_crc = 7, .name = "elsewhere"});
+  for (int id = 1; id <= functions; ++id) {
+    const std::uint32_t instructions = id == 3 ? 1030 : 6;
+    PcSampling sampling{.id = id,
+                        .case_id = id,
+                        .part = id % 2 != 0 ? "" : "pv",
+                        .period_cycles = 2048,
+                        .launches = 64,
+                        .total_samples = 5000,
+                        .dropped_samples = 3,
+                        .call_ns = id % 2 != 0 ? std::optional(1234.5) : std::nullopt};
+    SassCounting counting{.id = id, .case_id = id, .part = sampling.part};
+    for (std::uint32_t i = 0; i < instructions; ++i) {
+      if (i == 4) continue;  // what is not a neighbour begins a row
+      if (i < 140) {
+        sampling.samples.push_back({id, i * 16, {{"selected", i + 1}, {"long_scoreboard_not_issued", i * 5}}});
+      }
+      counting.counts.push_back({id, i * 16, {{"smsp__sass_inst_executed", i < 2 ? 4096 : 512}}});
+    }
+    sampling.samples.push_back({functions + 1, 4294967280, {{"wait", std::uint64_t{1} << 62}}});
+    counting.counts.push_back({functions + 1, 64, {{"smsp__inst_executed.sum", 0}}});
+    writer.Write(sampling);
+    writer.Write(counting);
+  }
+}
+
 // Some of everything, `cases` times.
 void WriteEverything(RecordingWriter& writer, int cases) {
   writer.Write(Session{.tool_version = "0.1.0",
@@ -92,6 +138,7 @@ void WriteEverything(RecordingWriter& writer, int cases) {
         .metrics = {
             {"smsp__inst_executed.sum", 123456.0 + id}, {"sm__cycles_active.avg", 0.5 * id}, {"l1tex__x.pct", 1e300}}});
   }
+  WriteCode(writer, cases);
   writer.Write(DataLoss{
       .kind = "metric_unavailable", .subject = "pcie__x.sum", .reason = "GH100 does not count it", .count = 2});
   writer.Commit();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ void Read(std::span<const std::uint8_t> bytes) {
       }
     }
     reader.Load({.metrics = std::set<std::string>{"smsp__inst_executed.sum"}});
-    reader.Load();
+    reader.Load({.metrics = std::nullopt, .cubins = true});
   } catch (const Error&) {
   }
 }
@@ -50,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   try {
     const RecordingReader reader = RecordingReader::FromBytes({data, size});
-    reader.Load();
+    reader.Load({.metrics = std::nullopt, .cubins = true});
     for (const std::int64_t id : reader.ImageIds()) reader.LoadImage(id);
     return true;
   } catch (const Error&) {

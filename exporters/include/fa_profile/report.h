@@ -15,16 +15,17 @@ struct ReportOptions {
   bool ascii = false;   ///< for a locale that is not UTF-8: everything else is printed as \u{...}
 };
 
-/// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its metrics, stalls,
-/// occupancy and launches; what is missing. Strings from a recording are printed with control characters, invisible
+/// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,
+/// occupancy, stalls, phases and metrics; what is missing. Strings from a recording are printed with control characters, invisible
 /// characters and invalid UTF-8 escaped. What is absent reads "n/a".
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
 /// docs/report.schema.json describes it. Absent values are null. Invalid UTF-8 becomes U+FFFD.
 void WriteJsonReport(std::ostream& out, const Profile& profile);
 
-/// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit. RFC 4180.
-/// A verified entry also has a row `correct` of 1 or 0 (unit "bool"). Fields that are absent are empty.
+/// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase. RFC 4180.
+/// A verified entry also has a row `correct` of 1 or 0 (unit "bool"). `phase` names the phase in the rows of the phase
+/// catalogue's metrics. Fields that are absent are empty.
 void WriteCsvReport(std::ostream& out, const Profile& profile);
 
 /// What changed, worst first within an entry; what stayed the same is only counted.

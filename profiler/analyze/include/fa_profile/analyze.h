@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fa_profile/phase_map.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/profile_diff.h"
 #include "fa_profile/recording.h"
@@ -16,13 +18,17 @@ namespace fa_profile {
 /// "name #2", ...
 /// A kernel that was verified and is not correct gets no timing, and no metric in seconds or per second: its speed is
 /// not a result. Metrics that could not be derived are absent.
-Profile Analyze(const Recording& recording);
+///
+/// `map` says which instructions are which phase; absent, ChoosePhaseMap() decides (fa_profile/phases.h). Where more
+/// than a twentieth of a kernel's time belongs to no phase, and where rules of `map` overlap, a DataLoss says so.
+Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map = std::nullopt);
 
 /// CUPTI metric names that Analyze() reads: load only these for a fast report.
 std::vector<std::string> MetricsForAnalysis();
 
 /// Compares two profiles. `min_ratio`: relative change below which a noisy metric counts as the same; a deterministic
-/// one differs when it differs at all. A catalogue metric with a polarity is judged "better" or "worse".
+/// one differs when it differs at all. A catalogue metric with a polarity is judged "better" or "worse". Phases are
+/// compared by name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
 }  // namespace fa_profile

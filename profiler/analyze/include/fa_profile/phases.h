@@ -28,9 +28,12 @@ PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions);
 /// part's own functions, or nothing when another part of the call runs the same function, for then nobody can tell
 /// their samples apart.
 ///
-/// Reads of `entry`: case_id, part, launches, timing, and those `metrics` that sums are held against. `map`: absent,
+/// Reads of `entry`: case_id, part, timing, and those `metrics` that formulas and closures name. `map`: absent,
 /// ChoosePhaseMap() of all functions concerned. A function without instructions is unattributed.
 std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const ProfileEntry& entry,
                                         const std::optional<PhaseMap>& map = std::nullopt);
+
+/// CUPTI metric names that AnalyzePhases() holds sums against.
+std::vector<std::string> ClosureInputs();
 
 }  // namespace fa_profile

@@ -17,7 +17,7 @@ struct CollectOptions {
   bool flush_cache = false;          ///< overwrite the L2 before every measured call; otherwise run it once unmeasured
   int warmup_launches = 5;           ///< calls before anything of a case is measured
   int timed_launches = 100;          ///< timed samples per case and part; 0: no timing
-  int ranges_per_batch = 25;         ///< ranges measured together; two batches are in memory, 4 MB a range with set full
+  int ranges_per_batch = 34;  ///< ranges measured together; two batches are in memory, 4 MB a range with set full
   std::string cache_dir;             ///< where validated metric plans are kept; empty: nowhere
 };
 

@@ -37,8 +37,8 @@ class PhaseCollector {
   PhaseCollector& operator=(const PhaseCollector&) = delete;
 
   /// Samples and counts each job's whole call, writes it with the code it ran, and commits. What is missing goes to the
-  /// sink as DataLoss. Throws Error for CUDA and CUPTI failures.
-  void Collect(const std::vector<CollectJob>& jobs);
+  /// sink as DataLoss. Throws Error for CUDA and CUPTI failures. `sample` false: counts only.
+  void Collect(const std::vector<CollectJob>& jobs, bool sample = true);
 
  private:
   struct Impl;

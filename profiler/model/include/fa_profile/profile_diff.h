@@ -6,12 +6,13 @@
 
 namespace fa_profile {
 
-/// One metric of one entry on both sides.
+/// One metric of one entry, or of one of its phases, on both sides.
 struct MetricChange {
   std::string kernel;
   std::string part;
   std::string shape;   ///< AttentionShape::ToString(), or empty
-  std::string metric;  ///< catalogue id
+  std::string phase;   ///< empty: the whole entry
+  std::string metric;  ///< catalogue id; of the phase catalogue where there is a phase
   std::optional<double> before;
   std::optional<double> after;
   std::optional<double> ratio;  ///< after / before - 1; absent when before is 0 or either side is absent
@@ -21,7 +22,7 @@ struct MetricChange {
 /// What changed between two profiles, entry by entry (matched by kernel, part and shape).
 struct ProfileDiff {
   std::vector<std::string> incomparable;  ///< reasons: other GPU, driver, clock policy, metric set
-  std::vector<MetricChange> changes;      ///< largest relative change first within an entry
+  std::vector<MetricChange> changes;      ///< largest relative change first within an entry; then those of its phases
   std::vector<std::string> only_before;   ///< entries without a partner
   std::vector<std::string> only_after;
 };

@@ -22,6 +22,7 @@ struct CubinFunction {
   std::optional<std::array<int, 3>> required_threads;  ///< PTX's .reqntid
   int barriers = 0;                                    ///< named barriers 0 to barriers-1 may be used
   std::optional<std::int64_t> constant_bank_bytes;     ///< of bank 0, which holds the kernel's arguments
+  std::vector<std::string> externals;                  ///< functions it calls that the cubin lacks: "vprintf"
 };
 
 /// What a cubin (GPU machine code in an ELF file) says about itself, without disassembly.

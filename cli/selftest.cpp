@@ -1,0 +1,193 @@
+// fa-profile selftest: kernels whose truth is known, measured like any other and held against it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "commands.h"
+#include "fa_profile/analyze.h"
+#include "fa_profile/check_truths.h"
+#include "fa_profile/collector.h"
+#include "fa_profile/device.h"
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+#include "fa_profile/phase_collector.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/selftest_kernels.h"
+#include "fa_profile/selftest_report.h"
+#include "kernel_pattern.h"
+#include "progress_bar.h"
+#include "run_setup.h"
+#include "terminal_options.h"
+
+namespace fa_profile {
+namespace {
+
+// Where the recording lies that nobody asked for.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw Error("mkdtemp", std::strerror(errno), "no temporary folder " + name, "set TMPDIR to a writable folder");
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<const SelftestKernel*> Select(const std::string& pattern) {
+  std::vector<std::string> ids;
+  for (const SelftestKernel& kernel : SelftestKernels()) ids.push_back(kernel.id);
+  const std::vector<std::string> matching = MatchKernels(pattern, ids);
+  std::vector<const SelftestKernel*> selected;
+  for (const SelftestKernel& kernel : SelftestKernels()) {
+    if (std::ranges::find(matching, kernel.id) != matching.end()) selected.push_back(&kernel);
+  }
+  return selected;
+}
+
+Disassembler MakeDisassembler() {
+  const std::optional<std::string> nvdisasm = FindNvdisasm();
+  if (!nvdisasm) {
+    throw Error("nvdisasm is missing, which the self-test reads machine code with",
+                "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+                "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
+  }
+  return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
+  };
+}
+
+// A kernel ready to be measured.
+struct Prepared {
+  const SelftestKernel* kernel;
+  std::int64_t case_id;
+  SelftestRun run;
+};
+
+bool HasShares(const SelftestRun& run) {
+  return std::ranges::any_of(run.truths, [](const Truth& truth) { return truth.source == TruthSource::kShare; });
+}
+
+std::vector<CollectJob> Jobs(const std::vector<Prepared>& prepared, bool with_shares, bool without) {
+  std::vector<CollectJob> jobs;
+  for (const Prepared& each : prepared) {
+    if (HasShares(each.run) ? with_shares : without) jobs.push_back({each.case_id, each.run.workload.get()});
+  }
+  return jobs;
+}
+
+std::vector<std::string> Counters(const std::vector<Prepared>& prepared) {
+  std::set<std::string> names;
+  for (const std::string& name : KnownLieInputs()) names.insert(name);
+  for (const Prepared& each : prepared) {
+    for (const Truth& truth : each.run.truths) {
+      if (truth.source == TruthSource::kCounter) names.insert(truth.name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+Session NewSelftestSession(const SelftestOptions& options) {
+  RunOptions run;
+  run.command_line = options.command_line;
+  run.warmup_launches = 1;
+  run.timed_launches = 0;
+  run.draws = 0;
+  return NewSession(run, "selftest");
+}
+
+// Measures into the writer, and gives the truths by case.
+std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestOptions& options,
+                              RecordingWriter& writer) {
+  const Disassembler disassembler = MakeDisassembler();
+  const Device device = OpenDevice(options.device);
+  std::vector<DataLoss> losses;
+  writer.Write(NewSelftestSession(options));
+  writer.Write(device);
+  writer.Write(ReadClocks(device, "before", losses));
+  ProgressBar bar;
+  std::int64_t next_id = 1;
+  const auto show = [&bar](const Progress& progress) {
+    bar.Show(progress.stage, progress.subject, progress.done, progress.total);
+  };
+  // Before the first kernel is loaded, those that clock the truth included.
+  auto phases =
+      std::make_unique<PhaseCollector>(device, PhaseCollectOptions{false, disassembler}, writer, next_id, show);
+  std::vector<Prepared> prepared;
+  for (const SelftestKernel* const kernel : kernels) {
+    bar.Show("truth", kernel->id, static_cast<int>(prepared.size()), static_cast<int>(kernels.size()));
+    const Case entry{next_id++, kernel->id, "selftest", std::nullopt};
+    writer.Write(entry);
+    prepared.push_back({kernel, entry.id, kernel->make()});
+  }
+  phases->Collect(Jobs(prepared, true, false));
+  phases->Collect(Jobs(prepared, false, true), /*sample=*/false);
+  phases.reset();  // before the range profiler comes
+  CollectOptions collect;
+  collect.metrics = Counters(prepared);
+  collect.warmup_launches = 1;
+  collect.timed_launches = 0;
+  collect.cache_dir = CacheDirectory();
+  Collector(device, collect, writer, next_id, show).Collect(Jobs(prepared, true, true), /*keep_images=*/false);
+  writer.Write(ReadClocks(device, "after", losses));
+  for (const DataLoss& loss : losses) writer.Write(loss);
+  writer.Finish();
+  return prepared;
+}
+
+SelftestReport Check(const Recording& recording, const std::vector<Prepared>& prepared) {
+  const Profile profile = Analyze(recording, SelftestPhases());
+  SelftestReport report{recording.session, recording.device, {}, CheckKnownLies(recording), recording.losses};
+  for (const Prepared& each : prepared) {
+    const auto entry = std::ranges::find_if(profile.entries, [&each](const ProfileEntry& candidate) {
+      return candidate.case_id == each.case_id && candidate.part.empty();
+    });
+    if (entry == profile.entries.end()) throw Error("nothing was measured of " + each.kernel->id);
+    report.kernels.push_back({each.kernel->id, each.kernel->proves, CheckTruths(recording, *entry, each.run.truths)});
+  }
+  return report;
+}
+
+}  // namespace
+
+int RunSelftest(const SelftestOptions& options) {
+  const std::vector<const SelftestKernel*> kernels = Select(options.kernel_pattern);
+  if (options.format == Format::kCsv) throw Error("selftest has no csv", "--format text or --format json");
+  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
+    throw Error("selftest needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
+  }
+  PrepareProcessForNvtx();
+  std::optional<TemporaryFolder> folder;
+  if (options.output.empty()) folder.emplace();
+  const std::string path = folder ? (folder->path() / "selftest.fap").string() : options.output;
+  RecordingWriter writer(path, options.overwrite);
+  const std::vector<Prepared> prepared = Measure(kernels, options, writer);
+  const SelftestReport report = Check(RecordingReader(path).Load(), prepared);
+  if (options.format == Format::kJson) {
+    WriteJsonSelftest(std::cout, report);
+  } else {
+    WriteTextSelftest(std::cout, report, TerminalOptions());
+  }
+  if (!folder) std::cerr << fmt::format("\nrecording: {}\n", path);
+  const bool passed = report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0;
+  return passed ? kExitFine : kExitRegression;
+}
+
+}  // namespace fa_profile

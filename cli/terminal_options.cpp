@@ -1,0 +1,22 @@
+#include "terminal_options.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace fa_profile {
+
+ReportOptions TerminalOptions() {
+  ReportOptions options;
+  winsize size{};
+  constexpr int kNarrowest = 60;
+  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    options.width = std::clamp<int>(size.ws_col, kNarrowest, options.width);
+  }
+  options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  return options;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "fa_profile/report.h"
+
+namespace fa_profile {
+
+/// How a report looks on standard output: as wide as the terminal (60 to 100 columns), in colours on a terminal unless
+/// NO_COLOR is set.
+ReportOptions TerminalOptions();
+
+}  // namespace fa_profile

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/lint_report.h"
+#include "table.h"
+
+namespace fa_profile {
+namespace {
+
+std::string Bytes(std::int64_t bytes) {
+  constexpr std::int64_t kKiB = 1024;
+  return bytes >= kKiB && bytes % (kKiB / 4) == 0 ? fmt::format("{:g} KiB", static_cast<double>(bytes) / kKiB)
+                                                  : fmt::format("{} B", bytes);
+}
+
+std::string StackText(const KernelLint& kernel) {
+  std::string text = kernel.stack_frame_bytes ? Bytes(*kernel.stack_frame_bytes) + " a thread" : "n/a";
+  if (kernel.spills.stores + kernel.spills.loads > 0) {
+    text += fmt::format(", {} of spill stores and {} of spill loads in {} + {} instructions",
+                        Bytes(kernel.spills.store_bytes), Bytes(kernel.spills.load_bytes), kernel.spills.stores,
+                        kernel.spills.loads);
+  } else {
+    text += ", no spills";
+  }
+  if (kernel.arrays.stores + kernel.arrays.loads > 0) {
+    text += fmt::format(", {} other stores and {} other loads", kernel.arrays.stores, kernel.arrays.loads);
+  }
+  return text;
+}
+
+std::string SharedText(const KernelLint& kernel) {
+  std::string text = Bytes(kernel.static_shared_memory_bytes) + " static";
+  if (kernel.dynamic_shared_memory_bytes > 0)
+    text += fmt::format(", {} by --smem", Bytes(kernel.dynamic_shared_memory_bytes));
+  return text;
+}
+
+std::string OccupancyText(const KernelLint& kernel) {
+  if (!kernel.threads_per_block) return "n/a: it was compiled for no number of threads; give --threads N";
+  const std::string block = fmt::format("{} threads ({})", *kernel.threads_per_block, kernel.threads_source);
+  if (!kernel.occupancy) return fmt::format("n/a for blocks of {} on {}", block, kernel.architecture);
+  return fmt::format(
+      "{:.3g} %, {} of {} an SM, limited by {}", 100.0 * kernel.occupancy->theoretical_ratio,
+      kernel.occupancy->blocks_per_sm == 1 ? "1 block" : fmt::format("{} blocks", kernel.occupancy->blocks_per_sm),
+      block, fmt::join(kernel.occupancy->limiters, " and "));
+}
+
+void WriteCounts(TextPage& page, const KernelLint& kernel) {
+  if (kernel.phases.empty()) return;
+  std::vector<Column> columns{{"  phase", true}, {"loop"}, {"instr"}};
+  for (const char* const count : kLintCounts)
+    columns.push_back({std::string_view(count) == "exponential" ? "exp" : count});
+  std::vector<std::vector<Cell>> rows;
+  for (const PhaseCode& row : kernel.phases) {
+    std::vector<Cell> cells{
+        {"  " + page.Safe(row.phase)}, {fmt::format("{}", row.loop_depth)}, {fmt::format("{}", row.instructions)}};
+    for (const char* const count : kLintCounts) {
+      const int n = row.counts.at(count);
+      cells.push_back({n == 0 ? "." : fmt::format("{}", n)});
+    }
+    rows.push_back(std::move(cells));
+  }
+  page.Table(columns, rows);
+}
+
+void WriteKernel(TextPage& page, const KernelLint& kernel) {
+  page.Rule(
+      fmt::format("{}{}{}", page.Safe(FunctionName(kernel.name)), page.separator(), page.Safe(kernel.architecture)));
+  page.Paragraph("  kernel     ", page.Safe(kernel.name));
+  page.Paragraph("  in         ", page.Safe(kernel.file));
+  page.Paragraph("  registers  ",
+                 kernel.registers_per_thread ? fmt::format("{} a thread", *kernel.registers_per_thread) : "n/a");
+  page.Paragraph("  stack      ", StackText(kernel));
+  page.Paragraph("  shared     ", SharedText(kernel));
+  page.Paragraph("  occupancy  ", OccupancyText(kernel));
+  if (!kernel.externals.empty()) {
+    page.Paragraph("  calls      ", page.Safe(fmt::format("{}", fmt::join(kernel.externals, ", "))));
+  }
+  page.Paragraph("  code       ", fmt::format("{}, hash {:016x}, phases by {}", Bytes(kernel.code_bytes),
+                                              kernel.code_hash, page.Safe(kernel.attribution)));
+  WriteCounts(page, kernel);
+  for (const Finding& finding : kernel.findings) {
+    const std::string where = finding.phase.empty() ? "" : fmt::format("{}: ", page.Safe(finding.phase));
+    page.Paragraph("  ! ", fmt::format("{}: {}{}", finding.id, where, page.Safe(finding.evidence)));
+    page.Paragraph("    ", "-> " + finding.cure);
+  }
+  page.Line();
+}
+
+}  // namespace
+
+void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options) {
+  TextPage page(out, static_cast<std::size_t>(options.width), options.color, options.ascii);
+  std::size_t findings = 0;
+  for (const KernelLint& kernel : kernels) {
+    WriteKernel(page, kernel);
+    findings += kernel.findings.size();
+  }
+  page.Line(fmt::format("{} kernel{}, {} finding{}", kernels.size(), kernels.size() == 1 ? "" : "s", findings,
+                        findings == 1 ? "" : "s"));
+  if (findings > 0) page.Line("fa-profile lint --explain ID tells what a finding means", Style::kDim);
+}
+
+}  // namespace fa_profile

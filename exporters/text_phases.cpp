@@ -1,0 +1,164 @@
+#include "text_phases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "fa_profile/metric_catalogue.h"
+#include "format.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kShownStalls = 2;
+constexpr double kShownStall = 0.05;
+
+/// A column of a phase table: a metric of the phase catalogue. `percent`: of a ratio, without its sign.
+struct PhaseColumn {
+  const char* title;
+  const char* id;
+  bool percent = false;
+};
+
+constexpr PhaseColumn kCost[] = {{"time%", "phase_time_ratio", true},           {"time", "phase_time_seconds"},
+                                 {"warps%", "phase_warp_time_ratio", true},     {"issue%", "phase_issue_ratio", true},
+                                 {"waits%", "phase_waiting_ratio", true},       {"instr", "phase_instructions"},
+                                 {"thr/instr", "phase_threads_per_instruction"}};
+
+constexpr PhaseColumn kWork[] = {{"tensor", "phase_tensor_instructions"},
+                                 {"peak%", "phase_tensor_utilization_ratio", true},
+                                 {"FLOPs", "phase_flops"},
+                                 {"exp", "phase_exponentials"},
+                                 {"MUFU%", "phase_mufu_utilization_ratio", true},
+                                 {"shared", "phase_shared_wavefronts"},
+                                 {"confl%", "phase_bank_conflict_ratio", true},
+                                 {"global", "phase_global_bytes"},
+                                 {"useful%", "phase_coalescing_ratio", true},
+                                 {"local", "phase_local_sectors"},
+                                 {"barriers", "phase_barriers"}};
+
+std::optional<double> Metric(const PhaseEntry& phase, const char* id) {
+  const auto found = phase.metrics.find(id);
+  return found == phase.metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string ValueText(const PhaseEntry& phase, const PhaseColumn& column) {
+  const auto value = Metric(phase, column.id);
+  if (column.percent) return ShortPercent(value);
+  std::string_view unit = FindPhaseMetric(column.id)->unit;
+  if (unit == "flops") unit = "count";  // the title says it
+  return FormatValue(value, unit);
+}
+
+bool IsZero(const PhaseEntry& phase, const PhaseColumn& column) {
+  return Metric(phase, column.id).value_or(0.0) == 0.0;
+}
+
+std::string StallsText(const PhaseEntry& phase) {
+  std::vector<std::string> shares;
+  for (const StallShare& stall : phase.stalls) {
+    if (shares.size() == kShownStalls || stall.ratio < kShownStall) break;
+    shares.push_back(stall.reason + " " + ShortPercent(stall.ratio));
+  }
+  return fmt::format("{}", fmt::join(shares, ", "));
+}
+
+/// A table of those columns in which some phase has something; of `phases` those rows that have, unless `all`.
+void WriteTable(TextPage& page, const std::vector<PhaseEntry>& phases, std::span<const PhaseColumn> columns, bool all,
+                bool with_stalls) {
+  std::vector<PhaseColumn> shown;
+  for (const PhaseColumn& column : columns) {
+    const bool empty = std::ranges::all_of(phases, [&](const PhaseEntry& phase) { return IsZero(phase, column); });
+    if (!empty) shown.push_back(column);
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const PhaseEntry& phase : phases) {
+    const bool empty = std::ranges::all_of(shown, [&](const PhaseColumn& column) { return IsZero(phase, column); });
+    if (empty && !all) continue;
+    std::vector<Cell> row{{"  " + page.Safe(phase.name)}};
+    for (const PhaseColumn& column : shown) row.push_back({ValueText(phase, column)});
+    if (with_stalls) row.push_back({page.Safe(StallsText(phase))});
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) return;
+  std::vector<Column> titles{{"  phase", true}};
+  for (const PhaseColumn& column : shown) titles.push_back({column.title});
+  if (with_stalls) titles.push_back({"top stalls %", true});
+  page.Table(titles, rows);
+}
+
+void WriteSampling(TextPage& page, const PhaseTable& table) {
+  std::string text;
+  if (table.samples > 0) {
+    text = FormatValue(static_cast<double>(table.samples), "count") + " samples";
+    if (table.period_cycles > 0) text += fmt::format(", one an SM every {} cycles", table.period_cycles);
+    text += table.dropped_samples == 0
+                ? std::string(", none dropped; ")
+                : fmt::format(", {} dropped; ", FormatValue(static_cast<double>(table.dropped_samples), "count"));
+    text += fmt::format("{} waiting (no work, in no time share); ", FormatValue(table.waiting_ratio, "ratio"));
+  }
+  text += "phases by " + page.Safe(table.attribution);
+  page.Paragraph("  sampled    ", text);
+}
+
+/// "samples, instructions exact; NOT closed: ..." and by how much.
+void WriteClosures(TextPage& page, const PhaseTable& table) {
+  std::vector<std::string> exact;
+  std::vector<std::string> parts;
+  for (const Closure& closure : table.closures) {
+    const std::string quantity = page.Safe(closure.quantity);
+    if (closure.phases == closure.whole) {
+      exact.push_back(quantity);
+      continue;
+    }
+    std::string difference;
+    if (closure.whole != 0.0) {
+      difference = fmt::format("{:+.1f} %", 100.0 * (closure.phases / closure.whole - 1.0));
+    }
+    if (closure.closes()) {
+      parts.push_back(
+          fmt::format("{} {} of {} allowed", quantity, difference, FormatValue(closure.limit_ratio, "ratio")));
+    } else {
+      parts.push_back(fmt::format("NOT closed: {} {} in the phases, {} in the kernel{}", quantity,
+                                  FormatValue(closure.phases, "count"), FormatValue(closure.whole, "count"),
+                                  difference.empty() ? "" : " (" + difference + ")"));
+    }
+  }
+  if (!exact.empty()) parts.insert(parts.begin(), fmt::format("{} exact", fmt::join(exact, ", ")));
+  if (!parts.empty()) page.Paragraph("  sums       ", fmt::format("{}", fmt::join(parts, "; ")));
+}
+
+}  // namespace
+
+void WriteFindings(TextPage& page, const ProfileEntry& entry) {
+  for (const Finding& finding : entry.findings) {
+    page.Paragraph("  finding    ", fmt::format("{}: {}. Cure: {}.", page.Safe(finding.id), page.Safe(finding.evidence),
+                                                page.Safe(finding.cure)));
+  }
+}
+
+void WritePhases(TextPage& page, const ProfileEntry& entry) {
+  if (!entry.phases) return;
+  page.Line();
+  WriteTable(page, entry.phases->phases, kCost, /*all=*/true, /*with_stalls=*/true);
+  page.Line();
+  WriteTable(page, entry.phases->phases, kWork, /*all=*/false, /*with_stalls=*/false);
+  WriteSampling(page, *entry.phases);
+  WriteClosures(page, *entry.phases);
+  page.Line();
+}
+
+std::string TopPhase(const ProfileEntry& entry) {
+  if (!entry.phases) return "n/a";
+  const PhaseEntry* top = nullptr;
+  for (const PhaseEntry& phase : entry.phases->phases) {
+    if (!Metric(phase, "phase_time_ratio")) continue;
+    if (top == nullptr || *Metric(phase, "phase_time_ratio") > *Metric(*top, "phase_time_ratio")) top = &phase;
+  }
+  return top == nullptr ? "n/a" : top->name + " " + ShortPercent(Metric(*top, "phase_time_ratio")) + "%";
+}
+
+}  // namespace fa_profile

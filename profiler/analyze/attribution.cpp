@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/phases.h"
+#include "phase_sums.h"
+
+namespace fa_profile {
+namespace {
+
+/// Finds rules. Names and files repeat for thousands of instructions, so each is looked at once.
+class RuleFinder {
+ public:
+  explicit RuleFinder(const PhaseMap& map) : map_(map) {}
+
+  const PhaseRule* Find(const Instruction& instruction) {
+    for (auto frame = instruction.frames.rbegin(); frame != instruction.frames.rend(); ++frame) {
+      if (const PhaseRule* rule = ByFunction(frame->function)) return rule;
+    }
+    for (const InlineFrame& frame : instruction.frames) {
+      if (const PhaseRule* rule = ByLine(frame)) return rule;
+    }
+    return ByOpcode(instruction.opcode);
+  }
+
+  const PhaseRule* ByFunction(const std::string& function) {
+    const auto [place, added] = by_function_.try_emplace(function, nullptr);
+    if (added) {
+      const std::string name = BaseName(function);
+      const auto names = [&](const PhaseRule& rule) {
+        return std::ranges::find(rule.functions, name) != rule.functions.end();
+      };
+      place->second = First(names);
+    }
+    return place->second;
+  }
+
+ private:
+  template <typename Fits>
+  const PhaseRule* First(const Fits& fits) const {
+    const auto found = std::ranges::find_if(map_.rules, fits);
+    return found == map_.rules.end() ? nullptr : &*found;
+  }
+
+  const PhaseRule* ByLine(const InlineFrame& frame) const {
+    return First([&](const PhaseRule& rule) {
+      return std::ranges::any_of(rule.lines, [&](const PhaseRule::Lines& lines) {
+        return lines.first <= frame.line && frame.line <= lines.last && IsEndOf(lines.file, frame.file);
+      });
+    });
+  }
+
+  /// Whether `end` is a path, or its last components.
+  static bool IsEndOf(std::string_view end, std::string_view path) {
+    if (end.empty() || !path.ends_with(end)) return false;
+    return path.size() == end.size() || end.front() == '/' || path[path.size() - end.size() - 1] == '/';
+  }
+
+  const PhaseRule* ByOpcode(const std::string& opcode) {
+    const auto [place, added] = by_opcode_.try_emplace(opcode, nullptr);
+    if (added) {
+      place->second = First([&](const PhaseRule& rule) {
+        return std::ranges::any_of(rule.opcodes, [&](const std::string& prefix) { return opcode.starts_with(prefix); });
+      });
+    }
+    return place->second;
+  }
+
+  const PhaseMap& map_;
+  std::map<std::string, const PhaseRule*> by_function_;
+  std::map<std::string, const PhaseRule*> by_opcode_;
+};
+
+bool Overlap(const PhaseRule::Lines& a, const PhaseRule::Lines& b) {
+  return a.file == b.file && a.first <= b.last && b.first <= a.last;
+}
+
+/// What two rules both claim, in words; empty when nothing.
+std::string SharedClaim(const PhaseRule& a, const PhaseRule& b) {
+  for (const std::string& function : a.functions) {
+    if (std::ranges::find(b.functions, function) != b.functions.end()) return "function " + function;
+  }
+  for (const PhaseRule::Lines& lines : a.lines) {
+    const auto found = std::ranges::find_if(b.lines, [&](const auto& other) { return Overlap(lines, other); });
+    if (found == b.lines.end()) continue;
+    return lines.file + " lines " + std::to_string(std::max(lines.first, found->first)) + " to " +
+           std::to_string(std::min(lines.last, found->last));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> PhasesOf(const DeviceFunction& function, const PhaseMap& map) {
+  RuleFinder finder(map);
+  std::vector<std::string> phases;
+  phases.reserve(function.instructions.size());
+  for (const Instruction& instruction : function.instructions) {
+    const PhaseRule* rule = finder.Find(instruction);
+    phases.push_back(rule == nullptr ? kUnattributed : rule->phase);
+  }
+  return phases;
+}
+
+PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions) {
+  PhaseMap attention = AttentionPhases();
+  RuleFinder finder(attention);
+  for (const DeviceFunction* function : functions) {
+    for (const Instruction& instruction : function->instructions) {
+      for (const InlineFrame& frame : instruction.frames) {
+        if (finder.ByFunction(frame.function) != nullptr) return attention;
+      }
+    }
+  }
+  return OpcodePhases();
+}
+
+std::vector<DataLoss> OverlapsOf(const PhaseMap& map) {
+  std::vector<DataLoss> overlaps;
+  for (std::size_t a = 0; a < map.rules.size(); ++a) {
+    for (std::size_t b = a + 1; b < map.rules.size(); ++b) {
+      if (map.rules[a].phase == map.rules[b].phase) continue;
+      const std::string claim = SharedClaim(map.rules[a], map.rules[b]);
+      if (claim.empty()) continue;
+      overlaps.push_back({"phase_map_overlap", map.name,
+                          "phases " + map.rules[a].phase + " and " + map.rules[b].phase + " both name " + claim +
+                              "; it counts for " + map.rules[a].phase,
+                          1});
+    }
+  }
+  return overlaps;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,437 @@
+#include "fa_profile/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "finding_thresholds.h"
+#include "machine_calls.h"
+
+namespace fa_profile {
+namespace {
+
+using Metrics = std::map<std::string, double>;
+using Findings = std::vector<Finding>;
+
+struct Subject {
+  const ProfileEntry& entry;
+  const Device& device;
+  std::span<const DeviceFunction* const> functions;
+};
+
+std::optional<double> Get(const Metrics& metrics, const char* id) {
+  const auto found = metrics.find(id);
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Of a phase or kernel: the metric is known and fits.
+bool AtLeast(const Metrics& metrics, const char* id, double limit) {
+  const auto value = Get(metrics, id);
+  return value && *value >= limit;
+}
+bool AtMost(const Metrics& metrics, const char* id, double limit) {
+  const auto value = Get(metrics, id);
+  return value && *value <= limit;
+}
+double OrZero(const Metrics& metrics, const char* id) { return Get(metrics, id).value_or(0.0); }
+
+std::string Percent(double ratio) {
+  const double percent = 100.0 * ratio;
+  return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+}
+
+/// "302 us", "1.31 M": three digits and a prefix, as the reports print them.
+std::string Scaled(double value, const char* unit) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+  std::size_t step = 0;
+  while (std::abs(value) >= 999.5 && step + 1 < std::size(kPrefixes)) {
+    value /= 1000.0;
+    ++step;
+  }
+  const bool whole = step == 0 && value == std::floor(value);
+  const int digits = whole || std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  if (step > 0 || *unit != '\0') text += fmt::format(" {}{}", kPrefixes[step], unit);
+  return text;
+}
+std::string Count(double value) { return Scaled(value, ""); }
+std::string Time(double seconds) {
+  if (seconds >= 0.9995e-3) return seconds >= 0.9995 ? Scaled(seconds, "s") : Scaled(seconds * 1e3, "ms");
+  return seconds >= 0.9995e-6 ? Scaled(seconds * 1e6, "us") : Scaled(seconds * 1e9, "ns");
+}
+
+double ShareOf(const PhaseEntry& phase) { return OrZero(phase.metrics, "phase_time_ratio"); }
+
+/// "softmax takes 53 % of the time (302 us)"
+std::string Takes(const PhaseEntry& phase) {
+  std::string text = fmt::format("{} takes {} of the time", phase.name, Percent(ShareOf(phase)));
+  if (const auto seconds = Get(phase.metrics, "phase_time_seconds")) text += fmt::format(" ({})", Time(*seconds));
+  return text;
+}
+
+const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
+  static const std::vector<PhaseEntry> kNone;
+  return subject.entry.phases ? subject.entry.phases->phases : kNone;
+}
+
+double SumOverPhases(const Subject& subject, const char* id) {
+  double sum = 0.0;
+  for (const PhaseEntry& phase : PhaseList(subject)) sum += OrZero(phase.metrics, id);
+  return sum;
+}
+
+const PhaseEntry* TopPhase(const Subject& subject) {
+  const PhaseEntry* top = nullptr;
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.metrics.contains("phase_time_ratio") && (top == nullptr || ShareOf(phase) > ShareOf(*top))) top = &phase;
+  }
+  return top;
+}
+
+double StallOf(const std::vector<StallShare>& stalls, std::string_view reason) {
+  const auto found = std::ranges::find(stalls, reason, &StallShare::reason);
+  return found == stalls.end() ? 0.0 : found->ratio;
+}
+
+/// Nsight Compute's sense of it: some unit works near what it can.
+bool SomePipeIsBusy(const Metrics& metrics) {
+  constexpr const char* kPipes[] = {"compute_sol_ratio", "memory_sol_ratio", "tensor_core_utilization_ratio",
+                                    "dram_sol_ratio"};
+  return std::ranges::any_of(kPipes, [&](const char* id) { return AtLeast(metrics, id, kBusyPipe); });
+}
+
+/// What helps against a stall reason.
+std::string CureOfStall(std::string_view reason) {
+  struct Row {
+    std::string_view reason;
+    std::string_view cure;
+  };
+  constexpr Row kCures[] = {
+      {"long_scoreboard", "it waits for global memory or a copy: load earlier (more stages), or less"},
+      {"short_scoreboard",
+       "it waits for shared memory or special functions: fewer and wider accesses, more independent work in between"},
+      {"barrier", "its warps wait for each other: even out their work, or let fewer warps share a barrier"},
+      {"wait", "each instruction waits for the one before: more independent work per warp (unroll, interleave)"},
+      {"math_pipe_throttle", "its pipe is full: fewer such instructions, or another pipe's work meanwhile"},
+      {"mio_throttle", "too many shared-memory or special instructions queue: wider accesses, ldmatrix"},
+      {"lg_throttle", "too many global or local accesses queue: fewer and wider ones"},
+      {"not_selected", "warps are ready and queue to issue: fewer instructions for the same result"},
+      {"no_instructions", "the instruction cache misses: smaller loops and less unrolling"},
+      {"branch_resolving", "it waits for branches: unroll, or predicate short ones"},
+      {"gmma", "it waits for warpgroup matrix instructions: keep more than one under way"},
+      {"dispatch_stall", "the dispatch waits for operands: spread register use, mix the pipes"},
+      {"imc_miss", "constants miss their cache: index them alike in all threads, or load them once"},
+  };
+  for (const Row& row : kCures) {
+    if (row.reason == reason) return std::string(row.cure);
+  }
+  return "nothing else in the kernel costs as much: look at its instructions first";
+}
+
+void NotCorrect(const Subject& subject, Findings& findings) {
+  const auto& v = subject.entry.verification;
+  if (!v || v->correct()) return;
+  std::string evidence = v->error.empty()
+                             ? fmt::format("{} of {} draws fit the reference, worst error {:.3g} of the tolerance",
+                                           v->draws_passed, v->draws, v->max_error_ratio)
+                             : fmt::format("a launch failed: {}", v->error);
+  if (v->nonfinite > 0) evidence += fmt::format(", {} NaN or infinite", v->nonfinite);
+  if (v->unwritten > 0) evidence += fmt::format(", {} never written", v->unwritten);
+  findings.push_back({"not-correct", {}, evidence, {}, 1.0});
+}
+
+void BottleneckPhase(const Subject& subject, Findings& findings) {
+  const PhaseEntry* top = TopPhase(subject);
+  if (top == nullptr) return;
+  Finding finding{"bottleneck-phase", top->name, Takes(*top), {}, ShareOf(*top)};
+  if (!top->stalls.empty()) {
+    finding.evidence += fmt::format(": {} {}", top->stalls[0].reason, Percent(top->stalls[0].ratio));
+    if (top->stalls.size() > 1) {
+      finding.evidence += fmt::format(", {} {}", top->stalls[1].reason, Percent(top->stalls[1].ratio));
+    }
+    finding.evidence += " of its samples";
+    finding.cure = CureOfStall(top->stalls[0].reason);
+  } else {
+    finding.cure = CureOfStall({});
+  }
+  if (top->name == kUnattributed) {
+    finding.cure = "nobody knows what this code is: build with -lineinfo, or name its phases (--phase-map)";
+  }
+  findings.push_back(std::move(finding));
+}
+
+void SerialPhase(const Subject& subject, Findings& findings) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    const auto threads = Get(phase.metrics, "phase_threads_per_instruction");
+    if (!threads || *threads > kSerialThreads || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
+    std::string evidence =
+        fmt::format("{} with {:.1f} of {} threads per instruction", Takes(phase), *threads, subject.device.warp_size);
+    if (const double barrier = StallOf(subject.entry.stalls, "barrier"); barrier > 0.0) {
+      evidence += fmt::format("; {} of all warp-cycles wait at a barrier", Percent(barrier));
+    }
+    const bool softmax = phase.name == "softmax";
+    findings.push_back({softmax ? "serial-softmax" : "serial-phase", phase.name, evidence, {}, ShareOf(phase)});
+  }
+}
+
+void TensorIdle(const Subject& subject, Findings& findings) {
+  const PhaseEntry* top = TopPhase(subject);
+  const Metrics& metrics = subject.entry.metrics;
+  const double instructions = SumOverPhases(subject, "phase_tensor_instructions");
+  if (top == nullptr || instructions == 0.0 || OrZero(top->metrics, "phase_tensor_instructions") > 0.0) return;
+  const auto active = Get(metrics, "tensor_core_utilization_ratio");
+  if (!active || *active >= kTensorIdle) return;
+  double without = 0.0;
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (OrZero(phase.metrics, "phase_tensor_instructions") == 0.0) without += ShareOf(phase);
+  }
+  if (without < kMostTime) return;
+  findings.push_back({"tensor-idle",
+                      top->name,
+                      fmt::format("{} tensor instructions keep the tensor pipe active {} of the time, while phases "
+                                  "without any take {}, {} the most",
+                                  Count(instructions), Percent(*active), Percent(without), top->name),
+                      {},
+                      ShareOf(*top)});
+}
+
+void TensorAbsent(const Subject& subject, Findings& findings) {
+  const ProfileEntry& entry = subject.entry;
+  if (!entry.shape || subject.device.compute_capability_major < 7) return;
+  const double flops = OrZero(entry.metrics, "shape_flops");
+  if (flops < kTensorWork) return;
+  std::optional<double> instructions;
+  if (const auto hmma = Get(entry.metrics, "hmma_instructions")) {
+    instructions = *hmma + OrZero(entry.metrics, "gmma_instructions");
+  }
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (const auto here = Get(phase.metrics, "phase_tensor_instructions"))
+      instructions = instructions.value_or(0) + *here;
+  }
+  if (instructions != 0.0) return;
+  double products = 0.0;
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.name == "qk" || phase.name == "pv") products += ShareOf(phase);
+  }
+  std::string evidence = fmt::format("{}FLOP of matrix products and no tensor instruction", Count(flops));
+  if (const auto peak = Get(entry.metrics, "peak_tensor_flops_per_second")) {
+    evidence += fmt::format("; the tensor cores could do {}FLOP/s", Count(*peak));
+  }
+  if (products > 0.0) evidence += fmt::format("; qk and pv take {} of the time", Percent(products));
+  findings.push_back({"tensor-absent", {}, evidence, {}, products > 0.0 ? products : 1.0});
+}
+
+void BankConflicts(const Subject& subject, Findings& findings) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (!AtLeast(phase.metrics, "phase_bank_conflict_ratio", kConflicts)) continue;
+    if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
+    const double ratio = OrZero(phase.metrics, "phase_bank_conflict_ratio");
+    findings.push_back(
+        {"bank-conflicts",
+         phase.name,
+         fmt::format("{} of {} shared-memory wavefronts in {} repeat an access ({}); {}",
+                     Count(OrZero(phase.metrics, "phase_bank_conflicts")),
+                     Count(OrZero(phase.metrics, "phase_shared_wavefronts")), phase.name, Percent(ratio), Takes(phase)),
+         {},
+         ratio * ShareOf(phase)});
+  }
+}
+
+void Uncoalesced(const Subject& subject, Findings& findings) {
+  if (!PhaseList(subject).empty()) {
+    const double all = SumOverPhases(subject, "phase_global_sectors");
+    for (const PhaseEntry& phase : PhaseList(subject)) {
+      const double sectors = OrZero(phase.metrics, "phase_global_sectors");
+      if (sectors <= 0.0 || sectors < kConflicts * all || !AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase))
+        continue;
+      if (!AtMost(phase.metrics, "phase_coalescing_ratio", kCoalescing)) continue;
+      const double useful = OrZero(phase.metrics, "phase_coalescing_ratio");
+      findings.push_back({"uncoalesced",
+                          phase.name,
+                          fmt::format("{} asks for {} global sectors where {} would do ({} useful); {}", phase.name,
+                                      Count(sectors), Count(useful * sectors), Percent(useful), Takes(phase)),
+                          {},
+                          (1.0 - useful) * ShareOf(phase)});
+    }
+    return;
+  }
+  const auto sectors = Get(subject.entry.metrics, "global_load_sectors_per_request");
+  if (!sectors || *sectors < kSectorsPerLoad) return;
+  const double waits = StallOf(subject.entry.stalls, "long_scoreboard") + StallOf(subject.entry.stalls, "lg_throttle");
+  findings.push_back({"uncoalesced",
+                      {},
+                      fmt::format("a warp's global load takes {:.1f} sectors; 4-byte loads side by side take 4, "
+                                  "16-byte loads 16; {} of warp-cycles wait for loads",
+                                  *sectors, Percent(waits)),
+                      {},
+                      waits});
+}
+
+void LocalMemory(const Subject& subject, Findings& findings) {
+  const double sectors = SumOverPhases(subject, "phase_local_sectors");
+  const double bytes = sectors > 0.0 ? 32.0 * sectors : OrZero(subject.entry.metrics, "local_memory_bytes");
+  double global = 32.0 * SumOverPhases(subject, "phase_global_sectors");
+  if (global == 0.0) global = OrZero(subject.entry.metrics, "l1_global_bytes");
+  if (bytes <= 0.0 || bytes < kLocalTraffic * (bytes + global)) return;
+  std::int64_t per_thread = 0;
+  for (const Launch& launch : subject.entry.launches) {
+    per_thread = std::max(per_thread, launch.local_memory_per_thread_bytes);
+  }
+  const PhaseEntry* most = nullptr;
+  double time = 0.0;
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    const double here = OrZero(phase.metrics, "phase_local_sectors");
+    if (here <= 0.0) continue;
+    time += ShareOf(phase);
+    if (most == nullptr || here > OrZero(most->metrics, "phase_local_sectors")) most = &phase;
+  }
+  const double share = bytes / (bytes + global);
+  std::string evidence =
+      fmt::format("{} of local memory traffic, {} of what L1 is asked for", Scaled(bytes, "B"), Percent(share));
+  if (per_thread > 0) evidence += fmt::format("; {} B a thread", per_thread);
+  if (most != nullptr) {
+    evidence +=
+        fmt::format("; most of it, {} sectors, in {}", Count(OrZero(most->metrics, "phase_local_sectors")), most->name);
+  }
+  findings.push_back(
+      {"local-memory", most == nullptr ? "" : most->name, evidence, {}, most == nullptr ? share : share * time});
+}
+
+void LowOccupancy(const Subject& subject, Findings& findings) {
+  const ProfileEntry& entry = subject.entry;
+  const auto achieved = Get(entry.metrics, "achieved_occupancy_ratio");
+  const auto issue = Get(entry.metrics, "issue_slot_utilization_ratio");
+  if (!achieved || *achieved > kFewWarps || !issue || 1.0 - *issue < kIdleIssueSlots || !entry.occupancy) return;
+  // A grid that does not even fill what the launch allows is another finding, with another cure.
+  if (entry.occupancy->waves < 1.0 || SomePipeIsBusy(entry.metrics)) return;
+  const double latency = StallOf(entry.stalls, "long_scoreboard") + StallOf(entry.stalls, "short_scoreboard");
+  if (latency < kLatencyStalls) return;
+  findings.push_back(
+      {"low-occupancy",
+       {},
+       fmt::format("{} of the warps an SM can hold are there ({}: {} block{} per SM), {} of warp-cycles "
+                   "wait for memory and {} of issue slots stay empty",
+                   Percent(*achieved), fmt::join(entry.occupancy->limiters, " and "), entry.occupancy->blocks_per_sm,
+                   entry.occupancy->blocks_per_sm == 1 ? "" : "s", Percent(latency), Percent(1.0 - *issue)),
+       {},
+       latency});
+}
+
+void SmallGrid(const Subject& subject, Findings& findings) {
+  const ProfileEntry& entry = subject.entry;
+  if (!entry.occupancy || entry.occupancy->waves >= kSmallGrid || subject.device.sm_count <= 0) return;
+  if (SomePipeIsBusy(entry.metrics)) return;
+  const Occupancy& o = *entry.occupancy;
+  const double blocks = std::round(o.waves * o.blocks_per_sm * subject.device.sm_count);
+  const double idle = std::max(0.0, 1.0 - blocks / subject.device.sm_count);
+  std::string evidence = fmt::format("{:.0f} blocks are {:.2f} waves: the GPU could hold {} at once", blocks, o.waves,
+                                     o.blocks_per_sm * subject.device.sm_count);
+  if (idle > 0.0)
+    evidence +=
+        fmt::format(", and {:.0f} of its {} SMs get none", idle * subject.device.sm_count, subject.device.sm_count);
+  findings.push_back({"small-grid", {}, evidence, {}, idle});
+}
+
+void ExponentialBound(const Subject& subject, Findings& findings) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (!AtLeast(phase.metrics, "phase_mufu_utilization_ratio", kExponentials)) continue;
+    if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
+    const double busy = OrZero(phase.metrics, "phase_mufu_utilization_ratio");
+    findings.push_back(
+        {"exp-bound",
+         phase.name,
+         fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
+                     Percent(busy), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
+         {},
+         ShareOf(phase)});
+  }
+  if (!PhaseList(subject).empty()) return;
+  if (const auto busy = Get(subject.entry.metrics, "xu_pipe_ratio"); busy && *busy >= kExponentials) {
+    findings.push_back({"exp-bound",
+                        {},
+                        fmt::format("the special-function pipe is {} busy over the whole kernel", Percent(*busy)),
+                        {},
+                        *busy});
+  }
+}
+
+void LaunchGaps(const Subject& subject, Findings& findings) {
+  const Metrics& metrics = subject.entry.metrics;
+  const auto duration = Get(metrics, "duration_seconds");
+  const auto gaps = Get(metrics, "gap_timing_seconds");
+  if (!duration || !gaps || *gaps < kGaps * *duration) return;
+  findings.push_back(
+      {"launch-gaps",
+       {},
+       fmt::format("the {} kernels of the call leave {} of its {} unused ({})", subject.entry.launches.size(),
+                   Time(*gaps), Time(*duration), Percent(*gaps / *duration)),
+       {},
+       *gaps / *duration});
+}
+
+void DevicePrintf(const Subject& subject, Findings& findings) {
+  std::vector<MachineCall> calls;
+  for (const DeviceFunction* function : subject.functions) {
+    for (MachineCall& call : RuntimeCalls(*function)) calls.push_back(std::move(call));
+  }
+  if (calls.empty()) return;
+  const MachineCall& first = calls.front();
+  std::string evidence =
+      fmt::format("{} call{} into the device runtime ({}), the first at {}", calls.size(), calls.size() == 1 ? "" : "s",
+                  first.callee.empty() ? "printf, assert or malloc" : first.callee, first.where);
+  std::int64_t stack = 0;
+  for (const Launch& launch : subject.entry.launches) stack = std::max(stack, launch.local_memory_per_thread_bytes);
+  if (stack > 0) evidence += fmt::format("; {} B of stack a thread", stack);
+  findings.push_back({"device-printf", {}, evidence, {}, 0.0});
+}
+
+void WaitForCopy(const Subject& subject, Findings& findings) {
+  // At the limit of the memory's bandwidth the wait is the transfer.
+  if (AtLeast(subject.entry.metrics, "memory_sol_ratio", kBusyPipe)) return;
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    const double wait = StallOf(phase.stalls, "long_scoreboard");
+    if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
+    findings.push_back({"wait-for-copy",
+                        phase.name,
+                        fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Percent(wait)),
+                        {},
+                        wait * ShareOf(phase)});
+  }
+}
+
+constexpr std::array kChecks{BottleneckPhase, SerialPhase,  TensorIdle,   TensorAbsent, BankConflicts,
+                             Uncoalesced,     LocalMemory,  LowOccupancy, SmallGrid,    ExponentialBound,
+                             LaunchGaps,      DevicePrintf, WaitForCopy};
+
+}  // namespace
+
+std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& device,
+                                  std::span<const DeviceFunction* const> functions) {
+  const Subject subject{entry, device, functions};
+  Findings findings;
+  NotCorrect(subject, findings);
+  if (findings.empty()) {
+    for (const auto check : kChecks) check(subject, findings);
+  }
+  for (Finding& finding : findings) {
+    if (finding.cure.empty()) finding.cure = FindFindingRule(finding.id)->cure;
+  }
+  // A rule that knows what is wrong with the longest phase cures it better than the phase's stalls do.
+  for (Finding& finding : findings) {
+    if (finding.id != "bottleneck-phase") continue;
+    const auto cause = std::ranges::find_if(findings, [&](const Finding& other) {
+      return other.phase == finding.phase && other.id != finding.id && other.id != "tensor-idle";
+    });
+    if (cause != findings.end()) finding.cure = "that of " + cause->id + ", which is found in it too";
+  }
+  const auto place = [](const Finding& finding) { return FindFindingRule(finding.id) - FindingRules().data(); };
+  std::ranges::stable_sort(findings, [&](const Finding& a, const Finding& b) {
+    return a.weight != b.weight ? a.weight > b.weight : place(a) < place(b);
+  });
+  return findings;
+}
+
+}  // namespace fa_profile

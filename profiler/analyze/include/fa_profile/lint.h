@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fa_profile/findings.h"
+#include "fa_profile/kernel_lint.h"
+#include "fa_profile/phase_map.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// A kernel as its cubin has it.
+struct KernelCode {
+  std::string file;          ///< for the result alone
+  std::string architecture;  ///< "sm_90a"
+  int sm = 0;                ///< 90
+  bool has_line_information = false;
+  std::uint64_t code_hash = 0;
+  std::int64_t code_bytes = 0;
+  std::optional<int> registers_per_thread;
+  std::optional<std::int64_t> stack_frame_bytes;
+  std::int64_t static_shared_memory_bytes = 0;
+  std::optional<std::array<int, 3>> max_threads;       ///< __launch_bounds__
+  std::optional<std::array<int, 3>> required_threads;  ///< PTX's .reqntid
+  std::vector<std::string> externals;                  ///< functions it calls that are in no cubin
+  DeviceFunction function;                             ///< disassembled
+};
+
+struct LintOptions {
+  std::optional<int> threads;                    ///< of a block; absent: what the kernel was compiled for at most
+  std::int64_t dynamic_shared_memory_bytes = 0;  ///< of a block
+  std::optional<PhaseMap> phase_map;             ///< absent: ChoosePhaseMap()
+};
+
+/// What can be said about a kernel without running it. Pure.
+///
+/// Spills are told from arrays by two habits of ptxas, which hold for sm_75 to sm_120: the last reload of a spilled
+/// register is a "last use" load (LDL.LU), and spill slots lie above all arrays of the stack frame. So what accesses
+/// the frame at a constant offset, at or above the lowest offset that LDL.LU loads from, is spilling.
+KernelLint Lint(const KernelCode& kernel, const LintOptions& options = {});
+
+/// The table of lint's findings, in the order in which a kernel's are listed.
+const std::vector<FindingRule>& LintRules();
+
+/// The row with this id, or nullptr.
+const FindingRule* FindLintRule(std::string_view id);
+
+/// What an SM of a compute capability (90: 9.0) can hold, in the fields of Device that occupancy depends on; the SMs of
+/// the GPU are set to 1. Nothing for one that is not known. CUDA C++ Programming Guide, technical specifications per
+/// compute capability; CUDA 13's cuda_occupancy.h says the same.
+std::optional<Device> SmLimits(int sm);
+
+}  // namespace fa_profile

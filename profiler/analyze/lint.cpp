@@ -1,0 +1,72 @@
+#include "fa_profile/lint.h"
+
+#include <algorithm>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/occupancy.h"
+#include "fa_profile/phases.h"
+#include "lint_code.h"
+#include "lint_findings.h"
+
+namespace fa_profile {
+namespace {
+
+/// Bounded: a damaged cubin may say anything.
+int Volume(const std::array<int, 3>& extent) {
+  double volume = 1.0;
+  for (const int side : extent) volume *= side;
+  return static_cast<int>(std::clamp(volume, 0.0, 1e6));
+}
+
+void SetThreads(const KernelCode& kernel, const LintOptions& options, KernelLint& lint) {
+  if (options.threads) {
+    lint.threads_per_block = options.threads;
+    lint.threads_source = "--threads";
+  } else if (kernel.required_threads) {
+    lint.threads_per_block = Volume(*kernel.required_threads);
+    lint.threads_source = "required threads";
+  } else if (kernel.max_threads) {
+    lint.threads_per_block = Volume(*kernel.max_threads);
+    lint.threads_source = "launch bounds";
+  }
+}
+
+}  // namespace
+
+KernelLint Lint(const KernelCode& kernel, const LintOptions& options) {
+  KernelLint lint;
+  lint.file = kernel.file;
+  lint.architecture = kernel.architecture;
+  lint.symbol = kernel.function.name;
+  lint.name = Demangle(kernel.function.name.c_str());
+  lint.code_hash = kernel.code_hash;
+  lint.code_bytes = kernel.code_bytes;
+  lint.has_line_information = kernel.has_line_information;
+  lint.registers_per_thread = kernel.registers_per_thread;
+  lint.stack_frame_bytes = kernel.stack_frame_bytes;
+  lint.static_shared_memory_bytes = kernel.static_shared_memory_bytes;
+  lint.dynamic_shared_memory_bytes = options.dynamic_shared_memory_bytes;
+  lint.externals = kernel.externals;
+  SetThreads(kernel, options, lint);
+
+  LintSubject subject{kernel, lint, {}, SmLimits(kernel.sm), {}};
+  if (subject.limits && lint.threads_per_block && lint.registers_per_thread) {
+    subject.launch.block = {*lint.threads_per_block, 1, 1};
+    subject.launch.grid = {1, 1, 1};
+    subject.launch.registers_per_thread = *lint.registers_per_thread;
+    subject.launch.static_shared_memory_bytes = lint.static_shared_memory_bytes;
+    subject.launch.dynamic_shared_memory_bytes = lint.dynamic_shared_memory_bytes;
+    lint.occupancy = TheoreticalOccupancy(*subject.limits, subject.launch);
+  }
+
+  const PhaseMap map = options.phase_map ? *options.phase_map : ChoosePhaseMap({&kernel.function});
+  subject.code = ReadLintCode(kernel.function, map);
+  lint.spills = subject.code.spills;
+  lint.arrays = subject.code.arrays;
+  lint.attribution = map.name;
+  lint.phases = CountByPhase(kernel.function, subject.code);
+  lint.findings = FindInCode(subject);
+  return lint;
+}
+
+}  // namespace fa_profile

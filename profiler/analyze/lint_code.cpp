@@ -1,0 +1,180 @@
+#include "lint_code.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "fa_profile/phases.h"
+#include "opcode.h"
+
+namespace fa_profile {
+namespace {
+
+bool HasModifier(std::string_view opcode, std::string_view modifier) {
+  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
+    const std::size_t next = std::min(opcode.find('.', dot + 1), opcode.size());
+    if (opcode.substr(dot + 1, next - dot - 1) == modifier) return true;
+    dot = next == opcode.size() ? std::string_view::npos : next;
+  }
+  return false;
+}
+
+int BytesOf(std::string_view opcode) {
+  if (HasModifier(opcode, "128")) return 16;
+  if (HasModifier(opcode, "64")) return 8;
+  if (HasModifier(opcode, "U16") || HasModifier(opcode, "S16") || HasModifier(opcode, "16")) return 2;
+  if (HasModifier(opcode, "U8") || HasModifier(opcode, "S8") || HasModifier(opcode, "8")) return 1;
+  return 4;
+}
+
+/// The offset of an access at [R1] or [R1+0x10]: R1 is the stack pointer in NVIDIA's calling convention.
+std::optional<std::int64_t> StackOffset(std::string_view operands) {
+  const std::size_t open = operands.find('[');
+  const std::size_t close = operands.find(']', open == std::string_view::npos ? 0 : open);
+  if (open == std::string_view::npos || close == std::string_view::npos) return std::nullopt;
+  std::string_view address = operands.substr(open + 1, close - open - 1);
+  if (!address.starts_with("R1")) return std::nullopt;
+  address.remove_prefix(2);
+  if (address.empty()) return 0;
+  const bool negative = address.starts_with("+-");
+  address.remove_prefix(std::min<std::size_t>(negative ? 2 : 1, address.size()));
+  if (!address.starts_with("0x")) return std::nullopt;  // R10, or R1 plus a register
+  std::int64_t offset = 0;
+  const char* const end = address.data() + address.size();
+  const auto [rest, error] = std::from_chars(address.data() + 2, end, offset, 16);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  return negative ? -offset : offset;
+}
+
+void ReadStack(const DeviceFunction& function, LintCode& code) {
+  std::optional<std::int64_t> lowest_spill;
+  for (const Instruction& instruction : function.instructions) {
+    if (ClassOf(instruction.opcode) != OpcodeClass::kLocalLoad || !HasModifier(instruction.opcode, "LU")) continue;
+    const auto offset = StackOffset(instruction.operands);
+    if (offset && (!lowest_spill || *offset < *lowest_spill)) lowest_spill = offset;
+  }
+  for (const Instruction& instruction : function.instructions) {
+    const OpcodeClass opcode_class = ClassOf(instruction.opcode);
+    const bool is_store = opcode_class == OpcodeClass::kLocalStore;
+    if (!is_store && opcode_class != OpcodeClass::kLocalLoad) continue;
+    const auto offset = StackOffset(instruction.operands);
+    const bool is_spill = offset && lowest_spill && *offset >= *lowest_spill;
+    LocalAccesses& accesses = is_spill ? code.spills : code.arrays;
+    ++(is_store ? accesses.stores : accesses.loads);
+    (is_store ? accesses.store_bytes : accesses.load_bytes) += BytesOf(instruction.opcode);
+    if (!offset) ++code.register_addressed;
+  }
+}
+
+/// NOPs, and the branch to itself that ends the code: they fill it up and never run.
+bool IsPadding(const Instruction& instruction) {
+  if (instruction.opcode == "NOP") return true;
+  if (instruction.opcode != "BRA" || !instruction.predicate.empty()) return false;
+  char self[16];
+  (void)std::snprintf(self, sizeof self, "0x%x", instruction.offset);
+  return instruction.operands == self;
+}
+
+std::string_view CountOf(OpcodeClass opcode_class) {
+  switch (opcode_class) {
+    case OpcodeClass::kTensor:
+      return "tensor";
+    case OpcodeClass::kExponential:
+      return "exponential";
+    case OpcodeClass::kSharedLoad:
+    case OpcodeClass::kSharedStore:
+    case OpcodeClass::kMatrixLoad:
+    case OpcodeClass::kMatrixStore:
+      return "shared";
+    case OpcodeClass::kGlobalLoad:
+    case OpcodeClass::kGlobalStore:
+    case OpcodeClass::kAsyncCopy:
+      return "global";
+    case OpcodeClass::kLocalLoad:
+    case OpcodeClass::kLocalStore:
+      return "local";
+    case OpcodeClass::kBarrier:
+      return "barrier";
+    case OpcodeClass::kAtomic:
+      return "atomic";
+    default:
+      return {};
+  }
+}
+
+/// Blocks that lead to `home`, or that it leads to, without leaving blocks of at least its depth.
+std::vector<bool> Walk(const ControlFlow& flow, std::size_t home, const std::vector<int>& depths,
+                       std::vector<std::size_t> BasicBlock::*next) {
+  std::vector<bool> seen(flow.blocks.size(), false);
+  std::vector<std::size_t> pending{home};
+  while (!pending.empty()) {
+    const std::size_t block = pending.back();
+    pending.pop_back();
+    for (const std::size_t other : flow.blocks[block].*next) {
+      if (seen[other] || depths[other] < depths[home]) continue;
+      seen[other] = true;
+      pending.push_back(other);
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+LintCode ReadLintCode(const DeviceFunction& function, const PhaseMap& map) {
+  LintCode code;
+  code.flow = ReadControlFlow(function);
+  code.phase_of = PhasesOf(function, map);
+  ReadStack(function, code);
+  return code;
+}
+
+bool IsCounted(const Instruction& instruction, std::string_view what) {
+  return CountOf(ClassOf(instruction.opcode)) == what;
+}
+
+std::vector<PhaseCode> CountByPhase(const DeviceFunction& function, const LintCode& code) {
+  std::vector<std::string> order;
+  std::map<std::pair<std::size_t, int>, PhaseCode> rows;  // by place in `order`, and depth
+  for (std::size_t i = 0; i < function.instructions.size(); ++i) {
+    const Instruction& instruction = function.instructions[i];
+    if (IsPadding(instruction)) continue;
+    auto place = std::ranges::find(order, code.phase_of[i]);
+    if (place == order.end()) place = order.insert(order.end(), code.phase_of[i]);
+    const int depth = code.flow.loop_depth[i];
+    PhaseCode& row = rows[{static_cast<std::size_t>(place - order.begin()), depth}];
+    if (row.instructions++ == 0) {
+      row.phase = *place;
+      row.loop_depth = depth;
+      for (const char* const count : kLintCounts) row.counts[count] = 0;
+    }
+    if (const std::string_view count = CountOf(ClassOf(instruction.opcode)); !count.empty()) {
+      ++row.counts[std::string(count)];
+    }
+  }
+  std::vector<PhaseCode> sorted;
+  sorted.reserve(rows.size());
+  for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  return sorted;
+}
+
+std::vector<std::size_t> LoopAround(const ControlFlow& flow, std::size_t instruction) {
+  const std::size_t home = flow.block_of[instruction];
+  std::vector<int> depths;
+  depths.reserve(flow.blocks.size());
+  for (const BasicBlock& block : flow.blocks) depths.push_back(flow.loop_depth[block.first]);
+  const std::vector<bool> from = Walk(flow, home, depths, &BasicBlock::successors);
+  if (!from[home]) return {};
+  const std::vector<bool> to = Walk(flow, home, depths, &BasicBlock::predecessors);
+  std::vector<std::size_t> loop;
+  for (std::size_t block = 0; block < flow.blocks.size(); ++block) {
+    if (from[block] && to[block]) loop.push_back(block);
+  }
+  return loop;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "control_flow.h"
+#include "fa_profile/lint.h"
+
+namespace fa_profile {
+
+/// What lint and its rules read off a kernel's instructions.
+struct LintCode {
+  ControlFlow flow;
+  std::vector<std::string> phase_of;  ///< by instruction
+  LocalAccesses spills;
+  LocalAccesses arrays;
+  int register_addressed = 0;  ///< of the array accesses: those whose address is not the stack pointer and a constant
+};
+
+LintCode ReadLintCode(const DeviceFunction& function, const PhaseMap& map);
+
+/// Counts by phase and loop depth.
+std::vector<PhaseCode> CountByPhase(const DeviceFunction& function, const LintCode& code);
+
+/// Whether the instruction is one of what kLintCounts names: "tensor", ...
+bool IsCounted(const Instruction& instruction, std::string_view what);
+
+/// The innermost loop around an instruction: its blocks, and those of loops in it. Empty when it is in none. A loop
+/// that only calls the instruction's subroutine is not seen.
+std::vector<std::size_t> LoopAround(const ControlFlow& flow, std::size_t instruction);
+
+}  // namespace fa_profile

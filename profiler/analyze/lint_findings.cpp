@@ -1,0 +1,221 @@
+#include "lint_findings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/occupancy.h"
+#include "machine_calls.h"
+
+namespace fa_profile {
+namespace {
+
+using Found = std::optional<Finding>;
+
+/// A finding without its id and cure, which the table has.
+Finding Evidence(std::string phase, std::string evidence) {
+  return {{}, std::move(phase), std::move(evidence), {}, 0.0};
+}
+
+int Count(const LintSubject& subject, const char* what) {
+  int sum = 0;
+  for (const PhaseCode& row : subject.lint.phases) sum += row.counts.at(what);
+  return sum;
+}
+
+std::string Plural(std::int64_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+/// "kernel.cu:17" of the outermost frame, which is the kernel's own line; else the offset in the code.
+std::string PlaceOf(const Instruction& instruction) {
+  if (instruction.frames.empty()) return fmt::format("offset {:#x}", instruction.offset);
+  const InlineFrame& frame = instruction.frames.back();
+  return fmt::format("{}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
+}
+
+Found CodeIsATrap(const LintSubject& subject) {
+  const auto& code = subject.kernel.function.instructions;
+  const auto has = [&](std::string_view opcode) {
+    return std::ranges::any_of(code, [&](const Instruction& i) { return i.opcode.starts_with(opcode); });
+  };
+  if (!has("BPT") || has("EXIT")) return std::nullopt;
+  return Evidence({}, "the code has a trap and no exit: every launch ends in an error");
+}
+
+bool IsWmma(std::string_view function) {
+  static constexpr std::string_view kNames[] = {"mma_sync", "bmma_sync", "load_matrix_sync", "store_matrix_sync"};
+  if (function.find("nvcuda::wmma::") != std::string_view::npos) return true;
+  return std::ranges::find(kNames, BaseName(std::string(function))) != std::end(kNames);
+}
+
+Found WmmaWithoutTensor(const LintSubject& subject) {
+  if (Count(subject, "tensor") > 0) return std::nullopt;
+  for (std::size_t i = 0; i < subject.kernel.function.instructions.size(); ++i) {
+    const Instruction& instruction = subject.kernel.function.instructions[i];
+    for (const InlineFrame& frame : instruction.frames) {
+      if (!IsWmma(frame.function)) continue;
+      return Evidence(subject.code.phase_of[i], fmt::format("{} is inlined at {}, and no matrix instruction is there",
+                                                            BaseName(frame.function), PlaceOf(instruction)));
+    }
+  }
+  std::string name = subject.lint.name;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.find("wmma") == std::string::npos && name.find("mma_sync") == std::string::npos) return std::nullopt;
+  return Evidence({}, "the kernel's name says WMMA, and its code has no matrix instruction");
+}
+
+Found Spills(const LintSubject& subject) {
+  const LocalAccesses& spills = subject.lint.spills;
+  if (spills.stores + spills.loads == 0) return std::nullopt;
+  return Evidence(
+      {}, fmt::format("{} bytes of spill stores and {} of spill loads a thread ({} registers)", spills.store_bytes,
+                      spills.load_bytes, subject.lint.registers_per_thread.value_or(0)));
+}
+
+Found StackWithoutSpills(const LintSubject& subject) {
+  const KernelLint& lint = subject.lint;
+  if (lint.stack_frame_bytes.value_or(0) == 0 || lint.spills.stores + lint.spills.loads > 0) return std::nullopt;
+  // The arguments of printf lie there too, and calls-printf tells of them.
+  if (!lint.externals.empty() && subject.code.register_addressed == 0) return std::nullopt;
+  return Evidence({},
+                  fmt::format("{} bytes of stack a thread, accessed by {}, {} at an address computed at run time",
+                              *lint.stack_frame_bytes, Plural(lint.arrays.stores + lint.arrays.loads, "instruction"),
+                              subject.code.register_addressed));
+}
+
+Found LocalTrafficInLoop(const LintSubject& subject) {
+  const PhaseCode* worst = nullptr;  // deepest, then most
+  int in_loops = 0;
+  const auto weight = [](const PhaseCode& row) { return std::pair(row.loop_depth, row.counts.at("local")); };
+  for (const PhaseCode& row : subject.lint.phases) {
+    if (row.loop_depth == 0 || row.counts.at("local") == 0) continue;
+    in_loops += row.counts.at("local");
+    if (worst == nullptr || weight(row) > weight(*worst)) worst = &row;
+  }
+  if (worst == nullptr) return std::nullopt;
+  return Evidence(worst->phase,
+                  fmt::format("{} here at loop depth {}; in all {} of {} local loads and stores are in loops",
+                              worst->counts.at("local"), worst->loop_depth, in_loops, Count(subject, "local")));
+}
+
+/// Whether a loop brings in or multiplies a tile: it loads from global memory, copies, or runs matrix instructions.
+bool MovesATile(const LintSubject& subject, const std::vector<std::size_t>& loop) {
+  const auto& code = subject.kernel.function.instructions;
+  for (const std::size_t block : loop) {
+    const BasicBlock& b = subject.code.flow.blocks[block];
+    for (std::size_t i = b.first; i < b.end; ++i) {
+      if (IsCounted(code[i], "global") || IsCounted(code[i], "tensor")) return true;
+    }
+  }
+  return false;
+}
+
+Found BarriersPerRow(const LintSubject& subject) {
+  const auto& code = subject.kernel.function.instructions;
+  int barriers = 0;
+  int per_row = 0;
+  std::optional<std::size_t> deepest;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (!IsWaitingBarrier(code[i])) continue;
+    ++barriers;
+    const int depth = subject.code.flow.loop_depth[i];
+    if (depth == 0) continue;
+    if (depth < kRowLoopDepth) {
+      const std::vector<std::size_t> loop = LoopAround(subject.code.flow, i);
+      if (loop.empty() || MovesATile(subject, loop)) continue;
+    }
+    ++per_row;
+    if (!deepest || subject.code.flow.loop_depth[*deepest] < depth) deepest = i;
+  }
+  if (!deepest) return std::nullopt;
+  return Evidence(subject.code.phase_of[*deepest],
+                  fmt::format("{} of {}, the deepest at loop depth {} ({})", per_row, Plural(barriers, "barrier"),
+                              subject.code.flow.loop_depth[*deepest], PlaceOf(code[*deepest])));
+}
+
+Found CallsPrintf(const LintSubject& subject) {
+  const std::vector<std::string>& externals = subject.lint.externals;
+  if (std::ranges::find(externals, "vprintf") == externals.end()) return std::nullopt;
+  std::string evidence = "the kernel calls printf";
+  if (externals.size() == 1) {  // then every call of the device runtime is this one
+    std::set<std::string> places;
+    for (const MachineCall& call : RuntimeCalls(subject.kernel.function)) places.insert(call.where);
+    if (!places.empty()) evidence += fmt::format(" ({})", fmt::join(places, ", "));
+  }
+  return Evidence({}, evidence);
+}
+
+Found NoLineInformation(const LintSubject& subject) {
+  if (subject.lint.has_line_information) return std::nullopt;
+  return Evidence({}, "the cubin was built without line information: nothing ties its code to functions and lines");
+}
+
+Found NoBlockFits(const LintSubject& subject) {
+  if (!subject.limits || subject.launch.block[0] == 0) return std::nullopt;
+  const Device& sm = *subject.limits;
+  const std::int64_t shared = subject.lint.static_shared_memory_bytes + subject.lint.dynamic_shared_memory_bytes;
+  if (shared > sm.shared_memory_per_block_optin_bytes) {
+    return Evidence({}, fmt::format("a block asks for {} bytes of shared memory and {} can have {}", shared,
+                                    subject.lint.architecture, sm.shared_memory_per_block_optin_bytes));
+  }
+  const OccupancyLimits limits = BlocksPerSm(sm, subject.launch);
+  if (limits.registers && *limits.registers == 0) {
+    return Evidence({}, fmt::format("{} threads of {} registers are more than the 65536 of an SM",
+                                    subject.launch.block[0], subject.launch.registers_per_thread));
+  }
+  return std::nullopt;
+}
+
+Found LowOccupancy(const LintSubject& subject) {
+  const auto& occupancy = subject.lint.occupancy;
+  if (!occupancy || occupancy->theoretical_ratio >= kLowTheoreticalOccupancy) return std::nullopt;
+  const auto limits = [&](const char* resource) { return std::ranges::count(occupancy->limiters, resource) > 0; };
+  const bool registers = limits("registers");
+  if (!registers && !limits("shared memory")) return std::nullopt;
+  return Evidence({}, fmt::format("{:.3g} % of an SM's warps: {} of {} threads, limited by {}",
+                                  100.0 * occupancy->theoretical_ratio, Plural(occupancy->blocks_per_sm, "block"),
+                                  *subject.lint.threads_per_block, fmt::join(occupancy->limiters, " and ")));
+}
+
+using Finder = Found (*)(const LintSubject&);
+constexpr std::pair<std::string_view, Finder> kFinders[] = {
+    {"code-is-a-trap", CodeIsATrap},
+    {"wmma-without-tensor", WmmaWithoutTensor},
+    {"spills", Spills},
+    {"stack-without-spills", StackWithoutSpills},
+    {"local-traffic-in-loop", LocalTrafficInLoop},
+    {"barrier-per-row", BarriersPerRow},
+    {"calls-printf", CallsPrintf},
+    {"no-line-information", NoLineInformation},
+    {"no-block-fits", NoBlockFits},
+    {"low-theoretical-occupancy", LowOccupancy},
+};
+
+}  // namespace
+
+std::vector<Finding> FindInCode(const LintSubject& subject) {
+  std::vector<Finding> findings;
+  for (const FindingRule& rule : LintRules()) {
+    const auto finder = std::ranges::find(kFinders, rule.id, &std::pair<std::string_view, Finder>::first);
+    if (finder == std::end(kFinders)) continue;
+    Found found = finder->second(subject);
+    if (!found) continue;
+    found->id = rule.id;
+    found->cure = rule.cure;
+    findings.push_back(std::move(*found));
+  }
+  return findings;
+}
+
+const FindingRule* FindLintRule(std::string_view id) {
+  const auto rule = std::ranges::find(LintRules(), id, &FindingRule::id);
+  return rule == LintRules().end() ? nullptr : &*rule;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "fa_profile/lint.h"
+#include "lint_code.h"
+
+namespace fa_profile {
+
+/// What the rules look at: a kernel and what has been read of it so far.
+struct LintSubject {
+  const KernelCode& kernel;
+  const KernelLint& lint;  ///< all but its findings
+  LintCode code;
+  std::optional<Device> limits;  ///< of an SM; nothing for an unknown architecture
+  Launch launch;                 ///< one block; without threads when they or the registers are not known
+};
+
+/// Of each rule at most one finding, in the table's order.
+std::vector<Finding> FindInCode(const LintSubject& subject);
+
+// Thresholds. The table's texts (lint_rules.cpp) print them.
+inline constexpr double kLowTheoreticalOccupancy = 0.25;
+inline constexpr int kRowLoopDepth = 2;
+
+}  // namespace fa_profile

@@ -1,0 +1,51 @@
+#include "machine_calls.h"
+
+#include <cstdio>
+#include <string_view>
+
+namespace fa_profile {
+namespace {
+
+/// "R10" of "R10, c[0x4][R0]".
+std::string_view FirstOperand(std::string_view operands) { return operands.substr(0, operands.find(',')); }
+
+std::string PlaceOf(const Instruction& instruction) {
+  // The outermost frames are the kernel's own lines; the innermost may be a header of the toolkit.
+  if (!instruction.frames.empty()) {
+    const InlineFrame& frame = instruction.frames.back();
+    return frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line);
+  }
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "offset 0x%x", instruction.offset);
+  return text;
+}
+
+std::string CalleeOf(std::string_view operands) {
+  for (const std::string_view name : {"vprintf", "__assertfail", "malloc", "free"}) {
+    if (operands.find(name) != std::string_view::npos) return std::string(name == "vprintf" ? "printf" : name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function) {
+  std::vector<MachineCall> calls;
+  const auto& code = function.instructions;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (!code[i].opcode.starts_with("CALL")) continue;
+    std::string callee = CalleeOf(code[i].operands);
+    bool runtime = !callee.empty();
+    // Its target, "R10", was loaded shortly before: the last instruction to write that register says from where.
+    const std::string_view target = FirstOperand(code[i].operands);
+    for (std::size_t j = i; !runtime && target.starts_with('R') && j-- > 0;) {
+      if (FirstOperand(code[j].operands) != target) continue;
+      runtime = code[j].opcode.starts_with("LDC") && code[j].operands.find("c[0x4]") != std::string::npos;
+      break;
+    }
+    if (runtime) calls.push_back({std::move(callee), PlaceOf(code[i])});
+  }
+  return calls;
+}
+
+}  // namespace fa_profile

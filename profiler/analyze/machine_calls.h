@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// A call from a kernel to a function of the device runtime: printf, assert, malloc, free.
+struct MachineCall {
+  std::string callee;  ///< empty: the recorded instruction does not name it
+  std::string where;   ///< "kernel.cu:17", or "offset 0x180" without line information
+};
+
+/// The calls whose target the loader put into constant bank 4, which is how the runtime's functions are reached: they
+/// live in no cubin. Calls of the program's own functions are relative or have their address from elsewhere.
+std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function);
+
+}  // namespace fa_profile

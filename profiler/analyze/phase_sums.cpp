@@ -1,0 +1,283 @@
+#include "phase_sums.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "control_flow.h"
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/profile.h"
+#include "opcode.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kExecuted = "smsp__sass_inst_executed";
+constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
+constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal";
+constexpr const char* kPredicateOn = "smsp__sass_thread_inst_executed_pred_on";
+
+std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset) {
+  const auto found = std::ranges::lower_bound(function.instructions, offset, {}, &Instruction::offset);
+  if (found == function.instructions.end() || found->offset != offset) return std::nullopt;
+  return static_cast<std::size_t>(found - function.instructions.begin());
+}
+
+const std::string& PhaseAt(const LabelledFunction& labelled, std::optional<std::size_t> index) {
+  return index && *index < labelled.phases.size() ? labelled.phases[*index] : labelled.otherwise;
+}
+
+/// The twins of reasons: samples of the same warps, in cycles in which the scheduler issued nothing.
+bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
+
+/// Phases that are nothing but waiting for other warps.
+bool IsSynchronisation(std::string_view phase) { return phase == "sync" || phase == "barriers"; }
+
+/// Samples of one function, told apart into work and waiting.
+class FunctionSamples {
+ public:
+  FunctionSamples(const LabelledFunction& labelled, PhaseSums& sums)
+      : labelled_(labelled),
+        instructions_(labelled.function->instructions),
+        sums_(sums),
+        async_wait_(AsyncWaits(*labelled.function)),
+        at_work_(instructions_.size(), 0.0) {}
+
+  void Add(const PcSample& pc) {
+    const auto index = IndexOf(*labelled_.function, pc.offset);
+    PhaseVariables& phase = sums_.phases[PhaseAt(labelled_, index)];
+    for (const auto& [reason, count] : pc.samples) {
+      if (IsTwin(reason)) continue;
+      const auto samples = static_cast<double>(count);
+      phase["samples." + reason] += samples;
+      phase["samples.total"] += samples;
+      const bool at_barrier = reason == "barrier";
+      const bool for_a_role = reason == "sleeping" || (index && async_wait_[*index]);
+      if (at_barrier || for_a_role) phase["samples.waiting"] += samples;
+      if (labelled_.phases.empty() || !(at_barrier || for_a_role)) {
+        phase["time.samples"] += samples;
+        if (index) at_work_[*index] += samples;
+      } else if (at_barrier && index) {
+        at_barrier_[*index] += samples;
+      } else {
+        sums_.uncharged_waits += samples;
+      }
+    }
+  }
+
+  /// To be called when all samples are there: barrier waits go to the phases that the barrier waits for.
+  void ChargeBarriers() {
+    if (at_barrier_.empty()) return;
+    const ControlFlow flow = ReadControlFlow(*labelled_.function);
+    std::map<std::size_t, double> waits_at;  // by barrier
+    for (const auto& [index, waits] : at_barrier_) {
+      if (const auto barrier = BarrierPassed(*labelled_.function, flow, index)) {
+        waits_at[*barrier] += waits;
+      } else {
+        sums_.uncharged_waits += waits;
+      }
+    }
+    for (const auto& [barrier, waits] : waits_at) {
+      const std::map<std::string, double> shares = SharesOf(barrier, flow);
+      if (shares.empty()) sums_.uncharged_waits += waits;
+      for (const auto& [phase, share] : shares) sums_.phases[phase]["time.samples"] += share * waits;
+    }
+  }
+
+ private:
+  /// Some warps only arrive at this barrier (BAR.ARV): those that wait at it wait for another role, whose code is not
+  /// what leads here.
+  bool BelongsToRoles(std::size_t barrier) const {
+    const auto id = [](const Instruction& instruction) {
+      return instruction.operands.substr(0, instruction.operands.find(','));
+    };
+    const std::string waited = id(instructions_[barrier]);
+    return std::ranges::any_of(instructions_, [&](const Instruction& other) {
+      if (!other.opcode.starts_with("BAR.ARV")) return false;
+      // Ids in registers may be any.
+      return id(other) == waited || !id(other).starts_with("0x") || !waited.starts_with("0x");
+    });
+  }
+
+  /// By phase, of all it waits for. Empty when nobody can be named.
+  std::map<std::string, double> SharesOf(std::size_t barrier, const ControlFlow& flow) const {
+    if (BelongsToRoles(barrier)) return {};
+    std::map<std::string, double> work;
+    std::map<std::string, double> synchronisation;
+    for (const std::size_t i : WaitedFor(*labelled_.function, flow, barrier)) {
+      if (at_work_[i] == 0.0) continue;
+      (IsSynchronisation(labelled_.phases[i]) ? synchronisation : work)[labelled_.phases[i]] += at_work_[i];
+    }
+    std::map<std::string, double>& shares = work.empty() ? synchronisation : work;
+    double total = 0.0;
+    for (const auto& [phase, samples] : shares) total += samples;
+    for (auto& [phase, samples] : shares) samples /= total;
+    return shares;
+  }
+
+  const LabelledFunction& labelled_;
+  const std::vector<Instruction>& instructions_;
+  PhaseSums& sums_;
+  std::vector<bool> async_wait_;
+  std::vector<double> at_work_;               // samples, by instruction
+  std::map<std::size_t, double> at_barrier_;  // samples, by the instruction where the warp was found
+};
+
+const LabelledFunction* Find(const std::vector<LabelledFunction>& functions, std::int64_t id) {
+  const auto found = std::ranges::find_if(functions, [&](const auto& labelled) { return labelled.function->id == id; });
+  return found == functions.end() ? nullptr : &*found;
+}
+
+/// Phases of which a count cannot be known.
+struct Unknowns {
+  std::set<std::string> opcodes;  // with code that was not disassembled
+  std::set<std::string> shapes;   // with matrix instructions that do not say their shape
+};
+
+void Forget(PhaseVariables& variables, std::initializer_list<std::string_view> prefixes) {
+  std::erase_if(variables, [&](const auto& item) {
+    return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return item.first.starts_with(prefix); });
+  });
+}
+
+double ValueOf(const SassCount& count, const char* metric) {
+  const auto found = count.values.find(metric);
+  return found == count.values.end() ? 0.0 : static_cast<double>(found->second);
+}
+
+/// Shared-memory wavefronts by the path they take, as the range profiler counts them.
+void AddWavefronts(OpcodeClass opcode_class, std::string_view opcode, const SassCount& count, PhaseVariables& phase) {
+  const double wavefronts = ValueOf(count, kWavefronts);
+  if (opcode.starts_with("LDGSTS")) phase["wavefronts.ldgsts"] += wavefronts;
+  if (opcode_class == OpcodeClass::kSharedLoad || opcode_class == OpcodeClass::kSharedStore ||
+      opcode_class == OpcodeClass::kMatrixLoad || opcode_class == OpcodeClass::kMatrixStore) {
+    phase["wavefronts.ldst"] += wavefronts;
+    phase["wavefronts.ldst_ideal"] += ValueOf(count, kWavefrontsIdeal);
+  }
+}
+
+/// Says whether the FLOPs are known.
+bool AddWork(const Instruction& instruction, const SassCount& count, PhaseVariables& phase) {
+  const double executed = ValueOf(count, kExecuted);
+  const double threads = ValueOf(count, kPredicateOn);
+  const OpcodeClass opcode_class = ClassOf(instruction.opcode);
+  const std::string name(ClassName(opcode_class));
+  phase["inst." + name] += executed;
+  phase["thread_inst." + name] += threads;
+  if (instruction.opcode.starts_with("HMMA")) phase["inst.hmma"] += executed;
+  if (opcode_class == OpcodeClass::kTensor && instruction.opcode.find("GMMA") == 1) phase["inst.gmma"] += executed;
+  if (instruction.opcode.starts_with("SYNCS")) phase["inst.mbarrier"] += executed;
+  AddWavefronts(opcode_class, instruction.opcode, count, phase);
+  const auto flops = TensorFlops(instruction.opcode);
+  phase["work.tensor_flops"] += flops.value_or(0.0) * executed;
+  phase["work.flops"] += ThreadFlops(instruction.opcode, instruction.operands) * threads;
+  phase["work.exponentials"] += ThreadExponentials(instruction.opcode) * threads;
+  return flops.has_value();
+}
+
+/// Names of the SASS metrics that the phase catalogue reads.
+std::set<std::string> SassNames() {
+  std::set<std::string> names;
+  for (const CatalogueMetric& metric : PhaseCatalogue()) {
+    for (const std::string& name : FormulaNames(metric.formula)) {
+      if (name.starts_with("sass.")) names.insert(name.substr(5));
+    }
+  }
+  return names;
+}
+
+void AddZeroSamples(PhaseVariables& phase) {
+  for (const char* name : {"samples.total", "samples.selected", "samples.waiting", "time.samples"}) {
+    phase.try_emplace(name, 0.0);
+  }
+}
+
+void AddZeroCounts(const std::set<std::string>& unavailable, PhaseVariables& phase) {
+  for (const std::string& name : SassNames()) {
+    if (!unavailable.contains(name)) phase.try_emplace("sass." + name, 0.0);
+  }
+  for (int i = 0; i < kOpcodeClasses; ++i) {
+    const std::string name(ClassName(static_cast<OpcodeClass>(i)));
+    phase.try_emplace("inst." + name, 0.0);
+    phase.try_emplace("thread_inst." + name, 0.0);
+  }
+  for (const char* name :
+       {"inst.hmma", "inst.gmma", "inst.mbarrier", "inst.polling", "wavefronts.ldst", "wavefronts.ldst_ideal",
+        "wavefronts.ldgsts", "work.tensor_flops", "work.flops", "work.exponentials"}) {
+    phase.try_emplace(name, 0.0);
+  }
+}
+
+void AddSamples(const std::vector<LabelledFunction>& functions, const PcSampling& sampling, PhaseSums& sums) {
+  std::map<std::int64_t, FunctionSamples> by_function;
+  for (const PcSample& pc : sampling.samples) {
+    const LabelledFunction* labelled = Find(functions, pc.function_id);
+    if (labelled != nullptr) by_function.try_emplace(pc.function_id, *labelled, sums).first->second.Add(pc);
+  }
+  for (auto& [id, samples] : by_function) samples.ChargeBarriers();
+  sums.sampled = !by_function.empty();
+}
+
+void AddCounts(const std::vector<LabelledFunction>& functions, const SassCounting& counting, PhaseSums& sums,
+               Unknowns& unknowns) {
+  std::map<std::int64_t, std::vector<bool>> polling;  // AsyncWaits() by function
+  for (const SassCount& count : counting.counts) {
+    const LabelledFunction* labelled = Find(functions, count.function_id);
+    if (labelled == nullptr) continue;
+    sums.counted = true;
+    const auto index = IndexOf(*labelled->function, count.offset);
+    const std::string& name = PhaseAt(*labelled, index);
+    PhaseVariables& phase = sums.phases[name];
+    for (const auto& [metric, value] : count.values) phase["sass." + metric] += static_cast<double>(value);
+    if (!index) {
+      unknowns.opcodes.insert(name);
+      continue;
+    }
+    const Instruction& instruction = labelled->function->instructions[*index];
+    if (!AddWork(instruction, count, phase)) unknowns.shapes.insert(name);
+    const auto [waits, first] = polling.try_emplace(labelled->function->id);
+    if (first) waits->second = AsyncWaits(*labelled->function);
+    if (waits->second[*index]) phase["inst.polling"] += ValueOf(count, kExecuted);
+  }
+}
+
+}  // namespace
+
+PhaseVariables PhaseSums::Whole() const {
+  PhaseVariables whole;
+  for (const auto& [phase, variables] : phases) {
+    for (const auto& [name, value] : variables) whole[name] += value;
+  }
+  // A stall reason that a phase lacks did not occur there; any other variable that it lacks is not known.
+  std::erase_if(whole, [&](const auto& item) {
+    if (item.first.starts_with("samples.")) return false;
+    return std::ranges::any_of(phases, [&](const auto& phase) { return !phase.second.contains(item.first); });
+  });
+  return whole;
+}
+
+PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSampling* sampling,
+                    const SassCounting* counting, const std::set<std::string>& unavailable) {
+  PhaseSums sums;
+  sums.phases[kUnattributed];
+  Unknowns unknowns;
+  if (sampling != nullptr) AddSamples(functions, *sampling, sums);
+  if (counting != nullptr) AddCounts(functions, *counting, sums, unknowns);
+  for (auto& [name, phase] : sums.phases) {
+    if (sums.sampled) AddZeroSamples(phase);
+    if (!sums.counted) continue;
+    AddZeroCounts(unavailable, phase);
+    const bool opaque = unknowns.opcodes.contains(name);
+    if (opaque || unavailable.contains(kExecuted)) Forget(phase, {"inst.", "work.tensor_flops"});
+    if (opaque || unavailable.contains(kPredicateOn))
+      Forget(phase, {"thread_inst.", "work.flops", "work.exponentials"});
+    if (opaque || unavailable.contains(kWavefronts) || unavailable.contains(kWavefrontsIdeal)) {
+      Forget(phase, {"wavefronts."});
+    }
+    if (unknowns.shapes.contains(name)) Forget(phase, {"work.tensor_flops"});
+  }
+  return sums;
+}
+
+}  // namespace fa_profile

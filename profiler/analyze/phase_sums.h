@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/phase_map.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// A function and what of it belongs to which phase. Nothing is owned.
+struct LabelledFunction {
+  const DeviceFunction* function = nullptr;
+  std::string otherwise;            ///< phase of what `phases` says nothing about
+  std::vector<std::string> phases;  ///< by instruction; empty: the whole function is `otherwise`
+};
+
+/// Variables that the phase catalogue's formulas read, summed over the instructions of one phase:
+/// - `samples.<reason>`; `samples.total`; `samples.waiting`, at a barrier or for another role;
+/// - `time.samples`: samples at work, and the waiting ones at barriers charged to the phase they waited for;
+/// - `sass.<metric>`; `inst.<class>`, `inst.hmma` and `inst.gmma`, executed by warps; `thread_inst.<class>`, by threads
+///   whose predicate was on; `work.tensor_flops`, `work.flops`, `work.exponentials`;
+/// - `inst.polling`, of waits for mbarriers, and `inst.mbarrier`, all SYNCS; `wavefronts.ldst`, `wavefronts.ldst_ideal`
+///   and `wavefronts.ldgsts`, of shared loads and stores and of cp.async. What closures compare needs them.
+using PhaseVariables = std::map<std::string, double>;
+
+/// Sums by phase. What was not measured is absent; what was measured, and did not happen in a phase, is 0.
+struct PhaseSums {
+  std::map<std::string, PhaseVariables> phases;
+  double uncharged_waits = 0.0;  ///< samples of warps of which nobody can say what phase they waited for
+  bool sampled = false;
+  bool counted = false;
+
+  /// Over all phases. A variable that a phase lacks is absent.
+  PhaseVariables Whole() const;
+};
+
+/// `sampling` and `counting` may be null; of both only what belongs to these functions counts. `unavailable`: SASS
+/// metrics that the chip lacks: their absence is not 0. kUnattributed is among the phases.
+PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSampling* sampling,
+                    const SassCounting* counting, const std::set<std::string>& unavailable);
+
+/// What several phases of a map claim by name or line: one DataLoss a pair of rules.
+std::vector<DataLoss> OverlapsOf(const PhaseMap& map);
+
+}  // namespace fa_profile

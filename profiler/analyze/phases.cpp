@@ -1,0 +1,334 @@
+#include "fa_profile/phases.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/expression.h"
+#include "fa_profile/metric_catalogue.h"
+#include "phase_sums.h"
+
+namespace fa_profile {
+namespace {
+
+// Samples whose instruction is not known, of all: what is allowed.
+constexpr double kSampleLimit = 0.01;
+
+/// Two sources of one quantity. Formulas over the sums over all phases, and over counters of the range profiler,
+/// `metric.<id>` of the kernel catalogue and `sampling.*`.
+struct ClosureRow {
+  const char* quantity;
+  const char* phases;
+  const char* whole;
+  double limit_ratio;
+  const char* slack;   // how much two runs of the same code may differ, beyond the limit
+  const char* unless;  // not compared where this is not 0
+};
+
+// - Code that polls an mbarrier polls as often as it takes: no two runs execute the same number of instructions.
+// - Conflicts that the range profiler counts include those of shared-memory accesses with other traffic (cp.async,
+// global
+//   stores), up to 1 % of the wavefronts, differently in each run. What is left without conflicts is exact; and with
+//   them there is a limit. Both take the counters of loads and stores: the one of all wavefronts has parts of cp.async
+//   and matrix operands that the instructions' own counts do not have, and they count operations on mbarriers.
+constexpr ClosureRow kClosures[] = {
+    {"samples", "samples.total", "sampling.named", kSampleLimit, "0", "0"},
+    {"instructions", "sass.smsp__sass_inst_executed", "metric.instructions", 0.0, "inst.polling", "0"},
+    {"HMMA instructions", "inst.hmma", "metric.hmma_instructions", 0.0, "0", "0"},
+    {"warpgroup MMA instructions", "inst.gmma", "metric.gmma_instructions", 0.0, "0", "0"},
+    {"shared wavefronts", "wavefronts.ldst",
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+     0.01, "0", "inst.mbarrier"},
+    {"shared wavefronts without conflicts", "wavefronts.ldst_ideal",
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum - l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum "
+     "+ "
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum - l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+     0.0, "0", "inst.mbarrier"},
+    {"cp.async wavefronts", "wavefronts.ldgsts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+     0.0, "0", "0"},
+};
+
+/// What the recording measured inside the kernels of an entry.
+struct Measured {
+  const PcSampling* sampling = nullptr;
+  const SassCounting* counting = nullptr;
+  bool own = true;  ///< of these kernels alone; false: of the whole call that they are a part of
+};
+
+template <typename Piece>
+const Piece* FindPiece(const std::vector<Piece>& pieces, std::int64_t case_id, const std::string& part) {
+  const auto found =
+      std::ranges::find_if(pieces, [&](const Piece& piece) { return piece.case_id == case_id && piece.part == part; });
+  return found == pieces.end() ? nullptr : &*found;
+}
+
+Measured FindMeasured(const Recording& recording, const ProfileEntry& entry) {
+  Measured measured{FindPiece(recording.samplings, entry.case_id, entry.part),
+                    FindPiece(recording.countings, entry.case_id, entry.part), true};
+  if (measured.sampling != nullptr || measured.counting != nullptr || entry.part.empty()) return measured;
+  return {FindPiece(recording.samplings, entry.case_id, {}), FindPiece(recording.countings, entry.case_id, {}), false};
+}
+
+/// The functions that were sampled or counted.
+std::vector<const DeviceFunction*> FunctionsOf(const Recording& recording, const Measured& measured) {
+  std::set<std::int64_t> ids;
+  if (measured.sampling != nullptr) {
+    for (const PcSample& sample : measured.sampling->samples) ids.insert(sample.function_id);
+  }
+  if (measured.counting != nullptr) {
+    for (const SassCount& count : measured.counting->counts) ids.insert(count.function_id);
+  }
+  std::vector<const DeviceFunction*> functions;
+  for (const DeviceFunction& function : recording.functions) {
+    if (ids.contains(function.id)) functions.push_back(&function);
+  }
+  return functions;
+}
+
+/// The parts of a case that launch a kernel, in launch order.
+class Parts {
+ public:
+  Parts(const Recording& recording, std::int64_t case_id) {
+    for (const Launch& launch : recording.launches) {
+      if (launch.case_id != case_id || launch.part.empty()) continue;
+      Add(parts_, launch.part);
+      Add(by_kernel_[launch.kernel_name], launch.part);
+    }
+  }
+
+  bool several() const { return parts_.size() > 1; }
+
+  std::vector<std::string> Of(const DeviceFunction& function) const {
+    const auto found = by_kernel_.find(Demangle(function.name.c_str()));
+    return found == by_kernel_.end() ? std::vector<std::string>() : found->second;
+  }
+
+ private:
+  static void Add(std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+
+  std::vector<std::string> parts_;
+  std::map<std::string, std::vector<std::string>> by_kernel_;
+};
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " + ") + name;
+  return text.empty() ? kUnattributed : text;
+}
+
+struct Labelled {
+  std::vector<LabelledFunction> functions;
+  std::string attribution;
+};
+
+Labelled LabelByKernels(const std::vector<const DeviceFunction*>& functions, const Parts& parts) {
+  Labelled labelled{{}, "kernels"};
+  for (const DeviceFunction* function : functions) {
+    labelled.functions.push_back({function, Join(parts.Of(*function)), {}});
+  }
+  return labelled;
+}
+
+Labelled LabelByPhases(const std::vector<const DeviceFunction*>& functions, const std::optional<PhaseMap>& given) {
+  const PhaseMap map = given ? *given : ChoosePhaseMap(functions);
+  Labelled labelled{{}, map.name};
+  for (const DeviceFunction* function : functions) {
+    labelled.functions.push_back({function, kUnattributed, PhasesOf(*function, map)});
+  }
+  return labelled;
+}
+
+/// The functions of one part of a call; nothing when another part runs one of them too.
+std::optional<std::vector<const DeviceFunction*>> OnlyOf(const std::vector<const DeviceFunction*>& functions,
+                                                         const Parts& parts, const std::string& part) {
+  std::vector<const DeviceFunction*> own;
+  for (const DeviceFunction* function : functions) {
+    const std::vector<std::string> of = parts.Of(*function);
+    if (std::ranges::find(of, part) == of.end()) continue;
+    if (of.size() > 1) return std::nullopt;
+    own.push_back(function);
+  }
+  return own;
+}
+
+std::set<std::string> UnavailableMetrics(const Recording& recording) {
+  std::set<std::string> unavailable;
+  for (const DataLoss& loss : recording.losses) {
+    if (loss.kind == "metric_unavailable") unavailable.insert(loss.subject);
+  }
+  return unavailable;
+}
+
+std::optional<double> Find(const std::map<std::string, double>& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Of "metric.<id>" the entry's value.
+std::optional<double> FindMetricOf(const ProfileEntry& entry, const std::string& name) {
+  constexpr std::string_view kPrefix = "metric.";
+  return name.starts_with(kPrefix) ? Find(entry.metrics, name.substr(kPrefix.size())) : std::nullopt;
+}
+
+/// The catalogue's formulas for the phases of one table.
+class PhaseDeriver {
+ public:
+  PhaseDeriver(const Device& device, const ProfileEntry& entry, const PhaseVariables& whole) : entry_(entry) {
+    if (device.sm_count > 0) common_["device.sm_count"] = device.sm_count;
+    if (device.sm_clock_max_hz > 0) common_["device.sm_clock_max_hz"] = static_cast<double>(device.sm_clock_max_hz);
+    if (entry.timing) common_["timing.median_ns"] = entry.timing->median_ns;
+    for (const auto& [name, value] : whole) common_["kernel." + name] = value;
+  }
+
+  std::map<std::string, double> Derive(const PhaseVariables& phase) const {
+    const Lookup lookup = [&](const std::string& name) -> std::optional<double> {
+      if (const auto value = FindMetricOf(entry_, name)) return value;
+      if (const auto value = Find(phase, name)) return value;
+      return Find(common_, name);
+    };
+    std::map<std::string, double> metrics;
+    for (const auto& [metric, formula] : ParsedCatalogue()) {
+      if (const auto value = formula.Evaluate(lookup)) metrics.emplace(metric->id, *value);
+    }
+    return metrics;
+  }
+
+ private:
+  using Parsed = std::pair<const CatalogueMetric*, Expression>;
+  static const std::vector<Parsed>& ParsedCatalogue() {
+    static const std::vector<Parsed> parsed = [] {
+      std::vector<Parsed> result;
+      for (const CatalogueMetric& metric : PhaseCatalogue()) result.emplace_back(&metric, Expression(metric.formula));
+      return result;
+    }();
+    return parsed;
+  }
+
+  const ProfileEntry& entry_;
+  PhaseVariables common_;
+};
+
+std::vector<StallShare> StallsOf(const PhaseVariables& phase) {
+  constexpr std::string_view kPrefix = "samples.";
+  static const std::set<std::string_view> kNoReasons{"selected", "total", "waiting"};
+  std::vector<StallShare> stalls;
+  const double total = Find(phase, "samples.total").value_or(0.0);
+  for (const auto& [name, samples] : phase) {
+    if (!name.starts_with(kPrefix) || samples <= 0.0) continue;
+    std::string reason = name.substr(kPrefix.size());
+    if (!kNoReasons.contains(reason)) stalls.push_back({std::move(reason), samples / total});
+  }
+  std::ranges::stable_sort(stalls, std::greater<>(), &StallShare::ratio);
+  return stalls;
+}
+
+std::uint64_t OtherSamples(const Recording& recording, std::int64_t case_id) {
+  const auto found = std::ranges::find(recording.cases, case_id, &Case::id);
+  if (found == recording.cases.end()) return 0;
+  std::string subject = found->kernel;
+  if (found->shape) subject.append("@").append(found->shape->ToString());
+  std::uint64_t samples = 0;
+  for (const DataLoss& loss : recording.losses) {
+    if (loss.kind == "samples_unnamed" && loss.subject == subject && loss.count > 0) {
+      samples += static_cast<std::uint64_t>(loss.count);
+    }
+  }
+  return samples;
+}
+
+/// The counters of an entry: of its own range, or of the only one of a call of one kernel.
+const std::map<std::string, double>* CountersOf(const Recording& recording, const ProfileEntry& entry, bool several) {
+  if (const Range* own = FindPiece(recording.ranges, entry.case_id, entry.part)) return &own->metrics;
+  if (!entry.part.empty() || several) return nullptr;
+  const auto only = std::ranges::find(recording.ranges, entry.case_id, &Range::case_id);
+  return only == recording.ranges.end() ? nullptr : &only->metrics;
+}
+
+std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const std::map<std::string, double>* counters,
+                                const std::optional<double>& named_samples, const PhaseVariables& whole) {
+  const Lookup lookup = [&](const std::string& name) -> std::optional<double> {
+    if (name == "sampling.named") return named_samples;
+    if (const auto value = FindMetricOf(entry, name)) return value;
+    if (const auto value = Find(whole, name)) return value;
+    return counters == nullptr ? std::nullopt : Find(*counters, name);
+  };
+  std::vector<Closure> closures;
+  for (const ClosureRow& row : kClosures) {
+    const auto sum = Expression(row.phases).Evaluate(lookup);
+    const auto other = Expression(row.whole).Evaluate(lookup);
+    if (!sum || !other || Expression(row.unless).Evaluate(lookup).value_or(0.0) != 0.0) continue;
+    const double slack = Expression(row.slack).Evaluate(lookup).value_or(0.0);
+    closures.push_back({row.quantity, *sum, *other, row.limit_ratio + (*other > 0.0 ? slack / *other : 0.0)});
+  }
+  return closures;
+}
+
+std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& deriver) {
+  std::vector<PhaseEntry> entries;
+  for (const auto& [name, variables] : sums.phases) {
+    entries.push_back({name, deriver.Derive(variables), StallsOf(variables)});
+  }
+  const auto rank = [](const PhaseEntry& entry) {
+    return std::tuple(entry.name != kUnattributed, Find(entry.metrics, "phase_time_ratio").value_or(0.0),
+                      Find(entry.metrics, "phase_instructions").value_or(0.0));
+  };
+  std::ranges::stable_sort(entries, std::greater<>(), rank);
+  return entries;
+}
+
+}  // namespace
+
+std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const ProfileEntry& entry,
+                                        const std::optional<PhaseMap>& map) {
+  const Measured measured = FindMeasured(recording, entry);
+  std::vector<const DeviceFunction*> functions = FunctionsOf(recording, measured);
+  const Parts parts(recording, entry.case_id);
+  if (!measured.own) {
+    auto own = OnlyOf(functions, parts, entry.part);
+    if (!own) return std::nullopt;
+    functions = std::move(*own);
+  }
+  const bool by_kernels = entry.part.empty() && parts.several();
+  const Labelled labelled = by_kernels ? LabelByKernels(functions, parts) : LabelByPhases(functions, map);
+  const PhaseSums sums =
+      SumPhases(labelled.functions, measured.sampling, measured.counting, UnavailableMetrics(recording));
+  if (!sums.sampled && !sums.counted) return std::nullopt;
+
+  const PhaseVariables whole = sums.Whole();
+  PhaseTable table;
+  table.phases = EntriesOf(sums, PhaseDeriver(recording.device, entry, whole));
+  table.attribution = labelled.attribution;
+  std::optional<double> named_samples;  // of these kernels' own code, by the hardware's count
+  if (sums.sampled) {
+    const double samples = Find(whole, "samples.total").value_or(0.0);
+    if (samples > 0.0) table.waiting_ratio = sums.uncharged_waits / samples;
+    table.samples = static_cast<std::uint64_t>(samples);
+    table.dropped_samples = measured.sampling->dropped_samples;
+    table.period_cycles = measured.sampling->period_cycles;
+    if (measured.own) {
+      named_samples = static_cast<double>(measured.sampling->total_samples) -
+                      static_cast<double>(measured.sampling->dropped_samples) -
+                      static_cast<double>(OtherSamples(recording, entry.case_id));
+    }
+  }
+  table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);
+  return table;
+}
+
+std::vector<std::string> ClosureInputs() {
+  std::set<std::string> inputs;
+  for (const ClosureRow& row : kClosures) {
+    for (const std::string& name : FormulaNames(row.whole)) {
+      if (name.find("__") != std::string::npos) inputs.insert(name);
+    }
+  }
+  return {inputs.begin(), inputs.end()};
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/profile.h"
+
+namespace fa_profile {
+
+/// Instructions of local memory (a thread's stack): how many, and the bytes a thread moves when each runs once.
+struct LocalAccesses {
+  int stores = 0;
+  int loads = 0;
+  std::int64_t store_bytes = 0;
+  std::int64_t load_bytes = 0;
+};
+
+/// Instructions of one phase at one depth of loops.
+struct PhaseCode {
+  std::string phase;
+  int loop_depth = 0;                 ///< 0: in no loop
+  int instructions = 0;               ///< what pads the code is not counted
+  std::map<std::string, int> counts;  ///< by kLintCounts; those that are 0 are there too
+};
+
+/// What PhaseCode counts. tensor: matrix instructions; exponential: MUFU.EX2; shared: loads and stores, matrix ones
+/// included; global: generic accesses and asynchronous copies too; local: the stack; barrier: BAR; atomic: on any
+/// memory.
+inline constexpr std::array<const char*, 7> kLintCounts = {"tensor", "exponential", "shared", "global",
+                                                           "local",  "barrier",     "atomic"};
+
+/// What the compiler alone tells about one kernel in one cubin. Absent: the cubin does not say.
+struct KernelLint {
+  std::string file;             ///< as given
+  std::string architecture;     ///< "sm_90a"
+  std::string name;             ///< demangled
+  std::string symbol;           ///< mangled
+  std::uint64_t code_hash = 0;  ///< FNV-1a of the kernel's instructions, its subroutines and padding included
+  std::int64_t code_bytes = 0;
+  bool has_line_information = false;
+
+  std::optional<int> registers_per_thread;
+  std::optional<std::int64_t> stack_frame_bytes;  ///< per thread
+  LocalAccesses spills;                           ///< registers put aside, as ptxas counts them
+  LocalAccesses arrays;                           ///< every other access of the stack
+  std::int64_t static_shared_memory_bytes = 0;
+  std::int64_t dynamic_shared_memory_bytes = 0;  ///< as the caller says
+  std::optional<int> threads_per_block;
+  std::string threads_source;          ///< "--threads", "launch bounds", "required threads"; empty: not known
+  std::optional<Occupancy> occupancy;  ///< of such blocks; its waves mean nothing here
+  std::vector<std::string> externals;  ///< functions it calls that are in no cubin: "vprintf"
+
+  std::string attribution;        ///< how phases were found: PhaseTable's
+  std::vector<PhaseCode> phases;  ///< in the order in which their code first comes, each by loop depth
+  std::vector<Finding> findings;  ///< in the order of the rules; weights are 0: no time was measured
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,191 @@
+// fa-profile lint as a user meets it, on the cubins under data/: needs nvdisasm and no GPU.
+#include <sstream>
+
+#include "fa_profile/gpu_code.h"
+#include "lint_fixture.h"
+
+namespace fa_profile {
+namespace {
+
+class CliLintTest : public LintFixture {
+ protected:
+  const std::string lint_ = FA_PROFILE_TEST_DATA "/cubins/lint_sm_90a.cubin";
+  const std::string cubins_ = FA_PROFILE_TEST_DATA "/cubins/";
+};
+
+TEST_F(CliLintTest, ResourcesAndSpillsAreThosePtxasPrinted) {
+  struct Row {
+    const char* name;
+    int registers;
+    int stack;
+    int spill_stores;
+    int spill_loads;
+    int shared;
+  };
+  const auto kernels = Kernels(lint_);
+  for (const Row& row :
+       {Row{"clean", 10, 0, 0, 0, 0}, Row{"spills", 32, 160, 300, 304, 0}, Row{"histogram", 30, 128, 0, 0, 0},
+        Row{"spills_and_histogram", 32, 304, 388, 392, 0}, Row{"prints", 24, 16, 0, 0, 0},
+        Row{"wmma_on_local", 4, 0, 0, 0, 0}, Row{"wmma_on_global", 22, 0, 0, 0, 0},
+        Row{"fragments_only", 14, 0, 0, 0, 0}, Row{"tiles<true>", 32, 0, 0, 0, 16384},
+        Row{"tiles<false>", 32, 0, 0, 0, 16384}, Row{"no_bounds", 10, 0, 0, 0, 0}}) {
+    SCOPED_TRACE(row.name);
+    ASSERT_TRUE(kernels.contains(row.name));
+    const nlohmann::json& kernel = kernels.at(row.name);
+    EXPECT_EQ(kernel.at("registers_per_thread"), row.registers);
+    EXPECT_EQ(kernel.at("stack_frame_bytes"), row.stack);
+    EXPECT_EQ(kernel.at("spills").at("store_bytes"), row.spill_stores);
+    EXPECT_EQ(kernel.at("spills").at("load_bytes"), row.spill_loads);
+    EXPECT_EQ(kernel.at("static_shared_memory_bytes"), row.shared);
+  }
+  EXPECT_EQ(kernels.size(), 11U);
+}
+
+TEST_F(CliLintTest, EachKernelHasTheFindingsThatWerePutThere) {
+  const auto kernels = Kernels(lint_);
+  const std::map<std::string, std::set<std::string>> expected{
+      {"clean", {}},
+      {"spills", {"spills", "local-traffic-in-loop"}},
+      {"histogram", {"stack-without-spills", "local-traffic-in-loop"}},
+      {"spills_and_histogram", {"spills", "local-traffic-in-loop"}},
+      {"prints", {"calls-printf"}},
+      {"wmma_on_local", {"code-is-a-trap", "wmma-without-tensor"}},
+      {"wmma_on_global", {}},
+      {"fragments_only", {"wmma-without-tensor"}},
+      {"tiles<true>", {"barrier-per-row"}},
+      {"tiles<false>", {}},
+      {"no_bounds", {}}};
+  for (const auto& [name, ids] : expected) EXPECT_EQ(Ids(kernels.at(name)), ids) << name;
+}
+
+TEST_F(CliLintTest, CountsOfWmmaTilesAreThoseOfTheSource) {
+  const auto kernels = Kernels(lint_ + " --kernel 'wmma_on_global|tiles<true>'");
+  ASSERT_EQ(kernels.size(), 2U);
+  const auto sum = [&](const char* name, const char* what, int depth) {
+    int count = 0;
+    for (const nlohmann::json& row : kernels.at(name).at("phases")) {
+      if (row.at("loop_depth") == depth) count += row.at(what).get<int>();
+    }
+    return count;
+  };
+  EXPECT_EQ(sum("wmma_on_global", "tensor", 0), 2);  // 16x16x16 is two m16n8k16
+  EXPECT_EQ(sum("tiles<true>", "barrier", 1), 2);
+  EXPECT_EQ(sum("tiles<true>", "barrier", 2), 1);
+  EXPECT_EQ(sum("tiles<true>", "global", 1), 16);
+}
+
+TEST_F(CliLintTest, TheCodeHashIsThatOfTheCodeAlone) {
+  const auto with = Kernels(cubins_ + "sm_90a.cubin");
+  const auto without = Kernels(cubins_ + "sm_90a_without_lines.cubin");
+  const auto other = Kernels(cubins_ + "sm_89.cubin");
+  for (const char* const name : {"reduce<128>", "indexed"}) {
+    EXPECT_EQ(with.at(name).at("code_hash"), without.at(name).at("code_hash"));
+    EXPECT_NE(with.at(name).at("code_hash"), other.at(name).at("code_hash"));
+    EXPECT_FALSE(Ids(with.at(name)).contains("no-line-information"));
+    EXPECT_TRUE(Ids(without.at(name)).contains("no-line-information"));
+  }
+}
+
+TEST_F(CliLintTest, CubinsOfOlderCompilersAndOtherArchitecturesAreRead) {
+  for (const char* const name : {"sm_80.cubin", "sm_80_cuda12.cubin", "sm_89.cubin", "sm_90_cuda12.cubin"}) {
+    SCOPED_TRACE(name);
+    const auto kernels = Kernels(cubins_ + name);
+    ASSERT_EQ(kernels.size(), 2U);
+    EXPECT_EQ(Ids(kernels.at("reduce<128>")), std::set<std::string>{});
+    EXPECT_TRUE(Ids(kernels.at("indexed")).contains("stack-without-spills"));
+    EXPECT_FALSE(kernels.at("reduce<128>").at("occupancy").is_null());
+    EXPECT_TRUE(kernels.at("indexed").at("occupancy").is_null()) << "it has no launch bounds";
+  }
+}
+
+TEST_F(CliLintTest, TextFits100ColumnsAndSaysWhatIsUnknown) {
+  const Outcome outcome = Run(lint_);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }), 100) << line;
+  }
+  EXPECT_NE(outcome.out.find("300 B of spill stores and 304 B of spill loads"), std::string::npos);
+  EXPECT_NE(outcome.out.find("give --threads N"), std::string::npos);
+  EXPECT_NE(outcome.out.find("calls      vprintf"), std::string::npos);
+  EXPECT_NE(outcome.out.find("11 kernels, 11 findings"), std::string::npos) << outcome.out;
+  EXPECT_NE(Run(lint_ + " --kernel clean --threads 512").out.find("4 blocks of 512 threads (--threads)"),
+            std::string::npos);
+}
+
+TEST_F(CliLintTest, ChosenFindingsFailTheCommand) {
+  const Outcome clean = Run(lint_ + " --kernel 'clean|prints' --fail-on spills,wmma-without-tensor");
+  EXPECT_EQ(clean.exit_code, 0) << clean.err;
+  const Outcome spilled = Run(lint_ + " --fail-on spills");
+  EXPECT_EQ(spilled.exit_code, 1);
+  EXPECT_NE(spilled.err.find("spills in lint::spills(float const*, float*, int)"), std::string::npos) << spilled.err;
+  EXPECT_EQ(Run(lint_ + " --kernel prints --fail-on spills,calls-printf --format json").exit_code, 1);
+  ExpectRefused(lint_ + " --fail-on spill", "no finding 'spill'; did you mean spills", "its findings are");
+}
+
+TEST_F(CliLintTest, AFindingIsExplained) {
+  const Outcome outcome = Run("--explain spills");
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* const part : {"spill stores + spill loads > 0", "ptxas -v", "fewer live values", "LDL.LU"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  }
+  ExpectRefused("--explain spils", "did you mean spills", "its findings are");
+}
+
+TEST_F(CliLintTest, APhaseMapNamesThePhases) {
+  std::ofstream(folder_ / "map.yaml")
+      << "phases:\n  store:\n    opcodes: [STG]\n  none:\n    opcodes: [QQQ]\n";
+  const auto kernels = Kernels(lint_ + " --kernel clean --phase-map map.yaml");
+  std::set<std::string> phases;
+  for (const nlohmann::json& row : kernels.at("clean").at("phases")) phases.insert(row.at("phase"));
+  EXPECT_EQ(phases, (std::set<std::string>{"store", "(unattributed)"}));
+  EXPECT_NE(Run(lint_ + " --phase-map map.yaml").err.find("phase 'none'"), std::string::npos);
+  std::ofstream(folder_ / "other.yaml") << "phases:\n  none:\n    opcodes: [QQQ]\n";
+  ExpectRefused(lint_ + " --phase-map other.yaml", "names no instruction of these kernels", "-lineinfo");
+}
+
+TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
+  const std::string bytes = Slurp(lint_);
+  std::ofstream(folder_ / "cut.cubin", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+  ExpectRefused("", "lint needs a file", "fa-profile lint FILE");
+  ExpectRefused("nowhere.cubin", "cannot read nowhere.cubin", "give a cubin");
+  ExpectRefused(".", "cannot read .", "give a cubin");
+  ExpectRefused("cut.cubin", "cut off", "build it again");
+  ExpectRefused(lint_ + " --arch sm_80", "no code for sm_80, but for sm_90", "ask for one of those");
+  ExpectRefused(lint_ + " --arch volta", "no code for volta", "ask for one of those");
+  ExpectRefused(lint_ + " --kernel spils", "no kernel matches 'spils'; did you mean spills", "the kernels are clean");
+  ExpectRefused(lint_ + " --kernel '('", "not a regular expression", "RE2");
+  ExpectRefused(lint_ + " --format csv", "text or json", "--format json");
+  ExpectRefused(lint_ + " --threads 0", "--threads", "--help");
+  ExpectRefused(lint_, "FA_PROFILE_NVDISASM is /nowhere", "to the path of nvdisasm", "FA_PROFILE_NVDISASM=/nowhere");
+  if (!std::filesystem::exists("/usr/local/cuda/bin/nvdisasm")) {  // which is always found
+    ExpectRefused(lint_, "nvdisasm is missing", "ci/setup.sh",
+                  "env -u FA_PROFILE_NVDISASM -u CUDA_HOME -u CUDA_PATH HOME=/nowhere XDG_CACHE_HOME=/nowhere "
+                  "PATH=/nowhere");
+  }
+}
+
+TEST_F(CliLintTest, AStrippedCubinIsAnErrorWithItsCure) {
+  std::string bytes = Slurp(lint_);
+  const auto number = [&bytes](std::size_t at, std::size_t size) {
+    std::size_t value = 0;
+    for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+    return value;
+  };
+  const std::size_t sections = number(0x28, 8);
+  for (std::size_t i = 0; i < number(0x3c, 2); ++i) {
+    if (number(sections + 64 * i + 4, 4) == 2) bytes[sections + 64 * i + 4] = 1;  // the symbol table is no longer one
+  }
+  std::ofstream(folder_ / "stripped.cubin", std::ios::binary) << bytes;
+  ExpectRefused("stripped.cubin", "no symbols: somebody stripped it", "leave out strip");
+}
+
+TEST_F(CliLintTest, AFileWithoutGpuCodeIsAnErrorWithItsCure) {
+  if (!FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  std::ofstream(folder_ / "text.txt") << "not a cubin\n";
+  ExpectRefused("text.txt", "text.txt holds no GPU code", "give the cubin");
+  ExpectRefused("/bin/true", "holds no GPU code", "give the cubin");
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,212 @@
+#include "control_flow.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "device_code.h"
+
+namespace fa_profile {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+TEST(ControlFlowTest, NothingHasNoBlocks) {
+  EXPECT_TRUE(ReadControlFlow({}).blocks.empty());
+  EXPECT_TRUE(AsyncWaits({}).empty());
+}
+
+TEST(ControlFlowTest, APredicatedBranchMayFallThroughAndAnotherNot) {
+  const DeviceFunction function = MakeFunction({
+      {"@P0", "BRA", "0x30", {}},  // 0
+      {"", "BRA", "0x20", {}},     // 1
+      {"", "EXIT", "", {}},        // 2
+      {"", "EXIT", "", {}},        // 3
+  });
+  const ControlFlow flow = ReadControlFlow(function);
+  ASSERT_EQ(flow.blocks.size(), 4U);
+  EXPECT_EQ(flow.blocks[0].successors, (Indices{3, 1}));
+  EXPECT_EQ(flow.blocks[1].successors, (Indices{2}));
+  EXPECT_TRUE(flow.blocks[2].successors.empty());
+  EXPECT_EQ(flow.blocks[3].predecessors, (Indices{0}));
+}
+
+TEST(ControlFlowTest, AConditionMayStandAmongTheOperands) {
+  const ControlFlow flow =
+      ReadControlFlow(MakeFunction({{"", "BRA", "!P3,0x20", {}}, {"", "NOP", "", {}}, {"", "EXIT", "", {}}}));
+  EXPECT_EQ(flow.blocks[0].successors.size(), 2U);
+}
+
+TEST(ControlFlowTest, APredicatedExitFallsThrough) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({{"@P0", "EXIT", "", {}}, {"", "EXIT", "", {}}}));
+  ASSERT_EQ(flow.blocks.size(), 2U);
+  EXPECT_EQ(flow.blocks[0].successors, (Indices{1}));
+}
+
+TEST(ControlFlowTest, BsyncFallsThroughToThePlaceItsBssyNames) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "BSSY", "B0,0x40", {}},
+      {"@P0", "BRA", "0x30", {}},
+      {"", "FADD", "R1,R1,R2", {}},
+      {"", "BSYNC", "B0", {}},
+      {"", "EXIT", "", {}},
+  }));
+  EXPECT_EQ(flow.blocks[flow.block_of[3]].end, 5U) << "nothing ends at a BSYNC that falls through";
+}
+
+TEST(ControlFlowTest, ABsyncAwayFromItsPlaceLeadsThere) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "BSSY", "B0,0x30", {}},
+      {"@P0", "BRA", "0x40", {}},
+      {"", "BRA", "0x30", {}},
+      {"", "EXIT", "", {}},
+      {"", "BSYNC", "B0", {}},
+      {"", "EXIT", "", {}},
+  }));
+  const BasicBlock& block = flow.blocks[flow.block_of[4]];
+  EXPECT_NE(std::ranges::find(block.successors, flow.block_of[3]), block.successors.end());
+}
+
+TEST(ControlFlowTest, LoopDepthCountsNests) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "MOV", "R1,RZ", {}},      // 0: outside
+      {"", "MOV", "R2,RZ", {}},      // 1: outer
+      {"", "FADD", "R3,R3,R2", {}},  // 2: inner
+      {"@P0", "BRA", "0x20", {}},    // 3: inner
+      {"@P1", "BRA", "0x10", {}},    // 4: outer
+      {"@P2", "BRA", "0x50", {}},    // 5: a loop of one instruction
+      {"", "EXIT", "", {}},          // 6
+  }));
+  EXPECT_EQ(flow.loop_depth, (std::vector<int>{0, 1, 2, 2, 1, 1, 0}));
+}
+
+TEST(ControlFlowTest, CodeMovedBehindTheExitKeepsItsLoop) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "MOV", "R1,RZ", {}},
+      {"@P0", "BRA", "0x40", {}},    // 1: rarely taken
+      {"@P1", "BRA", "0x10", {}},    // 2
+      {"", "EXIT", "", {}},          // 3
+      {"", "FADD", "R1,R1,R2", {}},  // 4: in the loop all the same
+      {"", "BRA", "0x20", {}},
+  }));
+  EXPECT_EQ(flow.loop_depth, (std::vector<int>{0, 1, 1, 0, 1, 1}));
+}
+
+TEST(ControlFlowTest, ASubroutineIsAsDeepAsItsDeepestCall) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "CALL.REL.NOINC", "0x40", {}},
+      {"", "CALL.REL.NOINC", "0x40", {}},
+      {"@P0", "BRA", "0x10", {}},
+      {"", "EXIT", "", {}},
+      {"", "MUFU.RCP", "R1,R1", {}},
+      {"", "RET.REL.NODEC", "R2,0x0", {}},
+  }));
+  EXPECT_EQ(flow.loop_depth, (std::vector<int>{0, 1, 1, 0, 1, 1}));
+}
+
+TEST(ControlFlowTest, AnIndirectBranchLeadsWhereNothingElseDoes) {
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "BRX", "R2 -0x10", {}},
+      {"", "BRA", "0x40", {}},
+      {"", "FADD", "R1,R1,R1", {}},
+      {"", "BRA", "0x40", {}},
+      {"", "EXIT", "", {}},
+  }));
+  EXPECT_EQ(flow.blocks[0].successors, (Indices{1, 2}));
+}
+
+TEST(ControlFlowTest, ABarrierWaitsForWhatRunsBetweenItAndTheOneBefore) {
+  const DeviceFunction function = MakeFunction({
+      {"", "LDG.E", "R1,[R2]", {}},                // 0
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 1
+      {"@P0", "BRA", "0x40", {}},                  // 2: all but one thread skip
+      {"", "MUFU.EX2", "R1,R1", {}},               // 3
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 4
+      {"@P1", "BRA", "0x20", {}},                  // 5: back behind the first barrier
+      {"", "EXIT", "", {}},                        // 6
+  });
+  const ControlFlow flow = ReadControlFlow(function);
+  EXPECT_EQ(WaitedFor(function, flow, 1), (Indices{0}));
+  EXPECT_EQ(WaitedFor(function, flow, 4), (Indices{2, 3, 5})) << "the branch back leads there too";
+}
+
+TEST(ControlFlowTest, ABarrierThatNothingPrecedesWaitsForNothing) {
+  const DeviceFunction function =
+      MakeFunction({{"", "BAR.SYNC", "0x0", {}}, {"", "BAR.SYNC", "0x0", {}}, {"", "EXIT", "", {}}});
+  EXPECT_TRUE(WaitedFor(function, ReadControlFlow(function), 0).empty());
+  EXPECT_TRUE(WaitedFor(function, ReadControlFlow(function), 1).empty());
+}
+
+TEST(ControlFlowTest, ASubroutineOnTheWayIsWaitedFor) {
+  const DeviceFunction function = MakeFunction({
+      {"", "CALL.REL.NOINC", "0x30", {}},
+      {"", "BAR.SYNC", "0x0", {}},
+      {"", "EXIT", "", {}},
+      {"", "MUFU.RCP", "R1,R1", {}},
+      {"", "RET.REL.NODEC", "R2,0x0", {}},
+  });
+  EXPECT_EQ(WaitedFor(function, ReadControlFlow(function), 1), (Indices{0, 3, 4}));
+}
+
+TEST(ControlFlowTest, AWarpFoundBehindItsBarrierWaitsAtTheNearestOne) {
+  const DeviceFunction function = MakeFunction({
+      {"", "FADD", "R1,R1,R1", {}},                // 0
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 1
+      {"", "ISETP.NE.AND", "P0,PT,R3,RZ,PT", {}},  // 2
+      {"@P0", "BRA", "0x50", {}},                  // 3
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 4
+      {"", "LDS", "R1,[R2]", {}},                  // 5: from 3 or from 4
+  });
+  const ControlFlow flow = ReadControlFlow(function);
+  EXPECT_EQ(BarrierPassed(function, flow, 0), std::nullopt);
+  EXPECT_EQ(BarrierPassed(function, flow, 1), 1U);
+  EXPECT_EQ(BarrierPassed(function, flow, 3), 1U);
+  EXPECT_EQ(BarrierPassed(function, flow, 5), 4U);
+}
+
+TEST(ControlFlowTest, AnMbarrierWaitIsTheQuestionAndTheBranchOnItsAnswer) {
+  const DeviceFunction function = MakeFunction({
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0,[UR4],R4", {}},
+      {"", "NOP", "", {}},
+      {"@!P0", "BRA", "0x0", {}},
+      {"", "FADD", "R1,R1,R1", {}},
+      {"", "SYNCS.ARRIVE.TRANS64.A1T0", "RZ,[UR4],RZ", {}},
+  });
+  EXPECT_EQ(AsyncWaits(function), (std::vector<bool>{true, true, true, false, false}));
+}
+
+TEST(ControlFlowTest, AnyInstructionsHaveAGraph) {
+  std::mt19937 random(7);
+  const std::vector<std::string> opcodes{"BRA",      "BRX",  "CALL.REL",       "RET", "EXIT", "BSSY", "BSYNC",
+                                         "BAR.SYNC", "FADD", "SYNCS.PHASECHK", "",    "."};
+  const std::vector<std::string> operands{"", "0x", "0xzz", "0xffffffffff", "B0,0x20", "B0", "P0,", ",", "0x7"};
+  for (int round = 0; round < 500; ++round) {
+    std::vector<Line> lines(random() % 60);
+    for (Line& line : lines) {
+      line.predicate = random() % 2 == 0 ? "" : "@P0";
+      line.opcode = opcodes[random() % opcodes.size()];
+      const std::string target = "0x" + std::string(1, "0123456789abcdef"[random() % 16]) + "0";
+      line.operands = random() % 2 == 0 ? target : operands[random() % operands.size()];
+    }
+    const DeviceFunction function = MakeFunction(lines);
+    const ControlFlow flow = ReadControlFlow(function);
+    ASSERT_EQ(flow.block_of.size(), lines.size());
+    ASSERT_EQ(flow.loop_depth.size(), lines.size());
+    (void)AsyncWaits(function);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto barrier = BarrierPassed(function, flow, i);
+      if (barrier) (void)WaitedFor(function, flow, *barrier);
+    }
+  }
+}
+
+TEST(ControlFlowTest, DeepNestsTakeNoLongerThanTheyMust) {
+  constexpr std::size_t kInstructions = 100'000;
+  std::vector<Line> lines(kInstructions, {"@P0", "BRA", "0x0", {}});
+  const ControlFlow flow = ReadControlFlow(MakeFunction(lines));
+  EXPECT_EQ(flow.loop_depth.front(), 1);
+}
+
+}  // namespace
+}  // namespace fa_profile

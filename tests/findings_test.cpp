@@ -1,0 +1,346 @@
+#include "fa_profile/findings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+namespace fa_profile {
+namespace {
+
+Device H200() {
+  Device device;
+  device.compute_capability_major = 9;
+  device.sm_count = 132;
+  return device;
+}
+
+PhaseEntry Phase(std::string name, double share, std::map<std::string, double> metrics = {},
+                 std::vector<StallShare> stalls = {}) {
+  metrics.emplace("phase_time_ratio", share);
+  metrics.emplace("phase_time_seconds", share * 1e-4);
+  metrics.emplace("phase_threads_per_instruction", 32.0);
+  metrics.emplace("phase_tensor_instructions", 0.0);
+  return {std::move(name), std::move(metrics), std::move(stalls)};
+}
+
+/// A kernel in order: tensor cores busy, grid large enough, no conflicts, all loads coalesced.
+ProfileEntry Healthy() {
+  ProfileEntry entry;
+  entry.kernel = "k";
+  entry.shape = AttentionShape{1, 8, 512, 64, false};
+  entry.verification = Verification{};
+  entry.verification->draws = entry.verification->draws_passed = 10;
+  entry.metrics = {{"shape_flops", 5.4e8},
+                   {"hmma_instructions", 131072},
+                   {"compute_sol_ratio", 0.5},
+                   {"memory_sol_ratio", 0.4},
+                   {"duration_seconds", 1e-4},
+                   {"tensor_core_utilization_ratio", 0.45},
+                   {"achieved_occupancy_ratio", 0.12},
+                   {"issue_slot_utilization_ratio", 0.4}};
+  entry.occupancy = Occupancy{0.125, 1, {"registers"}, 0.97};
+  entry.launches.resize(1);
+  entry.stalls = {{"wait", 0.3}, {"long_scoreboard", 0.15}, {"barrier", 0.05}};
+  entry.phases = PhaseTable{};
+  entry.phases->phases = {
+      Phase("qk", 0.4, {{"phase_tensor_instructions", 65536}}, {{"wait", 0.5}, {"math_pipe_throttle", 0.2}}),
+      Phase("softmax", 0.3, {{"phase_exponentials", 2e6}, {"phase_mufu_utilization_ratio", 0.5}}),
+      Phase("pv", 0.25, {{"phase_tensor_instructions", 65536}, {"phase_shared_wavefronts", 1e5}}),
+      Phase(kUnattributed, 0.05)};
+  return entry;
+}
+
+PhaseEntry& PhaseOf(ProfileEntry& entry, const std::string& name) {
+  return *std::ranges::find(entry.phases->phases, name, &PhaseEntry::name);
+}
+
+using Metrics = std::map<std::string, double>;
+
+void Set(ProfileEntry& entry, const std::string& phase, const Metrics& metrics) {
+  for (const auto& [id, value] : metrics) PhaseOf(entry, phase).metrics[id] = value;
+}
+
+DeviceFunction WithCode(std::vector<Instruction> code) {
+  DeviceFunction function;
+  function.name = "kernel";
+  function.instructions = std::move(code);
+  return function;
+}
+
+/// A rule, a kernel in which it fires and one close to it in which it does not.
+struct Row {
+  const char* id;
+  const char* phase;  ///< that the finding names
+  std::function<void(ProfileEntry&)> fires;
+  std::function<void(ProfileEntry&)> is_close;
+};
+
+const std::vector<Row>& Table() {
+  static const std::vector<Row> rows{
+      {"not-correct", "", [](ProfileEntry& e) { e.verification->draws_passed = 9; }, [](ProfileEntry&) {}},
+      {"bottleneck-phase", "qk", [](ProfileEntry&) {}, [](ProfileEntry& e) { e.phases.reset(); }},
+      {"serial-softmax", "softmax",
+       [](ProfileEntry& e) {
+         Set(e, "softmax", {{"phase_threads_per_instruction", 4.0}});
+       },
+       [](ProfileEntry& e) {
+         Set(e, "softmax", {{"phase_threads_per_instruction", 4.1}});
+       }},
+      {"serial-phase", "pv",
+       [](ProfileEntry& e) {
+         Set(e, "pv", {{"phase_threads_per_instruction", 1.0}});
+       },
+       // A producer's one thread issues copies: little of the time.
+       [](ProfileEntry& e) {
+         Set(e, "pv", {{"phase_threads_per_instruction", 1.0}, {"phase_time_ratio", 0.19}});
+       }},
+      {"tensor-idle", "softmax",
+       [](ProfileEntry& e) {
+         e.metrics["tensor_core_utilization_ratio"] = 0.05;
+         Set(e, "softmax", {{"phase_time_ratio", 0.55}});
+       },
+       [](ProfileEntry& e) {
+         e.metrics["tensor_core_utilization_ratio"] = 0.11;
+         Set(e, "softmax", {{"phase_time_ratio", 0.55}});
+       }},
+      {"tensor-absent", "",
+       [](ProfileEntry& e) {
+         e.metrics["hmma_instructions"] = 0;
+         Set(e, "qk", {{"phase_tensor_instructions", 0}});
+         Set(e, "pv", {{"phase_tensor_instructions", 0}});
+       },
+       [](ProfileEntry& e) {  // too little work to matter
+         e.metrics["hmma_instructions"] = 0;
+         e.metrics["shape_flops"] = 9e7;
+         Set(e, "qk", {{"phase_tensor_instructions", 0}});
+         Set(e, "pv", {{"phase_tensor_instructions", 0}});
+       }},
+      {"bank-conflicts", "pv",
+       [](ProfileEntry& e) {
+         Set(e, "pv", {{"phase_bank_conflict_ratio", 0.5}, {"phase_bank_conflicts", 5e4}});
+       },
+       [](ProfileEntry& e) {
+         Set(e, "pv", {{"phase_bank_conflict_ratio", 0.09}, {"phase_bank_conflicts", 9e3}});
+       }},
+      {"uncoalesced", "qk",
+       [](ProfileEntry& e) {
+         Set(e, "qk", {{"phase_global_sectors", 1e6}, {"phase_coalescing_ratio", 0.125}});
+       },
+       [](ProfileEntry& e) {
+         Set(e, "qk", {{"phase_global_sectors", 1e6}, {"phase_coalescing_ratio", 0.67}});
+       }},
+      {"uncoalesced", "",
+       [](ProfileEntry& e) {
+         e.phases.reset();
+         e.metrics["global_load_sectors_per_request"] = 32;
+       },
+       [](ProfileEntry& e) {  // 16 bytes a thread
+         e.phases.reset();
+         e.metrics["global_load_sectors_per_request"] = 16;
+       }},
+      {"exp-bound", "softmax",
+       [](ProfileEntry& e) {
+         Set(e, "softmax", {{"phase_mufu_utilization_ratio", 0.65}});
+       },
+       [](ProfileEntry& e) {
+         Set(e, "softmax", {{"phase_mufu_utilization_ratio", 0.55}});
+       }},
+      {"exp-bound", "",
+       [](ProfileEntry& e) {
+         e.phases.reset();
+         e.metrics["xu_pipe_ratio"] = 0.95;
+       },
+       [](ProfileEntry& e) {
+         e.phases.reset();
+         e.metrics["xu_pipe_ratio"] = 0.3;
+       }},
+      {"wait-for-copy", "qk",
+       [](ProfileEntry& e) {
+         PhaseOf(e, "qk").stalls = {{"long_scoreboard", 0.6}};
+       },
+       [](ProfileEntry& e) {  // the memory is at its limit: waiting is the transfer
+         PhaseOf(e, "qk").stalls = {{"long_scoreboard", 0.6}};
+         e.metrics["memory_sol_ratio"] = 0.9;
+       }},
+      {"local-memory", "softmax",
+       [](ProfileEntry& e) {
+         Set(e, "softmax", {{"phase_local_sectors", 5e4}});
+         Set(e, "qk", {{"phase_global_sectors", 1e5}, {"phase_coalescing_ratio", 1.0}});
+       },
+       [](ProfileEntry& e) {  // one spill at the start
+         Set(e, "softmax", {{"phase_local_sectors", 500}});
+         Set(e, "qk", {{"phase_global_sectors", 1e5}, {"phase_coalescing_ratio", 1.0}});
+       }},
+      {"local-memory", "",
+       [](ProfileEntry& e) {
+         e.phases.reset();
+         e.metrics["local_memory_bytes"] = 1e6;
+         e.metrics["l1_global_bytes"] = 1e6;
+       },
+       [](ProfileEntry& e) {  // a stack frame that is never touched
+         e.phases.reset();
+         e.metrics["local_memory_bytes"] = 0;
+         e.launches[0].local_memory_per_thread_bytes = 64;
+       }},
+      {"low-occupancy", "",
+       [](ProfileEntry& e) {
+         e.occupancy = Occupancy{0.016, 1, {"shared memory"}, 4.0};
+         e.metrics["achieved_occupancy_ratio"] = 0.016;
+         e.metrics["issue_slot_utilization_ratio"] = 0.03;
+         e.stalls = {{"long_scoreboard", 0.9}};
+       },
+       [](ProfileEntry& e) {  // one block an SM that keeps the tensor cores busy: right as it is
+         e.occupancy = Occupancy{0.125, 1, {"shared memory"}, 1.0};
+         e.metrics["achieved_occupancy_ratio"] = 0.125;
+         e.metrics["issue_slot_utilization_ratio"] = 0.1;
+         e.metrics["tensor_core_utilization_ratio"] = 0.9;
+         e.stalls = {{"long_scoreboard", 0.6}};
+       }},
+      {"small-grid", "",
+       [](ProfileEntry& e) {
+         e.occupancy = Occupancy{0.5, 8, {"registers"}, 2.0 / 1056};
+       },
+       [](ProfileEntry& e) {
+         e.occupancy = Occupancy{0.5, 8, {"registers"}, 0.51};
+       }},
+      {"launch-gaps", "", [](ProfileEntry& e) { e.metrics["gap_timing_seconds"] = 1.2e-5; },
+       [](ProfileEntry& e) { e.metrics["gap_timing_seconds"] = 0.9e-5; }},
+  };
+  return rows;
+}
+
+std::vector<Finding> Found(const std::function<void(ProfileEntry&)>& change) {
+  ProfileEntry entry = Healthy();
+  change(entry);
+  return FindProblems(entry, H200());
+}
+
+const Finding* Find(const std::vector<Finding>& findings, const std::string& id) {
+  const auto found = std::ranges::find(findings, id, &Finding::id);
+  return found == findings.end() ? nullptr : &*found;
+}
+
+TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnTheOneNextToIt) {
+  for (const Row& row : Table()) {
+    SCOPED_TRACE(row.id);
+    const std::vector<Finding> findings = Found(row.fires);
+    const Finding* const finding = Find(findings, row.id);
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->phase, row.phase);
+    EXPECT_FALSE(finding->evidence.empty());
+    EXPECT_FALSE(finding->cure.empty());
+    EXPECT_GE(finding->weight, 0.0);
+    EXPECT_LE(finding->weight, 1.0);
+    EXPECT_EQ(Find(Found(row.is_close), row.id), nullptr);
+  }
+}
+
+TEST(FindingsTest, EveryRuleOfTheTableIsTested) {
+  std::set<std::string> tested{"device-printf"};  // below: it looks at instructions
+  for (const Row& row : Table()) tested.insert(row.id);
+  for (const FindingRule& rule : FindingRules()) EXPECT_TRUE(tested.contains(rule.id)) << rule.id;
+  EXPECT_EQ(tested.size(), FindingRules().size());
+}
+
+TEST(FindingsTest, AHealthyKernelGetsItsLongestPhaseAndNothingElse) {
+  const std::vector<Finding> findings = Found([](ProfileEntry&) {});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].evidence,
+            "qk takes 40 % of the time (40 us): wait 50 %, math_pipe_throttle 20 % of its samples");
+  EXPECT_NE(findings[0].cure.find("more independent work"), std::string::npos);
+}
+
+TEST(FindingsTest, SerialSoftmaxIsFirstAfterTheBottleneckAndSaysItsNumbers) {
+  const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
+    Set(entry, "softmax",
+        {{"phase_threads_per_instruction", 1.02}, {"phase_time_ratio", 0.56}, {"phase_time_seconds", 322e-6}});
+    entry.metrics["tensor_core_utilization_ratio"] = 0.001;
+    entry.stalls = {{"barrier", 0.64}};
+  });
+  ASSERT_GE(findings.size(), 3U);
+  EXPECT_EQ(findings[0].id, "bottleneck-phase");
+  EXPECT_EQ(findings[0].cure, "that of serial-softmax, which is found in it too");
+  EXPECT_EQ(findings[1].id, "serial-softmax");
+  EXPECT_EQ(findings[1].evidence,
+            "softmax takes 56 % of the time (322 us) with 1.0 of 32 threads per instruction; 64 % of all warp-cycles "
+            "wait at a barrier");
+  EXPECT_EQ(findings[2].id, "tensor-idle");
+}
+
+TEST(FindingsTest, OfAKernelThatIsNotCorrectNothingElseIsSaid) {
+  const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
+    entry.verification->draws_passed = 3;
+    entry.verification->max_error_ratio = 17.5;
+    entry.verification->nonfinite = 2;
+    Set(entry, "softmax", {{"phase_threads_per_instruction", 1.0}});
+  });
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "not-correct");
+  EXPECT_EQ(findings[0].evidence,
+            "3 of 10 draws fit the reference, worst error 17.5 of the tolerance, 2 NaN or infinite");
+}
+
+TEST(FindingsTest, WhatIsAbsentFiresNothing) {
+  EXPECT_TRUE(FindProblems(ProfileEntry{}, Device{}).empty());
+  ProfileEntry entry;
+  entry.phases = PhaseTable{};
+  entry.phases->phases = {{"softmax", {}, {}}, {kUnattributed, {}, {}}};
+  EXPECT_TRUE(FindProblems(entry, Device{}).empty());
+}
+
+TEST(FindingsTest, WeightsRankThemAndEqualOnesKeepTheTablesOrder) {
+  const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
+    entry.metrics["gap_timing_seconds"] = 9e-5;
+    Set(entry, "pv", {{"phase_bank_conflict_ratio", 0.5}});
+  });
+  EXPECT_TRUE(std::ranges::is_sorted(findings, std::greater<>(), &Finding::weight));
+  EXPECT_EQ(findings[0].id, "launch-gaps");
+}
+
+TEST(FindingsTest, CodeThatBelongsToNoPhaseIsSaidToBeUnknown) {
+  const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
+    Set(entry, kUnattributed, {{"phase_time_ratio", 0.9}});
+  });
+  ASSERT_FALSE(findings.empty());
+  EXPECT_NE(findings[0].cure.find("-lineinfo"), std::string::npos);
+}
+
+// What nvcc 13 makes of printf("%d", i), and of a call of a function of the program.
+TEST(FindingsTest, ADevicePrintfIsACallWhoseTargetTheLoaderFillsIn) {
+  const InlineFrame frame{"kernel(float*)", "/src/kernel.cu", 17};
+  const DeviceFunction with = WithCode({{0x120, "", "MOV", "R0, 0x40", {}},
+                                        {0x130, "", "LDC.64", "R10, c[0x4][R0]", {}},
+                                        {0x140, "", "STL.64", "[R1], R8", {}},
+                                        {0x180, "", "CALL.ABS.NOINC", "R10", {frame}}});
+  const DeviceFunction without = WithCode({{0x100, "", "LDC.64", "R10, c[0x3][R0]", {}},  // a function pointer
+                                           {0x180, "", "CALL.ABS.NOINC", "R10", {frame}},
+                                           {0x1b0, "", "CALL.REL.NOINC", "$kernel$other", {}}});
+  const std::vector<const DeviceFunction*> functions{&with};
+  const std::vector<Finding> findings = FindProblems(Healthy(), H200(), functions);
+  const Finding* const finding = Find(findings, "device-printf");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->evidence, "1 call into the device runtime (printf, assert or malloc), the first at kernel.cu:17");
+  const std::vector<const DeviceFunction*> others{&without};
+  EXPECT_EQ(Find(FindProblems(Healthy(), H200(), others), "device-printf"), nullptr);
+}
+
+TEST(FindingsTest, RulesHaveAStoryAndIdsThatStayPut) {
+  std::set<std::string> ids;
+  for (const FindingRule& rule : FindingRules()) {
+    EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
+    EXPECT_EQ(rule.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string::npos) << rule.id;
+    EXPECT_EQ(FindFindingRule(rule.id), &rule);
+    EXPECT_GE(rule.story.size(), 200U) << rule.id;
+    for (const std::string* text : {&rule.title, &rule.condition, &rule.weight, &rule.source, &rule.cure}) {
+      EXPECT_FALSE(text->empty()) << rule.id;
+      EXPECT_EQ(text->find('\n'), std::string::npos) << rule.id;
+    }
+  }
+  EXPECT_EQ(FindFindingRule("serial"), nullptr);
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,167 @@
+// fa-profile lint on what this build made: held against ptxas, and against CUDA's own occupancy calculator.
+#include <cuda_occupancy.h>
+
+#include <regex>
+
+#include "cuda_tool.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/gpu_code.h"
+#include "fa_profile/lint.h"
+#include "fa_profile/occupancy.h"
+#include "lint_fixture.h"
+
+namespace fa_profile {
+namespace {
+
+class LintLadderTest : public LintFixture {
+ protected:
+  void SetUp() override {
+    LintFixture::SetUp();
+    if (!FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  }
+
+  // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
+  int ExpectWhatPtxasSays(const std::string& source) const {
+    const ProgramResult compiled = RunProgram(
+        {FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-O3", "-lineinfo", "-w", "-Xptxas", "-v", "-gencode",
+         "arch=compute_90a,code=sm_90a", "-I" FA_PROFILE_SOURCE "/kernels", "-I" FA_PROFILE_SOURCE "/kernels/include",
+         "-I" FA_PROFILE_SOURCE "/profiler/model/include", FA_PROFILE_SOURCE "/" + source, "-o", "x.cubin"},
+        300, folder_.string());
+    EXPECT_EQ(compiled.exit_code, 0) << compiled.err;
+    const nlohmann::json lint = nlohmann::json::parse(Run("--format json x.cubin").out);
+    std::map<std::string, nlohmann::json> kernels;
+    for (const nlohmann::json& kernel : lint.at("kernels")) kernels[kernel.at("symbol")] = kernel;
+
+    const std::regex said(R"(Compiling entry function '(\w+)'[^]*?(\d+) bytes stack frame, (\d+) bytes spill stores, )"
+                          R"((\d+) bytes spill loads[^]*?Used (\d+) registers, used (\d+) barriers([^\n]*))");
+    const std::string text = compiled.out + compiled.err;
+    int seen = 0;
+    for (std::sregex_iterator match(text.begin(), text.end(), said), end; match != end; ++match, ++seen) {
+      SCOPED_TRACE((*match)[1]);
+      const nlohmann::json& kernel = kernels.at((*match)[1]);
+      const auto number = [&](std::size_t i) { return std::stoll((*match)[i]); };
+      EXPECT_EQ(kernel.at("stack_frame_bytes"), number(2));
+      EXPECT_EQ(kernel.at("spills").at("store_bytes"), number(3));
+      EXPECT_EQ(kernel.at("spills").at("load_bytes"), number(4));
+      EXPECT_EQ(kernel.at("registers_per_thread"), number(5));
+      const std::string rest = (*match)[7];
+      std::smatch shared;
+      const bool has_shared = std::regex_search(rest, shared, std::regex(R"((\d+) bytes smem)"));
+      EXPECT_EQ(kernel.at("static_shared_memory_bytes"), has_shared ? std::stoll(shared[1]) : 0);
+    }
+    EXPECT_EQ(static_cast<std::size_t>(seen), kernels.size());
+    return seen;
+  }
+};
+
+TEST_F(LintLadderTest, RungsAndMutantsHaveTheResourcesThatPtxasPrints) {
+  EXPECT_EQ(ExpectWhatPtxasSays("tests/mutants/local_memory_mutants.cu"), 3);
+  EXPECT_EQ(ExpectWhatPtxasSays("kernels/rung5_serial_softmax.cu"), 2);
+  EXPECT_EQ(ExpectWhatPtxasSays("kernels/rung6_wmma.cu"), 2);
+}
+
+TEST_F(LintLadderTest, TheBuiltLadderHasItsPhasesAndNoneOfTheFaults) {
+  const auto kernels = Kernels(FA_PROFILE_KERNELS
+                               " --kernel 'Minimal|Scalar|Tiled|RowSoftmax|Serial|Wmma|Mma'"
+                               " --fail-on code-is-a-trap,wmma-without-tensor,spills,stack-without-spills,calls-printf,"
+                               "no-line-information,no-block-fits,barrier-per-row,local-traffic-in-loop");
+  EXPECT_GE(kernels.size(), 7U);
+  for (const auto& [name, kernel] : kernels) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(kernel.at("attribution"), "inline functions");
+    EXPECT_FALSE(kernel.at("occupancy").is_null());
+    std::map<std::string, int> tensor;
+    for (const nlohmann::json& row : kernel.at("phases")) tensor[row.at("phase")] += row.at("tensor").get<int>();
+    const bool is_serial = name.starts_with("Serial");  // which multiplies with V in scalar code
+    const bool has_tensor = name.starts_with("Wmma") || name.starts_with("Mma");
+    EXPECT_EQ(tensor["qk"] > 0, has_tensor || is_serial);
+    EXPECT_EQ(tensor["pv"] > 0, has_tensor);
+    EXPECT_EQ(tensor["softmax"], 0);
+  }
+}
+
+TEST_F(LintLadderTest, MutantsHaveTheirFaults) {
+  const auto kernels = Kernels(FA_PROFILE_MUTANTS);
+  const auto ids = [&](const char* name) { return Ids(kernels.at(name)); };
+  EXPECT_EQ(ids("WmmaOnLocalKernel"), (std::set<std::string>{"code-is-a-trap", "wmma-without-tensor"}));
+  EXPECT_EQ(ids("SpillsKernel"), (std::set<std::string>{"spills", "local-traffic-in-loop"}));
+  EXPECT_EQ(ids("RuntimeIndexKernel"), (std::set<std::string>{"stack-without-spills", "local-traffic-in-loop"}));
+  EXPECT_EQ(ids("DevicePrintfKernel"), std::set<std::string>{"calls-printf"});
+  EXPECT_EQ(ids("CoalescedKernel"), std::set<std::string>{});
+}
+
+TEST_F(LintLadderTest, TheHashOfTheCodeDoesNotDependOnWhereItLies) {
+  std::vector<std::string> hashes;
+  for (const char* const place : {"here", "a_folder/with_another/name"}) {
+    const std::filesystem::path folder = folder_ / place;
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy(FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", folder / "kernels.cu");
+    const ProgramResult compiled = RunProgram({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", "-gencode",
+                                               "arch=compute_90a,code=sm_90a", "kernels.cu", "-o", "x.cubin"},
+                                              300, folder.string());
+    ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+    hashes.push_back(Kernels((folder / "x.cubin").string()).at("reduce<128>").at("code_hash"));
+  }
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+TEST_F(LintLadderTest, PtxAloneIsAnErrorWithItsCure) {
+  const ProgramResult compiled =
+      RunProgram({FA_PROFILE_NVCC, "-c", "-std=c++20", "-gencode", "arch=compute_90,code=compute_90",
+                  FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},
+                 300, folder_.string());
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  ExpectRefused("ptx.o", "ptx.o holds PTX alone", "code=sm_90a");
+}
+
+TEST(SmLimitsTest, OccupancyIsThatOfCudasOwnCalculator) {
+  int compared = 0;
+  for (const int sm : {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121}) {
+    const auto device = SmLimits(sm);
+    ASSERT_TRUE(device) << sm;
+    cudaOccDeviceProp properties{};
+    properties.computeMajor = sm / 10;
+    properties.computeMinor = sm % 10;
+    properties.maxThreadsPerBlock = 1024;
+    properties.maxThreadsPerMultiprocessor = device->max_threads_per_sm;
+    properties.regsPerBlock = 65536;
+    properties.regsPerMultiprocessor = device->registers_per_sm;
+    properties.warpSize = 32;
+    properties.sharedMemPerBlock = 48 << 10;
+    properties.sharedMemPerMultiprocessor = static_cast<std::size_t>(device->shared_memory_per_sm_bytes);
+    properties.numSms = 1;
+    properties.sharedMemPerBlockOptin = static_cast<std::size_t>(device->shared_memory_per_block_optin_bytes);
+    properties.reservedSharedMemPerBlock = static_cast<std::size_t>(device->reserved_shared_memory_per_block_bytes);
+    for (const int threads : {32, 96, 128, 256, 768, 1024}) {
+      for (const int registers : {16, 32, 40, 64, 128, 255}) {
+        for (const std::int64_t shared : {0, 1000, 16 << 10, 47 << 10, 63 << 10, 99 << 10, 163 << 10, 227 << 10}) {
+          if (shared > device->shared_memory_per_block_optin_bytes) continue;
+          cudaOccFuncAttributes attributes{};
+          attributes.maxThreadsPerBlock = 1024;
+          attributes.numRegs = registers;
+          attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+          attributes.maxDynamicSharedSizeBytes = static_cast<std::size_t>(shared);
+          cudaOccDeviceState state{};
+          state.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED;
+          cudaOccResult result{};
+          const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state,
+                                                                             threads, static_cast<std::size_t>(shared));
+          ASSERT_EQ(error, CUDA_OCC_SUCCESS) << sm;
+          Launch launch;
+          launch.block = {threads, 1, 1};
+          launch.grid = {1, 1, 1};
+          launch.registers_per_thread = registers;
+          launch.dynamic_shared_memory_bytes = shared;
+          const auto ours = TheoreticalOccupancy(*device, launch);
+          EXPECT_EQ(ours ? ours->blocks_per_sm : 0, result.activeBlocksPerMultiprocessor)
+              << "sm_" << sm << ", " << threads << " threads, " << registers << " registers, " << shared << " bytes";
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 2000);
+}
+
+}  // namespace
+}  // namespace fa_profile

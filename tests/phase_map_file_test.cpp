@@ -1,0 +1,146 @@
+#include "phase_map_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    (void)ParsePhaseMap(text, "map.yaml");
+    return "no error";
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.hint().empty()) << "without a cure: " << error.message();
+    return error.message();
+  }
+}
+
+TEST(PhaseMapFileTest, ReadsFunctionsLinesAndOpcodesInOrder) {
+  const PhaseMap map = ParsePhaseMap(
+      "phases:\n"
+      "  softmax:\n"
+      "    functions: [online_softmax, row_max]\n"
+      "    opcodes: [MUFU.EX2]\n"
+      "  a product:\n"
+      "    lines: ['src/kernel.cu:40-80', 'mma.cuh:12']\n"
+      "    opcodes: HMMA\n",
+      "my.yaml");
+  EXPECT_EQ(map.name, "phase map my.yaml");
+  ASSERT_EQ(map.rules.size(), 2U);
+  EXPECT_EQ(map.rules[0].phase, "softmax");
+  EXPECT_EQ(map.rules[0].functions, (std::vector<std::string>{"online_softmax", "row_max"}));
+  EXPECT_EQ(map.rules[0].opcodes, std::vector<std::string>{"MUFU.EX2"});
+  EXPECT_EQ(map.rules[1].phase, "a product");
+  ASSERT_EQ(map.rules[1].lines.size(), 2U);
+  EXPECT_EQ(map.rules[1].lines[0].file, "src/kernel.cu");
+  EXPECT_EQ(map.rules[1].lines[0].first, 40);
+  EXPECT_EQ(map.rules[1].lines[0].last, 80);
+  EXPECT_EQ(map.rules[1].lines[1].first, 12);
+  EXPECT_EQ(map.rules[1].lines[1].last, 12);
+  EXPECT_EQ(map.rules[1].opcodes, std::vector<std::string>{"HMMA"});
+}
+
+TEST(PhaseMapFileTest, ErrorsNameTheLineTheColumnAndWhatIsWrong) {
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [f\n"),
+            "map.yaml:3:1: this is not YAML: end of sequence flow not found");
+  EXPECT_EQ(ErrorOf("- a\n"), "map.yaml:1:1: a mapping with the key 'phases' is expected");
+  EXPECT_EQ(ErrorOf("phase: {}\n"), "map.yaml:1:1: unknown key 'phase'; did you mean phases?");
+  EXPECT_EQ(ErrorOf("phases: [a]\n"), "map.yaml:1:9: 'phases' must be a mapping from names to what belongs to them");
+  EXPECT_EQ(ErrorOf("phases:\n  a: softmax\n"), "map.yaml:2:6: phase 'a' must have functions, lines or opcodes");
+  EXPECT_EQ(ErrorOf("phases:\n  a:\n    function: f\n"),
+            "map.yaml:3:5: unknown key 'function'; did you mean functions?");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: {f: 1}}\n"), "map.yaml:2:18: 'functions' must be a list of texts");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [[f]]}\n"), "map.yaml:2:19: each of them must be a text");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f}\n  a: {functions: g}\n"),
+            "map.yaml:3:3: phase 'a' stands here twice");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f, functions: g}\n"), "map.yaml:2:21: 'functions' stands here twice");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: []}\n"), "map.yaml:2:3: nothing belongs to phase 'a'");
+  EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\nphases: {b: {functions: g}}\n"),
+            "map.yaml:2:1: 'phases' stands here twice");
+  EXPECT_EQ(ErrorOf(""), "map.yaml: 0 YAML documents where one is expected");
+  EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\n---\n{}\n"), "map.yaml: 2 YAML documents where one is expected");
+  EXPECT_EQ(ErrorOf("{}\n"), "map.yaml:1:1: there is no key 'phases'");
+  EXPECT_EQ(ErrorOf("phases:\n  '(unattributed)': {functions: f}\n"),
+            "map.yaml:2:3: '(unattributed)' is no name for a phase");
+}
+
+TEST(PhaseMapFileTest, FunctionsAreBaseNamesAndOpcodesAreWrittenInCapitals) {
+  EXPECT_EQ(ErrorOf("phases: {a: {functions: 'fa::softmax<64>'}}\n"),
+            "map.yaml:1:25: 'fa::softmax<64>' is no function's base name");
+  EXPECT_EQ(ErrorOf("phases: {a: {opcodes: hmma}}\n"),
+            "map.yaml:1:23: 'hmma' is no machine opcode or beginning of one");
+  EXPECT_EQ(ErrorOf("phases: {a: {opcodes: ''}}\n"), "map.yaml:1:23: '' is no machine opcode or beginning of one");
+}
+
+TEST(PhaseMapFileTest, LineRangesAreFileAndLinesInOrder) {
+  for (const char* const text : {"k.cu", "k.cu:", ":3", "k.cu:0", "k.cu:-3", "k.cu:1-", "k.cu:1-2-3", "k.cu:1-x",
+                                 "k.cu:1 - 2", "k.cu:99999999999", "k.cu:+1"}) {
+    EXPECT_EQ(ErrorOf(std::string("phases: {a: {lines: '") + text + "'}}\n"),
+              std::string("map.yaml:1:21: '") + text + "' is no range of lines");
+  }
+  EXPECT_EQ(ErrorOf("phases: {a: {lines: 'k.cu:20-10'}}\n"),
+            "map.yaml:1:21: the range 'k.cu:20-10' ends before it begins");
+}
+
+TEST(PhaseMapFileTest, TwoPhasesMayNotClaimTheSame) {
+  const auto two = [](const std::string& a, const std::string& b) {
+    return ErrorOf("phases:\n  a: {" + a + "}\n  b: {" + b + "}\n");
+  };
+  EXPECT_EQ(two("functions: f", "functions: f"), "map.yaml:3:18: function 'f' is in phase 'a' already");
+  EXPECT_EQ(two("opcodes: LDG", "opcodes: LDG"), "map.yaml:3:16: opcode 'LDG' is in phase 'a' already");
+  EXPECT_EQ(two("lines: 'k.cu:10-20'", "lines: 'k.cu:15-30'"),
+            "map.yaml:3:14: lines 15-20 of k.cu are in phase 'a' already");
+  EXPECT_EQ(two("lines: 'src/k.cu:10-20'", "lines: 'k.cu:20'"),
+            "map.yaml:3:14: lines 20-20 of k.cu are in phase 'a' already");
+  EXPECT_EQ(two("lines: 'k.cu:10-20'", "lines: 'k.cu:21-30'"), "no error");
+  EXPECT_EQ(two("lines: 'k.cu:10-20'", "lines: 'other_k.cu:10-20'"), "no error") << "the end of a path, not of a name";
+  EXPECT_EQ(two("opcodes: MUFU.EX2", "opcodes: MUFU"), "no error") << "the first prefix that fits counts";
+  EXPECT_EQ(ErrorOf("phases: {a: {lines: ['k.cu:1-5', 'k.cu:4-9'], functions: [f, f]}}\n"), "no error")
+      << "within one phase";
+}
+
+TEST(PhaseMapFileTest, AFileThatIsMissingOrTooLargeIsAnError) {
+  EXPECT_THROW((void)LoadPhaseMap("/nowhere/map.yaml"), Error);
+  EXPECT_THROW((void)LoadPhaseMap("/tmp"), Error) << "a folder";
+  const std::string path = testing::TempDir() + "phase_map_file_test_large.yaml";
+  std::ofstream(path) << "phases: {a: {functions: f}}\n#" << std::string(1 << 20, 'x');
+  EXPECT_THROW((void)LoadPhaseMap(path), Error);
+  std::ofstream(path) << "phases: {a: {functions: f}}\n";
+  EXPECT_EQ(LoadPhaseMap(path).rules.size(), 1U);
+}
+
+Recording WithCode() {
+  DeviceFunction function;
+  function.name = "kernel";
+  function.instructions = {
+      {0, "", "HMMA.16816.F32", "", {{"void qk<64>(int)", "/src/k.cu", 10}, {"kernel()", "/src/k.cu", 90}}},
+      {16, "", "EXIT", "", {{"kernel()", "/src/k.cu", 95}}}};
+  Recording recording;
+  recording.functions = {function};
+  return recording;
+}
+
+TEST(PhaseMapFileTest, AMapThatNamesNothingOfTheRecordingIsAnError) {
+  const Recording recording = WithCode();
+  try {
+    (void)RequirePhases(recording, ParsePhaseMap("phases: {a: {functions: qkk}}", "map.yaml"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "the phase map map.yaml names no instruction of any kernel in the recording; did you mean qk?");
+    EXPECT_EQ(error.hint(), "the functions there are kernel, qk");
+  }
+  EXPECT_THROW((void)RequirePhases(Recording{}, ParsePhaseMap("phases: {a: {functions: qk}}", "map.yaml")), Error);
+}
+
+TEST(PhaseMapFileTest, PhasesThatNameNothingBesideOthersThatDoAreReturned) {
+  const PhaseMap map =
+      ParsePhaseMap("phases: {a: {functions: qk}, b: {opcodes: EXIT}, c: {lines: 'k.cu:1-9'}}", "map.yaml");
+  EXPECT_EQ(RequirePhases(WithCode(), map), std::vector<std::string>{"c"});
+}
+
+}  // namespace
+}  // namespace fa_profile
