@@ -4,10 +4,12 @@
 #include <cctype>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/lint.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_map.h"
@@ -63,8 +65,10 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
   } else if (what == "phases") {
     ListPhases(wanted);
   } else if (what == "findings") {
-    for (const FindingRule& rule : FindingRules()) {
-      if (wanted(rule.id)) fmt::print("{:<18} {}\n", rule.id, rule.title);
+    for (const auto& [where, rules] : {std::pair{"report", &FindingRules()}, std::pair{"lint", &LintRules()}}) {
+      for (const FindingRule& rule : *rules) {
+        if (wanted(rule.id)) fmt::print("{:<26} {:<8} {}\n", rule.id, where, rule.title);
+      }
     }
   } else if (what == "inputs") {
     // A counter that feeds one deterministic row must itself be deterministic.

@@ -1,6 +1,7 @@
 #include "phase_map_file.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 
 #include "fa_profile/error.h"
 #include "fa_profile/phases.h"
@@ -26,16 +28,27 @@ std::string Quoted(const std::string& text) {
   return "'" + (text.size() <= kShown ? text : text.substr(0, kShown) + "...") + "'";
 }
 
+/// Where the last document began that a parser told of.
+struct DocumentStart final : YAML::EventHandler {
+  YAML::Mark mark = YAML::Mark::null_mark();
+
+  void OnDocumentStart(const YAML::Mark& at) override { mark = at; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
 class MapReader {
  public:
   explicit MapReader(std::string name) : name_(std::move(name)) {}
 
   PhaseMap Read(const std::string& text) {
-    const std::vector<YAML::Node> documents = Parse(text);
-    if (documents.size() != 1) {
-      throw Error(fmt::format("{}: {} YAML documents where one is expected", name_, documents.size()), kSeeDocs);
-    }
-    const YAML::Node& root = documents.front();
+    const YAML::Node root = Parse(text);
     if (!root.IsMap()) Fail(root, "a mapping with the key 'phases' is expected", kSeeDocs);
     PhaseMap map{"phase map " + name_, {}};
     bool found = false;
@@ -61,9 +74,15 @@ class MapReader {
     Fail(node.Mark(), message, hint);
   }
 
-  std::vector<YAML::Node> Parse(const std::string& text) const {
+  // Not YAML::LoadAll(): yaml-cpp 0.7 makes documents without end of some texts (",0").
+  YAML::Node Parse(const std::string& text) const {
     try {
-      return YAML::LoadAll(text);
+      DocumentStart start;
+      std::istringstream stream(text);
+      YAML::Parser parser(stream);
+      (void)parser.HandleNextDocument(start);
+      if (parser.HandleNextDocument(start)) Fail(start.mark, "only one YAML document is expected", kSeeDocs);
+      return YAML::Load(text);
     } catch (const YAML::Exception& problem) {
       Fail(problem.mark, "this is not YAML: " + problem.msg, kSeeDocs);
     }
@@ -234,7 +253,7 @@ std::vector<std::string> FunctionsIn(const Recording& recording) {
 std::string NearNames(const PhaseMap& map, const std::vector<std::string>& functions) {
   for (const PhaseRule& rule : map.rules) {
     for (const std::string& name : rule.functions) {
-      if (const std::string near = DidYouMean(name, functions); !near.empty()) return near;
+      if (std::string near = DidYouMean(name, functions); !near.empty()) return near;
     }
   }
   return {};

@@ -80,15 +80,16 @@ void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw,
 
 bool WantsPhases(const RunOptions& options) {
   if (options.phases != "auto") return options.phases == "on";
-  return options.metrics.empty() && (options.metric_set == "full" || options.metric_set == "detailed" ||
-                                     options.metric_set == "phases");
+  return options.metrics.empty() &&
+         (options.metric_set == "full" || options.metric_set == "detailed" || options.metric_set == "phases");
 }
 
 Disassembler MakeDisassembler(std::vector<DataLoss>& losses) {
   const std::optional<std::string> nvdisasm = FindNvdisasm();
   if (!nvdisasm) {
     losses.push_back({"not_disassembled", "nvdisasm",
-                      "nvdisasm was not found: phases need it; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM", 1});
+                      "nvdisasm was not found: phases need it; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
+                      1});
     return {};
   }
   return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {

@@ -154,11 +154,14 @@ void WritePhases(TextPage& page, const ProfileEntry& entry) {
 std::string TopPhase(const ProfileEntry& entry) {
   if (!entry.phases) return "n/a";
   const PhaseEntry* top = nullptr;
+  double most = 0.0;
   for (const PhaseEntry& phase : entry.phases->phases) {
-    if (!Metric(phase, "phase_time_ratio")) continue;
-    if (top == nullptr || *Metric(phase, "phase_time_ratio") > *Metric(*top, "phase_time_ratio")) top = &phase;
+    const auto share = Metric(phase, "phase_time_ratio");
+    if (!share || (top != nullptr && *share <= most)) continue;
+    top = &phase;
+    most = *share;
   }
-  return top == nullptr ? "n/a" : top->name + " " + ShortPercent(Metric(*top, "phase_time_ratio")) + "%";
+  return top == nullptr ? "n/a" : top->name + " " + ShortPercent(most) + "%";
 }
 
 }  // namespace fa_profile

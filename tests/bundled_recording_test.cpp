@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "fa_profile/analyze.h"
 #include "fa_profile/metric_host.h"
@@ -95,6 +96,33 @@ TEST(BundledRecordingTest, TheSerialSoftmaxIsToldFromTheRealKernel) {
   EXPECT_LT(real.metrics.at("shared_conflicts_per_request"), 0.02);
   EXPECT_LT(real.timing->median_ns, 10e3);
   EXPECT_LT(real.metrics.at("theoretical_occupancy_ratio"), serial.metrics.at("theoretical_occupancy_ratio"));
+}
+
+TEST(BundledRecordingTest, TheFindingsSayWhatEachRungTeaches) {
+  if (All().samplings.empty()) GTEST_SKIP() << "recorded before phases were";
+  const Profile profile = Analyze(All());
+  const AttentionShape mission{1, 8, 512, 64, false};
+  std::map<std::string, std::vector<std::string>> found;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.shape != mission || !entry.part.empty()) continue;
+    for (const Finding& finding : entry.findings) {
+      found[entry.kernel].push_back(finding.id + (finding.phase.empty() ? "" : " " + finding.phase));
+    }
+  }
+  const auto has = [&](const std::string& kernel, const std::string& finding) {
+    return std::ranges::find(found[kernel], finding) != found[kernel].end();
+  };
+  ASSERT_GE(found["serial_softmax"].size(), 2U);
+  EXPECT_EQ(found["serial_softmax"][0], "bottleneck-phase softmax");
+  EXPECT_EQ(found["serial_softmax"][1], "serial-softmax softmax");
+  EXPECT_TRUE(has("minimal", "uncoalesced qk"));
+  EXPECT_TRUE(has("wmma", "small-grid"));
+  for (const char* const kernel : {"minimal", "scalar", "tiled"}) EXPECT_TRUE(has(kernel, "tensor-absent")) << kernel;
+  for (const char* const kernel : {"cublas", "serial_softmax", "wmma", "mma"}) {
+    EXPECT_FALSE(has(kernel, "tensor-absent")) << kernel;
+  }
+  ASSERT_EQ(found["mma"].size(), 1U) << "nothing but its longest phase";
+  EXPECT_TRUE(found["mma"][0].starts_with("bottleneck-phase"));
 }
 
 }  // namespace

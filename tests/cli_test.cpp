@@ -107,11 +107,40 @@ TEST_F(CliTest, ListsWhatThereIs) {
   EXPECT_NE(Run("list sets").out.find("phases"), std::string::npos);
   EXPECT_NE(Run("list metrics").out.find("tensor_core_utilization_ratio"), std::string::npos);
   EXPECT_NE(Run("list inputs").out.find("deterministic"), std::string::npos);
+  EXPECT_NE(Run("list phases").out.find("softmax()"), std::string::npos);
+  EXPECT_NE(Run("list metrics").out.find("phase_threads_per_instruction"), std::string::npos);
+  const std::string findings = Run("list findings").out;
+  EXPECT_NE(findings.find("serial-softmax"), std::string::npos);
+  EXPECT_NE(findings.find("calls-printf"), std::string::npos) << "lint's are there too";
   EXPECT_EQ(Run("--version").exit_code, 0);
   EXPECT_EQ(Run("--help").exit_code, 0);
 }
 
+TEST_F(CliTest, ExplainTellsTheStoryInsteadOfTheReport) {
+  for (const std::string& arguments :
+       {"report " + bundled_ + " --explain small-grid", std::string("--explain small-grid")}) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("small-grid: The grid does not fill the GPU"), std::string::npos);
+    EXPECT_NE(outcome.out.find("In this recording:"), std::string::npos);
+    EXPECT_NE(outcome.out.find("wmma at 1,8,512,64: 64 blocks"), std::string::npos);
+    EXPECT_EQ(outcome.out.find("what is missing"), std::string::npos);
+  }
+}
+
+TEST_F(CliTest, APhaseMapIsReadBeforeAnythingElse) {
+  const std::string path = testing::TempDir() + "cli_test_map.yaml";
+  std::ofstream(path) << "phases:\n  a: {function: f}\n";
+  for (const std::string& command : {"report " + bundled_ + " ", std::string()}) {
+    ExpectRefused(command + "--phase-map " + path, path + ":2:7: unknown key 'function'; did you mean functions?",
+                  "opcodes");
+    ExpectRefused(command + "--phase-map /nowhere.yaml", "/nowhere.yaml cannot be read", "does the file exist");
+  }
+}
+
 TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
+  ExpectRefused("--explain serial-sofmax", "did you mean serial-softmax", "the findings are");
+  ExpectRefused("report --explain x " + bundled_, "there is no finding 'x'", "the findings are");
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");

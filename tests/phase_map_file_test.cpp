@@ -61,8 +61,9 @@ TEST(PhaseMapFileTest, ErrorsNameTheLineTheColumnAndWhatIsWrong) {
   EXPECT_EQ(ErrorOf("phases:\n  a: {functions: []}\n"), "map.yaml:2:3: nothing belongs to phase 'a'");
   EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\nphases: {b: {functions: g}}\n"),
             "map.yaml:2:1: 'phases' stands here twice");
-  EXPECT_EQ(ErrorOf(""), "map.yaml: 0 YAML documents where one is expected");
-  EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\n---\n{}\n"), "map.yaml: 2 YAML documents where one is expected");
+  EXPECT_EQ(ErrorOf(""), "map.yaml: a mapping with the key 'phases' is expected");
+  EXPECT_EQ(ErrorOf(",0"), "map.yaml:1:1: only one YAML document is expected") << "documents without end";
+  EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\n---\n{}\n"), "map.yaml:2:1: only one YAML document is expected");
   EXPECT_EQ(ErrorOf("{}\n"), "map.yaml:1:1: there is no key 'phases'");
   EXPECT_EQ(ErrorOf("phases:\n  '(unattributed)': {functions: f}\n"),
             "map.yaml:2:3: '(unattributed)' is no name for a phase");
@@ -130,7 +131,8 @@ TEST(PhaseMapFileTest, AMapThatNamesNothingOfTheRecordingIsAnError) {
     (void)RequirePhases(recording, ParsePhaseMap("phases: {a: {functions: qkk}}", "map.yaml"));
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "the phase map map.yaml names no instruction of any kernel in the recording; did you mean qk?");
+    EXPECT_EQ(error.message(),
+              "the phase map map.yaml names no instruction of any kernel in the recording; did you mean qk?");
     EXPECT_EQ(error.hint(), "the functions there are kernel, qk");
   }
   EXPECT_THROW((void)RequirePhases(Recording{}, ParsePhaseMap("phases: {a: {functions: qk}}", "map.yaml")), Error);

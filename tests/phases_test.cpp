@@ -171,6 +171,43 @@ TEST(PhasesTest, TwinsOfReasonsAreNotSamples) {
   EXPECT_DOUBLE_EQ(Phase(table, "qk").stalls[0].ratio, 0.5);
 }
 
+/// A loop of one FFMA in qk, then softmax, of which nothing but the skid of qk's branch was sampled much.
+std::vector<DeviceFunction> LoopThenSoftmax() {
+  return {MakeFunction({
+      {"", "FFMA", "R1,R1,R2,R2", {"qk(int)", "Kernel(P)"}},        // 0
+      {"@P0", "BRA", "0x0", {"qk(int)", "Kernel(P)"}},              // 1
+      {"", "MUFU.EX2", "R1,R1", {"softmax(float*)", "Kernel(P)"}},  // 2
+      {"", "EXIT", "", {"Kernel(P)"}},                              // 3
+  })};
+}
+
+double TimeShare(const Recording& recording, const std::string& phase) {
+  return Value(TableOf(recording), phase, "phase_time_ratio");
+}
+
+TEST(PhasesTest, SamplesBehindATakenBranchAreTheBranchs) {
+  // The loop runs 100 times, softmax once. Behind the branch 99 of 100 slots are the branch's; what softmax waits for
+  // itself (short_scoreboard) stays where it is.
+  const Recording recording = MakeRecording(
+      LoopThenSoftmax(), {At(0, {{"wait", 300}}), At(2, {{"selected", 100}, {"wait", 400}, {"short_scoreboard", 200}})},
+      {Counted(0, {{kExecuted, 100}}), Counted(1, {{kExecuted, 100}}), Counted(2, {{kExecuted, 1}}),
+       Counted(3, {{kExecuted, 1}})});
+  EXPECT_DOUBLE_EQ(TimeShare(recording, "qk"), (300 + 99 + 396) / 1000.0);
+  EXPECT_DOUBLE_EQ(TimeShare(recording, "softmax"), (1 + 4 + 200) / 1000.0);
+}
+
+TEST(PhasesTest, SamplesOfWhatNeverRanAreTheBranchsBefore) {
+  const Recording recording =
+      MakeRecording(LoopThenSoftmax(), {At(0, {{"wait", 300}}), At(2, {{"branch_resolving", 100}})},
+                    {Counted(0, {{kExecuted, 100}}), Counted(1, {{kExecuted, 100}})});
+  EXPECT_DOUBLE_EQ(TimeShare(recording, "qk"), 1.0);
+}
+
+TEST(PhasesTest, WithoutCountsSamplesBehindABranchStayThere) {
+  const Recording recording = MakeRecording(LoopThenSoftmax(), {At(0, {{"wait", 300}}), At(2, {{"wait", 100}})});
+  EXPECT_DOUBLE_EQ(TimeShare(recording, "qk"), 0.75);
+}
+
 TEST(PhasesTest, TheOutermostPhaseOfAStackCounts) {
   const DeviceFunction function = MakeFunction({
       {"", "FADD", "", {"Exp2(float)", "qk(int)", "softmax<4>(float*)", "Kernel(P)"}},  // a helper named as a phase

@@ -84,7 +84,7 @@ __device__ __forceinline__ void InitBarrier(std::uint32_t mbarrier, int arrivals
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(mbarrier), "r"(arrivals) : "memory");
 }
 
-template <Handover kHow, bool kClocks>
+template <Handover kHow>
 __global__ void __launch_bounds__(kThreads)
     SpecialisedKernel(std::uint32_t* sink, const std::uint32_t* data, float seed, PhaseIterations n, int rounds,
                       std::uint64_t* sums) {
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   float x = seed;
   std::uint32_t address = 0;
-  Stopwatch<kClocks, kSlots> watch;
+  Stopwatch<true, kSlots> watch;
   watch.Start();
   if (threadIdx.x < 32) {
 #pragma unroll 1
@@ -139,15 +139,12 @@ struct RoleCase {
   PhaseIterations n;
 };
 
-template <bool kClocks>
 cudaError_t Launch(const RoleCase& c, int blocks, std::uint32_t* memory, std::uint64_t* sums, cudaStream_t stream) {
   const std::uint32_t* const data = memory + 32;
   if (c.handover == Handover::kNamedBarrier) {
-    SpecialisedKernel<Handover::kNamedBarrier, kClocks>
-        <<<blocks, kThreads, 0, stream>>>(memory, data, 0.5F, c.n, kRounds, sums);
+    SpecialisedKernel<Handover::kNamedBarrier><<<blocks, kThreads, 0, stream>>>(memory, data, 0.5F, c.n, kRounds, sums);
   } else {
-    SpecialisedKernel<Handover::kMbarrier, kClocks>
-        <<<blocks, kThreads, 0, stream>>>(memory, data, 0.5F, c.n, kRounds, sums);
+    SpecialisedKernel<Handover::kMbarrier><<<blocks, kThreads, 0, stream>>>(memory, data, 0.5F, c.n, kRounds, sums);
   }
   return cudaGetLastError();
 }
@@ -169,12 +166,14 @@ SelftestRun Make(const RoleCase& c) {
   buffers.push_back(ZeroedBuffer((32 + kDataWords) * sizeof(std::uint32_t)));
   auto* const memory = buffers.front().as<std::uint32_t>();
   const std::vector<WarpClocks> clocks =
-      RunClocked(blocks * kWarps, [&](std::uint64_t* sums) { return Launch<true>(c, blocks, memory, sums, nullptr); });
+      RunClocked(blocks * kWarps, [&](std::uint64_t* sums) { return Launch(c, blocks, memory, sums, nullptr); });
   std::vector<Truth> truths = Counts(c, blocks);
   const std::vector<Truth> shares = WarpShares(clocks, kShareTolerance);
   truths.insert(truths.end(), shares.begin(), shares.end());
-  const auto launch = [c, blocks, memory](cudaStream_t stream) {
-    return Launch<false>(c, blocks, memory, nullptr, stream);
+  buffers.push_back(ZeroedBuffer(clocks.size() * sizeof(WarpClocks)));
+  auto* const sums = buffers.back().as<std::uint64_t>();
+  const auto launch = [c, blocks, memory, sums](cudaStream_t stream) {
+    return Launch(c, blocks, memory, sums, stream);
   };
   return {std::make_unique<SelftestWorkload>(c.id, std::move(buffers), launch), std::move(truths)};
 }

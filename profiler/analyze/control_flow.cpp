@@ -273,8 +273,12 @@ std::vector<bool> AsyncWaits(const DeviceFunction& function) {
     for (std::size_t j = i + 1; j < end; ++j) {
       const std::string& predicate = instructions[j].predicate;
       if (Base(instructions[j]) != "BRA") continue;
-      if (!answer.empty() && predicate.ends_with(answer))
-        std::fill_n(waits.begin() + static_cast<std::ptrdiff_t>(i), j - i + 1, true);
+      if (answer.empty() || !predicate.ends_with(answer)) break;
+      // A loop that asks again begins a little earlier, at a YIELD.
+      const auto again = Target(instructions, instructions[j]);
+      const std::size_t first = again && *again <= i && i - *again <= kFarthest ? *again : i;
+      std::fill(waits.begin() + static_cast<std::ptrdiff_t>(first), waits.begin() + static_cast<std::ptrdiff_t>(j) + 1,
+                true);
       break;
     }
   }

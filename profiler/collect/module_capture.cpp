@@ -32,8 +32,7 @@ std::uint64_t CubinCrc(const std::vector<std::uint8_t>& cubin) {
 }  // namespace
 
 ModuleCapture::ModuleCapture() : impl_(new Impl) {
-  const auto on_callback = [](void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                              const void* data) noexcept {
+  const auto on_callback = [](void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
     if (domain != CUPTI_CB_DOMAIN_RESOURCE || id != CUPTI_CBID_RESOURCE_MODULE_LOADED) return;
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
     const auto& module = *static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);

@@ -135,8 +135,7 @@ void PhaseCollector::Impl::Sample(const CollectJob& job) {
       period_ = period;
     }
     TimedLaunches timed;
-    samples =
-        sampler_->Sample([&] { timed = TimeLaunches(enqueue, kSampledReplays, flusher_, cancelled_); });
+    samples = sampler_->Sample([&] { timed = TimeLaunches(enqueue, kSampledReplays, flusher_, cancelled_); });
     sampling.period_cycles = static_cast<int>(period);
     sampling.launches = static_cast<int>(timed.durations_ns.size());
     sampling.call_ns = Median(timed.durations_ns);
@@ -159,7 +158,8 @@ void PhaseCollector::Impl::Sample(const CollectJob& job) {
                          static_cast<std::int64_t>(samples.dropped)});
   }
   if (samples.buffer_full) {
-    sink_.Write(DataLoss{"samples_dropped", JobName(job), "CUPTI's PC sampling buffer was full: samples are missing", 1});
+    sink_.Write(
+        DataLoss{"samples_dropped", JobName(job), "CUPTI's PC sampling buffer was full: samples are missing", 1});
   }
   if (samples.other > 0) {
     sink_.Write(DataLoss{"samples_unnamed", JobName(job),

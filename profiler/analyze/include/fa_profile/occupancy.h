@@ -17,8 +17,7 @@ struct OccupancyLimits {
 
 /// The rules of the CUDA occupancy calculator for compute capability 7.0 and later: registers are given to a warp in
 /// units of 256 and warps to the register file in units of 4 (one per scheduler); shared memory is given to a block
-/// in units of 128 bytes, with what the driver reserves on top, out of the carve-out the SM ran with (or the most it
-/// can have where that is unknown).
+/// in units of 128 bytes, with what the driver reserves on top, out of the most that an SM can have.
 OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch);
 
 /// Theoretical occupancy and what limits it: the resources whose limit is the smallest. Barriers and clusters are not

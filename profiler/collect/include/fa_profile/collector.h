@@ -18,7 +18,7 @@ struct CollectOptions {
   int warmup_launches = 5;           ///< calls before anything of a case is measured
   int timed_launches = 100;          ///< timed samples per case and part; 0: no timing
   int ranges_per_batch = 34;  ///< ranges measured together; two batches are in memory, 4 MB a range with set full
-  std::string cache_dir;             ///< where validated metric plans are kept; empty: nowhere
+  std::string cache_dir;      ///< where validated metric plans are kept; empty: nowhere
 };
 
 /// Where a run stands, for a progress bar.
