@@ -167,7 +167,7 @@ TEST(ControlFlowTest, AWarpFoundBehindItsBarrierWaitsAtTheNearestOne) {
 
 TEST(ControlFlowTest, AnMbarrierWaitIsTheQuestionAndTheBranchOnItsAnswer) {
   const DeviceFunction function = MakeFunction({
-      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0,[UR4],R4", {}},
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0[UR4], R4", {}},
       {"", "NOP", "", {}},
       {"@!P0", "BRA", "0x0", {}},
       {"", "FADD", "R1,R1,R1", {}},

@@ -148,7 +148,7 @@ TEST(PhasesTest, ABarrierThatWaitsForNobodyKnownIsShownAndInNoShare) {
 
 TEST(PhasesTest, WaitsOfRolesAreNotWork) {
   const DeviceFunction function = MakeFunction({
-      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0,[UR4],R4", {"qk()", "K()"}},
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0[UR4], R4", {"qk()", "K()"}},
       {"@!P0", "BRA", "0x0", {"qk()", "K()"}},
       {"", "HGMMA.64x64x16.F32", "R4,gdesc[UR4],R4", {"qk()", "K()"}},
       {"", "BAR.ARV", "0x2,0x80", {"K()"}},

@@ -268,7 +268,8 @@ std::vector<bool> AsyncWaits(const DeviceFunction& function) {
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     if (!instructions[i].opcode.starts_with("SYNCS.PHASECHK")) continue;
     waits[i] = true;
-    const std::string answer = instructions[i].operands.substr(0, instructions[i].operands.find(','));
+    // nvdisasm 13.2 prints "P0[R18+URZ], R11".
+    const std::string answer = instructions[i].operands.substr(0, instructions[i].operands.find_first_of(",["));
     const std::size_t end = std::min(instructions.size(), i + 1 + kFarthest);
     for (std::size_t j = i + 1; j < end; ++j) {
       const std::string& predicate = instructions[j].predicate;
