@@ -10,29 +10,24 @@ namespace fa_profile {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRounds = 20000;
+constexpr long long kCycles = 1'000'000;
 
-__device__ __forceinline__ float alpha(float x, float y, int rounds) {
-#pragma unroll 1
-  for (int i = 0; i < rounds; ++i) {
-#pragma unroll
-    for (int j = 0; j < 8; ++j) asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x) : "f"(y));
+// Each warp stays this long, whatever the others do: with work instead, the scheduler prefers older warps, they leave
+// first, and fewer are resident on average than were launched.
+__device__ __forceinline__ void alpha(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
   }
-  return x;
 }
 
-__global__ void __launch_bounds__(kThreads) OccupancyKernel(float* sink, float x, int rounds) {
-  x = alpha(x, x, rounds);
-  if (x == 3.0F) *sink = x;  // 0.5 runs towards 1
-}
+__global__ void __launch_bounds__(kThreads) OccupancyKernel(long long cycles) { alpha(cycles); }
 
-// As much shared memory as leaves room for exactly `blocks` blocks on an SM, and an eighth to spare: where blocks fill an
-// SM to the last byte, some SMs of an H200 took one less.
+// As much shared memory as leaves room for exactly `blocks` blocks on an SM.
 int SharedBytes(int blocks) {
   const int per_sm = DeviceAttribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   const int reserved = DeviceAttribute(cudaDevAttrReservedSharedMemoryPerBlock);
   constexpr int kGranule = 1024;  // beyond every chip's allocation unit
-  return (per_sm / blocks * 7 / 8 - reserved) / kGranule * kGranule;
+  return (per_sm / blocks - reserved) / kGranule * kGranule;
 }
 
 SelftestKernel Occupancy(int blocks) {
@@ -44,14 +39,12 @@ SelftestKernel Occupancy(int blocks) {
         cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
         "cudaFuncSetAttribute");
     std::vector<DeviceBuffer> buffers;
-    buffers.push_back(ZeroedBuffer(4));
-    auto* const sink = buffers.front().as<float>();
     const int grid = DeviceAttribute(cudaDevAttrMultiProcessorCount) * blocks;  // one wave
-    const auto launch = [function, sink, grid, shared](cudaStream_t stream) {
+    const auto launch = [function, grid, shared](cudaStream_t stream) {
       // The three kernels of this file are one function, so the attribute is set anew for each launch.
       const cudaError_t set = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
       if (set != cudaSuccess) return set;
-      OccupancyKernel<<<grid, kThreads, shared, stream>>>(sink, 0.5F, kRounds);
+      OccupancyKernel<<<grid, kThreads, shared, stream>>>(kCycles);
       return cudaGetLastError();
     };
     constexpr int kWarpsPerBlock = kThreads / 32;

@@ -77,12 +77,15 @@ struct PhaseCase {
   int threads = 128;
 };
 
-// Without barriers warps drift apart by up to a round, and the samples of an SM that some have left already are of those
-// that stay: many rounds make that end a small part of the whole.
+// Without barriers warps drift apart by up to a round, and the samples of an SM that some have left already are of
+// those that stay: many rounds make that end a small part of the whole.
 constexpr int kRounds = 100;
 // A round takes about this long: a phase of 1 % then lasts many times a clock read.
 constexpr double kCyclesPerRound = 40e3;
 constexpr double kShareTolerance = 0.01;  // one point
+// Where 32 warps contend for a pipe, launches of the same kernel differ in who runs when, and the clocks are of another
+// launch than the samples.
+constexpr double kContendedTolerance = 0.04;
 
 template <Beta kBeta>
 cudaError_t Launch(int blocks, int threads, std::uint32_t* sink, PhaseIterations n, std::uint64_t* sums,
@@ -102,6 +105,8 @@ cudaError_t Launch(const PhaseCase& c, int blocks, std::uint32_t* sink, PhaseIte
       return Launch<Beta::kAllFree>(blocks, c.threads, sink, n, sums, stream);
   }
 }
+
+double Tolerance(const PhaseCase& c) { return c.blocks_per_sm > 1 ? kContendedTolerance : kShareTolerance; }
 
 int Rescaled(int iterations, double measured_cycles, double target_cycles) {
   return std::max(1, static_cast<int>(std::lround(iterations * target_cycles / measured_cycles)));
@@ -159,7 +164,7 @@ SelftestRun Make(const PhaseCase& c) {
     clocks = RunClocked(blocks * warps_per_block,
                         [&](std::uint64_t* sums) { return Launch(c, blocks, sink, n, sums, nullptr); });
     // Without a barrier a warp waits for nobody: all of them are evidence.
-    return WallShares(clocks, c.beta == Beta::kAllFree ? 1 : warps_per_block, kShareTolerance);
+    return WallShares(clocks, c.beta == Beta::kAllFree ? 1 : warps_per_block, Tolerance(c));
   };
   const auto cycles_per_round = [&] {
     std::uint64_t cycles = 0;
@@ -170,7 +175,7 @@ SelftestRun Make(const PhaseCase& c) {
 
   std::vector<Truth> truths = Counts(c, blocks, n);
   const std::vector<Truth> wall = run(n);
-  const std::vector<Truth> warp = WarpShares(clocks, kShareTolerance);
+  const std::vector<Truth> warp = WarpShares(clocks, Tolerance(c));
   truths.insert(truths.end(), wall.begin(), wall.end());
   truths.insert(truths.end(), warp.begin(), warp.end());
   buffers.push_back(ZeroedBuffer(clocks.size() * sizeof(WarpClocks)));
