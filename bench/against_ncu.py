@@ -155,8 +155,8 @@ def main():
     print(f"{gpu}; Nsight Compute {ncu_version}; {time.strftime('%Y-%m-%d', time.gmtime())}.\n", file=out)
 
     with tempfile.TemporaryDirectory() as folder:
-        def ours(name, *options):
-            return [profiler, "--ncu-set", "full", "--draws", "1", "--format", "csv", "-o",
+        def ours(name, *options, phases="off"):
+            return [profiler, "--ncu-set", "full", "--draws", "1", "--phases", phases, "--format", "csv", "-o",
                     os.path.join(folder, name), *options]
 
         rows = []
@@ -166,13 +166,19 @@ def main():
         default, _ = timed([profiler, "--ncu-set", "full", "-o", os.path.join(folder, "default.fap")])
         theirs, _ = timed([*ncu, "--set", "full", "-f", "-o", os.path.join(folder, "speed"), program, "--shapes",
                            MISSION])
-        phases, _ = timed([profiler, "--ncu-set", "phases", "--draws", "1", "--repeats", "0", "-o",
+        inside, _ = timed(ours("inside.fap", "--repeats", "0", phases="on"))
+        one, _ = timed(ours("one.fap", "--repeats", "0", "--kernel", "^mma$"))
+        one_inside, _ = timed(ours("one_inside.fap", "--repeats", "0", "--kernel", "^mma$", phases="on"))
+        phases, _ = timed([profiler, "--ncu-set", "phases", "--draws", "1", "--repeats", "0", "--phases", "off", "-o",
                            os.path.join(folder, "phases.fap")])
         memory_ten = peak_memory_mb(ours("memory.fap", "--repeats", "0"))
         rows.append(("the program alone", alone, None))
         rows.append(("ncu --set full, the ladder once", theirs, None))
         rows.append(("fa-profile --ncu-set full, 10 ranges, counters only (1 draw, no timing)", counters, theirs))
-        rows.append(("fa-profile --ncu-set full, 10 ranges, with 10 draws and 100 timed launches", default, theirs))
+        rows.append(("the same, and inside the seven kernels (PC samples, counts per instruction)", inside, theirs))
+        rows.append(("fa-profile --ncu-set full: all that, 10 draws and 100 timed launches", default, theirs))
+        rows.append(("fa-profile --ncu-set full, rung 7 alone, counters only", one, None))
+        rows.append(("the same, and inside the kernel", one_inside, None))
         rows.append(("fa-profile --ncu-set phases, 10 ranges, counters only", phases, theirs))
         memory = [("10 ranges, set full", memory_ten)]
         if arguments.hundred:
