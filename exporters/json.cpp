@@ -101,7 +101,7 @@ Json ToJson(const Occupancy& o) {
 
 Json ToJson(const Launch& l, bool with_duration) {
   Json duration = nullptr;
-  if (with_duration) duration = static_cast<double>(l.end_ns) - static_cast<double>(l.start_ns);
+  if (with_duration) duration = ElapsedNs(l.start_ns, l.end_ns);
   return {{"kernel_name", l.kernel_name},
           {"part", KnownText(l.part)},
           {"grid", l.grid},

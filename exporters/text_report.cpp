@@ -193,7 +193,7 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
     }
     // Launches of a profiled program carry no times.
     if (!Incorrect(entry) && launch.end_ns > launch.start_ns) {
-      const double duration = static_cast<double>(launch.end_ns) - static_cast<double>(launch.start_ns);
+      const double duration = ElapsedNs(launch.start_ns, launch.end_ns);
       text += fmt::format(" took {}", FormatValue(duration * 1e-9, "seconds"));
     }
     page.Paragraph("  launch     ", text);

@@ -41,6 +41,13 @@ Recording WithCounters(std::map<std::string, double> counters) {
   return recording;
 }
 
+TEST(ElapsedTest, TimesOfDayAreSubtractedExactly) {
+  constexpr std::int64_t kNow = 1'763'710'000'000'000'001;
+  EXPECT_EQ(ElapsedNs(kNow, kNow + 4225), 4225.0);
+  EXPECT_EQ(ElapsedNs(kNow + 4225, kNow), -4225.0);
+  EXPECT_GT(ElapsedNs(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()), 1.8e19);
+}
+
 TEST(AnalyzeTest, EntriesAreTheCallThenItsPartsInLaunchOrder) {
   const Profile profile = Analyze(MakeRecording());
   std::vector<std::string> titles;

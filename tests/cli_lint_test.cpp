@@ -133,8 +133,7 @@ TEST_F(CliLintTest, AFindingIsExplained) {
 }
 
 TEST_F(CliLintTest, APhaseMapNamesThePhases) {
-  std::ofstream(folder_ / "map.yaml")
-      << "phases:\n  store:\n    opcodes: [STG]\n  none:\n    opcodes: [QQQ]\n";
+  std::ofstream(folder_ / "map.yaml") << "phases:\n  store:\n    opcodes: [STG]\n  none:\n    opcodes: [QQQ]\n";
   const auto kernels = Kernels(lint_ + " --kernel clean --phase-map map.yaml");
   std::set<std::string> phases;
   for (const nlohmann::json& row : kernels.at("clean").at("phases")) phases.insert(row.at("phase"));

@@ -91,6 +91,27 @@ TEST(DisassemblyTest, EveryInstructionHasTheFilesAndLinesOfNvdisasmsListing) {
   }
 }
 
+TEST(DisassemblyTest, InlineStacksAreTheSameWithoutNvdisasm) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  const auto whole = Disassemble(SampleCubin("sm_90a.cubin"), 7, *nvdisasm);
+  const auto stacks = ReadInlineStacks(SampleCubin("sm_90a.cubin"), 7);
+  ASSERT_EQ(whole.size(), stacks.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(stacks[i].name, whole[i].name);
+    EXPECT_EQ(stacks[i].cubin_crc, 7U);
+    ASSERT_EQ(stacks[i].instructions.size(), whole[i].instructions.size());
+    for (std::size_t j = 0; j < whole[i].instructions.size(); ++j) {
+      const Instruction& bare = stacks[i].instructions[j];
+      const Instruction& full = whole[i].instructions[j];
+      EXPECT_TRUE(bare.opcode.empty());
+      ASSERT_EQ(bare.offset, full.offset);
+      ASSERT_EQ(bare.frames.size(), full.frames.size());
+      for (std::size_t k = 0; k < bare.frames.size(); ++k) EXPECT_EQ(bare.frames[k].function, full.frames[k].function);
+    }
+  }
+}
+
 TEST(DisassemblyTest, WantedFunctionsAloneAreDisassembled) {
   const auto nvdisasm = FindNvdisasm();
   if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;

@@ -75,9 +75,9 @@ TEST(OccupancyTest, AgreesWithTheTableOfKnownLaunches) {
 }
 
 // launch__occupancy_limit_{warps,blocks,registers,shared_mem} and launch__waves_per_multiprocessor as Nsight Compute
-// 2025.3.1 gave them for two kernels on an H200: grid 264, block 256; 16 registers and no shared memory, 25 registers and
-// 4 KiB. Its limits by shared memory were 32 and 20, of the carve-outs it saw (32 KiB and 100 KiB); ours are of the most
-// that an SM can give, and no limit there.
+// 2025.3.1 gave them for two kernels on an H200: grid 264, block 256; 16 registers and no shared memory, 25 registers
+// and 4 KiB. Its limits by shared memory were 32 and 20, of the carve-outs it saw (32 KiB and 100 KiB); ours are of the
+// most that an SM can give, and no limit there.
 TEST(OccupancyTest, LimitsAgreeWithNsightComputeOnTwoKernels) {
   Launch plain = MakeLaunch(256, 16, 0, 264);
   OccupancyLimits limits = BlocksPerSm(H200(), plain);

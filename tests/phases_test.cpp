@@ -293,6 +293,16 @@ TEST(PhasesTest, CodeThatWasNotDisassembledIsUnattributed) {
   EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_tensor_instructions"), 5.0);
 }
 
+TEST(PhasesTest, WithoutOpcodesPhasesAreKnownAndWhatTheyDoIsNot) {
+  DeviceFunction function = SerialSoftmax();
+  for (Instruction& instruction : function.instructions) instruction.opcode.clear();
+  const PhaseTable table = TableOf(MakeRecording({function}, {At(0, {{"wait", 10}}), At(3, {{"wait", 30}})},
+                                                 {Counted(0, {{kExecuted, 5}}), Counted(3, {{kExecuted, 7}})}));
+  EXPECT_DOUBLE_EQ(Value(table, "softmax", "phase_time_ratio"), 0.75);
+  EXPECT_DOUBLE_EQ(Value(table, "softmax", "phase_instructions"), 7);
+  EXPECT_FALSE(Phase(table, "qk").metrics.contains("phase_tensor_instructions"));
+}
+
 TEST(PhasesTest, SamplesOfFunctionsThatTheRecordingLacksAreMissedByTheClosure) {
   Recording recording = MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 90}}), At(0, {{"wait", 10}}, 77)});
   const PhaseTable table = TableOf(recording);

@@ -99,7 +99,9 @@ TEST_P(PhaseTargetTest, SharesAreNearTheirName) {
 using Target = std::pair<const char*, std::array<double, 3>>;
 INSTANTIATE_TEST_SUITE_P(
     All, PhaseTargetTest,
-    testing::Values(Target{"phases_50_30_20", {0.50, 0.30, 0.20}}, Target{"phases_98_1_1", {0.98, 0.01, 0.01}}, Target{"phases_33_33_33", {0.33, 0.33, 0.33}}, Target{"phases_10_80_10", {0.10, 0.80, 0.10}}, Target{"serial_phase", {0.30, 0.50, 0.20}}, Target{"half_phase", {0.30, 0.50, 0.20}}),
+    testing::Values(Target{"phases_50_30_20", {0.50, 0.30, 0.20}}, Target{"phases_98_1_1", {0.98, 0.01, 0.01}},
+                    Target{"phases_33_33_33", {0.33, 0.33, 0.33}}, Target{"phases_10_80_10", {0.10, 0.80, 0.10}},
+                    Target{"serial_phase", {0.30, 0.50, 0.20}}, Target{"half_phase", {0.30, 0.50, 0.20}}),
     [](const auto& test) { return std::string(test.param.first); });
 
 // Where one thread works, three warps of four and most of the fourth wait: half of the wall time is 3/8 of the

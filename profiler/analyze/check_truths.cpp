@@ -110,6 +110,7 @@ class Measurements {
 
   /// Of a phase that is not in the table nothing was sampled.
   double PhaseMetric(const std::string& phase, const std::string& id) const {
+    if (!entry_.phases) return 0.0;
     const auto found = std::ranges::find(entry_.phases->phases, phase, &PhaseEntry::name);
     return found == entry_.phases->phases.end() ? 0.0 : fa_profile::Find(found->metrics, id).value_or(0.0);
   }

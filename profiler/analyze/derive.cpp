@@ -13,10 +13,7 @@ namespace {
 /// The variables of formulas, by name. What is not known is not in it.
 using Variables = std::map<std::string, double>;
 
-// As doubles: a recording may hold any times, and their difference need not fit in 64 bits.
-double DurationNs(const Launch& launch) {
-  return static_cast<double>(launch.end_ns) - static_cast<double>(launch.start_ns);
-}
+double DurationNs(const Launch& launch) { return ElapsedNs(launch.start_ns, launch.end_ns); }
 
 template <typename Number>
 void SetIfPositive(Variables& variables, const char* name, Number value) {
@@ -38,7 +35,7 @@ void AddLaunches(const DeriveInputs& inputs, Variables& variables) {
     const auto first = std::ranges::min_element(launches, {}, &Launch::start_ns);
     const auto last = std::ranges::max_element(launches, {}, &Launch::end_ns);
     variables["launch.busy_ns"] = busy;
-    variables["launch.span_ns"] = static_cast<double>(last->end_ns) - static_cast<double>(first->start_ns);
+    variables["launch.span_ns"] = ElapsedNs(first->start_ns, last->end_ns);
   }
 }
 

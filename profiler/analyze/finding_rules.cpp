@@ -138,7 +138,7 @@ std::vector<FindingRule> PhaseRules() {
                    "(long_scoreboard), and the memory is not at its limit (under {})",
                    Percent(kSerialTime), Percent(kCopyWait), Percent(kBusyPipe)),
        "the phase's share of the time, times the waiting share of its samples", kSampling,
-       "start the copy earlier: cp.async or TMA into a second buffer while this tile is computed",
+       "load earlier: into registers or, by cp.async or TMA, a second buffer, while this tile is computed",
        "The data are on their way and nobody has anything else to do. Memory answers after hundreds of cycles; that is "
        "hidden by warps that compute meanwhile, or by copies started a tile earlier. The samples say at which "
        "instructions the warps wait: at the loads' first use, or at the wait for the copies.\n"

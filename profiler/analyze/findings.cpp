@@ -344,7 +344,7 @@ void ExponentialBound(const Subject& subject, Findings& findings) {
         {"exp-bound",
          phase.name,
          fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
-                     Percent(busy), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
+                     Percent(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
          {},
          ShareOf(phase)});
   }

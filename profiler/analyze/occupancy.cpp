@@ -43,8 +43,8 @@ OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch) {
     const int warps = device.registers_per_sm / registers_per_warp / kWarpsPerUnit * kWarpsPerUnit;
     limits.registers = warps / warps_per_block;
   }
-  // Not the launch's carve-out: CUPTI's sharedMemoryExecuted lies (docs/measuring.md). The driver gives a kernel what it
-  // needs.
+  // Not the launch's carve-out: CUPTI's sharedMemoryExecuted lies (docs/measuring.md). The driver gives a kernel what
+  // it needs.
   const std::int64_t capacity = device.shared_memory_per_sm_bytes;
   const std::int64_t requested = Bounded(launch.static_shared_memory_bytes) +
                                  Bounded(launch.dynamic_shared_memory_bytes) +

@@ -231,7 +231,7 @@ void AddCounts(const std::vector<LabelledFunction>& functions, const SassCountin
     const std::string& name = PhaseAt(*labelled, index);
     PhaseVariables& phase = sums.phases[name];
     for (const auto& [metric, value] : count.values) phase["sass." + metric] += static_cast<double>(value);
-    if (!index) {
+    if (!index || labelled->function->instructions[*index].opcode.empty()) {
       unknowns.opcodes.insert(name);
       continue;
     }

@@ -149,6 +149,30 @@ std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std
   return functions;
 }
 
+std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                             const std::vector<std::string>& wanted) {
+  constexpr std::uint32_t kInstructionBytes = 16;  // since sm_70
+  const ElfFile elf = ReadElf(cubin);
+  const LineTable lines(cubin);
+  std::vector<DeviceFunction> functions;
+  for (const auto& [section, index] : elf.OuterFunctions()) {
+    const ElfFile::Symbol& symbol = elf.symbols[index];
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol.name) == wanted.end()) continue;
+    DeviceFunction function;
+    function.cubin_crc = crc;
+    function.name = symbol.name;
+    const std::uint64_t bytes = std::min<std::uint64_t>(symbol.size, cubin.size());
+    for (std::uint32_t offset = 0; offset + kInstructionBytes <= bytes; offset += kInstructionBytes) {
+      Instruction instruction;
+      instruction.offset = offset;
+      instruction.frames = lines.Frames(function.name, offset);
+      function.instructions.push_back(std::move(instruction));
+    }
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
 std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);

@@ -16,8 +16,8 @@ struct ReportOptions {
 };
 
 /// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,
-/// occupancy, stalls, phases and metrics; what is missing. Strings from a recording are printed with control characters, invisible
-/// characters and invalid UTF-8 escaped. What is absent reads "n/a".
+/// occupancy, stalls, phases and metrics; what is missing. Strings from a recording are printed with control
+/// characters, invisible characters and invalid UTF-8 escaped. What is absent reads "n/a".
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
 /// docs/report.schema.json describes it. Absent values are null. Invalid UTF-8 becomes U+FFFD.

@@ -23,8 +23,8 @@ struct PhaseRule {
 
 /// Says which instructions of a kernel are which phase.
 struct PhaseMap {
-  std::string name;                ///< for the report: "inline functions", "phase map my.yaml", "opcode classes"
-  std::vector<PhaseRule> rules;    ///< functions are tried for all rules first, then lines, then opcodes
+  std::string name;              ///< for the report: "inline functions", "phase map my.yaml", "opcode classes"
+  std::vector<PhaseRule> rules;  ///< functions are tried for all rules first, then lines, then opcodes
 };
 
 /// The phases of attention, each the function of its name: load_q load_kv sync qk softmax rescale pv epilogue.

@@ -39,7 +39,7 @@ struct StallShare {
 
 /// One phase of a kernel: what its instructions cost and did.
 struct PhaseEntry {
-  std::string name;  ///< "softmax"; kUnattributed: what belongs to none
+  std::string name;                       ///< "softmax"; kUnattributed: what belongs to none
   std::map<std::string, double> metrics;  ///< id of the phase catalogue -> value; what could not be derived is absent
   std::vector<StallShare> stalls;         ///< of the phase's own samples, worst first; "selected" is not among them
 };
@@ -48,9 +48,9 @@ inline constexpr const char* kUnattributed = "(unattributed)";
 
 /// A sum over phases held against the same quantity of the whole kernel, from another source.
 struct Closure {
-  std::string quantity;  ///< "instructions", "shared wavefronts", "samples"
-  double phases = 0.0;   ///< summed over all phases, the unattributed part included
-  double whole = 0.0;    ///< from the range profiler, or the hardware's own total
+  std::string quantity;      ///< "instructions", "shared wavefronts", "samples"
+  double phases = 0.0;       ///< summed over all phases, the unattributed part included
+  double whole = 0.0;        ///< from the range profiler, or the hardware's own total
   double limit_ratio = 0.0;  ///< difference allowed, of `whole`; 0: must be equal
   bool closes() const;
 };

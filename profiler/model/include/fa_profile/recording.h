@@ -115,6 +115,14 @@ struct Launch {
   std::int64_t end_ns = 0;
 };
 
+/// Nanoseconds from `start` to `end`, two times of one clock. Subtracted as whole numbers: times of day need more bits
+/// than a double has, and any two of them are allowed in a recording.
+inline double ElapsedNs(std::int64_t start, std::int64_t end) {
+  const auto from = static_cast<std::uint64_t>(start);
+  const auto to = static_cast<std::uint64_t>(end);
+  return end >= start ? static_cast<double>(to - from) : -static_cast<double>(from - to);
+}
+
 /// An NVTX push/pop range seen while the launches were recorded.
 struct NvtxRange {
   std::int64_t case_id = 0;
@@ -168,10 +176,10 @@ struct InlineFrame {
 
 /// One machine instruction, disassembled. Where line information is missing, `frames` is empty.
 struct Instruction {
-  std::uint32_t offset = 0;  ///< bytes from the start of its function
-  std::string predicate;     ///< "@!P0"; empty: unconditional
-  std::string opcode;        ///< "HMMA.16816.F32"
-  std::string operands;      ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"
+  std::uint32_t offset = 0;         ///< bytes from the start of its function
+  std::string predicate;            ///< "@!P0"; empty: unconditional
+  std::string opcode;               ///< "HMMA.16816.F32"
+  std::string operands;             ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"
   std::vector<InlineFrame> frames;  ///< innermost first; the last is the function that holds the instruction
 };
 
@@ -196,12 +204,12 @@ struct PcSample {
 struct PcSampling {
   std::int64_t id = 0;
   std::int64_t case_id = 0;
-  std::string part;                     ///< empty: the whole call
-  int period_cycles = 0;                ///< each SM sub-partition samples one warp every so many cycles
-  int launches = 0;                     ///< calls sampled
-  std::uint64_t total_samples = 0;      ///< as the hardware counted, the dropped and those of other code included
+  std::string part;                 ///< empty: the whole call
+  int period_cycles = 0;            ///< each SM sub-partition samples one warp every so many cycles
+  int launches = 0;                 ///< calls sampled
+  std::uint64_t total_samples = 0;  ///< as the hardware counted, the dropped and those of other code included
   std::uint64_t dropped_samples = 0;
-  std::optional<double> call_ns;        ///< median duration of a sampled call
+  std::optional<double> call_ns;  ///< median duration of a sampled call
   std::vector<PcSample> samples;
 };
 

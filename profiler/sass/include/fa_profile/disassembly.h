@@ -23,6 +23,11 @@ std::optional<std::string> FindNvdisasm();
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
 
+/// The same without nvdisasm: where the instructions are and their inline stacks, no opcodes. It is enough to say which
+/// phase an instruction is of, and not what it does. Throws Error when the bytes are no cubin.
+std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                             const std::vector<std::string>& wanted = {});
+
 /// What `nvdisasm -json` printed, without inline stacks. Each function's offsets count from its own start. Throws Error
 /// when the text is something else.
 std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text);
