@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 #include <vector>
 
 #include "fa_profile/error.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/lint.h"
 
 namespace fa_profile {
 namespace {
@@ -41,6 +43,9 @@ void RequireFinding(const std::string& id) {
   if (FindFindingRule(id) != nullptr) return;
   std::vector<std::string> ids;
   for (const FindingRule& rule : FindingRules()) ids.push_back(rule.id);
+  if (std::ranges::find(LintRules(), id, &FindingRule::id) != LintRules().end()) {
+    throw Error("'" + id + "' is a finding of lint, not of a report", "fa-profile lint --explain " + id);
+  }
   throw Error("there is no finding '" + id + "'" + DidYouMean(id, ids),
               fmt::format("the findings are {}", fmt::join(ids, ", ")));
 }

@@ -59,6 +59,10 @@ struct Arguments {
 std::vector<AttentionShape> ParseShapes(const std::vector<std::string>& texts, bool causal) {
   std::vector<AttentionShape> shapes;
   for (const std::string& text : texts) shapes.push_back(AttentionShape::Parse(text, causal));
+  if (texts.empty() && causal) {  // of the default shape
+    shapes.emplace_back();
+    shapes.back().causal = true;
+  }
   return shapes;
 }
 
@@ -118,7 +122,7 @@ void AddLintOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--format", lint.format, "text or json")->transform(Formats())->type_name("FORMAT");
-  app.add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")->delimiter(',');
+  app.add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")->delimiter(',')->allow_extra_args(false);
   app.add_option("--phase-map", arguments.phase_map, "YAML file that says which code is which phase");
   app.add_option("--explain", lint.explain, "Tell what a finding means, instead");
 }
@@ -204,6 +208,15 @@ int Dispatch(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     throw Error(error.what(), "fa-profile --help lists the options, fa-profile COMMAND --help those of a command");
+  }
+
+  if (!app.get_subcommands().empty()) {
+    const std::string command = app.get_subcommands().front()->get_name();
+    for (const CLI::Option* const option : app.get_options()) {
+      if (option->count() == 0 || option->check_name("--phase-map")) continue;
+      throw Error(option->get_name() + " before " + command + " says nothing to it",
+                  "options of a command stand behind it: fa-profile " + command + " --help lists them");
+    }
   }
 
   std::optional<PhaseMap> phase_map;

@@ -241,9 +241,10 @@ std::vector<std::string> FunctionsIn(const Recording& recording) {
   std::set<std::string> names;
   for (const DeviceFunction& function : recording.functions) {
     for (const Instruction& instruction : function.instructions) {
-      for (const InlineFrame& frame : instruction.frames) {
-        if (std::string base = BaseName(frame.function); !base.empty()) names.insert(std::move(base));
-      }
+      // What a kernel calls itself; what that calls is its own business.
+      if (instruction.frames.size() < 2) continue;
+      const InlineFrame& called = instruction.frames[instruction.frames.size() - 2];
+      if (std::string base = BaseName(called.function); !base.empty()) names.insert(std::move(base));
     }
   }
   return {names.begin(), names.end()};

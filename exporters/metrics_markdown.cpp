@@ -22,6 +22,7 @@ per second.
 *Exact* metrics give the same value for two launches of the same code on the same inputs: counts of instructions,
 requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles, durations, rates, hit rates.
 A counter is collected in one of several passes, so a ratio of two noisy counters can exceed what it could in one run.
+Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used.
 
 )";
 

@@ -88,7 +88,11 @@ Cell CorrectCell(const ProfileEntry& entry) {
 std::string TopStall(const ProfileEntry& entry) {
   // Set phases counts two of the reasons; the greater of two is not the top of all.
   if (entry.stalls.empty() || !entry.metrics.contains("stall_wait_ratio")) return "n/a";
-  return entry.stalls.front().reason + " " + ShortPercent(entry.stalls.front().ratio) + "%";
+  // The number is the point: a long name gives way, not it.
+  constexpr std::size_t kLongestName = 11;
+  const std::string& reason = entry.stalls.front().reason;
+  const std::string name = reason.size() <= kLongestName ? reason : reason.substr(0, kLongestName - 1) + ".";
+  return name + " " + ShortPercent(entry.stalls.front().ratio) + "%";
 }
 
 std::string TeraFlops(const ProfileEntry& entry) {

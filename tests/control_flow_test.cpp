@@ -176,6 +176,21 @@ TEST(ControlFlowTest, AnMbarrierWaitIsTheQuestionAndTheBranchOnItsAnswer) {
   EXPECT_EQ(AsyncWaits(function), (std::vector<bool>{true, true, true, false, false}));
 }
 
+TEST(ControlFlowTest, AnMbarrierThatWasAskedEarlyIsWaitedForAtTheBranchToItsLoop) {
+  const DeviceFunction function = MakeFunction({
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P2[UR7], R4", {}},  // 0: the early question
+      {"", "BRA", "0x20", {}},                                    // 1
+      {"", "FADD", "R1,R1,R1", {}},                               // 2: other work
+      {"", "BRA", "!P2, 0x60", {}},                               // 3: here the answer is needed
+      {"@!P3", "BRA", "0x60", {}},                                // 4: of another predicate
+      {"", "EXIT", "", {}},                                       // 5
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P2[UR7], R4", {}},  // 6
+      {"@P2", "BRA", "0x40", {}},                                 // 7
+      {"", "BRA", "0x60", {}},                                    // 8
+  });
+  EXPECT_EQ(AsyncWaits(function), (std::vector<bool>{true, false, false, true, false, false, true, true, false}));
+}
+
 TEST(ControlFlowTest, AnyInstructionsHaveAGraph) {
   std::mt19937 random(7);
   const std::vector<std::string> opcodes{"BRA",      "BRX",  "CALL.REL",       "RET", "EXIT", "BSSY", "BSYNC",

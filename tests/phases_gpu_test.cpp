@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fa_profile/device.h"
 #include "fa_profile/recording_file.h"
@@ -123,6 +124,27 @@ TEST_F(PhasesGpuTest, AMutantOfRung7MovesTheVerdict) {
   EXPECT_GT(Metric(conflicts, "pv", "phase_bank_conflicts"), 0.0);
   EXPECT_EQ(Metric(conflicts, "qk", "phase_bank_conflicts"), 0.0);
   EXPECT_EQ(Metric(entries.at("mma"), "pv", "phase_bank_conflicts"), 0.0);
+}
+
+/// Programs whose fault is known (tests/mutants), launch by launch; two of them must have none.
+TEST_F(PhasesGpuTest, EachMutantProgramHasItsFinding) {
+  const std::map<std::string, std::string> expected = {
+      {"coalesced", ""},           {"uncoalesced", "uncoalesced"},        {"runtime_index", "local-memory"},
+      {"spills", "local-memory"},  {"tiny_grid", "small-grid"},           {"mufu_bound", "exp-bound"},
+      {"occupancy_is_enough", ""}, {"occupancy_matters", "low-occupancy"}};
+  for (const auto& [mutant, finding] : expected) {
+    const std::string command = std::string(FA_PROFILE_PROGRAM) + " --ncu-set full --force -o " + RecordingPath() +
+                                " -- " + FA_PROFILE_MUTANTS + " " + mutant + " 1 > /dev/null 2>&1 && " +
+                                FA_PROFILE_PROGRAM + " report --format json " + RecordingPath() + " > " +
+                                (folder_ / "out").string();
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    std::ifstream out(folder_ / "out");
+    std::vector<std::string> found;
+    for (const Json& entry : Json::parse(out).at("entries")) {
+      for (const Json& one : entry.at("findings")) found.push_back(one.at("id"));
+    }
+    EXPECT_EQ(found, finding.empty() ? std::vector<std::string>{} : std::vector<std::string>{finding}) << mutant;
+  }
 }
 
 TEST_F(PhasesGpuTest, SamplingDoesNotDisturb) {

@@ -296,19 +296,29 @@ void AddUnderived(const Recording& recording, Profile& profile) {
   }
 }
 
-/// Tables of which much of the time belongs to no phase: one DataLoss each.
-void AddUnattributed(Profile& profile) {
+std::string SubjectOf(const ProfileEntry& entry) {
+  std::string subject = entry.kernel;
+  if (entry.shape) subject.append("@").append(entry.shape->ToString());
+  if (!entry.part.empty()) subject.append("/").append(entry.part);
+  return subject;
+}
+
+/// Tables of which much of the time belongs to no phase, and sums that do not close: one DataLoss each.
+void AddPhaseLosses(Profile& profile) {
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.phases) continue;
+    for (const Closure& closure : entry.phases->closures) {
+      if (!closure.closes()) {
+        profile.losses.push_back({"phase_sums_open", SubjectOf(entry),
+                                  closure.quantity + " of the phases do not add up to those of the kernel", 1});
+      }
+    }
     const PhaseEntry& unattributed = entry.phases->phases.back();
     const auto ratio = unattributed.metrics.find("phase_time_ratio");
     if (ratio == unattributed.metrics.end() || ratio->second <= kUnattributedRatio) continue;
-    std::string subject = entry.kernel;
-    if (entry.shape) subject.append("@").append(entry.shape->ToString());
-    if (!entry.part.empty()) subject.append(", ").append(entry.part);
     const auto percent = static_cast<int>(std::lround(100.0 * ratio->second));
     profile.losses.push_back(
-        {"phase_unattributed", subject,
+        {"phase_unattributed", SubjectOf(entry),
          std::to_string(percent) + " % of the time belongs to no phase (" + entry.phases->attribution + ")", 1});
   }
 }
@@ -327,7 +337,7 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map) 
   for (const CaseData& data : CollectCases(recording)) {
     CaseAnalyzer(recording, data, map).AddEntries(profile.entries);
   }
-  AddUnattributed(profile);
+  AddPhaseLosses(profile);
   if (map) std::ranges::copy(OverlapsOf(*map), std::back_inserter(profile.losses));
   AddUnderived(recording, profile);
   return profile;

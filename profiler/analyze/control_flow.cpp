@@ -260,28 +260,53 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
   return region;
 }
 
+namespace {
+
+/// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
+std::string AnswerOf(const Instruction& instruction) {
+  if (!instruction.opcode.starts_with("SYNCS.PHASECHK")) return {};
+  return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
+}
+
+/// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
+bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
+  if (Base(instruction) != "BRA" || predicate.empty()) return false;
+  const std::string condition = instruction.operands.substr(0, instruction.operands.find(','));
+  return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
+}
+
+}  // namespace
+
 std::vector<bool> AsyncWaits(const DeviceFunction& function) {
-  // A branch on the answer follows within a few instructions, scheduled among others.
+  // What belongs to one wait stands within a few instructions, scheduled among others.
   constexpr std::size_t kFarthest = 8;
   const Instructions& instructions = function.instructions;
   std::vector<bool> waits(instructions.size(), false);
   for (std::size_t i = 0; i < instructions.size(); ++i) {
-    if (!instructions[i].opcode.starts_with("SYNCS.PHASECHK")) continue;
+    const std::string answer = AnswerOf(instructions[i]);
+    if (answer.empty()) continue;
     waits[i] = true;
-    // nvdisasm 13.2 prints "P0[R18+URZ], R11".
-    const std::string answer = instructions[i].operands.substr(0, instructions[i].operands.find_first_of(",["));
     const std::size_t end = std::min(instructions.size(), i + 1 + kFarthest);
     for (std::size_t j = i + 1; j < end; ++j) {
-      const std::string& predicate = instructions[j].predicate;
       if (Base(instructions[j]) != "BRA") continue;
-      if (answer.empty() || !predicate.ends_with(answer)) break;
+      if (!BranchesOn(instructions[j], answer)) break;
       // A loop that asks again begins a little earlier, at a YIELD.
-      const auto again = Target(instructions, instructions[j]);
+      const bool asks_again = instructions[j].predicate.starts_with("@!") || instructions[j].operands.starts_with('!');
+      const auto again = asks_again ? Target(instructions, instructions[j]) : std::nullopt;
       const std::size_t first = again && *again <= i && i - *again <= kFarthest ? *again : i;
       std::fill(waits.begin() + static_cast<std::ptrdiff_t>(first), waits.begin() + static_cast<std::ptrdiff_t>(j) + 1,
                 true);
       break;
     }
+  }
+  // Asked early, and other work done before the answer is needed: there stands a branch to a loop that asks again.
+  for (std::size_t j = 0; j < instructions.size(); ++j) {
+    if (waits[j] || Base(instructions[j]) != "BRA") continue;
+    const auto target = Target(instructions, instructions[j]);
+    if (!target) continue;
+    const std::size_t end = std::min(instructions.size(), *target + kFarthest);
+    for (std::size_t k = *target; k < end && !waits[j]; ++k)
+      waits[j] = BranchesOn(instructions[j], AnswerOf(instructions[k]));
   }
   return waits;
 }

@@ -46,7 +46,8 @@ std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const C
 std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const ControlFlow& flow, std::size_t barrier);
 
 /// By instruction: whether it belongs to a wait for an mbarrier: SYNCS.PHASECHK and what stands between it and the
-/// branch on its answer, that branch included; and what stands before it in a loop that asks again.
+/// branch on its answer, that branch included; what stands before it in a loop that asks again; and a branch into such
+/// a loop, where a warp stands that asked early.
 std::vector<bool> AsyncWaits(const DeviceFunction& function);
 
 }  // namespace fa_profile

@@ -83,10 +83,10 @@ Found StackWithoutSpills(const LintSubject& subject) {
   if (lint.stack_frame_bytes.value_or(0) == 0 || lint.spills.stores + lint.spills.loads > 0) return std::nullopt;
   // The arguments of printf lie there too, and calls-printf tells of them.
   if (!lint.externals.empty() && subject.code.register_addressed == 0) return std::nullopt;
-  return Evidence({},
-                  fmt::format("{} bytes of stack a thread, accessed by {}, {} at an address computed at run time",
-                              *lint.stack_frame_bytes, Plural(lint.arrays.stores + lint.arrays.loads, "instruction"),
-                              subject.code.register_addressed));
+  return Evidence(
+      {}, fmt::format("{} bytes of stack a thread, accessed by {}, {} at an address computed at run time",
+                      lint.stack_frame_bytes.value_or(0), Plural(lint.arrays.stores + lint.arrays.loads, "instruction"),
+                      subject.code.register_addressed));
 }
 
 Found LocalTrafficInLoop(const LintSubject& subject) {
@@ -180,7 +180,7 @@ Found LowOccupancy(const LintSubject& subject) {
   if (!registers && !limits("shared memory")) return std::nullopt;
   return Evidence({}, fmt::format("{:.3g} % of an SM's warps: {} of {} threads, limited by {}",
                                   100.0 * occupancy->theoretical_ratio, Plural(occupancy->blocks_per_sm, "block"),
-                                  *subject.lint.threads_per_block, fmt::join(occupancy->limiters, " and ")));
+                                  subject.lint.threads_per_block.value_or(0), fmt::join(occupancy->limiters, " and ")));
 }
 
 using Finder = Found (*)(const LintSubject&);

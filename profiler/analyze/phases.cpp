@@ -214,6 +214,21 @@ class PhaseDeriver {
   PhaseVariables common_;
 };
 
+/// A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the work
+/// (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
+void KeepRatiosOfPeaks(std::map<std::string, double>& metrics) {
+  constexpr double kMostOvershoot = 1.1;
+  for (const char* const id : {"phase_tensor_utilization_ratio", "phase_mufu_utilization_ratio"}) {
+    const auto found = metrics.find(id);
+    if (found == metrics.end() || found->second <= 1.0) continue;
+    if (found->second <= kMostOvershoot) {
+      found->second = 1.0;
+    } else {
+      metrics.erase(found);
+    }
+  }
+}
+
 std::vector<StallShare> StallsOf(const PhaseVariables& phase) {
   constexpr std::string_view kPrefix = "samples.";
   static const std::set<std::string_view> kNoReasons{"selected", "total", "waiting"};
@@ -232,7 +247,7 @@ std::uint64_t OtherSamples(const Recording& recording, std::int64_t case_id) {
   const auto found = std::ranges::find(recording.cases, case_id, &Case::id);
   if (found == recording.cases.end()) return 0;
   std::string subject = found->kernel;
-  if (found->shape) subject.append("@").append(found->shape->ToString());
+  if (const std::optional<AttentionShape>& shape = found->shape) subject.append("@").append(shape->ToString());
   std::uint64_t samples = 0;
   for (const DataLoss& loss : recording.losses) {
     if (loss.kind == "samples_unnamed" && loss.subject == subject && loss.count > 0) {
@@ -273,6 +288,7 @@ std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& der
   std::vector<PhaseEntry> entries;
   for (const auto& [name, variables] : sums.phases) {
     entries.push_back({name, deriver.Derive(variables), StallsOf(variables)});
+    KeepRatiosOfPeaks(entries.back().metrics);
   }
   const auto rank = [](const PhaseEntry& entry) {
     return std::tuple(entry.name != kUnattributed, Find(entry.metrics, "phase_time_ratio").value_or(0.0),

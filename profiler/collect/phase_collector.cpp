@@ -154,8 +154,8 @@ void PhaseCollector::Impl::Sample(const CollectJob& job) {
   }
   if (*sampling.call_ns > call_ns * (1 + kMostSlowdown)) {
     sink_.Write(DataLoss{"sampling_disturbs", JobName(job),
-                         "a call took " + std::to_string(*sampling.call_ns) + " ns under PC sampling and " +
-                             std::to_string(call_ns) + " ns without it just before and after",
+                         "a call took " + std::to_string(std::lround(*sampling.call_ns)) + " ns under PC sampling and " +
+                             std::to_string(std::lround(call_ns)) + " ns without it just before and after",
                          1});
   }
   if (samples.dropped > 0) {
@@ -165,6 +165,9 @@ void PhaseCollector::Impl::Sample(const CollectJob& job) {
   if (samples.buffer_full) {
     sink_.Write(
         DataLoss{"samples_dropped", JobName(job), "CUPTI's PC sampling buffer was full: samples are missing", 1});
+  }
+  if (samples.pcs.empty()) {
+    sink_.Write(DataLoss{"samples_missing", JobName(job), "CUPTI gave no PC sample with a place in the code", 1});
   }
   if (samples.other > 0) {
     sink_.Write(DataLoss{"samples_unnamed", JobName(job),

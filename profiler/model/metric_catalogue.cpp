@@ -47,7 +47,7 @@ constexpr CatalogueMetric kCatalogue[] = {
      "FLOPs the attention shape needs (not those executed) per second of unprofiled time."},
     {"shape_flops", "FLOPs of the shape", "flops", kNeutral, kExact, "shape.flops", kPaper, "faprof_kernel_flops_total",
      "FLOPs the mathematics of one call needs; the softmax is not counted."},
-    {"gap_launches_seconds", "gaps between kernels", "seconds", kLower, kNoisy,
+    {"gap_launches_seconds", "gaps, CPU launches", "seconds", kLower, kNoisy,
      "max(0, launch.span_ns - launch.busy_ns) * 1e-9", kLaunchRecord, "",
      "Time of a call of several kernels in which none of them ran, from launch records."},
     {"gap_timing_seconds", "call minus its parts", "seconds", kLower, kNoisy,

@@ -75,7 +75,7 @@ std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& 
                 "it may be older than the compiler that made the cubin, or newer than it can read; set "
                 "FA_PROFILE_NVDISASM to one of the same CUDA version");
   }
-  throw Error(nvdisasm, "exit code " + std::to_string(result.exit_code), said);
+  throw Error(nvdisasm, "exit code " + std::to_string(result.exit_code), said, kInstall);
 }
 
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.

@@ -22,7 +22,7 @@ constexpr int kLimitSeconds = 120;
 std::vector<std::uint8_t> ReadBytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::error_code ignored;
-  if (!file || fs::is_directory(path, ignored)) {
+  if (!file || !fs::is_regular_file(path, ignored)) {
     throw Error("cannot read " + path.string(), "give a cubin, object file, program or library");
   }
   return {std::istreambuf_iterator<char>(file), {}};
