@@ -277,36 +277,47 @@ bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::size_t kNear = 8;  // what belongs to one wait stands within a few instructions, scheduled among others
+
+// Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
+std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {
+  const bool asks_again = branch.predicate.starts_with("@!") || branch.operands.starts_with('!');
+  const std::size_t again = asks_again ? Target(instructions, branch).value_or(question) : question;
+  return again <= question && question - again <= kNear ? again : question;
+}
+
+void MarkLoop(const Instructions& instructions, std::size_t question, const std::string& answer,
+              std::vector<bool>& waits) {
+  waits[question] = true;
+  const std::size_t end = std::min(instructions.size(), question + 1 + kNear);
+  std::size_t branch = question + 1;
+  while (branch < end && Base(instructions[branch]) != "BRA") ++branch;
+  if (branch >= end || !BranchesOn(instructions[branch], answer)) return;
+  for (std::size_t i = FirstOfLoop(instructions, question, instructions[branch]); i <= branch; ++i) waits[i] = true;
+}
+
+// Asked early, and other work done before the answer is needed: there stands a branch to a loop that asks again.
+bool BranchesToQuestion(const Instructions& instructions, const Instruction& branch) {
+  if (Base(branch) != "BRA") return false;
+  const std::size_t target = Target(instructions, branch).value_or(instructions.size());
+  const std::size_t end = std::min(instructions.size(), target + kNear);
+  for (std::size_t i = target; i < end; ++i) {
+    if (BranchesOn(branch, AnswerOf(instructions[i]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<bool> AsyncWaits(const DeviceFunction& function) {
-  // What belongs to one wait stands within a few instructions, scheduled among others.
-  constexpr std::size_t kFarthest = 8;
   const Instructions& instructions = function.instructions;
   std::vector<bool> waits(instructions.size(), false);
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const std::string answer = AnswerOf(instructions[i]);
-    if (answer.empty()) continue;
-    waits[i] = true;
-    const std::size_t end = std::min(instructions.size(), i + 1 + kFarthest);
-    for (std::size_t j = i + 1; j < end; ++j) {
-      if (Base(instructions[j]) != "BRA") continue;
-      if (!BranchesOn(instructions[j], answer)) break;
-      // A loop that asks again begins a little earlier, at a YIELD.
-      const bool asks_again = instructions[j].predicate.starts_with("@!") || instructions[j].operands.starts_with('!');
-      const auto again = asks_again ? Target(instructions, instructions[j]) : std::nullopt;
-      const std::size_t first = again && *again <= i && i - *again <= kFarthest ? *again : i;
-      std::fill(waits.begin() + static_cast<std::ptrdiff_t>(first), waits.begin() + static_cast<std::ptrdiff_t>(j) + 1,
-                true);
-      break;
-    }
-  }
-  // Asked early, and other work done before the answer is needed: there stands a branch to a loop that asks again.
-  for (std::size_t j = 0; j < instructions.size(); ++j) {
-    if (waits[j] || Base(instructions[j]) != "BRA") continue;
-    const auto target = Target(instructions, instructions[j]);
-    if (!target) continue;
-    const std::size_t end = std::min(instructions.size(), *target + kFarthest);
-    for (std::size_t k = *target; k < end && !waits[j]; ++k)
-      waits[j] = BranchesOn(instructions[j], AnswerOf(instructions[k]));
+    if (!answer.empty()) MarkLoop(instructions, i, answer, waits);
+    if (BranchesToQuestion(instructions, instructions[i])) waits[i] = true;
   }
   return waits;
 }
