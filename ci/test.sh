@@ -46,7 +46,13 @@ lint() {
   local files
   files=$(tracked 'profiler/*.cpp' 'exporters/*.cpp' 'cli/*.cpp' 'kernels/*.cpp' | tr '\0' '\n' |
             while read -r file; do if grep -q "$PWD/$file\"" "build/$preset/compile_commands.json"; then echo "$file"; fi; done)
-  xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-error -p "build/$preset" <<<"$files" 2>/dev/null
+  # The optional check's data-flow analysis does not end on these two, whose loops it unrolls.
+  local endless='profiler/analyze/(control_flow|lint_code).cpp'
+  grep -vE "$endless" <<<"$files" |
+    xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-error -p "build/$preset" 2>/dev/null &&
+    grep -E "$endless" <<<"$files" |
+    xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-error -p "build/$preset" \
+      --checks=-bugprone-unchecked-optional-access 2>/dev/null
 }
 
 # A path of the machine somebody worked on means nothing to anybody else.

@@ -77,13 +77,6 @@ const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
   return subject.entry.phases ? subject.entry.phases->phases : kNone;
 }
 
-/// Those that a cure can be given for.
-std::vector<PhaseEntry> NamedPhases(const Subject& subject) {
-  std::vector<PhaseEntry> phases = PhaseList(subject);
-  std::erase_if(phases, [](const PhaseEntry& phase) { return phase.name == kUnattributed; });
-  return phases;
-}
-
 double SumOverPhases(const Subject& subject, const char* id) {
   double sum = 0.0;
   for (const PhaseEntry& phase : PhaseList(subject)) sum += OrZero(phase.metrics, id);
@@ -173,7 +166,8 @@ void BottleneckPhase(const Subject& subject, Findings& findings) {
 }
 
 void SerialPhase(const Subject& subject, Findings& findings) {
-  for (const PhaseEntry& phase : NamedPhases(subject)) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
     const auto threads = Get(phase.metrics, "phase_threads_per_instruction");
     if (!threads || *threads > kSerialThreads || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
     std::string evidence =
@@ -234,7 +228,8 @@ void TensorAbsent(const Subject& subject, Findings& findings) {
 }
 
 void BankConflicts(const Subject& subject, Findings& findings) {
-  for (const PhaseEntry& phase : NamedPhases(subject)) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
     if (!AtLeast(phase.metrics, "phase_bank_conflict_ratio", kConflicts)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
     const double ratio = OrZero(phase.metrics, "phase_bank_conflict_ratio");
@@ -252,7 +247,8 @@ void BankConflicts(const Subject& subject, Findings& findings) {
 void Uncoalesced(const Subject& subject, Findings& findings) {
   if (!PhaseList(subject).empty()) {
     const double all = SumOverPhases(subject, "phase_global_sectors");
-    for (const PhaseEntry& phase : NamedPhases(subject)) {
+    for (const PhaseEntry& phase : PhaseList(subject)) {
+      if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
       const double sectors = OrZero(phase.metrics, "phase_global_sectors");
       if (sectors <= 0.0 || sectors < kConflicts * all || !AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase))
         continue;
@@ -291,7 +287,8 @@ void LocalMemory(const Subject& subject, Findings& findings) {
   }
   const PhaseEntry* most = nullptr;
   double time = 0.0;
-  for (const PhaseEntry& phase : NamedPhases(subject)) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
     const double here = OrZero(phase.metrics, "phase_local_sectors");
     if (here <= 0.0) continue;
     time += ShareOf(phase);
@@ -348,7 +345,8 @@ void ExponentialBound(const Subject& subject, Findings& findings) {
   // Phases of different warps overlap: what a unit does in a phase's share of the time it may do over more of it. It is
   // a bound only when the unit is also busy for about that share of the whole kernel.
   const auto whole = Get(subject.entry.metrics, "xu_pipe_ratio");
-  for (const PhaseEntry& phase : NamedPhases(subject)) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
     if (whole && *whole < kExponentials * ShareOf(phase)) continue;
     if (!AtLeast(phase.metrics, "phase_mufu_utilization_ratio", kExponentials)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
@@ -405,7 +403,8 @@ void WaitForCopy(const Subject& subject, Findings& findings) {
   // At the limit of the memory's bandwidth the wait is the transfer.
   const auto memory = Get(subject.entry.metrics, "memory_sol_ratio");
   if (!memory || *memory >= kBusyPipe) return;
-  for (const PhaseEntry& phase : NamedPhases(subject)) {
+  for (const PhaseEntry& phase : PhaseList(subject)) {
+    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
     const double wait = StallOf(phase.stalls, "long_scoreboard");
     if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
     findings.push_back({"wait-for-copy",

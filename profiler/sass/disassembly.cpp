@@ -151,7 +151,7 @@ std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std
 
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted) {
-  constexpr std::uint32_t kInstructionBytes = 16;  // since sm_70
+  constexpr std::uint32_t kStep = 16;  // since sm_70
   const ElfFile elf = ReadElf(cubin);
   const LineTable lines(cubin);
   std::vector<DeviceFunction> functions;
@@ -162,7 +162,7 @@ std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin
     function.cubin_crc = crc;
     function.name = symbol.name;
     const std::uint64_t bytes = std::min<std::uint64_t>(symbol.size, cubin.size());
-    for (std::uint32_t offset = 0; offset + kInstructionBytes <= bytes; offset += kInstructionBytes) {
+    for (std::uint32_t offset = 0; offset + kStep <= bytes; offset += kStep) {
       Instruction instruction;
       instruction.offset = offset;
       instruction.frames = lines.Frames(function.name, offset);
