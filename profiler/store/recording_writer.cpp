@@ -200,13 +200,13 @@ struct RecordingWriter::Impl {
   void WriteCode(const Piece& piece) {
     RequireUsable();
     store::Validate(piece);
-    code->RequireFits(piece);
-    WritePiece(piece, [&] { code->Write(piece); });
+    code.value().RequireFits(piece);
+    WritePiece(piece, [&] { code.value().Write(piece); });
   }
 
   void WriteSession(const Session& s, bool complete) {
-    rows->Replace("session", 1, s.tool_version, s.tool_commit, s.created_at, s.command_line, s.metric_set,
-                  s.replay_mode, s.cache_policy, s.warmup_launches, s.timed_launches, s.draws, complete);
+    rows.value().Replace("session", 1, s.tool_version, s.tool_commit, s.created_at, s.command_line, s.metric_set,
+                         s.replay_mode, s.cache_policy, s.warmup_launches, s.timed_launches, s.draws, complete);
   }
 };
 
@@ -229,7 +229,7 @@ RecordingWriter::RecordingWriter(std::string path, bool overwrite) : impl_(std::
   // The schema belongs to the first transaction, so that a run killed before its first Commit() leaves an empty file.
   impl_->CreateSchema();
   impl_->rows.emplace(*impl_->connection);
-  impl_->code.emplace(*impl_->rows);
+  impl_->code.emplace(impl_->rows.value());
   impl_->WriteSession(Session{}, false);
 }
 
