@@ -122,7 +122,9 @@ void AddLintOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--format", lint.format, "text or json")->transform(Formats())->type_name("FORMAT");
-  app.add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--phase-map", arguments.phase_map, "YAML file that says which code is which phase");
   app.add_option("--explain", lint.explain, "Tell what a finding means, instead");
 }
