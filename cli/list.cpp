@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/exported_metrics.h"
 #include "fa_profile/findings.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/metric_catalogue.h"
@@ -69,6 +70,10 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
       for (const FindingRule& rule : *rules) {
         if (wanted(rule.id)) fmt::print("{:<26} {:<8} {}\n", rule.id, where, rule.title);
       }
+    }
+  } else if (what == "exported") {
+    for (const ExportedMetric& metric : ExportedMetrics()) {
+      if (wanted(metric.name)) fmt::print("{:<52} {:<10} {}\n", metric.name, ToString(metric.type), metric.help);
     }
   } else if (what == "inputs") {
     // A counter that feeds one deterministic row must itself be deterministic.

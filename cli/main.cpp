@@ -176,9 +176,10 @@ int Dispatch(int argc, char** argv) {
   CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics, phases, findings or chips");
   list->add_option("what", arguments.list_what,
                    "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips, phases, "
-                   "findings")
+                   "findings, exported (to Prometheus)")
       ->required()
-      ->check(CLI::IsMember({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings"}));
+      ->check(CLI::IsMember(
+          {"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
   list->add_option("--chip", arguments.list_chip, "Chip whose counters are meant")->capture_default_str();
   list->add_option("--match", arguments.list_pattern, "Only names that contain this");
 

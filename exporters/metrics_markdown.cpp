@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "fa_profile/exported_metrics.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 
@@ -58,7 +59,9 @@ void WriteMetric(const CatalogueMetric& metric, std::ostream& out) {
   out << fmt::format("## {}\n\n{} Unit: {}; {}; {}.\n", metric.id, metric.help, metric.unit, Word(metric.polarity),
                      metric.stability == Stability::kDeterministic ? "exact" : "noisy");
   out << fmt::format("Source: {}.", metric.source);
-  if (!metric.prometheus_name.empty()) out << fmt::format(" Prometheus: `{}`.", metric.prometheus_name);
+  for (const ExportedMetric& exported : ExportedMetrics()) {
+    if (exported.source == metric.id) out << fmt::format(" Prometheus: `{}`.", exported.name);
+  }
   out << "\n\n```\n";
   std::string_view rest = metric.formula;
   for (const char* lead = "  "; !rest.empty(); lead = "| ") {
@@ -69,6 +72,24 @@ void WriteMetric(const CatalogueMetric& metric, std::ostream& out) {
   out << "```\n\n";
 }
 
+constexpr const char* kExportedIntroduction = R"(# Metrics for Prometheus
+
+From the table of what is exported (`profiler/model/exported_metrics.cpp`). [prometheus.md](prometheus.md) says how they
+get there. Counters add up what recordings measured and survive a restart of the exporter; labels are identity only, and
+Prometheus adds `job` and `instance`. What was not measured has no series: it is never zero.
+
+| metric | type | labels | unit | what | from |
+|---|---|---|---|---|---|
+)";
+
+void WriteExported(std::ostream& out) {
+  out << kExportedIntroduction;
+  for (const ExportedMetric& metric : ExportedMetrics()) {
+    out << fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", metric.name, ToString(metric.type), metric.labels,
+                       metric.unit, metric.help, metric.source);
+  }
+}
+
 }  // namespace
 
 void WriteMetricsMarkdown(std::ostream& out) {
@@ -76,6 +97,7 @@ void WriteMetricsMarkdown(std::ostream& out) {
   for (const CatalogueMetric& metric : MetricCatalogue()) WriteMetric(metric, out);
   out << kPhaseIntroduction;
   for (const CatalogueMetric& metric : PhaseCatalogue()) WriteMetric(metric, out);
+  WriteExported(out);
 }
 
 }  // namespace fa_profile

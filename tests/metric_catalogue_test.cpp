@@ -91,15 +91,6 @@ TEST(MetricCatalogueTest, EveryVariableIsReadBySomeFormula) {
   }
 }
 
-TEST(MetricCatalogueTest, PrometheusNamesAreUniqueAndPrefixed) {
-  std::set<std::string_view> names;
-  for (const CatalogueMetric& metric : MetricCatalogue()) {
-    if (metric.prometheus_name.empty()) continue;
-    EXPECT_TRUE(metric.prometheus_name.starts_with("faprof_")) << metric.id;
-    EXPECT_TRUE(names.insert(metric.prometheus_name).second) << metric.prometheus_name;
-  }
-}
-
 TEST(MetricCatalogueTest, InputsAreCountersOnlySortedAndUnique) {
   const std::vector<std::string> inputs = CatalogueInputs();
   EXPECT_TRUE(std::ranges::is_sorted(inputs));
@@ -133,7 +124,6 @@ TEST(MetricCatalogueTest, NamesOfAFormulaLeaveOutNumbersAndFunctions) {
 
 TEST(MetricCatalogueTest, PhaseMetricsAreCompleteAndFindable) {
   std::set<std::string_view> ids;
-  std::set<std::string_view> exported;
   for (const CatalogueMetric& metric : PhaseCatalogue()) {
     EXPECT_TRUE(metric.id.starts_with("phase_") && ids.insert(metric.id).second) << metric.id;
     EXPECT_EQ(FindPhaseMetric(metric.id), &metric);
@@ -142,8 +132,6 @@ TEST(MetricCatalogueTest, PhaseMetricsAreCompleteAndFindable) {
     EXPECT_EQ(metric.id.ends_with("_seconds"), metric.unit == "seconds") << metric.id;
     EXPECT_FALSE(metric.label.empty() || metric.source.empty() || metric.help.empty()) << metric.id;
     EXPECT_EQ(metric.help.find('\n'), std::string_view::npos) << metric.id;
-    EXPECT_TRUE(metric.prometheus_name.starts_with("faprof_phase_")) << metric.id;
-    EXPECT_TRUE(exported.insert(metric.prometheus_name).second) << metric.id;
   }
   EXPECT_EQ(FindPhaseMetric("duration_seconds"), nullptr);
 }

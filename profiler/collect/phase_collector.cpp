@@ -154,8 +154,9 @@ void PhaseCollector::Impl::Sample(const CollectJob& job) {
   }
   if (*sampling.call_ns > call_ns * (1 + kMostSlowdown)) {
     sink_.Write(DataLoss{"sampling_disturbs", JobName(job),
-                         "a call took " + std::to_string(std::lround(*sampling.call_ns)) + " ns under PC sampling and " +
-                             std::to_string(std::lround(call_ns)) + " ns without it just before and after",
+                         "a call took " + std::to_string(std::lround(*sampling.call_ns)) +
+                             " ns under PC sampling and " + std::to_string(std::lround(call_ns)) +
+                             " ns without it just before and after",
                          1});
   }
   if (samples.dropped > 0) {

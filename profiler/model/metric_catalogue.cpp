@@ -41,20 +41,20 @@ constexpr std::string_view kOurs = "fa-profile, docs/metrics.md";
 constexpr CatalogueMetric kCatalogue[] = {
     // Time and throughput.
     {"duration_seconds", "duration", "seconds", kLower, kNoisy, "timing.median_ns * 1e-9",
-     "median of unprofiled launches", "faprof_kernel_duration_seconds", "Duration of a launch without the profiler."},
+     "median of unprofiled launches", "Duration of a launch without the profiler."},
     {"achieved_flops_per_second", "achieved", "flops_per_second", kHigher, kNoisy,
-     "shape.flops / (timing.median_ns * 1e-9)", kPaper, "",
+     "shape.flops / (timing.median_ns * 1e-9)", kPaper,
      "FLOPs the attention shape needs (not those executed) per second of unprofiled time."},
-    {"shape_flops", "FLOPs of the shape", "flops", kNeutral, kExact, "shape.flops", kPaper, "faprof_kernel_flops_total",
+    {"shape_flops", "FLOPs of the shape", "flops", kNeutral, kExact, "shape.flops", kPaper,
      "FLOPs the mathematics of one call needs; the softmax is not counted."},
     {"gap_launches_seconds", "gaps, CPU launches", "seconds", kLower, kNoisy,
-     "max(0, launch.span_ns - launch.busy_ns) * 1e-9", kLaunchRecord, "",
+     "max(0, launch.span_ns - launch.busy_ns) * 1e-9", kLaunchRecord,
      "Time of a call of several kernels in which none of them ran, from launch records."},
     {"gap_timing_seconds", "call minus its parts", "seconds", kLower, kNoisy,
-     "(timing.median_ns - timing.parts_median_ns) * 1e-9", kOurs, "",
+     "(timing.median_ns - timing.parts_median_ns) * 1e-9", kOurs,
      "Median time of the call minus the median times of its parts, each timed alone; negative when they overlap."},
     {"replay_duration_seconds", "duration under replay", "seconds", kNeutral, kNoisy, "gpu__time_duration.sum * 1e-9",
-     kNcuGuide, "", "Time of the range in a profiled pass: the base of rates per second, not a result."},
+     kNcuGuide, "Time of the range in a profiled pass: the base of rates per second, not a result."},
 
     // Tensor cores.
     {"tensor_core_utilization_ratio", "tensor pipe active", "ratio", kHigher, kNoisy,
@@ -64,52 +64,51 @@ constexpr CatalogueMetric kCatalogue[] = {
      "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum / "
      "(TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained / device.sm_count) / "
      "TPC.TriageCompute.sm__cycles_active.sum",
-     kNcuCompute, "faprof_kernel_tensor_core_utilization_ratio",
-     "Share of SM-active cycles in which the tensor pipe was busy; HFMA2 counts too."},
+     kNcuCompute, "Share of SM-active cycles in which the tensor pipe was busy; HFMA2 counts too."},
     {"tensor_active_cycles", "tensor pipe active cycles", "cycles", kNeutral, kNoisy,
      "sm__pipe_tensor_cycles_active_v2.avg.pct_of_peak_sustained_active / 100 * sm__cycles_active.sum | "
      "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active / 100 * sm__cycles_active.sum | "
      "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum / "
      "(TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.sum.peak_sustained / device.sm_count)",
-     kNcuGuide, "faprof_tensor_active_cycles_total", "Cycles in which the tensor pipe was busy, summed over SMs."},
+     kNcuGuide, "Cycles in which the tensor pipe was busy, summed over SMs."},
     {"hmma_instructions", "HMMA instructions", "instructions", kNeutral, kExact,
      "sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum - "
      "sm__inst_executed_pipe_tensor_op_gmma.sum | "
      "sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum | "
      "sm__inst_executed_pipe_tensor_op_hmma_v2.sum | sm__inst_executed_pipe_tensor_subpipe_hmma.sum",
-     kNcuGuide, "",
+     kNcuGuide,
      "Warp-level half-precision matrix instructions; HFMA2 and warpgroup MMA are subtracted where the chip counts them "
      "in."},
     {"gmma_instructions", "warpgroup MMA instructions", "instructions", kNeutral, kExact,
-     "sm__inst_executed_pipe_tensor_op_gmma.sum", kNcuGuide, "", "Warpgroup matrix instructions (Hopper)."},
+     "sm__inst_executed_pipe_tensor_op_gmma.sum", kNcuGuide, "Warpgroup matrix instructions (Hopper)."},
     {"tensor_flops", "tensor FLOPs executed", "flops", kNeutral, kExact,
      "sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
      "sm__ops_path_tensor_src_tf32_dst_fp32.sum | "
      "sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
      "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-     kNcuRoofline, "", "FLOPs executed on tensor cores in fp16, bf16 and tf32."},
+     kNcuRoofline, "FLOPs executed on tensor cores in fp16, bf16 and tf32."},
 
     // Speed of light.
     {"compute_sol_ratio", "compute throughput", "ratio", kHigher, kNoisy,
-     "sm__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
+     "sm__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
      "Busiest of the SM's compute units against its peak."},
     {"memory_sol_ratio", "memory throughput", "ratio", kNeutral, kNoisy,
-     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
+     "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
      "Busiest of the memory units (L1, L2, DRAM) against its peak."},
     {"l1_sol_ratio", "L1 throughput", "ratio", kNeutral, kNoisy,
-     "l1tex__throughput.avg.pct_of_peak_sustained_active / 100", kNcuSol, "", "L1/texture unit against its peak."},
+     "l1tex__throughput.avg.pct_of_peak_sustained_active / 100", kNcuSol, "L1/texture unit against its peak."},
     {"l2_sol_ratio", "L2 throughput", "ratio", kNeutral, kNoisy,
-     "lts__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
+     "lts__throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
      "L2 slices against their peak."},
     {"dram_sol_ratio", "DRAM throughput", "ratio", kNeutral, kNoisy,
-     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol, "",
+     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed / 100 * range.elapsed_correction", kNcuSol,
      "Device memory against its peak."},
 
     // Roofline.
     {"fp32_flops", "fp32 FLOPs executed", "flops", kNeutral, kExact,
      "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
      "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-     kNcuRoofline, "", "FLOPs of FFMA, FADD and FMUL whose predicate was on."},
+     kNcuRoofline, "FLOPs of FFMA, FADD and FMUL whose predicate was on."},
     {"executed_flops_per_second", "executed FLOP/s", "flops_per_second", kHigher, kNoisy,
      "(sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
      "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
@@ -120,7 +119,7 @@ constexpr CatalogueMetric kCatalogue[] = {
      "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
      "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / (gpu__time_duration.sum * 1e-9) * "
      "range.elapsed_correction",
-     kNcuRoofline, "", "Tensor and fp32 FLOPs the hardware executed per second of the profiled pass."},
+     kNcuRoofline, "Tensor and fp32 FLOPs the hardware executed per second of the profiled pass."},
     {"arithmetic_intensity_dram", "arithmetic intensity, DRAM", "flops_per_byte", kNeutral, kNoisy,
      "(sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
      "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
@@ -130,18 +129,18 @@ constexpr CatalogueMetric kCatalogue[] = {
      "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum + "
      "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
      "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / (dram__bytes_read.sum + dram__bytes_write.sum)",
-     kNcuRoofline, "", "Executed FLOPs per byte of DRAM traffic."},
+     kNcuRoofline, "Executed FLOPs per byte of DRAM traffic."},
     {"peak_tensor_flops_per_second", "tensor peak", "flops_per_second", kNeutral, kNoisy,
      "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second | "
      "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second",
-     kNcuRoofline, "", "Dense fp16 tensor peak at the SM clock of the profiled pass."},
+     kNcuRoofline, "Dense fp16 tensor peak at the SM clock of the profiled pass."},
     {"peak_mma_sync_flops_per_second", "mma.sync peak", "flops_per_second", kNeutral, kNoisy,
      "sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * "
      "sm__cycles_elapsed.avg.per_second | "
      "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second",
-     kNcuRoofline, "", "Dense fp16 peak of warp-level matrix instructions: on Hopper two thirds of the tensor peak."},
+     kNcuRoofline, "Dense fp16 peak of warp-level matrix instructions: on Hopper two thirds of the tensor peak."},
     {"peak_dram_bytes_per_second", "DRAM peak", "bytes_per_second", kNeutral, kNoisy,
-     "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second", kNcuRoofline, "",
+     "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second", kNcuRoofline,
      "DRAM bandwidth at the memory clock of the profiled pass."},
     {"roofline_ratio", "of the roofline", "ratio", kHigher, kNoisy,
      "max((sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
@@ -159,76 +158,73 @@ constexpr CatalogueMetric kCatalogue[] = {
      "(dram__bytes_read.sum + dram__bytes_write.sum) / "
      "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)) / (gpu__time_duration.sum * 1e-9) * "
      "range.elapsed_correction",
-     kNcuRoofline, "",
+     kNcuRoofline,
      "Executed FLOP/s over what the roofline allows at this arithmetic intensity: tensor peak or DRAM bandwidth."},
     {"roofline_ridge", "ridge of the roofline", "flops_per_byte", kNeutral, kNoisy,
      "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second / "
      "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second) | "
      "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second / "
      "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)",
-     kNcuRoofline, "", "Arithmetic intensity at which the tensor peak, and no longer DRAM, is the roof."},
+     kNcuRoofline, "Arithmetic intensity at which the tensor peak, and no longer DRAM, is the roof."},
 
     // Occupancy and issue.
     {"theoretical_occupancy_ratio", "theoretical occupancy", "ratio", kNeutral, kExact,
-     "launch.theoretical_occupancy_ratio", "CUDA occupancy calculator", "faprof_kernel_theoretical_occupancy_ratio",
+     "launch.theoretical_occupancy_ratio", "CUDA occupancy calculator",
      "Warps the launch allows on an SM over warps the SM can hold."},
     {"achieved_occupancy_ratio", "achieved occupancy", "ratio", kNeutral, kNoisy,
      "sm__warps_active.avg.pct_of_peak_sustained_active / 100 | "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum / TPC.TriageCompute.sm__cycles_active.sum / "
      "device.max_warps_per_sm",
-     "Nsight Compute section Occupancy", "faprof_kernel_achieved_occupancy_ratio",
-     "Mean resident warps per active SM cycle over warps the SM can hold."},
-    {"waves", "waves", "count", kNeutral, kExact, "launch.waves", "Nsight Compute launch__waves_per_multiprocessor", "",
+     "Nsight Compute section Occupancy", "Mean resident warps per active SM cycle over warps the SM can hold."},
+    {"waves", "waves", "count", kNeutral, kExact, "launch.waves", "Nsight Compute launch__waves_per_multiprocessor",
      "Blocks over the blocks that fit on the GPU at once; below 1 SMs have nothing to do."},
     {"sm_active_ratio", "SMs active", "ratio", kHigher, kNoisy,
      "sm__cycles_active.avg / sm__cycles_elapsed.max * range.elapsed_correction",
-     "Nsight Compute section WorkloadDistribution", "", "Share of the time in which an SM had at least one warp."},
+     "Nsight Compute section WorkloadDistribution", "Share of the time in which an SM had at least one warp."},
     {"sm_active_cycles", "SM active cycles", "cycles", kNeutral, kNoisy,
-     "sm__cycles_active.sum | TPC.TriageCompute.sm__cycles_active.sum", kNcuGuide, "faprof_sm_active_cycles_total",
+     "sm__cycles_active.sum | TPC.TriageCompute.sm__cycles_active.sum", kNcuGuide,
      "Cycles with at least one resident warp, summed over SMs."},
     {"warps_active_cycles", "warp-cycles", "cycles", kNeutral, kNoisy,
      "sm__warps_active.sum | "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
-     kNcuGuide, "faprof_warps_active_cycles_total", "Resident warps, summed over cycles and SMs."},
+     kNcuGuide, "Resident warps, summed over cycles and SMs."},
     {"issue_slot_utilization_ratio", "issue slots busy", "ratio", kHigher, kNoisy,
-     "smsp__issue_active.avg.pct_of_peak_sustained_active / 100", "Nsight Compute section SchedulerStats", "",
+     "smsp__issue_active.avg.pct_of_peak_sustained_active / 100", "Nsight Compute section SchedulerStats",
      "Share of scheduler-active cycles in which an instruction was issued."},
     {"instructions_per_cycle", "instructions per cycle", "instructions_per_cycle", kHigher, kNoisy,
      "sm__inst_executed.avg.per_cycle_active | "
      "TPC.TriageCompute.sm__inst_executed_realtime.sum / TPC.TriageCompute.sm__cycles_active.sum",
-     kNcuCompute, "", "Warp instructions executed per active cycle of an SM; 4 at most."},
+     kNcuCompute, "Warp instructions executed per active cycle of an SM; 4 at most."},
     {"instructions", "instructions", "instructions", kLower, kExact,
-     "smsp__inst_executed.sum | TPC.TriageCompute.sm__inst_executed_realtime.sum", kNcuGuide, "",
+     "smsp__inst_executed.sum | TPC.TriageCompute.sm__inst_executed_realtime.sum", kNcuGuide,
      "Warp instructions executed."},
     {"threads_per_instruction", "threads per instruction", "threads", kHigher, kExact,
-     "smsp__thread_inst_executed_per_inst_executed.ratio", kNcuStates, "",
+     "smsp__thread_inst_executed_per_inst_executed.ratio", kNcuStates,
      "Active threads per executed warp instruction, of 32; near 1 is the mark of single-thread code."},
 
     // Pipes: how busy each is, and what share of the instructions it ran.
     {"fma_pipe_ratio", "FMA pipe", "ratio", kNeutral, kNoisy,
-     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active / 100", kNcuCompute, "",
-     "FMA pipe against its peak."},
+     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active / 100", kNcuCompute, "FMA pipe against its peak."},
     {"alu_pipe_ratio", "ALU pipe", "ratio", kNeutral, kNoisy,
-     "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active / 100", kNcuCompute, "",
-     "ALU pipe against its peak."},
+     "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active / 100", kNcuCompute, "ALU pipe against its peak."},
     {"xu_pipe_ratio", "XU pipe", "ratio", kNeutral, kNoisy,
-     "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active / 100", kNcuCompute, "",
+     "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active / 100", kNcuCompute,
      "Transcendental pipe (exp2, conversions) against its peak."},
     {"lsu_pipe_ratio", "LSU pipe", "ratio", kNeutral, kNoisy,
-     "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active / 100", kNcuCompute, "",
+     "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active / 100", kNcuCompute,
      "Load/store pipe against its peak."},
     {"fma_instruction_ratio", "FMA share", "ratio", kNeutral, kExact,
-     "sm__inst_executed_pipe_fma.sum / smsp__inst_executed.sum", kNcuCompute, "",
+     "sm__inst_executed_pipe_fma.sum / smsp__inst_executed.sum", kNcuCompute,
      "Share of the warp instructions that ran on the FMA pipe."},
     {"alu_instruction_ratio", "ALU share", "ratio", kNeutral, kExact,
-     "sm__inst_executed_pipe_alu.sum / smsp__inst_executed.sum", kNcuCompute, "",
+     "sm__inst_executed_pipe_alu.sum / smsp__inst_executed.sum", kNcuCompute,
      "Share of the warp instructions that ran on the ALU pipe."},
     {"xu_instruction_ratio", "XU share", "ratio", kNeutral, kExact,
      "sm__inst_executed_pipe_xu.sum / smsp__inst_executed.sum | "
      "SM_A.TriageCompute.sm__inst_executed_pipe_xu_realtime.sum / TPC.TriageCompute.sm__inst_executed_realtime.sum",
-     kNcuCompute, "", "Share of the warp instructions that ran on the transcendental pipe."},
+     kNcuCompute, "Share of the warp instructions that ran on the transcendental pipe."},
     {"lsu_instruction_ratio", "LSU share", "ratio", kNeutral, kExact,
-     "sm__inst_executed_pipe_lsu.sum / smsp__inst_executed.sum", kNcuCompute, "",
+     "sm__inst_executed_pipe_lsu.sum / smsp__inst_executed.sum", kNcuCompute,
      "Share of the warp instructions that ran on the load/store pipe."},
     {"hmma_instruction_ratio", "HMMA share", "ratio", kNeutral, kExact,
      "(sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum - "
@@ -236,65 +232,65 @@ constexpr CatalogueMetric kCatalogue[] = {
      "(sm__inst_executed_pipe_tensor_op_hmma.sum - sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum) / "
      "smsp__inst_executed.sum | sm__inst_executed_pipe_tensor_op_hmma_v2.sum / smsp__inst_executed.sum | "
      "sm__inst_executed_pipe_tensor_subpipe_hmma.sum / smsp__inst_executed.sum",
-     kNcuCompute, "", "Share of the warp instructions that were half-precision matrix instructions."},
+     kNcuCompute, "Share of the warp instructions that were half-precision matrix instructions."},
     {"ldsm_instructions", "LDSM instructions", "instructions", kNeutral, kExact, "smsp__inst_executed_op_ldsm.sum",
-     kNcuMemory, "", "ldmatrix instructions."},
+     kNcuMemory, "ldmatrix instructions."},
     {"ldgsts_instructions", "LDGSTS instructions", "instructions", kNeutral, kExact,
-     "smsp__inst_executed_op_ldgsts.sum", kNcuMemory, "", "cp.async instructions: global to shared memory."},
+     "smsp__inst_executed_op_ldgsts.sum", kNcuMemory, "cp.async instructions: global to shared memory."},
 
     // Shared memory.
     {"shared_instructions", "shared requests", "instructions", kLower, kExact, "smsp__sass_inst_executed_op_shared.sum",
-     kNcuMemory, "", "Warp instructions that touch shared memory."},
+     kNcuMemory, "Warp instructions that touch shared memory."},
     {"shared_wavefronts", "shared wavefronts", "count", kLower, kNoisy,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum | "
      "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-     kNcuMemory, "faprof_shared_wavefronts_total",
+     kNcuMemory,
      "Wavefronts the data stage took for shared memory; on an H200 a kernel without any still counts one a warp."},
     {"shared_excess_wavefronts", "excess wavefronts", "count", kLower, kNoisy,
-     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", kNcuMemory, "faprof_shared_excess_wavefronts_total",
+     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", kNcuMemory,
      "Wavefronts caused by bank conflicts: those a conflict-free access would not take."},
     {"shared_conflicts_per_request", "bank conflicts per request", "count", kLower, kNoisy,
-     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory, "",
+     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory,
      "Excess wavefronts per shared-memory instruction: 0 is conflict-free, 1 a two-way conflict on one-wavefront "
      "loads."},
     {"shared_wavefronts_per_request", "wavefronts per request", "count", kLower, kNoisy,
-     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory, "",
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory,
      "Wavefronts per shared-memory instruction; 128-bit and matrix loads need several without any conflict."},
 
     // Caches and memory.
     {"global_load_sectors_per_request", "sectors per global load", "sectors", kLower, kExact,
-     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", kNcuMemory, "",
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", kNcuMemory,
      "32-byte sectors per warp-level global load: 4 for coalesced 4-byte loads, 32 for fully scattered ones."},
     {"global_store_sectors_per_request", "sectors per global store", "sectors", kLower, kNoisy,
-     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", kNcuMemory, "",
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", kNcuMemory,
      "32-byte sectors per warp-level global store."},
     {"l1_global_bytes", "L1 global bytes", "bytes", kLower, kNoisy,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum)",
-     kNcuMemory, "", "Bytes of global loads and stores that reached the L1; cp.async and TMA are not in it."},
-    {"l1_hit_ratio", "L1 hit rate", "ratio", kHigher, kNoisy, "l1tex__t_sector_hit_rate.pct / 100", kNcuMemory, "",
+     kNcuMemory, "Bytes of global loads and stores that reached the L1; cp.async and TMA are not in it."},
+    {"l1_hit_ratio", "L1 hit rate", "ratio", kHigher, kNoisy, "l1tex__t_sector_hit_rate.pct / 100", kNcuMemory,
      "Share of L1 sector lookups that hit."},
-    {"l2_bytes", "L2 bytes", "bytes", kLower, kNoisy, "32 * lts__t_sectors_srcunit_tex.sum", kNcuMemory, "",
+    {"l2_bytes", "L2 bytes", "bytes", kLower, kNoisy, "32 * lts__t_sectors_srcunit_tex.sum", kNcuMemory,
      "Bytes between the SMs' L1 caches and the L2."},
     {"l2_bytes_per_second", "L2 bandwidth", "bytes_per_second", kNeutral, kNoisy,
-     "32 * lts__t_sectors_srcunit_tex.sum / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction", kNcuMemory, "",
+     "32 * lts__t_sectors_srcunit_tex.sum / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction", kNcuMemory,
      "Bytes between L1 and L2 per second of the profiled pass."},
-    {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy, "lts__t_sector_hit_rate.pct / 100", kNcuMemory, "",
+    {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy, "lts__t_sector_hit_rate.pct / 100", kNcuMemory,
      "Share of L2 sector lookups that hit."},
     {"dram_bytes", "DRAM bytes", "bytes", kLower, kNoisy, "dram__bytes_read.sum + dram__bytes_write.sum", kNcuMemory,
-     "faprof_dram_bytes_total", "Bytes read from and written to device memory."},
+     "Bytes read from and written to device memory."},
     {"dram_bytes_per_second", "DRAM bandwidth", "bytes_per_second", kNeutral, kNoisy,
      "(dram__bytes_read.sum + dram__bytes_write.sum) / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction",
-     kNcuMemory, "", "DRAM bytes per second of the profiled pass."},
+     kNcuMemory, "DRAM bytes per second of the profiled pass."},
     {"local_memory_bytes", "local memory traffic", "bytes", kLower, kExact,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum)", kNcuMemory,
-     "", "Bytes of local loads and stores: register spills and arrays indexed at run time."},
+     "Bytes of local loads and stores: register spills and arrays indexed at run time."},
     {"local_memory_per_thread_bytes", "local memory per thread", "bytes", kLower, kExact,
-     "launch.local_memory_per_thread_bytes", kLaunchRecord, "faprof_kernel_spill_bytes",
+     "launch.local_memory_per_thread_bytes", kLaunchRecord,
      "Local memory per thread: register spills and stack frames."},
     {"registers_per_thread", "registers per thread", "count", kNeutral, kExact, "launch.registers_per_thread",
-     kLaunchRecord, "faprof_kernel_registers", "Registers per thread of the longest launch."},
+     kLaunchRecord, "Registers per thread of the longest launch."},
     {"shared_memory_per_block_bytes", "shared memory per block", "bytes", kNeutral, kExact,
-     "launch.shared_memory_per_block_bytes", kLaunchRecord, "faprof_kernel_shared_memory_bytes",
+     "launch.shared_memory_per_block_bytes", kLaunchRecord,
      "Static and dynamic shared memory per block of the longest launch."},
 
     // Warp states: what share of the warp-cycles was spent in each.
@@ -303,81 +299,81 @@ constexpr CatalogueMetric kCatalogue[] = {
      "smsp__average_warp_latency_per_inst_issued.ratio | "
      "SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum / "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
-     kNcuStates, "", "Waiting for a load from global, local or texture memory (L1, L2 or DRAM)."},
+     kNcuStates, "Waiting for a load from global, local or texture memory (L1, L2 or DRAM)."},
     {"stall_short_scoreboard_ratio", "short_scoreboard", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio | "
      "SM_C.TriageCompute.smsp__warps_issue_stalled_short_scoreboard.sum / "
      "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
-     kNcuStates, "", "Waiting for shared memory or the transcendental pipe."},
+     kNcuStates, "Waiting for shared memory or the transcendental pipe."},
     {"stall_barrier_ratio", "barrier", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting for other warps at a block barrier."},
+     kNcuStates, "Waiting for other warps at a block barrier."},
     {"stall_mio_throttle_ratio", "mio_throttle", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "The queue to shared memory and special functions was full."},
+     kNcuStates, "The queue to shared memory and special functions was full."},
     {"stall_lg_throttle_ratio", "lg_throttle", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "The queue to global and local memory was full."},
+     kNcuStates, "The queue to global and local memory was full."},
     {"stall_tex_throttle_ratio", "tex_throttle", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_tex_throttle_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "The queue to the texture pipe was full."},
+     kNcuStates, "The queue to the texture pipe was full."},
     {"stall_wait_ratio", "wait", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting a fixed latency between dependent instructions."},
+     kNcuStates, "Waiting a fixed latency between dependent instructions."},
     {"stall_math_pipe_throttle_ratio", "math_pipe_throttle", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "The math pipe the next instruction needs was busy."},
+     kNcuStates, "The math pipe the next instruction needs was busy."},
     {"stall_gmma_ratio", "gmma", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting for a warpgroup matrix instruction (Hopper)."},
+     kNcuStates, "Waiting for a warpgroup matrix instruction (Hopper)."},
     {"stall_not_selected_ratio", "not_selected", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Ready, but the scheduler issued another warp."},
+     kNcuStates, "Ready, but the scheduler issued another warp."},
     {"stall_no_instruction_ratio", "no_instruction", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting for an instruction fetch, or after a jump."},
+     kNcuStates, "Waiting for an instruction fetch, or after a jump."},
     {"stall_imc_miss_ratio", "imc_miss", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting for an immediate constant cache miss."},
+     kNcuStates, "Waiting for an immediate constant cache miss."},
     {"stall_branch_resolving_ratio", "branch_resolving", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting for a branch target."},
+     kNcuStates, "Waiting for a branch target."},
     {"stall_dispatch_stall_ratio", "dispatch_stall", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "The dispatcher held the instruction back."},
+     kNcuStates, "The dispatcher held the instruction back."},
     {"stall_drain_ratio", "drain", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_drain_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting for stores to drain before exit."},
+     kNcuStates, "Waiting for stores to drain before exit."},
     {"stall_membar_ratio", "membar", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_membar_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Waiting at a memory barrier."},
+     kNcuStates, "Waiting at a memory barrier."},
     {"stall_sleeping_ratio", "sleeping", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_sleeping_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "All threads of the warp slept or yielded."},
+     kNcuStates, "All threads of the warp slept or yielded."},
     {"stall_misc_ratio", "misc", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_misc_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Any other reason."},
+     kNcuStates, "Any other reason."},
     {"warp_issuing_ratio", "issuing", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "", "Share of the warp-cycles in which the warp issued an instruction."},
+     kNcuStates, "Share of the warp-cycles in which the warp issued an instruction."},
 };
 
 bool StartsName(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }

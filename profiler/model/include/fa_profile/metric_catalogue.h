@@ -24,9 +24,8 @@ struct CatalogueMetric {
   /// order of preference, separated by " | ": the first whose names all have values is used. That is how one row serves
   /// chips whose counters have different names.
   std::string_view formula;
-  std::string_view source;           ///< where the formula comes from
-  std::string_view prometheus_name;  ///< "faprof_kernel_..." or empty when it is not exported
-  std::string_view help;             ///< one line, no newline
+  std::string_view source;  ///< where the formula comes from
+  std::string_view help;    ///< one line, no newline
 };
 
 /// The whole table, in report order.

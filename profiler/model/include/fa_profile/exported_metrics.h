@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace fa_profile {
+
+enum class ExportedType { kCounter, kGauge, kHistogram };
+
+/// One metric family as Prometheus sees it: one row of the table that the exporter, docs/metrics.md, the dashboards and
+/// the rules are all made from. Adding a family is adding a row, and setting it where its values come from.
+struct ExportedMetric {
+  std::string_view name;  ///< base unit in the name, "_total" on counters
+  ExportedType type;
+  std::string_view unit;  ///< "seconds", "bytes", "cycles", "ratio", "count", "info", ...; "warp cycles" are cycles too
+  std::string_view labels;  ///< in order, separated by spaces; the scrape adds `job` and `instance`
+  std::string_view help;    ///< one line, no newline (prometheus-cpp does not escape it)
+  std::string_view source;  ///< id of the metric catalogue it sums or repeats, "NVML ...", or what it counts
+};
+
+/// The whole table: first what kernels are measured by, then devices, then the exporter itself.
+std::span<const ExportedMetric> ExportedMetrics();
+
+/// The row with this name, or nullptr.
+const ExportedMetric* FindExported(std::string_view name);
+
+/// "counter", "gauge" or "histogram".
+std::string_view ToString(ExportedType type);
+
+/// Most values that a label may take in one process; what comes after them is "other".
+inline constexpr int kMaxKernelLabels = 32;
+inline constexpr int kMaxPhaseLabels = 8;   ///< besides "other" and "unattributed"
+inline constexpr int kMaxReasonLabels = 8;  ///< groups of stall reasons, "other" included
+inline constexpr int kMaxXidLabels = 8;
+/// Series of one GPU: what a ladder needs, and what is never exceeded.
+inline constexpr int kUsualSeriesPerGpu = 700;
+inline constexpr int kMaxSeriesPerGpu = 2000;
+
+}  // namespace fa_profile

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fa_profile {
+
+/// What NVML says of one GPU at one moment. What it does not answer is absent; counts are since the driver was loaded
+/// unless they say otherwise.
+struct GpuReading {
+  int index = 0;                   ///< NVML's
+  bool up = false;                 ///< it answered
+  std::string uuid;                ///< "GPU-..."
+  std::string name;                ///< "NVIDIA H200"
+  std::string compute_capability;  ///< "9.0"; empty when unknown
+  std::optional<double> sm_clock_hz;
+  std::optional<double> sm_clock_max_hz;
+  std::optional<double> memory_clock_hz;
+  std::optional<double> power_watts;
+  std::optional<double> power_limit_watts;
+  std::optional<double> energy_joules;
+  std::optional<double> temperature_celsius;
+  std::optional<double> memory_used_bytes;
+  std::optional<double> memory_total_bytes;
+  std::optional<double> busy_ratio;
+  std::map<std::string, bool> throttled;  ///< by reason, all six or none: "sw_power_cap", "hw_slowdown", "sw_thermal",
+                                          ///< "hw_thermal", "hw_power_brake", "sync_boost"
+  std::optional<std::uint64_t> ecc_corrected;
+  std::optional<std::uint64_t> ecc_uncorrected;
+  std::map<std::uint64_t, std::uint64_t> xid_errors;  ///< Xid -> times seen since the monitor was made
+  // GPM, over the time since the reading before: 0..1. Absent at the first reading and before Hopper.
+  std::optional<double> sm_active_ratio;
+  std::optional<double> sm_occupancy_ratio;
+  std::optional<double> tensor_active_ratio;
+  std::optional<double> dram_active_ratio;
+};
+
+/// What NVML says of a host.
+struct HostReading {
+  bool nvml = false;       ///< NVML could be opened and lists its GPUs
+  std::string nvml_error;  ///< why not, with the cure; empty when it could
+  bool gpm = false;        ///< at least one GPU gave GPM samples
+  std::string gpm_error;   ///< why not; empty when it did
+  std::string driver_version;
+  std::vector<GpuReading> gpus;  ///< by index
+};
+
+}  // namespace fa_profile
