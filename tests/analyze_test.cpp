@@ -387,8 +387,8 @@ TEST(DiffTest, EntriesWithoutAPartnerAreNamed) {
   const Profile before = Analyze(recording);
   recording.cases[0].kernel = "mma_v2";
   const ProfileDiff diff = Diff(before, Analyze(recording));
-  EXPECT_EQ(diff.only_before, (std::vector<std::string>{"mma 1,8,512,64"}));
-  EXPECT_EQ(diff.only_after, (std::vector<std::string>{"mma_v2 1,8,512,64"}));
+  EXPECT_EQ(diff.only_before, (std::vector<std::string>{"mma@1,8,512,64"}));
+  EXPECT_EQ(diff.only_after, (std::vector<std::string>{"mma_v2@1,8,512,64"}));
 }
 
 TEST(DiffTest, WhatMakesTwoRunsIncomparableIsSaid) {

@@ -19,7 +19,9 @@ const std::string kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared
 Recording Measured() {
   Recording recording;
   recording.device = sample::H200();
-  recording.cases = {{1, "half_phase", "selftest", std::nullopt}, {2, "occupancy_1", "selftest", std::nullopt}};
+  recording.cases = {{1, "half_phase", "selftest", std::nullopt},
+                     {2, "occupancy_1", "selftest", std::nullopt},
+                     {3, "phases_50_30_20", "selftest", std::nullopt}};
   Launch launch;
   launch.id = 1;
   launch.case_id = 1;
@@ -58,7 +60,8 @@ Recording Measured() {
                            {1, 80, {{kExecuted, 200}, {kWavefronts, 1600}}},
                            {1, 96, {{kExecuted, 7}}}}}};
   recording.ranges = {{1, 1, "", "half_phase", 0, 0, {{"sm__warps_active.sum", 800.0}}},
-                      {2, 2, "", "occupancy_1", 0, 0, {{"sm__warps_active.sum", 800.0}}}};
+                      {2, 2, "", "occupancy_1", 0, 0, {{"sm__warps_active.sum", 800.0}}},
+                      {3, 3, "", "phases_50_30_20", 0, 0, {}}};
   recording.losses = {{"metric_unavailable", "sm__of_another_chip.sum", "GH100 has none", 1},
                       {"metric_unavailable", "smsp__sass_of_another_chip", "GH100 has none", 1}};
   return recording;
@@ -141,16 +144,20 @@ TEST(CheckTruthsTest, ResidentBlocksComeFromTheLaunch) {
 TEST(CheckTruthsTest, ALiarIsCaughtAgainAndOneThatWasMendedIsSaid) {
   Recording recording = Measured();
   recording.ranges[1].metrics["TPC.TriageCompute.tpc__warps_active_realtime.sum"] = 1600.0;
-  recording.ranges[1].metrics["sm__inst_executed_pipe_tensor.sum"] = 0.0;
+  recording.ranges[2].metrics["sm__inst_executed_pipe_tensor.sum"] = 1056.0;
   const std::vector<KnownLie> lies = CheckKnownLies(recording);
   ASSERT_EQ(lies.size(), 2U);
   EXPECT_EQ(lies[0].still_lies, true);
   EXPECT_EQ(lies[0].says, 1600.0);
   EXPECT_EQ(lies[0].truth, 800.0);
-  EXPECT_EQ(lies[1].still_lies, false);
+  EXPECT_EQ(lies[1].kernel, "phases_50_30_20");
+  EXPECT_EQ(lies[1].truth, 0.0);
+  EXPECT_EQ(lies[1].still_lies, true);
+  recording.ranges[2].metrics["sm__inst_executed_pipe_tensor.sum"] = 0.0;
+  EXPECT_EQ(CheckKnownLies(recording)[1].still_lies, false);
   EXPECT_EQ(CheckKnownLies(Measured())[0].still_lies, std::nullopt) << "not measured";
-  recording.cases.pop_back();
-  EXPECT_TRUE(CheckKnownLies(recording).empty()) << "its kernel did not run";
+  recording.cases.resize(1);
+  EXPECT_TRUE(CheckKnownLies(recording).empty()) << "their kernels did not run";
 }
 
 }  // namespace

@@ -103,6 +103,24 @@ TEST_F(CliTest, ARecordingDoesNotDifferFromItself) {
   EXPECT_TRUE(diff.at("only_before").empty());
 }
 
+TEST_F(CliTest, WhatIsMissingIsOfTheKernelsAndShapesAskedFor) {
+  const auto missing = [&](const std::string& arguments) {
+    const std::string out = Run("report --format text " + arguments + " " + bundled_).out;
+    const std::size_t rule = out.find("what is missing");
+    return rule == std::string::npos ? std::string() : out.substr(rule);
+  };
+  const std::string all = missing("");
+  EXPECT_NE(all.find("wmma@4,16,1024,64"), std::string::npos);
+  EXPECT_NE(all.find("mma@1,8,512,64"), std::string::npos);
+  const std::string mma = missing("--kernel '^mma$'");
+  EXPECT_EQ(mma.find("wmma@"), std::string::npos) << mma;
+  EXPECT_EQ(mma.find("cublas@"), std::string::npos) << mma;
+  EXPECT_NE(mma.find("mma@1,8,512,64"), std::string::npos) << mma;
+  EXPECT_NE(mma.find("metric_not_a_counter"), std::string::npos) << "missing from all";
+  EXPECT_EQ(missing("--shape 2,16,2048,128").find("@1,8,512,64"), std::string::npos);
+  EXPECT_NE(missing("--shape 1,8,512,64").find("cublas@1,8,512,64/softmax"), std::string::npos);
+}
+
 TEST_F(CliTest, ListsWhatThereIs) {
   EXPECT_NE(Run("list sets").out.find("phases"), std::string::npos);
   EXPECT_NE(Run("list metrics").out.find("tensor_core_utilization_ratio"), std::string::npos);
@@ -123,7 +141,7 @@ TEST_F(CliTest, ExplainTellsTheStoryInsteadOfTheReport) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_NE(outcome.out.find("small-grid: The grid does not fill the GPU"), std::string::npos);
     EXPECT_NE(outcome.out.find("In this recording:"), std::string::npos);
-    EXPECT_NE(outcome.out.find("wmma at 1,8,512,64: 64 blocks"), std::string::npos);
+    EXPECT_NE(outcome.out.find("wmma@1,8,512,64: 64 blocks"), std::string::npos);
     EXPECT_EQ(outcome.out.find("what is missing"), std::string::npos);
   }
 }

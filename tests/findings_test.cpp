@@ -7,61 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "findings_fixture.h"
+
 namespace fa_profile {
 namespace {
-
-Device H200() {
-  Device device;
-  device.compute_capability_major = 9;
-  device.sm_count = 132;
-  return device;
-}
-
-PhaseEntry Phase(std::string name, double share, std::map<std::string, double> metrics = {},
-                 std::vector<StallShare> stalls = {}) {
-  metrics.emplace("phase_time_ratio", share);
-  metrics.emplace("phase_time_seconds", share * 1e-4);
-  metrics.emplace("phase_threads_per_instruction", 32.0);
-  metrics.emplace("phase_tensor_instructions", 0.0);
-  return {std::move(name), std::move(metrics), std::move(stalls)};
-}
-
-/// A kernel in order: tensor cores busy, grid large enough, no conflicts, all loads coalesced.
-ProfileEntry Healthy() {
-  ProfileEntry entry;
-  entry.kernel = "k";
-  entry.shape = AttentionShape{1, 8, 512, 64, false};
-  entry.verification = Verification{};
-  entry.verification->draws = entry.verification->draws_passed = 10;
-  entry.metrics = {{"shape_flops", 5.4e8},
-                   {"hmma_instructions", 131072},
-                   {"compute_sol_ratio", 0.5},
-                   {"memory_sol_ratio", 0.4},
-                   {"duration_seconds", 1e-4},
-                   {"tensor_core_utilization_ratio", 0.45},
-                   {"achieved_occupancy_ratio", 0.12},
-                   {"issue_slot_utilization_ratio", 0.4}};
-  entry.occupancy = Occupancy{0.125, 1, {"registers"}, 0.97};
-  entry.launches.resize(1);
-  entry.stalls = {{"wait", 0.3}, {"long_scoreboard", 0.15}, {"barrier", 0.05}};
-  entry.phases = PhaseTable{};
-  entry.phases->phases = {
-      Phase("qk", 0.4, {{"phase_tensor_instructions", 65536}}, {{"wait", 0.5}, {"math_pipe_throttle", 0.2}}),
-      Phase("softmax", 0.3, {{"phase_exponentials", 2e6}, {"phase_mufu_utilization_ratio", 0.5}}),
-      Phase("pv", 0.25, {{"phase_tensor_instructions", 65536}, {"phase_shared_wavefronts", 1e5}}),
-      Phase(kUnattributed, 0.05)};
-  return entry;
-}
-
-PhaseEntry& PhaseOf(ProfileEntry& entry, const std::string& name) {
-  return *std::ranges::find(entry.phases->phases, name, &PhaseEntry::name);
-}
-
-using Metrics = std::map<std::string, double>;
-
-void Set(ProfileEntry& entry, const std::string& phase, const Metrics& metrics) {
-  for (const auto& [id, value] : metrics) PhaseOf(entry, phase).metrics[id] = value;
-}
 
 DeviceFunction WithCode(std::vector<Instruction> code) {
   DeviceFunction function;
@@ -212,17 +161,6 @@ const std::vector<Row>& Table() {
   return rows;
 }
 
-std::vector<Finding> Found(const std::function<void(ProfileEntry&)>& change) {
-  ProfileEntry entry = Healthy();
-  change(entry);
-  return FindProblems(entry, H200());
-}
-
-const Finding* Find(const std::vector<Finding>& findings, const std::string& id) {
-  const auto found = std::ranges::find(findings, id, &Finding::id);
-  return found == findings.end() ? nullptr : &*found;
-}
-
 TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnTheOneNextToIt) {
   for (const Row& row : Table()) {
     SCOPED_TRACE(row.id);
@@ -236,6 +174,99 @@ TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnTheOneNextToIt) {
     EXPECT_LE(finding->weight, 1.0);
     EXPECT_EQ(Find(Found(row.is_close), row.id), nullptr);
   }
+}
+
+TEST(FindingsTest, CodeThatNobodyKnowsGetsNoCure) {
+  const auto change = [](const char* phase) {
+    return [phase](ProfileEntry& e) {
+      Set(e, phase,
+          {{"phase_time_ratio", 0.3},
+           {"phase_threads_per_instruction", 1.0},
+           {"phase_bank_conflict_ratio", 0.5},
+           {"phase_global_sectors", 1e6},
+           {"phase_coalescing_ratio", 0.125},
+           {"phase_mufu_utilization_ratio", 0.9}});
+      PhaseOf(e, phase).stalls = {{"long_scoreboard", 0.6}};
+    };
+  };
+  const std::vector<Finding> named = Found(change("pv"));
+  const std::vector<Finding> unnamed = Found(change(kUnattributed));
+  for (const char* id : {"serial-phase", "bank-conflicts", "uncoalesced", "exp-bound", "wait-for-copy"}) {
+    EXPECT_NE(Find(named, id), nullptr) << id;
+    EXPECT_EQ(Find(unnamed, id), nullptr) << id;
+  }
+  // Local memory is a fact of the whole kernel; only the phase cannot be named.
+  const std::vector<Finding> spills = Found([](ProfileEntry& e) {
+    Set(e, kUnattributed, {{"phase_local_sectors", 1e4}});
+    Set(e, "pv", {{"phase_local_sectors", 1e3}});
+  });
+  ASSERT_NE(Find(spills, "local-memory"), nullptr);
+  EXPECT_EQ(Find(spills, "local-memory")->phase, "pv");
+}
+
+TEST(FindingsTest, OfAPhaseWhoseThreadsWereNotCountedNobodySaysThatItIsSerial) {
+  const auto change = [](ProfileEntry& e) { PhaseOf(e, "softmax").metrics.erase("phase_threads_per_instruction"); };
+  EXPECT_EQ(Find(Found(change), "serial-softmax"), nullptr);
+}
+
+TEST(FindingsTest, TensorCoresThatNobodyUsesAreAbsentNotIdle) {
+  const auto idle = [](double instructions) {
+    return Found([=](ProfileEntry& e) {
+      e.metrics["tensor_core_utilization_ratio"] = 0.0;
+      Set(e, "qk", {{"phase_tensor_instructions", instructions}});
+      Set(e, "softmax", {{"phase_time_ratio", 0.55}});
+      Set(e, "pv", {{"phase_tensor_instructions", 0}});
+    });
+  };
+  EXPECT_NE(Find(idle(1), "tensor-idle"), nullptr);
+  EXPECT_EQ(Find(idle(0), "tensor-idle"), nullptr);
+}
+
+TEST(FindingsTest, IdleTensorCoresAreNoCureOfTheLongestPhase) {
+  const std::vector<Finding> findings = Found([](ProfileEntry& e) {
+    e.metrics["tensor_core_utilization_ratio"] = 0.05;
+    Set(e, "softmax", {{"phase_time_ratio", 0.55}});
+    PhaseOf(e, "softmax").stalls = {{"wait", 0.5}};
+  });
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].phase, findings[1].phase);
+  EXPECT_NE(findings[0].cure.find("more independent work"), std::string::npos);
+}
+
+TEST(FindingsTest, TheWholeKernelsExponentialsAreHeldAgainstThePipeOnlyWithoutPhases) {
+  const std::vector<Finding> findings = Found([](ProfileEntry& e) { e.metrics["xu_pipe_ratio"] = 0.95; });
+  EXPECT_EQ(Find(findings, "exp-bound"), nullptr);
+}
+
+TEST(FindingsTest, TensorCoresAreMissedOnlyWhereThereAreSomeAndTheirWorkIsThere) {
+  const auto without = [](ProfileEntry& e) {
+    e.metrics["hmma_instructions"] = 0;
+    Set(e, "qk", {{"phase_tensor_instructions", 0}});
+    Set(e, "pv", {{"phase_tensor_instructions", 0}});
+  };
+  ProfileEntry entry = Healthy();
+  without(entry);
+  Device volta = H200();
+  volta.compute_capability_major = 7;
+  EXPECT_NE(Find(FindProblems(entry, volta), "tensor-absent"), nullptr);
+  Device pascal = H200();
+  pascal.compute_capability_major = 6;
+  EXPECT_EQ(Find(FindProblems(entry, pascal), "tensor-absent"), nullptr);
+  entry.shape.reset();
+  EXPECT_EQ(Find(FindProblems(entry, H200()), "tensor-absent"), nullptr);
+  // Counted per instruction, where the range profiler counted none.
+  EXPECT_EQ(Find(Found([&](ProfileEntry& e) {
+                   without(e);
+                   Set(e, "pv", {{"phase_tensor_instructions", 1}});
+                 }),
+                 "tensor-absent"),
+            nullptr);
+  EXPECT_EQ(Find(Found([&](ProfileEntry& e) {  // nothing was counted: nothing is known
+                   e.phases.reset();
+                   e.metrics.erase("hmma_instructions");
+                 }),
+                 "tensor-absent"),
+            nullptr);
 }
 
 TEST(FindingsTest, EveryRuleOfTheTableIsTested) {

@@ -141,7 +141,18 @@ TEST(PhaseMapFileTest, AMapThatNamesNothingOfTheRecordingIsAnError) {
 TEST(PhaseMapFileTest, PhasesThatNameNothingBesideOthersThatDoAreReturned) {
   const PhaseMap map =
       ParsePhaseMap("phases: {a: {functions: qk}, b: {opcodes: EXIT}, c: {lines: 'k.cu:1-9'}}", "map.yaml");
-  EXPECT_EQ(RequirePhases(WithCode(), map), std::vector<std::string>{"c"});
+  EXPECT_EQ(RequirePhases(WithCode(), map), std::vector<std::string>{"phase 'c'"});
+}
+
+TEST(PhaseMapFileTest, FunctionsAndOpcodesThatNoInstructionHasAreReturned) {
+  const PhaseMap map =
+      ParsePhaseMap("phases: {a: {functions: [qk, qkk], opcodes: [EXIT, EXTI, EX, EXITS]}}", "map.yaml");
+  EXPECT_EQ(RequirePhases(WithCode(), map),
+            (std::vector<std::string>{"function 'qkk' of phase 'a'", "opcode 'EXTI' of phase 'a'",
+                                      "opcode 'EXITS' of phase 'a'"}));
+  Recording without_opcodes = WithCode();
+  for (Instruction& instruction : without_opcodes.functions[0].instructions) instruction.opcode.clear();
+  EXPECT_EQ(RequirePhases(without_opcodes, map), std::vector<std::string>{"function 'qkk' of phase 'a'"});
 }
 
 }  // namespace

@@ -162,6 +162,15 @@ TEST(PhasesTest, WaitsOfRolesAreNotWork) {
   EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_waiting_ratio"), 60.0 / 160.0);
 }
 
+TEST(PhasesTest, SumsOfSamplesMayBeLargerThanAnyCount) {
+  const std::uint64_t most = ~std::uint64_t{0};
+  const PhaseTable table = TableOf(MakeRecording({SerialSoftmax()}, {At(0, {{"wait", most}}), At(3, {{"wait", most}})},
+                                                 {Counted(0, {{kExecuted, 1}}), Counted(3, {{kExecuted, 1}})}));
+  EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_time_ratio"), 0.5);
+  EXPECT_DOUBLE_EQ(Value(table, "softmax", "phase_time_ratio"), 0.5);
+  EXPECT_EQ(table.samples, most) << "as many as fit";
+}
+
 TEST(PhasesTest, TwinsOfReasonsAreNotSamples) {
   const PhaseTable table =
       TableOf(MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 10}, {"wait_not_issued", 7}, {"selected", 10}})}));

@@ -92,7 +92,7 @@ TEST_F(RungSassTest, InlineStacksAreThoseOfNvdisasmsListing) {
 TEST_F(RungSassTest, EveryPhaseIsAFunctionOfSomeInlineStack) {
   std::set<std::string> names;
   for (const EmbeddedCubin& cubin : cubins_) {
-    for (const DeviceFunction& function : Disassemble(cubin.bytes, 0, nvdisasm_)) {
+    for (const DeviceFunction& function : ReadInlineStacks(cubin.bytes, 0)) {
       for (const Instruction& instruction : function.instructions) {
         for (const InlineFrame& frame : instruction.frames) names.insert(BaseName(frame.function));
       }
@@ -101,6 +101,27 @@ TEST_F(RungSassTest, EveryPhaseIsAFunctionOfSomeInlineStack) {
   for (const char* phase : {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"}) {
     EXPECT_TRUE(names.contains(phase)) << phase;
   }
+}
+
+// The self-test shows with it that a counter of tensor instructions counts HFMA2: without one it would show nothing.
+TEST_F(RungSassTest, TheSelftestsKernelOfPhasesHasHfma2AndNoMatrixInstruction) {
+  int hfma2 = 0;
+  int matrix = 0;
+  for (const EmbeddedCubin& cubin : cubins_) {
+    std::vector<std::string> kernels;
+    for (const CubinFunction& function : ReadCubin(cubin.bytes).functions) {
+      if (BaseName(Demangle(function.name.c_str())) == "PhasesKernel") kernels.push_back(function.name);
+    }
+    if (kernels.empty()) continue;
+    for (const DeviceFunction& function : Disassemble(cubin.bytes, 0, nvdisasm_, kernels)) {
+      for (const Instruction& instruction : function.instructions) {
+        if (instruction.opcode.starts_with("HFMA2")) ++hfma2;
+        if (instruction.opcode.find("MMA") == 1) ++matrix;
+      }
+    }
+  }
+  EXPECT_GT(hfma2, 0);
+  EXPECT_EQ(matrix, 0);
 }
 
 }  // namespace

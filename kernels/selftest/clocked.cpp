@@ -8,7 +8,7 @@ namespace fa_profile {
 namespace {
 
 Truth Share(const char* name, const char* phase, double expected, double tolerance) {
-  return {TruthSource::kShare, name, {}, phase, expected, tolerance, "from the clock build of the same source"};
+  return {TruthSource::kShare, name, {}, phase, expected, tolerance, "by the kernel's own clock reads"};
 }
 
 }  // namespace
@@ -16,7 +16,8 @@ Truth Share(const char* name, const char* phase, double expected, double toleran
 std::vector<WarpClocks> RunClocked(int warps, const std::function<cudaError_t(std::uint64_t* sums)>& launch) {
   std::vector<WarpClocks> clocks(static_cast<std::size_t>(warps));
   const DeviceBuffer buffer = ZeroedBuffer(clocks.size() * sizeof(WarpClocks));
-  for (int run = 0; run < 2; ++run) CheckCudaResult(launch(buffer.as<std::uint64_t>()), "clock build");
+  for (int run = 0; run < 2; ++run)
+    CheckCudaResult(launch(buffer.as<std::uint64_t>()), "a kernel that reads the clock");
   CheckCudaResult(cudaMemcpy(clocks.data(), buffer.as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
   return clocks;
 }

@@ -26,7 +26,8 @@ struct PhaseIterations {
   int gamma = 0;
 };
 
-/// Runs a clock build twice (the first run warms the instruction cache up) and returns the second's laps, a row a warp.
+/// Runs a kernel that reads the clock twice (the first run warms the instruction cache up) and returns the laps of the
+/// second run, a row a warp.
 std::vector<WarpClocks> RunClocked(int warps, const std::function<cudaError_t(std::uint64_t* sums)>& launch);
 
 /// "warp_time_share" of alpha, beta, gamma and sync and "work_share" of the first three, within `tolerance`.

@@ -4,8 +4,8 @@
 
 namespace fa_profile {
 
-/// The clock build's reader of time: laps of one warp, summed by slot. Without kClocks nothing of it is compiled. The
-/// lower half of the clock is enough (a lap and a sum stay below 2^32 cycles, some two seconds) and half the registers.
+/// Laps of one warp by the SM's clock, summed by slot. Without kClocks nothing of it is compiled. The lower half of the
+/// clock is enough (a lap and a sum stay below 2^32 cycles, some two seconds) and half the registers.
 template <bool kClocks, int kSlots>
 class Stopwatch {
  public:

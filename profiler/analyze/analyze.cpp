@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "derive.h"
+#include "fa_profile/call_name.h"
 #include "fa_profile/findings.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/occupancy.h"
@@ -296,21 +297,15 @@ void AddUnderived(const Recording& recording, Profile& profile) {
   }
 }
 
-std::string SubjectOf(const ProfileEntry& entry) {
-  std::string subject = entry.kernel;
-  if (entry.shape) subject.append("@").append(entry.shape->ToString());
-  if (!entry.part.empty()) subject.append("/").append(entry.part);
-  return subject;
-}
-
 /// Tables of which much of the time belongs to no phase, and sums that do not close: one DataLoss each.
 void AddPhaseLosses(Profile& profile) {
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.phases) continue;
+    const std::string subject = CallName(entry.kernel, entry.shape, entry.part);
     for (const Closure& closure : entry.phases->closures) {
       if (!closure.closes()) {
-        profile.losses.push_back({"phase_sums_open", SubjectOf(entry),
-                                  closure.quantity + " of the phases do not add up to those of the kernel", 1});
+        profile.losses.push_back(
+            {"phase_sums_open", subject, closure.quantity + " of the phases do not add up to those of the kernel", 1});
       }
     }
     const PhaseEntry& unattributed = entry.phases->phases.back();
@@ -318,7 +313,7 @@ void AddPhaseLosses(Profile& profile) {
     if (ratio == unattributed.metrics.end() || ratio->second <= kUnattributedRatio) continue;
     const auto percent = static_cast<int>(std::lround(100.0 * ratio->second));
     profile.losses.push_back(
-        {"phase_unattributed", SubjectOf(entry),
+        {"phase_unattributed", subject,
          std::to_string(percent) + " % of the time belongs to no phase (" + entry.phases->attribution + ")", 1});
   }
 }

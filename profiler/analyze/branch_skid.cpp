@@ -20,13 +20,18 @@ bool LeavesThisWay(const Instruction& instruction) {
 
 using ByOffset = std::map<std::uint32_t, PcSample>;
 
+// A share, 0..1, of any count; a recording can hold counts that a double cannot.
+std::uint64_t PartOf(std::uint64_t count, double share) {
+  const double part = std::round(share * static_cast<double>(count));
+  return part < static_cast<double>(count) ? static_cast<std::uint64_t>(part) : count;
+}
+
 // Gives the branch before `behind` its part of the samples there.
 void GiveBack(double executed, double taken, std::uint32_t branch, PcSample& behind, ByOffset& samples) {
   const double share = taken / (taken + executed);
   for (auto reason = behind.samples.begin(); reason != behind.samples.end();) {
     const bool of_the_slot = executed == 0.0 || reason->first == "selected" || reason->first == "wait";
-    const auto moved =
-        of_the_slot ? static_cast<std::uint64_t>(std::llround(share * static_cast<double>(reason->second))) : 0;
+    const std::uint64_t moved = of_the_slot ? PartOf(reason->second, share) : 0;
     if (moved > 0) {
       PcSample& to = samples.try_emplace(branch, PcSample{behind.function_id, branch, {}}).first->second;
       to.samples[reason->first] += moved;

@@ -22,8 +22,8 @@ struct Liar {
 constexpr Liar kLiars[] = {
     {"occupancy_1", "TPC.TriageCompute.tpc__warps_active_realtime.sum", "sm__warps_active.sum",
      "counts every warp twice, and nothing while an SM is full"},
-    {"occupancy_1", "sm__inst_executed_pipe_tensor.sum", nullptr,
-     "counts HFMA2, by which compilers load constants: one per warp of a kernel without a matrix instruction"},
+    {"phases_50_30_20", "sm__inst_executed_pipe_tensor.sum", nullptr,
+     "counts HFMA2, by which compilers load constants, in a kernel without a matrix instruction"},
 };
 
 std::optional<double> Find(const std::map<std::string, double>& values, const std::string& name) {

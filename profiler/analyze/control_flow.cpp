@@ -160,6 +160,49 @@ std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
   return depths;
 }
 
+/// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
+std::string AnswerOf(const Instruction& instruction) {
+  if (!instruction.opcode.starts_with("SYNCS.PHASECHK")) return {};
+  return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
+}
+
+/// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
+bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
+  if (Base(instruction) != "BRA" || predicate.empty()) return false;
+  const std::string condition = instruction.operands.substr(0, instruction.operands.find(','));
+  return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
+}
+
+constexpr std::size_t kNear = 8;  // what belongs to one wait stands within a few instructions, scheduled among others
+
+// Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
+std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {
+  const bool asks_again = branch.predicate.starts_with("@!") || branch.operands.starts_with('!');
+  const std::size_t again = asks_again ? Target(instructions, branch).value_or(question) : question;
+  return again <= question && question - again <= kNear ? again : question;
+}
+
+void MarkLoop(const Instructions& instructions, std::size_t question, const std::string& answer,
+              std::vector<bool>& waits) {
+  waits[question] = true;
+  const std::size_t end = std::min(instructions.size(), question + 1 + kNear);
+  std::size_t branch = question + 1;
+  while (branch < end && Base(instructions[branch]) != "BRA") ++branch;
+  if (branch >= end || !BranchesOn(instructions[branch], answer)) return;
+  for (std::size_t i = FirstOfLoop(instructions, question, instructions[branch]); i <= branch; ++i) waits[i] = true;
+}
+
+// Asked early, and other work done before the answer is needed: there stands a branch to a loop that asks again.
+bool BranchesToQuestion(const Instructions& instructions, const Instruction& branch) {
+  if (Base(branch) != "BRA") return false;
+  const std::size_t target = Target(instructions, branch).value_or(instructions.size());
+  const std::size_t end = std::min(instructions.size(), target + kNear);
+  for (std::size_t i = target; i < end; ++i) {
+    if (BranchesOn(branch, AnswerOf(instructions[i]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ControlFlow ReadControlFlow(const DeviceFunction& function) {
@@ -259,57 +302,6 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
   std::erase(region, barrier);
   return region;
 }
-
-namespace {
-
-/// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
-std::string AnswerOf(const Instruction& instruction) {
-  if (!instruction.opcode.starts_with("SYNCS.PHASECHK")) return {};
-  return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
-}
-
-/// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
-bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
-  if (Base(instruction) != "BRA" || predicate.empty()) return false;
-  const std::string condition = instruction.operands.substr(0, instruction.operands.find(','));
-  return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
-}
-
-}  // namespace
-
-namespace {
-
-constexpr std::size_t kNear = 8;  // what belongs to one wait stands within a few instructions, scheduled among others
-
-// Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
-std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {
-  const bool asks_again = branch.predicate.starts_with("@!") || branch.operands.starts_with('!');
-  const std::size_t again = asks_again ? Target(instructions, branch).value_or(question) : question;
-  return again <= question && question - again <= kNear ? again : question;
-}
-
-void MarkLoop(const Instructions& instructions, std::size_t question, const std::string& answer,
-              std::vector<bool>& waits) {
-  waits[question] = true;
-  const std::size_t end = std::min(instructions.size(), question + 1 + kNear);
-  std::size_t branch = question + 1;
-  while (branch < end && Base(instructions[branch]) != "BRA") ++branch;
-  if (branch >= end || !BranchesOn(instructions[branch], answer)) return;
-  for (std::size_t i = FirstOfLoop(instructions, question, instructions[branch]); i <= branch; ++i) waits[i] = true;
-}
-
-// Asked early, and other work done before the answer is needed: there stands a branch to a loop that asks again.
-bool BranchesToQuestion(const Instructions& instructions, const Instruction& branch) {
-  if (Base(branch) != "BRA") return false;
-  const std::size_t target = Target(instructions, branch).value_or(instructions.size());
-  const std::size_t end = std::min(instructions.size(), target + kNear);
-  for (std::size_t i = target; i < end; ++i) {
-    if (BranchesOn(branch, AnswerOf(instructions[i]))) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::vector<bool> AsyncWaits(const DeviceFunction& function) {
   const Instructions& instructions = function.instructions;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "fa_profile/analyze.h"
+#include "fa_profile/call_name.h"
 #include "fa_profile/metric_catalogue.h"
 
 namespace fa_profile {
@@ -18,12 +19,7 @@ using Metrics = std::map<std::string, double>;
 
 std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shape->ToString() : std::string(); }
 
-std::string TitleOf(const ProfileEntry& entry) {
-  std::string title = entry.kernel;
-  if (!entry.part.empty()) title.append("/").append(entry.part);
-  if (entry.shape) title.append(" ").append(entry.shape->ToString());
-  return title;
-}
+std::string NameOf(const ProfileEntry& entry) { return CallName(entry.kernel, entry.shape, entry.part); }
 
 bool Matches(const ProfileEntry& a, const ProfileEntry& b) {
   return a.kernel == b.kernel && a.part == b.part && a.shape == b.shape;
@@ -157,14 +153,14 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
     std::size_t partner = 0;
     while (partner < used.size() && (used[partner] || !Matches(entry, after.entries[partner]))) ++partner;
     if (partner == used.size()) {
-      diff.only_before.push_back(TitleOf(entry));
+      diff.only_before.push_back(NameOf(entry));
       continue;
     }
     used[partner] = true;
     Compare(entry, after.entries[partner], min_ratio, diff.changes);
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
-    if (!used[i]) diff.only_after.push_back(TitleOf(after.entries[i]));
+    if (!used[i]) diff.only_after.push_back(NameOf(after.entries[i]));
   }
   return diff;
 }

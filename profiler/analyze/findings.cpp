@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <ranges>
 
 #include "finding_thresholds.h"
 #include "machine_calls.h"
@@ -75,6 +76,11 @@ std::string Takes(const PhaseEntry& phase) {
 const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
   static const std::vector<PhaseEntry> kNone;
   return subject.entry.phases ? subject.entry.phases->phases : kNone;
+}
+
+/// Those that a rule can name a cure for: not the code that nobody knows.
+auto NamedPhases(const Subject& subject) {
+  return PhaseList(subject) | std::views::filter([](const PhaseEntry& phase) { return phase.name != kUnattributed; });
 }
 
 double SumOverPhases(const Subject& subject, const char* id) {
@@ -166,12 +172,12 @@ void BottleneckPhase(const Subject& subject, Findings& findings) {
 }
 
 void SerialPhase(const Subject& subject, Findings& findings) {
-  for (const PhaseEntry& phase : PhaseList(subject)) {
-    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
-    const auto threads = Get(phase.metrics, "phase_threads_per_instruction");
-    if (!threads || *threads > kSerialThreads || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
+  for (const PhaseEntry& phase : NamedPhases(subject)) {
+    if (!AtMost(phase.metrics, "phase_threads_per_instruction", kSerialThreads)) continue;
+    if (!AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
     std::string evidence =
-        fmt::format("{} with {:.1f} of {} threads per instruction", Takes(phase), *threads, subject.device.warp_size);
+        fmt::format("{} with {:.1f} of {} threads per instruction", Takes(phase),
+                    OrZero(phase.metrics, "phase_threads_per_instruction"), subject.device.warp_size);
     if (const double barrier = StallOf(subject.entry.stalls, "barrier"); barrier > 0.0) {
       evidence += fmt::format("; {} of all warp-cycles wait at a barrier", Percent(barrier));
     }
@@ -228,8 +234,7 @@ void TensorAbsent(const Subject& subject, Findings& findings) {
 }
 
 void BankConflicts(const Subject& subject, Findings& findings) {
-  for (const PhaseEntry& phase : PhaseList(subject)) {
-    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
+  for (const PhaseEntry& phase : NamedPhases(subject)) {
     if (!AtLeast(phase.metrics, "phase_bank_conflict_ratio", kConflicts)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
     const double ratio = OrZero(phase.metrics, "phase_bank_conflict_ratio");
@@ -247,8 +252,7 @@ void BankConflicts(const Subject& subject, Findings& findings) {
 void Uncoalesced(const Subject& subject, Findings& findings) {
   if (!PhaseList(subject).empty()) {
     const double all = SumOverPhases(subject, "phase_global_sectors");
-    for (const PhaseEntry& phase : PhaseList(subject)) {
-      if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
+    for (const PhaseEntry& phase : NamedPhases(subject)) {
       const double sectors = OrZero(phase.metrics, "phase_global_sectors");
       if (sectors <= 0.0 || sectors < kConflicts * all || !AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase))
         continue;
@@ -287,8 +291,7 @@ void LocalMemory(const Subject& subject, Findings& findings) {
   }
   const PhaseEntry* most = nullptr;
   double time = 0.0;
-  for (const PhaseEntry& phase : PhaseList(subject)) {
-    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
+  for (const PhaseEntry& phase : NamedPhases(subject)) {
     const double here = OrZero(phase.metrics, "phase_local_sectors");
     if (here <= 0.0) continue;
     time += ShareOf(phase);
@@ -345,8 +348,7 @@ void ExponentialBound(const Subject& subject, Findings& findings) {
   // Phases of different warps overlap: what a unit does in a phase's share of the time it may do over more of it. It is
   // a bound only when the unit is also busy for about that share of the whole kernel.
   const auto whole = Get(subject.entry.metrics, "xu_pipe_ratio");
-  for (const PhaseEntry& phase : PhaseList(subject)) {
-    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
+  for (const PhaseEntry& phase : NamedPhases(subject)) {
     if (whole && *whole < kExponentials * ShareOf(phase)) continue;
     if (!AtLeast(phase.metrics, "phase_mufu_utilization_ratio", kExponentials)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
@@ -403,8 +405,7 @@ void WaitForCopy(const Subject& subject, Findings& findings) {
   // At the limit of the memory's bandwidth the wait is the transfer.
   const auto memory = Get(subject.entry.metrics, "memory_sol_ratio");
   if (!memory || *memory >= kBusyPipe) return;
-  for (const PhaseEntry& phase : PhaseList(subject)) {
-    if (phase.name == kUnattributed) continue;  // no cure for what nobody knows
+  for (const PhaseEntry& phase : NamedPhases(subject)) {
     const double wait = StallOf(phase.stalls, "long_scoreboard");
     if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
     findings.push_back({"wait-for-copy",

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/expression.h"
 #include "fa_profile/metric_catalogue.h"
@@ -31,10 +33,9 @@ struct ClosureRow {
 
 // - Code that polls an mbarrier polls as often as it takes: no two runs execute the same number of instructions.
 // - Conflicts that the range profiler counts include those of shared-memory accesses with other traffic (cp.async,
-// global
-//   stores), up to 1 % of the wavefronts, differently in each run. What is left without conflicts is exact; and with
-//   them there is a limit. Both take the counters of loads and stores: the one of all wavefronts has parts of cp.async
-//   and matrix operands that the instructions' own counts do not have, and they count operations on mbarriers.
+//   global stores), up to 1 % of the wavefronts, differently in each run. What is left without conflicts is exact; and
+//   with them there is a limit. Both take the counters of loads and stores: the one of all wavefronts has parts of
+//   cp.async and matrix operands that the instructions' own counts do not have, and they count operations on mbarriers.
 constexpr ClosureRow kClosures[] = {
     {"samples", "samples.total", "sampling.named", kSampleLimit, "0", "0"},
     {"instructions", "sass.smsp__sass_inst_executed", "metric.instructions", 0.0, "inst.polling", "0"},
@@ -243,15 +244,14 @@ std::vector<StallShare> StallsOf(const PhaseVariables& phase) {
   return stalls;
 }
 
-std::uint64_t OtherSamples(const Recording& recording, std::int64_t case_id) {
+double OtherSamples(const Recording& recording, std::int64_t case_id) {
   const auto found = std::ranges::find(recording.cases, case_id, &Case::id);
-  if (found == recording.cases.end()) return 0;
-  std::string subject = found->kernel;
-  if (const std::optional<AttentionShape>& shape = found->shape) subject.append("@").append(shape->ToString());
-  std::uint64_t samples = 0;
+  if (found == recording.cases.end()) return 0.0;
+  const std::string subject = CallName(found->kernel, found->shape);
+  double samples = 0.0;
   for (const DataLoss& loss : recording.losses) {
     if (loss.kind == "samples_unnamed" && loss.subject == subject && loss.count > 0) {
-      samples += static_cast<std::uint64_t>(loss.count);
+      samples += static_cast<double>(loss.count);
     }
   }
   return samples;
@@ -282,6 +282,12 @@ std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const std::map<std::s
     closures.push_back({row.quantity, *sum, *other, row.limit_ratio + (*other > 0.0 ? slack / *other : 0.0)});
   }
   return closures;
+}
+
+/// As many as fit: a recording can hold counts of which the sum does not.
+std::uint64_t ToCount(double samples) {
+  constexpr double kTooMany = 0x1p64;
+  return samples < kTooMany ? static_cast<std::uint64_t>(samples) : std::numeric_limits<std::uint64_t>::max();
 }
 
 std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& deriver) {
@@ -324,13 +330,12 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
   if (sums.sampled) {
     const double samples = Find(whole, "samples.total").value_or(0.0);
     if (samples > 0.0) table.waiting_ratio = sums.uncharged_waits / samples;
-    table.samples = static_cast<std::uint64_t>(samples);
+    table.samples = ToCount(samples);
     table.dropped_samples = measured.sampling->dropped_samples;
     table.period_cycles = measured.sampling->period_cycles;
     if (measured.own) {
       named_samples = static_cast<double>(measured.sampling->total_samples) -
-                      static_cast<double>(measured.sampling->dropped_samples) -
-                      static_cast<double>(OtherSamples(recording, entry.case_id));
+                      static_cast<double>(measured.sampling->dropped_samples) - OtherSamples(recording, entry.case_id);
     }
   }
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);

@@ -13,6 +13,7 @@
 #include "activity.h"
 #include "counter_session.h"
 #include "cuda_api.h"
+#include "fa_profile/call_name.h"
 #include "fa_profile/error.h"
 #include "range_profiler.h"
 #include "timing.h"
@@ -219,11 +220,7 @@ void Collector::Impl::CollectKernelRanges(const std::vector<CollectJob>& jobs) {
   Report("counters", "", jobs.size(), jobs.size());
 }
 
-std::string JobName(const CollectJob& job) {
-  std::string name = job.workload->kernel();
-  if (const std::optional<AttentionShape> shape = job.workload->shape()) name.append("@").append(shape->ToString());
-  return name;
-}
+std::string JobName(const CollectJob& job) { return CallName(job.workload->kernel(), job.workload->shape()); }
 
 void PrepareProcessForNvtx() {
   Dl_info info{};

@@ -186,12 +186,14 @@ ClockSample ReadClocks(const Device& device, const std::string& when, std::vecto
     losses.push_back({"nvml", "clocks " + when, nvml.why_not(), 1});
     return sample;
   }
-  const Nvml::State state = nvml.Read(device.uuid);
-  sample.sm_hz = state.sm_hz;
-  sample.memory_hz = state.memory_hz;
-  sample.temperature_celsius = state.temperature_celsius;
-  sample.power_watts = state.power_watts;
-  sample.throttle_reasons = state.throttle_reasons;
+  if (const std::optional<nvml::Device> handle = nvml.Find(device.uuid)) {
+    NvmlGpu gpu(nvml, *handle);
+    sample.sm_hz = gpu.ClockHz(nvml::kClock, nvml::kClockSm);
+    sample.memory_hz = gpu.ClockHz(nvml::kClock, nvml::kClockMemory);
+    sample.temperature_celsius = gpu.TemperatureCelsius();
+    sample.power_watts = gpu.PowerWatts(nvml::kPower);
+    sample.throttle_reasons = gpu.ThrottleReasons();
+  }
   if (!sample.sm_hz) losses.push_back({"nvml", "clocks " + when, "NVML did not answer for " + device.uuid, 1});
   return sample;
 }
@@ -220,7 +222,9 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   found.push_back(DiagnoseCounters(device));
   const Nvml nvml;
   if (nvml.available()) {
-    const unsigned processes = nvml.ComputeProcesses(device.uuid).value_or(1);  // ourselves, when NVML cannot tell
+    const std::optional<nvml::Device> handle = nvml.Find(device.uuid);
+    const std::optional<unsigned> told = handle ? NvmlGpu(nvml, *handle).ComputeProcesses() : std::nullopt;
+    const unsigned processes = told.value_or(1);  // ourselves, when NVML cannot tell
     if (processes > 1) {
       found.push_back({Diagnosis::Level::kWarning, "other work", std::to_string(processes) + " processes use this GPU",
                        "counters of device-wide units and durations will include their work: stop them"});

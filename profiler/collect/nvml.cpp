@@ -7,97 +7,109 @@
 namespace fa_profile {
 namespace {
 
-// The few declarations used, from NVML's stable ABI: the toolkit packages of several distributions lack nvml.h.
-using Result = int;  // NVML_SUCCESS is 0
-constexpr int kClockSm = 1;
-constexpr int kClockMemory = 2;
-constexpr int kTemperatureGpu = 0;
-constexpr Result kInsufficientSize = 7;
-
-using Init = Result (*)();
-using Shutdown = Result (*)();
-using GetHandleByUuid = Result (*)(const char*, void**);
-using GetClock = Result (*)(void*, int, unsigned*);
-using GetTemperature = Result (*)(void*, int, unsigned*);
-using GetPower = Result (*)(void*, unsigned*);
-using GetReasons = Result (*)(void*, unsigned long long*);
-using GetDriverVersion = Result (*)(char*, unsigned);
-using GetProcesses = Result (*)(void*, unsigned*, void*);
-
 constexpr double kMilliwattsPerWatt = 1000.0;
 constexpr std::int64_t kHertzPerMegahertz = 1'000'000;
 
-}  // namespace
-
-template <typename Function>
-Function Nvml::Symbol(const char* name) const {
-  return library_ == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library_, name));
+std::string Cure(nvml::Result result) {
+  switch (result) {
+    case nvml::kNoPermission:
+      return "this user must be able to read and write /dev/nvidiactl and /dev/nvidia*";
+    case nvml::kDriverNotLoaded:
+      return "load the NVIDIA driver; `nvidia-smi` should list the GPUs";
+    case nvml::kVersionMismatch:
+      return "the driver was updated while its old kernel module stayed loaded: reboot, or load the module anew; in a "
+             "container, start it anew";
+    case nvml::kGpuIsLost:
+      return "the GPU has fallen off the bus: `dmesg` has its Xid; reboot the host";
+    case nvml::kResetRequired:
+      return "stop what uses the GPU and run `nvidia-smi --gpu-reset`, or reboot the host";
+    default:
+      return {};
+  }
 }
 
-Nvml::Nvml() {
-  library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+}  // namespace
+
+void* Nvml::Symbol(const char* name) const { return library_ == nullptr ? nullptr : dlsym(library_, name); }
+
+Nvml::Nvml(const std::string& library) {
+  library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) {
-    why_not_ = "libnvidia-ml.so.1 (part of the driver) cannot be loaded";
+    why_not_ = library + " (part of the driver) cannot be loaded";
     return;
   }
-  const auto init = Symbol<Init>("nvmlInit_v2");
-  const Result result = init != nullptr ? init() : -1;
-  if (result != 0) {
-    why_not_ = "nvmlInit_v2 returned " + std::to_string(result);
-    dlclose(library_);
-    library_ = nullptr;
-  }
+  const nvml::Result result = Call(nvml::kInit);
+  if (result == nvml::kSuccess) return;
+  why_not_ = Explain(nvml::kInit.name, result);
+  dlclose(library_);
+  library_ = nullptr;
 }
 
 Nvml::~Nvml() {
   if (library_ == nullptr) return;
-  if (const auto shutdown = Symbol<Shutdown>("nvmlShutdown")) (void)shutdown();
+  (void)Call(nvml::kShutdown);
   dlclose(library_);
 }
 
+std::string Nvml::Explain(const std::string& what, nvml::Result result) const {
+  auto* const text = reinterpret_cast<const char* (*)(nvml::Result)>(Symbol(nvml::kErrorString.name));
+  std::string explained =
+      what + ": " + (text != nullptr ? text(result) : "error") + " (" + std::to_string(result) + ")";
+  if (const std::string cure = Cure(result); !cure.empty()) explained.append("; ").append(cure);
+  return explained;
+}
+
 std::optional<std::string> Nvml::DriverVersion() const {
-  const auto get = Symbol<GetDriverVersion>("nvmlSystemGetDriverVersion");
   std::array<char, 96> text{};
-  if (get == nullptr || get(text.data(), static_cast<unsigned>(text.size())) != 0) return std::nullopt;
+  if (Call(nvml::kDriverVersion, text.data(), static_cast<unsigned>(text.size())) != nvml::kSuccess)
+    return std::nullopt;
   return std::string(text.data());
 }
 
-void* Nvml::Handle(const std::string& uuid) const {
-  const auto get = Symbol<GetHandleByUuid>("nvmlDeviceGetHandleByUUID");
-  void* handle = nullptr;
-  if (get == nullptr || get(uuid.c_str(), &handle) != 0) return nullptr;
-  return handle;
+std::optional<nvml::Device> Nvml::Find(const std::string& uuid) const {
+  nvml::Device device = nullptr;
+  if (Call(nvml::kHandleByUuid, uuid.c_str(), &device) != nvml::kSuccess) return std::nullopt;
+  return device;
 }
 
-Nvml::State Nvml::Read(const std::string& uuid) const {
-  State state;
-  void* const handle = Handle(uuid);
-  if (handle == nullptr) return state;
-  unsigned value = 0;
-  if (const auto get = Symbol<GetClock>("nvmlDeviceGetClockInfo")) {
-    if (get(handle, kClockSm, &value) == 0) state.sm_hz = value * kHertzPerMegahertz;
-    if (get(handle, kClockMemory, &value) == 0) state.memory_hz = value * kHertzPerMegahertz;
-  }
-  if (const auto get = Symbol<GetTemperature>("nvmlDeviceGetTemperature")) {
-    if (get(handle, kTemperatureGpu, &value) == 0) state.temperature_celsius = value;
-  }
-  if (const auto get = Symbol<GetPower>("nvmlDeviceGetPowerUsage")) {
-    if (get(handle, &value) == 0) state.power_watts = value / kMilliwattsPerWatt;
-  }
-  unsigned long long reasons = 0;
-  auto get_reasons = Symbol<GetReasons>("nvmlDeviceGetCurrentClocksEventReasons");
-  if (get_reasons == nullptr) get_reasons = Symbol<GetReasons>("nvmlDeviceGetCurrentClocksThrottleReasons");
-  if (get_reasons != nullptr && get_reasons(handle, &reasons) == 0) state.throttle_reasons = reasons;
-  return state;
+nvml::Result NvmlGpu::Note(nvml::Result result) {
+  if (result == nvml::kGpuIsLost || result == nvml::kResetRequired) trouble_ = result;
+  return result;
 }
 
-std::optional<unsigned> Nvml::ComputeProcesses(const std::string& uuid) const {
-  void* const handle = Handle(uuid);
-  const auto get = Symbol<GetProcesses>("nvmlDeviceGetComputeRunningProcesses_v3");
-  if (handle == nullptr || get == nullptr) return std::nullopt;
+std::optional<std::string> NvmlGpu::GetText(nvml::Function<nvml::Result(nvml::Device, char*, unsigned)> function) {
+  std::array<char, 128> text{};  // NVML's longest, a name, has 96
+  if (Note(nvml_.Call(function, device_, text.data(), static_cast<unsigned>(text.size()))) != nvml::kSuccess) {
+    return std::nullopt;
+  }
+  return std::string(text.data());
+}
+
+std::optional<std::int64_t> NvmlGpu::ClockHz(nvml::Function<nvml::Result(nvml::Device, unsigned, unsigned*)> function,
+                                             unsigned clock) {
+  const std::optional<unsigned> megahertz = Get<unsigned>(function, clock);
+  if (!megahertz) return std::nullopt;
+  return *megahertz * kHertzPerMegahertz;
+}
+
+std::optional<double> NvmlGpu::TemperatureCelsius() { return Get<unsigned>(nvml::kTemperature, nvml::kTemperatureGpu); }
+
+std::optional<double> NvmlGpu::PowerWatts(nvml::Function<nvml::Result(nvml::Device, unsigned*)> function) {
+  const std::optional<unsigned> milliwatts = Get<unsigned>(function);
+  if (!milliwatts) return std::nullopt;
+  return *milliwatts / kMilliwattsPerWatt;
+}
+
+std::optional<std::uint64_t> NvmlGpu::ThrottleReasons() {
+  std::optional<unsigned long long> reasons = Get<unsigned long long>(nvml::kEventReasons);
+  if (!reasons) reasons = Get<unsigned long long>(nvml::kThrottleReasons);
+  return reasons;
+}
+
+std::optional<unsigned> NvmlGpu::ComputeProcesses() {
   unsigned count = 0;  // asking with no room answers with the count
-  const Result result = get(handle, &count, nullptr);
-  if (result != 0 && result != kInsufficientSize) return std::nullopt;
+  const nvml::Result result = Note(nvml_.Call(nvml::kComputeProcesses, device_, &count, nullptr));
+  if (result != nvml::kSuccess && result != nvml::kInsufficientSize) return std::nullopt;
   return count;
 }
 

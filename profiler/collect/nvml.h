@@ -3,44 +3,82 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
+
+#include "nvml_abi.h"
 
 namespace fa_profile {
 
 /// NVML, opened at run time (libnvidia-ml.so.1 comes with the driver, so a program must start without it). Every
-/// answer that NVML does not give is absent. Move-only owner; the destructor shuts NVML down.
+/// answer that NVML does not give is absent. The destructor shuts NVML down. One thread.
 class Nvml {
  public:
-  Nvml();
+  explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
   bool available() const { return library_ != nullptr; }
-  /// Why it is not available; empty when it is.
+  /// Why it is not available, with the cure; empty when it is.
   const std::string& why_not() const { return why_not_; }
 
+  /// NVML's own answer; kFunctionNotFound when this NVML has no such function.
+  template <typename... Parameters>
+  nvml::Result Call(nvml::Function<nvml::Result(Parameters...)> function,
+                    std::type_identity_t<Parameters>... arguments) const {
+    auto* const call = reinterpret_cast<nvml::Result (*)(Parameters...)>(Symbol(function.name));
+    return call == nullptr ? nvml::kFunctionNotFound : call(arguments...);
+  }
+
+  /// "nvmlInit_v2: Driver/library version mismatch (18): reboot, or ...": what failed, NVML's words, the cure.
+  std::string Explain(const std::string& what, nvml::Result result) const;
+
   std::optional<std::string> DriverVersion() const;
-
-  struct State {
-    std::optional<std::int64_t> sm_hz;
-    std::optional<std::int64_t> memory_hz;
-    std::optional<double> temperature_celsius;
-    std::optional<double> power_watts;
-    std::optional<std::uint64_t> throttle_reasons;
-  };
   /// `uuid` as "GPU-...".
-  State Read(const std::string& uuid) const;
-
-  /// Processes with a compute context on the GPU, this one included.
-  std::optional<unsigned> ComputeProcesses(const std::string& uuid) const;
+  std::optional<nvml::Device> Find(const std::string& uuid) const;
 
  private:
-  template <typename Function>
-  Function Symbol(const char* name) const;
-  void* Handle(const std::string& uuid) const;
+  void* Symbol(const char* name) const;
 
   void* library_ = nullptr;
   std::string why_not_;
+};
+
+/// Questions to one GPU. What it does not answer is absent; trouble() tells that it gave no answer because it is gone.
+class NvmlGpu {
+ public:
+  /// `nvml` outlives this.
+  NvmlGpu(const Nvml& nvml, nvml::Device device) : nvml_(nvml), device_(device) {}
+
+  const Nvml& nvml() const { return nvml_; }
+  nvml::Device device() const { return device_; }
+  /// kGpuIsLost or kResetRequired when an answer was that; otherwise kSuccess.
+  nvml::Result trouble() const { return trouble_; }
+
+  /// The answer to a question with one answer: Get<unsigned>(nvml::kClock, nvml::kClockSm).
+  template <typename Answer, typename Signature, typename... Arguments>
+  std::optional<Answer> Get(nvml::Function<Signature> function, Arguments... arguments) {
+    Answer answer{};
+    if (Note(nvml_.Call(function, device_, arguments..., &answer)) != nvml::kSuccess) return std::nullopt;
+    return answer;
+  }
+  std::optional<std::string> GetText(nvml::Function<nvml::Result(nvml::Device, char*, unsigned)> function);
+
+  std::optional<std::int64_t> ClockHz(nvml::Function<nvml::Result(nvml::Device, unsigned, unsigned*)> function,
+                                      unsigned clock);
+  std::optional<double> TemperatureCelsius();
+  std::optional<double> PowerWatts(nvml::Function<nvml::Result(nvml::Device, unsigned*)> function);
+  std::optional<std::uint64_t> ThrottleReasons();
+  /// Processes with a compute context on the GPU, this one included.
+  std::optional<unsigned> ComputeProcesses();
+
+  /// Passes `result` on, and remembers it when it means that the GPU is gone.
+  nvml::Result Note(nvml::Result result);
+
+ private:
+  const Nvml& nvml_;
+  nvml::Device device_;
+  nvml::Result trouble_ = nvml::kSuccess;
 };
 
 }  // namespace fa_profile

@@ -8,6 +8,7 @@
 #include "fa_profile/recording_file.h"
 #include "fa_profile/report.h"
 #include "fa_profile/version.h"
+#include "fa_profile/web_server.h"
 #ifdef WITH_CUDA
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
@@ -31,6 +32,11 @@ int main() {
   fa_profile::WriteCsvReport(csv, fa_profile::Analyze(fa_profile::Recording{}));
   if (csv.str().rfind("kernel,", 0) != 0) return 1;
   std::cout << "analyze and exporters work\n";
+  fa_profile::WebOptions options;
+  options.port = 0;
+  const fa_profile::WebServer server(options, [](const fa_profile::WebRequest&) { return fa_profile::WebReply(); });
+  if (server.port() == 0) return 1;
+  std::cout << "web works\n";
 #ifdef WITH_CUDA
   if (fa_profile::Ladder().empty() || fa_profile::SupportedChips().empty()) return 1;
   std::cout << "kernels and collect work\n";

@@ -19,7 +19,7 @@ struct SelftestRun {
 /// A kernel whose truth is known by construction. Its phases are `__device__ __forceinline__` functions named alpha,
 /// beta, gamma and sync (waiting for other warps).
 ///
-/// Shares come from a second build of the same source that reads the clock around every phase, per warp:
+/// Shares come from the kernel itself, which reads the clock around every phase, per warp:
 /// - "warp_time_share": warp-cycles in the phase, of all warp-cycles; sync: the waiting for other warps.
 /// - "work_share": the same without sync in numerator and denominator.
 /// - "time_share": wall time of the phase. In kernels with barriers that from one to the next, by the clock of each
@@ -29,7 +29,7 @@ struct SelftestRun {
 struct SelftestKernel {
   std::string id;      ///< "conflict_8"
   std::string proves;  ///< one line
-  /// Allocates, and where the truth has to be clocked runs the clock build, on the current device. Throws Error.
+  /// Allocates, and where the truth has to be clocked runs the kernel, on the current device. Throws Error.
   std::function<SelftestRun()> make;
 };
 

@@ -35,7 +35,7 @@ struct CollectJob {
   Workload* workload = nullptr;
 };
 
-/// "mma@1,8,512,64": how a job is named in progress, ranges and DataLoss.
+/// CallName() of the whole call.
 std::string JobName(const CollectJob& job);
 
 /// Must be called before the first NVTX call of the process: it lets CUPTI see NVTX ranges (CUPTI is an NVTX injection

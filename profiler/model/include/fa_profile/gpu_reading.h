@@ -13,6 +13,7 @@ namespace fa_profile {
 struct GpuReading {
   int index = 0;                   ///< NVML's
   bool up = false;                 ///< it answered
+  std::string error;               ///< why it did not, with the cure; empty when it did
   std::string uuid;                ///< "GPU-..."
   std::string name;                ///< "NVIDIA H200"
   std::string compute_capability;  ///< "9.0"; empty when unknown
@@ -43,7 +44,7 @@ struct HostReading {
   bool nvml = false;       ///< NVML could be opened and lists its GPUs
   std::string nvml_error;  ///< why not, with the cure; empty when it could
   bool gpm = false;        ///< at least one GPU gave GPM samples
-  std::string gpm_error;   ///< why not; empty when it did
+  std::string gpm_error;   ///< which GPUs gave none and why; empty when all did
   std::string driver_version;
   std::vector<GpuReading> gpus;  ///< by index
 };

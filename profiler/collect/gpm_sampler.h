@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "fa_profile/gpu_reading.h"
+#include "nvml.h"
+
+namespace fa_profile {
+
+/// GPM (Hopper and newer) of one GPU: activity counters of the whole device, apart from those that CUPTI programs, read
+/// as the difference between two samples. Keeps the sample of the reading before.
+class GpmSampler {
+ public:
+  /// `nvml` outlives this.
+  explicit GpmSampler(const Nvml& nvml) : nvml_(nvml) {}
+  ~GpmSampler();
+  GpmSampler(const GpmSampler&) = delete;
+  GpmSampler& operator=(const GpmSampler&) = delete;
+
+  /// Takes a sample and fills in the ratios over the time since the one before. Returns why the GPU gave no sample;
+  /// empty when it did, or when the last is less than 0.1 s old: NVML renews them no faster, and the next call then
+  /// covers the longer time.
+  std::string Read(NvmlGpu& gpu, GpuReading& reading);
+
+ private:
+  nvml::Result Compare(NvmlGpu& gpu, GpuReading& reading) const;
+
+  const Nvml& nvml_;
+  nvml::GpmSample before_ = nullptr;
+  nvml::GpmSample now_ = nullptr;
+  std::optional<std::chrono::steady_clock::time_point> before_taken_;
+};
+
+}  // namespace fa_profile

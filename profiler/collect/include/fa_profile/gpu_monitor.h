@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fa_profile/gpu_reading.h"
+
+namespace fa_profile {
+
+/// Reads every GPU of this host through NVML, again and again, beside whatever runs there: no CUDA context, no CUPTI.
+/// It never throws for what NVML does: a library that is absent or refuses, a GPU that is lost and a question that
+/// is not answered are said in the reading. What failed is tried again at each Read(), so a driver that comes later
+/// is found, and a question that failed once is answered the next time.
+///
+/// One thread, the one that made it or another, but one. A call into a driver in trouble can take seconds: give it a
+/// thread on which nothing else waits.
+class GpuMonitor {
+ public:
+  /// `library`: a file name or path for dlopen. NVML itself is opened by the first Read().
+  explicit GpuMonitor(std::string library = "libnvidia-ml.so.1");
+  ~GpuMonitor();
+  GpuMonitor(const GpuMonitor&) = delete;
+  GpuMonitor& operator=(const GpuMonitor&) = delete;
+
+  /// GPM ratios are means over the time since the Read() before; where that was less than 0.1 s ago they are absent,
+  /// and the next are means over the longer time.
+  HostReading Read();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fa_profile

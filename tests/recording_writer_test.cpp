@@ -1,0 +1,233 @@
+// Files that a run makes and leaves: when it ends, is killed, or cannot write.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "fa_profile/recording_file.h"
+#include "recording_file_fixture.h"
+
+namespace fa_profile {
+namespace {
+
+class RecordingWriterTest : public RecordingFiles {};
+
+TEST_F(RecordingWriterTest, FinishLeavesTheOneFileAndNothingBesideIt) {
+  RecordingWriter writer(Path());
+  EXPECT_EQ(writer.part_path(), Path() + ".part");
+  writer.Commit();
+  EXPECT_TRUE(fs::exists(writer.part_path()));
+  writer.Finish();
+  EXPECT_EQ(Files(), std::vector<std::string>{"run.fap"});
+  ExpectSays(ErrorOf([&] { writer.Commit(); }), "finished", "");
+  ExpectSays(ErrorOf([&] { writer.Write(Session{}); }), "finished", "");
+}
+
+TEST_F(RecordingWriterTest, AWriterThatCommittedNothingLeavesNothing) {
+  {
+    RecordingWriter writer(Path());
+    writer.Write(Case{.id = 1});
+  }
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(RecordingWriterTest, AnAbandonedWriterKeepsWhatWasCommitted) {
+  {
+    RecordingWriter writer(Path());
+    writer.Write(Case{.id = 1});
+    writer.Commit();
+    writer.Write(Case{.id = 2});
+  }
+  EXPECT_EQ(Files(), std::vector<std::string>{"run.fap.part"});
+  const Recording read = RecordingReader(Path() + ".part").Load();
+  EXPECT_EQ(read.cases.size(), 1u);
+  EXPECT_FALSE(read.session.complete);
+}
+
+// Paths that cannot be written.
+
+TEST_F(RecordingWriterTest, AnExistingFileIsAnErrorUnlessItMayBeOverwritten) {
+  WriteBytes(Path(), "precious");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path()); }), "exists already");
+  EXPECT_EQ(ReadBytes(Path()), "precious");
+  {
+    RecordingWriter writer(Path(), true);
+    writer.Commit();
+    EXPECT_EQ(ReadBytes(Path()), "precious");
+    writer.Finish();
+  }
+  EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
+}
+
+TEST_F(RecordingWriterTest, AFileThatAppearsDuringTheRunIsNotOverwritten) {
+  RecordingWriter writer(Path());
+  writer.Commit();
+  WriteBytes(Path(), "precious");
+  ExpectSays(ErrorOf([&] { writer.Finish(); }), "appeared");
+  EXPECT_EQ(ReadBytes(Path()), "precious");
+}
+
+TEST_F(RecordingWriterTest, PathsThatCannotBeWrittenAreErrorsAtOnce) {
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(""); }), "empty");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("none/run.fap")); }), "no directory", "mkdir -p");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(directory_, true); }), "is a directory");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path(std::string(300, 'n')), true); }), "cannot write");
+  fs::create_directory(Path("taken.fap.part"));
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("taken.fap")); }), "not a plain file");
+  ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("fifo"), true); }), "not a plain file");
+  if (::geteuid() != 0) {
+    fs::create_directory(Path("locked"));
+    fs::permissions(Path("locked"), fs::perms::owner_read | fs::perms::owner_exec);
+    ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("locked/run.fap")); }), "cannot write");
+  }
+}
+
+TEST_F(RecordingWriterTest, NamesThatSqliteWouldInterpretAreFiles) {
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);
+  for (const std::string name : {":memory:", "file:x.fap?mode=memory", "-x.fap"}) {
+    RecordingWriter writer(name);
+    writer.Finish();
+    EXPECT_TRUE(fs::exists(name)) << name;
+    EXPECT_TRUE(RecordingReader(name).Load().session.complete);
+  }
+  fs::current_path(before);
+}
+
+TEST_F(RecordingWriterTest, ASecondWriterOfTheSamePathIsRefusedAndDisturbsNothing) {
+  RecordingWriter first(Path());
+  for (int round = 0; round < 2; ++round) {  // before and after the first piece is on disk
+    ExpectSays(ErrorOf([&] { RecordingWriter second(Path()); }), "being written", "another output path");
+    first.Write(Case{.id = round + 1});
+    first.Commit();
+    ExpectSays(ReadError(Path() + ".part"), "being written", "wait");
+  }
+  first.Finish();
+  EXPECT_EQ(RecordingReader(Path()).Load().cases.size(), 2u);
+}
+
+TEST_F(RecordingWriterTest, WhatAKilledRunLeftIsKeptAside) {
+  for (int run = 1; run <= 2; ++run) {
+    RecordingWriter writer(Path());
+    writer.Write(Case{.id = run});
+    writer.Commit();
+    EXPECT_EQ(writer.kept_aside().has_value(), run > 1);
+  }
+  RecordingWriter writer(Path());
+  EXPECT_EQ(writer.kept_aside(), Path() + ".part.2");
+  writer.Finish();
+  EXPECT_EQ(Files(), (std::vector<std::string>{"run.fap", "run.fap.part.1", "run.fap.part.2"}));
+  EXPECT_EQ(RecordingReader(Path() + ".part.1").Load().cases.front().id, 1);
+  EXPECT_EQ(RecordingReader(Path() + ".part.2").Load().cases.front().id, 2);
+}
+
+TEST_F(RecordingWriterTest, AForeignFileUnderThePartNameIsKeptAside) {
+  WriteBytes(Path() + ".part", std::string(5000, 'x'));
+  RecordingWriter writer(Path());
+  writer.Finish();
+  EXPECT_EQ(ReadBytes(Path() + ".part.1"), std::string(5000, 'x'));
+}
+
+TEST_F(RecordingWriterTest, AFullDiskIsOneErrorAndKeepsWhatWasCommitted) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{.rlim_cur = 300'000, .rlim_max = RLIM_INFINITY};
+  const rlimit unlimited{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  int committed = 0;
+  std::string text;
+  {
+    RecordingWriter writer(Path());
+    text = ErrorOf([&] {
+      for (int id = 1; id < 1000; ++id) {
+        writer.Write(Case{.id = id, .kernel = std::string(2000, 'k')});
+        writer.Commit();
+        committed = id;
+      }
+    });
+    ExpectSays(ErrorOf([&] { writer.Commit(); }), "earlier write");
+    ExpectSays(ErrorOf([&] { writer.Finish(); }), "earlier write");
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  ExpectSays(text, "cannot write", "free space");
+  EXPECT_GT(committed, 10);
+  EXPECT_FALSE(fs::exists(Path()));
+  EXPECT_EQ(RecordingReader(Path() + ".part").Load().cases.size(), static_cast<std::size_t>(committed));
+}
+
+// Killed at any moment.
+
+// The child: commits numbered ranges for ever and tells each through the pipe.
+[[noreturn]] void WriteUntilKilled(const std::string& path, int pipe) {
+  RecordingWriter writer(path);
+  writer.Write(Case{.id = 1});
+  writer.Write(CounterConfig{.id = 1});
+  for (std::int64_t id = 1;; ++id) {
+    writer.Write(CounterImage{.id = id, .config_id = 1, .bytes = std::vector<std::uint8_t>(5000, std::uint8_t(id))});
+    Range range{.id = id, .case_id = 1, .image_id = id};
+    for (int metric = 0; metric < 100; ++metric) range.metrics["metric" + std::to_string(metric)] = double(id * metric);
+    writer.Write(range);
+    writer.Commit();
+    if (::write(pipe, &id, sizeof id) != sizeof id) ::_exit(1);
+  }
+}
+
+TEST_F(RecordingWriterTest, AKilledProcessLeavesEveryCommittedPiece) {
+  std::mt19937 random(7);
+  int with_hot_journal = 0;
+  int with_pieces = 0;
+  for (int round = 0; round < 150; ++round) {
+    const std::string path = Path("run" + std::to_string(round) + ".fap");
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    const pid_t child = ::fork();
+    if (child == 0) WriteUntilKilled(path, pipe[1]);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(pipe[1]);
+    std::int64_t committed = 0;
+    for (std::int64_t id = 0; ::read(pipe[0], &id, sizeof id) == sizeof id;) committed = id;
+    ::close(pipe[0]);
+
+    EXPECT_FALSE(fs::exists(path));
+    if (committed == 0) continue;  // nothing was promised
+    ++with_pieces;
+    // The first byte of a journal's magic: there is something to roll back.
+    if (ReadBytes(path + ".part-journal").starts_with('\xd9')) ++with_hot_journal;
+    const RecordingReader reader(path + ".part");
+    const Recording read = reader.Load();
+    EXPECT_FALSE(read.session.complete);
+    // The commit that was under way when the process died may have succeeded, too.
+    ASSERT_GE(read.ranges.size(), static_cast<std::size_t>(committed));
+    ASSERT_LE(read.ranges.size(), static_cast<std::size_t>(committed) + 1);
+    for (const Range& range : read.ranges) {
+      ASSERT_EQ(range.metrics.size(), 100u);
+      ASSERT_EQ(range.metrics.at("metric99"), double(range.id * 99));
+      ASSERT_EQ(reader.LoadImage(range.image_id).bytes, std::vector<std::uint8_t>(5000, std::uint8_t(range.id)));
+    }
+    RecordingWriter next(path);  // and the next run gets its way
+    next.Finish();
+  }
+  EXPECT_GT(with_pieces, 10);
+  EXPECT_GT(with_hot_journal, 0);
+  RecordProperty("killed_with_pieces", with_pieces);
+  RecordProperty("killed_with_hot_journal", with_hot_journal);
+}
+
+TEST_F(RecordingWriterTest, AJournalThatNamesAnotherFileIsNotRolledBack) {
+  WriteSample(Path());
+  // The tail that SQLite takes for "delete this file when you are done" (file format, section 3).
+  WriteBytes(Path() + "-journal", std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8) + std::string(600, '\1') +
+                                      std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8));
+  ExpectSays(ReadError(Path()), "journal that is not ours");
+}
+
+}  // namespace
+}  // namespace fa_profile
