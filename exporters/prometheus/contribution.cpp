@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "fa_profile/exported_metrics.h"
+#include "fa_profile/totals.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kLongestLabel = 64;
+
+// Catalogue id -> exported gauge, from the one table.
+std::map<std::string, std::string> GaugesById() {
+  std::map<std::string, std::string> gauges;
+  for (const ExportedMetric& metric : ExportedMetrics()) {
+    if (metric.type == ExportedType::kGauge && metric.name.starts_with("faprof_kernel_") && metric.unit != "info" &&
+        metric.unit != "bool") {
+      gauges.emplace(metric.source, metric.name);
+    }
+  }
+  return gauges;
+}
+
+std::optional<double> Metric(const std::map<std::string, double>& metrics, const std::string& id) {
+  const auto found = metrics.find(id);
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Add(std::optional<double>& sum, const std::optional<double>& value) {
+  if (value) sum = sum.value_or(0) + *value;
+}
+
+std::string Word(std::string_view text) {
+  std::string word;
+  for (const char letter : text.substr(0, kLongestLabel)) {
+    word += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
+  }
+  return word;
+}
+
+std::string PhaseLabel(const std::string& phase) { return phase == kUnattributed ? "unattributed" : Word(phase); }
+
+std::string OriginLabel(const std::string& origin) {
+  return origin == "ladder" || origin == "program" ? origin : "library";
+}
+
+// Only what a git commit looks like: the text is a recording's, and the page is ours.
+std::string CommitLabel(const std::string& commit) {
+  const std::size_t hex = commit.find_first_not_of("0123456789abcdef");
+  return commit.substr(0, std::min<std::size_t>(hex, 12));
+}
+
+void AddDurations(const Recording& recording, const ProfileEntry& entry, ShapeTotals& totals) {
+  for (const Timing& timing : recording.timings) {
+    if (timing.case_id != entry.case_id || timing.part != entry.part) continue;
+    for (const double ns : timing.durations_ns) {
+      const double seconds = ns * 1e-9;
+      const auto bucket = std::ranges::lower_bound(kDurationBounds, seconds) - kDurationBounds.begin();
+      totals.duration_counts[static_cast<std::size_t>(bucket)] += 1;
+      totals.duration_sum_seconds += seconds;
+      totals.launches += 1;
+      totals.flops += Metric(entry.metrics, "shape_flops").value_or(0);
+    }
+  }
+}
+
+// Formulas: docs/prometheus.md. Cycles are split by the phases' shares of the time, so that they add up to the
+// kernel's; warp cycles by their shares of the samples.
+void AddPhases(const ProfileEntry& entry, KernelTotals& kernel) {
+  const std::optional<double> sm_cycles = Metric(entry.metrics, "sm_active_cycles");
+  const std::optional<double> warp_cycles = Metric(entry.metrics, "warps_active_cycles");
+  for (const PhaseEntry& phase : entry.phases->phases) {
+    PhaseTotals& totals = kernel.phases[PhaseLabel(phase.name)];
+    const std::optional<double> time = Metric(phase.metrics, "phase_time_ratio");
+    if (time && sm_cycles) totals.cycles += *time * *sm_cycles;
+    Add(totals.instructions, Metric(phase.metrics, "phase_instructions"));
+    Add(totals.wavefronts, Metric(phase.metrics, "phase_shared_wavefronts"));
+    Add(totals.excess_wavefronts, Metric(phase.metrics, "phase_bank_conflicts"));
+    const std::optional<double> of_samples = Metric(phase.metrics, "phase_warp_time_ratio");
+    if (!of_samples || !warp_cycles) continue;
+    for (const StallShare& stall : phase.stalls) {
+      totals.stall_cycles[std::string(StallGroup(stall.reason))] += stall.ratio * *of_samples * *warp_cycles;
+    }
+  }
+  Add(kernel.dropped_samples, static_cast<double>(entry.phases->dropped_samples));
+}
+
+void SetBottleneck(const ProfileEntry& entry, KernelTotals& kernel) {
+  double most = 0;
+  for (const PhaseEntry& phase : entry.phases->phases) {
+    const double share = Metric(phase.metrics, "phase_time_ratio").value_or(0);
+    if (phase.name == kUnattributed) {
+      kernel.gauges["faprof_collector_unattributed_ratio"] = share;
+    } else if (share > most) {
+      most = share;
+      kernel.bottleneck = PhaseLabel(phase.name);
+    }
+  }
+}
+
+// What a kernel is, of one entry.
+void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotals& kernel) {
+  static const std::map<std::string, std::string> kGauges = GaugesById();
+  kernel.gauges.clear();
+  kernel.bottleneck.clear();
+  for (const auto& [id, name] : kGauges) {
+    if (const std::optional<double> value = Metric(entry.metrics, id)) kernel.gauges[name] = *value;
+  }
+  if (!entry.phases) return;
+  SetBottleneck(entry, kernel);
+  for (const PcSampling& sampling : recording.samplings) {
+    if (sampling.case_id == entry.case_id && sampling.part == entry.part && sampling.call_ns && entry.timing &&
+        entry.timing->median_ns > 0) {
+      kernel.gauges["faprof_collector_overhead_ratio"] = *sampling.call_ns / entry.timing->median_ns - 1;
+    }
+  }
+}
+
+// What a call of the entry costs, to find the costliest of a kernel's shapes; -1 when nothing is known.
+double Cost(const ProfileEntry& entry) {
+  if (entry.timing) return entry.timing->median_ns;
+  return Metric(entry.metrics, "replay_duration_seconds").value_or(-1e-9) * 1e9;
+}
+
+}  // namespace
+
+std::string ShapeBucket(const std::optional<AttentionShape>& shape) {
+  if (!shape) return "none";
+  for (const int bound : {512, 2048, 8192}) {
+    if (shape->seqlen <= bound) return "le_" + std::to_string(bound);
+  }
+  return "gt_8192";
+}
+
+std::string_view StallGroup(std::string_view reason) {
+  // What a warp waits for, in the terms of docs/phases.md's glossary.
+  static constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
+      {"long_scoreboard", "memory"},
+      {"lg_throttle", "memory"},
+      {"tex_throttle", "memory"},
+      {"drain", "memory"},
+      {"short_scoreboard", "shared_memory"},
+      {"mio_throttle", "shared_memory"},
+      {"barrier", "barrier"},
+      {"membar", "barrier"},
+      {"sleeping", "barrier"},
+      {"math_pipe_throttle", "math_pipe"},
+      {"gmma", "tensor"},
+      {"wait", "dependency"},
+      {"not_selected", "issue"},
+      {"dispatch_stall", "issue"},
+      {"no_instructions", "issue"},
+      {"no_instruction", "issue"},
+      {"branch_resolving", "issue"},
+      {"imc_miss", "issue"},
+  };
+  for (const auto& [name, group] : kGroups) {
+    if (name == reason) return group;
+  }
+  return "other";
+}
+
+std::string KernelLabel(std::string_view name) {
+  name = name.substr(0, name.find_first_of("<("));
+  if (const std::size_t scope = name.find_last_of(": *&"); scope != std::string_view::npos)
+    name.remove_prefix(scope + 1);
+  const std::string label = Word(name);
+  return label.empty() ? "unnamed" : label;
+}
+
+Totals Contribution(const Recording& recording, const Profile& profile, double now) {
+  Totals totals;
+  Totals::Gpu& gpu = totals.gpus[recording.device.ordinal];
+  gpu.uuid = recording.device.uuid;
+  std::map<std::string, double> cost;  // of the entry that describes the kernel
+  for (const ProfileEntry& entry : profile.entries) {
+    if (!entry.part.empty() && entry.shape) continue;  // parts are phases of their call
+    KernelTotals& kernel = gpu.kernels[KernelLabel(entry.kernel)];
+    ShapeTotals& shape = kernel.shapes[ShapeBucket(entry.shape)];
+    kernel.last_seen = now;
+    kernel.origin = OriginLabel(entry.origin);
+    kernel.commit = CommitLabel(recording.session.tool_commit);
+    std::optional<double> correct;
+    if (const auto before = kernel.gauges.find("faprof_kernel_correct"); before != kernel.gauges.end())
+      correct = before->second;
+    if (entry.verification) correct = std::min(correct.value_or(1), entry.verification->correct() ? 1.0 : 0.0);
+    if (const auto known = cost.find(KernelLabel(entry.kernel)); known == cost.end() || Cost(entry) > known->second) {
+      Describe(recording, entry, kernel);
+      cost[KernelLabel(entry.kernel)] = Cost(entry);
+    }
+    if (correct) kernel.gauges["faprof_kernel_correct"] = *correct;
+    if (entry.timing) AddDurations(recording, entry, shape);
+    Add(kernel.tensor_active_cycles, Metric(entry.metrics, "tensor_active_cycles"));
+    Add(kernel.sm_active_cycles, Metric(entry.metrics, "sm_active_cycles"));
+    Add(kernel.warps_active_cycles, Metric(entry.metrics, "warps_active_cycles"));
+    Add(kernel.dram_bytes, Metric(entry.metrics, "dram_bytes"));
+    if (entry.metrics.contains("sm_active_cycles")) shape.profiled_launches += 1;
+    if (entry.phases) AddPhases(entry, kernel);
+  }
+  // Capped here too, so that what a program of a thousand kernels adds stays small.
+  Totals capped;
+  Merge(capped, totals);
+  return capped;
+}
+
+}  // namespace fa_profile

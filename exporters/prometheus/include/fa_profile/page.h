@@ -1,0 +1,121 @@
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/gpu_reading.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/totals.h"
+
+namespace fa_profile {
+
+/// What the exporter knows of itself.
+struct CollectorState {
+  std::map<std::string, bool>
+      up;  ///< by collector: "spool", "nvml", "gpm", "state"; those that are switched off are absent
+  double last_collection = 0;  ///< Unix time; 0: none yet
+  double last_recording = 0;   ///< Unix time; 0: none yet
+  double collection_seconds = 0;
+  std::map<std::string, double> recordings;  ///< by result: "counted", "duplicate", "bad"
+  double spool_files = 0;
+  double perfmon_conflicts = 0;
+  double failed_runs = 0;
+  double series_dropped = 0;  ///< summed over the pages before
+  std::map<int, std::uint64_t> http_requests;
+  int http_connections = 0;
+  double started = 0;  ///< Unix time
+};
+
+/// What kernels are held against: medians and shares of one recording.
+struct Baseline {
+  std::string gpu_name;
+  std::string driver;
+  std::string commit;
+  double taken = 0;                                                         ///< Unix time; 0 when unknown
+  std::map<std::pair<std::string, std::string>, double> phase_ratios;       ///< by kernel and phase
+  std::map<std::pair<std::string, std::string>, double> durations_seconds;  ///< by kernel and shape bucket
+};
+
+/// The baseline that a recording is. Of a kernel with several shapes, phases are of the costliest.
+Baseline BaselineOf(const Recording& recording, const Profile& profile);
+
+/// Verdicts of the gate.
+struct GateState {
+  struct Case {
+    std::string verdict;  ///< "PASS", "REGRESSION", ...
+    std::optional<double> change_ratio;
+  };
+  std::map<std::string, Case> cases;
+  double aa_trials = 0;
+  double aa_false_positives = 0;
+};
+
+/// Said where the data are simulated.
+struct SimulationInfo {
+  int hosts = 0;
+  std::string recording;
+};
+
+/// Everything a page is made from; what is absent has no series.
+struct PageInput {
+  const Totals* totals = nullptr;
+  const HostReading* host = nullptr;
+  const Baseline* baseline = nullptr;
+  const GateState* gate = nullptr;
+  const CollectorState* collector = nullptr;
+  const SimulationInfo* simulation = nullptr;
+};
+
+/// The families of a page, in the order of the table of exported metrics, and what the budget of kMaxSeriesPerGpu left
+/// out. When a GPU has more, what goes first is stall cycles, then the other phases' counters, then histograms.
+struct Families {
+  std::vector<prometheus::MetricFamily> families;
+  std::size_t series = 0;   ///< lines with a value; a histogram has one per bucket, and its sum and count
+  std::size_t dropped = 0;  ///< series left out
+};
+Families MakeFamilies(const PageInput& input);
+
+/// A page of metrics, rendered once and shared by all who ask while the next one is being made. Safe from any thread.
+class Page {
+ public:
+  explicit Page(const Families& families);
+
+  struct Body {
+    std::string content_type;
+    std::string content_encoding;  ///< "gzip" or empty
+    std::shared_ptr<const std::string> bytes;
+  };
+  /// By the request's Accept and Accept-Encoding headers: OpenMetrics 1.0 where it is asked for, else the text format
+  /// 0.0.4.
+  Body Render(const std::string& accept, const std::string& accept_encoding) const;
+
+  std::size_t series() const { return series_; }
+  std::size_t dropped() const { return dropped_; }
+
+ private:
+  std::size_t series_;
+  std::size_t dropped_;
+  std::shared_ptr<const std::string> text_;
+  // Made when first asked for.
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const std::string> open_metrics_;
+  mutable std::shared_ptr<const std::string> text_gzip_;
+  mutable std::shared_ptr<const std::string> open_metrics_gzip_;
+};
+
+/// Text format 0.0.4 as OpenMetrics 1.0: counters are named without "_total" in HELP and TYPE, "# EOF" ends it.
+std::string ToOpenMetrics(const std::string& text);
+
+/// gzip, at the fastest level.
+std::string Gzip(const std::string& bytes);
+
+}  // namespace fa_profile

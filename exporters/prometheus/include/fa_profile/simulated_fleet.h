@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "fa_profile/page.h"
+#include "fa_profile/totals.h"
+
+namespace fa_profile {
+
+inline constexpr int kSimulatedGpusPerHost = 8;
+/// The planted outlier: this GPU of this host takes so much longer for every call.
+inline constexpr int kOutlierHost = 1;
+inline constexpr int kOutlierGpu = 5;
+inline constexpr double kOutlierSlowdown = 1.25;
+
+/// Hosts that never were: every GPU repeats what one recording measured, again and again, with noise of its own. What
+/// it shows at a time is a pure function of the time, so that a restart changes nothing and no host needs memory.
+class SimulatedFleet {
+ public:
+  /// `measured`: Contribution() of a real recording (its first GPU is taken). `reading`: what a device of the kind
+  /// reads, from the recording's clocks. `interval_seconds`: between two simulated recordings of a GPU.
+  SimulatedFleet(int hosts, Totals measured, HostReading reading, std::string recording, double interval_seconds,
+                 double started);
+
+  int hosts() const { return hosts_; }
+
+  /// "sim-host-007".
+  static std::string HostName(int host);
+  /// The host of this name, or -1.
+  int FindHost(const std::string& name) const;
+
+  /// Every host's page at `now`, Unix time. Throws std::out_of_range for a host that is none.
+  Families At(int host, double now, const Baseline* baseline) const;
+
+  /// Prometheus's HTTP service discovery: one target group per host; `address` is host:port of this exporter.
+  std::string Targets(const std::string& address) const;
+
+ private:
+  int hosts_;
+  Totals measured_;
+  HostReading reading_;
+  std::string recording_;
+  double interval_seconds_;
+  double started_;
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Upper bounds of the duration histogram's buckets, seconds; +Inf comes after them. No whole numbers, which
+/// OpenMetrics would want written as 1.0.
+inline constexpr std::array<double, 10> kDurationBounds = {0.00001, 0.000025, 0.00005, 0.0001, 0.00025,
+                                                           0.0005,  0.001,    0.0025,  0.01,   0.1};
+
+/// Sums over calls of one kernel at shapes of one bucket.
+struct ShapeTotals {
+  double launches = 0;           ///< timed, without the profiler
+  double profiled_launches = 0;  ///< counters taken
+  double flops = 0;
+  double duration_sum_seconds = 0;
+  std::array<double, kDurationBounds.size() + 1> duration_counts{};  ///< not cumulative
+};
+
+/// Sums over the profiled calls' phases of one name.
+struct PhaseTotals {
+  double cycles = 0;
+  std::optional<double> instructions;
+  std::optional<double> wavefronts;
+  std::optional<double> excess_wavefronts;
+  std::map<std::string, double> stall_cycles;  ///< by group of reasons: StallGroup()
+};
+
+/// One kernel on one GPU. Sums are of all recordings, the rest is of the newest that had the kernel.
+struct KernelTotals {
+  std::map<std::string, ShapeTotals> shapes;  ///< by ShapeBucket()
+  std::map<std::string, PhaseTotals> phases;
+  std::optional<double> tensor_active_cycles;
+  std::optional<double> sm_active_cycles;
+  std::optional<double> warps_active_cycles;
+  std::optional<double> dram_bytes;
+  std::optional<double> dropped_samples;
+
+  std::map<std::string, double> gauges;  ///< by name of the exported metric, of the costliest shape
+  std::string bottleneck;                ///< the phase with most time; empty when unknown
+  std::string origin;                    ///< "ladder", "library", "program"
+  std::string commit;                    ///< of the tool
+  double last_seen = 0;                  ///< Unix time
+};
+
+/// What the exporter counts: everything that must survive its restart.
+struct Totals {
+  struct Gpu {
+    std::string uuid;
+    std::map<std::string, KernelTotals> kernels;
+  };
+  std::map<int, Gpu> gpus;  ///< by index
+  double folded = 0;        ///< kernels and phases put into "other"
+};
+
+/// What one recording adds. Pure. Only whole calls count, or a program's ranges. A kernel that is not correct adds no
+/// launches and no durations: its speed is not a result. `now`: Unix time of being counted.
+Totals Contribution(const Recording& recording, const Profile& profile, double now);
+
+/// Adds `from` to `into`: sums are summed, what is of the newest is taken from `from`. A kernel that would be more than
+/// kMaxKernelLabels, or a phase more than kMaxPhaseLabels, is folded into "other".
+void Merge(Totals& into, const Totals& from);
+
+/// Forgets kernels not seen since `before`, Unix time; a GPU without kernels goes too.
+void ForgetKernels(Totals& totals, double before);
+
+/// As JSON, doubles exactly. FromJson() throws Error when it is not what ToJson() wrote.
+std::string ToJson(const Totals& totals);
+Totals TotalsFromJson(std::string_view text);
+
+/// "le_512", "le_2048", "le_8192", "gt_8192" by the longer sequence; "none" without a shape.
+std::string ShapeBucket(const std::optional<AttentionShape>& shape);
+
+/// The group of a stall reason ("long_scoreboard" -> "memory"): memory, shared_memory, barrier, math_pipe, tensor,
+/// dependency, issue, other.
+std::string_view StallGroup(std::string_view reason);
+
+/// A kernel's name as a label: the function's own name, without return type, scope, template and call arguments; other
+/// characters than letters, digits and _ become _; at most 64. "void ns::k<int>(float*)" -> "k".
+std::string KernelLabel(std::string_view name);
+
+}  // namespace fa_profile

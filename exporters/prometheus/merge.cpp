@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "fa_profile/exported_metrics.h"
+#include "fa_profile/totals.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kOther = "other";
+
+void Add(std::optional<double>& sum, const std::optional<double>& value) {
+  if (value) sum = sum.value_or(0) + *value;
+}
+
+void Add(ShapeTotals& into, const ShapeTotals& from) {
+  into.launches += from.launches;
+  into.profiled_launches += from.profiled_launches;
+  into.flops += from.flops;
+  into.duration_sum_seconds += from.duration_sum_seconds;
+  for (std::size_t i = 0; i < into.duration_counts.size(); ++i) into.duration_counts[i] += from.duration_counts[i];
+}
+
+void Add(PhaseTotals& into, const PhaseTotals& from) {
+  into.cycles += from.cycles;
+  Add(into.instructions, from.instructions);
+  Add(into.wavefronts, from.wavefronts);
+  Add(into.excess_wavefronts, from.excess_wavefronts);
+  for (const auto& [reason, cycles] : from.stall_cycles) into.stall_cycles[reason] += cycles;
+}
+
+bool IsReserved(const std::string& label) { return label == kOther || label == "unattributed"; }
+
+// The name under which `wanted` is counted among `known`, of which at most `most` have one of their own.
+template <typename Value>
+std::string Slot(const std::string& wanted, const std::map<std::string, Value>& known, int most, double& folded) {
+  if (IsReserved(wanted) || known.contains(wanted)) return wanted;
+  const auto own = std::ranges::count_if(known, [](const auto& entry) { return !IsReserved(entry.first); });
+  if (own < most) return wanted;
+  folded += 1;
+  return kOther;
+}
+
+// "other" is many kernels: it has sums, and nothing that describes one.
+void Describe(KernelTotals& into, const KernelTotals& from) {
+  into.gauges = from.gauges;
+  into.bottleneck = from.bottleneck;
+  into.origin = from.origin;
+  into.commit = from.commit;
+}
+
+void Add(KernelTotals& into, const KernelTotals& from, double& folded) {
+  for (const auto& [shape, totals] : from.shapes) Add(into.shapes[shape], totals);
+  for (const auto& [phase, totals] : from.phases)
+    Add(into.phases[Slot(phase, into.phases, kMaxPhaseLabels, folded)], totals);
+  Add(into.tensor_active_cycles, from.tensor_active_cycles);
+  Add(into.sm_active_cycles, from.sm_active_cycles);
+  Add(into.warps_active_cycles, from.warps_active_cycles);
+  Add(into.dram_bytes, from.dram_bytes);
+  Add(into.dropped_samples, from.dropped_samples);
+  into.last_seen = std::max(into.last_seen, from.last_seen);
+}
+
+}  // namespace
+
+void Merge(Totals& into, const Totals& from) {
+  into.folded += from.folded;
+  for (const auto& [index, gpu] : from.gpus) {
+    Totals::Gpu& target = into.gpus[index];
+    target.uuid = gpu.uuid;
+    for (const auto& [name, kernel] : gpu.kernels) {
+      const std::string slot = Slot(name, target.kernels, kMaxKernelLabels, into.folded);
+      KernelTotals& totals = target.kernels[slot];
+      Add(totals, kernel, into.folded);
+      if (slot != kOther) Describe(totals, kernel);
+    }
+  }
+}
+
+void ForgetKernels(Totals& totals, double before) {
+  for (auto& [index, gpu] : totals.gpus) {
+    std::erase_if(gpu.kernels, [before](const auto& entry) { return entry.second.last_seen < before; });
+  }
+  std::erase_if(totals.gpus, [](const auto& entry) { return entry.second.kernels.empty(); });
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,150 @@
+#include "fa_profile/simulated_fleet.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace fa_profile {
+namespace {
+
+constexpr double kNoise = 0.01;  // half the width of a GPU's own deviation, of a value
+
+// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators), as a hash of where and what.
+double Deviation(std::uint64_t seed) {
+  seed += 0x9e3779b97f4a7c15ULL;
+  seed = (seed ^ (seed >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  seed = (seed ^ (seed >> 27U)) * 0x94d049bb133111ebULL;
+  seed ^= seed >> 31U;
+  return 2.0 * static_cast<double>(seed >> 11U) * 0x1.0p-53 - 1.0;  // -1 .. 1
+}
+
+std::uint64_t Seed(int host, int gpu, const std::string& what) {
+  // FNV-1a, so that the noise is the same on every machine.
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char letter : what) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  return hash ^ (static_cast<std::uint64_t>(host) << 32U) ^ (static_cast<std::uint64_t>(gpu) << 24U);
+}
+
+void Scale(std::optional<double>& value, double factor) {
+  if (value) *value *= factor;
+}
+
+// `runs` recordings of one kernel, each call taking `slower` times as long.
+KernelTotals Repeated(const KernelTotals& measured, double runs, double slower) {
+  KernelTotals kernel = measured;
+  for (auto& [name, shape] : kernel.shapes) {
+    shape.launches *= runs;
+    shape.profiled_launches *= runs;
+    shape.flops *= runs;
+    shape.duration_sum_seconds *= runs * slower;
+    for (double& count : shape.duration_counts) count *= runs;
+  }
+  for (auto& [name, phase] : kernel.phases) {
+    phase.cycles *= runs * slower;
+    Scale(phase.instructions, runs);
+    Scale(phase.wavefronts, runs);
+    Scale(phase.excess_wavefronts, runs);
+    for (auto& [reason, cycles] : phase.stall_cycles) cycles *= runs * slower;
+  }
+  Scale(kernel.tensor_active_cycles, runs);
+  Scale(kernel.sm_active_cycles, runs * slower);
+  Scale(kernel.warps_active_cycles, runs * slower);
+  Scale(kernel.dram_bytes, runs);
+  Scale(kernel.dropped_samples, runs);
+  return kernel;
+}
+
+}  // namespace
+
+SimulatedFleet::SimulatedFleet(int hosts, Totals measured, HostReading reading, std::string recording,
+                               double interval_seconds, double started)
+    : hosts_(hosts),
+      measured_(std::move(measured)),
+      reading_(std::move(reading)),
+      recording_(std::move(recording)),
+      interval_seconds_(interval_seconds),
+      started_(started) {
+  if (measured_.gpus.empty())
+    throw std::invalid_argument("a fleet cannot be simulated from a recording without kernels");
+}
+
+std::string SimulatedFleet::HostName(int host) {
+  std::array<char, 32> name{};
+  (void)std::snprintf(name.data(), name.size(), "sim-host-%03d", host);
+  return name.data();
+}
+
+int SimulatedFleet::FindHost(const std::string& name) const {
+  for (int host = 0; host < hosts_; ++host) {
+    if (HostName(host) == name) return host;
+  }
+  return -1;
+}
+
+Families SimulatedFleet::At(int host, double now, const Baseline* baseline) const {
+  if (host < 0 || host >= hosts_) throw std::out_of_range("no such simulated host");
+  const Totals::Gpu& measured = measured_.gpus.begin()->second;
+  Totals totals;
+  HostReading reading;
+  reading.nvml = true;
+  reading.driver_version = reading_.driver_version;
+  for (int index = 0; index < kSimulatedGpusPerHost; ++index) {
+    const bool outlier = host == kOutlierHost && index == kOutlierGpu;
+    // GPUs do not record at the same moment.
+    const double offset = 0.5 + 0.5 * Deviation(Seed(host, index, "offset"));
+    const double runs = std::max(1.0, std::floor((now - started_) / interval_seconds_ + offset));
+    Totals::Gpu& gpu = totals.gpus[index];
+    for (const auto& [name, kernel] : measured.kernels) {
+      const double slower = (outlier ? kOutlierSlowdown : 1.0) * (1 + kNoise * Deviation(Seed(host, index, name)));
+      KernelTotals& copy = gpu.kernels[name];
+      copy = Repeated(kernel, runs, slower);
+      for (const char* const gauge : {"faprof_kernel_tensor_core_utilization_ratio"}) {
+        if (const auto found = copy.gauges.find(gauge); found != copy.gauges.end()) found->second /= slower;
+      }
+    }
+    GpuReading device = reading_.gpus.empty() ? GpuReading{} : reading_.gpus.front();
+    device.index = index;
+    device.up = true;
+    device.uuid = "GPU-simulated-" + std::to_string(host) + "-" + std::to_string(index);
+    const double busy = 0.9 + 0.05 * Deviation(Seed(host, index, "busy") + static_cast<std::uint64_t>(now / 15));
+    device.busy_ratio = busy;
+    if (device.power_watts)
+      *device.power_watts *= 1 + 0.03 * Deviation(Seed(host, index, "power") + static_cast<std::uint64_t>(now / 15));
+    if (device.sm_clock_hz) *device.sm_clock_hz /= outlier ? kOutlierSlowdown : 1.0;
+    device.throttled = {{"sw_power_cap", false}, {"hw_slowdown", false},    {"sw_thermal", outlier},
+                        {"hw_thermal", false},   {"hw_power_brake", false}, {"sync_boost", false}};
+    reading.gpus.push_back(std::move(device));
+  }
+  CollectorState collector;
+  collector.up = {{"nvml", true}, {"spool", true}, {"state", true}};
+  collector.last_collection = now;
+  collector.last_recording = now;
+  collector.recordings = {{"counted", std::floor((now - started_) / interval_seconds_) * kSimulatedGpusPerHost}};
+  collector.started = started_;
+  GateState gate;
+  for (const auto& [name, kernel] : measured.kernels) {
+    gate.cases[name] = {"PASS", 0.005 * Deviation(Seed(host, 0, "gate " + name))};
+  }
+  gate.aa_trials = 60 * std::floor((now - started_) / interval_seconds_);
+  const SimulationInfo simulation{hosts_, recording_};
+  return MakeFamilies({&totals, &reading, baseline, &gate, &collector, &simulation});
+}
+
+std::string SimulatedFleet::Targets(const std::string& address) const {
+  nlohmann::json targets = nlohmann::json::array();
+  for (int host = 0; host < hosts_; ++host) {
+    const std::string name = HostName(host);
+    targets.push_back(
+        {{"targets", {address}},
+         {"labels",
+          {{"instance", name}, {"__metrics_path__", "/simulated/" + name + "/metrics"}, {"simulated", "true"}}}});
+  }
+  return targets.dump();
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <gnutls/gnutls.h>
+
+#include <ctime>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "web_config.h"
+
+namespace fa_profile {
+
+/// The texts that a TlsConfig names.
+struct TlsTexts {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+
+  bool operator==(const TlsTexts&) const = default;
+};
+
+/// Reads the files. Throws Error that names the file and the cure.
+TlsTexts ReadTlsTexts(const TlsConfig& config);
+
+/// What the server shows of itself and asks of its clients. Immutable; connections in any thread may share it.
+class TlsIdentity {
+ public:
+  /// Throws Error: no certificate in the text, a key that is none or not the certificate's, no CA.
+  TlsIdentity(const TlsConfig& config, const TlsTexts& texts);
+
+  /// Makes `session`, before its handshake, use this identity, which must outlive it.
+  void Apply(gnutls_session_t session) const;
+
+  /// Why clients will refuse the certificate at this time ("expired on 2026-01-31 12:00 UTC"), or an empty string.
+  std::string ProblemAt(std::time_t now) const;
+
+  const std::string& certificate_name() const { return certificate_name_; }
+
+ private:
+  struct Free {
+    void operator()(gnutls_certificate_credentials_t credentials) const {
+      gnutls_certificate_free_credentials(credentials);
+    }
+    void operator()(gnutls_priority_t priorities) const { gnutls_priority_deinit(priorities); }
+  };
+
+  std::unique_ptr<std::remove_pointer_t<gnutls_certificate_credentials_t>, Free> credentials_;
+  std::unique_ptr<std::remove_pointer_t<gnutls_priority_t>, Free> priorities_;
+  ClientAuth client_auth_;
+  std::string certificate_name_;
+  std::time_t begins_ = 0;
+  std::time_t ends_ = 0;
+};
+
+}  // namespace fa_profile

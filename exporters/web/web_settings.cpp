@@ -1,0 +1,70 @@
+#include "web_settings.h"
+
+#include <spdlog/spdlog.h>
+
+#include <ctime>
+#include <utility>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+/// The settings that the files hold now; null when they are those of `current`.
+std::shared_ptr<const WebSettings> Read(const std::string& path, const WebSettings* current) {
+  auto settings = std::make_shared<WebSettings>();
+  settings->text = ReadSmallFile(path, "the web config file");
+  settings->config = ParseWebConfig(settings->text, path);
+  if (settings->config.tls.has_value()) settings->tls_texts = ReadTlsTexts(*settings->config.tls);
+  if (current != nullptr && settings->text == current->text && settings->tls_texts == current->tls_texts)
+    return nullptr;
+  if (settings->config.tls.has_value()) settings->tls.emplace(*settings->config.tls, settings->tls_texts);
+  if (current != nullptr && settings->tls.has_value() != current->tls.has_value()) {
+    throw Error(path + ": TLS cannot be turned on or off while the server runs", "restart it");
+  }
+  return settings;
+}
+
+}  // namespace
+
+WebSettingsFile::WebSettingsFile(std::string path) : path_(std::move(path)) {
+  current_ = path_.empty() ? std::make_shared<const WebSettings>() : Read(path_, nullptr);
+  WarnOfCertificate();
+}
+
+std::shared_ptr<const WebSettings> WebSettingsFile::Current() const {
+  const std::scoped_lock lock(mutex_);
+  return current_;
+}
+
+void WebSettingsFile::Refresh() {
+  if (path_.empty()) return;
+  try {
+    if (auto changed = Read(path_, Current().get())) {
+      spdlog::info("{}: changed, and in force from now on", path_);
+      const std::scoped_lock lock(mutex_);
+      current_ = std::move(changed);
+    }
+    last_problem_.clear();
+  } catch (const Error& problem) {
+    const std::string text = problem.message() + (problem.hint().empty() ? "" : " (" + problem.hint() + ")");
+    if (text != last_problem_) spdlog::error("{}; what was in force before stays in force", text);
+    last_problem_ = text;
+  }
+  WarnOfCertificate();
+}
+
+void WebSettingsFile::WarnOfCertificate() {
+  const auto settings = Current();
+  if (!settings->tls.has_value()) return;
+  const std::string problem = settings->tls->ProblemAt(std::time(nullptr));
+  if (!problem.empty() && problem != last_warning_) {
+    spdlog::warn(
+        "the server's certificate, {}, {}: clients will refuse it; put a new one in its place (no restart is "
+        "needed)",
+        settings->tls->certificate_name(), problem);
+  }
+  last_warning_ = problem;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "tls.h"
+#include "web_config.h"
+
+namespace fa_profile {
+
+/// A web config file with the files that it names, as they were at one moment.
+struct WebSettings {
+  WebConfig config;
+  std::string text;
+  TlsTexts tls_texts;
+  std::optional<TlsIdentity> tls;
+};
+
+/// The settings in force: read when made, read again with Refresh(). Current() may be called from any thread, Refresh()
+/// from one.
+class WebSettingsFile {
+ public:
+  /// An empty path: nobody is asked for anything. Throws Error.
+  explicit WebSettingsFile(std::string path);
+
+  std::shared_ptr<const WebSettings> Current() const;
+  /// Puts the files in force if any of them has changed. What cannot be used is logged once, and the settings stay.
+  void Refresh();
+
+ private:
+  void WarnOfCertificate();
+
+  const std::string path_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const WebSettings> current_;
+  std::string last_problem_;
+  std::string last_warning_;
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,217 @@
+#include <crypt.h>
+#include <gnutls/gnutls.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/web_server.h"
+#include "password_checker.h"
+#include "web_client.h"
+
+namespace fa_profile {
+namespace {
+
+std::string BcryptOf(const std::string& password, unsigned long cost) {
+  char setting[CRYPT_GENSALT_OUTPUT_SIZE];
+  crypt_gensalt_rn("$2b$", cost, nullptr, 0, setting, sizeof setting);
+  const auto data = std::make_unique<crypt_data>();
+  return crypt_r(password.c_str(), setting, data.get());
+}
+
+std::string Authorization(const std::string& user_and_password) {
+  std::string text = user_and_password;
+  const gnutls_datum_t plain{reinterpret_cast<unsigned char*>(text.data()), static_cast<unsigned int>(text.size())};
+  gnutls_datum_t encoded{};
+  gnutls_base64_encode2(&plain, &encoded);
+  const std::string header(reinterpret_cast<const char*>(encoded.data), encoded.size);
+  gnutls_free(encoded.data);
+  return "Authorization: Basic " + header + "\r\n";
+}
+
+class WebAuthTest : public testing::Test {
+ protected:
+  void WriteUsers(const std::vector<std::pair<std::string, std::string>>& users) const {
+    std::string text = "basic_auth_users:\n";
+    for (const auto& [name, hash] : users) text += "  " + name + ": " + hash + "\n";
+    folder_.Write("web.yml", text + "http_server_config: {headers: {X-Frame-Options: deny}}\n");
+  }
+
+  WebOptions Options() const {
+    WebOptions options;
+    options.port = 0;
+    options.web_config = folder_ / "web.yml";
+    return options;
+  }
+
+  static WebReply Serve(const WebRequest& request) {
+    WebReply reply;
+    reply.body = std::make_shared<const std::string>(request.path);
+    return reply;
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(WebAuthTest, OnlyTheRightPasswordOpensAnyPath) {
+  WriteUsers({{"alice", BcryptOf("wonder:land", 4)}, {"bob", BcryptOf("builder", 5)}});
+  WebServer server(Options(), Serve);
+  const auto status = [&](const std::string& path, const std::string& header) {
+    return Get(server.port(), path, header).status;
+  };
+  for (const char* path : {"/metrics", "/healthz", "/", "/nothing"}) {
+    const HttpReply reply = Get(server.port(), path);
+    EXPECT_EQ(reply.status, 401) << path;
+    EXPECT_TRUE(reply.Has("WWW-Authenticate: Basic")) << reply.head;
+    EXPECT_TRUE(reply.Has("X-Frame-Options: deny")) << reply.head;
+    EXPECT_EQ(status(path, Authorization("alice:wonder:land")), 200) << path;
+  }
+  EXPECT_EQ(status("/", Authorization("bob:builder")), 200);
+  for (int repeated = 0; repeated < 2; ++repeated) {  // also when the answer is remembered
+    for (const char* wrong :
+         {"alice:wonder", "alice:", "alice", ":", "", "bob:wonder:land", "Bob:builder", "eve:builder"}) {
+      EXPECT_EQ(status("/", Authorization(wrong)), 401) << wrong;
+    }
+  }
+  EXPECT_EQ(status("/", Authorization(std::string("bob:builder\0", 12))), 401);
+  EXPECT_EQ(status("/", "Authorization: Basic ****\r\n"), 401);
+  EXPECT_EQ(status("/", "Authorization: Bearer abc\r\n"), 401);
+  Client posts(server.port());
+  posts.Get("/", "", "POST");
+  EXPECT_EQ(posts.Read().status, 401);
+}
+
+TEST_F(WebAuthTest, APasswordIsCheckedOnceForManyScrapes) {
+  WriteUsers({{"alice", BcryptOf("secret", 11)}});
+  WebServer server(Options(), Serve);
+  auto start = TestClock::now();
+  EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);
+  const double first = SecondsSince(start);
+  start = TestClock::now();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);
+  EXPECT_LT(SecondsSince(start), first) << "ten remembered answers";
+}
+
+TEST_F(WebAuthTest, AFloodOfWrongPasswordsHoldsUpNobodyElse) {
+  WriteUsers({{"alice", BcryptOf("secret", 7)}, {"bob", BcryptOf("builder", 7)}});
+  WebServer server(Options(), Serve);
+  auto start = TestClock::now();
+  EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);
+  const double one_check = SecondsSince(start);
+
+  std::vector<Client> flood;
+  for (int i = 0; i < 100; ++i) {
+    flood.emplace_back(server.port());
+    flood.back().Get("/", Authorization("alice:" + std::to_string(i)));
+  }
+  start = TestClock::now();
+  EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);  // remembered
+  EXPECT_EQ(Get(server.port(), "/").status, 401);
+  EXPECT_EQ(Get(server.port(), "/", Authorization("bob:builder"), "127.0.0.2").status, 200);  // its address's turn
+  EXPECT_LT(SecondsSince(start), 50 * one_check) << "less than half of the flood";
+  for (Client& client : flood) EXPECT_EQ(client.Read().status, 401);
+}
+
+TEST_F(WebAuthTest, AStopAnswersThoseWhoWaitForTheirCheck) {
+  WriteUsers({{"alice", BcryptOf("secret", 10)}});
+  WebOptions options = Options();
+  options.timeout_seconds = 1;
+  auto server = std::make_unique<WebServer>(options, Serve);
+  std::vector<Client> waiting;
+  for (int i = 0; i < 50; ++i) {
+    waiting.emplace_back(server->port());
+    waiting.back().Get("/", Authorization("alice:" + std::to_string(i)));
+  }
+  ASSERT_TRUE(Becomes([&] { return server->counts().by_status[401] > 0; }));
+  const auto start = TestClock::now();
+  server.reset();
+  EXPECT_LT(SecondsSince(start), 4.0);
+}
+
+TEST_F(WebAuthTest, UsersChangeWithoutARestart) {
+  WriteUsers({{"alice", BcryptOf("old", 4)}});
+  WebServer server(Options(), Serve);
+  Client kept(server.port());
+  kept.Get("/", Authorization("alice:old"));
+  EXPECT_EQ(kept.Read().status, 200);
+  WriteUsers({{"alice", BcryptOf("new", 4)}});
+  EXPECT_TRUE(Becomes([&] { return Get(server.port(), "/", Authorization("alice:new")).status == 200; }));
+  kept.Get("/", Authorization("alice:old"));
+  EXPECT_EQ(kept.Read().status, 401) << "an old connection keeps no old rights";
+
+  folder_.Write("web.yml", "basic_auth_users: {alice: plain}");
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_EQ(Get(server.port(), "/", Authorization("alice:new")).status, 200) << "a broken file changes nothing";
+  std::filesystem::remove(folder_ / "web.yml");
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_EQ(Get(server.port(), "/").status, 401) << "a missing one opens nothing";
+}
+
+TEST_F(WebAuthTest, ABrokenFileIsAnErrorAtTheStart) {
+  folder_.Write("web.yml", "basic_auth_users:\n  alice: plain\n");
+  try {
+    const WebServer server(Options(), Serve);
+    FAIL() << "started";
+  } catch (const Error& problem) {
+    EXPECT_NE(problem.message().find("web.yml:2:10: the hash of user 'alice'"), std::string::npos) << problem.message();
+  }
+  std::filesystem::remove(folder_ / "web.yml");
+  EXPECT_THROW(WebServer(Options(), Serve), Error);
+}
+
+class PasswordCheckerTest : public testing::Test {
+ protected:
+  Verdict Ask(const PasswordChecker::Users& users, const Credentials& credentials) {
+    std::atomic<int> verdict = -1;
+    checker_.Ask({checker_, users, credentials}, "a", WebClock::now() + kLongEnough,
+                 [&](Verdict given) { verdict = static_cast<int>(given); });
+    EXPECT_TRUE(Becomes([&] { return verdict >= 0; }));
+    return static_cast<Verdict>(verdict.load());
+  }
+
+  PasswordChecker checker_;
+};
+
+TEST_F(PasswordCheckerTest, AnUnknownUserTakesAsLongAsAWrongPassword) {
+  const PasswordChecker::Users users{{"alice", BcryptOf("secret", 9)}};
+  auto start = TestClock::now();
+  EXPECT_EQ(Ask(users, {"alice", "wrong"}), Verdict::kWrong);
+  const double wrong = SecondsSince(start);
+  start = TestClock::now();
+  EXPECT_EQ(Ask(users, {"eve", "wrong"}), Verdict::kWrong);
+  EXPECT_GT(SecondsSince(start), wrong / 4);
+}
+
+TEST_F(PasswordCheckerTest, ARightPasswordOpensNothingForAUserWhoIsGone) {
+  const std::string hash = BcryptOf("secret", 4);
+  EXPECT_EQ(Ask({{"alice", hash}, {"bob", hash}}, {"alice", "secret"}), Verdict::kRight);
+  const PasswordChecker::Users left{{"bob", hash}};  // whose hash stands in for the unknown name
+  EXPECT_EQ(checker_.Remembered({checker_, left, {"alice", "secret"}}), Verdict::kWrong);
+}
+
+TEST_F(PasswordCheckerTest, AnAnswerThatComesTooLateIsNotWorkedOut) {
+  std::atomic<int> verdict = -1;
+  checker_.Ask({checker_, {{"a", BcryptOf("b", 4)}}, {"a", "b"}}, "x", WebClock::now() - std::chrono::seconds(1),
+               [&](Verdict given) { verdict = static_cast<int>(given); });
+  EXPECT_TRUE(Becomes([&] { return verdict >= 0; }));
+  EXPECT_EQ(static_cast<Verdict>(verdict.load()), Verdict::kBusy);
+}
+
+TEST_F(PasswordCheckerTest, AnyNumberOfWrongPasswordsLeavesTheRightOneRemembered) {
+  const PasswordChecker::Users users{{"alice", BcryptOf("secret", 4)}};
+  EXPECT_EQ(Ask(users, {"alice", "secret"}), Verdict::kRight);
+  std::atomic<int> answers = 0;
+  for (int i = 0; i < 300; ++i) {
+    checker_.Ask({checker_, users, {"alice", std::to_string(i)}}, "a", WebClock::now() + kLongEnough,
+                 [&](Verdict) { ++answers; });
+  }
+  EXPECT_TRUE(Becomes([&] { return answers == 300; }));
+  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "secret"}}), Verdict::kRight);
+  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "7"}}), Verdict::kWrong);
+  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "never asked"}}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,318 @@
+#include "fa_profile/web_server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "web_client.h"
+
+namespace fa_profile {
+namespace {
+
+WebOptions Options() {
+  WebOptions options;
+  options.port = 0;
+  options.timeout_seconds = 1;
+  return options;
+}
+
+/// More than the system's buffers between server and client hold.
+const auto kLarge = std::make_shared<const std::string>(std::size_t{8} << 20, 'x');
+
+WebReply Serve(const WebRequest& request) {
+  WebReply reply;
+  if (request.path == "/throw") throw std::runtime_error("a handler that fails");
+  if (request.path == "/large") {
+    reply.body = kLarge;
+  } else if (request.path == "/echo") {
+    reply.content_type = "text/x-echo";
+    reply.content_encoding = "gzip";
+    reply.body = std::make_shared<const std::string>(request.method + "|" + request.query + "|" + request.accept + "|" +
+                                                     request.accept_encoding);
+  } else {
+    reply.status = request.path == "/" ? 200 : 404;
+    reply.body = std::make_shared<const std::string>(request.path);
+  }
+  return reply;
+}
+
+TEST(WebServerTest, GivesTheHandlerTheRequestAndTheClientTheReply) {
+  WebServer server(Options(), Serve);
+  const HttpReply reply = Get(server.port(), "/echo?a=%20b&c", "Accept: text/plain\r\nAccept-Encoding: gzip\r\n");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, "GET|a=%20b&c|text/plain|gzip");
+  EXPECT_TRUE(reply.Has("Content-Type: text/x-echo"));
+  EXPECT_TRUE(reply.Has("Content-Encoding: gzip"));
+}
+
+TEST(WebServerTest, KeepsAConnectionAndAnswersHeadWithoutABody) {
+  WebServer server(Options(), Serve);
+  Client client(server.port());
+  client.Get("/echo", "", "HEAD");
+  const HttpReply head = client.Read(true);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_TRUE(head.Has("Content-Length: 7"));
+  client.Get("/");
+  EXPECT_EQ(client.Read().body, "/");
+  client.Get("/nothing/here");
+  EXPECT_EQ(client.Read().status, 404);
+  EXPECT_EQ(server.counts().by_status, (std::map<int, std::uint64_t>{{200, 2}, {404, 1}}));
+  EXPECT_EQ(server.counts().connections, 1);
+}
+
+TEST(WebServerTest, OtherMethodsAreNotAllowed) {
+  WebServer server(Options(), Serve);
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "BREW"}) {
+    Client client(server.port());
+    client.Get("/", "", method);
+    const HttpReply reply = client.Read();
+    EXPECT_EQ(reply.status, 405) << method;
+    EXPECT_TRUE(reply.Has("Allow: GET, HEAD")) << reply.head;
+  }
+}
+
+TEST(WebServerTest, ABodyIsRefusedBeforeItIsRead) {
+  WebServer server(Options(), Serve);
+  for (const char* header : {"Content-Length: 1000000000000\r\n", "Transfer-Encoding: chunked\r\n",
+                             "Content-Length: 5\r\nExpect: 100-continue\r\n"}) {
+    Client client(server.port());
+    client.Get("/", header);
+    EXPECT_EQ(client.Read().status, 413) << header;
+    client.ReadToEnd();
+  }
+}
+
+TEST(WebServerTest, AHandlerThatThrowsIsAnInternalError) {
+  WebServer server(Options(), Serve);
+  Client client(server.port());
+  client.Get("/throw");
+  EXPECT_EQ(client.Read().status, 500);
+  client.Get("/");
+  EXPECT_EQ(client.Read().status, 200);
+}
+
+TEST(WebServerTest, GarbageIsTurnedAwayAndHarmsNobody) {
+  WebServer server(Options(), Serve);
+  std::string binary(4096, '\0');
+  std::iota(binary.begin(), binary.end(), '\0');
+  std::vector<Client> clients;
+  for (const std::string& garbage :
+       {std::string("\r\n\r\n\r\n"), binary, std::string("\x16\x03\x01\x02\x00\x01", 6), std::string("GET\r\n\r\n"),
+        std::string("GET / HTTP/9.9\r\n\r\n"), std::string("GET / HTTP/1.1\r\nContent-Length: -5\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n")}) {
+    clients.emplace_back(server.port());
+    clients.back().Send(garbage);
+  }
+  for (Client& client : clients) client.ReadToEnd();
+  EXPECT_EQ(Get(server.port(), "/").status, 200);
+}
+
+TEST(WebServerTest, RequestLineAndHeadersHaveALimit) {
+  WebOptions options = Options();
+  options.max_request_bytes = 8192;
+  WebServer server(options, Serve);
+  EXPECT_EQ(Get(server.port(), "/", "X: " + std::string(4000, 'x') + "\r\n").status, 200);
+  for (const std::string& request :
+       {"GET /" + std::string(1 << 20, 'x'), "GET / HTTP/1.1\r\nX: " + std::string(1 << 20, 'x'),
+        "GET / HTTP/1.1\r\n" + std::string(9000, 'x') + ": y\r\n\r\n"}) {
+    Client client(server.port());
+    client.Send(request);  // may be cut short: the server has seen enough
+    client.ReadToEnd();
+  }
+  Client client(server.port());
+  client.Send("GET / HTTP/1.1\r\nX: " + std::string(8192, 'x'));
+  EXPECT_EQ(client.Read().status, 431);
+  Client other(server.port());
+  other.Send("GET /" + std::string(8192, 'x'));
+  EXPECT_EQ(other.Read().status, 414);
+  EXPECT_EQ(Get(server.port(), "/").status, 200);
+}
+
+TEST(WebServerTest, TwoHundredClientsAtOnceAreAllServed) {
+  WebServer server(Options(), Serve);
+  std::vector<Client> clients;
+  for (int i = 0; i < 200; ++i) clients.emplace_back(server.port());
+  for (const Client& client : clients) ASSERT_TRUE(client.Get("/"));
+  for (Client& client : clients) EXPECT_EQ(client.Read().status, 200);
+  EXPECT_EQ(server.counts().by_status.at(200), 200U);
+}
+
+TEST(WebServerTest, SlowReadersAndHalfOpenConnectionsHoldUpNobodyAndAreDropped) {
+  WebServer server(Options(), Serve);
+  std::vector<Client> idlers;
+  for (int i = 0; i < 100; ++i) {
+    idlers.emplace_back(server.port(), "127.0.0.1", 4096);
+    if (i % 3 == 0) idlers.back().Get("/large");             // asks and does not read
+    if (i % 3 == 1) idlers.back().Send("GET / HTTP/1.1\r");  // does not finish
+  }
+  ASSERT_TRUE(Becomes([&] { return server.counts().connections == 100; }));
+  const auto start = TestClock::now();
+  EXPECT_EQ(Get(server.port(), "/").status, 200);
+  EXPECT_LT(SecondsSince(start), 0.5);
+  EXPECT_TRUE(Becomes([&] { return server.counts().connections == 0; }));
+  EXPECT_LT(SecondsSince(start), 4.0);
+}
+
+TEST(WebServerTest, OneByteAtATimeHoldsNoConnectionForEver) {
+  WebServer server(Options(), Serve);
+  Client writer(server.port());
+  Client reader(server.port(), "127.0.0.1", 4096);
+  reader.Get("/large");
+  const auto start = TestClock::now();
+  // A first reply does not buy more time than any other.
+  writer.Get("/");
+  EXPECT_EQ(writer.Read().status, 200);
+  EXPECT_TRUE(Becomes([&] {
+    writer.Send("G");
+    reader.ReadSome(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    return server.counts().connections == 0;
+  }));
+  EXPECT_LT(SecondsSince(start), 4.0);
+}
+
+TEST(WebServerTest, OverTheLimitNewConnectionsAreRefusedAndOldOnesServed) {
+  WebOptions options = Options();
+  options.max_connections = 4;
+  options.timeout_seconds = 5;
+  WebServer server(options, Serve);
+  std::vector<Client> busy;
+  for (int i = 0; i < 4; ++i) {
+    busy.emplace_back(server.port(), "127.0.0.1", 4096);
+    busy.back().Get("/large");
+  }
+  ASSERT_TRUE(Becomes([&] { return server.counts().by_status[200] == 4; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // their patience is nobody's business: they are served
+  EXPECT_EQ(Get(server.port(), "/").status, 0);
+  for (Client& client : busy) EXPECT_EQ(client.Read().body.size(), kLarge->size());
+}
+
+TEST(WebServerTest, OverTheLimitTheLongestIdleConnectionGivesWay) {
+  WebOptions options = Options();
+  options.max_connections = 4;
+  options.timeout_seconds = 20;
+  WebServer server(options, Serve);
+  std::vector<Client> idle;
+  for (int i = 0; i < 4; ++i) {
+    idle.emplace_back(server.port());
+    idle.back().Get("/");
+    EXPECT_EQ(idle.back().Read().status, 200);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_EQ(Get(server.port(), "/").status, 200);
+  idle[0].ReadToEnd();
+  idle[3].Get("/");
+  EXPECT_EQ(idle[3].Read().status, 200);
+}
+
+TEST(WebServerTest, OneAddressCanHaveALimitOfItsOwn) {
+  WebOptions options = Options();
+  options.max_connections_per_address = 2;
+  WebServer server(options, Serve);
+  const Client first(server.port());
+  const Client second(server.port());
+  ASSERT_TRUE(Becomes([&] { return server.counts().connections == 2; }));
+  EXPECT_EQ(Get(server.port(), "/").status, 0);
+  EXPECT_EQ(Get(server.port(), "/", "", "127.0.0.2").status, 200);
+}
+
+TEST(WebServerTest, StopFinishesTheReplyAtHandAndTakesNoMore) {
+  WebOptions options = Options();
+  options.timeout_seconds = 10;
+  auto server = std::make_unique<WebServer>(options, Serve);
+  const std::uint16_t port = server->port();
+  Client client(port, "127.0.0.1", 4096);
+  client.Get("/large");
+  ASSERT_TRUE(client.ReadSome(1000));
+  const Client idle(port);
+  auto stopped = std::async(std::launch::async, [&] { server->Stop(); });
+  ASSERT_TRUE(Becomes([&] { return !Client(port).connected(); }));
+  EXPECT_EQ(stopped.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  EXPECT_EQ(client.Read().body.size(), kLarge->size());
+  stopped.get();
+  server->Stop();  // again: harmless
+}
+
+TEST(WebServerTest, StopWaitsForNobodyLongerThanTheTimeLimit) {
+  auto server = std::make_unique<WebServer>(Options(), Serve);
+  Client client(server->port(), "127.0.0.1", 4096);
+  client.Get("/large");
+  ASSERT_TRUE(client.ReadSome(1000));
+  const auto start = TestClock::now();
+  server.reset();
+  EXPECT_LT(SecondsSince(start), 4.0);
+}
+
+TEST(WebServerTest, ThePortIsFreeAtOnceAfterAStop) {
+  WebOptions options = Options();
+  auto server = std::make_unique<WebServer>(options, Serve);
+  options.port = server->port();
+  Client kept(options.port);
+  kept.Get("/");
+  EXPECT_EQ(kept.Read().status, 200);
+  for (int i = 0; i < 3; ++i) {
+    server.reset();
+    server = std::make_unique<WebServer>(options, Serve);
+    EXPECT_EQ(Get(options.port, "/").status, 200);
+  }
+}
+
+TEST(WebServerTest, StopUnderLoadEndsCleanly) {
+  for (int round = 0; round < 3; ++round) {
+    auto server = std::make_unique<WebServer>(Options(), Serve);
+    const std::uint16_t port = server->port();
+    std::atomic<bool> over = false;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.emplace_back([&] {
+        while (!over) (void)Get(port, "/");
+      });
+    }
+    ASSERT_TRUE(Becomes([&] { return server->counts().by_status[200] > 20; }));
+    server.reset();
+    over = true;
+    for (std::thread& client : clients) client.join();
+  }
+}
+
+TEST(WebServerTest, WhatKeepsItFromListeningIsSaidWithTheCure) {
+  const WebServer server(Options(), Serve);
+  WebOptions options = Options();
+  options.port = server.port();
+  try {
+    const WebServer second(options, Serve);
+    FAIL() << "two servers on one port";
+  } catch (const Error& problem) {
+    EXPECT_EQ(problem.code(), "EADDRINUSE");
+    EXPECT_NE(problem.message().find("127.0.0.1:" + std::to_string(options.port)), std::string::npos);
+    EXPECT_NE(problem.hint().find("ss -ltnp"), std::string::npos);
+  }
+  options.address = "192.0.2.1";
+  EXPECT_THROW(WebServer(options, Serve), Error);
+  options.address = "no address at all";
+  EXPECT_THROW(WebServer(options, Serve), Error);
+  options = Options();
+  options.threads = 0;
+  EXPECT_THROW(WebServer(options, Serve), Error);
+}
+
+TEST(WebServerTest, ListensOnIpv6AndNames) {
+  for (const char* address : {"[::1]", "localhost", ""}) {
+    WebOptions options = Options();
+    options.address = address;
+    try {
+      const WebServer server(options, Serve);
+      EXPECT_NE(server.port(), 0) << address;
+    } catch (const Error& problem) {
+      EXPECT_EQ(problem.code(), "EADDRNOTAVAIL") << address << ": " << problem.message();  // a machine without IPv6
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile
