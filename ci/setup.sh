@@ -1,11 +1,13 @@
 #!/bin/bash
-# Installs what this project builds with: ci/setup.sh [--runtime]
+# Installs what this project builds with: ci/setup.sh [--runtime|--demo]
 #
 #   --runtime   only what ./fa-profile needs to build and run the program; without it, also what ci/test.sh needs.
+#   --demo      that, and what ./fa-profile demo runs.
 #
 # Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
 # Debian's revision behind it: point releases and security fixes change the revision alone, so they arrive, and anything
-# else is a change somebody makes here. On another distribution with apt the names are the same and the versions its own.
+# else is a change somebody makes here. `any`: a browser, of which Debian keeps only the newest. On another distribution
+# with apt the names are the same and the versions its own.
 # Where there is no nvcc, a CUDA 13.0 toolkit is put together from NVIDIA's Python packages, each at an exact version; with
 # --runtime only on a machine with an NVIDIA GPU, because no other has a use for it.
 #
@@ -31,12 +33,25 @@ run   libyaml-cpp-dev     0.7
 run   libsqlite3-dev      3.40
 run   libzstd-dev         1.5
 run   libre2-dev          20220601
-test  prometheus-cpp-dev  1.0
+run   prometheus-cpp-dev  1.0
+run   libmicrohttpd-dev   0.9.75
+run   libgnutls28-dev     3.7
+run   libcurl4-openssl-dev 7.88
+run   zlib1g-dev          1:1.2.13
 test  libgtest-dev        1.12
 test  libbenchmark-dev    1.7
 test  sqlite3             3.40      sqlite3
-test  prometheus          2.42      promtool
-test  python3             3.11      python3
+demo  prometheus          2.42      prometheus
+demo  prometheus-alertmanager 0.25  prometheus-alertmanager
+test  prometheus-pushgateway 1.5    prometheus-pushgateway
+test  victoria-metrics    1.79      victoria-metrics
+test  chromium            any       chromium
+demo  libjs-chart.js      3.9
+demo  python3             3.11      python3
+test  python3-yaml        6.0
+test  python3-prometheus-client 0.16
+test  openssl             3.0       openssl
+test  curl                7.88      curl
 test  ccache              4.8+      ccache
 test  clang               1:14.0    clang++
 test  clang-format        1:14.0    clang-format
@@ -67,7 +82,7 @@ missing_among() {
     if [ -z "$package" ]; then continue; fi
     if [ -n "$command" ] && command -v "$command" >/dev/null; then continue; fi
     case $installed in *" $package "*) continue ;; esac
-    if [ "$release" = bookworm ]; then echo "$package=$version*"; else echo "$package"; fi
+    if [ "$release" = bookworm ] && [ "$version" != any ]; then echo "$package=$version*"; else echo "$package"; fi
   done <<<"$1"
 }
 
@@ -157,15 +172,16 @@ fetch_cuda_tools() {
   rm -rf "$part" "$failed"
 }
 
-only_runtime=no
+only_runtime=yes
+groups=run
 case "${1:-}" in
-  '') ;;
-  --runtime) only_runtime=yes ;;
-  *) fail "unknown option $1; usage: ci/setup.sh [--runtime]" ;;
+  '') only_runtime=no groups='run|demo|test' ;;
+  --runtime) ;;
+  --demo) groups='run|demo' ;;
+  *) fail "unknown option $1; usage: ci/setup.sh [--runtime|--demo]" ;;
 esac
 release=$(. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && echo "${VERSION_CODENAME:-}" || true)
-wanted=$(sed -n 's/^run *//p' <<<"$packages")
-if [ "$only_runtime" = no ]; then wanted+=$'\n'$(sed -n 's/^test *//p' <<<"$packages"); fi
+wanted=$(sed -nE "s/^($groups) +//p" <<<"$packages")
 
 if command -v apt-get >/dev/null; then
   missing=$(missing_among "$wanted")

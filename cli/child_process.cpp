@@ -73,7 +73,7 @@ int WaitForChild(pid_t child) {
   return status;
 }
 
-ChildOutput CaptureChild(const std::string& program, const std::vector<std::string>& arguments) {
+ChildOutput CaptureChild(const std::string& program, const std::vector<std::string>& arguments, int stdin_descriptor) {
   Pipe pipe;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -83,6 +83,11 @@ ChildOutput CaptureChild(const std::string& program, const std::vector<std::stri
   } const destroy{&actions};
   if (const int error = posix_spawn_file_actions_adddup2(&actions, pipe.write_end(), STDOUT_FILENO); error != 0) {
     throw Error("posix_spawn_file_actions_adddup2", std::strerror(error), "no pipe to a child process");
+  }
+  if (stdin_descriptor >= 0) {
+    if (const int error = posix_spawn_file_actions_adddup2(&actions, stdin_descriptor, STDIN_FILENO); error != 0) {
+      throw Error("posix_spawn_file_actions_adddup2", std::strerror(error), "no file for a child process");
+    }
   }
   const pid_t child = Spawn(program, arguments, &actions);
   pipe.CloseWriteEnd();

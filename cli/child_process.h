@@ -20,7 +20,9 @@ struct ChildOutput {
   int status = 0;
 };
 
-/// Runs a child to its end. Throws Error like StartChild().
-ChildOutput CaptureChild(const std::string& program, const std::vector<std::string>& arguments);
+/// Runs a child to its end. Throws Error like StartChild(). `stdin_descriptor`: a file that it reads as its stdin; -1:
+/// this process's.
+ChildOutput CaptureChild(const std::string& program, const std::vector<std::string>& arguments,
+                         int stdin_descriptor = -1);
 
 }  // namespace fa_profile

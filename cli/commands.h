@@ -26,6 +26,7 @@ struct RunOptions {
   std::vector<std::string> kernel_libraries;
   std::vector<AttentionShape> shapes;
   std::string output;  ///< empty: a name with the time in it
+  std::string spool;   ///< the exporter's folder to write to; empty: the current one
   bool overwrite = false;
   int device = 0;
   bool kernel_replay = false;
@@ -101,6 +102,50 @@ struct LintCommand {
   std::string explain;               ///< tells of this finding instead; empty: lints
 };
 int RunLint(const LintCommand& command);
+
+struct ServeOptions {
+  std::string spool;  ///< folder; empty: none
+  std::string state;  ///< folder; empty: DefaultStateFolder()
+  std::string listen = "127.0.0.1:9407";
+  std::string web_config;
+  double interval_seconds = 15;
+  double recording_interval_seconds = 3600;
+  std::string baseline;  ///< recording; empty: none
+  bool nvml = true;
+  std::string nvml_library = "libnvidia-ml.so.1";
+  int simulated_hosts = 0;
+  double simulate_interval_seconds = 10;
+  std::uint64_t max_recording_bytes = std::uint64_t{1} << 30U;
+  int keep = 100;
+};
+/// Serves metrics until SIGTERM or SIGINT.
+int RunServe(const ServeOptions& options);
+
+/// Reads a recording from stdin, within limits of time and memory, and prints what it adds to the exporter's totals as
+/// JSON. It runs apart from the exporter, so that no recording can take that down with it.
+int RunContribute();
+
+struct TextfileOptions {
+  std::vector<std::string> recordings;
+  std::string output;    ///< *.prom; empty: stdout
+  std::string baseline;  ///< recording; empty: none
+};
+/// Writes what the recordings say in Prometheus's text format, whole or not at all.
+int RunTextfile(const TextfileOptions& options);
+
+struct PushOptions {
+  std::vector<std::string> recordings;
+  std::string baseline;
+  std::string gateway;  ///< "http://host:port"
+  std::string job = "fa_profile";
+  std::vector<std::string> grouping;  ///< "name=value"
+  bool remove = false;                ///< delete the group instead
+};
+/// Replaces a group of a Pushgateway by what the recordings say, or deletes it.
+int RunPush(const PushOptions& options);
+
+/// The recording that comes with the program. Throws Error when it is missing.
+std::string BundledRecording();
 
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter);

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <vector>
 
+#include "fa_profile/call_name.h"
 #include "fa_profile/error.h"
 #include "fa_profile/findings.h"
 #include "fa_profile/lint.h"
@@ -31,10 +32,6 @@ void Wrap(std::ostream& out, const std::string& lead, const std::string& text, s
     first = false;
   }
   out << line << '\n';
-}
-
-std::string TitleOf(const ProfileEntry& entry) {
-  return entry.shape ? entry.kernel + " at " + entry.shape->ToString() : entry.kernel;
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ void Explain(std::ostream& out, const std::string& id, const Profile& profile, i
     for (const Finding& finding : entry.findings) {
       if (finding.id != id) continue;
       if (found++ == 0) out << "In this recording:\n";
-      Wrap(out, "  " + TitleOf(entry) + ":", finding.evidence, 4, columns);
+      Wrap(out, "  " + CallName(entry.kernel, entry.shape, entry.part) + ":", finding.evidence, 4, columns);
     }
   }
   if (found == 0) out << "Nowhere in this recording.\n";

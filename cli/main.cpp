@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <string>
@@ -10,9 +11,11 @@
 
 #include "commands.h"
 #include "explain.h"
+#include "exporter_commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
+#include "failure_note.h"
 #include "kernel_pattern.h"
 #include "metric_names.h"
 #include "phase_map_file.h"
@@ -78,6 +81,7 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--shape", arguments.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default 1,8,512,64");
   app.add_flag("--causal", arguments.causal, "Causal attention");
   app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap");
+  app.add_option("--spool", run.spool, "Write the recording to this folder, from which fa-profile serve counts it");
   app.add_flag("--force", run.overwrite, "Replace an existing recording");
   app.add_option("--device", run.device, "CUDA device number")->capture_default_str();
   app.add_option("--replay", arguments.replay, "user: ranges, all kernels in each pass; kernel: each launch by itself")
@@ -133,6 +137,49 @@ std::string CommandLine(int argc, char** argv) {
   std::string line = "fa-profile";
   for (int i = 1; i < argc; ++i) line.append(" ").append(argv[i]);
   return line;
+}
+
+// The main job, once its options are known to be options.
+int Profile(const RunOptions& run, const CLI::App& app) {
+  if (run.kernel_replay && run.flush_cache) {
+    throw Error("--cache flush does nothing for --replay kernel: CUPTI replays a kernel without coming back to us",
+                "use --replay user to measure with a flushed cache");
+  }
+  // Bad input is an error with and without a GPU.
+  if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
+  if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
+  (void)KernelPattern(run.kernel_pattern);
+  if (!run.explain.empty()) RequireFinding(run.explain);
+  if (!run.program.empty()) {
+    for (const char* const option :
+         {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
+      if (app.count(option) > 0) {
+        throw Error(std::string(option) + " is for the ladder, not for a program",
+                    "a program's launches are measured as they come, by kernel replay");
+      }
+    }
+    if (app.count("--device") > 0) {
+      throw Error("a program chooses its own GPU", "set CUDA_VISIBLE_DEVICES for it instead of --device");
+    }
+    return RunProgram(run);
+  }
+  const std::string why_not = WhyNoGpu();
+  return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
+}
+
+// A run for the exporter's spool: what it cannot do the fleet must see.
+int ProfileForSpool(RunOptions run, const CLI::App& app) {
+  if (!run.output.empty()) throw Error("--spool and --output both say where to write", "give one of them");
+  if (!std::filesystem::is_directory(run.spool)) {
+    throw Error("the spool " + run.spool + " is no folder", "make it, and start fa-profile serve --spool with it");
+  }
+  run.output = run.spool + "/" + SpoolName(".fap");
+  try {
+    return Profile(run, app);
+  } catch (const Error& error) {
+    LeaveFailureNote(run.spool, error);
+    throw;
+  }
 }
 
 int Dispatch(int argc, char** argv) {
@@ -199,6 +246,8 @@ int Dispatch(int argc, char** argv) {
   doctor->add_option("--device", arguments.doctor_device, "CUDA device number")->capture_default_str();
   doctor->add_option("file", arguments.doctor_file, "A program, library or cubin to check for line information");
 
+  ExporterCommands exporter(app);
+
   app.require_subcommand(0, 1);
   // What follows `--` is a program's own command line; CLI11 must not look into it.
   const auto program = std::find(argv, argv + argc, std::string_view("--"));
@@ -241,6 +290,7 @@ int Dispatch(int argc, char** argv) {
     return RunLint(arguments.lint);
   }
   if (*doctor) return RunDoctor(arguments.doctor_device, arguments.doctor_file);
+  if (const std::optional<int> code = exporter.Run()) return *code;
   if (*verify) {
     arguments.verify.shapes = ParseShapes(arguments.verify_shapes, arguments.verify_causal);
     return RunVerify(arguments.verify);
@@ -253,33 +303,11 @@ int Dispatch(int argc, char** argv) {
   run.flush_cache = arguments.cache == "flush";
   run.command_line = CommandLine(argc, argv);
   for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device", "--replay",
-                                   "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
+                                   "--cache", "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
     if (app.count(option) > 0) run.gpu_only_option = option;
   }
-  if (run.kernel_replay && run.flush_cache) {
-    throw Error("--cache flush does nothing for --replay kernel: CUPTI replays a kernel without coming back to us",
-                "use --replay user to measure with a flushed cache");
-  }
-  // Bad input is an error with and without a GPU.
-  if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
-  if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
-  (void)KernelPattern(run.kernel_pattern);
-  if (!run.explain.empty()) RequireFinding(run.explain);
-  if (!run.program.empty()) {
-    for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
-      if (app.count(option) > 0) {
-        throw Error(std::string(option) + " is for the ladder, not for a program",
-                    "a program's launches are measured as they come, by kernel replay");
-      }
-    }
-    if (app.count("--device") > 0) {
-      throw Error("a program chooses its own GPU", "set CUDA_VISIBLE_DEVICES for it instead of --device");
-    }
-    return RunProgram(run);
-  }
-  const std::string why_not = WhyNoGpu();
-  return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
+  if (!run.spool.empty()) return ProfileForSpool(run, app);
+  return Profile(run, app);
 }
 
 }  // namespace

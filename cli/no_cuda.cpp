@@ -3,6 +3,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "gpu_lists.h"
+#include "gpu_reader.h"
 
 namespace fa_profile {
 namespace {
@@ -25,5 +26,12 @@ void ListCounters(const std::string&, const std::string&) { Refuse("list counter
 void ListChips() { Refuse("list chips"); }
 std::vector<std::string> KnownChips() { return MetricSetChips(); }
 std::set<std::string> KnownCounters() { return {}; }
+std::function<HostReading()> MakeGpuReader(const std::string&) {
+  return [] {
+    HostReading host;
+    host.nvml_error = "this program was built without CUDA, and so without NVML; serve --no-nvml does not ask for it";
+    return host;
+  };
+}
 
 }  // namespace fa_profile

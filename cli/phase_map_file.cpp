@@ -250,6 +250,37 @@ std::vector<std::string> FunctionsIn(const Recording& recording) {
   return {names.begin(), names.end()};
 }
 
+/// The functions and opcodes that the recorded instructions have.
+class Vocabulary {
+ public:
+  explicit Vocabulary(const Recording& recording) {
+    for (const DeviceFunction& function : recording.functions) {
+      for (const Instruction& instruction : function.instructions) {
+        if (!instruction.opcode.empty()) opcodes_.insert(instruction.opcode);
+        for (const InlineFrame& frame : instruction.frames) full_names_.insert(frame.function);
+      }
+    }
+    for (const std::string& name : full_names_) functions_.insert(BaseName(name));
+  }
+
+  void AddUnknown(const PhaseRule& rule, std::vector<std::string>& unknown) const {
+    for (const std::string& name : rule.functions) {
+      if (!functions_.contains(name)) unknown.push_back(fmt::format("function '{}' of phase '{}'", name, rule.phase));
+    }
+    if (opcodes_.empty()) return;  // nvdisasm was missing
+    for (const std::string& opcode : rule.opcodes) {
+      const auto first = opcodes_.lower_bound(opcode);
+      if (first != opcodes_.end() && first->starts_with(opcode)) continue;
+      unknown.push_back(fmt::format("opcode '{}' of phase '{}'", opcode, rule.phase));
+    }
+  }
+
+ private:
+  std::set<std::string> opcodes_;
+  std::set<std::string> full_names_;
+  std::set<std::string> functions_;
+};
+
 /// "; did you mean ...?" for the first function that the map names.
 std::string NearNames(const PhaseMap& map, const std::vector<std::string>& functions) {
   for (const PhaseRule& rule : map.rules) {
@@ -297,9 +328,14 @@ std::vector<std::string> RequirePhases(const Recording& recording, const PhaseMa
     throw Error("the " + map.name + " names no instruction of any kernel in the recording" + NearNames(map, functions),
                 fmt::format("the functions there are {}", fmt::join(functions, ", ")));
   }
+  const Vocabulary vocabulary(recording);
   std::vector<std::string> unused;
   for (const PhaseRule& rule : map.rules) {
-    if (!named.contains(rule.phase)) unused.push_back(rule.phase);
+    if (named.contains(rule.phase)) {
+      vocabulary.AddUnknown(rule, unused);
+    } else {
+      unused.push_back(fmt::format("phase '{}'", rule.phase));
+    }
   }
   return unused;
 }

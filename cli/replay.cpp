@@ -16,8 +16,10 @@ namespace {
 
 constexpr const char* kBundledName = "h200-ladder-full.fap";
 
+}  // namespace
+
 // Beside the installed program, or in the source tree it was built from.
-std::string FindBundled() {
+std::string BundledRecording() {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   const std::filesystem::path candidates[] = {
@@ -28,15 +30,13 @@ std::string FindBundled() {
   for (const std::filesystem::path& candidate : candidates) {
     if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
   }
-  throw Error("there is no GPU here and the bundled recording " + std::string(kBundledName) + " is missing",
+  throw Error("the recording " + std::string(kBundledName) + " that comes with the program is missing",
               "reinstall, or give a recording of your own: fa-profile report FILE.fap");
 }
 
-}  // namespace
-
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   RequireKnownCounters(options.metrics);
-  const std::string path = FindBundled();
+  const std::string path = BundledRecording();
   LoadOptions no_metrics;
   no_metrics.metrics.emplace();
   const Recording recording = RecordingReader(path).Load(no_metrics);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "fa_profile/call_name.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/device.h"
 #include "fa_profile/disassembly.h"
@@ -84,19 +85,15 @@ bool WantsPhases(const RunOptions& options) {
          (options.metric_set == "full" || options.metric_set == "detailed" || options.metric_set == "phases");
 }
 
-Disassembler MakeDisassembler(std::vector<DataLoss>& losses) {
-  const std::optional<std::string> nvdisasm = FindNvdisasm();
-  if (!nvdisasm) {
-    losses.push_back({"not_disassembled", "nvdisasm",
-                      "it was not found: phases are known by function and line, what their instructions do is not, and "
-                      "no wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
-                      1});
-    return [](const Cubin& cubin, const std::vector<std::string>& functions) {
-      return ReadInlineStacks(cubin.bytes, cubin.crc, functions);
-    };
-  }
-  return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
-    return Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
+// nvdisasm, or what can be read without it.
+Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
+  if (auto disassembler = FindDisassembler()) return *disassembler;
+  losses.push_back({"not_disassembled", "nvdisasm",
+                    "it was not found: phases are known by function and line, what their instructions do is not, and "
+                    "no wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
+                    1});
+  return [](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return ReadInlineStacks(cubin.bytes, cubin.crc, functions);
   };
 }
 
@@ -154,12 +151,13 @@ int RunLadder(const RunOptions& options) {
   };
   const auto cancelled = [] { return interrupted.load(); };
   Collector collector(device, collect, writer, next_id, show, cancelled);
-  // Before the first kernel is loaded: CUPTI knows no other code inside.
 
+  // Before the first kernel is loaded: CUPTI knows no other code inside.
   std::unique_ptr<PhaseCollector> phases;
   if (WantsPhases(options)) {
-    phases = std::make_unique<PhaseCollector>(
-        device, PhaseCollectOptions{options.flush_cache, MakeDisassembler(losses)}, writer, next_id, show, cancelled);
+    phases =
+        std::make_unique<PhaseCollector>(device, PhaseCollectOptions{options.flush_cache, DisassemblerOrStacks(losses)},
+                                         writer, next_id, show, cancelled);
   }
 
   int wrong = 0;
@@ -168,7 +166,7 @@ int RunLadder(const RunOptions& options) {
   for (const AttentionShape& shape : shapes) {
     for (const Kernel* const kernel : selection.kernels()) {
       if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
-        losses.push_back({"kernel_skipped", kernel->id() + " " + shape.ToString(), why_not, 1});
+        losses.push_back({"kernel_skipped", CallName(kernel->id(), shape), why_not, 1});
         continue;
       }
       const Case entry{next_id++, kernel->id(), kernel->origin(), shape};

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <set>
 
+#include "fa_profile/disassembly.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/section_folder.h"
@@ -66,6 +67,14 @@ Session NewSession(const RunOptions& options, const std::string& metric_set) {
 
 std::string OutputPath(const RunOptions& options) {
   return options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
+}
+
+std::optional<Disassembler> FindDisassembler() {
+  const std::optional<std::string> nvdisasm = FindNvdisasm();
+  if (!nvdisasm) return std::nullopt;
+  return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
+  };
 }
 
 std::string CacheDirectory() {

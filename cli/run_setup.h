@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "commands.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/phase_collector.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile {
@@ -18,6 +20,9 @@ Session NewSession(const RunOptions& options, const std::string& metric_set);
 
 /// -o, or "fa-profile-<UTC time>.fap".
 std::string OutputPath(const RunOptions& options);
+
+/// Reads machine code with nvdisasm; absent where that is missing.
+std::optional<Disassembler> FindDisassembler();
 
 /// Where validated metric plans are kept: $XDG_CACHE_HOME or ~/.cache; empty when neither is set.
 std::string CacheDirectory();

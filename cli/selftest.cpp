@@ -15,7 +15,6 @@
 #include "fa_profile/check_truths.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/device.h"
-#include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/recording_file.h"
@@ -62,16 +61,11 @@ std::vector<const SelftestKernel*> Select(const std::string& pattern) {
   return selected;
 }
 
-Disassembler MakeDisassembler() {
-  const std::optional<std::string> nvdisasm = FindNvdisasm();
-  if (!nvdisasm) {
-    throw Error("nvdisasm is missing, which the self-test reads machine code with",
-                "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
-                "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
-  }
-  return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
-    return Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
-  };
+Disassembler RequireDisassembler() {
+  if (auto disassembler = FindDisassembler()) return *disassembler;
+  throw Error("nvdisasm is missing, which the self-test reads machine code with",
+              "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+              "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
 }
 
 // A kernel ready to be measured.
@@ -116,7 +110,7 @@ Session NewSelftestSession(const SelftestOptions& options) {
 // Measures into the writer, and gives the truths by case.
 std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestOptions& options,
                               RecordingWriter& writer) {
-  const Disassembler disassembler = MakeDisassembler();
+  const Disassembler disassembler = RequireDisassembler();
   const Device device = OpenDevice(options.device);
   std::vector<DataLoss> losses;
   writer.Write(NewSelftestSession(options));

@@ -1,0 +1,86 @@
+// What a page of metrics costs the exporter: page_figures
+//
+// Makes pages of 10,000 and 200,000 series from totals, as `serve` does at each collection, and prints the median time
+// of each step over several rounds, and the memory of the process.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/page.h"
+
+namespace fa_profile {
+namespace {
+
+// Kernels as a program's, on so many GPUs as it takes: 28 series a phase of three, and the kernel's own.
+Totals Make(std::size_t series) {
+  Totals totals;
+  std::size_t have = 0;
+  for (int gpu = 0; have < series; ++gpu) {
+    for (int i = 0; i < 25 && have < series; ++i) {
+      KernelTotals& kernel = totals.gpus[gpu].kernels["kernel_" + std::to_string(i)];
+      kernel.origin = "program";
+      kernel.sm_active_cycles = kernel.warps_active_cycles = kernel.tensor_active_cycles = kernel.dram_bytes =
+          1.25e9 + i;
+      for (const char* const phase : {"load_q", "load_kv", "qk", "softmax", "pv", "rescale", "epilogue"}) {
+        PhaseTotals& sums = kernel.phases[phase];
+        sums.cycles = 123456789.5 + i;
+        sums.instructions = 1e9 + i;
+        sums.wavefronts = sums.excess_wavefronts = 1e6 + i;
+        for (const char* const reason : {"memory", "shared_memory", "barrier", "math_pipe", "dependency", "issue"}) {
+          sums.stall_cycles[reason] = 1e8 / 3 + i;
+        }
+      }
+      have += 5 + 7 * 10;
+    }
+  }
+  return totals;
+}
+
+double MedianMs(const std::function<void()>& step) {
+  std::vector<double> times;
+  for (int i = 0; i < 9; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    step();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::ranges::nth_element(times, times.begin() + 4);
+  return times[4];
+}
+
+double ResidentMb() {
+  long all = 0;
+  long resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return static_cast<double>(resident * sysconf(_SC_PAGESIZE)) * 1e-6;
+}
+
+void Measure(std::size_t series) {
+  const Totals totals = Make(series);
+  PageInput input;
+  input.totals = &totals;
+  Families families = MakeFamilies(input);
+  const double make = MedianMs([&] { (void)MakeFamilies(input); });
+  const double page = MedianMs([&] { (void)Page(MakeFamilies(input)); });
+  const Page ready(std::move(families));
+  const std::string& text = *ready.Render("", "").bytes;
+  const double open = MedianMs([&] { (void)ToOpenMetrics(text); });
+  const double gzip = MedianMs([&] { (void)Gzip(text); });
+  const double render = MedianMs([&] { (void)ready.Render("application/openmetrics-text", "gzip"); });
+  std::printf("%8zu %10.1f %12.1f %12.1f %12.1f %9.1f %16.4f %9.1f\n", ready.series(),
+              static_cast<double>(text.size()) * 1e-6, make, page, open, gzip, render, ResidentMb());
+}
+
+}  // namespace
+}  // namespace fa_profile
+
+int main() {
+  std::printf("%8s %10s %12s %12s %12s %9s %16s %9s\n", "series", "text, MB", "families, ms", "whole, ms", "openm., ms",
+              "gzip, ms", "later scrape, ms", "RSS, MB");
+  for (const std::size_t series : {std::size_t{10000}, std::size_t{200000}}) fa_profile::Measure(series);
+}

@@ -1,0 +1,289 @@
+#include "exporter.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "child_process.h"
+#include "fa_profile/error.h"
+#include "gpu_reader.h"
+#include "load_profile.h"
+
+namespace fa_profile {
+namespace {
+
+using Json = nlohmann::json;
+
+// Collections and recordings that may be missed before what is shown is old.
+constexpr double kMissed = 3;
+// Recordings counted between two savings of the state, and looked at in one collection: a full spool must not keep the
+// page from being renewed.
+constexpr std::size_t kMostPerCollection = 64;
+constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
+
+double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+WebReply Reply(int status, std::string text, const char* type = "text/plain; charset=utf-8") {
+  WebReply reply;
+  reply.status = status;
+  reply.content_type = type;
+  reply.body = std::make_shared<std::string>(std::move(text));
+  return reply;
+}
+
+// What a recording adds, read by a process of its own. Throws Error with the reason when it cannot be read.
+Json Contributed(const std::string& program, const OpenFile& file) {
+  const ChildOutput output = CaptureChild(program, {"fa-profile", "contribute"}, file.descriptor());
+  if (WIFSIGNALED(output.status)) {
+    throw Error(fmt::format("reading it ended with signal {} ({})", WTERMSIG(output.status),
+                            strsignal(WTERMSIG(output.status))));
+  }
+  try {
+    Json answer = Json::parse(output.text);
+    if (answer.contains("error")) throw Error(answer.at("error").get<std::string>());
+    return answer;
+  } catch (const Json::exception&) {
+    throw Error("the process that read it gave no answer");
+  }
+}
+
+std::string ReadSome(const OpenFile& file) {
+  std::string text(kMostFailureBytes, '\0');
+  const ssize_t count = read(file.descriptor(), text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+// A process may see other device numbers than the host; NVML's are the host's.
+Totals ByHostIndex(const Totals& totals, const HostReading& host) {
+  Totals result;
+  result.folded = totals.folded;
+  for (const auto& [index, gpu] : totals.gpus) {
+    const auto same = std::ranges::find(host.gpus, gpu.uuid, &GpuReading::uuid);
+    result.gpus[same == host.gpus.end() || gpu.uuid.empty() ? index : same->index] = gpu;
+  }
+  return result;
+}
+
+HostReading ReadingOf(const Recording& recording) {
+  HostReading host;
+  host.driver_version = recording.device.driver_version;
+  GpuReading& gpu = host.gpus.emplace_back();
+  gpu.name = recording.device.name;
+  gpu.compute_capability =
+      fmt::format("{}.{}", recording.device.compute_capability_major, recording.device.compute_capability_minor);
+  gpu.sm_clock_max_hz = static_cast<double>(recording.device.sm_clock_max_hz);
+  gpu.memory_total_bytes = static_cast<double>(recording.device.memory_bytes);
+  if (!recording.clocks.empty()) {
+    const ClockSample& clocks = recording.clocks.back();
+    if (clocks.sm_hz) gpu.sm_clock_hz = static_cast<double>(*clocks.sm_hz);
+    if (clocks.memory_hz) gpu.memory_clock_hz = static_cast<double>(*clocks.memory_hz);
+    gpu.power_watts = clocks.power_watts;
+    gpu.temperature_celsius = clocks.temperature_celsius;
+  }
+  return host;
+}
+
+}  // namespace
+
+Exporter::Exporter(const ServeOptions& options)
+    : options_(options), program_(std::filesystem::read_symlink("/proc/self/exe").string()) {
+  collector_.started = Now();
+  if (!options_.baseline.empty()) {
+    const auto [recording, profile] = LoadProfile(options_.baseline);
+    baseline_ = BaselineOf(recording, profile);
+  }
+  if (!options_.spool.empty()) {
+    state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
+    state_ = state_folder_->Load();
+    last_recording_ = state_.last_recording;
+    spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
+  }
+  if (options_.nvml) read_gpus_ = MakeGpuReader(options_.nvml_library);
+  if (options_.simulated_hosts > 0) {
+    const std::string path = BundledRecording();
+    const auto [recording, profile] = LoadProfile(path);
+    if (!baseline_) baseline_ = BaselineOf(recording, profile);
+    fleet_.emplace(options_.simulated_hosts, Contribution(recording, profile, Now()), ReadingOf(recording),
+                   std::filesystem::path(path).filename().string(), options_.simulate_interval_seconds, Now());
+    spdlog::warn("SIMULATED: {} hosts of {} GPUs that repeat {}; their series carry simulated=\"true\"",
+                 options_.simulated_hosts, kSimulatedGpusPerHost, path);
+  }
+}
+
+// Once when it changes, not at every collection.
+void Exporter::Say(const std::string& collector, bool up, const std::string& why) {
+  const auto before = collector_.up.find(collector);
+  const bool changed = before == collector_.up.end() ? !up : before->second != up;
+  collector_.up[collector] = up;
+  if (!changed) return;
+  if (up) {
+    spdlog::info("{}: works again", collector);
+  } else {
+    spdlog::error("{}: {}", collector, why);
+  }
+}
+
+void Exporter::CountRecording(const std::string& name, ExporterState& next,
+                              std::map<std::string, std::string>& leaving) {
+  try {
+    const Json answer = Contributed(program_, spool_->Open(name));
+    const auto hash = answer.at("sha256").get<std::string>();
+    if (std::ranges::find(next.counted, hash) != next.counted.end()) {
+      next.recordings_duplicate += 1;
+    } else {
+      Merge(next.totals, ByHostIndex(TotalsFromJson(answer.at("totals").dump()), host_));
+      next.counted.push_back(hash);
+      if (next.counted.size() > kMostRemembered) next.counted.pop_front();
+      next.recordings_counted += 1;
+      next.last_recording = Now();
+    }
+    leaving[name] = "done";
+  } catch (const Error& error) {
+    next.recordings_bad += 1;
+    leaving[name] = "bad";
+    spdlog::warn("{}/{} is set aside: {}", spool_->folder(), name, error.message());
+  }
+}
+
+void Exporter::CountFailure(const std::string& name, ExporterState& next, std::map<std::string, std::string>& leaving) {
+  try {
+    const Json note = Json::parse(ReadSome(spool_->Open(name)));
+    next.failed_runs += 1;
+    if (note.at("kind").get<std::string>() == "perfmon_conflict") next.perfmon_conflicts += 1;
+    leaving[name] = "done";
+  } catch (const std::exception& error) {
+    leaving[name] = "bad";
+    spdlog::warn("{}/{} is set aside: it is no failure note ({})", spool_->folder(), name, error.what());
+  }
+}
+
+// What was counted is saved before a file leaves the spool, and a file that is still there after a crash is known by
+// its hash: nothing is counted twice, and nothing is lost.
+void Exporter::CountSpool() {
+  try {
+    const Spool::Listing listing = spool_->List();
+    Say("spool", true, "");
+    collector_.spool_files = static_cast<double>(listing.recordings.size());
+    ExporterState next = state_;
+    std::map<std::string, std::string> leaving;
+    for (const std::string& name : listing.recordings) {
+      if (leaving.size() >= kMostPerCollection || (cancelled_ && cancelled_())) break;
+      if (!stuck_.contains(name)) CountRecording(name, next, leaving);
+    }
+    for (const std::string& name : listing.failures) {
+      if (leaving.size() >= 2 * kMostPerCollection) break;
+      if (!stuck_.contains(name)) CountFailure(name, next, leaving);
+    }
+    ForgetKernels(next.totals, Now() - kMissed * options_.recording_interval_seconds);
+    if (!leaving.empty()) {
+      state_folder_->Save(next);
+      Say("state", true, "");
+    }
+    state_ = std::move(next);
+    for (const auto& [name, subfolder] : leaving) {
+      if (!spool_->MoveTo(subfolder, name)) stuck_.insert(name);
+    }
+    collector_.spool_files -= static_cast<double>(
+        std::ranges::count_if(leaving, [](const auto& file) { return file.first.ends_with(".fap"); }));
+  } catch (const Error& error) {
+    Say(error.message().starts_with("the state") ? "state" : "spool", false, error.what());
+  }
+}
+
+void Exporter::ReadGpus() {
+  host_ = read_gpus_();
+  Say("nvml", host_.nvml, host_.nvml_error);
+  if (host_.nvml) Say("gpm", host_.gpm, host_.gpm_error);
+}
+
+void Exporter::Collect() {
+  const double started = Now();
+  if (read_gpus_) ReadGpus();
+  if (spool_) CountSpool();
+  Publish(started);
+}
+
+void Exporter::Publish(double started) {
+  collector_.last_recording = state_.last_recording;
+  collector_.recordings = {{"counted", state_.recordings_counted},
+                           {"duplicate", state_.recordings_duplicate},
+                           {"bad", state_.recordings_bad}};
+  collector_.perfmon_conflicts = state_.perfmon_conflicts;
+  collector_.failed_runs = state_.failed_runs;
+  if (web_counts_) {
+    const WebCounts counts = web_counts_();
+    collector_.http_requests = counts.by_status;
+    collector_.http_connections = counts.connections;
+  }
+  collector_.last_collection = Now();
+  collector_.collection_seconds = collector_.last_collection - started;
+  PageInput input;
+  input.totals = &state_.totals;
+  input.host = host_.nvml ? &host_ : nullptr;
+  input.baseline = baseline_ ? &*baseline_ : nullptr;
+  input.collector = &collector_;
+  const auto page = std::make_shared<const Page>(MakeFamilies(input));
+  collector_.series_dropped += static_cast<double>(page->dropped());
+  const std::lock_guard lock(mutex_);
+  page_ = page;
+  last_collection_ = collector_.last_collection;
+  last_recording_ = collector_.last_recording;
+}
+
+WebReply Exporter::Ready() const {
+  const std::lock_guard lock(mutex_);
+  if (!page_) return Reply(503, "not ready: nothing was collected yet\n");
+  if (Now() - last_collection_ > kMissed * options_.interval_seconds) {
+    return Reply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", Now() - last_collection_));
+  }
+  if (spool_ && last_recording_ == 0) return Reply(503, "not ready: no recording was counted yet\n");
+  if (spool_ && Now() - last_recording_ > kMissed * options_.recording_interval_seconds) {
+    return Reply(503,
+                 fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", Now() - last_recording_));
+  }
+  return Reply(200, "ready\n");
+}
+
+WebReply Exporter::Simulated(const WebRequest& request) const {
+  constexpr std::string_view kPrefix = "/simulated/";
+  constexpr std::string_view kSuffix = "/metrics";
+  if (request.path == "/simulated/targets") return Reply(200, fleet_->Targets(address_), "application/json");
+  std::string_view name = std::string_view(request.path).substr(kPrefix.size());
+  if (!name.ends_with(kSuffix)) return Reply(404, "no such page\n");
+  name.remove_suffix(kSuffix.size());
+  const int host = fleet_->FindHost(std::string(name));
+  if (host < 0) return Reply(404, "no such simulated host\n");
+  const Page page(fleet_->At(host, Now(), baseline_ ? &*baseline_ : nullptr));
+  Page::Body body = page.Render(request.accept, request.accept_encoding);
+  return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
+}
+
+WebReply Exporter::Answer(const WebRequest& request) const {
+  if (request.path == "/metrics") {
+    std::shared_ptr<const Page> page;
+    {
+      const std::lock_guard lock(mutex_);
+      page = page_;
+    }
+    if (!page) return Reply(503, "nothing was collected yet\n");
+    Page::Body body = page->Render(request.accept, request.accept_encoding);
+    return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
+  }
+  if (request.path == "/healthz") return Reply(200, "alive\n");
+  if (request.path == "/readyz") return Ready();
+  if (fleet_ && request.path.starts_with("/simulated/")) return Simulated(request);
+  if (request.path == "/") {
+    return Reply(200, "fa-profile serve: /metrics, /healthz, /readyz\n");
+  }
+  return Reply(404, "no such page; there are /metrics, /healthz and /readyz\n");
+}
+
+}  // namespace fa_profile

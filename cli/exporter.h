@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "commands.h"
+#include "exporter_state.h"
+#include "fa_profile/gpu_reading.h"
+#include "fa_profile/page.h"
+#include "fa_profile/simulated_fleet.h"
+#include "fa_profile/web_server.h"
+#include "spool.h"
+
+namespace fa_profile {
+
+/// What `serve` does between requests: counts the spool's recordings, reads the GPUs, and makes the page that the next
+/// scrapes get. Collect() is called from one thread; Answer() from any.
+class Exporter {
+ public:
+  /// Reads the baseline and the state. Throws Error when what was asked for cannot be had.
+  explicit Exporter(const ServeOptions& options);
+
+  /// One collection. Never throws for what the host, the spool or a recording did: that is counted and logged.
+  void Collect();
+
+  /// `cancelled`: asked between two recordings.
+  void set_cancelled(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
+
+  WebReply Answer(const WebRequest& request) const;
+
+  /// Requests answered and connections open, for the next page.
+  void set_web_counts(std::function<WebCounts()> counts) { web_counts_ = std::move(counts); }
+  /// Under which Prometheus finds simulated hosts: "127.0.0.1:9407".
+  void set_address(std::string address) { address_ = std::move(address); }
+
+ private:
+  void CountSpool();
+  /// Into `next`; true when the recording may leave the spool.
+  void CountRecording(const std::string& name, ExporterState& next, std::map<std::string, std::string>& leaving);
+  void CountFailure(const std::string& name, ExporterState& next, std::map<std::string, std::string>& leaving);
+  void ReadGpus();
+  void Say(const std::string& collector, bool up, const std::string& why);
+  void Publish(double started);
+  WebReply Ready() const;
+  WebReply Simulated(const WebRequest& request) const;
+
+  ServeOptions options_;
+  std::string program_;
+  std::optional<StateFolder> state_folder_;
+  ExporterState state_;
+  std::optional<Spool> spool_;
+  std::function<HostReading()> read_gpus_;
+  HostReading host_;
+  std::optional<Baseline> baseline_;
+  std::optional<SimulatedFleet> fleet_;
+  CollectorState collector_;
+  std::set<std::string> stuck_;  ///< counted, and not to be moved out of the spool
+  std::function<WebCounts()> web_counts_;
+  std::function<bool()> cancelled_;
+  std::string address_;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Page> page_;  ///< under mutex_
+  double last_collection_ = 0;        ///< Unix time; under mutex_
+  double last_recording_ = 0;         ///< Unix time; under mutex_
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,127 @@
+#include "exporter_state.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string Text(const ExporterState& state) {
+  return Json{{"totals", Json::parse(ToJson(state.totals))},  {"counted", state.counted},
+              {"last_recording", state.last_recording},       {"recordings_counted", state.recordings_counted},
+              {"recordings_bad", state.recordings_bad},       {"recordings_duplicate", state.recordings_duplicate},
+              {"perfmon_conflicts", state.perfmon_conflicts}, {"failed_runs", state.failed_runs}}
+      .dump();
+}
+
+ExporterState FromText(const std::string& text) {
+  const Json json = Json::parse(text);
+  ExporterState state;
+  state.totals = TotalsFromJson(json.at("totals").dump());
+  state.counted = json.at("counted").get<std::deque<std::string>>();
+  state.last_recording = json.at("last_recording").get<double>();
+  state.recordings_counted = json.at("recordings_counted").get<double>();
+  state.recordings_bad = json.at("recordings_bad").get<double>();
+  state.recordings_duplicate = json.at("recordings_duplicate").get<double>();
+  state.perfmon_conflicts = json.at("perfmon_conflicts").get<double>();
+  state.failed_runs = json.at("failed_runs").get<double>();
+  return state;
+}
+
+[[noreturn]] void CannotSave(const std::string& path) {
+  const std::string reason = std::strerror(errno);
+  throw Error("the state " + path + " cannot be written: " + reason,
+              "make room or fix its permissions; recordings wait in the spool until it can be");
+}
+
+// A descriptor that is closed with its owner, whatever is thrown.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) close(value);
+  }
+};
+
+void WriteDurably(const std::string& path, const std::string& text) {
+  const Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (file.value < 0) CannotSave(path);
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = write(file.value, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) CannotSave(path);
+    done += static_cast<std::size_t>(count);
+  }
+  if (fsync(file.value) != 0) CannotSave(path);
+}
+
+}  // namespace
+
+StateFolder::StateFolder(const std::string& folder) : path_(folder + "/exporter.json") {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string lock = folder + "/exporter.lock";
+  lock_ = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (lock_ < 0) {
+    throw Error("the state folder " + folder + " cannot be written to: " + std::strerror(errno),
+                "give another one with --state");
+  }
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    close(lock_);
+    throw Error("another exporter keeps its state in " + folder,
+                "stop it, or give this one a folder of its own with --state");
+  }
+}
+
+StateFolder::~StateFolder() { close(lock_); }
+
+ExporterState StateFolder::Load() const {
+  std::ifstream file(path_, std::ios::binary);
+  if (!file) return {};
+  std::stringstream text;
+  text << file.rdbuf();
+  try {
+    return FromText(text.str());
+  } catch (const std::exception& error) {
+    std::string aside = path_ + ".damaged";
+    std::error_code failed;
+    for (int i = 1; fs::exists(aside, failed); ++i) aside = path_ + ".damaged." + std::to_string(i);
+    fs::rename(path_, aside, failed);
+    spdlog::error("the state {} is damaged ({}): kept as {}, and counters start from zero", path_, error.what(), aside);
+    return {};
+  }
+}
+
+void StateFolder::Save(const ExporterState& state) const {
+  const std::string part = path_ + ".part";
+  WriteDurably(part, Text(state));
+  if (std::rename(part.c_str(), path_.c_str()) != 0) CannotSave(path_);
+  const std::string folder = fs::path(path_).parent_path().string();
+  const Descriptor directory{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (directory.value >= 0) (void)fsync(directory.value);  // the rename itself
+}
+
+std::string DefaultStateFolder() {
+  for (const auto& [variable, suffix] :
+       {std::pair{"STATE_DIRECTORY", ""}, {"XDG_STATE_HOME", "/fa-profile"}, {"HOME", "/.local/state/fa-profile"}}) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return std::string(value) + suffix;
+  }
+  throw Error("there is no folder for the exporter's state: HOME is not set", "give one with --state");
+}
+
+}  // namespace fa_profile

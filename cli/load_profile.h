@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "fa_profile/phase_map.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Opens a recording and concludes what there is to conclude, reading no more of it than that takes.
+std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt);
+
+}  // namespace fa_profile

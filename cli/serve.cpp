@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+
+#include "commands.h"
+#include "exporter.h"
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+// "127.0.0.1:9407", "[::1]:9407", ":9407" (all addresses).
+std::pair<std::string, std::uint16_t> ParseListen(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  std::uint16_t port = 0;
+  bool good = colon != std::string::npos;
+  if (good) {
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
+    good = parsed.ec == std::errc() && parsed.ptr == end;
+  }
+  if (!good) {
+    throw Error("'" + text + "' is no address to listen on",
+                "write --listen ADDRESS:PORT, for instance 127.0.0.1:9407 or [::1]:9407");
+  }
+  std::string address = text.substr(0, colon);
+  if (address.empty()) address = "::";
+  if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+  return {address, port};
+}
+
+sigset_t EndSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// True when a signal that ends the program came before the time was over.
+bool WaitForEnd(const sigset_t& signals, double seconds) {
+  const double whole = std::floor(std::max(0.0, seconds));
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(whole);
+  time.tv_nsec = static_cast<long>((std::max(0.0, seconds) - whole) * 1e9);
+  return sigtimedwait(&signals, nullptr, &time) > 0;
+}
+
+bool EndIsPending(const sigset_t& signals) {
+  sigset_t pending;
+  sigpending(&pending);
+  return std::ranges::any_of(std::initializer_list<int>{SIGTERM, SIGINT}, [&](int signal) {
+    return sigismember(&signals, signal) == 1 && sigismember(&pending, signal) == 1;
+  });
+}
+
+}  // namespace
+
+int RunServe(const ServeOptions& options) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("fa-profile"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  // Before any thread is made, so that the signals come to this one alone.
+  const sigset_t signals = EndSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  const auto [address, port] = ParseListen(options.listen);
+  Exporter exporter(options);
+  WebOptions web;
+  web.address = address;
+  web.port = port;
+  web.web_config = options.web_config;
+  WebServer server(web, [&exporter](const WebRequest& request) { return exporter.Answer(request); });
+  exporter.set_web_counts([&server] { return server.counts(); });
+  exporter.set_cancelled([&signals] { return EndIsPending(signals); });
+  const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
+  exporter.set_address(fmt::format("{}:{}", host, server.port()));
+  spdlog::info("listening on {}://{}:{}/metrics", options.web_config.empty() ? "http" : "web-config", host,
+               server.port());
+
+  using Clock = std::chrono::steady_clock;
+  for (bool ended = false; !ended;) {
+    const Clock::time_point began = Clock::now();
+    exporter.Collect();
+    const double spent = std::chrono::duration<double>(Clock::now() - began).count();
+    ended = WaitForEnd(signals, options.interval_seconds - spent);
+  }
+  spdlog::info("ending: replies at hand are finished first");
+  server.Stop();
+  return kExitFine;
+}
+
+}  // namespace fa_profile

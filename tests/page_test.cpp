@@ -1,0 +1,252 @@
+#include "fa_profile/page.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/exported_metrics.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/simulated_fleet.h"
+
+namespace fa_profile {
+namespace {
+
+std::string Gunzip(const std::string& bytes) {
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  std::string result(1 << 22, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  result.resize(stream.total_out);
+  inflateEnd(&stream);
+  return result;
+}
+
+std::string Text(const PageInput& input) { return *Page(MakeFamilies(input)).Render("", "").bytes; }
+
+std::size_t Lines(const std::string& text, const std::string& start) {
+  std::istringstream in(text);
+  std::size_t count = 0;
+  for (std::string line; std::getline(in, line);) count += line.starts_with(start) ? 1 : 0;
+  return count;
+}
+
+// One GPU whose kernels have everything, so many series as asked for and more.
+Totals Many(int kernels) {
+  Totals totals;
+  for (int i = 0; i < kernels; ++i) {
+    KernelTotals& kernel = totals.gpus[0].kernels[std::string("k").append(std::to_string(i))];
+    kernel.sm_active_cycles = 1;
+    kernel.shapes["le_512"].launches = 2;
+    for (const char* const phase : {"qk", "softmax", "pv"}) {
+      PhaseTotals& sums = kernel.phases[phase];
+      sums.cycles = 1;
+      sums.instructions = 5;
+      for (const char* const reason : {"memory", "barrier", "issue", "other"}) sums.stall_cycles[reason] = 1;
+    }
+  }
+  return totals;
+}
+
+TEST(PageTest, WhatIsAbsentHasNoSeries) {
+  Totals totals;
+  totals.gpus[0].kernels["k"].sm_active_cycles = 7;
+  PageInput input;
+  input.totals = &totals;
+  const std::string text = Text(input);
+  EXPECT_NE(text.find("faprof_sm_active_cycles_total{gpu=\"0\",kernel=\"k\"} 7\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("faprof_dram_bytes_total"), std::string::npos) << text;
+  EXPECT_EQ(text.find("faprof_device"), std::string::npos) << text;
+}
+
+TEST(PageTest, LabelValuesAreEscaped) {
+  HostReading host;
+  host.gpus.emplace_back().name = "a \"b\" \\ c\nfaprof_fake 1";
+  PageInput input;
+  input.host = &host;
+  const std::string text = Text(input);
+  EXPECT_NE(text.find(R"(name="a \"b\" \\ c\nfaprof_fake 1")"), std::string::npos) << text;
+  EXPECT_EQ(Lines(text, "faprof_fake"), 0U);
+}
+
+TEST(PageTest, HistogramsAreCumulativeAndEndWithInfinity) {
+  Totals totals;
+  ShapeTotals& shape = totals.gpus[0].kernels["k"].shapes["le_512"];
+  shape.launches = 3;
+  shape.duration_counts[0] = 1;
+  shape.duration_counts.back() = 2;
+  shape.duration_sum_seconds = 9.5;
+  PageInput input;
+  input.totals = &totals;
+  const std::string text = Text(input);
+  EXPECT_NE(text.find("le=\"1e-05\"} 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("le=\"0.1\"} 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("le=\"+Inf\"} 3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("faprof_kernel_duration_seconds_sum{gpu=\"0\",kernel=\"k\",shape=\"le_512\"} 9.5\n"),
+            std::string::npos);
+}
+
+TEST(PageTest, AGpuNeverExceedsItsBudgetAndLosesStallsFirst) {
+  const Totals totals = Many(kMaxKernelLabels);
+  Totals more = totals;
+  for (auto& [name, kernel] : more.gpus[0].kernels) {
+    for (const char* const phase : {"load_q", "load_kv", "rescale", "epilogue", "sync"}) {
+      kernel.phases[phase] = kernel.phases["qk"];
+    }
+  }
+  PageInput input;
+  input.totals = &more;
+  const Families families = MakeFamilies(input);
+  EXPECT_GT(families.dropped, 0U);
+  const std::string text = *Page(families).Render("", "").bytes;
+  EXPECT_LE(Lines(text, "faprof_"), static_cast<std::size_t>(kMaxSeriesPerGpu));
+  EXPECT_EQ(Lines(text, "faprof_"), families.series);
+  EXPECT_EQ(Lines(text, "faprof_phase_cycles_total{"), 32U * 8U);  // all of them, and of the stalls what is left
+  EXPECT_LT(Lines(text, "faprof_phase_stall_cycles_total{"), 32U * 8U * 4U);
+}
+
+TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
+  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+  const Totals totals = Contribution(recording, Analyze(recording), 1);
+  PageInput input;
+  input.totals = &totals;
+  const Families families = MakeFamilies(input);
+  // It has three buckets of shapes where a host usually has one; each adds a histogram a kernel.
+  EXPECT_LT(families.series, static_cast<std::size_t>(kUsualSeriesPerGpu) + 2 * 7 * 14);
+  EXPECT_EQ(families.dropped, 0U);
+}
+
+TEST(PageTest, OpenMetricsNamesCountersWithoutTotalAndEnds) {
+  Totals totals;
+  totals.gpus[0].kernels["k"].sm_active_cycles = 7;
+  PageInput input;
+  input.totals = &totals;
+  const Page page(MakeFamilies(input));
+  const Page::Body body = page.Render("application/openmetrics-text;version=1.0.0,text/plain;q=0.5", "");
+  EXPECT_EQ(body.content_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_NE(body.bytes->find("# TYPE faprof_sm_active_cycles counter\n"), std::string::npos) << *body.bytes;
+  EXPECT_NE(body.bytes->find("faprof_sm_active_cycles_total{gpu=\"0\",kernel=\"k\"} 7\n"), std::string::npos);
+  EXPECT_TRUE(body.bytes->ends_with("\n# EOF\n"));
+}
+
+TEST(PageTest, GzipIsTheSamePage) {
+  Totals totals = Many(8);
+  PageInput input;
+  input.totals = &totals;
+  const Page page(MakeFamilies(input));
+  for (const char* const accept : {"", "application/openmetrics-text"}) {
+    const Page::Body plain = page.Render(accept, "deflate");
+    const Page::Body zipped = page.Render(accept, "gzip, deflate");
+    EXPECT_EQ(plain.content_encoding, "");
+    EXPECT_EQ(zipped.content_encoding, "gzip");
+    EXPECT_LT(zipped.bytes->size(), plain.bytes->size() / 4);
+    EXPECT_EQ(Gunzip(*zipped.bytes), *plain.bytes);
+    EXPECT_EQ(page.Render(accept, "gzip").bytes, zipped.bytes);  // made once
+  }
+}
+
+// Whatever is in the table must be on some page, and only that: the table is what docs and dashboards are made from.
+TEST(PageTest, PagesHaveExactlyTheTablesFamilies) {
+  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+  const Profile profile = Analyze(recording);
+  const Totals totals = Contribution(recording, profile, 1);
+  const Baseline baseline = BaselineOf(recording, profile);
+  EXPECT_NEAR(baseline.taken, 1.79e9, 0.1e9);
+  HostReading host;
+  GpuReading& gpu = host.gpus.emplace_back();
+  for (auto* const value :
+       {&gpu.sm_clock_hz, &gpu.sm_clock_max_hz, &gpu.memory_clock_hz, &gpu.power_watts, &gpu.power_limit_watts,
+        &gpu.energy_joules, &gpu.temperature_celsius, &gpu.memory_used_bytes, &gpu.memory_total_bytes, &gpu.busy_ratio,
+        &gpu.sm_active_ratio, &gpu.sm_occupancy_ratio, &gpu.tensor_active_ratio, &gpu.dram_active_ratio}) {
+    *value = 0.5;
+  }
+  gpu.throttled["sw_thermal"] = true;
+  gpu.ecc_corrected = 1;
+  gpu.ecc_uncorrected = 0;
+  for (std::uint64_t xid = 1; xid <= 10; ++xid) gpu.xid_errors[xid] = 1;
+  GateState gate;
+  gate.cases["mma 1,8,512,64"] = {"PASS", 0.01};
+  CollectorState collector;
+  collector.up["spool"] = true;
+  collector.recordings["counted"] = 1;
+  collector.last_collection = collector.last_recording = 1;
+  collector.http_requests[200] = 3;
+  const SimulationInfo simulation{1, "x.fap"};
+  const Families families = MakeFamilies({&totals, &host, &baseline, &gate, &collector, &simulation});
+  std::set<std::string> names;
+  for (const prometheus::MetricFamily& family : families.families) names.insert(family.name);
+  for (const ExportedMetric& metric : ExportedMetrics())
+    EXPECT_TRUE(names.contains(std::string(metric.name))) << metric.name;
+  EXPECT_EQ(names.size(), ExportedMetrics().size());
+  const std::string text = *Page(families).Render("", "").bytes;
+  EXPECT_EQ(Lines(text, "faprof_device_xid_errors_total{"), static_cast<std::size_t>(kMaxXidLabels) + 1);
+  EXPECT_NE(text.find("xid=\"other\"} 2\n"), std::string::npos);
+}
+
+class SimulatedFleetTest : public testing::Test {
+ protected:
+  static SimulatedFleet Fleet(int hosts) {
+    const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+    return {hosts, Contribution(recording, Analyze(recording), 1), HostReading{}, "x.fap", 10, 1000};
+  }
+  static std::string At(const SimulatedFleet& fleet, int host, double now) {
+    return *Page(fleet.At(host, now, nullptr)).Render("", "").bytes;
+  }
+  static double Value(const std::string& text, const std::string& series) {
+    const std::size_t at = text.find(series + " ");
+    EXPECT_NE(at, std::string::npos) << series;
+    return at == std::string::npos ? 0 : std::stod(text.substr(at + series.size() + 1));
+  }
+};
+
+TEST_F(SimulatedFleetTest, SaysThatItIsSimulated) {
+  EXPECT_EQ(
+      Lines(At(Fleet(2), 0, 1100), "faprof_simulation_info{simulated=\"true\",hosts=\"2\",recording=\"x.fap\"} 1"), 1U);
+  EXPECT_NE(Fleet(2).Targets("127.0.0.1:9407").find("\"simulated\":\"true\""), std::string::npos);
+}
+
+TEST_F(SimulatedFleetTest, CountersOnlyGrow) {
+  const SimulatedFleet fleet = Fleet(1);
+  double before = 0;
+  for (double now = 1000; now < 1100; now += 7) {
+    const double value = Value(At(fleet, 0, now), R"(faprof_phase_cycles_total{gpu="3",kernel="mma",phase="softmax"})");
+    EXPECT_GE(value, before);
+    before = value;
+  }
+  EXPECT_GT(before, 0);
+}
+
+TEST_F(SimulatedFleetTest, OneGpuOfTheFleetIsSlowerAndNoOther) {
+  const SimulatedFleet fleet = Fleet(3);
+  for (int host = 0; host < 3; ++host) {
+    const std::string text = At(fleet, host, 5000);
+    for (int gpu = 0; gpu < kSimulatedGpusPerHost; ++gpu) {
+      const std::string labels = "{gpu=\"" + std::to_string(gpu) + R"(",kernel="mma",shape="le_512"})";
+      const double mean = Value(text, "faprof_kernel_duration_seconds_sum" + labels) /
+                          Value(text, "faprof_kernel_duration_seconds_count" + labels);
+      const double fastest =
+          Value(At(fleet, 0, 5000), R"(faprof_kernel_duration_seconds_sum{gpu="0",kernel="mma",shape="le_512"})") /
+          Value(At(fleet, 0, 5000), R"(faprof_kernel_duration_seconds_count{gpu="0",kernel="mma",shape="le_512"})");
+      const bool outlier = host == kOutlierHost && gpu == kOutlierGpu;
+      EXPECT_NEAR(mean / fastest, outlier ? kOutlierSlowdown : 1, 0.03) << host << " " << gpu;
+    }
+  }
+}
+
+TEST_F(SimulatedFleetTest, HostsAreFoundByName) {
+  const SimulatedFleet fleet = Fleet(12);
+  EXPECT_EQ(fleet.FindHost("sim-host-011"), 11);
+  EXPECT_EQ(fleet.FindHost("sim-host-012"), -1);
+  EXPECT_EQ(fleet.FindHost("../../etc/passwd"), -1);
+  EXPECT_THROW((void)fleet.At(12, 1100, nullptr), std::out_of_range);
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,420 @@
+"""End-to-end tests of `fa-profile serve`, `textfile` and `push`: serve_test.py PROGRAM WRITE_RECORDINGS SOURCE [FAKE_NVML]
+
+Real processes, a real Pushgateway, promtool, and the strict OpenMetrics parser of Prometheus's Python client.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+PROGRAM, WRITE_RECORDINGS, SOURCE = sys.argv[1:4]
+FAKE_NVML = sys.argv[4] if len(sys.argv) > 4 else ""
+BUNDLED = pathlib.Path(SOURCE) / "recordings" / "h200-ladder-full.fap"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(what, condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            value = condition()
+            if value:
+                return value
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+class Serve:
+    """A running exporter with a spool and a state of its own."""
+
+    def __init__(self, folder, *options, spool=True, nvml=False):
+        self.folder = pathlib.Path(folder)
+        self.spool = self.folder / "spool"
+        self.state = self.folder / "state"
+        self.spool.mkdir(exist_ok=True)
+        self.port = free_port()
+        self.log = open(self.folder / "log", "ab")
+        command = [PROGRAM, "serve", "--listen", f"127.0.0.1:{self.port}", "--interval", "200ms", *options]
+        if spool:
+            command += ["--spool", str(self.spool), "--state", str(self.state)]
+        if not nvml:
+            command += ["--no-nvml"]
+        self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log)
+        wait_for("the exporter answers", lambda: self.get("/healthz") or self.process.poll() is not None)
+
+    def get(self, path="/metrics", **headers):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read().decode()
+
+    def status(self, path):
+        try:
+            self.get(path)
+            return 200
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def value(self, name, **labels):
+        for family in parse_text(self.get()):
+            for sample in family.samples:
+                if sample.name == name and all(sample.labels.get(k) == v for k, v in labels.items()):
+                    return sample.value
+        return None
+
+    def put(self, source, name):
+        part = self.spool / (name + ".part")
+        shutil.copy(source, part)
+        part.rename(self.spool / name)
+
+    def counted(self, result="counted"):
+        return self.value("faprof_collector_recordings_total", result=result) or 0
+
+    def log_text(self):
+        return (self.folder / "log").read_text()
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=20)
+        self.log.close()
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+class ServeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.recordings = tempfile.TemporaryDirectory()
+        subprocess.run([WRITE_RECORDINGS, cls.recordings.name, "40"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.recordings.cleanup()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def small(self, number):
+        return pathlib.Path(self.recordings.name) / f"small-{number}.fap"
+
+    def test_a_recording_is_counted_and_the_page_is_strict_openmetrics(self):
+        with Serve(self.folder) as serve:
+            self.assertEqual(serve.status("/readyz"), 503)
+            serve.put(BUNDLED, "ladder.fap")
+            wait_for("the recording is counted", lambda: serve.counted() == 1)
+            self.assertEqual(serve.status("/readyz"), 200)
+            self.assertEqual([p.name for p in (serve.spool / "done").iterdir()], ["ladder.fap"])
+            text = serve.get()
+            promtool = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True)
+            self.assertEqual((promtool.returncode, promtool.stderr), (0, ""), promtool.stderr)
+            families = list(parse_openmetrics(serve.get(Accept="application/openmetrics-text; version=1.0.0")))
+            kernels = {s.labels["kernel"] for f in families for s in f.samples if "kernel" in s.labels}
+            self.assertTrue({"mma", "serial_softmax", "wmma"} <= kernels, kernels)
+            self.hold_to_the_table(families)
+            self.assertIsNone(serve.value("faprof_device_up"))
+
+    def hold_to_the_table(self, families):
+        """Name, type, labels and help of what is served are those of docs/metrics.md, which is the catalogue."""
+        section = (pathlib.Path(SOURCE) / "docs/metrics.md").read_text().split("# Metrics for Prometheus")[1]
+        rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in section.splitlines() if line.startswith("| `")]
+        table = {row[0].strip("`"): row for row in rows}
+        for family in families:
+            name = family.name + ("_total" if family.type == "counter" else "")
+            self.assertIn(name, table)
+            self.assertEqual(family.type, table[name][1], name)
+            self.assertEqual(family.documentation, table[name][4], name)
+            for sample in family.samples:
+                self.assertEqual(set(sample.labels) - {"le"}, set(table[name][2].split()), name)
+
+    def test_the_same_recording_counts_once(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            serve.put(self.small(0), "b.fap")
+            wait_for("known", lambda: serve.counted("duplicate") == 1)
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            serve.put(self.small(1), "c.fap")
+            wait_for("another", lambda: serve.counted() == 2)
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 20)
+
+    def test_what_is_no_recording_is_set_aside_and_nothing_stops(self):
+        outside = pathlib.Path(self.folder) / "outside.fap"
+        shutil.copy(self.small(0), outside)
+        with Serve(self.folder, "--max-recording-bytes", "10000000") as serve:
+            newer = pathlib.Path(self.folder) / "newer.fap"
+            shutil.copy(self.small(1), newer)
+            with contextlib.closing(sqlite3.connect(newer)) as file:
+                file.execute("PRAGMA user_version = 99")
+            serve.put(newer, "newer.fap")
+            (serve.spool / "garbage.fap").write_bytes(os.urandom(5000))
+            (serve.spool / "empty.fap").touch()
+            os.mkfifo(serve.spool / "fifo.fap")
+            (serve.spool / "link.fap").symlink_to(outside)
+            (serve.spool / "folder.fap").mkdir()
+            with open(serve.spool / "huge.fap.part", "wb") as huge:
+                huge.truncate(10 << 30)
+            (serve.spool / "huge.fap.part").rename(serve.spool / "huge.fap")
+            (serve.spool / "torn.fap").write_bytes(self.small(2).read_bytes()[:5000])
+            (serve.spool / "evil\n# HELP x\nname.fap").write_bytes(b"no")
+            (serve.spool / "a run's.fap.part").write_bytes(b"not finished")
+            wait_for("nine are bad", lambda: serve.counted("bad") == 9)
+            serve.put(self.small(3), "good.fap")
+            wait_for("a good one is still counted", lambda: serve.counted() == 1)
+            self.assertEqual(len(list((serve.spool / "bad").iterdir())), 9)
+            self.assertTrue(outside.exists())
+            self.assertTrue((serve.spool / "a run's.fap.part").exists())
+            for words in ("a FIFO", "a symbolic link", "a folder", "newer", "more than the 10000000 allowed"):
+                self.assertIn(words, serve.log_text())
+
+    def test_totals_survive_restarts_and_crashes(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertEqual(serve.stop(), 0)
+        with Serve(self.folder) as serve:
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            for number in range(1, 30):
+                serve.put(self.small(number), f"{number}.fap")
+            time.sleep(0.35)  # in the middle of them
+            serve.stop(signal.SIGKILL)
+        with Serve(self.folder) as serve:
+            # What was counted and not yet moved is a duplicate now; what was not is counted now.
+            wait_for("all are counted", lambda: serve.counted() == 30)
+            wait_for("the spool is empty", lambda: not list(serve.spool.glob("*.fap")))
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 300)
+
+    def test_a_damaged_state_is_kept_and_said(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            serve.stop()
+        state = pathlib.Path(self.folder) / "state" / "exporter.json"
+        state.write_text(state.read_text()[:50])
+        with Serve(self.folder) as serve:
+            self.assertIsNone(serve.value("faprof_kernel_launches_total"))
+            self.assertIn("is damaged", serve.log_text())
+            self.assertTrue(state.with_suffix(".json.damaged").exists())
+
+    def test_a_spool_that_vanishes_and_comes_back(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            shutil.rmtree(serve.spool)
+            wait_for("said", lambda: serve.value("faprof_collector_up", collector="spool") == 0)
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            serve.spool.mkdir()
+            serve.put(self.small(1), "b.fap")
+            wait_for("counted again", lambda: serve.counted() == 2)
+            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 1)
+
+    def test_a_state_that_cannot_be_written_keeps_recordings_in_the_spool(self):
+        with Serve(self.folder) as serve:
+            blocker = serve.state / "exporter.json.part"
+            blocker.mkdir()  # open() for writing fails, for root too
+            serve.put(self.small(0), "a.fap")
+            wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
+            self.assertEqual(serve.counted(), 0)
+            self.assertTrue((serve.spool / "a.fap").exists())
+            blocker.rmdir()
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
+
+    def test_kernels_not_seen_go_away(self):
+        with Serve(self.folder, "--recording-interval", "1s") as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertIsNotNone(serve.value("faprof_kernel_launches_total", kernel="small"))
+            self.assertEqual(serve.status("/readyz"), 200)
+            wait_for("gone", lambda: serve.value("faprof_kernel_launches_total", kernel="small") is None)
+            wait_for("stale is not ready", lambda: serve.status("/readyz") == 503)
+            self.assertEqual(serve.status("/healthz"), 200)
+
+    def test_nothing_in_a_recording_forges_a_metric(self):
+        hostile = tempfile.TemporaryDirectory()
+        self.addCleanup(hostile.cleanup)
+        subprocess.run([WRITE_RECORDINGS, hostile.name, "1", 'x"} 1\nfaprof_forged{a="\\'], check=True)
+        with Serve(self.folder) as serve:
+            serve.put(pathlib.Path(hostile.name) / "small-0.fap", "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            names = {family.name for family in parse_openmetrics(serve.get(Accept="application/openmetrics-text"))}
+            self.assertNotIn("faprof_forged", names)
+
+    def test_failure_notes_are_counted(self):
+        with Serve(self.folder) as serve:
+            (serve.spool / "a.failure").write_text(json.dumps({"kind": "perfmon_conflict", "error": "x", "created_at": "x"}))
+            (serve.spool / "b.failure").write_text(json.dumps({"kind": "other", "error": "x", "created_at": "x"}))
+            (serve.spool / "c.failure").write_text("{")
+            wait_for("counted", lambda: serve.value("faprof_collector_failed_runs_total") == 2)
+            self.assertEqual(serve.value("faprof_collector_perfmon_conflicts_total"), 1)
+
+    def test_the_end_finishes_the_scrape_at_hand(self):
+        with Serve(self.folder, "--simulate-fleet", "1", spool=False) as serve:
+            with socket.create_connection(("127.0.0.1", serve.port)) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+                client.sendall(b"GET /simulated/sim-host-000/metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                start = client.recv(1024)
+                serve.process.terminate()
+                time.sleep(0.3)
+                rest = b""
+                while chunk := client.recv(65536):
+                    rest += chunk
+            body = (start + rest).split(b"\r\n\r\n", 1)[1]
+            self.assertGreater(len(body), 100000)
+            self.assertTrue(body.endswith(b"\n"))
+            self.assertEqual(serve.process.wait(timeout=15), 0)
+
+    def test_simulated_hosts_are_found_and_labelled(self):
+        with Serve(self.folder, "--simulate-fleet", "2", spool=False) as serve:
+            targets = json.loads(serve.get("/simulated/targets"))
+            self.assertEqual([t["labels"]["instance"] for t in targets], ["sim-host-000", "sim-host-001"])
+            for target in targets:
+                self.assertEqual(target["labels"]["simulated"], "true")
+                self.assertEqual(target["targets"], [f"127.0.0.1:{serve.port}"])
+                text = serve.get(target["labels"]["__metrics_path__"], Accept="application/openmetrics-text")
+                self.hold_to_the_table(list(parse_openmetrics(text)))
+                self.assertIn('faprof_simulation_info{simulated="true"', text)
+            self.assertEqual(serve.status("/simulated/sim-host-002/metrics"), 404)
+            self.assertIn("SIMULATED", serve.log_text())
+
+    def test_clients_that_read_slowly_stop_nobody(self):
+        with Serve(self.folder, "--simulate-fleet", "1", spool=False) as serve:
+            slow = []
+            for _ in range(100):
+                client = socket.create_connection(("127.0.0.1", serve.port))
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+                slow.append(client)
+            times = []
+            for _ in range(20):
+                begin = time.monotonic()
+                serve.get()
+                times.append(time.monotonic() - begin)
+            self.assertLess(sorted(times)[10], 0.5)
+            for client in slow:
+                client.close()
+
+    def test_two_hundred_clients_at_once(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            answers = []
+            threads = [threading.Thread(target=lambda: answers.append(serve.get())) for _ in range(200)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(len(answers), 200)
+            self.assertTrue(all("faprof_kernel_launches_total" in answer for answer in answers))
+
+    def run_program(self, *arguments, **options):
+        return subprocess.run([PROGRAM, *arguments], text=True, capture_output=True, timeout=60, **options)
+
+    def test_bad_input_is_one_error_and_exit_code_2(self):
+        with Serve(self.folder) as serve:
+            taken = self.run_program("serve", "--listen", f"127.0.0.1:{serve.port}", "--no-nvml")
+            locked = self.run_program("serve", "--spool", str(serve.spool), "--state", str(serve.state), "--no-nvml",
+                                      "--listen", "127.0.0.1:0")
+        not_a_folder = self.run_program("serve", "--spool", self.folder, "--state", str(self.small(0)), "--no-nvml")
+        cases = {
+            "in use": taken,
+            "another exporter": locked,
+            "state folder": not_a_folder,
+            "no address": self.run_program("serve", "--listen", "nowhere", "--no-nvml"),
+            "web.yml": self.run_program("serve", "--web-config", "/nonexistent/web.yml", "--no-nvml", "--listen", "127.0.0.1:0"),
+            "INTERVAL": self.run_program("serve", "--interval", "soon"),
+            "missing.fap": self.run_program("textfile", "missing.fap"),
+            ".prom": self.run_program("textfile", str(self.small(0)), "-o", "x.txt"),
+            "no address of": self.run_program("push", "--gateway", "nowhere", str(self.small(0))),
+            "did not answer": self.run_program("push", "--gateway", f"http://127.0.0.1:{free_port()}", str(self.small(0))),
+            "no label": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "9x=1", str(self.small(0))),
+            "no recording to push": self.run_program("push", "--gateway", "http://127.0.0.1:1"),
+            "both say where": self.run_program("--spool", self.folder, "-o", "x.fap"),
+            "is no folder": self.run_program("--spool", "/nonexistent"),
+        }
+        for words, run in cases.items():
+            self.assertEqual(run.returncode, 2, words + ": " + run.stderr)
+            self.assertIn(words.lower(), run.stderr.lower())
+
+    def test_a_textfile_is_whole_or_not_there(self):
+        output = pathlib.Path(self.folder) / "faprof.prom"
+        run = self.run_program("textfile", str(BUNDLED), "--baseline", str(BUNDLED), "-o", str(output))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        text = output.read_text()
+        self.assertIn("faprof_baseline_phase_ratio", text)
+        check = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True)
+        self.assertEqual((check.returncode, check.stderr), (0, ""))
+        run = self.run_program("textfile", str(BUNDLED), "missing.fap", "-o", str(output))
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(output.read_text(), text)
+        self.assertEqual(os.listdir(self.folder), ["faprof.prom"])
+
+    def test_push_replaces_its_group_and_deletes_it_when_told(self):
+        port = free_port()
+        gateway = subprocess.Popen(["prometheus-pushgateway", f"--web.listen-address=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+        self.addCleanup(gateway.wait)
+        self.addCleanup(gateway.kill)
+        url = f"http://127.0.0.1:{port}"
+
+        def metrics():
+            with urllib.request.urlopen(url + "/metrics", timeout=5) as answer:
+                return answer.read().decode()
+
+        wait_for("the gateway answers", metrics)
+        group = ["--gateway", url, "--job", "nightly", "--group", "branch=feature/a b"]
+        run = self.run_program("push", *group, str(BUNDLED))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        page = metrics()
+        self.assertIn('branch="feature/a b"', page)
+        self.assertIn('kernel="mma"', page)
+        run = self.run_program("push", *group, str(self.small(0)))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        page = metrics()
+        self.assertIn('kernel="small"', page)
+        self.assertNotIn('kernel="mma"', page)
+        run = self.run_program("push", *group, "--delete")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertNotIn("feature/a b", metrics())
+
+    @unittest.skipUnless(FAKE_NVML, "built without CUDA, so without NVML")
+    def test_devices_are_read_and_an_absent_nvml_is_said(self):
+        with Serve(self.folder, "--nvml-library", FAKE_NVML, nvml=True, spool=False) as serve:
+            wait_for("devices", lambda: serve.value("faprof_device_up", gpu="0") == 1)
+            self.assertEqual(serve.value("faprof_collector_up", collector="nvml"), 1)
+            self.assertIsNotNone(serve.value("faprof_device_sm_clock_hertz", gpu="0"))
+        with Serve(self.folder, "--nvml-library", "libnvidia-none.so.1", nvml=True, spool=False) as serve:
+            wait_for("said", lambda: serve.value("faprof_collector_up", collector="nvml") == 0)
+            self.assertIsNone(serve.value("faprof_device_up", gpu="0"))
+            self.assertEqual(serve.status("/metrics"), 200)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,192 @@
+#include "fa_profile/totals.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/error.h"
+#include "fa_profile/exported_metrics.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr double kNow = 1.8e9;
+
+const Recording& Bundled() {
+  static const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+  return recording;
+}
+
+const Totals& OfBundled() {
+  static const Totals totals = Contribution(Bundled(), Analyze(Bundled()), kNow);
+  return totals;
+}
+
+const std::map<std::string, KernelTotals>& Kernels(const Totals& totals) { return totals.gpus.at(0).kernels; }
+
+TEST(TotalsTest, PhaseCyclesAddUpToTheKernelsCycles) {
+  ASSERT_GE(Kernels(OfBundled()).size(), 7U);
+  for (const auto& [name, kernel] : Kernels(OfBundled())) {
+    ASSERT_TRUE(kernel.sm_active_cycles) << name;
+    const double sum = std::accumulate(kernel.phases.begin(), kernel.phases.end(), 0.0,
+                                       [](double so_far, const auto& phase) { return so_far + phase.second.cycles; });
+    EXPECT_NEAR(sum / *kernel.sm_active_cycles, 1, 1e-6) << name;
+  }
+}
+
+TEST(TotalsTest, StallCyclesAreOfTheResidentWarps) {
+  for (const auto& [name, kernel] : Kernels(OfBundled())) {
+    double sum = 0;
+    for (const auto& [phase, totals] : kernel.phases) {
+      for (const auto& [reason, cycles] : totals.stall_cycles) sum += cycles;
+    }
+    // All samples but those that issued: a good part of the warps' cycles, never more than all.
+    EXPECT_GT(sum, 0.3 * *kernel.warps_active_cycles) << name;
+    EXPECT_LE(sum, *kernel.warps_active_cycles * 1.000001) << name;
+  }
+}
+
+TEST(TotalsTest, EveryTimedCallIsInTheHistogramAndInTheSum) {
+  for (const Case& entry : Bundled().cases) {
+    for (const Timing& timing : Bundled().timings) {
+      if (timing.case_id != entry.id || !timing.part.empty()) continue;
+      const ShapeTotals& shape = Kernels(OfBundled()).at(entry.kernel).shapes.at(ShapeBucket(entry.shape));
+      EXPECT_EQ(std::accumulate(shape.duration_counts.begin(), shape.duration_counts.end(), 0.0), shape.launches);
+      EXPECT_GE(shape.launches, static_cast<double>(timing.durations_ns.size())) << entry.kernel;
+      EXPECT_GT(shape.duration_sum_seconds, 0);
+      EXPECT_GT(shape.flops, 0);
+    }
+  }
+}
+
+// At 2,16,2048,128, its costliest shape, the specimen's scalar P.V takes most; at the smaller ones its softmax does.
+TEST(TotalsTest, TheBottleneckIsThePhaseWithMostTimeAtTheCostliestShape) {
+  EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").bottleneck, "pv");
+  EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").gauges.at("faprof_kernel_correct"), 1);
+}
+
+TEST(TotalsTest, AKernelThatIsNotCorrectHasNoSpeed) {
+  Recording wrong = Bundled();
+  for (Verification& verification : wrong.verifications) verification.draws_passed = 0;
+  const Totals totals = Contribution(wrong, Analyze(wrong), kNow);
+  for (const auto& [name, kernel] : Kernels(totals)) {
+    EXPECT_EQ(kernel.gauges.at("faprof_kernel_correct"), 0) << name;
+    for (const auto& [bucket, shape] : kernel.shapes) {
+      EXPECT_EQ(shape.launches, 0) << name;
+      EXPECT_EQ(shape.flops, 0) << name;
+    }
+  }
+}
+
+TEST(TotalsTest, MergingTwiceDoublesSumsAndLeavesGauges) {
+  Totals totals;
+  Merge(totals, OfBundled());
+  Merge(totals, OfBundled());
+  for (const auto& [name, once] : Kernels(OfBundled())) {
+    const KernelTotals& twice = Kernels(totals).at(name);
+    EXPECT_DOUBLE_EQ(*twice.sm_active_cycles, 2 * *once.sm_active_cycles);
+    EXPECT_EQ(twice.gauges, once.gauges);
+    EXPECT_EQ(twice.bottleneck, once.bottleneck);
+    for (const auto& [phase, sums] : once.phases) {
+      EXPECT_DOUBLE_EQ(twice.phases.at(phase).cycles, 2 * sums.cycles);
+      EXPECT_DOUBLE_EQ(twice.phases.at(phase).instructions.value_or(0), 2 * sums.instructions.value_or(0));
+    }
+    for (const auto& [bucket, shape] : once.shapes) {
+      EXPECT_EQ(twice.shapes.at(bucket).launches, 2 * shape.launches);
+    }
+  }
+}
+
+TEST(TotalsTest, JsonKeepsEveryBit) {
+  const Totals again = TotalsFromJson(ToJson(OfBundled()));
+  EXPECT_EQ(ToJson(again), ToJson(OfBundled()));
+  EXPECT_EQ(*Kernels(again).at("wmma").sm_active_cycles, *Kernels(OfBundled()).at("wmma").sm_active_cycles);
+}
+
+TEST(TotalsTest, WhatIsNoTotalsIsAnError) {
+  const std::string good = ToJson(OfBundled());
+  EXPECT_THROW(TotalsFromJson(""), Error);
+  EXPECT_THROW(TotalsFromJson("[]"), Error);
+  EXPECT_THROW(TotalsFromJson(good.substr(0, good.size() / 2)), Error);
+  EXPECT_THROW(TotalsFromJson(R"({"version":2,"folded":0,"gpus":[]})"), Error);
+  EXPECT_THROW(TotalsFromJson(R"({"version":1,"folded":null,"gpus":[]})"), Error);
+  EXPECT_NO_THROW(TotalsFromJson(R"({"version":1,"folded":0,"gpus":[]})"));
+}
+
+TEST(TotalsTest, KernelsBeyondTheCapAreOther) {
+  Totals totals;
+  for (int i = 0; i < kMaxKernelLabels + 5; ++i) {
+    Totals one;
+    KernelTotals& kernel = one.gpus[0].kernels[std::string("k").append(std::to_string(i))];
+    kernel.sm_active_cycles = 1;
+    kernel.gauges["faprof_kernel_registers"] = 40;
+    Merge(totals, one);
+  }
+  EXPECT_EQ(Kernels(totals).size(), static_cast<std::size_t>(kMaxKernelLabels) + 1);
+  EXPECT_EQ(*Kernels(totals).at("other").sm_active_cycles, 5);
+  EXPECT_TRUE(Kernels(totals).at("other").gauges.empty());  // five kernels have no registers in common
+  EXPECT_EQ(totals.folded, 5);
+}
+
+TEST(TotalsTest, PhasesBeyondTheCapAreOtherAndTheUnattributedStays) {
+  Totals from;
+  KernelTotals& kernel = from.gpus[0].kernels["k"];
+  for (int i = 0; i < kMaxPhaseLabels + 3; ++i) kernel.phases[std::string("p").append(std::to_string(i))].cycles = 1;
+  kernel.phases["unattributed"].cycles = 1;
+  Totals totals;
+  Merge(totals, from);
+  const auto& phases = Kernels(totals).at("k").phases;
+  EXPECT_EQ(phases.size(), static_cast<std::size_t>(kMaxPhaseLabels) + 2);
+  EXPECT_EQ(phases.at("other").cycles, 3);
+  EXPECT_EQ(phases.at("unattributed").cycles, 1);
+}
+
+TEST(TotalsTest, KernelsNotSeenAreForgottenAndTheirSlotsAreFree) {
+  Totals totals = OfBundled();
+  ForgetKernels(totals, kNow);
+  EXPECT_EQ(totals.gpus.size(), 1U);
+  ForgetKernels(totals, kNow + 1);
+  EXPECT_TRUE(totals.gpus.empty());
+}
+
+TEST(TotalsTest, AKernelsLabelIsTheFunctionsOwnName) {
+  EXPECT_EQ(KernelLabel("mma"), "mma");
+  EXPECT_EQ(KernelLabel("void flash::fwd_kernel<128, true>(flash::Params const&)"), "fwd_kernel");
+  EXPECT_EQ(KernelLabel("ns::k(float*)"), "k");
+  EXPECT_EQ(KernelLabel("evil\"} 1\nfaprof_fake"), "1_faprof_fake");
+  EXPECT_EQ(KernelLabel("a\"b\nc"), "a_b_c");
+  EXPECT_EQ(KernelLabel(""), "unnamed");
+  EXPECT_EQ(KernelLabel(std::string(1000, 'x')).size(), 64U);
+}
+
+TEST(TotalsTest, EveryStallReasonHasAGroupOfEight) {
+  std::set<std::string_view> groups;
+  for (const PcSampling& sampling : Bundled().samplings) {
+    for (const PcSample& sample : sampling.samples) {
+      for (const auto& [reason, count] : sample.samples) groups.insert(StallGroup(reason));
+    }
+  }
+  EXPECT_LE(groups.size(), static_cast<std::size_t>(kMaxReasonLabels));
+  EXPECT_GE(groups.size(), 6U);
+  EXPECT_EQ(StallGroup("long_scoreboard"), "memory");
+  EXPECT_EQ(StallGroup("gmma"), "tensor");
+  EXPECT_EQ(StallGroup("a reason of a later chip"), "other");
+}
+
+TEST(TotalsTest, ShapesFallIntoFourBucketsAndNone) {
+  AttentionShape shape;
+  shape.seqlen = 512;
+  EXPECT_EQ(ShapeBucket(shape), "le_512");
+  shape.seqlen = 513;
+  EXPECT_EQ(ShapeBucket(shape), "le_2048");
+  shape.seqlen = 8193;
+  EXPECT_EQ(ShapeBucket(shape), "gt_8192");
+  EXPECT_EQ(ShapeBucket(std::nullopt), "none");
+}
+
+}  // namespace
+}  // namespace fa_profile
