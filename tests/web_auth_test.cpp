@@ -2,6 +2,7 @@
 #include <gnutls/gnutls.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -97,20 +98,16 @@ TEST_F(WebAuthTest, APasswordIsCheckedOnceForManyScrapes) {
 TEST_F(WebAuthTest, AFloodOfWrongPasswordsHoldsUpNobodyElse) {
   WriteUsers({{"alice", BcryptOf("secret", 7)}, {"bob", BcryptOf("builder", 7)}});
   WebServer server(Options(), Serve);
-  auto start = TestClock::now();
   EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);
-  const double one_check = SecondsSince(start);
-
   std::vector<Client> flood;
   for (int i = 0; i < 100; ++i) {
     flood.emplace_back(server.port());
     flood.back().Get("/", Authorization("alice:" + std::to_string(i)));
   }
-  start = TestClock::now();
   EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);  // remembered
   EXPECT_EQ(Get(server.port(), "/").status, 401);
   EXPECT_EQ(Get(server.port(), "/", Authorization("bob:builder"), "127.0.0.2").status, 200);  // its address's turn
-  EXPECT_LT(SecondsSince(start), 50 * one_check) << "less than half of the flood";
+  EXPECT_LT(server.counts().by_status[401], 50U) << "not behind the flood";
   for (Client& client : flood) EXPECT_EQ(client.Read().status, 401);
 }
 
@@ -127,7 +124,7 @@ TEST_F(WebAuthTest, AStopAnswersThoseWhoWaitForTheirCheck) {
   ASSERT_TRUE(Becomes([&] { return server->counts().by_status[401] > 0; }));
   const auto start = TestClock::now();
   server.reset();
-  EXPECT_LT(SecondsSince(start), 4.0);
+  EXPECT_LT(SecondsSince(start), 10.0);
 }
 
 TEST_F(WebAuthTest, UsersChangeWithoutARestart) {
@@ -176,12 +173,13 @@ class PasswordCheckerTest : public testing::Test {
 
 TEST_F(PasswordCheckerTest, AnUnknownUserTakesAsLongAsAWrongPassword) {
   const PasswordChecker::Users users{{"alice", BcryptOf("secret", 9)}};
-  auto start = TestClock::now();
-  EXPECT_EQ(Ask(users, {"alice", "wrong"}), Verdict::kWrong);
-  const double wrong = SecondsSince(start);
-  start = TestClock::now();
-  EXPECT_EQ(Ask(users, {"eve", "wrong"}), Verdict::kWrong);
-  EXPECT_GT(SecondsSince(start), wrong / 4);
+  const auto seconds = [&](const std::string& user, const std::string& password) {
+    const auto start = TestClock::now();
+    EXPECT_EQ(Ask(users, {user, password}), Verdict::kWrong);
+    return SecondsSince(start);
+  };
+  const double wrong = std::min({seconds("alice", "1"), seconds("alice", "2"), seconds("alice", "3")});
+  EXPECT_GT(seconds("eve", "1"), wrong / 2);
 }
 
 TEST_F(PasswordCheckerTest, ARightPasswordOpensNothingForAUserWhoIsGone) {

@@ -105,7 +105,7 @@ inline TlsReply TlsGet(std::uint16_t port, const Certificate& ca, const Certific
   }
   gnutls_session_t session = nullptr;
   // Shown even where the server names other CAs: whether it is refused is what the tests want to know.
-  Must(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_FORCE_CLIENT_CERT));
+  Must(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NO_SIGNAL | GNUTLS_FORCE_CLIENT_CERT));
   Must(gnutls_priority_set_direct(session, priorities.c_str(), nullptr));
   Must(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials));
   gnutls_session_set_verify_cert(session, "localhost", 0);
