@@ -23,9 +23,10 @@ using Json = nlohmann::json;
 
 // Collections and recordings that may be missed before what is shown is old.
 constexpr double kMissed = 3;
-// Recordings counted between two savings of the state, and looked at in one collection: a full spool must not keep the
-// page from being renewed.
+// Recordings counted between two savings of the state, and the share of the interval that counting may begin in: a full
+// spool must not keep the page from being renewed.
 constexpr std::size_t kMostPerCollection = 64;
+constexpr double kCountingShare = 0.5;
 constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
@@ -103,6 +104,7 @@ Exporter::Exporter(const ServeOptions& options)
   if (!options_.spool.empty()) {
     state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
     state_ = state_folder_->Load();
+    collector_.up["state"] = true;
     last_recording_ = state_.last_recording;
     spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
   }
@@ -173,9 +175,10 @@ void Exporter::CountSpool() {
     Say("spool", true, "");
     collector_.spool_files = static_cast<double>(listing.recordings.size());
     ExporterState next = state_;
+    const double last_start = Now() + kCountingShare * options_.interval_seconds;
     std::map<std::string, std::string> leaving;
     for (const std::string& name : listing.recordings) {
-      if (leaving.size() >= kMostPerCollection || (cancelled_ && cancelled_())) break;
+      if (leaving.size() >= kMostPerCollection || Now() > last_start || (cancelled_ && cancelled_())) break;
       if (!stuck_.contains(name)) CountRecording(name, next, leaving);
     }
     for (const std::string& name : listing.failures) {

@@ -16,8 +16,8 @@ PhaseMap ParsePhaseMap(const std::string& text, const std::string& name);
 PhaseMap LoadPhaseMap(const std::string& path);
 
 /// Throws Error, with the names that the code has, when no instruction of the recording belongs to a phase of `map`, or
-/// no code was recorded. Returns what of the map names nothing while the rest does: "phase 'x'" and, of a phase that does,
-/// "function 'y' of phase 'x'" or "opcode 'Z' of phase 'x'" that no instruction has.
+/// no code was recorded. Returns what of the map names nothing while the rest does: "phase 'x'" and, of a phase that
+/// does, "function 'y' of phase 'x'" or "opcode 'Z' of phase 'x'" that no instruction has.
 std::vector<std::string> RequirePhases(const Recording& recording, const PhaseMap& map);
 
 }  // namespace fa_profile

@@ -81,8 +81,8 @@ int RunServe(const ServeOptions& options) {
   exporter.set_cancelled([&signals] { return EndIsPending(signals); });
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   exporter.set_address(fmt::format("{}:{}", host, server.port()));
-  spdlog::info("listening on {}://{}:{}/metrics", options.web_config.empty() ? "http" : "web-config", host,
-               server.port());
+  spdlog::info("listening on {}:{}{}", host, server.port(),
+               options.web_config.empty() ? "" : ", as " + options.web_config + " says");
 
   using Clock = std::chrono::steady_clock;
   for (bool ended = false; !ended;) {
