@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""fa-profile demo: Prometheus, Alertmanager and fa-profile serve with a simulated fleet, and a preview of the dashboards.
+
+Runs until Ctrl-C, SIGTERM, --seconds, or until one of the servers ends by itself. Everything listens on 127.0.0.1, and
+nothing of it stays. Standard library only; the servers are Debian's packages.
+"""
+
+import argparse
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import preview_server  # noqa: E402
+import servers  # noqa: E402
+
+PORTS = ["preview page", "Prometheus", "Alertmanager", "fa-profile serve"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="fa-profile demo", description="Real Prometheus and Alertmanager with this project's "
+                                     "rules, fa-profile serve with a simulated fleet, and a preview of every dashboard.")
+    parser.add_argument("--hosts", type=int, default=3, metavar="N", help="simulated hosts of 8 GPUs (default 3)")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="put data, configuration and logs there and leave them")
+    parser.add_argument("--port-base", type=int, default=9470, metavar="P", help="the first of four ports (default 9470)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="end by itself after so long")
+    parser.add_argument("--speedup", type=float, default=60, metavar="X",
+                        help="every time in the rules is divided by this (default 60: an hour is a minute)")
+    parser.add_argument("--interval", type=int, default=3, metavar="S",
+                        help="seconds between two scrapes, and two recordings of a simulated GPU (default 3)")
+    parser.add_argument("--program", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not 1 <= options.hosts <= 1000:
+        parser.error("--hosts takes 1 to 1000")
+    if not 1024 <= options.port_base <= 65535 - len(PORTS):
+        parser.error(f"--port-base takes 1024 to {65535 - len(PORTS)}")
+    if not 1 <= options.speedup <= 3600 or not 1 <= options.interval <= 60:
+        parser.error("--speedup takes 1 to 3600, --interval 1 to 60")
+    return options
+
+
+def check_tools(program):
+    missing = [tool for tool in ("prometheus", "prometheus-alertmanager", "setpriv") if not shutil.which(tool)]
+    if not pathlib.Path(preview_server.CHART).exists():
+        missing.append(preview_server.CHART)
+    if missing:
+        raise servers.ServerError(f"missing: {', '.join(missing)}; ci/setup.sh --demo installs Debian's packages of them")
+    if not program.exists():
+        raise servers.ServerError(f"there is no program {program}; start ./fa-profile demo, which builds it")
+
+
+def check_ports(base):
+    taken = [f"{base + i} ({what})" for i, what in enumerate(PORTS) if servers.in_use(base + i)]
+    if taken:
+        raise servers.ServerError(f"in use: port {', '.join(taken)}; choose others with --port-base")
+
+
+class Demo:
+    def __init__(self, options, folder):
+        self.options = options
+        page, prometheus, alertmanager, serve = range(options.port_base, options.port_base + len(PORTS))
+        self.page_port = page
+        rules = servers.rules_at(options.speedup, folder / "rules", f"{max(10, 3 * options.interval)}s")
+        self.serve = servers.Serve(folder, options.program, serve, options.hosts, options.interval, options.interval)
+        self.alertmanager = servers.Alertmanager(folder, alertmanager)
+        jobs = servers.jobs_of(self.serve, options.interval)
+        self.prometheus = servers.Prometheus(folder, prometheus, jobs, rules, self.alertmanager)
+        self.children = [self.serve, self.alertmanager, self.prometheus]
+        self.page = None
+
+    def start(self):
+        self.serve.add_recordings()
+        for child in self.children:
+            child.start()
+        options = self.options
+        about = {"speedup": options.speedup, "interval": options.interval, "hosts": options.hosts, "started": time.time()}
+        self.page = preview_server.start(self.page_port, self.prometheus.address, about)
+
+    def say(self):
+        print(f"""preview       http://{servers.HOST}:{self.page_port}/ (the dashboards, drawn without Grafana)
+Prometheus    http://{self.prometheus.address}/
+Alertmanager  http://{self.alertmanager.address}/
+exporter      http://{self.serve.address}/metrics
+
+Simulated: {self.options.hosts} hosts of 8 GPUs (sim-host-000 and on), all repeating the bundled recording with noise; their
+series carry simulated="true". GPU 5 of sim-host-001 is a planted outlier, 25 % slower. The target this-host is real: the
+bundled recording, counted once. Times in the rules are {self.options.speedup:g} times shorter than in dashboards/rules/.
+Ctrl-C ends everything.""", flush=True)
+
+    def stop(self):
+        if self.page:
+            self.page.shutdown()
+            self.page.server_close()
+        for child in reversed(self.children):
+            child.stop()
+
+
+def run(options, folder):
+    demo = None
+    try:
+        demo = Demo(options, folder)
+        demo.start()
+        demo.say()
+        end = time.monotonic() + (options.seconds or float("inf"))
+        while time.monotonic() < end:
+            for child in demo.children:
+                child.check()
+            time.sleep(0.5)
+    finally:
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        if demo:
+            demo.stop()
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main():
+    options = arguments()
+    folder = None
+
+    def end(*_):
+        sys.exit(0)
+
+    for number in ENDING:
+        signal.signal(number, end)
+    try:
+        check_tools(options.program)
+        check_ports(options.port_base)
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+        else:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="fa-profile-demo-"))
+        run(options, (options.keep or folder).resolve())
+    except (servers.ServerError, OSError) as error:
+        print(f"fa-profile demo: {error}", file=sys.stderr)
+        return 1
+    finally:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

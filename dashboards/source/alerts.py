@@ -1,0 +1,297 @@
+"""Alerts. Each names what it is about, and says with a number what it saw; the runbook says what to do.
+
+Where silence would be a failure there is a rule for it: no target at all, a target that does not answer, an exporter
+that stands still or never had a recording, a GPU that is gone. Nothing fires because a counter starts again at zero.
+"""
+
+from dataclasses import dataclass
+
+from source.recording import GPU, HOST, JOB, KERNEL
+
+JOBS = 'job=~"fa-profile.*"'
+# Kernels that are meant to do without tensor cores: rungs 1 to 3 of the ladder.
+WITHOUT_TENSOR_CORES = "minimal|scalar|tiled"
+RUNBOOKS = "https://github.com/fa-profile/fa-profile/blob/main/docs/runbooks"
+
+KERNEL_HERE = "{{ $labels.kernel }} on GPU {{ $labels.gpu }} of {{ $labels.instance }}"
+GPU_HERE = "GPU {{ $labels.gpu }} of {{ $labels.instance }}"
+PERCENT = "{{ $value | humanizePercentage }}"
+AGE = "{{ $value | humanizeDuration }}"
+
+
+@dataclass
+class Alert:
+    name: str
+    severity: str
+    wait: str  # `for`; "" fires at once
+    expr: str
+    summary: str
+    description: str
+
+
+def kernels(clock):
+    share = "gpu_kernel_phase:faprof_phase_cycles:ratio"
+    duration = "faprof_kernel_duration_seconds"
+    return [
+        Alert(
+            "FaprofSoftmaxBottleneck",
+            "warning",
+            "10m",
+            f'{share}{{phase="softmax"}} > 0.5 and on ({KERNEL}) '
+            'faprof_kernel_bottleneck{bottleneck="softmax"} == 1',
+            f"Softmax takes {PERCENT} of {KERNEL_HERE}",
+            "More than half of the kernel's time is softmax, over the last recordings and in the newest one. The "
+            "tensor cores wait for it.",
+        ),
+        Alert(
+            "FaprofPhaseShareAboveBaseline",
+            "warning",
+            "10m",
+            'gpu_kernel_phase:faprof_phase_cycles:above_baseline{phase!="unattributed"} > 0.05',
+            f"Phase {{{{ $labels.phase }}}} of {KERNEL_HERE} is {PERCENT} above its share in the baseline",
+            "The phase takes over five points more of the kernel's time than in the baseline recording: it became "
+            "slower, or the others faster.",
+        ),
+        Alert(
+            "FaprofKernelSlowerThanBaseline",
+            "warning",
+            "10m",
+            f"gpu_kernel_shape:{duration}:ratio_baseline > 1.1",
+            f"{KERNEL_HERE} takes {PERCENT} of the baseline's time (shape {{{{ $labels.shape }}}})",
+            "The mean duration of a call over the last recordings is more than 10 % above the baseline's median.",
+        ),
+        Alert(
+            "FaprofTensorUseLow",
+            "info",
+            "30m",
+            f'gpu_kernel:faprof_tensor_active_cycles:ratio{{kernel!~"{WITHOUT_TENSOR_CORES}"}} < 0.05',
+            f"The tensor pipe works {PERCENT} of the time in {KERNEL_HERE}",
+            "Less than 5 % of the busy SMs' cycles have the tensor pipe at work. Kernels that are meant to do without "
+            "are excepted by name.",
+        ),
+        Alert(
+            "FaprofSpillAppeared",
+            "warning",
+            "",
+            f"faprof_kernel_spill_bytes > min_over_time(faprof_kernel_spill_bytes[{clock('1d')}])",
+            f"{KERNEL_HERE} uses {{{{ $value }}}} bytes of local memory a thread, more than within the last day",
+            "A new build of the kernel spills registers, or spills more. Resolves itself a day later.",
+        ),
+        Alert(
+            "FaprofKernelIncorrect",
+            "critical",
+            "",
+            "faprof_kernel_correct == 0",
+            f"{KERNEL_HERE} computes a wrong result",
+            "The newest verification against the float64 reference failed. Nothing else measured of it means anything.",
+        ),
+        Alert(
+            "FaprofPhasesUnattributed",
+            "info",
+            "10m",
+            "faprof_collector_unattributed_ratio > 0.2",
+            f"{PERCENT} of {KERNEL_HERE} belongs to no phase",
+            "More than a fifth of the kernel's time is in no phase, so the shares of the others say little.",
+        ),
+        Alert(
+            "FaprofProfilingDisturbs",
+            "info",
+            "10m",
+            "faprof_collector_overhead_ratio > 0.05",
+            f"{KERNEL_HERE} is {PERCENT} slower under the profiler",
+            "A call takes over 5 % longer under PC sampling than without: its phases are of a disturbed kernel.",
+        ),
+    ]
+
+
+def devices(clock):
+    duration = "faprof_kernel_duration_seconds"
+    return [
+        Alert(
+            "FaprofGpuOutlier",
+            "warning",
+            "30m",
+            f"gpu:{duration}:ratio_median > 1.15 and on ({JOB}) count by ({JOB}) (gpu:{duration}:ratio_median) >= 4",
+            f"{GPU_HERE} takes {PERCENT} of the fleet's usual time",
+            "Over its kernels, the GPU is more than 15 % slower than the median GPU of its job (of at least four).",
+        ),
+        Alert(
+            "FaprofThrottledWhileProfiling",
+            "warning",
+            "",
+            f"avg_over_time(faprof_device_throttled[{clock('1h')}]) > 0.1 and on ({GPU}) "
+            f"increase(faprof_kernel_profiled_launches_total[{clock('2h')}]) > 0",
+            f"{GPU_HERE} was throttled ({{{{ $labels.reason }}}}) {PERCENT} of the last hour, and profiled",
+            "The clocks were held down for more than a tenth of the hour while kernels were recorded: durations of "
+            "these recordings are too long.",
+        ),
+        Alert(
+            "FaprofGpuLost",
+            "critical",
+            "5m",
+            f"faprof_device_up == 0 or (faprof_device_up offset {clock('1h')} unless on ({GPU}) faprof_device_up) "
+            f"and on ({HOST}) up == 1",
+            f"{GPU_HERE} does not answer",
+            "NVML gets no answer from the GPU, or it was there an hour ago and is not listed any more.",
+        ),
+        Alert(
+            "FaprofXid",
+            "critical",
+            "",
+            f"increase(faprof_device_xid_errors_total[{clock('1h')}]) > 0 or "
+            f"(faprof_device_xid_errors_total unless faprof_device_xid_errors_total offset {clock('1h')}) > 0",
+            f"Xid {{{{ $labels.xid }}}} on {GPU_HERE}",
+            "The driver reported an error of the GPU within the last hour.",
+        ),
+        Alert(
+            "FaprofUncorrectedEcc",
+            "critical",
+            "",
+            'faprof_device_ecc_errors_total{kind="uncorrected"} > 0',
+            f"{{{{ $value }}}} uncorrected ECC errors on {GPU_HERE}",
+            "Memory of the GPU returned data that could not be corrected since the driver was loaded.",
+        ),
+    ]
+
+
+def exporter(clock):
+    stale, old = clock.seconds("2m"), clock.seconds("3h")
+    up = f"up{{{JOBS}}}"
+    return [
+        Alert(
+            "FaprofNoTargets",
+            "critical",
+            "5m",
+            f"absent({up})",
+            "Prometheus scrapes no fa-profile exporter",
+            'There is no target whose job begins with "fa-profile". Every other alert is silent because of it.',
+        ),
+        Alert(
+            "FaprofExporterDown",
+            "critical",
+            "5m",
+            f"{up} == 0",
+            "{{ $labels.instance }} does not answer the scrape",
+            "The exporter is down, hangs, refuses the credentials, or its page is larger than the scrape's limits.",
+        ),
+        Alert(
+            "FaprofMetricsStale",
+            "warning",
+            "2m",
+            f"time() - faprof_collector_last_collection_timestamp_seconds > {stale} or "
+            f"({up} == 1 unless on ({HOST}) faprof_collector_last_collection_timestamp_seconds)",
+            "{{ $labels.instance }} answers with old data",
+            "The exporter is scraped and has not collected anything for two minutes, or says nothing about it.",
+        ),
+        Alert(
+            "FaprofRecordingsStale",
+            "warning",
+            "10m",
+            f"time() - faprof_collector_last_recording_timestamp_seconds > {old}",
+            f"No recording on {{{{ $labels.instance }}}} for {AGE}",
+            "Kernels are no longer recorded on the host; its phases and durations are of the past.",
+        ),
+        Alert(
+            "FaprofNoRecordings",
+            "warning",
+            "3h",
+            f"{up} == 1 unless on ({HOST}) faprof_collector_last_recording_timestamp_seconds",
+            "{{ $labels.instance }} has never counted a recording",
+            "The exporter runs and its spool never had a readable recording.",
+        ),
+        Alert(
+            "FaprofCollectorDown",
+            "warning",
+            "10m",
+            "faprof_collector_up == 0",
+            "{{ $labels.collector }} of {{ $labels.instance }} does not work",
+            "The exporter could not read this source at its newest collection: spool, nvml, gpm or state.",
+        ),
+        Alert(
+            "FaprofPerfmonConflict",
+            "warning",
+            "",
+            f"increase(faprof_collector_perfmon_conflicts_total[{clock('3h')}]) > 0",
+            "Something else holds the performance counters on {{ $labels.instance }}",
+            "A run could not profile within the last three hours because another profiler or monitor had the counters.",
+        ),
+        Alert(
+            "FaprofRunsFail",
+            "warning",
+            "",
+            f"increase(faprof_collector_failed_runs_total[{clock('3h')}]) - "
+            f"increase(faprof_collector_perfmon_conflicts_total[{clock('3h')}]) > 0",
+            "Profiling runs fail on {{ $labels.instance }}",
+            "A run left a failure note within the last three hours, for another reason than a held counter.",
+        ),
+        Alert(
+            "FaprofBadRecordings",
+            "warning",
+            "",
+            f'increase(faprof_collector_recordings_total{{result="bad"}}[{clock("3h")}]) > 0',
+            "Unreadable recordings in the spool of {{ $labels.instance }}",
+            "The exporter set aside files that are no recordings, broken, or of a newer version.",
+        ),
+        Alert(
+            "FaprofScrapeSlow",
+            "warning",
+            "10m",
+            f"avg_over_time(scrape_duration_seconds{{{JOBS}}}[{clock('10m')}]) > 1",
+            f"A scrape of {{{{ $labels.instance }}}} takes {AGE}",
+            "Scrapes take over a second on average: the host is overloaded, the page too large, or the network slow.",
+        ),
+        Alert(
+            "FaprofSeriesBudget",
+            "warning",
+            "",
+            f"increase(faprof_collector_series_dropped_total[{clock('1h')}]) > 0 or "
+            f"faprof_collector_series > on ({HOST}) 1800 * count by ({HOST}) (faprof_device_up)",
+            "{{ $labels.instance }} has more series than its budget",
+            "The exporter left series out or folded kernels into `other` within the last hour, or is within a tenth of "
+            "its budget of 2,000 series a GPU.",
+        ),
+    ]
+
+
+def gate(clock):
+    def errors(counter):
+        return f"sum by ({JOB}) (increase({counter}[{clock('7d')}]))"
+
+    trials = errors("faprof_gate_aa_trials_total")
+    return [
+        Alert(
+            "FaprofGateRegression",
+            "warning",
+            "",
+            'faprof_gate_verdict{verdict="REGRESSION"} == 1',
+            "The gate calls {{ $labels.case }} a regression",
+            "The newest verdict of the case against its baseline is a regression.",
+        ),
+        Alert(
+            "FaprofGateErrorRate",
+            "warning",
+            "",
+            f"{errors('faprof_gate_aa_false_positives_total')} / ({trials} >= 1000) > 0.001",
+            f"The gate of {{{{ $labels.job }}}} calls {PERCENT} of the comparisons of a code with itself a regression",
+            "More than one in a thousand, of at least a thousand trials in a week: its verdicts cannot be trusted.",
+        ),
+        Alert(
+            "FaprofBaselineTooOld",
+            "info",
+            "1h",
+            f"time() - faprof_baseline_timestamp_seconds > {30 * 86400}",
+            f"The baseline of {{{{ $labels.instance }}}} is {AGE} old",
+            "What kernels are held against was recorded more than 30 days ago: with another driver or build perhaps.",
+        ),
+    ]
+
+
+def groups(clock):
+    """[(group name, interval, alerts)]"""
+    interval = clock.interval("1m")
+    return [
+        ("faprof-alerts-kernels", interval, kernels(clock)),
+        ("faprof-alerts-devices", interval, devices(clock)),
+        ("faprof-alerts-exporter", interval, exporter(clock)),
+        ("faprof-alerts-gate", interval, gate(clock)),
+    ]

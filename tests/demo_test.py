@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""The demo as a user runs it, and its preview page in a real browser: demo_test.py PROGRAM
+
+Fails, and never skips, when Prometheus, Alertmanager, Chromium or Chart.js is missing: ci/setup.sh installs them.
+"""
+
+import html.parser
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "dashboards" / "demo"))
+
+import browser  # noqa: E402
+import servers  # noqa: E402
+from servers import get, wait_for  # noqa: E402
+
+PROGRAM = None
+HOSTS = 2
+
+# Panels that rightly have nothing to show on a machine without a GPU: (dashboard, panel): why.
+MAY_BE_NA = {
+    ("gpu", "Uncorrected ECC errors"): "the recording that is simulated has no ECC counts",
+    ("gpu", "Errors"): "neither ECC counts nor Xid errors are simulated",
+}
+# Alerts that must not fire in a demo where every server is up.
+MUST_BE_SILENT = {"FaprofNoTargets", "FaprofExporterDown", "FaprofMetricsStale", "FaprofGpuLost", "FaprofCollectorDown",
+                  "FaprofSeriesBudget", "FaprofKernelIncorrect", "FaprofBadRecordings"}
+
+
+class Panels(html.parser.HTMLParser):
+    """What the page says about its panels: {(dashboard, title): (state, text)}."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.panels, self.page_state, self.here, self.depth = {}, None, None, 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag == "body":
+            self.page_state = found.get("data-state")
+        if tag == "section" and "data-title" in found:
+            self.here = (found["data-board"], found["data-title"])
+            self.panels.setdefault(self.here, []).append([found["data-state"], ""])
+
+    def handle_endtag(self, tag):
+        if tag == "section":
+            self.here = None
+
+    def handle_data(self, text):
+        if self.here:
+            self.panels[self.here][-1][1] += text
+
+
+def descendants(pid):
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += [int(child), *descendants(int(child))]
+    return found
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Running:
+    """One run of the demo, in a folder of its own that is also its folder for temporary data."""
+
+    def __init__(self, *more):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fa-profile-demo-test-"))
+        while True:  # four ports in a row
+            self.base = random.randrange(20000, 32000)
+            if not any(servers.in_use(self.base + i) for i in range(4)):
+                break
+        self.errors = open(self.folder / "stderr", "w+")
+        self.process = subprocess.Popen(
+            [sys.executable, ROOT / "dashboards" / "demo" / "demo.py", "--program", PROGRAM, "--hosts", str(HOSTS),
+             "--port-base", str(self.base), "--interval", "2", *more],
+            cwd=self.folder, env=os.environ | {"TMPDIR": str(self.folder)}, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+
+    def lines(self):
+        """What it prints once everything runs."""
+        found = []
+        while not found or not found[-1].startswith("Ctrl-C"):
+            line = self.process.stdout.readline()
+            if not line:
+                self.process.wait()
+                raise AssertionError(f"the demo ended with {self.process.returncode}: {self.error_text()}")
+            found.append(line)
+        return found
+
+    def error_text(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def end(self, number):
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def temporary(self):
+        return [path for path in self.folder.iterdir() if path.name != "stderr"]
+
+
+class DemoTest(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.demo = Running("--speedup", "240")
+        cls.addClassCleanup(cls.demo.close)
+        cls.said = "".join(cls.demo.lines())
+        cls.prometheus = servers.Prometheus(cls.demo.folder, cls.demo.base + 1, [], name="asked")
+        cls.prometheus.config.unlink()
+        cls.alertmanager = servers.Alertmanager(cls.demo.folder, cls.demo.base + 2)
+
+    def test_1_says_where_everything_is_and_what_is_simulated(self):
+        for port in range(self.demo.base, self.demo.base + 4):
+            self.assertIn(f"http://127.0.0.1:{port}/", self.said)
+        self.assertIn("sim-host-001", self.said)
+        self.assertIn('simulated="true"', self.said)
+
+    def test_2_every_target_is_up_and_every_rule_evaluates(self):
+        def all_up():
+            targets = self.prometheus.targets()
+            return len(targets) == HOSTS + 1 and all(target["health"] == "up" for target in targets)
+
+        wait_for("every target to be up", all_up, 30)
+
+        def all_evaluated():
+            groups = self.prometheus.api("rules")["groups"]
+            self.rules = [rule for group in groups for rule in group["rules"]]
+            return all(rule["health"] != "unknown" for rule in self.rules)
+
+        wait_for("every rule to be evaluated", all_evaluated, 30)
+        self.assertGreater(len(self.rules), 40)
+        self.assertEqual([(rule["name"], rule.get("lastError")) for rule in self.rules if rule["health"] != "ok"], [])
+
+    def test_3_the_planted_outlier_is_named_and_no_other_gpu(self):
+        found = wait_for("FaprofGpuOutlier to reach Alertmanager", lambda: self.alertmanager.alerts("FaprofGpuOutlier"), 60)
+        self.assertEqual([(each["instance"], each["gpu"], each["simulated"]) for each in found], [("sim-host-001", "5", "true")])
+        firing = {labels["alertname"] for labels in self.alertmanager.alerts()}
+        self.assertEqual(firing & MUST_BE_SILENT, set())
+
+    def test_4_every_panel_of_every_dashboard_is_drawn(self):
+        wait_for("data of a minute ago, in the rules' time",
+                 lambda: self.prometheus.query("job_kernel_phase:faprof_phase_cycles:ratio offset 15s"), 40)
+        page, console = browser.page_source(f"http://127.0.0.1:{self.demo.base}/?board=all&refresh=0")
+        self.assertEqual(console, [])
+        found = Panels(page)
+        self.assertEqual(found.page_state, "done")
+        self.assertIn("not Grafana", page.partition("<title>")[2].partition("</title>")[0])
+        wanted = {}
+        for path in (ROOT / "dashboards" / "grafana").glob("*.json"):
+            for panel in json.loads(path.read_text())["panels"]:
+                key = (path.stem, panel["title"])
+                wanted[key] = wanted.get(key, 0) + 1
+        self.assertEqual({key: len(states) for key, states in found.panels.items()}, wanted)
+        wrong = {key: state for key, states in found.panels.items() for state in states
+                 if state[0] != "drawn" and not (state[0] == "na" and "n/a" in state[1] and key in MAY_BE_NA)}
+        self.assertEqual(wrong, {})
+
+    def test_5_serves_the_loopback_and_its_own_files_alone(self):
+        for path in ("/../demo/demo.py", "/style.css/../../demo/demo.py", "/api/v2/status", "/preview"):
+            with self.assertRaisesRegex(servers.ServerError, "HTTP 404", msg=path):
+                get(f"http://127.0.0.1:{self.demo.base}{path}")
+        # /proc/net/tcp's fourth column: 0A is listening; its second the address, 0100007F the loopback.
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        lines += [line.split() for line in pathlib.Path("/proc/net/tcp6").read_text().splitlines()[1:]]
+        listening = {int(line[1].partition(":")[2], 16): line[1].partition(":")[0] for line in lines if line[3] == "0A"}
+        self.assertEqual([listening.get(self.demo.base + i) for i in range(4)], ["0100007F"] * 4)
+
+    def test_6_a_second_demo_on_the_same_ports_says_so_at_once(self):
+        done = subprocess.run([sys.executable, ROOT / "dashboards" / "demo" / "demo.py", "--program", PROGRAM, "--port-base",
+                               str(self.demo.base)], capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(f"{self.demo.base + 1} (Prometheus)", done.stderr)
+        self.assertIn("--port-base", done.stderr)
+
+    def test_7_sigterm_ends_everything_and_leaves_nothing(self):
+        children = descendants(self.demo.process.pid)
+        self.assertGreaterEqual(len(children), 3)
+        self.assertEqual(self.demo.end(signal.SIGTERM), 0, self.demo.error_text())
+        self.assertEqual([pid for pid in children if alive(pid)], [])
+        self.assertEqual(self.demo.temporary(), [])
+        self.assertEqual(self.demo.error_text(), "")
+
+
+class EndingTest(unittest.TestCase):
+    def setUp(self):
+        self.demo = Running()
+        self.addCleanup(self.demo.close)
+        self.demo.lines()
+        self.children = descendants(self.demo.process.pid)
+
+    def gone(self):
+        return not any(alive(pid) for pid in self.children)
+
+    def test_a_server_that_dies_ends_the_demo_and_is_named(self):
+        names = {pathlib.Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in self.children}
+        os.kill(names["prometheus"], signal.SIGKILL)
+        self.assertEqual(self.demo.process.wait(30), 1)
+        self.assertIn("prometheus ended (signal 9)", self.demo.error_text())
+        self.assertTrue(self.gone())
+        self.assertEqual(self.demo.temporary(), [])
+
+    def test_no_server_outlives_a_demo_that_is_killed(self):
+        self.assertEqual(self.demo.end(signal.SIGKILL), -signal.SIGKILL)
+        wait_for("every server to end", self.gone, 20, pause=0.1)
+
+    def test_an_interrupt_leaves_nothing_in_the_middle_of_the_start_either(self):
+        self.assertEqual(self.demo.end(signal.SIGINT), 0, self.demo.error_text())
+        again = Running()
+        self.addCleanup(again.close)
+        time.sleep(0.6)
+        self.assertEqual(again.end(signal.SIGINT), 0, again.error_text())
+        self.assertEqual(again.temporary(), [])
+        self.assertTrue(self.gone())
+
+
+if __name__ == "__main__":
+    PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main(verbosity=2)

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Every query of every panel against a real Prometheus that scrapes the real exporter, then an empty and a stale one:
+panel_queries_test.py PROGRAM
+
+Fails, and never skips, when Prometheus or Chromium is missing: ci/setup.sh installs them.
+"""
+
+import json
+import math
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "dashboards" / "demo"))
+
+import browser  # noqa: E402
+import preview_server  # noqa: E402
+import servers  # noqa: E402
+from servers import wait_for  # noqa: E402
+
+PROGRAM = None
+HOSTS = 2
+SPEEDUP = 360
+VALUES = {"window": "20s", "since": "5s", "__rate_interval": "6s", "__range": "20s"}
+
+# Queries that rightly have no result here, by a metric in them: why.
+MAY_BE_EMPTY = {
+    "faprof_device_ecc_errors_total": "the recording that is simulated has no ECC counts",
+    "faprof_device_xid_errors_total": "no Xid error is simulated",
+    "faprof_device_energy_joules_total": "the recording has no energy counter",
+    "faprof_device_power_limit_watts": "the recording has no power limit",
+    "faprof_device_memory_used_bytes": "the recording does not say what was in use",
+    "faprof_device_sm_active_ratio": "GPM's activities are not simulated",
+    "faprof_device_tensor_active_ratio": "GPM's activities are not simulated",
+    "faprof_device_sm_occupancy_ratio": "GPM's activities are not simulated",
+    "faprof_device_dram_active_ratio": "GPM's activities are not simulated",
+}
+# What a store whose exporters are gone still knows, and rightly: Prometheus writes these itself.
+OF_PROMETHEUS = ("up{", "scrape_duration_seconds{", "scrape_samples_scraped{", "ALERTS{")
+
+
+def queries():
+    command = [sys.executable, "-B", ROOT / "dashboards" / "generate.py", "--queries", *(f"{k}={v}" for k, v in VALUES.items())]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def where(query):
+    return f"{query['dashboard']} / {query['panel']} / {query['legend']}: {query['query']}"
+
+
+def looks_back(query):
+    """Whether it may still see samples of before: it has a range, or a recording rule has."""
+    return "[" in query["query"] or re.search(r"\b(gpu|job|rollup)_?\w*:", query["query"])
+
+
+class PanelQueriesTest(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="fa-profile-queries-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        ports = servers.free_ports(3)
+        rules = servers.rules_at(SPEEDUP, cls.folder / "rules")
+        cls.serve = servers.Serve(cls.folder, PROGRAM, ports[0], HOSTS, simulate_interval=1, interval=1)
+        cls.prometheus = servers.Prometheus(cls.folder, ports[1], servers.jobs_of(cls.serve, 1), rules)
+        cls.empty = servers.Prometheus(cls.folder, ports[2], [], rules, name="empty")
+        cls.queries = queries()
+        cls.serve.add_recordings()
+        for child in (cls.serve, cls.prometheus, cls.empty):
+            cls.addClassCleanup(child.stop)
+            child.start()
+        cls.started = time.time()
+
+    def every(self, prometheus, judge, at=None):
+        """Runs every query; fails with all that `judge(query, result, seconds)` says."""
+        wrong = []
+        for query in self.queries:
+            before = time.monotonic()
+            try:
+                result = prometheus.query(query["query"], at)
+            except servers.ServerError as error:
+                wrong.append(f"{where(query)}\n  fails: {error}")
+                continue
+            said = judge(query, result, time.monotonic() - before)
+            if said:
+                wrong.append(f"{where(query)}\n  {said}")
+        self.assertEqual(wrong, [], "\n".join(["", *wrong]))
+
+    def test_1_on_live_data_all_have_finite_values_with_the_labels_they_claim_within_a_second(self):
+        wait_for("rules over the window, and those before", lambda: self.prometheus.query(
+            "job_kernel_phase:faprof_phase_cycles:ratio offset 10s"), 40, [self.serve, self.prometheus])
+        wait_for("an alert that fires", lambda: self.prometheus.firing("FaprofGpuOutlier"), 30)
+        empty = set()
+
+        def judge(query, result, seconds):
+            if seconds > 1:
+                return f"takes {seconds:.2f} s"
+            if not result:
+                excused = [metric for metric in MAY_BE_EMPTY if metric in query["query"]]
+                empty.update(excused)
+                return None if excused else "has no result"
+            if not all(math.isfinite(value) for _, value in result):
+                return f"has values that are not finite: {[value for _, value in result if not math.isfinite(value)][:3]}"
+            there = set().union(*(set(labels) for labels, _ in result)) - {"__name__"}
+            if not there <= set(query["labels"]):
+                return f"has the labels {sorted(there - set(query['labels']))} that it does not claim"
+            lacking = set(query["labels"]) - there
+            return f"lacks the labels {sorted(lacking)} that it claims" if lacking else None
+
+        self.every(self.prometheus, judge)
+        self.assertEqual(set(MAY_BE_EMPTY) - empty, set(), "has results after all: take it off MAY_BE_EMPTY")
+
+    def test_2_on_a_range_all_succeed_within_a_second(self):
+        end, wrong = time.time(), []
+        for query in self.queries:
+            if query["instant"]:
+                continue
+            before = time.monotonic()
+            data = self.prometheus.api("query_range", query=query["query"], start=end - 15, end=end, step=1)
+            seconds = time.monotonic() - before
+            values = [float(value) for series in data["result"] for _, value in series["values"]]
+            if seconds > 1 or not all(map(math.isfinite, values)):
+                wrong.append(f"{where(query)}: {seconds:.2f} s, {len(values)} values")
+        self.assertEqual(wrong, [])
+
+    def test_3_on_an_empty_store_all_succeed_and_have_no_result(self):
+        wait_for("its rules to be evaluated", lambda: self.empty.firing("FaprofNoTargets"), 20)
+        self.every(self.empty, lambda query, result, _: f"shows {result[:2]}" if result else None)
+
+    def test_3_on_an_empty_store_every_panel_of_the_preview_reads_na(self):
+        about = {"speedup": SPEEDUP, "interval": 1, "hosts": HOSTS, "started": self.started}
+        page = preview_server.start(servers.free_ports(1)[0], self.empty.address, about)
+        try:
+            source, console = browser.page_source(f"http://{servers.HOST}:{page.server_port}/?board=all&refresh=0")
+        finally:
+            page.shutdown()
+            page.server_close()
+        self.assertEqual(console, [])
+        panels = re.findall(r'<section class="panel [^>]*data-title="([^"]*)"[^>]*data-state="([^"]*)".*?<div class="body">(.*?)</div>', source)
+        self.assertEqual([panel for panel in panels if panel[1:] != ("na", "n/a")], [])
+        self.assertEqual(len(panels), len({(query["dashboard"], query["panel"]) for query in self.queries}))
+
+    def test_4_when_the_exporter_has_gone_nothing_reads_as_of_now(self):
+        self.serve.stop()
+        wait_for("the targets to be down", lambda: self.prometheus.value("sum(up)") == 0, 20, pause=0.2)
+        self.assertEqual(self.prometheus.value("sum(up == bool 0)"), HOSTS + 1)
+
+        def judge(query, result, _):
+            excused = looks_back(query) or any(name in query["query"] for name in OF_PROMETHEUS)
+            return f"still shows {result[:2]}" if result and not excused else None
+
+        self.every(self.prometheus, judge)
+
+    def test_5_an_hour_later_nothing_is_left(self):
+        self.every(self.prometheus, lambda query, result, _: f"still shows {result[:2]}" if result and "[7d]" not in query["query"]
+                   else None, at=time.time() + 3600)
+        self.every(self.prometheus, lambda query, result, _: f"still shows {result[:2]}" if result else None,
+                   at=time.time() + 8 * 86400)
+
+
+if __name__ == "__main__":
+    PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main(verbosity=2)
