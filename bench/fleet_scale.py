@@ -5,7 +5,7 @@
     bench/fleet_scale.py --program build/host/cli/fa-profile --windows           what full windows cost the rules
 
 A benchmark, not a test: it reports and does not judge. Exporter and Prometheus run on this machine and share it with
-whatever else it does; the load before each size is in the table. docs/scale.md holds the figures and what follows from them.
+whatever else it does; how much that was is in the table. docs/scale.md holds the figures and what follows from them.
 Needs Debian's prometheus. Standard library only.
 """
 
@@ -49,6 +49,8 @@ class Process:
     def __init__(self, folder, name, *command):
         with open(folder / f"{name}.log", "w") as log:
             self.child = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
+        # Where memory ends, this goes first and not what else runs here.
+        pathlib.Path(f"/proc/{self.child.pid}/oom_score_adj").write_text("1000")
 
     def cpu_seconds(self):
         fields = pathlib.Path(f"/proc/{self.child.pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -120,9 +122,10 @@ class Fleet:
                 re.findall(rf"(?m)^{name}(?:{{([^}}]*)}})? (\S+)$", get(self.port, "/metrics"))}
 
     def groups(self):
-        """[(name, interval, seconds of the newest evaluation)] of those evaluated."""
+        """{(name, when): (interval, seconds)} of each rule group's newest evaluation."""
         found = json.loads(get(self.port, "/api/v1/rules"))["data"]["groups"]
-        return [(group["name"], group["interval"], group["evaluationTime"]) for group in found if group["evaluationTime"]]
+        return {(group["name"], group["lastEvaluation"]): (group["interval"], group["evaluationTime"]) for group in found
+                if group["evaluationTime"]}
 
     def dashboards(self, **variables):
         """Seconds of each panel's query over six hours, as a dashboard asks; and those that failed."""
@@ -148,23 +151,51 @@ def quantile(values, share):
     return values[min(len(values) - 1, round(share * (len(values) - 1)))]
 
 
+def busy_seconds():
+    """Processor time that all programs of the machine have used, and what the hypervisor took."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, pathlib.Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def rule_rows(evaluations):
+    """From {(group, when): (interval, seconds)}: the median evaluation of each group."""
+    seconds, intervals = {}, {}
+    for (name, _), (interval, took) in evaluations.items():
+        seconds.setdefault(name, []).append(took)
+        intervals[name] = interval
+    median = {name: statistics.median(took) for name, took in seconds.items()}
+    busiest = max(median, key=lambda name: median[name] / intervals[name])
+    return {"rules: one evaluation of all groups": f"{sum(median.values()):.1f} s",
+            "rules: group that is busy most of its interval":
+                f"{busiest}: {median[busiest]:.1f} s (at most {max(seconds[busiest]):.1f}) of {intervals[busiest]:.0f} s"}
+
+
+def query_rows(what, times, failed):
+    only = [seconds for seconds, _ in times]
+    return {f"queries, {what}: p50, p99": f"{1000 * statistics.median(only):.0f} ms, {quantile(only, 0.99):.2f} s",
+            f"queries, {what}: slowest": f"{times[-1][0]:.2f} s ({times[-1][1]})",
+            f"queries, {what}: failed": f"{len(failed)} of {len(failed) + len(times)}"}
+
+
 def measure(fleet, gpus, interval, minutes):
-    load = os.getloadavg()[0]
-    begin = time.monotonic()
+    begin, busy = time.monotonic(), busy_seconds()
     before = [process.cpu_seconds() for process in (fleet.prometheus, fleet.exporter)]
     missed = sum(fleet.own("prometheus_rule_group_iterations_missed_total").values())
-    time.sleep(60 * minutes)
+    evaluations = {}
+    while time.monotonic() < begin + 60 * minutes:
+        time.sleep(5)
+        evaluations |= fleet.groups()
     seconds = time.monotonic() - begin
     cpu = [(process.cpu_seconds() - was) / seconds for process, was in zip((fleet.prometheus, fleet.exporter), before)]
+    others = (busy_seconds() - busy) / seconds - sum(cpu)
     window = f"[{round(seconds)}s]"
     durations = [float(value) for series in fleet.query(f"scrape_duration_seconds{window}") for _, value in series["values"]]
     roll_ups = fleet.number('count({__name__=~"rollup_gpu.*"})') or 0
-    groups = fleet.groups()
-    slow = max(groups, key=lambda group: group[2] / group[1])
+    alerts = json.loads(get(fleet.port, "/api/v1/alerts"))["data"]["alerts"]
     row = {
         "GPUs (hosts)": f"{gpus:,} ({fleet.hosts:,})",
         "scrape interval": f"{interval} s",
-        "load of the machine before": f"{load:.1f}",
+        "processor used by other programs meanwhile": f"{others:.1f} of {os.cpu_count()} cores",
         "series in Prometheus": f"{fleet.own('prometheus_tsdb_head_series')['']:,.0f}",
         "of them per GPU": f"{fleet.own('prometheus_tsdb_head_series')[''] / gpus:,.0f}",
         "samples a scrape": f"{fleet.number('avg(scrape_samples_scraped)'):,.0f}",
@@ -173,9 +204,9 @@ def measure(fleet, gpus, interval, minutes):
                                f" of {fleet.number(f'sum(count_over_time(up{window}))'):,.0f}",
         "scrape duration, p50": f"{1000 * quantile(durations, 0.5):.0f} ms",
         "scrape duration, p99": f"{1000 * quantile(durations, 0.99):.0f} ms",
-        "rules, all groups": f"{sum(group[2] for group in groups):.2f} s",
-        "rules, slowest group of its interval": f"{slow[0]}, {slow[2]:.2f} of {slow[1]:.0f} s",
-        "rule evaluations missed": f"{sum(fleet.own('prometheus_rule_group_iterations_missed_total').values()) - missed:.0f}",
+        **rule_rows(evaluations),
+        "rules: evaluations missed": f"{sum(fleet.own('prometheus_rule_group_iterations_missed_total').values()) - missed:.0f}",
+        "alerts pending or firing": f"{len(alerts):,}",
         "roll-up series a GPU": f"{roll_ups / gpus:.0f}",
         "Prometheus: memory, resident (peak)": f"{fleet.prometheus.megabytes():,.0f} ({fleet.prometheus.megabytes('VmHWM'):,.0f}) MB",
         "Prometheus: processor": f"{cpu[0]:.2f} cores",
@@ -184,13 +215,12 @@ def measure(fleet, gpus, interval, minutes):
     }
     for name, variables in (("every host", {}), ("one host", {"instance": "sim-host-000"})):
         times, failed = fleet.dashboards(**variables)
-        only = [seconds for seconds, _ in times]
-        row[f"dashboard queries, {name}: p50, p99"] = (
-            f"{1000 * statistics.median(only):.0f} ms, {quantile(only, 0.99):.2f} s" if only else "n/a")
-        row[f"dashboard queries, {name}: slowest"] = f"{times[-1][0]:.2f} s, {times[-1][1]}" if times else "n/a"
-        row[f"dashboard queries, {name}: failed"] = f"{len(failed)} of {len(failed) + len(times)}"
         for failure in failed:
             print(f"failed: {failure}", file=sys.stderr)
+        if name == "every host":
+            of_fleet = [[entry for entry in entries if "fleet:" in str(entry)] for entries in (times, failed)]
+            row |= query_rows(f"dashboard Fleet, {name}", *of_fleet)
+        row |= query_rows(f"all dashboards, {name}", times, failed)
     return row
 
 
@@ -218,7 +248,7 @@ def windows(arguments):
             rounds = []
             for _ in range(5):
                 time.sleep(5)
-                rounds.append(sum(seconds for _, _, seconds in fleet.groups()))
+                rounds.append(sum(seconds for _, seconds in fleet.groups().values()))
             print(f"| {fleet.number('avg(count_over_time(up[6h]))'):.0f} | {1000 * statistics.median(rounds):.0f} ms |", flush=True)
 
 

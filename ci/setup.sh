@@ -51,6 +51,7 @@ demo  python3             3.11      python3
 test  python3-yaml        6.0
 test  python3-prometheus-client 0.16
 test  openssl             3.0       openssl
+test  systemd             252       systemd-analyze
 test  curl                7.88      curl
 test  ccache              4.8+      ccache
 test  clang               1:14.0    clang++

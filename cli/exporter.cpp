@@ -204,7 +204,13 @@ void Exporter::CountSpool() {
 void Exporter::ReadGpus() {
   host_ = read_gpus_();
   Say("nvml", host_.nvml, host_.nvml_error);
-  if (host_.nvml) Say("gpm", host_.gpm, host_.gpm_error);
+  // Where GPM never gave anything it does not exist, or not yet: that is said once, and is no collector that is down.
+  if (host_.gpm || collector_.up.contains("gpm")) {
+    Say("gpm", host_.gpm, host_.gpm_error);
+  } else if (host_.nvml && gpm_error_ != host_.gpm_error) {
+    gpm_error_ = host_.gpm_error;
+    spdlog::info("gpm: {}", gpm_error_);
+  }
 }
 
 void Exporter::Collect() {

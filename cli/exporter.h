@@ -54,6 +54,7 @@ class Exporter {
   std::optional<Spool> spool_;
   std::function<HostReading()> read_gpus_;
   HostReading host_;
+  std::string gpm_error_;  ///< as last said
   std::optional<Baseline> baseline_;
   std::optional<SimulatedFleet> fleet_;
   CollectorState collector_;

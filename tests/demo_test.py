@@ -34,8 +34,16 @@ MAY_BE_NA = {
     ("gpu", "Errors"): "neither ECC counts nor Xid errors are simulated",
 }
 # Alerts that must not fire in a demo where every server is up.
-MUST_BE_SILENT = {"FaprofNoTargets", "FaprofExporterDown", "FaprofMetricsStale", "FaprofGpuLost", "FaprofCollectorDown",
-                  "FaprofSeriesBudget", "FaprofKernelIncorrect", "FaprofBadRecordings"}
+MUST_BE_SILENT = {
+    "FaprofNoTargets",
+    "FaprofExporterDown",
+    "FaprofMetricsStale",
+    "FaprofGpuLost",
+    "FaprofCollectorDown",
+    "FaprofSeriesBudget",
+    "FaprofKernelIncorrect",
+    "FaprofBadRecordings",
+}
 
 
 class Panels(html.parser.HTMLParser):
@@ -89,9 +97,25 @@ class Running:
                 break
         self.errors = open(self.folder / "stderr", "w+")
         self.process = subprocess.Popen(
-            [sys.executable, ROOT / "dashboards" / "demo" / "demo.py", "--program", PROGRAM, "--hosts", str(HOSTS),
-             "--port-base", str(self.base), "--interval", "2", *more],
-            cwd=self.folder, env=os.environ | {"TMPDIR": str(self.folder)}, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+            [
+                sys.executable,
+                ROOT / "dashboards" / "demo" / "demo.py",
+                "--program",
+                PROGRAM,
+                "--hosts",
+                str(HOSTS),
+                "--port-base",
+                str(self.base),
+                "--interval",
+                "2",
+                *more,
+            ],
+            cwd=self.folder,
+            env=os.environ | {"TMPDIR": str(self.folder)},
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+        )
 
     def lines(self):
         """What it prints once everything runs."""
@@ -159,14 +183,21 @@ class DemoTest(unittest.TestCase):
         self.assertEqual([(rule["name"], rule.get("lastError")) for rule in self.rules if rule["health"] != "ok"], [])
 
     def test_3_the_planted_outlier_is_named_and_no_other_gpu(self):
-        found = wait_for("FaprofGpuOutlier to reach Alertmanager", lambda: self.alertmanager.alerts("FaprofGpuOutlier"), 60)
-        self.assertEqual([(each["instance"], each["gpu"], each["simulated"]) for each in found], [("sim-host-001", "5", "true")])
+        found = wait_for(
+            "FaprofGpuOutlier to reach Alertmanager", lambda: self.alertmanager.alerts("FaprofGpuOutlier"), 60
+        )
+        self.assertEqual(
+            [(each["instance"], each["gpu"], each["simulated"]) for each in found], [("sim-host-001", "5", "true")]
+        )
         firing = {labels["alertname"] for labels in self.alertmanager.alerts()}
         self.assertEqual(firing & MUST_BE_SILENT, set())
 
     def test_4_every_panel_of_every_dashboard_is_drawn(self):
-        wait_for("data of a minute ago, in the rules' time",
-                 lambda: self.prometheus.query("job_kernel_phase:faprof_phase_cycles:ratio offset 15s"), 40)
+        wait_for(
+            "data of a minute ago, in the rules' time",
+            lambda: self.prometheus.query("job_kernel_phase:faprof_phase_cycles:ratio offset 15s"),
+            40,
+        )
         page, console = browser.page_source(f"http://127.0.0.1:{self.demo.base}/?board=all&refresh=0")
         self.assertEqual(console, [])
         found = Panels(page)
@@ -178,8 +209,12 @@ class DemoTest(unittest.TestCase):
                 key = (path.stem, panel["title"])
                 wanted[key] = wanted.get(key, 0) + 1
         self.assertEqual({key: len(states) for key, states in found.panels.items()}, wanted)
-        wrong = {key: state for key, states in found.panels.items() for state in states
-                 if state[0] != "drawn" and not (state[0] == "na" and "n/a" in state[1] and key in MAY_BE_NA)}
+        wrong = {
+            key: state
+            for key, states in found.panels.items()
+            for state in states
+            if state[0] != "drawn" and not (state[0] == "na" and "n/a" in state[1] and key in MAY_BE_NA)
+        }
         self.assertEqual(wrong, {})
 
     def test_5_serves_the_loopback_and_its_own_files_alone(self):
@@ -193,8 +228,19 @@ class DemoTest(unittest.TestCase):
         self.assertEqual([listening.get(self.demo.base + i) for i in range(4)], ["0100007F"] * 4)
 
     def test_6_a_second_demo_on_the_same_ports_says_so_at_once(self):
-        done = subprocess.run([sys.executable, ROOT / "dashboards" / "demo" / "demo.py", "--program", PROGRAM, "--port-base",
-                               str(self.demo.base)], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            [
+                sys.executable,
+                ROOT / "dashboards" / "demo" / "demo.py",
+                "--program",
+                PROGRAM,
+                "--port-base",
+                str(self.demo.base),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn(f"{self.demo.base + 1} (Prometheus)", done.stderr)

@@ -41,8 +41,12 @@ class Page:
     def text(self):
         time.sleep(self.delay)
         now = time.time()
-        healthy = {"faprof_collector_last_collection_timestamp_seconds": now, "faprof_collector_series": 100,
-                   "faprof_collector_last_recording_timestamp_seconds": now, 'faprof_device_up{gpu="0"}': 1}
+        healthy = {
+            "faprof_collector_last_collection_timestamp_seconds": now,
+            "faprof_collector_series": 100,
+            "faprof_collector_last_recording_timestamp_seconds": now,
+            'faprof_device_up{gpu="0"}': 1,
+        }
         return "".join(f"{name} {value}\n" for name, value in (healthy | self.values).items()) + self.more
 
 
@@ -78,14 +82,18 @@ class DrillsTest(unittest.TestCase):
         threading.Thread(target=cls.pages.serve_forever, daemon=True).start()
         cls.addClassCleanup(cls.pages.server_close)
         cls.addClassCleanup(cls.pages.shutdown)
-        PAGES["reset"].values = {'faprof_device_xid_errors_total{gpu="0",xid="79"}': 7,
-                                 'faprof_collector_recordings_total{result="bad"}': 40,
-                                 "faprof_collector_series_dropped_total": 1000}
+        PAGES["reset"].values = {
+            'faprof_device_xid_errors_total{gpu="0",xid="79"}': 7,
+            'faprof_collector_recordings_total{result="bad"}': 40,
+            "faprof_collector_series_dropped_total": 1000,
+        }
         ports = servers.free_ports(3)
         cls.serve = servers.Serve(cls.folder, PROGRAM, ports[0], interval=1)
         cls.alertmanager = servers.Alertmanager(cls.folder, ports[1])
-        jobs = [servers.scrape_job(name, interval, file_sd_configs=[{"files": [f"{cls.folder}/{name}.json"]}])
-                for name, interval in (("fa-profile", 1), ("fa-profile-slow", 2))]
+        jobs = [
+            servers.scrape_job(name, interval, file_sd_configs=[{"files": [f"{cls.folder}/{name}.json"]}])
+            for name, interval in (("fa-profile", 1), ("fa-profile-slow", 2))
+        ]
         rules = servers.rules_at(SPEEDUP, cls.folder / "rules", "5s")
         cls.prometheus = servers.Prometheus(cls.folder, ports[2], jobs, rules, cls.alertmanager)
         cls.write_targets(True)
@@ -97,10 +105,16 @@ class DrillsTest(unittest.TestCase):
     @classmethod
     def write_targets(cls, there):
         def target(name):
-            return {"targets": [f"{servers.HOST}:{cls.pages.server_port}"], "labels": {"instance": name, "__metrics_path__": f"/{name}"}}
+            return {
+                "targets": [f"{servers.HOST}:{cls.pages.server_port}"],
+                "labels": {"instance": name, "__metrics_path__": f"/{name}"},
+            }
 
         real = {"targets": [cls.serve.address], "labels": {"instance": "serve"}}
-        files = {"fa-profile.json": [real, *(target(name) for name in PAGES if name != "slow")], "fa-profile-slow.json": [target("slow")]}
+        files = {
+            "fa-profile.json": [real, *(target(name) for name in PAGES if name != "slow")],
+            "fa-profile-slow.json": [target("slow")],
+        }
         for name, targets in files.items():
             part = cls.folder / f"{name}.part"
             part.write_text(json.dumps(targets if there else []))
@@ -148,15 +162,26 @@ class DrillsTest(unittest.TestCase):
         PAGES["still"].values = {"faprof_collector_last_collection_timestamp_seconds": time.time()}
         PAGES["flood"].more = "".join(f'faprof_kernel_registers{{gpu="0",kernel="k{i}"}} 1\n' for i in range(16000))
         PAGES["budget"].values = {"faprof_collector_series": 1900}
-        PAGES["gpu"].values = {'faprof_device_up{gpu="0"}': 0, 'faprof_device_xid_errors_total{gpu="0",xid="79"}': 1,
-                               'faprof_device_throttled{gpu="0",reason="hw_thermal"}': 1}
+        PAGES["gpu"].values = {
+            'faprof_device_up{gpu="0"}': 0,
+            'faprof_device_xid_errors_total{gpu="0",xid="79"}': 1,
+            'faprof_device_throttled{gpu="0",reason="hw_thermal"}': 1,
+        }
         PAGES["ecc"].values = {'faprof_device_ecc_errors_total{gpu="0",kind="uncorrected"}': 2}
         PAGES["kernel"].values = {'faprof_kernel_correct{gpu="0",kernel="mma"}': 0}
         PAGES["gate"].values = {'faprof_gate_verdict{case="mma 1,1,512,64",verdict="REGRESSION"}': 1}
         PAGES["slow"].delay = 1.3
-        wanted = [("FaprofMetricsStale", "still"), ("FaprofExporterDown", "flood"), ("FaprofSeriesBudget", "budget"),
-                  ("FaprofGpuLost", "gpu"), ("FaprofXid", "gpu"), ("FaprofUncorrectedEcc", "ecc"), ("FaprofKernelIncorrect", "kernel"),
-                  ("FaprofGateRegression", "gate"), ("FaprofScrapeSlow", "slow")]
+        wanted = [
+            ("FaprofMetricsStale", "still"),
+            ("FaprofExporterDown", "flood"),
+            ("FaprofSeriesBudget", "budget"),
+            ("FaprofGpuLost", "gpu"),
+            ("FaprofXid", "gpu"),
+            ("FaprofUncorrectedEcc", "ecc"),
+            ("FaprofKernelIncorrect", "kernel"),
+            ("FaprofGateRegression", "gate"),
+            ("FaprofScrapeSlow", "slow"),
+        ]
         self.fires(*wanted)
         flood = next(each for each in self.prometheus.targets() if each["labels"]["instance"] == "flood")
         self.assertIn("sample limit", flood["lastError"])

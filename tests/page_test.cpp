@@ -228,14 +228,47 @@ TEST_F(SimulatedFleetTest, OneGpuOfTheFleetIsSlowerAndNoOther) {
   for (int host = 0; host < 3; ++host) {
     const std::string text = At(fleet, host, 5000);
     for (int gpu = 0; gpu < kSimulatedGpusPerHost; ++gpu) {
-      const std::string labels = "{gpu=\"" + std::to_string(gpu) + R"(",kernel="mma",shape="le_512"})";
+      const std::string labels = "{gpu=\"" + std::to_string(gpu) + R"(",kernel="tiled",shape="le_512"})";
       const double mean = Value(text, "faprof_kernel_duration_seconds_sum" + labels) /
                           Value(text, "faprof_kernel_duration_seconds_count" + labels);
       const double fastest =
-          Value(At(fleet, 0, 5000), R"(faprof_kernel_duration_seconds_sum{gpu="0",kernel="mma",shape="le_512"})") /
-          Value(At(fleet, 0, 5000), R"(faprof_kernel_duration_seconds_count{gpu="0",kernel="mma",shape="le_512"})");
+          Value(At(fleet, 0, 5000), R"(faprof_kernel_duration_seconds_sum{gpu="0",kernel="tiled",shape="le_512"})") /
+          Value(At(fleet, 0, 5000), R"(faprof_kernel_duration_seconds_count{gpu="0",kernel="tiled",shape="le_512"})");
       const bool outlier = host == kOutlierHost && gpu == kOutlierGpu;
       EXPECT_NEAR(mean / fastest, outlier ? kOutlierSlowdown : 1, 0.03) << host << " " << gpu;
+    }
+  }
+}
+
+TEST_F(SimulatedFleetTest, OnePhaseOfOneGpuMovesAfterAWhile) {
+  const SimulatedFleet fleet = Fleet(1);
+  const auto share = [&](int gpu, double from, double to) {
+    const std::string labels = "{gpu=\"" + std::to_string(gpu) + R"(",kernel="mma")";
+    const auto grown = [&](const std::string& series) {
+      return Value(At(fleet, 0, to), series) - Value(At(fleet, 0, from), series);
+    };
+    return grown("faprof_phase_cycles_total" + labels + R"(,phase="softmax"})") /
+           grown("faprof_sm_active_cycles_total" + labels + "}");
+  };
+  const double usual = share(kChangedGpu, 1020, 1100);
+  const double changed = usual * kChangedSlowdown / (1 + usual * (kChangedSlowdown - 1));
+  EXPECT_NEAR(share(kChangedGpu, 1200, 2000), changed, 0.001);
+  EXPECT_NEAR(share(kChangedGpu + 1, 1200, 2000), usual, 0.001);
+}
+
+// A host that repeats the baseline's recording is at its baseline.
+TEST_F(SimulatedFleetTest, ARecordingIsAtItsOwnBaseline) {
+  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+  const Profile profile = Analyze(recording);
+  const Baseline baseline = BaselineOf(recording, profile);
+  const Totals totals = Contribution(recording, profile, 1);
+  for (const auto& [name, kernel] : totals.gpus.at(0).kernels) {
+    for (const auto& [shape, calls] : kernel.shapes) {
+      EXPECT_DOUBLE_EQ(baseline.durations_seconds.at({name, shape}), calls.duration_sum_seconds / calls.launches);
+    }
+    for (const auto& [phase, sums] : kernel.phases) {
+      EXPECT_NEAR(baseline.phase_ratios.at({name, phase}), sums.cycles / *kernel.sm_active_cycles, 1e-6)
+          << name << phase;
     }
   }
 }

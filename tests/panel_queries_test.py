@@ -47,7 +47,13 @@ OF_PROMETHEUS = ("up{", "scrape_duration_seconds{", "scrape_samples_scraped{", "
 
 
 def queries():
-    command = [sys.executable, "-B", ROOT / "dashboards" / "generate.py", "--queries", *(f"{k}={v}" for k, v in VALUES.items())]
+    command = [
+        sys.executable,
+        "-B",
+        ROOT / "dashboards" / "generate.py",
+        "--queries",
+        *(f"{k}={v}" for k, v in VALUES.items()),
+    ]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -95,8 +101,12 @@ class PanelQueriesTest(unittest.TestCase):
         self.assertEqual(wrong, [], "\n".join(["", *wrong]))
 
     def test_1_on_live_data_all_have_finite_values_with_the_labels_they_claim_within_a_second(self):
-        wait_for("rules over the window, and those before", lambda: self.prometheus.query(
-            "job_kernel_phase:faprof_phase_cycles:ratio offset 10s"), 40, [self.serve, self.prometheus])
+        wait_for(
+            "rules over the window, and those before",
+            lambda: self.prometheus.query("job_kernel_phase:faprof_phase_cycles:ratio offset 10s"),
+            40,
+            [self.serve, self.prometheus],
+        )
         wait_for("an alert that fires", lambda: self.prometheus.firing("FaprofGpuOutlier"), 30)
         empty = set()
 
@@ -108,7 +118,9 @@ class PanelQueriesTest(unittest.TestCase):
                 empty.update(excused)
                 return None if excused else "has no result"
             if not all(math.isfinite(value) for _, value in result):
-                return f"has values that are not finite: {[value for _, value in result if not math.isfinite(value)][:3]}"
+                return (
+                    f"has values that are not finite: {[value for _, value in result if not math.isfinite(value)][:3]}"
+                )
             there = set().union(*(set(labels) for labels, _ in result)) - {"__name__"}
             if not there <= set(query["labels"]):
                 return f"has the labels {sorted(there - set(query['labels']))} that it does not claim"
@@ -144,7 +156,10 @@ class PanelQueriesTest(unittest.TestCase):
             page.shutdown()
             page.server_close()
         self.assertEqual(console, [])
-        panels = re.findall(r'<section class="panel [^>]*data-title="([^"]*)"[^>]*data-state="([^"]*)".*?<div class="body">(.*?)</div>', source)
+        panels = re.findall(
+            r'<section class="panel [^>]*data-title="([^"]*)"[^>]*data-state="([^"]*)".*?<div class="body">(.*?)</div>',
+            source,
+        )
         self.assertEqual([panel for panel in panels if panel[1:] != ("na", "n/a")], [])
         self.assertEqual(len(panels), len({(query["dashboard"], query["panel"]) for query in self.queries}))
 
@@ -160,10 +175,16 @@ class PanelQueriesTest(unittest.TestCase):
         self.every(self.prometheus, judge)
 
     def test_5_an_hour_later_nothing_is_left(self):
-        self.every(self.prometheus, lambda query, result, _: f"still shows {result[:2]}" if result and "[7d]" not in query["query"]
-                   else None, at=time.time() + 3600)
-        self.every(self.prometheus, lambda query, result, _: f"still shows {result[:2]}" if result else None,
-                   at=time.time() + 8 * 86400)
+        self.every(
+            self.prometheus,
+            lambda query, result, _: f"still shows {result[:2]}" if result and "[7d]" not in query["query"] else None,
+            at=time.time() + 3600,
+        )
+        self.every(
+            self.prometheus,
+            lambda query, result, _: f"still shows {result[:2]}" if result else None,
+            at=time.time() + 8 * 86400,
+        )
 
 
 if __name__ == "__main__":

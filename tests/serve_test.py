@@ -335,8 +335,44 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(len(answers), 200)
             self.assertTrue(all("faprof_kernel_launches_total" in answer for answer in answers))
 
+    def test_a_soak_leaves_memory_level(self):
+        def memory():
+            status = pathlib.Path(f"/proc/{serve.process.pid}/status").read_text()
+            return int(status.split("VmRSS:")[1].split()[0]) / 1000  # MB
+
+        with Serve(self.folder) as serve:
+            serve.put(BUNDLED, "ladder.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+
+            def scrape(count):
+                for number in range(count):
+                    accept = "application/openmetrics-text" if number % 2 else "text/plain"
+                    serve.get(Accept=accept, **{"Accept-Encoding": "identity"})
+
+            scrape(300)
+            for number in range(10):
+                serve.put(self.small(number), f"{number}.fap")
+            wait_for("counted", lambda: serve.counted() == 11)
+            before, files = memory(), serve.value("faprof_collector_open_files")
+            for number in range(10, 40):
+                serve.put(self.small(number), f"{number}.fap")
+            scrape(1500)
+            wait_for("counted", lambda: serve.counted() == 41)
+            self.assertLess(memory() - before, 2, f"{before} MB before")
+            self.assertLess(before, 50)
+            self.assertLessEqual(serve.value("faprof_collector_open_files"), files + 2)
+
+    def test_a_run_that_cannot_profile_leaves_word_in_the_spool(self):
+        with Serve(self.folder) as serve:
+            run = self.run_program("--ncu-set", "basic", "--kernel", "^mma$", "--spool", str(serve.spool))
+            if run.returncode == 0:  # there is a GPU here
+                wait_for("counted", lambda: serve.counted() == 1)
+            else:
+                self.assertEqual(run.returncode, 2, run.stderr)
+                wait_for("counted", lambda: serve.value("faprof_collector_failed_runs_total") == 1)
+
     def run_program(self, *arguments, **options):
-        return subprocess.run([PROGRAM, *arguments], text=True, capture_output=True, timeout=60, **options)
+        return subprocess.run([PROGRAM, *arguments], text=True, capture_output=True, timeout=120, **options)
 
     def test_bad_input_is_one_error_and_exit_code_2(self):
         with Serve(self.folder) as serve:

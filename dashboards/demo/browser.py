@@ -9,10 +9,27 @@ def browse(url, *more, height=2400):
     """Opens the page, lets its scripts run, and returns what Chromium printed: (stdout, lines of the page's console)."""
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
-            ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--hide-scrollbars", f"--user-data-dir={profile}", f"--window-size=1400,{height}", "--virtual-time-budget=30000",
-             "--enable-logging=stderr", *more, url],
-            env=os.environ | {"HOME": profile}, capture_output=True, text=True, timeout=90, check=True)
+            [
+                "chromium",
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--hide-scrollbars",
+                f"--user-data-dir={profile}",
+                f"--window-size=1400,{height}",
+                "--virtual-time-budget=30000",
+                "--enable-logging=stderr",
+                *more,
+                url,
+            ],
+            env=os.environ | {"HOME": profile},
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=True,
+        )
     return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
 
 

@@ -23,16 +23,33 @@ PORTS = ["preview page", "Prometheus", "Alertmanager", "fa-profile serve"]
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="fa-profile demo", description="Real Prometheus and Alertmanager with this project's "
-                                     "rules, fa-profile serve with a simulated fleet, and a preview of every dashboard.")
+    parser = argparse.ArgumentParser(
+        prog="fa-profile demo",
+        description="Real Prometheus and Alertmanager with this project's "
+        "rules, fa-profile serve with a simulated fleet, and a preview of every dashboard.",
+    )
     parser.add_argument("--hosts", type=int, default=3, metavar="N", help="simulated hosts of 8 GPUs (default 3)")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="put data, configuration and logs there and leave them")
-    parser.add_argument("--port-base", type=int, default=9470, metavar="P", help="the first of four ports (default 9470)")
+    parser.add_argument(
+        "--keep", type=pathlib.Path, metavar="DIR", help="put data, configuration and logs there and leave them"
+    )
+    parser.add_argument(
+        "--port-base", type=int, default=9470, metavar="P", help="the first of four ports (default 9470)"
+    )
     parser.add_argument("--seconds", type=float, metavar="S", help="end by itself after so long")
-    parser.add_argument("--speedup", type=float, default=60, metavar="X",
-                        help="every time in the rules is divided by this (default 60: an hour is a minute)")
-    parser.add_argument("--interval", type=int, default=3, metavar="S",
-                        help="seconds between two scrapes, and two recordings of a simulated GPU (default 3)")
+    parser.add_argument(
+        "--speedup",
+        type=float,
+        default=60,
+        metavar="X",
+        help="every time in the rules is divided by this (default 60: an hour is a minute)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=int,
+        default=3,
+        metavar="S",
+        help="seconds between two scrapes, and two recordings of a simulated GPU (default 3)",
+    )
     parser.add_argument("--program", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not 1 <= options.hosts <= 1000:
@@ -49,7 +66,9 @@ def check_tools(program):
     if not pathlib.Path(preview_server.CHART).exists():
         missing.append(preview_server.CHART)
     if missing:
-        raise servers.ServerError(f"missing: {', '.join(missing)}; ci/setup.sh --demo installs Debian's packages of them")
+        raise servers.ServerError(
+            f"missing: {', '.join(missing)}; ci/setup.sh --demo installs Debian's packages of them"
+        )
     if not program.exists():
         raise servers.ServerError(f"there is no program {program}; start ./fa-profile demo, which builds it")
 
@@ -78,11 +97,17 @@ class Demo:
         for child in self.children:
             child.start()
         options = self.options
-        about = {"speedup": options.speedup, "interval": options.interval, "hosts": options.hosts, "started": time.time()}
+        about = {
+            "speedup": options.speedup,
+            "interval": options.interval,
+            "hosts": options.hosts,
+            "started": time.time(),
+        }
         self.page = preview_server.start(self.page_port, self.prometheus.address, about)
 
     def say(self):
-        print(f"""preview       http://{servers.HOST}:{self.page_port}/ (the dashboards, drawn without Grafana)
+        print(
+            f"""preview       http://{servers.HOST}:{self.page_port}/ (the dashboards, drawn without Grafana)
 Prometheus    http://{self.prometheus.address}/
 Alertmanager  http://{self.alertmanager.address}/
 exporter      http://{self.serve.address}/metrics
@@ -90,7 +115,9 @@ exporter      http://{self.serve.address}/metrics
 Simulated: {self.options.hosts} hosts of 8 GPUs (sim-host-000 and on), all repeating the bundled recording with noise; their
 series carry simulated="true". GPU 5 of sim-host-001 is a planted outlier, 25 % slower. The target this-host is real: the
 bundled recording, counted once. Times in the rules are {self.options.speedup:g} times shorter than in dashboards/rules/.
-Ctrl-C ends everything.""", flush=True)
+Ctrl-C ends everything.""",
+            flush=True,
+        )
 
     def stop(self):
         if self.page:

@@ -10,7 +10,11 @@ from servers import DASHBOARDS, HOST, ServerError
 
 CHART = "/usr/share/javascript/chart.js/chart.min.js"
 ORDER = ["fleet", "phases", "kernel", "gpu", "gate", "exporter"]
-TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+}
 
 
 def boards():

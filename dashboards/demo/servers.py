@@ -22,8 +22,12 @@ DASHBOARDS = pathlib.Path(__file__).resolve().parent.parent
 ROOT = DASHBOARDS.parent
 HOST = "127.0.0.1"
 # What a page may hold, as the configuration says that we give to everybody.
-LIMITS = {name: int(value) if value.isdigit() else value for name, value in
-          re.findall(r"^    (\w+_limit): (\w+)$", (DASHBOARDS / "prometheus.yml").read_text(), re.MULTILINE)}
+LIMITS = {
+    name: int(value) if value.isdigit() else value
+    for name, value in re.findall(
+        r"^    (\w+_limit): (\w+)$", (DASHBOARDS / "prometheus.yml").read_text(), re.MULTILINE
+    )
+}
 
 
 class ServerError(Exception):
@@ -91,8 +95,13 @@ class Child:
         if self.process is not None and self.process.poll() is None:
             raise ServerError(f"{self.name} runs already")
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *map(str, argv)], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "TERM", *map(str, argv)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def log_end(self, lines=15):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
@@ -126,7 +135,9 @@ class Child:
 class Serve(Child):
     """fa-profile serve with a spool of its own."""
 
-    def __init__(self, folder, program, port, hosts=0, simulate_interval=5, interval=5, name="fa-profile-serve", more=()):
+    def __init__(
+        self, folder, program, port, hosts=0, simulate_interval=5, interval=5, name="fa-profile-serve", more=()
+    ):
         super().__init__(name, folder)
         self.program, self.port, self.hosts = program, port, hosts
         self.simulate_interval, self.interval, self.more = simulate_interval, interval, more
@@ -143,8 +154,19 @@ class Serve(Child):
             part.rename(self.spool / recording.name)
 
     def start(self):
-        argv = [self.program, "serve", "--spool", self.spool, "--state", self.state, "--listen", self.address,
-                "--interval", f"{self.interval}s", *self.more]
+        argv = [
+            self.program,
+            "serve",
+            "--spool",
+            self.spool,
+            "--state",
+            self.state,
+            "--listen",
+            self.address,
+            "--interval",
+            f"{self.interval}s",
+            *self.more,
+        ]
         if self.hosts:
             argv += ["--simulate-fleet", self.hosts, "--simulate-interval", f"{self.simulate_interval}s"]
         if not os.path.exists("/dev/nvidiactl"):
@@ -161,9 +183,16 @@ class Alertmanager(Child):
         self.folder, self.port, self.address = pathlib.Path(folder), port, f"{HOST}:{port}"
 
     def start(self):
-        super().start(["prometheus-alertmanager", f"--config.file={DASHBOARDS / 'alertmanager.yml'}",
-                       f"--storage.path={self.folder / 'alertmanager'}", f"--web.listen-address={self.address}",
-                       "--cluster.listen-address=", "--log.level=warn"])
+        super().start(
+            [
+                "prometheus-alertmanager",
+                f"--config.file={DASHBOARDS / 'alertmanager.yml'}",
+                f"--storage.path={self.folder / 'alertmanager'}",
+                f"--web.listen-address={self.address}",
+                "--cluster.listen-address=",
+                "--log.level=warn",
+            ]
+        )
         wait_for("Alertmanager to be ready", lambda: get(f"http://{self.address}/-/ready"), 20, [self], 0.1)
 
     def alerts(self, name=None):
@@ -174,7 +203,17 @@ class Alertmanager(Child):
 
 def rules_at(speedup, folder, shortest="10s"):
     """Writes the rules with every time divided by `speedup`; the files."""
-    command = [sys.executable, "-B", DASHBOARDS / "generate.py", "--speedup", str(speedup), "--shortest", shortest, "-o", folder]
+    command = [
+        sys.executable,
+        "-B",
+        DASHBOARDS / "generate.py",
+        "--speedup",
+        str(speedup),
+        "--shortest",
+        shortest,
+        "-o",
+        folder,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise ServerError(f"dashboards/generate.py --speedup failed:\n{done.stderr}")
@@ -183,15 +222,19 @@ def rules_at(speedup, folder, shortest="10s"):
 
 def scrape_job(name, interval, **more):
     """A job of Prometheus's configuration; `more` goes into it as it is."""
-    return {"job_name": name, "scrape_interval": f"{interval}s", "scrape_timeout": f"{min(interval, 10)}s"} | LIMITS | more
+    return (
+        {"job_name": name, "scrape_interval": f"{interval}s", "scrape_timeout": f"{min(interval, 10)}s"} | LIMITS | more
+    )
 
 
 def jobs_of(serve, interval):
     """The two jobs of a server with a simulated fleet: itself, and its hosts."""
     real = {"targets": [serve.address], "labels": {"instance": "this-host"}}
     found = {"url": f"http://{serve.address}/simulated/targets", "refresh_interval": "30s"}
-    return [scrape_job("fa-profile", interval, static_configs=[real]),
-            scrape_job("fa-profile-simulated", interval, http_sd_configs=[found])]
+    return [
+        scrape_job("fa-profile", interval, static_configs=[real]),
+        scrape_job("fa-profile-simulated", interval, http_sd_configs=[found]),
+    ]
 
 
 class Prometheus(Child):
@@ -200,19 +243,33 @@ class Prometheus(Child):
         self.port, self.address, self.more = port, f"{HOST}:{port}", more
         self.data = pathlib.Path(folder) / f"{name}-data"
         self.config = pathlib.Path(folder) / f"{name}.yml"
-        config = {"global": {"scrape_interval": "5s", "evaluation_interval": "5s"}, "scrape_configs": jobs,
-                  "rule_files": [str(path) for path in rules]}
+        config = {
+            "global": {"scrape_interval": "5s", "evaluation_interval": "5s"},
+            "scrape_configs": jobs,
+            "rule_files": [str(path) for path in rules],
+        }
         if alertmanager:
             config["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager.address]}]}]}
         self.config.write_text(json.dumps(config, indent=1))
 
     def start(self):
-        super().start(["prometheus", f"--config.file={self.config}", f"--storage.tsdb.path={self.data}",
-                       f"--web.listen-address={self.address}", "--storage.tsdb.retention.time=1d", "--log.level=warn", *self.more])
+        super().start(
+            [
+                "prometheus",
+                f"--config.file={self.config}",
+                f"--storage.tsdb.path={self.data}",
+                f"--web.listen-address={self.address}",
+                "--storage.tsdb.retention.time=1d",
+                "--log.level=warn",
+                *self.more,
+            ]
+        )
         wait_for("Prometheus to be ready", lambda: get(f"http://{self.address}/-/ready"), 30, [self], 0.1)
 
     def api(self, path, timeout=10, **parameters):
-        return json.loads(get(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}", timeout))["data"]
+        return json.loads(get(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}", timeout))[
+            "data"
+        ]
 
     def query(self, expr, at=None):
         """[(labels, value)] of an instant query."""

@@ -312,21 +312,20 @@ Baseline BaselineOf(const Recording& recording, const Profile& profile) {
   if (strptime(recording.session.created_at.c_str(), "%Y-%m-%dT%H:%M:%S", &time) != nullptr) {
     baseline.taken = static_cast<double>(timegm(&time));
   }
-  std::map<std::string, double> cost;
-  for (const ProfileEntry& entry : profile.entries) {
-    if (!entry.part.empty() || !entry.timing) continue;
-    const std::string kernel = KernelLabel(entry.kernel);
-    const double seconds = entry.timing->median_ns * 1e-9;
-    // Of two shapes in a bucket the costlier, as for the phases.
-    double& duration = baseline.durations_seconds[{kernel, ShapeBucket(entry.shape)}];
-    duration = std::max(duration, seconds);
-    if (!entry.phases || seconds <= cost[kernel]) continue;
-    cost[kernel] = seconds;
-    std::erase_if(baseline.phase_ratios, [&](const auto& item) { return item.first.first == kernel; });
-    for (const PhaseEntry& phase : entry.phases->phases) {
-      const auto share = phase.metrics.find("phase_time_ratio");
-      if (share == phase.metrics.end()) continue;
-      baseline.phase_ratios[{kernel, phase.name == kUnattributed ? "unattributed" : phase.name}] = share->second;
+  // From the same sums that are served, so that a host which repeats this recording is at its baseline, whatever shapes
+  // are in it.
+  const Totals totals = Contribution(recording, profile, baseline.taken);
+  for (const auto& [index, gpu] : totals.gpus) {
+    for (const auto& [kernel, sums] : gpu.kernels) {
+      for (const auto& [shape, calls] : sums.shapes) {
+        if (calls.launches > 0)
+          baseline.durations_seconds[{kernel, shape}] = calls.duration_sum_seconds / calls.launches;
+      }
+      double cycles = 0;
+      for (const auto& [phase, of_phase] : sums.phases) cycles += of_phase.cycles;
+      for (const auto& [phase, of_phase] : sums.phases) {
+        if (cycles > 0) baseline.phase_ratios[{kernel, phase}] = of_phase.cycles / cycles;
+      }
     }
   }
   return baseline;

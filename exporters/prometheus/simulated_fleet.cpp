@@ -59,6 +59,48 @@ KernelTotals Repeated(const KernelTotals& measured, double runs, double slower) 
   return kernel;
 }
 
+// One phase slower in the last `runs` of the recordings that `kernel` is the sum of.
+void SlowPhase(KernelTotals& kernel, const KernelTotals& measured, const std::string& phase, double runs) {
+  const auto found = kernel.phases.find(phase);
+  if (found == kernel.phases.end() || !measured.sm_active_cycles || *measured.sm_active_cycles <= 0) return;
+  const double more = measured.phases.at(phase).cycles * (kChangedSlowdown - 1);
+  found->second.cycles += more * runs;
+  *kernel.sm_active_cycles += more * runs;
+  for (auto& [name, shape] : kernel.shapes) {
+    shape.duration_sum_seconds +=
+        measured.shapes.at(name).duration_sum_seconds * more / *measured.sm_active_cycles * runs;
+  }
+}
+
+// What NVML would say. Clocks, temperature and power are the recording's; the shares of time follow from its cycles;
+// the rest are an H200's.
+GpuReading Simulated(GpuReading reading, const Totals::Gpu& measured, double busy, double runs, double interval) {
+  double tensor = 0;
+  double active = 0;
+  double warps = 0;
+  for (const auto& [name, kernel] : measured.kernels) {
+    tensor += kernel.tensor_active_cycles.value_or(0);
+    active += kernel.sm_active_cycles.value_or(0);
+    warps += kernel.warps_active_cycles.value_or(0);
+  }
+  constexpr double kWarpsPerSm = 64;
+  reading.up = true;
+  reading.busy_ratio = busy;
+  reading.sm_active_ratio = 0.95 * busy;
+  if (active > 0) {
+    reading.tensor_active_ratio = tensor / active * busy;
+    reading.sm_occupancy_ratio = warps / active / kWarpsPerSm * busy;
+  }
+  reading.dram_active_ratio = 0.1 * busy;
+  reading.power_limit_watts = 700;
+  reading.energy_joules = reading.power_watts.value_or(500) * runs * interval;
+  reading.memory_used_bytes = 0.2 * reading.memory_total_bytes.value_or(0);
+  reading.ecc_corrected = 0;
+  reading.ecc_uncorrected = 0;
+  reading.xid_errors = {{13, 0}};
+  return reading;
+}
+
 }  // namespace
 
 SimulatedFleet::SimulatedFleet(int hosts, Totals measured, HostReading reading, std::string recording,
@@ -103,16 +145,19 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
       const double slower = (outlier ? kOutlierSlowdown : 1.0) * (1 + kNoise * Deviation(Seed(host, index, name)));
       KernelTotals& copy = gpu.kernels[name];
       copy = Repeated(kernel, runs, slower);
-      for (const char* const gauge : {"faprof_kernel_tensor_core_utilization_ratio"}) {
-        if (const auto found = copy.gauges.find(gauge); found != copy.gauges.end()) found->second /= slower;
+      if (const auto ratio = copy.gauges.find("faprof_kernel_tensor_core_utilization_ratio");
+          ratio != copy.gauges.end()) {
+        ratio->second /= slower;
+      }
+      if (host == kChangedHost && index == kChangedGpu && name == kChangedKernel) {
+        SlowPhase(copy, kernel, kChangedPhase, std::max(0.0, runs - kRecordingsBeforeChange));
       }
     }
-    GpuReading device = reading_.gpus.empty() ? GpuReading{} : reading_.gpus.front();
-    device.index = index;
-    device.up = true;
-    device.uuid = "GPU-simulated-" + std::to_string(host) + "-" + std::to_string(index);
     const double busy = 0.9 + 0.05 * Deviation(Seed(host, index, "busy") + static_cast<std::uint64_t>(now / 15));
-    device.busy_ratio = busy;
+    GpuReading device = Simulated(reading_.gpus.empty() ? GpuReading{} : reading_.gpus.front(), measured, busy, runs,
+                                  interval_seconds_);
+    device.index = index;
+    device.uuid = "GPU-simulated-" + std::to_string(host) + "-" + std::to_string(index);
     if (device.power_watts)
       *device.power_watts *= 1 + 0.03 * Deviation(Seed(host, index, "power") + static_cast<std::uint64_t>(now / 15));
     if (device.sm_clock_hz) *device.sm_clock_hz /= outlier ? kOutlierSlowdown : 1.0;

@@ -74,9 +74,10 @@ constexpr ExportedMetric kTable[] = {
 
     // What it is held against.
     {"faprof_baseline_phase_ratio", kGauge, "ratio", "kernel phase",
-     "The phase's share of the kernel's time in the baseline recording.", "phase_time_ratio"},
+     "The phase's share of the kernel's SM cycles in the baseline recording, over all of its shapes.",
+     "phase_time_ratio"},
     {"faprof_baseline_duration_seconds", kGauge, "seconds", "kernel shape",
-     "Median duration of a call in the baseline recording.", "duration_seconds"},
+     "Mean duration of the timed calls in the baseline recording, over its shapes of the bucket.", "timing"},
     {"faprof_baseline_timestamp_seconds", kGauge, "seconds", "", "When the baseline recording was taken, Unix time.",
      "session"},
     {"faprof_baseline_info", kGauge, "info", "gpu_name driver commit", "The baseline recording. Always 1.", "session"},

@@ -35,7 +35,7 @@ struct CollectorState {
   double started = 0;  ///< Unix time
 };
 
-/// What kernels are held against: medians and shares of one recording.
+/// What kernels are held against: means and shares of one recording, over all of its shapes.
 struct Baseline {
   std::string gpu_name;
   std::string driver;
@@ -45,7 +45,7 @@ struct Baseline {
   std::map<std::pair<std::string, std::string>, double> durations_seconds;  ///< by kernel and shape bucket
 };
 
-/// The baseline that a recording is. Of a kernel with several shapes, phases are of the costliest.
+/// The baseline that a recording is.
 Baseline BaselineOf(const Recording& recording, const Profile& profile);
 
 /// Verdicts of the gate.

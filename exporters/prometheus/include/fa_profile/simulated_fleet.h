@@ -12,6 +12,13 @@ inline constexpr int kSimulatedGpusPerHost = 8;
 inline constexpr int kOutlierHost = 1;
 inline constexpr int kOutlierGpu = 5;
 inline constexpr double kOutlierSlowdown = 1.25;
+/// The planted change: on this GPU one phase of a kernel takes so much longer from its 13th recording on.
+inline constexpr int kChangedHost = 0;
+inline constexpr int kChangedGpu = 2;
+inline constexpr const char* kChangedKernel = "mma";
+inline constexpr const char* kChangedPhase = "softmax";
+inline constexpr double kChangedSlowdown = 1.45;
+inline constexpr double kRecordingsBeforeChange = 12;
 
 /// Hosts that never were: every GPU repeats what one recording measured, again and again, with noise of its own. What
 /// it shows at a time is a pure function of the time, so that a restart changes nothing and no host needs memory.
