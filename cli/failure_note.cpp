@@ -3,22 +3,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "utc_time.h"
+
 namespace fa_profile {
 namespace {
-
-std::string UtcNow(const char* pattern) {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  (void)std::strftime(text.data(), text.size(), pattern, &parts);
-  return text.data();
-}
 
 bool IsConflict(const std::string& code) {
   return code == "CUPTI_ERROR_HARDWARE_BUSY" || code == "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" ||

@@ -1,9 +1,7 @@
 #include "run_setup.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <ctime>
 #include <set>
 
 #include "fa_profile/disassembly.h"
@@ -11,20 +9,9 @@
 #include "fa_profile/metric_host.h"
 #include "fa_profile/section_folder.h"
 #include "fa_profile/version.h"
+#include "utc_time.h"
 
 namespace fa_profile {
-namespace {
-
-std::string UtcNow(const char* pattern) {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  (void)std::strftime(text.data(), text.size(), pattern, &parts);
-  return text.data();
-}
-
-}  // namespace
 
 MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
   if (!options.metrics.empty()) return {"custom", "given with --metrics", options.metrics, {}};

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace fa_profile {
+
+/// The time it is now, UTC, as strftime() writes it: "%Y-%m-%dT%H:%M:%SZ".
+std::string UtcNow(const char* pattern);
+
+}  // namespace fa_profile
