@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Drills: what goes wrong fires its alert and resolves it after, on real Prometheus and Alertmanager: drills_test.py PROGRAM
+"""Drills on real Prometheus and Alertmanager: drills_test.py PROGRAM
+
+What goes wrong fires its alert in time, and resolves it after.
 
 The rules are those of dashboards/rules/ with every time divided by 720. What happens to an exporter happens to a real
 fa-profile serve; conditions of GPUs come from pages made by hand. Fails, and never skips, when a server is missing.

@@ -144,18 +144,12 @@ class RemoteWrite(unittest.TestCase):
 
     def test_only_the_roll_ups_arrive(self):
         names = {dict(labels)["__name__"] for labels in self.arrived}
-        self.assertLessEqual(names, set(self.records))
+        self.assertEqual(names, set(self.records))
         self.assertEqual(names, {dict(labels)["__name__"] for labels in self.local})
         # The raw metrics and the rules in between are with Prometheus alone.
         everything = json.loads(get(self.prometheus, "/api/v1/label/__name__/values"))["data"]
         self.assertIn("faprof_phase_cycles_total", everything)
         self.assertIn("gpu_kernel_phase:faprof_phase_cycles:ratio", everything)
-
-    def test_every_roll_up_that_simulated_gpus_can_have_arrives(self):
-        names = {dict(labels)["__name__"] for labels in self.arrived}
-        # They have no GPM and no energy counter: their recording has none.
-        absent = {record for record in self.records if re.search("energy|device_(tensor|sm)_active", record)}
-        self.assertEqual(names | absent, set(self.records))
 
     def test_a_gpu_has_at_most_60(self):
         counts = collections.Counter((dict(labels)["instance"], dict(labels)["gpu"]) for labels in self.arrived

@@ -6,7 +6,7 @@ import tempfile
 
 
 def browse(url, *more, height=2400):
-    """Opens the page, lets its scripts run, and returns what Chromium printed: (stdout, lines of the page's console)."""
+    """Opens the page and lets its scripts run: what Chromium printed, and the lines of the page's console."""
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
             [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fa-profile demo: Prometheus, Alertmanager and fa-profile serve with a simulated fleet, and a preview of the dashboards.
+"""fa-profile demo: Prometheus, Alertmanager, fa-profile serve with a simulated fleet, a preview of the dashboards.
 
 Runs until Ctrl-C, SIGTERM, --seconds, or until one of the servers ends by itself. Everything listens on 127.0.0.1, and
 nothing of it stays. Standard library only; the servers are Debian's packages.
@@ -112,9 +112,10 @@ Prometheus    http://{self.prometheus.address}/
 Alertmanager  http://{self.alertmanager.address}/
 exporter      http://{self.serve.address}/metrics
 
-Simulated: {self.options.hosts} hosts of 8 GPUs (sim-host-000 and on), all repeating the bundled recording with noise; their
-series carry simulated="true". GPU 5 of sim-host-001 is a planted outlier, 25 % slower. The target this-host is real: the
-bundled recording, counted once. Times in the rules are {self.options.speedup:g} times shorter than in dashboards/rules/.
+Simulated: {self.options.hosts} hosts of 8 GPUs (sim-host-000 and on), which repeat the bundled recording with noise;
+their series carry simulated="true". Planted: GPU 5 of sim-host-001 is 25 % slower than the others, and on GPU 2
+of sim-host-000 the softmax of mma becomes slower after a while. The target this-host is real: the bundled
+recording, counted once. Times in the rules are {self.options.speedup:g} times shorter than in dashboards/rules/.
 Ctrl-C ends everything.""",
             flush=True,
         )

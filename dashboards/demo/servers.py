@@ -7,6 +7,7 @@ Start children in the main thread, because the signal comes when the thread that
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -35,14 +36,11 @@ class ServerError(Exception):
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """So many in a row, below those that the kernel gives to whoever connects to somebody."""
+    while True:
+        first = random.randrange(12000, 32000)
+        if not any(in_use(first + i) for i in range(count)):
+            return list(range(first, first + count))
 
 
 def in_use(port):
@@ -154,21 +152,10 @@ class Serve(Child):
             part.rename(self.spool / recording.name)
 
     def start(self):
-        argv = [
-            self.program,
-            "serve",
-            "--spool",
-            self.spool,
-            "--state",
-            self.state,
-            "--listen",
-            self.address,
-            "--interval",
-            f"{self.interval}s",
-            *self.more,
-        ]
+        argv = [self.program, "serve", f"--spool={self.spool}", f"--state={self.state}"]
+        argv += [f"--listen={self.address}", f"--interval={self.interval}s", *self.more]
         if self.hosts:
-            argv += ["--simulate-fleet", self.hosts, "--simulate-interval", f"{self.simulate_interval}s"]
+            argv += [f"--simulate-fleet={self.hosts}", f"--simulate-interval={self.simulate_interval}s"]
         if not os.path.exists("/dev/nvidiactl"):
             argv.append("--no-nvml")  # without a GPU its absence would be an alert
         super().start(argv)

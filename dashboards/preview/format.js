@@ -5,7 +5,8 @@ const scaled = (value, steps, digits) => {
   return `${number(value / factor, digits)} ${name}`.trim();
 };
 
-const metric = unit => [[1e15, `P${unit}`], [1e12, `T${unit}`], [1e9, `G${unit}`], [1e6, `M${unit}`], [1e3, `k${unit}`], [1, unit]];
+const PREFIXES = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
+const metric = unit => PREFIXES.map(([factor, prefix]) => [factor, prefix + unit]);
 const BINARY = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']];
 const SHORT = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e4, ''], [1, '']];
 const SECONDS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']];
@@ -19,7 +20,7 @@ function number(value, decimals) {
 
 const UNITS = {
   none: (value, decimals) => Math.abs(value) >= 1e6 ? scaled(value, SHORT, decimals) : number(value, decimals),
-  percentunit: (value, decimals) => `${number(100 * value, decimals ?? (Math.abs(value) >= 0.1 || value === 0 ? 0 : 1))} %`,
+  percentunit: (value, decimals = Math.abs(value) >= 0.1 || value === 0 ? 0 : 1) => `${number(100 * value, decimals)} %`,
   s: (value, decimals) => value === 0 ? '0 s' : scaled(value, SECONDS, decimals),
   bytes: (value, decimals) => scaled(value, BINARY, decimals),
   hertz: (value, decimals) => scaled(value, metric('Hz'), decimals),
@@ -41,8 +42,8 @@ export function clock(seconds, withSeconds) {
 }
 
 const COLOURS = {
-  'green': '#3a8f4d', 'red': '#cf3a3a', 'orange': '#e08a1e', 'yellow': '#c9a400', 'blue': '#2f6fc4', 'purple': '#7a4fb8',
-  'dark-blue': '#1f4e8f', 'text': '#1f2733',
+  green: '#3a8f4d', red: '#cf3a3a', orange: '#e08a1e', yellow: '#c9a400', blue: '#2f6fc4', purple: '#7a4fb8',
+  'dark-blue': '#1f4e8f', text: '#1f2733',
 };
 
 export const colour = name => COLOURS[name] ?? name;
@@ -54,5 +55,5 @@ export function thresholdColour(value, thresholds) {
   return colour(found);
 }
 
-export const PALETTE = ['#2f6fc4', '#e08a1e', '#3a8f4d', '#c23b5a', '#7a4fb8', '#12908e', '#9a6a3a', '#d268a8', '#6b7785', '#a3a01f',
-                        '#5aa9e6', '#f2b56b', '#7fc68d', '#e58a9d', '#b597e0'];
+export const PALETTE = ['#2f6fc4', '#e08a1e', '#3a8f4d', '#c23b5a', '#7a4fb8', '#12908e', '#9a6a3a', '#d268a8',
+                        '#6b7785', '#a3a01f', '#5aa9e6', '#f2b56b', '#7fc68d', '#e58a9d', '#b597e0'];

@@ -60,7 +60,8 @@ function axes(panel, range, stack, small) {
   const withSeconds = range.end - range.start < 1800;
   return {
     x: {type: 'linear', min: range.start, max: range.end, display: !small, grid, border: {display: false},
-        ticks: {...ticks, maxTicksLimit: 7, maxRotation: 0, callback: value => clock(value, withSeconds), includeBounds: false}},
+        ticks: {...ticks, maxTicksLimit: 7, maxRotation: 0, includeBounds: false,
+                callback: value => clock(value, withSeconds)}},
     y: {stacked: stack, min, max: stack ? max : undefined, display: !small, grid, beginAtZero: min === 0,
         ticks: {...ticks, maxTicksLimit: 6, callback: value => format(Number(value.toPrecision(6)), unit)}},
   };
@@ -76,7 +77,8 @@ function chart(body, datasets, panel, range, {stack = false, small = false} = {}
     type: 'line',
     data: {datasets},
     options: {
-      animation: false, parsing: false, normalized: true, responsive: true, maintainAspectRatio: false, events: small ? [] : undefined,
+      animation: false, parsing: false, normalized: true, responsive: true, maintainAspectRatio: false,
+      events: small ? [] : undefined,
       interaction: {mode: 'nearest', intersect: false, axis: 'xy'},
       scales: axes(panel, range, stack, small),
       plugins: {
@@ -100,7 +102,7 @@ function timeseries(body, panel, results, range) {
   const behind = line => dashed?.test(line.name) ?? false;
   const all = results.flat().sort((a, b) => behind(a) - behind(b) || byName(a, b));
   const lines = all.length > MOST_LINES ? spread(all) : all;
-  if (lines.length < all.length) note(body, `${lines.length} of ${all.length.toLocaleString('en-US')} series: choose in the variables`);
+  if (lines.length < all.length) note(body, `${lines.length} of ${format(all.length)} series: choose in the variables`);
   const mark = colours(lines.map(line => line.name), dashed);
   for (const line of lines) {
     line.dash = behind(line);
@@ -192,7 +194,7 @@ function table(body, panel, results) {
 }
 
 function bargauge(body, panel, results) {
-  const bars = results.flat().map(each => ({name: each.name, value: last(each.values)})).sort((a, b) => b.value - a.value);
+  const bars = results.flat().map(({name, values}) => ({name, value: last(values)})).sort((a, b) => b.value - a.value);
   const {thresholds, min = 0} = defaults(panel);
   const most = Math.max(...bars.map(bar => Math.abs(bar.value)), 1e-12);
   const list = element('div', 'bars scroll');
@@ -221,25 +223,27 @@ function stateOf(panel, value) {
 function timeAxis(range) {
   const axis = element('div', 'times');
   const withSeconds = range.end - range.start < 1800;
-  for (let i = 0; i <= 4; ++i) axis.append(element('span', '', clock(range.start + (range.end - range.start) * i / 4, withSeconds)));
+  for (let i = 0; i <= 4; ++i) {
+    axis.append(element('span', '', clock(range.start + (range.end - range.start) * i / 4, withSeconds)));
+  }
   return axis;
 }
 
 function stateTimeline(body, panel, results, range) {
-  const all = results.flat().sort(byName);
-  const interesting = all.filter(each => each.values.some(value => value !== null && value !== 0));
-  const rows = all.length > MOST_STATES ? [...interesting, ...all.filter(each => !interesting.includes(each))].slice(0, MOST_STATES) : all;
-  if (rows.length < all.length) note(body, `${rows.length} of ${all.length} rows: those that are not 0 come first`);
+  const size = each => Math.max(...each.values.map(value => Math.abs(value ?? 0)));
+  const all = results.flat().sort((a, b) => size(b) - size(a) || byName(a, b));
+  const rows = all.slice(0, MOST_STATES);
+  if (rows.length < all.length) note(body, `${rows.length} of ${all.length} rows, largest first`);
   const list = element('div', 'states scroll');
   for (const {name, values} of rows) {
     const row = element('div', 'state');
     const track = element('span', 'track');
     for (let from = 0; from < values.length;) {
       if (values[from] === null) { ++from; continue; }
-      const {text, mark} = stateOf(panel, values[from]);
+      const {mark} = stateOf(panel, values[from]);
       let to = from + 1;
       while (to < values.length && values[to] !== null && stateOf(panel, values[to]).mark === mark) ++to;
-      const piece = element('i', '', (to - from) / values.length > 0.12 ? text : '');
+      const piece = element('i', '', (to - from) / values.length > 0.12 ? stateOf(panel, values[to - 1]).text : '');
       piece.style.left = `${100 * from / values.length}%`;
       piece.style.width = `${100 * (to - from) / values.length}%`;
       piece.style.background = mark;
@@ -254,12 +258,13 @@ function stateTimeline(body, panel, results, range) {
 }
 
 function heatmap(body, panel, results, range) {
-  const buckets = results.flat().map(each => ({le: Number(each.labels.le.replace('+Inf', 'Infinity')), values: each.values}))
-                         .sort((a, b) => a.le - b.le);
+  const bound = ({labels}) => Number(labels.le.replace('+Inf', 'Infinity'));
+  const buckets = results.flat().map(each => ({le: bound(each), values: each.values})).sort((a, b) => a.le - b.le);
   // Buckets count everything below their bound: a row is what is above the bound before.
-  const rows = buckets.map((bucket, i) => ({
-    le: bucket.le, values: bucket.values.map((value, t) => value === null ? null : Math.max(0, value - (buckets[i - 1]?.values[t] ?? 0))),
-  }));
+  const below = (i, t) => buckets[i - 1]?.values[t] ?? 0;
+  const rows = buckets.map(({le, values}, i) => (
+    {le, values: values.map((value, t) => value === null ? null : Math.max(0, value - below(i, t)))}
+  ));
   const used = rows.map(row => row.values.some(value => value > 1e-9));
   const kept = rows.slice(Math.max(0, used.indexOf(true) - 1), used.lastIndexOf(true) + 2).reverse();
   if (!kept.length) return false;

@@ -37,7 +37,8 @@ async function optionsOf(variable, values, range, about) {
     return [['All', variable.allValue], ...found.map(value => [value, value])];
   }
   if (variable.type === 'interval') {
-    return variable.options.map(({value}) => [about.speedup > 1 ? `${value} (${spedUp(value, about)} here)` : value, value]);
+    const here = value => about.speedup > 1 ? ` (${spedUp(value, about)} here)` : '';
+    return variable.options.map(({value}) => [value + here(value), value]);
   }
   return variable.options.map(option => [option.text, option.value]);
 }
@@ -148,10 +149,12 @@ async function main() {
     $('boards').append(button);
   }
   $('simulated').hidden = false;
-  $('simulated').textContent = `Simulated: ${about.hosts} hosts of 8 GPUs (sim-host-…) repeat a bundled recording with noise; ` +
-    'GPU 5 of sim-host-001 is a planted outlier. this-host is that recording itself, counted once.';
-  $('about').textContent = `Times in rules are ${about.speedup} times shorter than in operation; a window of 6h is ${spedUp('6h', about)} here. ` +
-    'Times are UTC.';
+  $('simulated').textContent =
+    `Simulated: ${about.hosts} hosts of 8 GPUs (sim-host-…) repeat a bundled recording with noise. Planted: GPU 5 of ` +
+    'sim-host-001 is slow, and softmax of mma changes on GPU 2 of sim-host-000. this-host is that recording itself.';
+  $('about').textContent =
+    `Times in rules are ${about.speedup} times shorter than in operation: a window of 6h is ${spedUp('6h', about)} here. ` +
+    'Clocks show UTC.';
   await show(about);
 }
 

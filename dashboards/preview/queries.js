@@ -51,8 +51,9 @@ async function series(target, expr, range) {
 async function instant(target, expr, range) {
   const data = await api('query', {query: expr, time: range.end});
   const vector = data.resultType === 'scalar' ? [{metric: {}, value: data.result}] : data.result;
-  return vector.map(({metric, value}) => ({name: legend(target.legendFormat, metric), labels: metric, values: [Number(value[1])]}))
-               .filter(each => Number.isFinite(each.values[0]));
+  return vector.map(({metric, value}) => (
+    {name: legend(target.legendFormat, metric), labels: metric, values: [Number(value[1])]}
+  )).filter(each => Number.isFinite(each.values[0]));
 }
 
 // One list of series for each of the panel's targets.
