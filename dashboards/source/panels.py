@@ -254,7 +254,7 @@ def options_json(panel):
         "timeseries": {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc"}},
         "stat": {
             "colorMode": "value" if not panel.thresholds else "background",
-            "graphMode": "area",
+            "graphMode": "none",
             "justifyMode": "auto",
             "orientation": "auto",
             "reduceOptions": reduce,
@@ -360,6 +360,7 @@ def panel_json(panel, number, place, filled, labels):
         }
         shown = dict(panel.columns) | {old: new for old, new in values.items() if new}
         hidden = {"Time": True, "__name__": True} | {old: True for old, new in values.items() if not new}
+        hidden |= {label: True for label in sorted(labels) if label not in panel.columns}
         transformations = [
             {"id": "merge", "options": {}},
             {
@@ -411,8 +412,9 @@ def series(title, description, unit, *queries, **more):
 
 
 def stat(title, description, unit, expr, **more):
+    # Instant: the last value of a range would be shown for as long as the range lasts after the data ended.
     more = {"width": 4, "height": 4} | more
-    return Panel("stat", title, description, unit, [Query(expr)], **more)
+    return Panel("stat", title, description, unit, [Query(expr, instant=True)], **more)
 
 
 def table(title, description, unit, columns, *queries, **more):
