@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "child_process.h"
 #include "fa_profile/error.h"
-#include "gpu_reader.h"
 #include "load_profile.h"
 
 namespace fa_profile {
@@ -27,6 +27,9 @@ constexpr double kMissed = 3;
 // spool must not keep the page from being renewed.
 constexpr std::size_t kMostPerCollection = 64;
 constexpr double kCountingShare = 0.5;
+constexpr int kMostTries = 3;
+// Also when its file was replaced by an upgrade.
+constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
@@ -40,9 +43,15 @@ WebReply Reply(int status, std::string text, const char* type = "text/plain; cha
 }
 
 // What a recording adds, read by a process of its own. Throws Error with the reason when it cannot be read.
-Json Contributed(const std::string& program, const OpenFile& file) {
-  const ChildOutput output = CaptureChild(program, {"fa-profile", "contribute"}, file.descriptor());
+Json Contributed(const OpenFile& file) {
+  ChildOutput output;
+  try {
+    output = CaptureChild(kThisProgram, {"fa-profile", "contribute"}, file.descriptor());
+  } catch (const Error& error) {
+    throw NotNow(error.message());  // no processes or no memory, which says nothing about the recording
+  }
   if (WIFSIGNALED(output.status)) {
+    if (WTERMSIG(output.status) == SIGKILL) throw NotNow("reading it was killed: too little memory?");
     throw Error(fmt::format("reading it ended with signal {} ({})", WTERMSIG(output.status),
                             strsignal(WTERMSIG(output.status))));
   }
@@ -94,8 +103,7 @@ HostReading ReadingOf(const Recording& recording) {
 
 }  // namespace
 
-Exporter::Exporter(const ServeOptions& options)
-    : options_(options), program_(std::filesystem::read_symlink("/proc/self/exe").string()) {
+Exporter::Exporter(const ServeOptions& options) : options_(options) {
   collector_.started = Now();
   if (!options_.baseline.empty()) {
     const auto [recording, profile] = LoadProfile(options_.baseline);
@@ -108,7 +116,7 @@ Exporter::Exporter(const ServeOptions& options)
     last_recording_ = state_.last_recording;
     spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
   }
-  if (options_.nvml) read_gpus_ = MakeGpuReader(options_.nvml_library);
+  if (options_.nvml) gpus_.emplace(MakeGpuReader(options_.nvml_library), options_.interval_seconds);
   if (options_.simulated_hosts > 0) {
     const std::string path = BundledRecording();
     const auto [recording, profile] = LoadProfile(path);
@@ -133,37 +141,61 @@ void Exporter::Say(const std::string& collector, bool up, const std::string& why
   }
 }
 
-void Exporter::CountRecording(const std::string& name, ExporterState& next,
-                              std::map<std::string, std::string>& leaving) {
+void Exporter::CountRecording(const std::string& name, ExporterState& next, Leaving& leaving) {
+  const std::string identity = spool_->Identity(name);
   try {
-    const Json answer = Contributed(program_, spool_->Open(name));
+    const Json answer = Contributed(spool_->Open(name));
     const auto hash = answer.at("sha256").get<std::string>();
     if (std::ranges::find(next.counted, hash) != next.counted.end()) {
       next.recordings_duplicate += 1;
+      spdlog::info("{} was counted before", Printable(name));
     } else {
       Merge(next.totals, ByHostIndex(TotalsFromJson(answer.at("totals").dump()), host_));
       next.counted.push_back(hash);
       if (next.counted.size() > kMostRemembered) next.counted.pop_front();
       next.recordings_counted += 1;
       next.last_recording = Now();
+      spdlog::info("{} is counted", Printable(name));
     }
-    leaving[name] = "done";
+    leaving[name] = {"done", identity};
+  } catch (const NotNow& error) {
+    not_now_ = Printable(name) + ": " + error.message();
+    if (++tries_[identity] < kMostTries) return;
+    // It holds nobody up, and a file that nobody can read is looked at no more often than the others.
   } catch (const Error& error) {
     next.recordings_bad += 1;
-    leaving[name] = "bad";
-    spdlog::warn("{}/{} is set aside: {}", spool_->folder(), name, error.message());
+    leaving[name] = {"bad", identity};
+    spdlog::warn("{} is set aside: {}", Printable(name), Printable(error.message()));
   }
 }
 
-void Exporter::CountFailure(const std::string& name, ExporterState& next, std::map<std::string, std::string>& leaving) {
+void Exporter::CountFailure(const std::string& name, ExporterState& next, Leaving& leaving) {
+  const std::string identity = spool_->Identity(name);
   try {
     const Json note = Json::parse(ReadSome(spool_->Open(name)));
+    const auto kind = note.at("kind").get<std::string>();
+    const auto why = note.at("error").get<std::string>();
     next.failed_runs += 1;
-    if (note.at("kind").get<std::string>() == "perfmon_conflict") next.perfmon_conflicts += 1;
-    leaving[name] = "done";
+    if (kind == "perfmon_conflict") next.perfmon_conflicts += 1;
+    leaving[name] = {"done", identity};
+    spdlog::warn("a run failed: {} ({})", Printable(why), Printable(name));
+  } catch (const NotNow&) {
   } catch (const std::exception& error) {
-    leaving[name] = "bad";
-    spdlog::warn("{}/{} is set aside: it is no failure note ({})", spool_->folder(), name, error.what());
+    leaving[name] = {"bad", identity};
+    spdlog::warn("{} is set aside: it is no failure note ({})", Printable(name), Printable(error.what()));
+  }
+}
+
+// A name under which another file stands by now is not moved: that one was not counted.
+void Exporter::Move(const Leaving& leaving) {
+  for (const auto& [name, target] : leaving) {
+    if (spool_->Identity(name) != target.identity) {
+      stuck_.erase(name);
+    } else if (spool_->MoveTo(target.subfolder, name)) {
+      stuck_.erase(name);
+    } else {
+      stuck_[name] = target;
+    }
   }
 }
 
@@ -171,12 +203,12 @@ void Exporter::CountFailure(const std::string& name, ExporterState& next, std::m
 // its hash: nothing is counted twice, and nothing is lost.
 void Exporter::CountSpool() {
   try {
+    Move(Leaving(stuck_));
     const Spool::Listing listing = spool_->List();
-    Say("spool", true, "");
-    collector_.spool_files = static_cast<double>(listing.recordings.size());
+    not_now_.clear();
     ExporterState next = state_;
     const double last_start = Now() + kCountingShare * options_.interval_seconds;
-    std::map<std::string, std::string> leaving;
+    Leaving leaving;
     for (const std::string& name : listing.recordings) {
       if (leaving.size() >= kMostPerCollection || Now() > last_start || (cancelled_ && cancelled_())) break;
       if (!stuck_.contains(name)) CountRecording(name, next, leaving);
@@ -185,25 +217,24 @@ void Exporter::CountSpool() {
       if (leaving.size() >= 2 * kMostPerCollection) break;
       if (!stuck_.contains(name)) CountFailure(name, next, leaving);
     }
+    Say("spool", not_now_.empty(), not_now_);
     ForgetKernels(next.totals, Now() - kMissed * options_.recording_interval_seconds);
     if (!leaving.empty()) {
       state_folder_->Save(next);
       Say("state", true, "");
     }
     state_ = std::move(next);
-    for (const auto& [name, subfolder] : leaving) {
-      if (!spool_->MoveTo(subfolder, name)) stuck_.insert(name);
-    }
-    collector_.spool_files -= static_cast<double>(
-        std::ranges::count_if(leaving, [](const auto& file) { return file.first.ends_with(".fap"); }));
+    Move(leaving);
+    const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
+    collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
   } catch (const Error& error) {
     Say(error.message().starts_with("the state") ? "state" : "spool", false, error.what());
   }
 }
 
 void Exporter::ReadGpus() {
-  host_ = read_gpus_();
-  Say("nvml", host_.nvml, host_.nvml_error);
+  host_ = gpus_->Latest();
+  Say("nvml", host_.nvml, host_.nvml_error + "; on a host without NVIDIA GPUs: serve --no-nvml");
   // Where GPM never gave anything it does not exist, or not yet: that is said once, and is no collector that is down.
   if (host_.gpm || collector_.up.contains("gpm")) {
     Say("gpm", host_.gpm, host_.gpm_error);
@@ -215,7 +246,7 @@ void Exporter::ReadGpus() {
 
 void Exporter::Collect() {
   const double started = Now();
-  if (read_gpus_) ReadGpus();
+  if (gpus_) ReadGpus();
   if (spool_) CountSpool();
   Publish(started);
 }
@@ -241,6 +272,10 @@ void Exporter::Publish(double started) {
   input.collector = &collector_;
   const auto page = std::make_shared<const Page>(MakeFamilies(input));
   collector_.series_dropped += static_cast<double>(page->dropped());
+  if (page->dropped() != dropped_) {
+    dropped_ = page->dropped();
+    spdlog::warn("{} series are left out of the page, stall cycles first: more than the budget", dropped_);
+  }
   const std::lock_guard lock(mutex_);
   page_ = page;
   last_collection_ = collector_.last_collection;
@@ -290,7 +325,8 @@ WebReply Exporter::Answer(const WebRequest& request) const {
   if (request.path == "/readyz") return Ready();
   if (fleet_ && request.path.starts_with("/simulated/")) return Simulated(request);
   if (request.path == "/") {
-    return Reply(200, "fa-profile serve: /metrics, /healthz, /readyz\n");
+    return Reply(200, fleet_ ? "fa-profile serve: /metrics, /healthz, /readyz, /simulated/targets\n"
+                             : "fa-profile serve: /metrics, /healthz, /readyz\n");
   }
   return Reply(404, "no such page; there are /metrics, /healthz and /readyz\n");
 }

@@ -12,6 +12,7 @@
 #include "fa_profile/page.h"
 #include "fa_profile/simulated_fleet.h"
 #include "fa_profile/web_server.h"
+#include "gpu_reader.h"
 #include "spool.h"
 
 namespace fa_profile {
@@ -38,9 +39,15 @@ class Exporter {
 
  private:
   void CountSpool();
-  /// Into `next`; true when the recording may leave the spool.
-  void CountRecording(const std::string& name, ExporterState& next, std::map<std::string, std::string>& leaving);
-  void CountFailure(const std::string& name, ExporterState& next, std::map<std::string, std::string>& leaving);
+  /// Files that may leave the spool once the state is saved, by name.
+  struct Target {
+    std::string subfolder;  ///< "done" or "bad"
+    std::string identity;   ///< of the file that was looked at
+  };
+  using Leaving = std::map<std::string, Target>;
+  void CountRecording(const std::string& name, ExporterState& next, Leaving& leaving);
+  void CountFailure(const std::string& name, ExporterState& next, Leaving& leaving);
+  void Move(const Leaving& leaving);
   void ReadGpus();
   void Say(const std::string& collector, bool up, const std::string& why);
   void Publish(double started);
@@ -48,17 +55,19 @@ class Exporter {
   WebReply Simulated(const WebRequest& request) const;
 
   ServeOptions options_;
-  std::string program_;
   std::optional<StateFolder> state_folder_;
   ExporterState state_;
   std::optional<Spool> spool_;
-  std::function<HostReading()> read_gpus_;
+  std::optional<BackgroundGpuReader> gpus_;
   HostReading host_;
   std::string gpm_error_;  ///< as last said
   std::optional<Baseline> baseline_;
   std::optional<SimulatedFleet> fleet_;
   CollectorState collector_;
-  std::set<std::string> stuck_;  ///< counted, and not to be moved out of the spool
+  Leaving stuck_;                     ///< looked at, and could not be moved out of the spool
+  std::map<std::string, int> tries_;  ///< by identity, of files that could not be read
+  std::string not_now_;               ///< why a file of this collection could not be read
+  std::size_t dropped_ = 0;           ///< series left out of the newest page
   std::function<WebCounts()> web_counts_;
   std::function<bool()> cancelled_;
   std::string address_;

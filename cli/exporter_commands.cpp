@@ -43,21 +43,25 @@ void ExporterCommands::AddServe(CLI::App& app) {
       app.add_subcommand("serve", "Serve metrics to Prometheus: of recordings in a spool, and of the GPUs");
   CLI::App& serve = *serve_command_;
   serve.add_option("--spool", serve_.spool, "Folder in which recordings appear (fa-profile --spool writes there)");
-  serve.add_option("--state", serve_.state,
-                   "Folder for the counters; default $STATE_DIRECTORY or ~/.local/state/fa-profile");
+  serve.add_option(
+      "--state", serve_.state,
+      "Folder for the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or ~/.local/state/fa-profile");
   serve.add_option("--listen", serve_.listen, "ADDRESS:PORT")->capture_default_str();
   serve.add_option("--web-config", serve_.web_config,
                    "TLS and basic authentication, in the format of Prometheus's exporters");
   serve.add_option("--interval", serve_.interval_seconds, "Between two collections: 15s, 1m; default 15s")
       ->transform(Durations())
-      ->check(CLI::Range(0.1, 86400.0));
+      ->check(CLI::Range(0.1, 86400.0))
+      ->option_text("DURATION");
   serve
       .add_option("--recording-interval", serve_.recording_interval_seconds,
                   "How often recordings are expected; a kernel not seen for three goes away; default 1h")
       ->transform(Durations())
-      ->check(CLI::Range(1.0, 31 * 86400.0));
+      ->check(CLI::Range(1.0, 31 * 86400.0))
+      ->option_text("DURATION");
   serve.add_option("--baseline", serve_.baseline, "Recording to hold kernels against");
-  serve.add_flag("!--no-nvml", serve_.nvml, "Do not read the GPUs");
+  serve.add_flag_callback(
+      "--no-nvml", [this] { serve_.nvml = false; }, "Do not read the GPUs");
   serve.add_option("--nvml-library", serve_.nvml_library, "NVML's library")->group("");
   serve
       .add_option("--simulate-fleet", serve_.simulated_hosts,
@@ -67,7 +71,8 @@ void ExporterCommands::AddServe(CLI::App& app) {
       .add_option("--simulate-interval", serve_.simulate_interval_seconds,
                   "Between two recordings of a simulated GPU; default 10s")
       ->transform(Durations())
-      ->check(CLI::Range(0.1, 86400.0));
+      ->check(CLI::Range(0.1, 86400.0))
+      ->option_text("DURATION");
   serve.add_option("--max-recording-bytes", serve_.max_recording_bytes, "Larger recordings are set aside")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
       ->capture_default_str();
@@ -77,7 +82,16 @@ void ExporterCommands::AddServe(CLI::App& app) {
 }
 
 std::optional<int> ExporterCommands::Run() {
-  if (*serve_command_) return RunServe(serve_);
+  if (*serve_command_) {
+    // An empty variable in a unit file must not mean "none": without a web config everybody may look.
+    for (const char* const option : {"--spool", "--state", "--web-config", "--baseline"}) {
+      const CLI::Option* const given = serve_command_->get_option(option);
+      if (given->count() > 0 && given->as<std::string>().empty()) {
+        throw Error(std::string(option) + " is given and empty", "leave it out, or give it a value");
+      }
+    }
+    return RunServe(serve_);
+  }
   if (*textfile_command_) return RunTextfile(textfile_);
   if (*push_command_) return RunPush(push_);
   if (*contribute_command_) return RunContribute();

@@ -21,16 +21,27 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr int kStateVersion = 1;
+
+// Not damage, and not to be thrown away.
+struct NewerState {};
+
 std::string Text(const ExporterState& state) {
-  return Json{{"totals", Json::parse(ToJson(state.totals))},  {"counted", state.counted},
-              {"last_recording", state.last_recording},       {"recordings_counted", state.recordings_counted},
-              {"recordings_bad", state.recordings_bad},       {"recordings_duplicate", state.recordings_duplicate},
-              {"perfmon_conflicts", state.perfmon_conflicts}, {"failed_runs", state.failed_runs}}
+  return Json{{"version", kStateVersion},
+              {"totals", Json::parse(ToJson(state.totals))},
+              {"counted", state.counted},
+              {"last_recording", state.last_recording},
+              {"recordings_counted", state.recordings_counted},
+              {"recordings_bad", state.recordings_bad},
+              {"recordings_duplicate", state.recordings_duplicate},
+              {"perfmon_conflicts", state.perfmon_conflicts},
+              {"failed_runs", state.failed_runs}}
       .dump();
 }
 
 ExporterState FromText(const std::string& text) {
   const Json json = Json::parse(text);
+  if (json.value("version", kStateVersion) > kStateVersion) throw NewerState{};
   ExporterState state;
   state.totals = TotalsFromJson(json.at("totals").dump());
   state.counted = json.at("counted").get<std::deque<std::string>>();
@@ -90,12 +101,19 @@ StateFolder::StateFolder(const std::string& folder) : path_(folder + "/exporter.
 StateFolder::~StateFolder() { close(lock_); }
 
 ExporterState StateFolder::Load() const {
+  std::error_code unknown;
   std::ifstream file(path_, std::ios::binary);
-  if (!file) return {};
+  if (!file && !fs::exists(fs::symlink_status(path_, unknown))) return {};
   std::stringstream text;
-  text << file.rdbuf();
+  if (!file || !(text << file.rdbuf()).good()) {
+    throw Error("the state " + path_ + " cannot be read: " + std::strerror(errno),
+                "give it to the user that runs the exporter; without it counters would start from zero");
+  }
   try {
     return FromText(text.str());
+  } catch (const NewerState&) {
+    throw Error("the state " + path_ + " was written by a newer fa-profile",
+                "run that version, or give this one a folder of its own with --state");
   } catch (const std::exception& error) {
     std::string aside = path_ + ".damaged";
     std::error_code failed;
@@ -108,6 +126,8 @@ ExporterState StateFolder::Load() const {
 
 void StateFolder::Save(const ExporterState& state) const {
   const std::string part = path_ + ".part";
+  std::error_code error;
+  fs::create_directories(fs::path(path_).parent_path(), error);  // somebody may have removed it
   WriteDurably(part, Text(state));
   if (std::rename(part.c_str(), path_.c_str()) != 0) CannotSave(path_);
   const std::string folder = fs::path(path_).parent_path().string();

@@ -190,6 +190,7 @@ int Dispatch(int argc, char** argv) {
   AddRunOptions(app, arguments);
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
+      "./fa-profile demo, in a checkout, starts Prometheus and Alertmanager on a simulated fleet (docs/demo.md).\n"
       "Exit codes: 0 fine, 1 a kernel is not correct, has what lint --fail-on names, or fails selftest; 2 could not\n"
       "do the job.");
 

@@ -66,6 +66,7 @@ bool EndIsPending(const sigset_t& signals) {
 int RunServe(const ServeOptions& options) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("fa-profile"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
   // Before any thread is made, so that the signals come to this one alone.
   const sigset_t signals = EndSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

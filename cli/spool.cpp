@@ -1,5 +1,6 @@
 #include "spool.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -59,7 +60,7 @@ Spool::Listing Spool::List() const {
   fs::directory_iterator entries(folder_, error);
   if (error) {
     throw Error("the spool " + folder_ + " cannot be read: " + error.message(),
-                "make it, or give another one with --spool; it is looked at again at every collection");
+                "it must be a folder that this user can read and write; it is looked at again at every collection");
   }
   std::vector<Found> recordings;
   std::vector<Found> failures;
@@ -83,7 +84,11 @@ OpenFile Spool::Open(const std::string& name) const {
   }
   // Between the two calls it may have become something else: not followed, and not waited for.
   OpenFile file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file.descriptor() < 0) throw Error(std::string("it cannot be opened: ") + std::strerror(errno));
+  if (file.descriptor() < 0) {
+    const std::string reason = std::string("it cannot be opened: ") + std::strerror(errno);
+    if (errno == ELOOP || errno == ENXIO) throw Error(reason);
+    throw NotNow(reason);
+  }
   if (fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode)) throw Error("it is not a file");
   if (static_cast<std::uintmax_t>(status.st_size) > most_bytes_) {
     throw Error("it has " + std::to_string(status.st_size) + " bytes, more than the " + std::to_string(most_bytes_) +
@@ -92,30 +97,51 @@ OpenFile Spool::Open(const std::string& name) const {
   return file;
 }
 
+std::string Spool::Identity(const std::string& name) const {
+  struct stat status {};
+  if (lstat((folder_ + "/" + name).c_str(), &status) != 0) return {};
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" +
+         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+}
+
 bool Spool::MoveTo(const std::string& subfolder, const std::string& name) const {
-  const fs::path target = fs::path(folder_) / subfolder;
-  std::error_code error;
-  fs::create_directory(target, error);
-  fs::rename(fs::path(folder_) / name, target / name, error);
-  if (error) {
-    spdlog::warn("{}/{} cannot be moved to {}: {}", folder_, name, target.string(), error.message());
+  // By descriptors: who may write to the spool must not have files elsewhere moved or pruned through a link.
+  const OpenFile spool(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)mkdirat(spool.descriptor(), subfolder.c_str(), 0770);
+  const OpenFile target(openat(spool.descriptor(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (target.descriptor() < 0 || renameat(spool.descriptor(), name.c_str(), target.descriptor(), name.c_str()) != 0) {
+    spdlog::warn("{} cannot be moved to {}/{}: {}", Printable(name), folder_, subfolder, std::strerror(errno));
     return false;
   }
-  Prune(subfolder);
+  Prune(target.descriptor());
   return true;
 }
 
-void Spool::Prune(const std::string& subfolder) const {
-  const fs::path folder = fs::path(folder_) / subfolder;
+void Spool::Prune(int folder) const {
+  DIR* const entries = fdopendir(dup(folder));
+  if (entries == nullptr) return;
   std::vector<Found> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  rewinddir(entries);
+  while (const dirent* const entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(".fap") && !name.ends_with(".failure")) continue;
     struct stat status {};
-    if (lstat(entry.path().c_str(), &status) == 0) files.push_back({status.st_ctim, entry.path().filename().string()});
+    if (fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) files.push_back({status.st_ctim, name});
   }
+  closedir(entries);
   if (files.size() <= static_cast<std::size_t>(keep_)) return;
   const std::vector<std::string> names = Names(std::move(files));
-  for (std::size_t i = 0; i + static_cast<std::size_t>(keep_) < names.size(); ++i) fs::remove(folder / names[i], error);
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep_) < names.size(); ++i) {
+    // A folder that somebody named like a recording goes only when it is empty.
+    if (unlinkat(folder, names[i].c_str(), 0) != 0) (void)unlinkat(folder, names[i].c_str(), AT_REMOVEDIR);
+  }
+}
+
+std::string Printable(std::string text) {
+  for (char& letter : text) {
+    if (static_cast<unsigned char>(letter) < ' ' || letter == 127) letter = '?';
+  }
+  return text;
 }
 
 }  // namespace fa_profile

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/error.h"
+
 namespace fa_profile {
 
 /// An open file, closed with its owner. Move-only.
@@ -18,6 +20,15 @@ class OpenFile {
  private:
   int descriptor_;
 };
+
+/// What stops a file from being counted now and says nothing about the file.
+class NotNow : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Text for one line of a log: control characters become '?'.
+std::string Printable(std::string text);
 
 /// A folder into which runs put recordings by rename, and from which the exporter counts them. Counted files go to
 /// `done/`, files that cannot be counted to `bad/`; the newest of each are kept. Names are never followed anywhere: a
@@ -34,16 +45,22 @@ class Spool {
   /// Throws Error when the folder cannot be read: it may be back at the next call.
   Listing List() const;
 
-  /// Opens a regular file of the folder for reading. Throws Error that says what it is instead.
+  /// Opens a regular file of the folder for reading. Throws NotNow when it may be readable later (permissions, no
+  /// descriptors, gone), Error when it is no recording whatever one waits for.
   OpenFile Open(const std::string& name) const;
 
-  /// Moves a file out of the way, into done/ or bad/; false, with errno's reason in the log, when that cannot be.
+  /// What a name stands for now: another file renamed onto it has another identity. Empty when it is gone.
+  std::string Identity(const std::string& name) const;
+
+  /// Moves a file out of the way, into the folder done/ or bad/ (links are not followed); false, with the reason in the
+  /// log, when that cannot be.
   bool MoveTo(const std::string& subfolder, const std::string& name) const;
 
   const std::string& folder() const { return folder_; }
 
  private:
-  void Prune(const std::string& subfolder) const;
+  /// `folder`: an open descriptor of done/ or bad/.
+  void Prune(int folder) const;
 
   std::string folder_;
   std::uintmax_t most_bytes_;

@@ -408,10 +408,10 @@ class DeploymentTest(unittest.TestCase):
 
     def test_the_scrape_has_limits(self):
         job = yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"][0]
-        self.assertEqual(job["sample_limit"], 8 * 2000)
+        self.assertEqual(job["sample_limit"], 8 * 2000 + 1000)
         for limit in ("label_limit", "label_name_length_limit", "label_value_length_limit", "body_size_limit"):
             self.assertTrue(job[limit], limit)
-        self.assertRegex(job["job_name"], re.search('"(.*)"', alerts.JOBS).group(1))
+        self.assertRegex(job["job_name"], re.search('"(.*)"', catalogue.OURS).group(1))
 
     def test_compose_pins_images_and_holds_no_password(self):
         parsed = yaml.safe_load((FOLDER / "compose.yaml").read_text())

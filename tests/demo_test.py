@@ -202,6 +202,9 @@ class DemoTest(unittest.TestCase):
         self.assertEqual({key: len(states) for key, states in found.panels.items()}, wanted)
         wrong = {key: state for key, states in found.panels.items() for state in states if state[0] != "drawn"}
         self.assertEqual(wrong, {})
+        page, console = browser.page_source(f"http://127.0.0.1:{self.demo.base}/?board=nothing&refresh=0")
+        self.assertEqual((console, Panels(page).page_state), ([], "error"))
+        self.assertIn("no board is called nothing: take fleet, ", page)
 
     def test_5_the_planted_change_of_a_phase_is_named_and_no_other(self):
         name = "FaprofPhaseShareAboveBaseline"
@@ -238,7 +241,20 @@ class DemoTest(unittest.TestCase):
         self.assertIn(f"{self.demo.base + 1} (Prometheus)", done.stderr)
         self.assertIn("--port-base", done.stderr)
 
-    def test_8_sigterm_ends_everything_and_leaves_nothing(self):
+    def test_8_options_that_make_no_sense_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "file").touch()
+            for option in (("--seconds", "0"), ("--seconds", "nan"), ("--keep", folder), ("--keep", f"{folder}/file")):
+                done = subprocess.run(
+                    [sys.executable, ROOT / "dashboards" / "demo" / "demo.py", "--program", PROGRAM, *option],
+                    capture_output=True,
+                    text=True,
+                    timeout=20,
+                )
+                self.assertEqual(done.returncode, 2, option)
+                self.assertRegex(done.stderr.splitlines()[-1], f"error: {option[0]} takes ")
+
+    def test_9_sigterm_ends_everything_and_leaves_nothing(self):
         children = descendants(self.demo.process.pid)
         self.assertGreaterEqual(len(children), 3)
         self.assertEqual(self.demo.end(signal.SIGTERM), 0, self.demo.error_text())

@@ -162,7 +162,7 @@ class DrillsTest(unittest.TestCase):
 
     def test_2_conditions_of_pages_fire_all_at_once(self):
         PAGES["still"].values = {"faprof_collector_last_collection_timestamp_seconds": time.time()}
-        PAGES["flood"].more = "".join(f'faprof_kernel_registers{{gpu="0",kernel="k{i}"}} 1\n' for i in range(16000))
+        PAGES["flood"].more = "".join(f'faprof_kernel_registers{{gpu="0",kernel="k{i}"}} 1\n' for i in range(17000))
         PAGES["budget"].values = {"faprof_collector_series": 1900}
         PAGES["gpu"].values = {
             'faprof_device_up{gpu="0"}': 0,

@@ -106,10 +106,20 @@ TEST(PageTest, AGpuNeverExceedsItsBudgetAndLosesStallsFirst) {
   const Families families = MakeFamilies(input);
   EXPECT_GT(families.dropped, 0U);
   const std::string text = *Page(families).Render("", "").bytes;
-  EXPECT_LE(Lines(text, "faprof_"), static_cast<std::size_t>(kMaxSeriesPerGpu));
+  EXPECT_LE(Lines(text, "faprof_"), static_cast<std::size_t>(kMaxSeriesPerGpu) + 1);  // and faprof_build_info
   EXPECT_EQ(Lines(text, "faprof_"), families.series);
   EXPECT_EQ(Lines(text, "faprof_phase_cycles_total{"), 32U * 8U);  // all of them, and of the stalls what is left
   EXPECT_LT(Lines(text, "faprof_phase_stall_cycles_total{"), 32U * 8U * 4U);
+}
+
+TEST(PageTest, APageHasNoMoreThanEightGpusAtTheirMost) {
+  Totals totals;
+  for (int gpu = 0; gpu < 16; ++gpu) totals.gpus[gpu] = Many(kMaxKernelLabels).gpus.at(0);
+  PageInput input;
+  input.totals = &totals;
+  const Families families = MakeFamilies(input);
+  EXPECT_LE(families.series, static_cast<std::size_t>(kMaxSeriesPerPage) + 1);
+  EXPECT_GT(families.dropped, 0U);
 }
 
 TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
@@ -134,6 +144,44 @@ TEST(PageTest, OpenMetricsNamesCountersWithoutTotalAndEnds) {
   EXPECT_NE(body.bytes->find("# TYPE faprof_sm_active_cycles counter\n"), std::string::npos) << *body.bytes;
   EXPECT_NE(body.bytes->find("faprof_sm_active_cycles_total{gpu=\"0\",kernel=\"k\"} 7\n"), std::string::npos);
   EXPECT_TRUE(body.bytes->ends_with("\n# EOF\n"));
+}
+
+TEST(PageTest, TheFormatIsTheOneThatTheClientPrefers) {
+  const Page page(MakeFamilies({}));
+  const auto is_open = [&](const std::string& accept) {
+    return page.Render(accept, "").content_type.starts_with("application/openmetrics-text");
+  };
+  for (const char* const accept :
+       {"application/openmetrics-text", "Application/OpenMetrics-Text ; Q=0.5 , text/plain;q=0.5",
+        "text/plain;q=0.5,application/openmetrics-text;q=0.6", "application/openmetrics-text;q=0.2,text/plain;q=0",
+        "application/openmetrics-text;q=0.2,*/*;q=0.1", "application/openmetrics-text,text/plain;q=2",
+        // What Prometheus 2 and 3 send
+        "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,"
+        "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+        "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+        "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.5,*/*;q=0.1"}) {
+    EXPECT_TRUE(is_open(accept)) << accept;
+  }
+  for (const char* const accept :
+       {"", "*/*", "text/plain", "application/openmetrics-text;q=0", "application/openmetrics-text; q=0.000",
+        "application/openmetrics-text;q=0.4,text/plain;q=0.5", "application/openmetrics-text;q=0.4,text/plain",
+        "application/openmetrics-text;q=0.4,*/*;q=0.5", "application/openmetrics-text;q=nan",
+        "application/openmetrics-text;q=-1", "application/openmetrics-text;q=", "application/openmetrics-text;q",
+        "application/openmetrics-textual", "x/application/openmetrics-text", ",;,=;q=1,"}) {
+    EXPECT_FALSE(is_open(accept)) << accept;
+  }
+}
+
+TEST(PageTest, OnlyWhoTakesGzipGetsIt) {
+  const Page page(MakeFamilies({}));
+  for (const char* const encodings :
+       {"gzip", "GZIP", "deflate, gzip;q=0.1", "br;q=1,gzip ; q=0.8", "identity;q=0.5, gzip;q=0.5"}) {
+    EXPECT_EQ(page.Render("", encodings).content_encoding, "gzip") << encodings;
+  }
+  for (const char* const encodings :
+       {"", "identity", "gzip;q=0", "gzip; Q=0.0", "x-notgzipatall", "deflate;x=gzip", "identity, gzip;q=0.5"}) {
+    EXPECT_EQ(page.Render("", encodings).content_encoding, "") << encodings;
+  }
 }
 
 TEST(PageTest, GzipIsTheSamePage) {

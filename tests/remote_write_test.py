@@ -102,7 +102,7 @@ class RemoteWrite(unittest.TestCase):
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
             "rule_files": [f"{cls.folder}/rules/recording.yml", f"{cls.folder}/rules/rollups.yml"],
             "remote_write": block,
-            "scrape_configs": [{"job_name": "fa-profile-simulated", "sample_limit": 16000, "http_sd_configs": [
+            "scrape_configs": [{"job_name": "fa-profile-simulated", "sample_limit": 17000, "http_sd_configs": [
                 {"url": f"http://127.0.0.1:{exporter}/simulated/targets", "refresh_interval": "1s"}]}]}
         (cls.folder / "prometheus.yml").write_text(yaml.safe_dump(config))
         wait_for("the exporter answers", lambda: get(exporter, "/healthz"))

@@ -1,4 +1,4 @@
-"""End-to-end tests of `fa-profile serve`, `textfile` and `push`: serve_test.py PROGRAM WRITE_RECORDINGS SOURCE [FAKE_NVML]
+"""End-to-end tests of `fa-profile serve`, `textfile` and `push`: serve_test.py PROGRAM WRITE_RECORDINGS SOURCE [FAKE_NVML HANGING_NVML]
 
 Real processes, a real Pushgateway, promtool, and the strict OpenMetrics parser of Prometheus's Python client.
 """
@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import urllib.error
 import urllib.request
 
@@ -23,7 +25,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 PROGRAM, WRITE_RECORDINGS, SOURCE = sys.argv[1:4]
-FAKE_NVML = sys.argv[4] if len(sys.argv) > 4 else ""
+FAKE_NVML, HANGING_NVML = sys.argv[4:6] if len(sys.argv) > 5 else ("", "")
 BUNDLED = pathlib.Path(SOURCE) / "recordings" / "h200-ladder-full.fap"
 
 
@@ -335,6 +337,89 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(len(answers), 200)
             self.assertTrue(all("faprof_kernel_launches_total" in answer for answer in answers))
 
+    def test_a_link_in_the_spool_leads_nowhere(self):
+        elsewhere = pathlib.Path(self.folder) / "elsewhere"
+        elsewhere.mkdir()
+        for number in range(5):
+            (elsewhere / f"{number}.fap").touch()
+        with Serve(self.folder, "--keep", "1") as serve:
+            (serve.spool / "done").symlink_to(elsewhere)
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            wait_for("said", lambda: "cannot be moved" in serve.log_text())
+            self.assertEqual(len(list(elsewhere.iterdir())), 5)
+            # Once it can be moved it is, and another recording under its name is counted.
+            (serve.spool / "done").unlink()
+            wait_for("moved", lambda: (serve.spool / "done" / "a.fap").exists())
+            serve.put(self.small(1), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 2)
+            self.assertEqual(serve.counted("duplicate"), 0)
+
+    def test_numbers_that_nothing_measured_spoil_no_counter(self):
+        for number, value in enumerate(("-1e9", "2e307")):
+            folder = pathlib.Path(self.folder) / str(number)
+            folder.mkdir()
+            subprocess.run([WRITE_RECORDINGS, folder, "1", "small", value], check=True)
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            for number in range(2):
+                serve.put(pathlib.Path(self.folder) / str(number) / "small-0.fap", f"bad{number}.fap")
+            wait_for("bad", lambda: serve.counted("bad") == 2)
+            self.assertEqual(serve.value("faprof_sm_active_cycles_total", kernel="small"), 1000)
+
+    def test_an_upgrade_of_the_program_condemns_no_recording(self):
+        program = pathlib.Path(self.folder) / "fa-profile"
+        shutil.copy(PROGRAM, program)
+        with unittest.mock.patch(f"{__name__}.PROGRAM", str(program)), Serve(self.folder) as serve:
+            program.unlink()
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+
+    def test_a_state_that_cannot_be_read_is_not_taken_for_none(self):
+        state = pathlib.Path(self.folder) / "state"
+        for content in ("folder", '{"version": 2}'):
+            shutil.rmtree(state, ignore_errors=True)
+            state.mkdir()
+            if content == "folder":
+                (state / "exporter.json").mkdir()
+            else:
+                (state / "exporter.json").write_text(content)
+            run = self.run_program("serve", "--spool", self.folder, "--state", str(state), "--no-nvml", "--listen", "127.0.0.1:0")
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn("newer" if content != "folder" else "cannot be read", run.stderr)
+
+    def test_the_log_has_one_line_a_message_and_outlives_its_reader(self):
+        with Serve(self.folder) as serve:
+            (serve.spool / "x\n2026-01-01T00:00:00.000Z critical forged.fap").write_bytes(b"no")
+            wait_for("bad", lambda: serve.counted("bad") == 1)
+            self.assertFalse([line for line in serve.log_text().splitlines() if "critical" in line.split(" ")[1:2]])
+        folder = pathlib.Path(self.folder) / "2"
+        folder.mkdir()
+        port = free_port()
+        process = subprocess.Popen([PROGRAM, "serve", "--spool", str(folder), "--state", str(folder / "s"), "--no-nvml",
+                                    "--interval", "200ms", "--listen", f"127.0.0.1:{port}"], stderr=subprocess.PIPE)
+        process.stderr.readline()
+        process.stderr.close()
+        (folder / "bad.fap").write_bytes(b"no")
+        wait_for("set aside", lambda: (folder / "bad" / "bad.fap").exists())
+        self.assertIsNone(process.poll())
+        process.terminate()
+        self.assertEqual(process.wait(timeout=20), 0)
+
+    def test_an_empty_option_is_not_taken_for_none(self):
+        run = self.run_program("serve", "--web-config", "", "--no-nvml", "--listen", "127.0.0.1:0")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--web-config is given and empty", run.stderr)
+
+    @unittest.skipUnless(HANGING_NVML, "built without CUDA, so without NVML")
+    def test_a_driver_that_hangs_stops_nothing(self):
+        with Serve(self.folder, "--nvml-library", HANGING_NVML, nvml=True) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertEqual(serve.value("faprof_collector_up", collector="nvml"), 0)
+            self.assertEqual(serve.stop(), 0)
+
     def test_a_soak_leaves_memory_level(self):
         def memory():
             status = pathlib.Path(f"/proc/{serve.process.pid}/status").read_text()
@@ -393,12 +478,18 @@ class ServeTest(unittest.TestCase):
             "did not answer": self.run_program("push", "--gateway", f"http://127.0.0.1:{free_port()}", str(self.small(0))),
             "no label": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "9x=1", str(self.small(0))),
             "no recording to push": self.run_program("push", "--gateway", "http://127.0.0.1:1"),
+            "write --job": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "job=x", str(self.small(0))),
+            "'a' twice": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "a=1", "--group", "a=2", "--delete"),
+            "%2f": self.run_program("push", "--gateway", "http://me:hunter2/@127.0.0.1:1", "--delete"),
+            "%40": self.run_program("push", "--gateway", "http://me:1/hunter2@127.0.0.1:1", "--delete"),
+            "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
             "both say where": self.run_program("--spool", self.folder, "-o", "x.fap"),
             "is no folder": self.run_program("--spool", "/nonexistent"),
         }
         for words, run in cases.items():
             self.assertEqual(run.returncode, 2, words + ": " + run.stderr)
             self.assertIn(words.lower(), run.stderr.lower())
+            self.assertNotIn("hunter2", run.stderr)
 
     def test_a_textfile_is_whole_or_not_there(self):
         output = pathlib.Path(self.folder) / "faprof.prom"
@@ -408,6 +499,16 @@ class ServeTest(unittest.TestCase):
         self.assertIn("faprof_baseline_phase_ratio", text)
         check = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True)
         self.assertEqual((check.returncode, check.stderr), (0, ""))
+        series = sum(not line.startswith("#") for line in text.splitlines())
+        self.assertEqual(run.stderr, f"fa-profile: wrote {series} series to {output}\n")
+        copy = pathlib.Path(self.folder) / "copy.fap"
+        shutil.copy(BUNDLED, copy)
+        run = self.run_program("textfile", str(BUNDLED), str(copy))
+        copy.unlink()
+        calls = [line for line in text.splitlines() if line.startswith("faprof_kernel_duration_seconds_count")]
+        self.assertTrue(calls)
+        self.assertLessEqual(set(calls), set(run.stdout.splitlines()))  # not twice as many
+        self.assertEqual(run.stderr, f"fa-profile: {copy} is the same recording as {BUNDLED} and counts once\n")
         run = self.run_program("textfile", str(BUNDLED), "missing.fap", "-o", str(output))
         self.assertEqual(run.returncode, 2)
         self.assertEqual(output.read_text(), text)
@@ -415,7 +516,8 @@ class ServeTest(unittest.TestCase):
 
     def test_push_replaces_its_group_and_deletes_it_when_told(self):
         port = free_port()
-        gateway = subprocess.Popen(["prometheus-pushgateway", f"--web.listen-address=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+        gateway = subprocess.Popen(["prometheus-pushgateway", f"--web.listen-address=127.0.0.1:{port}",
+                                    f"--persistence.file={self.folder}/pushgateway.db"], stderr=subprocess.DEVNULL)
         self.addCleanup(gateway.wait)
         self.addCleanup(gateway.kill)
         url = f"http://127.0.0.1:{port}"
@@ -439,6 +541,13 @@ class ServeTest(unittest.TestCase):
         run = self.run_program("push", *group, "--delete")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertNotIn("feature/a b", metrics())
+        for job, branch in (("nightly", ".."), ("..", "."), (".", "...")):
+            group = ["--gateway", url.replace("//", "//me:hunter2@"), "--job", job, "--group", f"branch={branch}"]
+            run = self.run_program("push", *group, str(self.small(0)))
+            self.assertRegex(run.stderr, rf"^fa-profile: pushed \d+ series to {url}/metrics/job\S+\n$")
+            self.assertRegex(metrics(), re.escape(f'branch="{branch}"') + "[^\n]*" + re.escape(f'job="{job}"'))
+            self.run_program("push", *group, "--delete")
+            self.assertNotIn(f'branch="{branch}"', metrics())
 
     @unittest.skipUnless(FAKE_NVML, "built without CUDA, so without NVML")
     def test_devices_are_read_and_an_absent_nvml_is_said(self):

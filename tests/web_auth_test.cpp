@@ -1,10 +1,13 @@
 #include <crypt.h>
 #include <gnutls/gnutls.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <sstream>
 #include <vector>
 
 #include "fa_profile/error.h"
@@ -31,6 +34,27 @@ std::string Authorization(const std::string& user_and_password) {
   gnutls_free(encoded.data);
   return "Authorization: Basic " + header + "\r\n";
 }
+
+/// What is logged while it lives. To be read once nobody logs any more.
+class Log {
+ public:
+  Log() {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+  }
+  ~Log() { spdlog::set_default_logger(usual_); }
+
+  int Count(const std::string& words) const {
+    const std::string text = text_.str();
+    int count = 0;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    return count;
+  }
+
+ private:
+  std::ostringstream text_;
+  std::shared_ptr<spdlog::logger> usual_ = spdlog::default_logger();
+};
 
 class WebAuthTest : public testing::Test {
  protected:
@@ -146,6 +170,43 @@ TEST_F(WebAuthTest, UsersChangeWithoutARestart) {
   EXPECT_EQ(Get(server.port(), "/").status, 401) << "a missing one opens nothing";
 }
 
+TEST_F(WebAuthTest, PasswordsCannotBeTurnedOffWhileTheServerRuns) {
+  const Log log;
+  WriteUsers({{"alice", BcryptOf("secret", 4)}});
+  {
+    WebServer server(Options(), Serve);
+    for (const char* const text : {"", "# nobody\n", "basic_auth_users:\n", "http_server_config: {http2: true}\n"}) {
+      folder_.Write("web.yml", text);
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      EXPECT_EQ(Get(server.port(), "/").status, 401) << text;
+      EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200) << text;
+    }
+    WriteUsers({{"bob", BcryptOf("builder", 4)}});
+    EXPECT_TRUE(Becomes([&] { return Get(server.port(), "/", Authorization("bob:builder")).status == 200; }));
+  }
+  EXPECT_EQ(log.Count("there is no user left"), 1);
+  EXPECT_EQ(log.Count("(restart it to do that)"), 1);
+  folder_.Write("web.yml", "");
+  EXPECT_EQ(Get(WebServer(Options(), Serve).port(), "/").status, 200) << "after a restart they are off";
+}
+
+TEST_F(WebAuthTest, PasswordsInClearTextAreWarnedOfWhereOthersCanHearThem) {
+  WriteUsers({{"alice", BcryptOf("secret", 4)}});
+  const auto warnings = [&](const std::string& address) {
+    const Log log;
+    WebOptions options = Options();
+    options.address = address;
+    WebServer(options, Serve).Stop();
+    return log.Count("clear text");
+  };
+  EXPECT_EQ(warnings("0.0.0.0"), 1);
+  EXPECT_EQ(warnings(""), 1);
+  EXPECT_EQ(warnings("127.0.0.2"), 0);
+  EXPECT_EQ(warnings("localhost"), 0);
+  folder_.Write("web.yml", "http_server_config: {headers: {X-Frame-Options: deny}}\n");
+  EXPECT_EQ(warnings("0.0.0.0"), 0) << "no passwords";
+}
+
 TEST_F(WebAuthTest, ABrokenFileIsAnErrorAtTheStart) {
   folder_.Write("web.yml", "basic_auth_users:\n  alice: plain\n");
   try {
@@ -155,7 +216,12 @@ TEST_F(WebAuthTest, ABrokenFileIsAnErrorAtTheStart) {
     EXPECT_NE(problem.message().find("web.yml:2:10: the hash of user 'alice'"), std::string::npos) << problem.message();
   }
   std::filesystem::remove(folder_ / "web.yml");
-  EXPECT_THROW(WebServer(Options(), Serve), Error);
+  try {
+    const WebServer server(Options(), Serve);
+    FAIL() << "started";
+  } catch (const Error& problem) {
+    EXPECT_EQ(problem.hint(), "correct the name, or write the file: docs/web-config.md says what can stand in it");
+  }
 }
 
 class PasswordCheckerTest : public testing::Test {

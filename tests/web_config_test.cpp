@@ -132,6 +132,8 @@ TEST(WebConfigTest, WhatIsWrongIsNamedWithItsPlaceAndTheCure) {
        }) {
     EXPECT_NE(ProblemOf(text).find(expected), std::string::npos) << text << "\n-> " << ProblemOf(text);
   }
+  EXPECT_TRUE(ProblemOf("a: {}").ends_with("can have tls_server_config, http_server_config, basic_auth_users"));
+  EXPECT_EQ(ProblemOf(tls + "  a: {}").find("client_allowed_sans"), std::string::npos);
   EXPECT_EQ(ProblemOf("basic_auth_users:\n  bob: hunter2").find("hunter2"), std::string::npos) << "shows a password";
 }
 
@@ -192,15 +194,20 @@ TEST(WebConfigTest, OtherHashesAreRefused) {
 TEST(WebConfigTest, OnlySmallRegularFilesAreRead) {
   const TestFolder folder;
   const std::string file = folder.Write("a", "text");
-  EXPECT_EQ(ReadSmallFile(file, "the file"), "text");
-  EXPECT_NE(
-      Problem([&] { ReadSmallFile(folder / "none", "the file"); }).find("cannot read the file, " + folder / "none"),
-      std::string::npos);
+  EXPECT_EQ(ReadSmallFile(file, "the file", "the cure"), "text");
+  EXPECT_NE(Problem([&] {
+              ReadSmallFile(folder / "none", "the file", "the cure");
+            }).find("cannot read the file, " + folder / "none"),
+            std::string::npos);
+  EXPECT_TRUE(Problem([&] { ReadSmallFile(folder / "none", "the file", "the cure"); }).ends_with(" | the cure"));
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
-  EXPECT_NE(Problem([&] { ReadSmallFile(folder / "fifo", "the file"); }).find("not a regular file"), std::string::npos);
-  EXPECT_NE(Problem([&] { ReadSmallFile(folder / ".", "the file"); }).find("not a regular file"), std::string::npos);
+  EXPECT_NE(Problem([&] { ReadSmallFile(folder / "fifo", "the file", "the cure"); }).find("not a regular file"),
+            std::string::npos);
+  EXPECT_NE(Problem([&] { ReadSmallFile(folder / ".", "the file", "the cure"); }).find("not a regular file"),
+            std::string::npos);
   const std::string large = folder.Write("b", std::string((1 << 20) + 1, 'x'));
-  EXPECT_NE(Problem([&] { ReadSmallFile(large, "the file"); }).find("larger than 1 MiB"), std::string::npos);
+  EXPECT_NE(Problem([&] { ReadSmallFile(large, "the file", "the cure"); }).find("larger than 1 MiB"),
+            std::string::npos);
 }
 
 }  // namespace

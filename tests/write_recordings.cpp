@@ -1,4 +1,4 @@
-// Writes small recordings that differ in what they measured: write_recordings FOLDER COUNT [KERNEL]
+// Writes small recordings that differ in what they measured: write_recordings FOLDER COUNT [KERNEL [CYCLES]]
 //
 // For tests of what reads many recordings, or ones with a hostile kernel name. Each has one kernel, timed ten times,
 // with the counters of one call.
@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
     range.id = 1;
     range.case_id = 1;
     range.name = "small";
-    range.metrics = {{"sm__cycles_active.sum", 1000.0}, {"sm__warps_active.sum", 8000.0}};
+    range.metrics = {{"sm__cycles_active.sum", argc > 4 ? std::atof(argv[4]) : 1000.0},
+                     {"sm__warps_active.sum", 8000.0}};
     writer.Write(range);
     writer.Finish();
   }

@@ -52,10 +52,12 @@ std::string CommitLabel(const std::string& commit) {
   return commit.substr(0, std::min<std::size_t>(hex, 12));
 }
 
-void AddDurations(const Recording& recording, const ProfileEntry& entry, ShapeTotals& totals) {
-  for (const Timing& timing : recording.timings) {
-    if (timing.case_id != entry.case_id || timing.part != entry.part) continue;
-    for (const double ns : timing.durations_ns) {
+using TimingsByCase = std::multimap<std::pair<std::int64_t, std::string>, const Timing*>;
+
+void AddDurations(const TimingsByCase& timings, const ProfileEntry& entry, ShapeTotals& totals) {
+  const auto [first, last] = timings.equal_range({entry.case_id, entry.part});
+  for (auto timing = first; timing != last; ++timing) {
+    for (const double ns : timing->second->durations_ns) {
       const double seconds = ns * 1e-9;
       const auto bucket = std::ranges::lower_bound(kDurationBounds, seconds) - kDurationBounds.begin();
       totals.duration_counts[static_cast<std::size_t>(bucket)] += 1;
@@ -174,6 +176,8 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
   Totals totals;
   Totals::Gpu& gpu = totals.gpus[recording.device.ordinal];
   gpu.uuid = recording.device.uuid;
+  TimingsByCase timings;
+  for (const Timing& timing : recording.timings) timings.emplace(std::pair(timing.case_id, timing.part), &timing);
   std::map<std::string, double> cost;  // of the entry that describes the kernel
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.part.empty() && entry.shape) continue;  // parts are phases of their call
@@ -191,7 +195,7 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
       cost[KernelLabel(entry.kernel)] = Cost(entry);
     }
     if (correct) kernel.gauges["faprof_kernel_correct"] = *correct;
-    if (entry.timing) AddDurations(recording, entry, shape);
+    if (entry.timing) AddDurations(timings, entry, shape);
     Add(kernel.tensor_active_cycles, Metric(entry.metrics, "tensor_active_cycles"));
     Add(kernel.sm_active_cycles, Metric(entry.metrics, "sm_active_cycles"));
     Add(kernel.warps_active_cycles, Metric(entry.metrics, "warps_active_cycles"));

@@ -100,11 +100,13 @@ class Builder {
     if (labels.size() != row.labels.size()) throw std::logic_error("labels of " + row.family.name);
     if (!row.labels.empty() && row.labels.front() == "gpu") {
       std::size_t& used = of_gpu_[*labels.begin()];
-      if (used + series > static_cast<std::size_t>(kMaxSeriesPerGpu)) {
+      if (used + series > static_cast<std::size_t>(kMaxSeriesPerGpu) ||
+          of_gpus_ + series > static_cast<std::size_t>(kMaxSeriesPerPage)) {
         dropped_ += series;
         return false;
       }
       used += series;
+      of_gpus_ += series;
     }
     series_ += series;
     return true;
@@ -121,6 +123,7 @@ class Builder {
   std::vector<Row> rows_;
   std::unordered_map<std::string, std::size_t> index_;
   std::map<std::string, std::size_t> of_gpu_;
+  std::size_t of_gpus_ = 0;
   std::size_t series_ = 0;
   std::size_t dropped_ = 0;
 };
@@ -258,7 +261,6 @@ void SetProcess(Builder& page) {
 
 void SetCollector(const PageInput& input, Builder& page) {
   const CollectorState& collector = *input.collector;
-  page.Set("faprof_build_info", {std::string(Version()), std::string(Commit())}, 1.0);
   for (const auto& [name, up] : collector.up) page.Set("faprof_collector_up", {name}, up ? 1.0 : 0.0);
   if (collector.last_collection > 0) {
     page.Set("faprof_collector_last_collection_timestamp_seconds", {}, collector.last_collection);
@@ -286,6 +288,7 @@ void SetCollector(const PageInput& input, Builder& page) {
 
 Families MakeFamilies(const PageInput& input) {
   Builder page;
+  page.Set("faprof_build_info", {std::string(Version()), std::string(Commit())}, 1.0);
   if (input.collector != nullptr) SetCollector(input, page);
   if (input.simulation != nullptr) {
     page.Set("faprof_simulation_info", {"true", std::to_string(input.simulation->hosts), input.simulation->recording},

@@ -76,6 +76,30 @@ void Merge(Totals& into, const Totals& from) {
   }
 }
 
+double LargestSum(const Totals& totals) {
+  double largest = 0;
+  const auto see = [&largest](const std::optional<double>& value) { largest = std::max(largest, value.value_or(0)); };
+  for (const auto& [index, gpu] : totals.gpus) {
+    for (const auto& [name, kernel] : gpu.kernels) {
+      for (const auto* const sum : {&kernel.tensor_active_cycles, &kernel.sm_active_cycles, &kernel.warps_active_cycles,
+                                    &kernel.dram_bytes, &kernel.dropped_samples}) {
+        see(*sum);
+      }
+      for (const auto& [shape, calls] : kernel.shapes) {
+        see(std::max(calls.flops, calls.duration_sum_seconds));
+      }
+      for (const auto& [phase, sums] : kernel.phases) {
+        see(sums.cycles);
+        see(sums.instructions);
+        see(sums.wavefronts);
+        see(sums.excess_wavefronts);
+        for (const auto& [reason, cycles] : sums.stall_cycles) see(cycles);
+      }
+    }
+  }
+  return largest;
+}
+
 void ForgetKernels(Totals& totals, double before) {
   for (auto& [index, gpu] : totals.gpus) {
     std::erase_if(gpu.kernels, [before](const auto& entry) { return entry.second.last_seen < before; });

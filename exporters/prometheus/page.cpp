@@ -3,13 +3,58 @@
 #include <prometheus/text_serializer.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <map>
 #include <stdexcept>
+#include <string_view>
 
 namespace fa_profile {
 namespace {
 
 constexpr const char* kText = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kOpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Cuts `text` at the first `separator`: returns what stands before it, in lower case and without blanks around it, and
+/// leaves in `text` what follows.
+std::string Cut(std::string_view& text, char separator) {
+  const std::size_t at = std::min(text.find(separator), text.size());
+  std::string_view part = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  const std::size_t begin = std::min(part.find_first_not_of(" \t"), part.size());
+  part = part.substr(begin, part.find_last_not_of(" \t") + 1 - begin);
+  std::string lower(part);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+/// The weight (RFC 9110, 12.4.2) that a header like Accept gives the first of `names` that it has: 0 to 1. A name that
+/// stands there repeatedly has its greatest; 0 when there is none, and for what is no weight.
+double Quality(std::string_view header, std::initializer_list<std::string_view> names) {
+  std::map<std::string, double> qualities;
+  while (!header.empty()) {
+    const std::string item = Cut(header, ',');
+    std::string_view parameters = item;
+    const std::string name = Cut(parameters, ';');
+    double quality = 1;
+    while (!parameters.empty()) {
+      const std::string parameter = Cut(parameters, ';');
+      std::string_view value = parameter;
+      if (Cut(value, '=') != "q") continue;
+      const std::string text = Cut(value, '=');
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), quality);
+      const bool whole = error == std::errc() && end == text.data() + text.size();
+      if (!whole || !(quality >= 0 && quality <= 1)) quality = 0;
+    }
+    double& best = qualities[name];
+    best = std::max(best, quality);
+  }
+  for (const std::string_view name : names) {
+    if (const auto found = qualities.find(std::string(name)); found != qualities.end()) return found->second;
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -59,8 +104,10 @@ Page::Page(const Families& families)
       text_(std::make_shared<std::string>(prometheus::TextSerializer().Serialize(families.families))) {}
 
 Page::Body Page::Render(const std::string& accept, const std::string& accept_encoding) const {
-  const bool open = accept.find("application/openmetrics-text") != std::string::npos;
-  const bool gzip = accept_encoding.find("gzip") != std::string::npos;
+  const double open_quality = Quality(accept, {"application/openmetrics-text"});
+  const bool open = open_quality > 0 && open_quality >= Quality(accept, {"text/plain", "text/*", "*/*"});
+  const double gzip_quality = Quality(accept_encoding, {"gzip"});
+  const bool gzip = gzip_quality > 0 && gzip_quality >= Quality(accept_encoding, {"identity"});
   const std::lock_guard lock(mutex_);  // held while a format is made once, never while it is sent
   std::shared_ptr<const std::string> bytes = text_;
   if (open) {

@@ -160,6 +160,7 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
     device.uuid = "GPU-simulated-" + std::to_string(host) + "-" + std::to_string(index);
     if (device.power_watts)
       *device.power_watts *= 1 + 0.03 * Deviation(Seed(host, index, "power") + static_cast<std::uint64_t>(now / 15));
+    if (outlier) device.temperature_celsius = 87;  // as hot as one that is throttled for it
     if (device.sm_clock_hz) *device.sm_clock_hz /= outlier ? kOutlierSlowdown : 1.0;
     device.throttled = {{"sw_power_cap", false}, {"hw_slowdown", false},    {"sw_thermal", outlier},
                         {"hw_thermal", false},   {"hw_power_brake", false}, {"sync_boost", false}};

@@ -10,15 +10,25 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr double kMostOfASum = 1e100;
 
 void Put(Json& json, const char* name, const std::optional<double>& value) {
   if (value) json[name] = *value;
 }
 
-// JSON has no NaN and no infinity, and no total of ours is below zero.
-double Number(const Json& json) {
+// A gauge.
+double AnyNumber(const Json& json) {
   const auto value = json.get<double>();
-  if (!std::isfinite(value)) throw Error("a total is not a finite number");
+  if (!std::isfinite(value)) throw Error("a value is not a finite number");
+  return value;
+}
+
+// A sum: counters never go down, and must stay far enough from overflow to be added up for years.
+double Number(const Json& json) {
+  const double value = AnyNumber(json);
+  if (value < 0 || value > kMostOfASum) {
+    throw Error("a sum is " + json.dump() + ", and must be from 0 to " + Json(kMostOfASum).dump());
+  }
   return value;
 }
 
@@ -55,16 +65,16 @@ Json PhaseJson(const PhaseTotals& totals) {
   return json;
 }
 
-std::map<std::string, double> Numbers(const Json& json) {
+std::map<std::string, double> Numbers(const Json& json, double (*number)(const Json&)) {
   std::map<std::string, double> numbers;
-  for (const auto& [name, value] : json.items()) numbers[name] = Number(value);
+  for (const auto& [name, value] : json.items()) numbers[name] = number(value);
   return numbers;
 }
 
 PhaseTotals PhaseFrom(const Json& json) {
   PhaseTotals totals;
   totals.cycles = Number(json.at("cycles"));
-  totals.stall_cycles = Numbers(json.at("stall_cycles"));
+  totals.stall_cycles = Numbers(json.at("stall_cycles"), Number);
   totals.instructions = Get(json, "instructions");
   totals.wavefronts = Get(json, "wavefronts");
   totals.excess_wavefronts = Get(json, "excess_wavefronts");
@@ -89,7 +99,7 @@ KernelTotals KernelFrom(const Json& json) {
   KernelTotals totals;
   for (const auto& [shape, value] : json.at("shapes").items()) totals.shapes[shape] = ShapeFrom(value);
   for (const auto& [phase, value] : json.at("phases").items()) totals.phases[phase] = PhaseFrom(value);
-  totals.gauges = Numbers(json.at("gauges"));
+  totals.gauges = Numbers(json.at("gauges"), AnyNumber);
   totals.bottleneck = json.at("bottleneck").get<std::string>();
   totals.origin = json.at("origin").get<std::string>();
   totals.commit = json.at("commit").get<std::string>();
@@ -124,7 +134,9 @@ Totals TotalsFromJson(std::string_view text) {
     Totals totals;
     totals.folded = Number(json.at("folded"));
     for (const Json& entry : json.at("gpus")) {
-      Totals::Gpu& gpu = totals.gpus[entry.at("gpu").get<int>()];
+      const int index = entry.at("gpu").get<int>();
+      if (index < 0 || index >= kMostGpus) throw Error("a GPU has number " + std::to_string(index));
+      Totals::Gpu& gpu = totals.gpus[index];
       gpu.uuid = entry.at("uuid").get<std::string>();
       for (const auto& [name, kernel] : entry.at("kernels").items()) gpu.kernels[name] = KernelFrom(kernel);
     }

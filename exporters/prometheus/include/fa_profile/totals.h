@@ -17,6 +17,11 @@ namespace fa_profile {
 inline constexpr std::array<double, 10> kDurationBounds = {0.00001, 0.000025, 0.00005, 0.0001, 0.00025,
                                                            0.0005,  0.001,    0.0025,  0.01,   0.1};
 
+/// GPUs that a host can have; a recording that names another number is wrong.
+inline constexpr int kMostGpus = 64;
+/// What one recording can add to a sum: so much that nothing real comes near it, and little enough to add up for ever.
+inline constexpr double kMostOfAContribution = 1e30;
+
 /// Sums over calls of one kernel at shapes of one bucket.
 struct ShapeTotals {
   double launches = 0;           ///< timed, without the profiler
@@ -73,7 +78,10 @@ void Merge(Totals& into, const Totals& from);
 /// Forgets kernels not seen since `before`, Unix time; a GPU without kernels goes too.
 void ForgetKernels(Totals& totals, double before);
 
-/// As JSON, doubles exactly. FromJson() throws Error when it is not what ToJson() wrote.
+/// The largest sum in it.
+double LargestSum(const Totals& totals);
+
+/// As JSON, doubles exactly. FromJson() throws Error when it is not what ToJson() wrote, and when a sum is negative.
 std::string ToJson(const Totals& totals);
 Totals TotalsFromJson(std::string_view text);
 

@@ -35,5 +35,7 @@ inline constexpr int kMaxXidLabels = 8;
 /// Series of one GPU: what a ladder needs, and what is never exceeded.
 inline constexpr int kUsualSeriesPerGpu = 700;
 inline constexpr int kMaxSeriesPerGpu = 2000;
+/// Series of all GPUs of a host together: eight at their most.
+inline constexpr int kMaxSeriesPerPage = 8 * kMaxSeriesPerGpu;
 
 }  // namespace fa_profile
