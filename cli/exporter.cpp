@@ -189,9 +189,7 @@ void Exporter::CountFailure(const std::string& name, ExporterState& next, Leavin
 // A name under which another file stands by now is not moved: that one was not counted.
 void Exporter::Move(const Leaving& leaving) {
   for (const auto& [name, target] : leaving) {
-    if (spool_->Identity(name) != target.identity) {
-      stuck_.erase(name);
-    } else if (spool_->MoveTo(target.subfolder, name)) {
+    if (spool_->Identity(name) != target.identity || spool_->MoveTo(target.subfolder, name)) {
       stuck_.erase(name);
     } else {
       stuck_[name] = target;

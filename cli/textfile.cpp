@@ -100,8 +100,10 @@ std::string GatewayUrl(CURL* curl, const std::string& gateway) {
   const bool parsed = curl_url_set(parts.get(), CURLUPART_URL, gateway.c_str(), CURLU_PATH_AS_IS) == CURLUE_OK;
   const std::string user = part(CURLUPART_USER, CURLU_URLDECODE);
   const std::string password = part(CURLUPART_PASSWORD, CURLU_URLDECODE);
-  if (!user.empty()) curl_easy_setopt(curl, CURLOPT_USERNAME, user.c_str());
-  if (!password.empty()) curl_easy_setopt(curl, CURLOPT_PASSWORD, password.c_str());
+  if (!user.empty() || !password.empty()) {
+    curl_easy_setopt(curl, CURLOPT_USERNAME, user.c_str());
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, password.c_str());
+  }
   (void)curl_url_set(parts.get(), CURLUPART_USER, nullptr, 0);
   (void)curl_url_set(parts.get(), CURLUPART_PASSWORD, nullptr, 0);
   std::string url = part(CURLUPART_URL, 0);
