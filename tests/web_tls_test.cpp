@@ -195,6 +195,13 @@ TEST_F(WebTlsTest, TlsIsNotTurnedOffWhileItRuns) {
   EXPECT_TRUE(Served(TlsGet(server.port(), ca_)));
 }
 
+TEST_F(WebTlsTest, ClientCertificatesDoNotBecomeNeedlessWhileItRuns) {
+  WebServer server(AskingClients("RequireAndVerifyClientCert"), Serve);
+  (void)Options();  // writes the file anew, without what asks for them
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_FALSE(Served(TlsGet(server.port(), ca_)));
+}
+
 TEST_F(WebTlsTest, HandshakesThatNeverEndHoldUpNobodyAndAreDropped) {
   WebServer server(Options(), Serve);
   std::vector<Client> silent;

@@ -36,12 +36,18 @@ namespace {
               fmt::format("cannot listen on {}: {}", where, std::strerror(code)), hint);
 }
 
-std::uint16_t BoundPort(int fd) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
-  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
-                                           : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
+std::uint16_t PortOf(const sockaddr_storage& address) {
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                                             : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+bool IsLoopback(const sockaddr_storage& address) {
+  constexpr std::uint32_t kFirstByte = 127;
+  if (address.ss_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in*>(&address)->sin_addr.s_addr) >> 24U == kFirstByte;
+  }
+  const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == kFirstByte);
 }
 
 }  // namespace
@@ -73,8 +79,10 @@ Listener Listen(const std::string& address, std::uint16_t port) {
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0) Fail("bind", errno, where, port);
   if (listen(fd.get(), SOMAXCONN) != 0) Fail("listen", errno, where, port);
-  const std::uint16_t bound = BoundPort(fd.get());
-  return {std::move(fd), bound};
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) Fail("getsockname", errno, where, port);
+  return {std::move(fd), PortOf(bound), IsLoopback(bound)};
 }
 
 }  // namespace fa_profile

@@ -27,6 +27,7 @@ class Descriptor {
 struct Listener {
   Descriptor socket;  ///< non-blocking, listening
   std::uint16_t port = 0;
+  bool loopback = false;  ///< only this machine reaches it
 };
 
 /// Listens on the first address that `address` stands for; empty: on all interfaces. Port 0: any free one. Throws

@@ -64,7 +64,9 @@ int VerifyClient(gnutls_session_t session) {
 
 TlsTexts ReadTlsTexts(const TlsConfig& config) {
   const auto read = [](const PemSource& source, const char* what) {
-    return source.file.empty() ? source.text : ReadSmallFile(source.file, what);
+    if (source.file.empty()) return source.text;
+    return ReadSmallFile(source.file, what,
+                         "correct the name; a relative one is taken from the folder of the web config file");
   };
   return {read(config.certificate, "the server's certificate"), read(config.key, "the server's key"),
           read(config.client_ca, "the CA of the clients")};

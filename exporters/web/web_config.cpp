@@ -59,14 +59,22 @@ class ConfigReader {
             {{"tls_server_config", [&](const YAML::Node& node) { config.tls = ReadTls(node); }},
              {"http_server_config", [&](const YAML::Node& node) { ReadHttp(node, config); }},
              {"basic_auth_users", [&](const YAML::Node& node) { ReadUsers(node, config); }},
-             {"rate_limit", [&](const YAML::Node& node) {
+             {"rate_limit",
+              [&](const YAML::Node& node) {
                 Fail(node, "rate_limit is not supported", "limit the rate in a proxy, or remove the key");
-              }}});
+              },
+              Field::kRefused}});
     return config;
   }
 
  private:
-  using Field = std::pair<std::string, std::function<void(const YAML::Node&)>>;
+  struct Field {
+    enum Kind { kTaken, kRefused };
+
+    std::string key;
+    std::function<void(const YAML::Node&)> read;
+    Kind kind = kTaken;  // a refused one has an error of its own, and no hint proposes it
+  };
 
   [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& message, const std::string& hint) const {
     if (mark.is_null()) throw Error(path_ + ": " + message, hint);
@@ -131,14 +139,16 @@ class ConfigReader {
 
   void ReadMap(const YAML::Node& node, const std::string& what, const std::vector<Field>& fields) const {
     ReadEntries(node, what, [&](const std::string& key, const YAML::Node& at, const YAML::Node& value) {
-      const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.first == key; });
+      const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == key; });
       if (field == fields.end()) {
         std::vector<std::string> known;
-        for (const Field& f : fields) known.push_back(f.first);
+        for (const Field& f : fields) {
+          if (f.kind == Field::kTaken) known.push_back(f.key);
+        }
         Fail(at, "unknown key '" + key + "'" + DidYouMean(key, known),
              fmt::format("{} can have {}", what, fmt::join(known, ", ")));
       }
-      field->second(value);
+      field->read(value);
     });
   }
 
@@ -186,10 +196,12 @@ class ConfigReader {
         {"prefer_server_cipher_suites",
          [&](const YAML::Node& n) { choice.prefer_server = Flag(n, "prefer_server_cipher_suites"); }},
         {"curve_preferences", [&](const YAML::Node& n) { choice.curves = Texts(n, "curve_preferences"); }},
-        {"client_allowed_sans", [this](const YAML::Node& n) {
+        {"client_allowed_sans",
+         [this](const YAML::Node& n) {
            Fail(n, "client_allowed_sans is not supported",
                 "remove it, and let client_ca_file name a CA that signs for the allowed clients alone");
-         }}};
+         },
+         Field::kRefused}};
     for (auto& more : {pem(tls.certificate, "cert", "cert_file"), pem(tls.key, "key", "key_file"),
                        pem(tls.client_ca, "client_ca", "client_ca_file")}) {
       fields.insert(fields.end(), more.begin(), more.end());
@@ -272,14 +284,14 @@ class ConfigReader {
 
 WebConfig ParseWebConfig(const std::string& text, const std::string& path) { return ConfigReader(path).Read(text); }
 
-std::string ReadSmallFile(const std::string& path, const std::string& what) {
+std::string ReadSmallFile(const std::string& path, const std::string& what, const std::string& cure_if_missing) {
   // Not to be held up by a FIFO that nobody writes to.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     const int code = errno;
     throw Error("open", strerrorname_np(code), fmt::format("cannot read {}, {}: {}", what, path, std::strerror(code)),
                 code == EACCES ? "let the user that runs this read it: chown or chmod it, or add the user to its group"
-                               : "correct the name; a relative one is taken from the folder of the web config file");
+                               : cure_if_missing);
   }
   struct stat about {};
   if (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {

@@ -37,7 +37,8 @@ struct WebConfig {
 /// unknown key, value, header or cipher suite; a hash that is not bcrypt's; what this server does not support.
 WebConfig ParseWebConfig(const std::string& text, const std::string& path);
 
-/// The text of a regular file of at most 1 MiB. Throws Error; `what` says what it is: "the web config file".
-std::string ReadSmallFile(const std::string& path, const std::string& what);
+/// The text of a regular file of at most 1 MiB. Throws Error; `what` says what it is ("the web config file"),
+/// `cure_if_missing` what to do when there is none.
+std::string ReadSmallFile(const std::string& path, const std::string& what, const std::string& cure_if_missing);
 
 }  // namespace fa_profile

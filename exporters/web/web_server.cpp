@@ -106,6 +106,13 @@ class WebServer::Impl {
         listener_(Listen(options.address, options.port)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_.get() < 0) throw Error("eventfd", strerrorname_np(errno), "the web server cannot start");
+    const auto settings = settings_.Current();
+    if (!settings->config.users.empty() && !settings->tls.has_value() && !listener_.loopback) {
+      spdlog::warn(
+          "web server: {} asks for passwords without TLS, and they come over the network in clear text: add a "
+          "tls_server_config, or listen on 127.0.0.1",
+          options_.web_config);
+    }
     StartDaemon();
     door_ = std::thread([this] { KeepDoor(); });
   }

@@ -10,10 +10,15 @@
 namespace fa_profile {
 namespace {
 
+bool AsksForClients(const WebConfig& config) {
+  return config.tls.has_value() && config.tls->client_auth != ClientAuth::kNone;
+}
+
 /// The settings that the files hold now; null when they are those of `current`.
 std::shared_ptr<const WebSettings> Read(const std::string& path, const WebSettings* current) {
   auto settings = std::make_shared<WebSettings>();
-  settings->text = ReadSmallFile(path, "the web config file");
+  settings->text = ReadSmallFile(path, "the web config file",
+                                 "correct the name, or write the file: docs/web-config.md says what can stand in it");
   settings->config = ParseWebConfig(settings->text, path);
   if (settings->config.tls.has_value()) settings->tls_texts = ReadTlsTexts(*settings->config.tls);
   if (current != nullptr && settings->text == current->text && settings->tls_texts == current->tls_texts)
@@ -21,6 +26,14 @@ std::shared_ptr<const WebSettings> Read(const std::string& path, const WebSettin
   if (settings->config.tls.has_value()) settings->tls.emplace(*settings->config.tls, settings->tls_texts);
   if (current != nullptr && settings->tls.has_value() != current->tls.has_value()) {
     throw Error(path + ": TLS cannot be turned on or off while the server runs", "restart it");
+  }
+  // A file that was emptied, or is being written, must not open the server to everybody.
+  if (current != nullptr && settings->config.users.empty() && !current->config.users.empty()) {
+    throw Error(path + ": there is no user left, and passwords cannot be turned off while the server runs",
+                "restart it to do that");
+  }
+  if (current != nullptr && AsksForClients(current->config) && !AsksForClients(settings->config)) {
+    throw Error(path + ": client certificates cannot be made needless while the server runs", "restart it to do that");
   }
   return settings;
 }
