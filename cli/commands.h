@@ -137,7 +137,7 @@ struct PushOptions {
   std::vector<std::string> recordings;
   std::string baseline;
   std::string gateway;  ///< "http://host:port"
-  std::string job = "fa_profile";
+  std::string job = "fa-profile-push";
   std::vector<std::string> grouping;  ///< "name=value"
   bool remove = false;                ///< delete the group instead
 };

@@ -236,7 +236,7 @@ class DemoTest(unittest.TestCase):
             text=True,
             timeout=20,
         )
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn(f"{self.demo.base + 1} (Prometheus)", done.stderr)
         self.assertIn("--port-base", done.stderr)

@@ -22,6 +22,15 @@ import servers  # noqa: E402
 PORTS = ["preview page", "Prometheus", "Alertmanager", "fa-profile serve"]
 
 
+def new_or_empty(folder):
+    try:
+        return not any(folder.iterdir())
+    except FileNotFoundError:
+        return True
+    except OSError:  # a file, or one that cannot be read
+        return False
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         prog="fa-profile demo",
@@ -30,7 +39,10 @@ def arguments():
     )
     parser.add_argument("--hosts", type=int, default=3, metavar="N", help="simulated hosts of 8 GPUs (default 3)")
     parser.add_argument(
-        "--keep", type=pathlib.Path, metavar="DIR", help="put data, configuration and logs there and leave them"
+        "--keep",
+        type=pathlib.Path,
+        metavar="DIR",
+        help="put data, configuration and logs there, into a new or an empty folder, and leave them",
     )
     parser.add_argument(
         "--port-base", type=int, default=9470, metavar="P", help="the first of four ports (default 9470)"
@@ -56,6 +68,10 @@ def arguments():
         parser.error("--hosts takes 1 to 1000")
     if not 1024 <= options.port_base <= 65535 - len(PORTS):
         parser.error(f"--port-base takes 1024 to {65535 - len(PORTS)}")
+    if options.seconds is not None and not options.seconds > 0:
+        parser.error("--seconds takes more than 0")
+    if options.keep and not new_or_empty(options.keep):
+        parser.error(f"--keep takes a new or an empty folder, and {options.keep} is neither")
     if not 1 <= options.speedup <= 3600 or not 1 <= options.interval <= 60:
         parser.error("--speedup takes 1 to 3600, --interval 1 to 60")
     return options
@@ -168,7 +184,7 @@ def main():
         run(options, (options.keep or folder).resolve())
     except (servers.ServerError, OSError) as error:
         print(f"fa-profile demo: {error}", file=sys.stderr)
-        return 1
+        return 2
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)

@@ -196,12 +196,15 @@ function table(body, panel, results) {
 function bargauge(body, panel, results) {
   const bars = results.flat().map(({name, values}) => ({name, value: last(values)})).sort((a, b) => b.value - a.value);
   const {thresholds, min = 0} = defaults(panel);
-  const most = Math.max(...bars.map(bar => Math.abs(bar.value)), 1e-12);
+  // Bars begin where `min` is, and what is below goes to the left of it.
+  const low = Math.min(min, ...bars.map(bar => bar.value));
+  const width = Math.max(min, ...bars.map(bar => bar.value)) - low || 1;
   const list = element('div', 'bars scroll');
   for (const bar of bars) {
     const row = element('div', 'bar');
     const fill = element('i');
-    fill.style.width = `${100 * Math.max(0, Math.abs(bar.value) - min) / (most - min)}%`;
+    fill.style.marginLeft = `${100 * (Math.min(bar.value, min) - low) / width}%`;
+    fill.style.width = `${100 * Math.abs(bar.value - min) / width}%`;
     fill.style.background = thresholdColour(bar.value, thresholds);
     const track = element('span', 'track');
     track.append(fill);

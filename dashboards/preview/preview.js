@@ -102,6 +102,7 @@ function frame(board, panel) {
 async function show(about) {
   const wanted = chosen.get('board') ?? 'fleet';
   const boards = wanted === 'all' ? about.boards : about.boards.filter(board => idOf(board) === wanted);
+  if (!boards.length) throw new Error(`no board is called ${wanted}: take ${about.boards.map(idOf).join(', ')} or all`);
   document.body.dataset.state = 'loading';
   for (const each of $('boards').children) each.classList.toggle('here', each.dataset.board === wanted);
   const range = {end: await now()};

@@ -79,7 +79,8 @@ def by_ten_minutes():
             ],
             three_hours,
         ),
-        # b: the counters were held. c: that, earlier, and a failure now. d: a restart.
+        # b: the counters were held. c: that, earlier, and a failure now. d: a restart. f: the counters were held, just
+        # after the first scrape: the increases are 1.5 and 1.
         Case(
             "FaprofRunsFail",
             [
@@ -92,6 +93,8 @@ def by_ten_minutes():
                 at(failed, again, instance="d"),
                 at(held, again, instance="d"),
                 at(held, "0x80", instance="e"),
+                at(failed, "_x23 5 6x60", instance="f"),
+                at(held, "_x23 0 1x60", instance="f"),
                 at(failed, anew, instance="r"),
                 at(held, again, instance="r"),
             ],
@@ -113,6 +116,7 @@ def by_ten_minutes():
             [(time, [(labels | {"result": "bad"}, "") for labels, _ in expected]) for time, expected in three_hours],
         ),
         # a: left something out. b: near the budget of its GPU. c: as large, with two GPUs. d: no GPU known.
+        # g: none known, and near the budget of eight; h: just there.
         Case(
             "FaprofSeriesBudget",
             [
@@ -132,14 +136,16 @@ def by_ten_minutes():
                 at("faprof_device_up", "1x80", instance="e", gpu="0"),
                 at(page, "1900x80", instance="d"),
                 *decoys("faprof_device_up", "1x80", instance="d", gpu="0")[:2],
+                at(page, steps(("1000", 24), ("15000", 60)), instance="g"),
+                at(page, "14400x80", instance="h"),
             ],
             [
                 ("3h50m", []),
                 *[
-                    (time, [fires(), fires(instance="r"), fires(instance="b"), fires(instance="b", **SIM)])
+                    (time, [fires(), *[fires(instance=host) for host in "bgr"], fires(instance="b", **SIM)])
                     for time in ("4h", "4h50m")
                 ],
-                ("5h10m", [fires(instance="b"), fires(instance="b", **SIM)]),
+                ("5h10m", [fires(instance="g"), fires(instance="b"), fires(instance="b", **SIM)]),
             ],
         ),
     ]

@@ -13,6 +13,8 @@ OF_PROMETHEUS = {
     "scrape_samples_scraped": set(TARGET),
     "ALERTS": None,
 }
+# Every job of a Prometheus has such series; a job of ours is one whose name begins so.
+OURS = 'job=~"fa-profile.*"'
 
 SECTION = "# Metrics for Prometheus"
 ROW = re.compile(r"\| `(faprof_\w+)` \| (counter|gauge|histogram) \| ([\w ]*?) ?\| ([^|]*) \| ([^|]*) \| ([^|]*) \|")

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from source import promql
+from source.catalogue import OF_PROMETHEUS, OURS
 
 SCHEMA_VERSION = 39
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -77,7 +78,7 @@ class Panel:
 
 
 def fill(expr, variables, catalogue):
-    """`{*}` and `{*, more}` written out."""
+    """`{*}` and `{*, more}` written out. What all jobs have, `up` and `scrape_*`, is narrowed to ours."""
 
     def matchers(match):
         name, more = match.group(1), match.group(2).lstrip(", ")
@@ -87,6 +88,8 @@ def fill(expr, variables, catalogue):
         given = set(re.findall(r"(\w+)\s*[=!]", more))
         wanted = [v for v in variables if v not in given and v not in INTERVALS and v != "datasource"]
         found = [f'{label}=~"${label}"' for label in wanted if there is None or label in there]
+        if name in OF_PROMETHEUS:
+            found.insert(0, OURS)
         return f"{name}{{{', '.join(found + ([more] if more else []))}}}"
 
     return re.sub(r"([a-zA-Z_:][\w:]*)\{\*([^}]*)\}", matchers, expr)
