@@ -276,7 +276,7 @@ class EndingTest(unittest.TestCase):
     def test_a_server_that_dies_ends_the_demo_and_is_named(self):
         names = {pathlib.Path(f"/proc/{pid}/comm").read_text().strip(): pid for pid in self.children}
         os.kill(names["prometheus"], signal.SIGKILL)
-        self.assertEqual(self.demo.process.wait(30), 1)
+        self.assertEqual(self.demo.process.wait(30), 2)
         self.assertIn("prometheus ended (signal 9)", self.demo.error_text())
         self.assertTrue(self.gone())
         self.assertEqual(self.demo.temporary(), [])

@@ -108,7 +108,8 @@ def kernel():
                 "s",
                 *[
                     (
-                        f"histogram_quantile({q}, sum by (kernel, le) (increase({DURATION}_bucket{{*}}[$window])))",
+                        # A window without a call has no quantile: NaN, which is not >= 0.
+                        f"histogram_quantile({q}, sum by (kernel, le) (increase({DURATION}_bucket{{*}}[$window]))) >= 0",
                         f"{{{{kernel}}}} p{p}",
                     )
                     for q, p in ((0.5, 50), (0.99, 99))
