@@ -443,8 +443,9 @@ class ServeTest(unittest.TestCase):
                 serve.put(self.small(number), f"{number}.fap")
             scrape(1500)
             wait_for("counted", lambda: serve.counted() == 41)
-            self.assertLess(memory() - before, 2, f"{before} MB before")
-            self.assertLess(before, 50)
+            if "SANITIZED" not in os.environ:  # AddressSanitizer keeps what is freed for a while, and finds leaks itself
+                self.assertLess(memory() - before, 2, f"{before} MB before")
+                self.assertLess(before, 50)
             self.assertLessEqual(serve.value("faprof_collector_open_files"), files + 2)
 
     def test_a_run_that_cannot_profile_leaves_word_in_the_spool(self):
