@@ -62,7 +62,7 @@ class Serve:
         if not nvml:
             command += ["--no-nvml"]
         self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log)
-        wait_for("the exporter answers", lambda: self.get("/healthz") or self.process.poll() is not None)
+        wait_for("the first collection", lambda: self.process.poll() is not None or self.get())
 
     def get(self, path="/metrics", **headers):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
