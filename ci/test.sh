@@ -31,7 +31,7 @@ build_and_test() {  # <preset> <target> <label that the tests have, or ''> [conf
     { tail -n 60 "$log"; return 1; }
   # One more than there are processors: the tests with servers mostly wait.
   "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -j $(($(nproc) + 1)) ${label:+-L "$label"} -LE 'gpu|bench' \
-    --output-on-failure --no-tests=error >"$log" 2>&1 || { grep -vE '^ +Start +[0-9]+:| Passed ' "$log"; return 1; }
+    --output-on-failure --no-label-summary --no-tests=error >"$log" 2>&1 || { grep -vE '^ +Start +[0-9]+:| Passed ' "$log"; return 1; }
   tail -n 5 "$log"
   # A test that skips itself misses something that ci/setup.sh should have put there.
   local skipped
