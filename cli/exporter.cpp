@@ -27,7 +27,6 @@ constexpr double kMissed = 3;
 // spool must not keep the page from being renewed.
 constexpr std::size_t kMostPerCollection = 64;
 constexpr double kCountingShare = 0.5;
-constexpr int kMostTries = 3;
 // Also when its file was replaced by an upgrade.
 constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
@@ -160,8 +159,7 @@ void Exporter::CountRecording(const std::string& name, ExporterState& next, Leav
     leaving[name] = {"done", identity};
   } catch (const NotNow& error) {
     not_now_ = Printable(name) + ": " + error.message();
-    if (++tries_[identity] < kMostTries) return;
-    // It holds nobody up, and a file that nobody can read is looked at no more often than the others.
+    waiting_.insert(name);
   } catch (const Error& error) {
     next.recordings_bad += 1;
     leaving[name] = {"bad", identity};
@@ -202,7 +200,10 @@ void Exporter::Move(const Leaving& leaving) {
 void Exporter::CountSpool() {
   try {
     Move(Leaving(stuck_));
-    const Spool::Listing listing = spool_->List();
+    Spool::Listing listing = spool_->List();
+    // What could not be read at the last collection comes last: it must not hold up the others for ever.
+    std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
+    waiting_.clear();
     not_now_.clear();
     ExporterState next = state_;
     const double last_start = Now() + kCountingShare * options_.interval_seconds;

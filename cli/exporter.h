@@ -64,10 +64,10 @@ class Exporter {
   std::optional<Baseline> baseline_;
   std::optional<SimulatedFleet> fleet_;
   CollectorState collector_;
-  Leaving stuck_;                     ///< looked at, and could not be moved out of the spool
-  std::map<std::string, int> tries_;  ///< by identity, of files that could not be read
-  std::string not_now_;               ///< why a file of this collection could not be read
-  std::size_t dropped_ = 0;           ///< series left out of the newest page
+  Leaving stuck_;                  ///< looked at, and could not be moved out of the spool
+  std::set<std::string> waiting_;  ///< files that could not be read at the newest collection
+  std::string not_now_;            ///< why a file of this collection could not be read
+  std::size_t dropped_ = 0;        ///< series left out of the newest page
   std::function<WebCounts()> web_counts_;
   std::function<bool()> cancelled_;
   std::string address_;
