@@ -50,6 +50,11 @@ demo  libjs-chart.js      3.9
 demo  python3             3.11      python3
 test  python3-yaml        6.0
 test  python3-prometheus-client 0.16
+test  python3-jsonschema  4.10
+test  cmark-gfm           0.29      cmark-gfm
+test  libxml2-utils       2.9       xmllint
+test  jq                  1.6       jq
+test  shellcheck          0.9       shellcheck
 test  openssl             3.0       openssl
 test  systemd             252       systemd-analyze
 test  curl                7.88      curl

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,31 @@ struct ChildOutput {
 /// this process's.
 ChildOutput CaptureChild(const std::string& program, const std::vector<std::string>& arguments,
                          int stdin_descriptor = -1);
+
+/// What a child may use up before it is ended.
+struct ChildLimits {
+  double seconds = 120.0;
+  const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler: end it now; nullptr: nobody does
+};
+
+/// How a child of RunChildGroup() ended.
+struct ChildEnd {
+  std::string out;  ///< stdout, the last MiB of it
+  std::string err;  ///< stderr, the same
+  int status = 0;   ///< as waitpid() gives it
+  bool timed_out = false;
+  bool interrupted = false;
+  double seconds = 0.0;  ///< it ran
+};
+
+/// Runs a child that is not trusted to end: in a process group of its own, which is killed with all that it started
+/// when a limit is reached, and what is left of it when the child ends. What left the group is not waited for. Its
+/// stdin is empty. Throws Error like StartChild().
+ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
+                       const ChildLimits& limits);
+
+/// "was killed by signal 11 (Segmentation fault)", "did not end within 120 s", "ended with exit code 2: the last line
+/// of stderr that says something"; empty: exit code 0.
+std::string Describe(const ChildEnd& end);
 
 }  // namespace fa_profile

@@ -15,6 +15,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/lint_report.h"
+#include "kernel_code.h"
 #include "kernel_pattern.h"
 #include "terminal_options.h"
 
@@ -28,24 +29,6 @@ const FindingRule& Rule(const std::string& id) {
   std::string known;
   for (const std::string& each : ids) known += (known.empty() ? "" : ", ") + each;
   throw Error("lint has no finding '" + id + "'" + DidYouMean(id, ids), "its findings are " + known);
-}
-
-KernelCode ToKernelCode(const std::string& file, const EmbeddedCubin& cubin, const CubinInfo& info,
-                        const CubinFunction& function) {
-  KernelCode code;
-  code.file = file;
-  code.architecture = cubin.architecture;
-  code.sm = info.sm;
-  code.has_line_information = info.has_line_information;
-  code.code_hash = function.code_hash;
-  code.code_bytes = static_cast<std::int64_t>(function.code_bytes);
-  code.registers_per_thread = function.registers_per_thread;
-  code.stack_frame_bytes = function.stack_frame_bytes;
-  code.static_shared_memory_bytes = function.static_shared_memory_bytes;
-  code.max_threads = function.max_threads;
-  code.required_threads = function.required_threads;
-  code.externals = function.externals;
-  return code;
 }
 
 /// Reads files one after the other and lints those kernels that were asked for.
@@ -95,7 +78,7 @@ class Linter {
         others_.insert(FunctionName(name));
         continue;
       }
-      codes.push_back(ToKernelCode(file, cubin, info, function));
+      codes.push_back(ToKernelCode(file, cubin.architecture, info, function));
       wanted.push_back(function.name);
     }
     if (wanted.empty()) return;

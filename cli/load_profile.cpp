@@ -8,8 +8,9 @@
 
 namespace fa_profile {
 
-std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map) {
+std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map, bool cubins) {
   LoadOptions options;
+  options.cubins = cubins;
   const std::vector<std::string> inputs = MetricsForAnalysis();
   options.metrics.emplace(inputs.begin(), inputs.end());
   Recording recording = RecordingReader(path).Load(options);

@@ -10,7 +10,9 @@
 
 namespace fa_profile {
 
-/// Opens a recording and concludes what there is to conclude, reading no more of it than that takes.
-std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt);
+/// Opens a recording and concludes what there is to conclude, reading no more of it than that takes; with `cubins` the
+/// machine code too.
+std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt,
+                                          bool cubins = false);
 
 }  // namespace fa_profile

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "baseline_command.h"
 #include "commands.h"
 #include "explain.h"
 #include "exporter_commands.h"
@@ -16,6 +17,7 @@
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
 #include "failure_note.h"
+#include "gate_commands.h"
 #include "kernel_pattern.h"
 #include "metric_names.h"
 #include "phase_map_file.h"
@@ -96,8 +98,8 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--repeats", run.timed_launches, "Timed samples a case; 0: no timing")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
-  app.add_option("--draws", run.draws, "Random inputs each kernel is verified with first")
-      ->check(CLI::Range(1, 100000))
+  app.add_option("--draws", run.draws, "Random inputs each kernel is verified with first; 0: it is trusted")
+      ->check(CLI::Range(0, 100000))
       ->capture_default_str();
   app.add_option("--raw", run.raw,
                  "Raw counter data kept: of all shapes, of the first, none (it is most of a recording)")
@@ -248,6 +250,8 @@ int Dispatch(int argc, char** argv) {
   doctor->add_option("file", arguments.doctor_file, "A program, library or cubin to check for line information");
 
   ExporterCommands exporter(app);
+  GateCommands gate(app);
+  BaselineCommands baseline(app);
 
   app.require_subcommand(0, 1);
   // What follows `--` is a program's own command line; CLI11 must not look into it.
@@ -292,6 +296,8 @@ int Dispatch(int argc, char** argv) {
   }
   if (*doctor) return RunDoctor(arguments.doctor_device, arguments.doctor_file);
   if (const std::optional<int> code = exporter.Run()) return *code;
+  if (const std::optional<int> code = baseline.Run()) return *code;
+  if (const std::optional<int> code = gate.Run(CommandLine(argc, argv))) return *code;
   if (*verify) {
     arguments.verify.shapes = ParseShapes(arguments.verify_shapes, arguments.verify_causal);
     return RunVerify(arguments.verify);

@@ -1,5 +1,6 @@
 // What the commands that need CUDA say in a build without it (preset host).
 #include "commands.h"
+#include "gate_sample.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "gpu_lists.h"
@@ -20,12 +21,14 @@ int RunLadder(const RunOptions&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
 int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
+int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
 int RunDoctor(int, const std::string&) { Refuse("doctor"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }
 void ListChips() { Refuse("list chips"); }
 std::vector<std::string> KnownChips() { return MetricSetChips(); }
 std::set<std::string> KnownCounters() { return {}; }
+std::optional<unsigned> ComputeProcesses(const std::string&) { return std::nullopt; }
 std::function<HostReading()> MakeGpuReader(const std::string&) {
   return [] {
     HostReading host;

@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -23,32 +21,11 @@
 #include "kernel_pattern.h"
 #include "progress_bar.h"
 #include "run_setup.h"
+#include "private_folder.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
 namespace {
-
-// Where the recording lies that nobody asked for.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw Error("mkdtemp", std::strerror(errno), "no temporary folder " + name, "set TMPDIR to a writable folder");
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::vector<const SelftestKernel*> Select(const std::string& pattern) {
   std::vector<std::string> ids;
@@ -168,7 +145,7 @@ int RunSelftest(const SelftestOptions& options) {
     throw Error("selftest needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
   }
   PrepareProcessForNvtx();
-  std::optional<TemporaryFolder> folder;
+  std::optional<PrivateFolder> folder;
   if (options.output.empty()) folder.emplace();
   const std::string path = folder ? (folder->path() / "selftest.fap").string() : options.output;
   RecordingWriter writer(path, options.overwrite);

@@ -64,5 +64,71 @@ TEST(ChildProcessTest, CaptureReadsToTheEndAndKeepsAMebibyte) {
   EXPECT_LT(output.text.size(), (1U << 20) + 4096);
 }
 
+ChildEnd RunScript(const std::string& script, const ChildLimits& limits = {}) {
+  return RunChildGroup("sh", {"sh", "-c", script}, limits);
+}
+
+TEST(ChildGroupTest, BothStreamsAndTheStatusAreGivenAndStdinIsEmpty) {
+  const ChildEnd end = RunScript("cat; echo out; echo err >&2; exit 3");
+  EXPECT_EQ(end.out, "out\n");
+  EXPECT_EQ(end.err, "err\n");
+  EXPECT_EQ(WEXITSTATUS(end.status), 3);
+  EXPECT_FALSE(end.timed_out);
+  EXPECT_FALSE(end.interrupted);
+  EXPECT_GT(end.seconds, 0.0);
+}
+
+TEST(ChildGroupTest, TheEndOfALongOutputIsKept) {
+  const ChildEnd end = RunScript("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo last");
+  EXPECT_EQ(end.out.size(), 1U << 20);
+  EXPECT_EQ(end.err.size(), 1U << 20);
+  EXPECT_TRUE(end.out.ends_with("last\n"));
+}
+
+TEST(ChildGroupTest, WhatDoesNotEndIsKilledWithAllThatItStarted) {
+  for (const char* const script :
+       {"sleep 100 & wait", "trap '' TERM; sleep 100 & echo $!; wait", "exec >&- 2>&-; sleep 100"}) {
+    const ChildEnd end = RunScript(script, {0.3, nullptr});
+    EXPECT_TRUE(end.timed_out) << script;
+    EXPECT_EQ(WTERMSIG(end.status), SIGKILL) << script;
+    EXPECT_LT(end.seconds, 5.0) << script;
+  }
+}
+
+TEST(ChildGroupTest, WhatAChildLeftBehindEndsWithIt) {
+  const ChildEnd end = RunScript("sleep 100 & echo $!");
+  EXPECT_FALSE(end.timed_out);
+  EXPECT_LT(end.seconds, 5.0) << "a grandchild that holds the pipes is not waited for";
+}
+
+TEST(ChildGroupTest, WhatLeftTheGroupIsNotWaitedFor) {
+  for (const char* const command : {"setsid sleep 100", "setsid yes"}) {
+    const ChildEnd end = RunScript(std::string(command) + " & echo $! >&2; sleep 0.2");
+    EXPECT_FALSE(end.timed_out) << command;
+    EXPECT_LT(end.seconds, 5.0) << command;
+    EXPECT_EQ(kill(static_cast<pid_t>(std::stol(end.err)), SIGKILL), 0) << command;
+  }
+}
+
+TEST(ChildGroupTest, AnInterruptionEndsIt) {
+  const std::atomic<bool> interrupted = true;
+  const ChildEnd end = RunScript("sleep 100", {100.0, &interrupted});
+  EXPECT_TRUE(end.interrupted);
+  EXPECT_LT(end.seconds, 5.0);
+}
+
+TEST(ChildGroupTest, WhatCannotBeStartedIsAnError) {
+  EXPECT_THROW((void)RunChildGroup("/no/such/program", {"program"}, {}), Error);
+}
+
+TEST(ChildGroupTest, HowItEndedIsSaidInALine) {
+  EXPECT_EQ(Describe(RunScript("echo fine >&2")), "");
+  EXPECT_EQ(Describe(RunScript("exit 3")), "ended with exit code 3");
+  EXPECT_EQ(Describe(RunScript("echo first >&2; echo '  second' >&2; echo >&2; echo '  hint: cure' >&2; exit 2")),
+            "ended with exit code 2: second");
+  EXPECT_EQ(Describe(RunScript("kill -SEGV $$")), "was killed by signal 11 (Segmentation fault)");
+  EXPECT_TRUE(Describe(RunScript("sleep 100", {0.6, nullptr})).starts_with("did not end within "));
+}
+
 }  // namespace
 }  // namespace fa_profile

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-/// A validator for the part of JSON Schema that docs/report.schema.json uses: $ref into $defs, type, const, enum,
-/// oneOf, required, properties, additionalProperties, items, minItems, maxItems, minimum, exclusiveMinimum. Any other
-/// keyword throws, so that the schema cannot ask for something that is not checked.
+/// A validator for the part of JSON Schema that our schemas use: $ref into $defs or definitions, type, const, enum,
+/// oneOf, anyOf, allOf, not, if with then and else, required, properties, additionalProperties, items, minItems,
+/// maxItems, minimum, maximum, exclusiveMinimum, pattern, maxLength. Any other keyword throws, so that the schema
+/// cannot ask for something that is not checked.
 namespace fa_profile {
 
 class JsonSchema {
@@ -31,10 +34,17 @@ class JsonSchema {
       if (!schema.get<bool>()) errors.push_back(at + ": not allowed");
       return;
     }
-    static const std::set<std::string> kAnnotations{"$schema", "$id", "$defs", "title", "description"};
+    static const std::set<std::string> kAnnotations{"$schema", "$id",         "$defs", "definitions",
+                                                    "title",   "description", "then",  "else"};
     for (const auto& [keyword, rule] : schema.items()) {
       if (!kAnnotations.contains(keyword)) CheckKeyword(keyword, rule, schema, value, at, errors);
     }
+  }
+
+  bool Fits(const Json& schema, const Json& value) const {
+    Errors errors;
+    Check(schema, value, "", errors);
+    return errors.empty();
   }
 
   void CheckKeyword(const std::string& keyword, const Json& rule, const Json& schema, const Json& value,
@@ -63,6 +73,27 @@ class JsonSchema {
       }
       if (fitting == 0) errors.insert(errors.end(), tried.begin(), tried.end());
       if (fitting > 1) errors.push_back(at + ": fits several");
+    } else if (keyword == "anyOf") {
+      if (std::ranges::none_of(rule, [&](const Json& choice) { return Fits(choice, value); })) {
+        errors.push_back(at + ": fits none");
+      }
+    } else if (keyword == "allOf") {
+      for (const Json& each : rule) Check(each, value, at, errors);
+    } else if (keyword == "not") {
+      if (Fits(rule, value)) errors.push_back(at + ": fits what it must not");
+    } else if (keyword == "if") {
+      const char* const next = Fits(rule, value) ? "then" : "else";
+      if (schema.contains(next)) Check(schema.at(next), value, at, errors);
+    } else if (keyword == "pattern") {
+      const std::regex pattern(rule.get<std::string>());
+      if (value.is_string() && !std::regex_search(value.get<std::string>(), pattern)) {
+        errors.push_back(at + ": " + value.dump() + " does not match " + rule.dump());
+      }
+    } else if (keyword == "maxLength") {  // of code points
+      const auto length = [](const std::string& text) {
+        return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+      };
+      if (value.is_string() && length(value.get<std::string>()) > rule.get<int>()) errors.push_back(at + ": too long");
     } else if (keyword == "required") {
       for (const Json& name : rule) {
         if (value.is_object() && !value.contains(name)) errors.push_back(at + ": lacks " + name.dump());
@@ -79,6 +110,8 @@ class JsonSchema {
       if (value.is_array() && value.size() > rule.get<std::size_t>()) errors.push_back(at + ": too many items");
     } else if (keyword == "minimum") {
       if (value.is_number() && value.get<double>() < rule.get<double>()) errors.push_back(at + ": too small");
+    } else if (keyword == "maximum") {
+      if (value.is_number() && value.get<double>() > rule.get<double>()) errors.push_back(at + ": too large");
     } else if (keyword == "exclusiveMinimum") {
       if (value.is_number() && value.get<double>() <= rule.get<double>()) errors.push_back(at + ": too small");
     } else {

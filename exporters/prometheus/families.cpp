@@ -230,7 +230,8 @@ void SetBaseline(const Baseline& baseline, Builder& page) {
 
 void SetGate(const GateState& gate, Builder& page) {
   for (const auto& [name, entry] : gate.cases) {
-    for (const char* const verdict : {"PASS", "REGRESSION", "IMPROVED", "INCONCLUSIVE", "INCOMPARABLE"}) {
+    for (const char* const verdict :
+         {"PASS", "REGRESSION", "IMPROVED", "SUSPECT", "INCONCLUSIVE", "INCOMPARABLE", "MISSING"}) {
       page.Set("faprof_gate_verdict", {name, verdict}, entry.verdict == verdict ? 1.0 : 0.0);
     }
     page.Set("faprof_gate_change_ratio", {name}, entry.change_ratio);

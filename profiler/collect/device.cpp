@@ -198,6 +198,12 @@ ClockSample ReadClocks(const Device& device, const std::string& when, std::vecto
   return sample;
 }
 
+std::optional<unsigned> CountComputeProcesses(const std::string& uuid) {
+  const Nvml nvml;
+  const std::optional<nvml::Device> handle = nvml.Find(uuid);
+  return handle ? NvmlGpu(nvml, *handle).ComputeProcesses() : std::nullopt;
+}
+
 std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   std::vector<Diagnosis> found;
   Device device;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "sm_clock.h"
 
 namespace fa_profile {
 namespace {
@@ -70,7 +72,7 @@ TimedLaunches TimeFlushed(const std::function<void(cudaStream_t)>& enqueue, int 
 }  // namespace
 
 TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int samples, const CacheFlusher& flusher,
-                           const std::function<bool()>& cancelled) {
+                           const std::function<bool()>& cancelled, SmClock* clock) {
   if (flusher.enabled()) return TimeFlushed(enqueue, samples, flusher, cancelled);
   const CudaStream stream;
   const CudaEvent start;
@@ -92,6 +94,17 @@ TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int
   }
   const CallGraph graph(enqueue, repeats, stream.get());
   (void)time_replay(graph);
+  std::optional<CallGraph> stamped;
+  if (clock != nullptr) {
+    const auto with_stamps = [&](cudaStream_t on) {
+      clock->Start(on);
+      for (int i = 0; i < repeats; ++i) enqueue(on);
+      clock->Stop(on);
+    };
+    stamped.emplace(with_stamps, 1, stream.get());
+    stamped->Launch(stream.get());
+    clock->Forget(stream.get());
+  }
 
   TimedLaunches timed;
   timed.method = "graph replay, " + std::to_string(repeats) + (repeats == 1 ? " call" : " calls") + " a sample";
@@ -99,7 +112,12 @@ TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int
   for (int i = 0; i < samples; ++i) {
     ThrowIfCancelled(cancelled);
     timed.durations_ns.push_back(time_replay(graph) / repeats);
+    if (clock != nullptr) {
+      stamped->Launch(stream.get());
+      clock->Add(stream.get());
+    }
   }
+  if (clock != nullptr) timed.sm_clock_hz = clock->Hertz();
   return timed;
 }
 

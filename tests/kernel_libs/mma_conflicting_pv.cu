@@ -1,7 +1,4 @@
-// Rung 7 whose V is not swizzled: correct, and 8-way bank conflicts must be found in pv and nowhere else.
+// Rung 7 whose V lies in shared memory without its swizzle: correct, and PV's bank conflicts must be named.
 #define MUTANT_NAME "mma_conflicting_pv"
-namespace {
-constexpr bool kSerialSoftmax = false;
-constexpr bool kPlainV = true;
-}  // namespace
+#define MUTANT_V_SWIZZLE 0
 #include "mma_mutant.cuh"

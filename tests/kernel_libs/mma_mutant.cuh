@@ -1,5 +1,25 @@
-// Rung 7 with one thing undone, as a kernel library. Includer sets MUTANT_NAME, kSerialSoftmax and kPlainV first.
+// Rung 7 with one thing undone or made worse, as a kernel library. Includer sets MUTANT_NAME first, and with the macros
+// below what is different; none of them: it is the rung's own code.
 #pragma once
+
+#ifndef MUTANT_SERIAL_SOFTMAX
+#define MUTANT_SERIAL_SOFTMAX false  // one lane of each warp does the softmax
+#endif
+#ifndef MUTANT_V_SWIZZLE
+#define MUTANT_V_SWIZZLE 7  // bits of the row that V's swizzle takes: 7 no conflicts, 6 two wavefronts for one, 0 eight
+#endif
+#ifndef MUTANT_EXTRA_PHASE
+#define MUTANT_EXTRA_PHASE none  // phase with a loop of MUTANT_EXTRA_WORK exponentials, each waiting for the one before
+#endif
+#ifndef MUTANT_EXTRA_WORK
+#define MUTANT_EXTRA_WORK 0
+#endif
+#ifndef MUTANT_EXTRA_BARRIERS
+#define MUTANT_EXTRA_BARRIERS 0  // a tile
+#endif
+#ifndef MUTANT_BLOCKS_PER_SM
+#define MUTANT_BLOCKS_PER_SM 0  // above 0: caps the registers for so many blocks an SM, which spills
+#endif
 
 #define MmaRung UnusedMmaRung
 #include "rung7_mma.cu"  // NOLINT(bugprone-suspicious-include): its phases are private to it
@@ -21,6 +41,26 @@ std::string WhyNotCommon(const AttentionShape& shape) {  // the rung's file asks
 
 namespace {
 namespace mutant {
+
+constexpr bool kSerialSoftmax = MUTANT_SERIAL_SOFTMAX;
+constexpr bool kPlainV = MUTANT_V_SWIZZLE != 7;
+
+enum class Phase { none, qk, softmax, pv, rescale, load_kv, epilogue };
+
+/// The exponentials to burn: MUTANT_EXTRA_WORK, which the compiler must not know. So a mutant differs from the one with
+/// none in one number, and not in how ptxas orders everything around the loop: that alone moves the time by 9 %.
+__device__ __forceinline__ int Work(const AttentionParams& params) { return MUTANT_EXTRA_WORK + (params.seqlen >> 31); }
+
+/// ptxas leaves out what nobody reads, volatile or not: so it is read, by a branch that is never taken.
+template <Phase phase>
+__device__ __forceinline__ void Burn(int work) {
+  if constexpr (phase == Phase::MUTANT_EXTRA_PHASE) {
+    float value = static_cast<float>(threadIdx.x) * 1e-3F;
+#pragma unroll 1
+    for (int i = 0; i < work; ++i) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    if (value < 0.0F) __trap();
+  }
+}
 
 /// A warp's room for the serial softmax: its scores, then its weights, and what it carries from tile to tile.
 template <class T>
@@ -94,7 +134,7 @@ __device__ __forceinline__ void softmax(PFragments<T>& p, const Scores<T>& score
   __syncwarp();
 }
 
-/// The rung's copy of a tile without its swizzle: chunk c of a row lies at chunk c.
+/// The rung's copy of a tile with part of its swizzle: chunk c of row r lies at chunk c ^ (r & MUTANT_V_SWIZZLE).
 template <class T>
 __device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end) {
   if (key0 >= key_end) return;
@@ -107,27 +147,37 @@ __device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, 
     const int row = first + pass * kRowsPerPass;
     const bool valid = key0 + row < key_end;
     const __half* const from = head + static_cast<std::int64_t>(key0 + row) * T::kHeadDim + 8 * chunk;
-    sm80::CopyAsync16(rows + static_cast<unsigned>(row * T::kRowBytes + 16 * chunk), valid ? from : head, valid);
+    sm80::CopyAsync16(rows + static_cast<unsigned>(row * T::kRowBytes + ((chunk ^ (row & MUTANT_V_SWIZZLE)) << 4)),
+                      valid ? from : head, valid);
   }
 }
 
-/// The rung's PV on such a tile: the 8 rows that ldmatrix reads together lie in the same 4 banks, 8 wavefronts for 1.
+/// The rung's PV on such a tile: of the 8 rows that ldmatrix reads together those that differ in no swizzled bit lie in
+/// the same 4 banks.
 template <class T>
-__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, const Place& place) {
-  const std::uint32_t from = rows + static_cast<unsigned>((place.lane & 15) * T::kRowBytes + 16 * (place.lane >> 4));
+__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, const Place& place,
+                                   int work) {
+  if constexpr (!kPlainV) {
+    fa_profile::pv<T>(o, p, rows, place);
+  } else {
+    const int swizzle = (place.lane >> 4) ^ (place.lane & MUTANT_V_SWIZZLE);
+    const std::uint32_t from = rows + static_cast<unsigned>((place.lane & 15) * T::kRowBytes);
 #pragma unroll
-  for (int kk = 0; kk < T::kWarpN / 16; ++kk) {
+    for (int kk = 0; kk < T::kWarpN / 16; ++kk) {
 #pragma unroll
-    for (int dp = 0; dp < T::kDTiles / 2; ++dp) {
-      std::uint32_t b[4];
-      sm80::LoadMatrixTransposed(b, from + static_cast<unsigned>(kk * 16 * T::kRowBytes + 32 * dp));
+      for (int dp = 0; dp < T::kDTiles / 2; ++dp) {
+        std::uint32_t b[4];
+        const std::uint32_t column = from + static_cast<unsigned>(((2 * dp) ^ swizzle) << 4);
+        sm80::LoadMatrixTransposed(b, column + kk * 16 * T::kRowBytes);
 #pragma unroll
-      for (int mt = 0; mt < T::kMTiles; ++mt) {
-        sm80::Mma(o[mt][2 * dp], p[mt][kk], b[0], b[1]);
-        sm80::Mma(o[mt][2 * dp + 1], p[mt][kk], b[2], b[3]);
+        for (int mt = 0; mt < T::kMTiles; ++mt) {
+          sm80::Mma(o[mt][2 * dp], p[mt][kk], b[0], b[1]);
+          sm80::Mma(o[mt][2 * dp + 1], p[mt][kk], b[2], b[3]);
+        }
       }
     }
   }
+  Burn<Phase::pv>(work);
 }
 
 template <class T>
@@ -139,9 +189,40 @@ __device__ __forceinline__ void LoadV(std::uint32_t rows, const __half* head, in
   }
 }
 
+// The rung's phases, each with what is burnt in it: what a phase calls is the phase's.
+template <class T>
+__device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end, int work) {
+  fa_profile::load_kv<T>(rows, head, key0, key_end);
+  Burn<Phase::load_kv>(work);
+}
+
+template <class T>
+__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
+                                   const Place& place, int work) {
+  fa_profile::qk<T>(scores, q, q_rows, rows, place);
+  Burn<Phase::qk>(work);
+}
+
+template <class T>
+__device__ __forceinline__ void softmax(PFragments<T>& p, Scores<T>& scores, PerRow<T>& row_max, PerRow<T>& row_sum,
+                                        PerRow<T>& correction, float c, int key0, const AttentionParams& params,
+                                        const Place& place, int work) {
+  fa_profile::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place);
+  Burn<Phase::softmax>(work);
+}
+
+template <class T>
+__device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& correction, int work) {
+  fa_profile::rescale<T>(o, correction);
+  Burn<Phase::rescale>(work);
+}
+
+template <class T>
+constexpr int kBlocksPerSm = MUTANT_BLOCKS_PER_SM > 0 ? MUTANT_BLOCKS_PER_SM : T::kBlocksPerSm;
+
 // The rung's kernel, line by line.
 template <class T>
-__global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MutantForward(const AttentionParams params) {
+__global__ void __launch_bounds__(T::kThreads, kBlocksPerSm<T>) MutantForward(const AttentionParams params) {
   extern __shared__ __align__(128) unsigned char shared[];
   const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
   const int heads = params.batch * params.num_heads;
@@ -168,7 +249,8 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MutantForward(co
   const std::uint32_t k_rows = k_tile + first_key * T::kRowBytes;
   const std::uint32_t v_rows = v_tile + first_key * T::kRowBytes;
 
-  fa_profile::load_kv<T>(k_rows, k_head, first_key, key_end);
+  const int work = Work(params);
+  mutant::load_kv<T>(k_rows, k_head, first_key, key_end, work);
   QFragments<T> q;
   load_q<T>(q, q_tile, params.q + offset, block_row, params.seqlen, place);
 
@@ -196,24 +278,20 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocksPerSm) MutantForward(co
     if (sees_keys) {
       Scores<T> scores;
       PerRow<T> correction;
-      qk<T>(scores, q, q_rows, k_rows, place);
+      mutant::qk<T>(scores, q, q_rows, k_rows, place, work);
       if constexpr (kSerialSoftmax) {
         mutant::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place,
                            reinterpret_cast<Scratch<T>*>(shared + T::kSharedBytes)[warp]);
       } else {
-        fa_profile::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place);
+        mutant::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place, work);
       }
-      rescale<T>(o, correction);
+      mutant::rescale<T>(o, correction, work);
     }
     sync<T>(place);
-    fa_profile::load_kv<T>(k_rows, k_head, key0 + T::kBlockN, key_end);
-    if (sees_keys) {
-      if constexpr (kPlainV) {
-        mutant::pv<T>(o, p, v_rows, place);
-      } else {
-        fa_profile::pv<T>(o, p, v_rows, place);
-      }
-    }
+#pragma unroll
+    for (int i = 0; i < MUTANT_EXTRA_BARRIERS; ++i) sync<T>(place);
+    mutant::load_kv<T>(k_rows, k_head, key0 + T::kBlockN, key_end, work);
+    if (sees_keys) mutant::pv<T>(o, p, v_rows, place, work);
   }
   epilogue<T>(params.o + offset, reinterpret_cast<float*>(shared), o, row_max, row_sum, c, block_row, params.seqlen,
               place);
@@ -242,11 +320,18 @@ cudaError_t LaunchMutantBest(const AttentionParams& params, cudaStream_t stream)
 }  // namespace
 }  // namespace fa_profile
 
+#ifdef MUTANT_ONLY_64  // half the time to compile
+constexpr bool kTakes128 = false;
+#else
+constexpr bool kTakes128 = true;
+#endif
+
 EXPORT const char* fa_profile_kernel_name(void) { return MUTANT_NAME; }
 
 EXPORT int fa_profile_kernel_supports(const fa_profile_attention_args* args, char* error, size_t error_size) {
-  if (args->head_dim == 64 || args->head_dim == 128) return 0;
-  std::snprintf(error, error_size, "head_dim must be 64 or 128, not %d", static_cast<int>(args->head_dim));
+  if (args->head_dim == 64 || (kTakes128 && args->head_dim == 128)) return 0;
+  std::snprintf(error, error_size, "head_dim must be 64%s, not %d", kTakes128 ? " or 128" : "",
+                static_cast<int>(args->head_dim));
   return 1;
 }
 
@@ -265,8 +350,12 @@ EXPORT int fa_profile_kernel_launch(const fa_profile_attention_args* args, char*
                                .workspace = args->workspace,
                                .workspace_bytes = args->workspace_bytes};
   auto* const stream = static_cast<cudaStream_t>(args->stream);
-  const cudaError_t result = args->head_dim == 64 ? mutant::LaunchMutantBest<Latency64, Throughput64>(params, stream)
-                                                  : mutant::LaunchMutantBest<Latency128, Throughput128>(params, stream);
+  cudaError_t result = cudaErrorInvalidValue;
+  if (args->head_dim == 64) {
+    result = mutant::LaunchMutantBest<Latency64, Throughput64>(params, stream);
+  } else if constexpr (kTakes128) {
+    result = mutant::LaunchMutantBest<Latency128, Throughput128>(params, stream);
+  }
   if (result == cudaSuccess) return 0;
   std::snprintf(error, error_size, "%s", cudaGetErrorString(result));
   return 1;

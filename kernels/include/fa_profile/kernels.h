@@ -40,6 +40,10 @@ const std::vector<const Kernel*>& Ladder();
 /// ladder.
 const std::vector<const Kernel*>& TiledVariants();
 
+/// The gate's frozen kernel, id "gate_reference": it never changes, so when its duration does, the machine did. Throws
+/// Error: no device, no memory.
+std::unique_ptr<Workload> MakeGateReference();
+
 /// Opens a kernel library (kernel_abi.h). Throws Error that names the library and what is wrong: not found, not a
 /// shared library, which symbol is missing, which ABI version it speaks, a bad name.
 std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path);

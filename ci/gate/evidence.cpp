@@ -1,0 +1,28 @@
+#include "fa_profile/evidence.h"
+
+namespace fa_profile {
+
+std::string CaseName(const CaseFacts& facts) {
+  return facts.shape.empty() ? facts.kernel : facts.kernel + " " + facts.shape;
+}
+
+std::optional<std::size_t> FindCase(const Evidence& evidence, const std::string& kernel, const std::string& shape) {
+  for (std::size_t i = 0; i < evidence.cases.size(); ++i) {
+    if (evidence.cases[i].kernel == kernel && evidence.cases[i].shape == shape) return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::pair<std::size_t, double>> Values(const Evidence& evidence, std::size_t case_index,
+                                                   const std::string& kind, const MetricKey& key) {
+  std::vector<std::pair<std::size_t, double>> values;
+  for (std::size_t i = 0; i < evidence.processes.size(); ++i) {
+    const ProcessSample& process = evidence.processes[i];
+    if (process.kind != kind || case_index >= process.values.size()) continue;
+    const auto value = process.values[case_index].find(key);
+    if (value != process.values[case_index].end()) values.emplace_back(i, value->second);
+  }
+  return values;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,228 @@
+#include "safe_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "fa_profile/metric_catalogue.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kReplacement = "\xEF\xBF\xBD";
+
+struct Character {
+  std::uint32_t code_point = 0;
+  std::size_t bytes = 0;  ///< 0: not UTF-8, and the code point is 0, which is unsafe
+};
+
+// Overlong forms, surrogates and values above U+10FFFF are not UTF-8.
+Character FirstOf(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {};
+  std::uint32_t code_point = lead & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return {};
+    code_point = code_point << 6U | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<std::uint32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  if (code_point < kSmallest[length] || surrogate || code_point > 0x10FFFF) return {};
+  return {code_point, length};
+}
+
+struct Interval {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+/// Controls, soft hyphen, combining marks (they would pile up), zero-width and bidirectional marks, separators,
+/// variation selectors, byte order mark, what XML does not allow, private use, tags.
+constexpr std::array kUnsafe{
+    Interval{0x00, 0x1F},     Interval{0x7F, 0x9F},     Interval{0xAD, 0xAD},       Interval{0x300, 0x36F},
+    Interval{0x61C, 0x61C},   Interval{0x115F, 0x1160}, Interval{0x180B, 0x180E},   Interval{0x200B, 0x200F},
+    Interval{0x2028, 0x202E}, Interval{0x2060, 0x206F}, Interval{0x20D0, 0x20FF},   Interval{0x3164, 0x3164},
+    Interval{0xE000, 0xF8FF}, Interval{0xFE00, 0xFE0F}, Interval{0xFEFF, 0xFEFF},   Interval{0xFFA0, 0xFFA0},
+    Interval{0xFFF0, 0xFFFB}, Interval{0xFFFE, 0xFFFF}, Interval{0xE0000, 0x10FFFF}};
+
+/// What .NET, in which GitHub's runner is written, and browsers take for a space.
+bool IsSpace(std::uint32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+bool IsUnsafe(std::uint32_t code_point) {
+  return std::ranges::any_of(
+      kUnsafe, [&](const Interval& range) { return code_point >= range.first && code_point <= range.last; });
+}
+
+std::string WithThousands(double whole) {
+  const std::string digits = fmt::format("{:.0f}", std::abs(whole));
+  std::string text = whole < 0 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+/// Three significant digits, and not fewer decimals than that leaves.
+std::string Digits(double value) {
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+std::string Count(double value) {
+  if (std::abs(value) >= 1e15) return fmt::format("{:.3g}", value);
+  if (value == std::floor(value) || std::abs(value) >= 1000.0) return WithThousands(value);
+  return std::abs(value) < 0.01 ? fmt::format("{:.2g}", value) : Digits(value);
+}
+
+std::string Scaled(double value, std::string_view unit) {
+  constexpr std::array<std::string_view, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+  std::size_t step = 0;
+  for (; std::abs(value) >= 999.5 && step + 1 < kPrefixes.size(); ++step) value /= 1000.0;
+  return fmt::format("{} {}{}", std::abs(value) >= 1e4 ? fmt::format("{:.2g}", value) : Digits(value), kPrefixes[step],
+                     unit);
+}
+
+std::string Seconds(double seconds) {
+  constexpr std::array<std::string_view, 4> kUnits{"ns", "us", "ms", "s"};
+  double value = seconds * 1e9;
+  std::size_t step = 0;
+  for (; std::abs(value) >= 999.5 && step + 1 < kUnits.size(); ++step) value /= 1000.0;
+  return fmt::format("{} {}", std::abs(value) >= 1e6 ? fmt::format("{:.2g}", value) : Digits(value), kUnits[step]);
+}
+
+/// Signed, in per cent or points, without the unit.
+std::string Signed(double ratio) {
+  if (!std::isfinite(ratio)) return "?";
+  const double percent = ratio * 100.0;
+  if (std::abs(percent) >= 1e5) return fmt::format("{:+.1e}", percent);
+  const double shown = std::abs(percent) < 0.005 ? 0.0 : percent;  // no "-0.00"
+  return fmt::format("{:+.{}f}", shown, std::abs(percent) >= 99.95 ? 0 : std::abs(percent) >= 0.95 ? 1 : 2);
+}
+
+const char* ChangeUnit(const Comparison& comparison) { return comparison.metric == kPhaseTime ? " points" : " %"; }
+
+}  // namespace
+
+std::string SafeLine(std::string_view text, std::size_t most) {
+  std::vector<std::string> characters;
+  while (!text.empty() && characters.size() <= most) {
+    const auto [code_point, bytes] = FirstOf(text);
+    const std::size_t taken = std::max<std::size_t>(bytes, 1);
+    if (bytes > 0 && IsSpace(code_point)) {
+      characters.emplace_back(" ");
+    } else {
+      characters.emplace_back(IsUnsafe(code_point) ? kReplacement : text.substr(0, taken));
+    }
+    text.remove_prefix(taken);
+  }
+  const bool cut = characters.size() > most;
+  if (cut) characters.resize(most - std::min<std::size_t>(most, 3));
+  std::string line;
+  for (const std::string& character : characters) line += character;
+  if (cut) line += "...";
+  return line;
+}
+
+std::size_t CountCharacters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string ShownValue(const std::optional<double>& value, std::string_view unit) {
+  if (!value || !std::isfinite(*value)) return "-";
+  if (unit == "ratio") {
+    const double percent = *value * 100.0;
+    if (std::abs(percent) >= 1e5) return fmt::format("{:.1e} %", percent);
+    return fmt::format("{:.{}f} %", percent, std::abs(percent) >= 99.95 ? 0 : 1);
+  }
+  if (unit == "seconds") return Seconds(*value);
+  if (unit == "bytes") return std::abs(*value) < 1e6 ? Count(*value) + " B" : Scaled(*value, "B");
+  if (unit == "bytes_per_second") return Scaled(*value, "B/s");
+  if (unit == "flops") return Scaled(*value, "FLOP");
+  if (unit == "flops_per_second") return Scaled(*value, "FLOP/s");
+  if (unit == "flops_per_byte") return Scaled(*value, "FLOP/B");
+  if (unit == "hertz") return Scaled(*value, "Hz");
+  return Count(*value);
+}
+
+std::string ShownChange(const Comparison& comparison) {
+  if (!comparison.change || !std::isfinite(*comparison.change)) return "-";
+  return Signed(*comparison.change) + ChangeUnit(comparison);
+}
+
+std::string ShownInterval(const Comparison& comparison) {
+  if (!comparison.change_low || !comparison.change_high) return "";
+  return Signed(*comparison.change_low) + " to " + Signed(*comparison.change_high) + ChangeUnit(comparison);
+}
+
+std::string ShownP(const Comparison& comparison) {
+  const std::optional<double>& p = comparison.p_adjusted ? comparison.p_adjusted : comparison.p;
+  if (!p) return "-";
+  return *p < 0.0001 ? fmt::format("{:.0e}", *p) : fmt::format("{:.{}f}", *p, *p < 0.01 ? 4 : 2);
+}
+
+std::string TierName(int tier) {
+  constexpr std::array kNames{"static", "counters", "paired", "budget"};
+  if (tier < 0 || static_cast<std::size_t>(tier) >= kNames.size()) return std::to_string(tier);
+  return kNames[static_cast<std::size_t>(tier)];
+}
+
+std::string MetricLabel(const std::string& metric) {
+  if (metric == kCycles) return "cycles";
+  const CatalogueMetric* row = FindMetric(metric);
+  if (row == nullptr) row = FindPhaseMetric(metric);
+  return row != nullptr ? std::string(row->label) : SafeLine(metric, 80);
+}
+
+std::string CaseTitle(const CaseVerdict& verdict) {
+  return SafeLine(verdict.shape.empty() ? verdict.kernel : verdict.kernel + " " + verdict.shape, 120);
+}
+
+std::string VerdictText(const Comparison& comparison) {
+  const std::string verdict = ToString(comparison.verdict);
+  return comparison.blocking || !IsBad(comparison.verdict) ? verdict : verdict + ", not blocking";
+}
+
+bool IsBad(Verdict verdict) { return verdict != Verdict::kPass && verdict != Verdict::kImproved; }
+
+std::vector<RankedComparison> WorstFirst(const GateResult& result) {
+  std::vector<RankedComparison> ranked;
+  for (const CaseVerdict& of : result.cases) {
+    for (const Comparison& comparison : of.comparisons) {
+      if (comparison.verdict != Verdict::kPass || !comparison.reason.empty()) ranked.push_back({&of, &comparison});
+    }
+  }
+  const auto badness = [](const RankedComparison& row) {
+    const bool blocks = row.comparison->blocking && IsBad(row.comparison->verdict);
+    return std::pair(blocks, row.comparison->verdict);
+  };
+  std::ranges::stable_sort(ranked, [&](const auto& a, const auto& b) { return badness(a) > badness(b); });
+  return ranked;
+}
+
+std::optional<SourcePlace> PlaceInside(const std::optional<SourcePlace>& place) {
+  if (!place || place->line < 1 || place->file.empty() || place->file.size() > 1024) return std::nullopt;
+  const std::string& file = place->file;
+  // A colon: a drive or a scheme; a leading '~' a home.
+  if (file[0] == '/' || file[0] == '~' || file.find_first_of("\\:") != std::string::npos) return std::nullopt;
+  if (SafeLine(file, 1024) != file) return std::nullopt;
+  for (std::size_t start = 0; start <= file.size();) {
+    const std::size_t end = std::min(file.find('/', start), file.size());
+    const std::string_view part = std::string_view(file).substr(start, end - start);
+    if (part.empty() || part == "." || part == "..") return std::nullopt;
+    start = end + 1;
+  }
+  return place;
+}
+
+}  // namespace fa_profile

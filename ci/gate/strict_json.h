@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fa_profile {
+
+/// Limits of what is read (docs/baselines.md).
+inline constexpr std::size_t kLargestJson = std::size_t{64} << 20U;
+inline constexpr int kDeepestJson = 16;
+inline constexpr std::size_t kMostJsonValues = 2'000'000;
+inline constexpr std::size_t kLongestText = 4096;
+
+/// What a file is called in an error, and its cure.
+struct JsonFile {
+  std::string name;
+  std::string hint;
+};
+
+/// A place in a document that is read once, field by field. Whatever is not as asked for throws Error with the file,
+/// the place as a JSON pointer, and what is wrong there. It refers to the document and the file: both outlive it.
+class JsonNode {
+ public:
+  JsonNode(const nlohmann::json& value, const JsonFile& file, std::string at = {})
+      : value_(&value), file_(&file), at_(std::move(at)) {}
+
+  /// An object with no other keys than these. What nobody reads would be believed to count.
+  void RequireOnly(std::initializer_list<const char*> keys) const;
+  JsonNode At(const char* key) const;
+  std::optional<JsonNode> Find(const char* key) const;  ///< absent: no such key
+  std::vector<JsonNode> Items(std::size_t most) const;
+  std::vector<std::pair<std::string, JsonNode>> Members(std::size_t most) const;
+
+  std::string Text() const;
+  bool Flag() const;
+  std::int64_t Integer(std::int64_t low, std::int64_t high) const;
+  double Number() const;  ///< finite
+  std::vector<std::string> Texts(std::size_t most) const;
+
+  const nlohmann::json& value() const { return *value_; }
+  [[noreturn]] void Fail(const std::string& message) const;
+  [[noreturn]] void Fail(const std::string& message, const std::string& hint) const;
+
+ private:
+  const nlohmann::json* value_;
+  const JsonFile* file_;
+  std::string at_;
+};
+
+/// Parses hostile JSON. Throws Error with line and column for what is no JSON, has a key twice, text that is not UTF-8
+/// or too long, a number beyond a double, or is over the limits above.
+nlohmann::json ParseStrictJson(const std::string& text, const JsonFile& file);
+
+/// Throws Error unless the document is a `format` of a version from 1 to `newest`.
+void RequireFormat(const JsonNode& document, const std::string& format, int newest);
+
+/// Text of a file as part of a message: ASCII, quoted, what a terminal would obey escaped, and not long.
+std::string QuotedText(const std::string& text);
+
+}  // namespace fa_profile

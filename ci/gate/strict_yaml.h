@@ -1,0 +1,55 @@
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_profile {
+
+/// YAML as a person writes and reviews it, from a file that anybody may have changed. What makes a file say something
+/// else than it shows, or cost more than its size, is refused: anchors, aliases, tags, several documents, tabs,
+/// invisible and direction-changing characters, text that is not UTF-8, nesting. Errors are "file:line:column: what".
+class StrictYaml {
+ public:
+  /// `file`: its name in errors. `see`: the hint where there is no better one ("docs/x.md explains the file").
+  StrictYaml(std::string file, std::string see) : file_(std::move(file)), see_(std::move(see)) {}
+
+  /// The root. `text` is at most 1 MiB.
+  YAML::Node Load(const std::string& text) const;
+
+  [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& message, const std::string& hint) const;
+  [[noreturn]] void Fail(const YAML::Node& node, const std::string& message, const std::string& hint) const {
+    Fail(node.Mark(), message, hint);
+  }
+
+  struct Field {
+    std::string key;
+    std::function<void(const YAML::Node& value)> read;
+  };
+  /// Reads a mapping. Unknown keys and those that stand there twice are errors. `what`: "a rule".
+  void ReadMap(const YAML::Node& node, const std::string& what, const std::vector<Field>& fields) const;
+
+  /// One line of at most `longest` characters that is not blank. What YAML takes for a number, a truth value or nothing
+  /// is no text unless it is quoted.
+  std::string Text(const YAML::Node& node, const std::string& what, std::size_t longest) const;
+
+  const std::string& see() const { return see_; }
+
+ private:
+  void RequireVisibleText(std::string_view text) const;
+  void RequirePlainStructure(const std::string& text) const;
+
+  std::string file_;
+  std::string see_;
+};
+
+/// 'text', cut when it is long, and without what a terminal would obey.
+std::string Quoted(const std::string& text);
+
+/// Whether the node is a scalar without quotes.
+bool IsPlain(const YAML::Node& node);
+
+}  // namespace fa_profile

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "fa_profile/gate_trials.h"
+
+namespace fa_profile {
+namespace {
+
+/// Questions that every rule was asked, each a column.
+constexpr const char* kColumns[] = {"same code", "same code, any of 60", "+3 %", "+5 %"};
+
+/// Two digits that count, and no exponent.
+std::string Percent(double ratio) {
+  const double percent = 100.0 * ratio;
+  if (percent == 0.0 || percent >= 99.95) return fmt::format("{:.0f} %", percent);
+  if (percent >= 9.95) return fmt::format("{:.1f} %", percent);
+  return percent >= 1e-4 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.6f} %", percent);
+}
+
+std::string Share(const RuleRate& rate) {
+  if (rate.trials == 0) return "-";
+  return Percent(static_cast<double>(rate.hits) / static_cast<double>(rate.trials));
+}
+
+bool IsColumn(const RuleRate& rate) { return std::ranges::find(kColumns, rate.question) != std::end(kColumns); }
+
+std::string RulesTable(const TrialReport& report) {
+  std::string text =
+      fmt::format("{:<26}{:>14}{:>14}{:>10}{:>10}\n", "called worse", "same code", "any of 60", "at +3 %", "at +5 %");
+  std::vector<std::string> rules;
+  for (const RuleRate& rate : report.rates) {
+    if (IsColumn(rate) && std::ranges::find(rules, rate.rule) == rules.end()) rules.push_back(rate.rule);
+  }
+  for (const std::string& rule : rules) {
+    text += fmt::format("{:<26}", rule);
+    for (const char* column : kColumns) {
+      const auto rate = std::ranges::find_if(
+          report.rates, [&](const RuleRate& each) { return each.rule == rule && each.question == column; });
+      const std::string cell = rate == report.rates.end() ? "-" : Share(*rate);
+      text += fmt::format("{:>{}}", cell, column[0] == 's' ? 14 : 10);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string TrialReportText(const TrialReport& report) {
+  std::string text = RulesTable(report);
+  text += "\nEach rate of the gate, with its one-sided 95 % bounds (Clopper and Pearson):\n";
+  for (const RuleRate& rate : report.rates) {
+    if (!rate.rule.starts_with("gate")) continue;
+    text += fmt::format("  {:<66} {:>7} of {:<8} {:>8}  ({} to {})\n", rate.rule + ": " + rate.question, rate.hits,
+                        rate.trials, Share(rate), Percent(rate.low), Percent(rate.high));
+  }
+  text += "\np of the first stage, same code, tolerance 0, by tenths (equal counts when calibrated):\n ";
+  for (const std::int64_t count : report.p_deciles) text += fmt::format(" {}", count);
+  text += "\n\n";
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  if (report.failed.empty()) return text + "PROVEN: every target was met\n";
+  text += "NOT PROVEN:\n";
+  for (const std::string& line : report.failed) text += "  " + line + "\n";
+  return text;
+}
+
+std::string TrialReportJson(const TrialReport& report) {
+  nlohmann::ordered_json json;
+  json["version"] = 1;
+  json["proven"] = report.failed.empty();
+  json["rates"] = nlohmann::ordered_json::array();
+  for (const RuleRate& rate : report.rates) {
+    json["rates"].push_back({{"rule", rate.rule},
+                             {"question", rate.question},
+                             {"hits", rate.hits},
+                             {"trials", rate.trials},
+                             {"low", rate.low},
+                             {"high", rate.high}});
+  }
+  json["p_deciles"] = report.p_deciles;
+  json["notes"] = report.notes;
+  json["failed"] = report.failed;
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fa_profile

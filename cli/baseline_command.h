@@ -1,0 +1,40 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baseline_files.h"
+
+namespace fa_profile {
+
+/// `fa-profile baseline promote | list | show | verify` (docs/baselines.md).
+class BaselineCommands {
+ public:
+  explicit BaselineCommands(CLI::App& app);
+
+  /// Runs the one that was given; absent when it was none of them.
+  std::optional<int> Run();
+
+ private:
+  int Promote() const;
+  int List() const;
+  int Show() const;
+  int Verify() const;
+
+  std::string baselines_ = kBaselines;
+  std::string suite_ = "ladder";
+  std::string format_ = "text";
+  std::vector<std::string> files_;
+  std::string reason_;
+  std::string by_;
+  std::string shown_;
+  CLI::App* command_ = nullptr;
+  CLI::App* promote_ = nullptr;
+  CLI::App* list_ = nullptr;
+  CLI::App* show_ = nullptr;
+  CLI::App* verify_ = nullptr;
+};
+
+}  // namespace fa_profile

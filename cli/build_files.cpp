@@ -1,0 +1,100 @@
+#include "build_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+// nvcc puts GPU code into this section; its name stands in the file. Much faster than asking cuobjdump of each library.
+bool HasGpuCode(const fs::path& path) {
+  if (path.extension() == ".cubin") return true;
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return bytes.find(".nv_fatbin") != std::string::npos;
+}
+
+// Regular files below `folder`, by path relative to it.
+std::vector<fs::path> FilesBelow(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code problem;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, problem);
+  for (const fs::recursive_directory_iterator end; !problem && entry != end; entry.increment(problem)) {
+    std::error_code ignored;
+    const std::string name = entry->path().filename().string();
+    if (entry->is_directory(ignored)) {
+      if (name.starts_with(".") || name == "CMakeFiles") entry.disable_recursion_pending();
+    } else if (entry->is_regular_file(ignored)) {
+      files.push_back(entry->path().lexically_relative(folder));
+    }
+  }
+  if (problem) throw Error("cannot read " + folder.string() + ": " + problem.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::optional<fs::path> FindLadder(const fs::path& folder, const std::vector<fs::path>& files) {
+  std::optional<fs::path> found;
+  const auto rank = [](const fs::path& path) {
+    return std::tuple(path.filename() != "libfa_kernels.a", std::distance(path.begin(), path.end()), path);
+  };
+  for (const fs::path& path : files) {
+    if (path.filename() != "libfa_kernels.a" && path.filename() != "fa-profile") continue;
+    if (path.filename() == "fa-profile" && !HasGpuCode(folder / path)) continue;  // the launcher, a script
+    if (!found || rank(path) < rank(*found)) found = path;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<BuildFile> FindBuildFiles(const std::string& build) {
+  std::error_code problem;
+  const fs::path folder = build;
+  if (!fs::exists(folder, problem)) {
+    throw Error("there is no build " + build, "give a folder, program, library, object or cubin with GPU code");
+  }
+  if (!fs::is_directory(folder, problem)) return {{build, {}, false}};
+
+  const std::vector<fs::path> files = FilesBelow(folder);
+  std::vector<BuildFile> found;
+  if (const auto ladder = FindLadder(folder, files)) found.push_back({(folder / *ladder).string(), {}, true});
+  std::vector<fs::path> libraries;
+  std::map<std::string, int> names;
+  std::set<fs::path> seen;  // a library and the links to it
+  for (const fs::path& path : files) {
+    if (path.extension() != ".so" && path.extension() != ".cubin") continue;
+    if (!seen.insert(fs::canonical(folder / path)).second || !HasGpuCode(folder / path)) continue;
+    libraries.push_back(path);
+    ++names[path.stem().string()];
+  }
+  for (const fs::path& path : libraries) {
+    const std::string name =
+        names[path.stem().string()] == 1 ? path.stem().string() : fs::path(path).replace_extension().generic_string();
+    found.push_back({(folder / path).string(), name + "/", false});
+  }
+  if (found.empty()) {
+    throw Error(build + " holds no kernels: neither libfa_kernels.a nor fa-profile, nor a .so or .cubin with GPU code",
+                "build it first, or give the program, library, object or cubin that the kernels are in");
+  }
+  return found;
+}
+
+std::optional<std::string> FindBuildLog(const std::string& build) {
+  std::error_code ignored;
+  const fs::path log = fs::path(build) / "fa-profile-build.log";
+  if (!fs::is_directory(build, ignored) || !fs::is_regular_file(log, ignored)) return std::nullopt;
+  return log.string();
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "fa_profile/gate.h"
+
+namespace fa_profile {
+
+/// Where a result goes besides the terminal. Empty: not there. "-": stdout.
+struct GateOutputs {
+  std::string markdown, sarif, junit, json;
+  std::string textfile;  ///< *.prom
+  bool summary = false;  ///< append the Markdown to the file that $GITHUB_STEP_SUMMARY names
+  /// Workflow commands on stdout; also without it when $GITHUB_ACTIONS is "true" and no report goes to stdout.
+  bool annotations = false;
+  std::string error_rate;  ///< of GateMarkdown()
+};
+
+/// Writes all that is asked for. Each file is complete or not touched: all are first written beside their targets, and
+/// only when that worked renamed, so that a link which somebody put there is replaced and never followed. Throws Error
+/// that names the file which cannot be written.
+void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
+
+/// Writes one file, complete or not at all, as above.
+void WriteWholeFile(const std::string& path, const std::string& text);
+
+}  // namespace fa_profile

@@ -1,0 +1,120 @@
+#include "gate_sample.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <random>
+
+#include "commands.h"
+#include "fa_profile/call_name.h"
+#include "fa_profile/call_timer.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/evidence.h"
+#include "fa_profile/gate_statistics.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/version.h"
+#include "kernel_selection.h"
+#include "utc_time.h"
+
+namespace fa_profile {
+namespace {
+
+struct SampleCase {
+  const Kernel* kernel;  // nullptr: the reference kernel
+  AttentionShape shape;
+};
+
+nlohmann::json EnvironmentJson(const Device& device) {
+  return {{"gpu_name", device.name},
+          {"gpu_uuid", device.uuid},
+          {"chip", device.chip},
+          {"driver_version", device.driver_version},
+          {"cuda_driver_version", device.cuda_driver_version},
+          {"cuda_runtime_version", device.cuda_runtime_version},
+          {"cupti_version", device.cupti_version},
+          {"sm_clock_max_hz", device.sm_clock_max_hz},
+          {"memory_clock_max_hz", device.memory_clock_max_hz},
+          {"tool_version", Version()},
+          {"tool_commit", Commit()},
+          {"taken_at", UtcNow("%Y-%m-%dT%H:%M:%SZ")}};
+}
+
+std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vector<AttentionShape>& shapes) {
+  std::vector<SampleCase> cases = {{nullptr, {}}};
+  for (const AttentionShape& shape : shapes) {
+    for (const Kernel* const kernel : selection.kernels()) {
+      if (kernel->WhyNot(shape).empty()) cases.push_back({kernel, shape});
+    }
+  }
+  if (cases.size() == 1) {
+    throw Error("no kernel takes shape " + shapes.front().ToString(), "see fa-profile list kernels");
+  }
+  return cases;
+}
+
+// The median is over launches of this one process; what is tested is between processes.
+nlohmann::json TimeCase(const SampleCase& one, CallTimer& timer, int launches) {
+  constexpr int kWarmup = 5;
+  nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : kReferenceKernel},
+                         {"shape", one.kernel != nullptr ? one.shape.ToString() : ""}};
+  try {
+    const std::unique_ptr<Workload> workload =
+        one.kernel != nullptr ? one.kernel->MakeWorkload(one.shape, /*seed=*/1) : MakeGateReference();
+    const CallTiming timing = timer.Time(*workload, kWarmup, launches);
+    const double seconds = Median(timing.durations_ns) * 1e-9;
+    line["duration_seconds"] = seconds;
+    if (timing.sm_clock_hz) {
+      line["sm_clock_hz"] = *timing.sm_clock_hz;
+      line["duration_cycles"] = seconds * *timing.sm_clock_hz;
+    }
+    line["launches"] = timing.durations_ns.size();
+  } catch (const Error& error) {
+    // After a crash nothing works any more, and who of the others would be blamed depends on the order.
+    if (!DeviceStillWorks()) throw;
+    line["error"] = error.what();
+  }
+  return line;
+}
+
+}  // namespace
+
+int RunGateSample(const GateSampleOptions& options) {
+  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
+  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
+    throw Error("gate-sample needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
+  }
+  const std::vector<AttentionShape> shapes =
+      options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
+  const Device device = OpenDevice(options.device);
+  std::vector<DataLoss> losses;
+  const std::vector<SampleCase> cases = CasesOf(selection, shapes);
+  std::vector<std::size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(options.order));
+
+  CallTimer timer;
+  std::vector<nlohmann::json> lines(cases.size());
+  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], timer, options.launches);
+
+  const ClockSample clocks = ReadClocks(device, "after", losses);
+  nlohmann::json sample = {{"version", 1},
+                           {"environment", EnvironmentJson(device)},
+                           {"throttled", !ThrottleReasons(clocks).empty()},
+                           {"throttle_reasons", ThrottleReasons(clocks)},
+                           {"cases", lines}};
+  if (clocks.temperature_celsius) sample["temperature_celsius"] = *clocks.temperature_celsius;
+  std::vector<double> hertz;
+  for (const nlohmann::json& line : lines) {
+    if (line.contains("sm_clock_hz")) hertz.push_back(line["sm_clock_hz"].get<double>());
+  }
+  if (!hertz.empty()) sample["sm_clock_hz"] = Median(hertz);
+  fmt::print("{}\n", sample.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  return kExitFine;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,61 @@
+#include "kernel_code.h"
+
+#include <fmt/format.h>
+
+namespace fa_profile {
+namespace {
+
+// nvcc puts a static kernel into a namespace named after a hash of the source's path: "_INTERNAL_4d2a_6_foo_cu_77::".
+std::string WithoutInternal(std::string name) {
+  constexpr const char* kInternal = "_INTERNAL_";
+  for (std::size_t at = name.find(kInternal); at != std::string::npos; at = name.find(kInternal, at)) {
+    const std::size_t end = name.find("::", at);
+    if (end == std::string::npos) break;
+    name.erase(at, end + 2 - at);
+  }
+  return name;
+}
+
+}  // namespace
+
+KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const CubinInfo& info,
+                        const CubinFunction& function) {
+  KernelCode code;
+  code.file = file;
+  code.architecture = architecture;
+  code.sm = info.sm;
+  code.has_line_information = info.has_line_information;
+  code.code_hash = function.code_hash;
+  code.code_bytes = static_cast<std::int64_t>(function.code_bytes);
+  code.registers_per_thread = function.registers_per_thread;
+  code.stack_frame_bytes = function.stack_frame_bytes;
+  code.static_shared_memory_bytes = function.static_shared_memory_bytes;
+  code.max_threads = function.max_threads;
+  code.required_threads = function.required_threads;
+  code.externals = function.externals;
+  return code;
+}
+
+CodeFacts ToCodeFacts(const KernelLint& lint) {
+  CodeFacts facts;
+  facts.symbol = lint.symbol;
+  facts.name = WithoutInternal(lint.name);
+  facts.architecture = lint.architecture;
+  facts.code_hash = fmt::format("{:016x}", lint.code_hash);
+  facts.registers_per_thread = lint.registers_per_thread;
+  facts.stack_frame_bytes = lint.stack_frame_bytes;
+  facts.spill_bytes = lint.spills.store_bytes + lint.spills.load_bytes;
+  facts.local_array_bytes = lint.arrays.store_bytes + lint.arrays.load_bytes;
+  facts.static_shared_memory_bytes = lint.static_shared_memory_bytes;
+  facts.threads_per_block = lint.threads_per_block;
+  if (lint.occupancy) facts.blocks_per_sm = lint.occupancy->blocks_per_sm;
+  facts.externals = lint.externals;
+  for (const PhaseCode& row : lint.phases) {
+    std::map<std::string, int>& counts = facts.counts[row.phase];
+    counts["instructions"] += row.instructions;
+    for (const auto& [what, count] : row.counts) counts[what] += count;
+  }
+  return facts;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,103 @@
+#include "build_files.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BuildFilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "fa-profile-build-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // A file that looks as if it had GPU code, or not.
+  void Make(const std::string& path, bool has_gpu_code = true) const {
+    fs::create_directories((folder_ / path).parent_path());
+    std::ofstream(folder_ / path) << "ELF ... " << (has_gpu_code ? ".nv_fatbin" : ".text");
+  }
+
+  // "prefix=path" of each file found, '*' for the ladder.
+  std::vector<std::string> Found() const {
+    std::vector<std::string> found;
+    for (const BuildFile& file : FindBuildFiles(folder_.string())) {
+      const std::string path = fs::path(file.path).lexically_relative(folder_).string();
+      found.push_back((file.ladder ? "*" : file.prefix + "=") + path);
+    }
+    return found;
+  }
+
+  using Names = std::vector<std::string>;
+  fs::path folder_;
+};
+
+TEST_F(BuildFilesTest, AFileIsItself) {
+  Make("x.o");
+  const auto files = FindBuildFiles((folder_ / "x.o").string());
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files[0].prefix, "");
+  EXPECT_FALSE(files[0].ladder);
+}
+
+TEST_F(BuildFilesTest, TheLadderIsTheLibraryThatLiesLeastDeepElseTheProgram) {
+  Make("fa-profile", false);  // a launcher
+  EXPECT_THROW((void)Found(), Error);
+  Make("cli/fa-profile");
+  EXPECT_EQ(Found(), Names{"*cli/fa-profile"});
+  Make("a/b/c/libfa_kernels.a");
+  EXPECT_EQ(Found(), Names{"*a/b/c/libfa_kernels.a"});
+  Make("kernels/libfa_kernels.a");
+  EXPECT_EQ(Found(), Names{"*kernels/libfa_kernels.a"});
+}
+
+TEST_F(BuildFilesTest, LibrariesAndCubinsWithGpuCodeAreNamedAfterThemselves) {
+  Make("z/mine.so");
+  Make("a/other.cubin", false);
+  Make("host.so", false);
+  Make("object.o");
+  EXPECT_EQ(Found(), (Names{"other/=a/other.cubin", "mine/=z/mine.so"}));
+  Make("b/other.so");
+  EXPECT_EQ(Found(), (Names{"a/other/=a/other.cubin", "b/other/=b/other.so", "mine/=z/mine.so"}));
+}
+
+TEST_F(BuildFilesTest, HiddenFoldersCMakesOwnAndSecondNamesAreLeftOut) {
+  Make(".cache/a.so");
+  Make("CMakeFiles/b.so");
+  Make("lib/c.so");
+  fs::create_symlink("c.so", folder_ / "lib" / "d.so");
+  fs::create_directory_symlink("lib", folder_ / "again");
+  EXPECT_EQ(Found(), Names{"c/=lib/c.so"});
+}
+
+TEST_F(BuildFilesTest, AnEmptyFolderAndNoFolderAreErrorsWithTheirCure) {
+  EXPECT_THROW((void)Found(), Error);
+  try {
+    (void)FindBuildFiles((folder_ / "nowhere").string());
+    FAIL();
+  } catch (const Error& problem) {
+    EXPECT_FALSE(problem.hint().empty());
+  }
+}
+
+TEST_F(BuildFilesTest, AFoldersBuildLogHasAFixedName) {
+  EXPECT_FALSE(FindBuildLog(folder_.string()));
+  Make("sub/fa-profile-build.log");
+  EXPECT_FALSE(FindBuildLog(folder_.string()));
+  Make("fa-profile-build.log");
+  EXPECT_EQ(FindBuildLog(folder_.string()), (folder_ / "fa-profile-build.log").string());
+  EXPECT_FALSE(FindBuildLog((folder_ / "fa-profile-build.log").string()));
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,3 @@
+// A kernel library as far as its name: what a run of pairs reads of one before a program loads it.
+extern "C" const char* fa_profile_kernel_name();
+extern "C" const char* fa_profile_kernel_name() { return FAKE_NAME; }

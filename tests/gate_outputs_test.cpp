@@ -1,0 +1,164 @@
+#include "gate_outputs.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gate_report.h"
+#include "gate_samples.h"
+#include "gate_textfile.h"
+
+namespace fa_profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GateOutputsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("GITHUB_ACTIONS");
+    unsetenv("GITHUB_STEP_SUMMARY");
+    std::string name = (fs::temp_directory_path() / "gate_outputs_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string At(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t Files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  /// What is printed to stdout.
+  std::string Write(const GateOutputs& outputs) const {
+    testing::internal::CaptureStdout();
+    std::string error;
+    try {
+      WriteGateOutputs(result_, outputs);
+    } catch (const Error& e) {
+      error = e.message();
+    }
+    const std::string printed = testing::internal::GetCapturedStdout();
+    if (!error.empty()) throw Error(error);
+    return printed;
+  }
+  std::string WhyNot(const GateOutputs& outputs) const {
+    try {
+      (void)Write(outputs);
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return "";
+  }
+
+  fs::path folder_;
+  GateResult result_ = sample::Regression();
+};
+
+TEST_F(GateOutputsTest, NothingAskedForIsNothingWritten) {
+  EXPECT_EQ(Write({}), "");
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(GateOutputsTest, EveryFileHasItsReport) {
+  GateOutputs outputs;
+  outputs.markdown = At("a.md");
+  outputs.sarif = At("a.sarif");
+  outputs.junit = At("a.xml");
+  outputs.json = At("a.json");
+  outputs.textfile = At("a.prom");
+  outputs.error_rate = "none found";
+  EXPECT_EQ(Write(outputs), "");
+  EXPECT_EQ(Read(outputs.markdown), GateMarkdown(result_, "none found"));
+  EXPECT_EQ(Read(outputs.sarif), GateSarif(result_));
+  EXPECT_EQ(Read(outputs.junit), GateJunit(result_));
+  EXPECT_EQ(Read(outputs.json), GateJson(result_));
+  EXPECT_EQ(Read(outputs.textfile), GateTextfile(result_));
+  EXPECT_EQ(Files(), 5U);
+}
+
+TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndNoOtherIsTouched) {
+  std::ofstream(At("a.md")) << "before";
+  GateOutputs outputs;
+  outputs.markdown = At("a.md");
+  outputs.json = At("no/such/folder.json");
+  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: No such file or directory");
+  EXPECT_EQ(Read(outputs.markdown), "before");
+  EXPECT_EQ(Files(), 1U);
+  outputs.json = folder_.string();
+  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: Is a directory");
+  EXPECT_EQ(Files(), 1U);
+}
+
+TEST_F(GateOutputsTest, AFullDiskIsAnError) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  GateOutputs outputs;
+  outputs.json = "/dev/full";
+  EXPECT_EQ(WhyNot(outputs), "/dev/full cannot be written: No space left on device");
+}
+
+TEST_F(GateOutputsTest, ALinkIsReplacedAndNotFollowed) {
+  std::ofstream(At("elsewhere")) << "before";
+  fs::create_symlink(At("elsewhere"), At("a.json"));
+  GateOutputs outputs;
+  outputs.json = At("a.json");
+  EXPECT_EQ(Write(outputs), "");
+  EXPECT_EQ(Read(At("elsewhere")), "before");
+  EXPECT_FALSE(fs::is_symlink(At("a.json")));
+}
+
+TEST_F(GateOutputsTest, ADeviceIsWrittenToAndNotReplaced) {
+  GateOutputs outputs;
+  outputs.json = "/dev/null";
+  EXPECT_EQ(Write(outputs), "");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(GateOutputsTest, ADashIsStdout) {
+  GateOutputs outputs;
+  outputs.json = "-";
+  EXPECT_EQ(Write(outputs), GateJson(result_));
+}
+
+TEST_F(GateOutputsTest, ATextfileMustBeOneThatNodeExporterReads) {
+  GateOutputs outputs;
+  outputs.textfile = At("a.txt");
+  EXPECT_EQ(WhyNot(outputs), outputs.textfile + " does not end in .prom, and node_exporter reads no other file");
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(GateOutputsTest, TheSummaryIsAppended) {
+  GateOutputs outputs;
+  outputs.summary = true;
+  EXPECT_EQ(WhyNot(outputs), "--summary has nowhere to write to: GITHUB_STEP_SUMMARY is not set");
+  std::ofstream(At("summary")) << "before\n";
+  setenv("GITHUB_STEP_SUMMARY", At("summary").c_str(), 1);
+  EXPECT_EQ(Write(outputs), "");
+  EXPECT_EQ(Read(At("summary")), "before\n" + GateMarkdown(result_, "") + "\n");
+}
+
+TEST_F(GateOutputsTest, AnnotationsArePrintedWhenAskedForAndOnGitHub) {
+  GateOutputs outputs;
+  outputs.annotations = true;
+  EXPECT_EQ(Write(outputs), GateAnnotations(result_));
+  setenv("GITHUB_ACTIONS", "true", 1);
+  EXPECT_EQ(Write({}), GateAnnotations(result_));
+  outputs.annotations = false;
+  outputs.json = "-";
+  EXPECT_EQ(Write(outputs), GateJson(result_));
+  setenv("GITHUB_ACTIONS", "false", 1);
+  EXPECT_EQ(Write({}), "");
+}
+
+}  // namespace
+}  // namespace fa_profile

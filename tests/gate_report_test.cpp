@@ -1,0 +1,473 @@
+#include "fa_profile/gate_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "gate_samples.h"
+#include "gate_textfile.h"
+#include "json_schema.h"
+
+namespace fa_profile {
+namespace {
+
+using nlohmann::json;
+
+const std::string kData = FA_PROFILE_TEST_DATA;
+const std::string kRate = "0 of 20,000 comparisons of equal code, at most 0.02 %";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Compares with a committed file. With FA_PROFILE_UPDATE_GOLDEN set it writes the file instead: review the diff.
+void ExpectGolden(const std::string& name, const std::string& text) {
+  const std::string path = kData + "/golden/" + name;
+  if (std::getenv("FA_PROFILE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    return;
+  }
+  EXPECT_EQ(text, ReadFile(path)) << path << " differs; FA_PROFILE_UPDATE_GOLDEN=1 writes it anew";
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::size_t Count(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Every report of a result, by format.
+std::map<std::string, std::string> Reports(const GateResult& result, const std::string& rate = kRate) {
+  return {{"text", GateText(result)},    {"markdown", GateMarkdown(result, rate)},
+          {"sarif", GateSarif(result)},  {"annotations", GateAnnotations(result)},
+          {"junit", GateJunit(result)},  {"json", GateJson(result)},
+          {"prom", GateTextfile(result)}};
+}
+
+/// Texts in every field, as they are and behind a word.
+std::vector<GateResult> HostileResults() {
+  std::vector<GateResult> results;
+  for (const std::string& text : sample::HostileTexts()) {
+    results.push_back(sample::WithTexts(sample::Regression(), text));
+    results.push_back(sample::WithTexts(sample::Regression(), "mma " + text + " end"));
+    results.push_back(sample::WithTexts(sample::Improved(), text));
+    results.push_back(sample::WithTexts(sample::ControlFailed(), text));
+  }
+  return results;
+}
+
+GateResult OneCase(const Comparison& comparison) {
+  GateResult result;
+  CaseVerdict verdict;
+  verdict.kernel = "mma";
+  verdict.comparisons = {comparison};
+  verdict.verdict = comparison.verdict;
+  result.cases = {verdict};
+  result.verdict = comparison.verdict;
+  return result;
+}
+
+TEST(GateReportTest, ReportsAreThoseThatWereReviewed) {
+  const GateResult result = sample::Regression();
+  ExpectGolden("gate.txt", GateText(result));
+  ExpectGolden("gate.md", GateMarkdown(result, kRate));
+  ExpectGolden("gate.annotations", GateAnnotations(result));
+  ExpectGolden("gate.sarif", GateSarif(result));
+  ExpectGolden("gate_junit.xml", GateJunit(result));
+  ExpectGolden("gate.json", GateJson(result));
+  ExpectGolden("gate.prom", GateTextfile(result));
+  ExpectGolden("gate_static.md", GateMarkdown(sample::Static(), kRate));
+}
+
+TEST(GateReportTest, TheSameResultGivesTheSameBytes) {
+  EXPECT_EQ(Reports(sample::Regression()), Reports(sample::Regression()));
+}
+
+TEST(GateReportTest, ValuesHaveTheUnitsOfTheirMetric) {
+  const auto row = [](const std::string& metric, const std::string& unit, double base, double candidate) {
+    const std::string text =
+        GateMarkdown(OneCase(sample::Compared("", metric, unit, 1, base, candidate, Verdict::kRegression)), "");
+    for (const std::string& line : Lines(text)) {
+      if (line.starts_with("| **REGRESSION**")) return line;
+    }
+    return std::string("no row");
+  };
+  EXPECT_TRUE(Contains(row(kDuration, "seconds", 5.864e-6, 1.25e-3), "| 5.86 us | 1.25 ms |"));
+  EXPECT_TRUE(Contains(row(kDuration, "seconds", 999.6e-9, 2.0), "| 1.00 us | 2.00 s |"));
+  EXPECT_TRUE(Contains(row(kPhaseTime, "ratio", 0.31, 0.542), "| 31.0 % | 54.2 % | +23.2 points |"));
+  EXPECT_TRUE(Contains(row("x", "ratio", 0.5, 0.6), "| 50.0 % | 60.0 % | +20.0 % |"));
+  EXPECT_TRUE(Contains(row("x", "count", 999, 1310720), "| 999 | 1,310,720 |"));
+  EXPECT_TRUE(Contains(row("x", "count", 1000, 12.5), "| 1,000 | 12.5 |"));
+  EXPECT_TRUE(Contains(row("x", "bytes", 4096, 2.5e6), "| 4,096 B | 2.50 MB |"));
+  EXPECT_TRUE(Contains(row("x", "hertz", 1.98e9, 1.5e9), "| 1.98 GHz | 1.50 GHz |"));
+  EXPECT_TRUE(Contains(row("x", "count", -1234567, 1), "| -1,234,567 | 1 |"));
+}
+
+TEST(GateReportTest, ChangesKeepTheDigitsThatDecide) {
+  const auto change = [](double value) {
+    Comparison c = sample::Compared("", kDuration, "seconds", 2, 1.0, 2.0, Verdict::kRegression);
+    c.change = value;
+    const std::string text = GateMarkdown(OneCase(c), "");
+    const std::size_t at = text.find("| 1.00 s | 2.00 s | ") + std::string("| 1.00 s | 2.00 s | ").size();
+    return text.substr(at, text.find(" |", at) - at);
+  };
+  EXPECT_EQ(change(0.118), "+11.8 %");
+  EXPECT_EQ(change(-0.0042), "-0.42 %");
+  EXPECT_EQ(change(-0.00001), "+0.00 %");
+  EXPECT_EQ(change(2.5), "+250 %");
+  EXPECT_EQ(change(std::numeric_limits<double>::infinity()), "-");
+}
+
+TEST(GateReportTest, WhatIsAbsentIsNoNumber) {
+  Comparison c;
+  c.metric = kDuration;
+  c.unit = "seconds";
+  c.verdict = Verdict::kInconclusive;
+  for (const auto& [format, text] : Reports(OneCase(c))) {
+    for (const char* const wrong : {"nan", "inf ", "NaN", "Infinity", "0.00 ns"}) {
+      EXPECT_FALSE(Contains(text, wrong)) << format << ": " << text;
+    }
+  }
+  EXPECT_TRUE(Contains(GateMarkdown(OneCase(c), ""), "| - | - | - | static | - |"));
+  EXPECT_FALSE(Contains(GateTextfile(OneCase(c)), "faprof_gate_change_ratio{"));
+}
+
+TEST(GateReportTest, BoundsThatAreNotFiniteAreSaidToBeUnknown) {
+  const std::string text = GateMarkdown(sample::Regression(), "");
+  EXPECT_TRUE(Contains(text, "+3.1 % (? to +5.1 %)"));
+  const json parsed = json::parse(GateJson(sample::Regression()));
+  EXPECT_TRUE(parsed["cases"][2]["comparisons"][0]["change_low"].is_null());
+}
+
+TEST(GateReportTest, MarkdownPutsTheWorstFirst) {
+  const std::string text = GateMarkdown(sample::Regression(), "");
+  const auto at = [&](const std::string& row) {
+    const std::size_t place = text.find(row);
+    EXPECT_NE(place, std::string::npos) << row;
+    return place;
+  };
+  EXPECT_LT(at("| **REGRESSION** | `wmma 1,8,512,64` | - | correctness |"),
+            at("| **REGRESSION** | `mma 1,8,512,64` |"));
+  EXPECT_LT(at("| **REGRESSION** | `mma 1,8,512,64` |"), at("| SUSPECT |"));
+  EXPECT_LT(at("| SUSPECT |"), at("| MISSING |"));
+  EXPECT_LT(at("| MISSING |"), at("| REGRESSION, not blocking |"));
+  EXPECT_LT(at("| REGRESSION, not blocking |"), at("| IMPROVED |"));
+  EXPECT_LT(at("| IMPROVED |"), at("| PASS |"));
+  EXPECT_EQ(Count(text, "| `minimal 1,8,512,64` | - | same machine code |"), 1U);
+}
+
+TEST(GateReportTest, MarkdownBeginsWithTheMarkerAndHasItOnce) {
+  for (const GateResult& result : HostileResults()) {
+    const std::string text = GateMarkdown(result, kRate);
+    EXPECT_TRUE(text.starts_with(std::string(kCommentMarker) + "\n"));
+    for (const std::string& line : Lines(text.substr(1))) EXPECT_NE(line, kCommentMarker);
+  }
+}
+
+TEST(GateReportTest, MarkdownSaysHowToPromoteAnImprovementAndNothingElse) {
+  EXPECT_TRUE(Contains(GateMarkdown(sample::Improved(), ""), "fa-profile baseline promote"));
+  for (const GateResult& result : {sample::Regression(), sample::Passed(), sample::Static()}) {
+    EXPECT_FALSE(Contains(GateMarkdown(result, ""), "promote"));
+  }
+}
+
+TEST(GateReportTest, MarkdownSaysItsErrorRateWhenItIsKnown) {
+  EXPECT_TRUE(Contains(GateMarkdown(sample::Passed(), kRate), "Error rate of this gate: " + kRate));
+  EXPECT_FALSE(Contains(GateMarkdown(sample::Passed(), ""), "Error rate"));
+}
+
+TEST(GateReportTest, ACommandStaysInItsBlock) {
+  GateResult result = sample::Passed();
+  result.reproduce = "fa-profile gate ``` ````` --candidate x";
+  const std::string text = GateMarkdown(result, "");
+  EXPECT_TRUE(Contains(text, "\n``````sh\n" + result.reproduce + "\n``````\n"));
+  result.reproduce = "a\n```\n# b";
+  EXPECT_TRUE(Contains(GateMarkdown(result, ""), "\n````sh\na ``` # b\n````\n"));
+}
+
+TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsWhatDoesNot) {
+  GateResult result = sample::Regression();
+  while (result.cases.size() < 3000) result.cases.push_back(result.cases[result.cases.size() % 6]);
+  const std::string text = GateMarkdown(result, kRate);
+  EXPECT_LE(text.size(), 65536U);
+  EXPECT_GT(text.size(), 60000U);
+  std::size_t rows = 0;
+  for (const std::string& line : Lines(text)) {
+    if (!line.starts_with("|")) continue;
+    EXPECT_TRUE(line.ends_with("|")) << line;
+    // Of ten cells, or of the three of the environment.
+    EXPECT_TRUE(Count(line, "|") == 10 || Count(line, "|") == 4) << line;
+    rows += Count(line, "|") == 10 ? 1 : 0;
+  }
+  // 500 of each sample case, which have 1, 5, 1, 1, 1 and 1 rows: one of the five comparisons is a plain PASS.
+  const std::size_t all = 500 * (1 + 4 + 1 + 1 + 1 + 1);
+  EXPECT_TRUE(Contains(text, std::to_string(all - (rows - 2)) + " rows were left out"));
+  EXPECT_TRUE(Contains(text, "reasons were left out"));
+  EXPECT_TRUE(Contains(text, "To see it again"));
+}
+
+TEST(GateReportTest, MarkdownFitsWhateverTheTexts) {
+  std::string spaced, solid;  // of the longest characters
+  for (int i = 0; i < 5000; ++i) {
+    spaced += i % 2 == 0 ? "\360\237\224\245" : " ";
+    solid += "\360\237\224\245";
+  }
+  for (const std::string& wide : {spaced, solid}) {
+    GateResult result = sample::WithTexts(sample::ControlFailed(), wide);
+    result.notes.assign(500, wide);
+    result.incomparable.assign(500, wide);
+    while (result.cases.size() < 300) result.cases.push_back(result.cases[0]);
+    const std::string text = GateMarkdown(result, wide);
+    EXPECT_LE(text.size(), 65536U);
+    EXPECT_TRUE(Contains(text, "rows were left out"));
+  }
+  for (const GateResult& each : HostileResults()) EXPECT_LE(GateMarkdown(each, kRate).size(), 65536U);
+}
+
+TEST(GateReportTest, AtMostTenAnnotationsWorstFirst) {
+  GateResult result = sample::Regression();
+  EXPECT_EQ(Lines(GateAnnotations(result)).size(), 4U);
+  result.cases.insert(result.cases.begin(), 20, CaseVerdict(result.cases[3]));
+  const std::vector<std::string> lines = Lines(GateAnnotations(result));
+  ASSERT_EQ(lines.size(), 10U);
+  EXPECT_TRUE(lines[0].starts_with("::error "));
+  EXPECT_TRUE(lines[1].starts_with("::error "));
+  for (std::size_t i = 2; i < lines.size(); ++i) EXPECT_TRUE(lines[i].starts_with("::warning ")) << lines[i];
+}
+
+TEST(GateReportTest, AnnotationsStandAtTheirLine) {
+  GateResult result = sample::Regression();
+  EXPECT_TRUE(Contains(GateAnnotations(result),
+                       "::error file=kernels/mma.cu,line=118,title=REGRESSION mma 1%2C8%2C512%2C64::11.8 %25 slower: "
+                       "softmax 31.0 -> 54.2 %25"));
+  for (const char* const file :
+       {"/etc/passwd", "../x.cu", "a/../../x", "C:/x.cu", "a\\b", "~/x", "", "a//b", "./a", "a\nb", "https://x/y"}) {
+    result.cases[1].place = SourcePlace{file, 118};
+    EXPECT_FALSE(Contains(GateAnnotations(result), "file=")) << file;
+    EXPECT_FALSE(Contains(GateSarif(result), "\"startLine\": 118")) << file;
+  }
+  result.cases[1].place = SourcePlace{"kernels/mma.cu", 0};
+  EXPECT_FALSE(Contains(GateAnnotations(result), "file="));
+  result.cases[1].place = SourcePlace{"..a/b..cu", 1};
+  EXPECT_TRUE(Contains(GateAnnotations(result), "file=..a/b..cu,line=1,"));
+}
+
+TEST(GateReportTest, ATitleEndsNeitherItsPropertyNorTheCommand) {
+  GateResult result = sample::Passed();
+  result.cases.resize(1);
+  result.cases[0].kernel = "fa::mma, 2%";
+  result.cases[0].shape = "";
+  result.cases[0].place.reset();
+  result.cases[0].verdict = Verdict::kRegression;
+  result.cases[0].headline = "a::b, 5%";
+  EXPECT_EQ(GateAnnotations(result), "::error title=REGRESSION fa%3A%3Amma%2C 2%25::a::b, 5%25\n");
+}
+
+TEST(GateReportTest, AWarningOfACaseThatPassesIsAnnotated) {
+  GateResult result = sample::Passed();
+  EXPECT_EQ(GateAnnotations(result), "");
+  result.cases[0].comparisons.push_back(
+      sample::Compared("", "registers_per_thread", "count", 0, 168, 172, Verdict::kRegression));
+  result.cases[0].comparisons.back().blocking = false;
+  const std::vector<std::string> lines = Lines(GateAnnotations(result));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].starts_with("::warning file=kernels/mma.cu,line=118,title=Warning mma"));
+}
+
+TEST(GateReportTest, ARunThatCannotTellIsAnnotatedWhenNoCaseSaysIt) {
+  const std::vector<std::string> lines = Lines(GateAnnotations(sample::ControlFailed()));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0], "::warning title=INCONCLUSIVE::INCONCLUSIVE: the machine moved, not the code");
+}
+
+TEST(GateReportTest, NoLineOfOutputIsACommandOfAStranger) {
+  for (const GateResult& result : HostileResults()) {
+    for (const std::string& line : Lines(GateText(result))) {
+      const std::size_t first = line.find_first_not_of(' ');
+      EXPECT_FALSE(first != std::string::npos && line.substr(first).starts_with("::")) << line;
+      EXPECT_FALSE(Contains(line, "##[")) << line;
+    }
+    for (const std::string& line : Lines(GateAnnotations(result))) {
+      EXPECT_TRUE(line.starts_with("::error ") || line.starts_with("::warning ")) << line;
+      // What the runner makes of it: properties up to the next "::", split at commas.
+      const std::size_t start = line.find(' ') + 1;
+      std::istringstream properties(line.substr(start, line.find("::", start) - start));
+      std::set<std::string> names;
+      for (std::string each; std::getline(properties, each, ',');) {
+        EXPECT_TRUE(names.insert(each.substr(0, each.find('='))).second) << line;
+      }
+      EXPECT_TRUE(names == (std::set<std::string>{"title"}) ||
+                  names == (std::set<std::string>{"file", "line", "title"}))
+          << line;
+      EXPECT_FALSE(Contains(line, "%0A::")) << line;
+    }
+  }
+}
+
+TEST(GateReportTest, TextKeepsToItsColumns) {
+  for (const std::string& line : Lines(GateText(sample::Regression()))) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(GateReportTest, NoControlsAndNoInvalidTextLeaveAReport) {
+  for (const GateResult& result : HostileResults()) {
+    for (const auto& [format, text] : Reports(result, "rate \033[2J\377")) {
+      EXPECT_NO_THROW((void)json(text).dump()) << format << " is not UTF-8";
+      for (const char c : text) EXPECT_FALSE(static_cast<unsigned char>(c) < 0x20 && c != '\n') << format;
+      for (const char* const hidden : {"\342\200\256", "\342\201\246", "\342\200\213", "\302\233", "\357\273\277",
+                                       "\363\240\201\201", "\357\277\276"}) {
+        EXPECT_FALSE(Contains(text, hidden)) << format;
+      }
+    }
+  }
+}
+
+TEST(GateReportTest, SarifFingerprintsAreOfNamesAlone) {
+  const auto prints = [](const GateResult& result) {
+    std::vector<std::string> found;
+    const json log = json::parse(GateSarif(result));
+    for (const json& each : log["runs"][0]["results"]) {
+      found.push_back(each["partialFingerprints"]["faProfileGate/v1"]);
+    }
+    return found;
+  };
+  const std::vector<std::string> before = prints(sample::Regression());
+  EXPECT_EQ(std::set<std::string>(before.begin(), before.end()).size(), before.size());
+  GateResult moved = sample::Regression();
+  moved.cases[1].place->line = 7;
+  moved.cases[1].headline = "another";
+  for (CaseVerdict& v : moved.cases) {
+    for (Comparison& c : v.comparisons) c.candidate = 1.0, c.change = 0.5;
+  }
+  EXPECT_EQ(prints(moved), before);
+  moved.cases[1].comparisons[0].phase = "pv";
+  EXPECT_NE(prints(moved)[0], before[0]);
+  moved = sample::Regression();
+  moved.cases[1].shape = "1,8,1024,64";
+  EXPECT_NE(prints(moved)[0], before[0]);
+  moved = sample::Regression();
+  moved.cases[1].comparisons[0].metric = kCycles;
+  EXPECT_NE(prints(moved)[0], before[0]);
+}
+
+TEST(GateReportTest, SarifLevelsFollowTheVerdict) {
+  const auto level = [](Verdict verdict, bool blocking) {
+    Comparison c = sample::Compared("", kDuration, "seconds", 2, 1.0, 2.0, verdict);
+    c.blocking = blocking;
+    GateResult result = OneCase(c);
+    if (!blocking) result.cases[0].verdict = Verdict::kPass;
+    const json results = json::parse(GateSarif(result))["runs"][0]["results"];
+    return results.empty() ? "none" : results.size() == 1 ? results[0]["level"].get<std::string>() : "several";
+  };
+  EXPECT_EQ(level(Verdict::kRegression, true), "error");
+  EXPECT_EQ(level(Verdict::kRegression, false), "warning");
+  for (const Verdict verdict : {Verdict::kSuspect, Verdict::kInconclusive, Verdict::kIncomparable, Verdict::kMissing}) {
+    EXPECT_EQ(level(verdict, true), "note");
+  }
+  EXPECT_EQ(level(Verdict::kPass, true), "none");
+  EXPECT_EQ(level(Verdict::kImproved, true), "none");
+}
+
+TEST(GateReportTest, SarifHasEveryCaseThatNoComparisonExplains) {
+  std::map<std::string, std::string> whole;
+  const json log = json::parse(GateSarif(sample::Regression()));
+  for (const json& each : log["runs"][0]["results"]) {
+    if (!each.contains("properties")) whole[each["ruleId"]] = each["level"];
+  }
+  EXPECT_EQ(whole, (std::map<std::string, std::string>{{"correctness", "error"}, {"missing", "note"}}));
+}
+
+TEST(GateReportTest, SarifFallsBackToTheRuleWhenTheLineIsNotKnown) {
+  const json place =
+      json::parse(GateSarif(sample::Static()))["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+  EXPECT_EQ(place["artifactLocation"]["uri"], "ci/thresholds.yaml");
+  EXPECT_EQ(place["region"]["startLine"], 20);
+}
+
+TEST(GateReportTest, JunitSaysOfEachVerdictWhatItIs) {
+  const auto element = [](Verdict verdict, bool incorrect) {
+    GateResult result = sample::Passed();
+    result.verdict = verdict;
+    result.cases.resize(1);
+    result.cases[0].verdict = verdict;
+    result.cases[0].incorrect = incorrect;
+    const std::string text = GateJunit(result);
+    std::string found;
+    for (const char* const name : {"failure", "error", "skipped"}) {
+      if (Contains(text, std::string("<") + name + " ")) found += name;
+    }
+    EXPECT_EQ(Count(text, "<testcase "), 1U) << text;
+    EXPECT_EQ(Count(text, "tests=\"1\""), 2U) << text;
+    EXPECT_EQ(Count(text, "failures=\"1\""), found == "failure" ? 2U : 0U) << text;
+    EXPECT_EQ(Count(text, "errors=\"1\""), found == "error" ? 2U : 0U) << text;
+    EXPECT_EQ(Count(text, "skipped=\"1\""), found == "skipped" ? 1U : 0U) << text;
+    return found;
+  };
+  EXPECT_EQ(element(Verdict::kPass, false), "");
+  EXPECT_EQ(element(Verdict::kImproved, false), "");
+  EXPECT_EQ(element(Verdict::kRegression, false), "failure");
+  EXPECT_EQ(element(Verdict::kRegression, true), "error");
+  for (const Verdict verdict : {Verdict::kSuspect, Verdict::kInconclusive, Verdict::kIncomparable, Verdict::kMissing}) {
+    EXPECT_EQ(element(verdict, false), "skipped");
+  }
+}
+
+TEST(GateReportTest, JunitIsNeverGreenBecauseNothingWasJudged) {
+  GateResult result;
+  result.verdict = Verdict::kInconclusive;
+  result.headline = "nothing could be measured";
+  EXPECT_TRUE(Contains(GateJunit(result), "<skipped type=\"INCONCLUSIVE\" message=\"nothing could be measured\">"));
+  EXPECT_TRUE(Contains(GateJunit(sample::ControlFailed()), "name=\"the run as a whole\">\n      <skipped"));
+}
+
+TEST(GateReportTest, JsonFitsItsSchema) {
+  const JsonSchema schema(json::parse(ReadFile(kData + "/../../docs/gate.schema.json")));
+  std::vector<GateResult> results = HostileResults();
+  for (const GateResult& result : {sample::Regression(), sample::Passed(), sample::Improved(), sample::Incomparable(),
+                                   sample::ControlFailed(), sample::Static(), GateResult{}}) {
+    results.push_back(result);
+  }
+  for (const GateResult& result : results) {
+    EXPECT_EQ(schema.Validate(json::parse(GateJson(result))), std::vector<std::string>{});
+  }
+  json wrong = json::parse(GateJson(sample::Regression()));
+  wrong["verdict"] = "FINE";
+  EXPECT_FALSE(schema.Validate(wrong).empty());
+}
+
+TEST(GateReportTest, JsonKeepsTextsAsTheyAre) {
+  const std::string text = "a <b> & \"c\" \342\200\256 @d";
+  const json parsed = json::parse(GateJson(sample::WithTexts(sample::Regression(), text)));
+  EXPECT_EQ(parsed["cases"][0]["kernel"], text);
+}
+
+TEST(GateReportTest, TextfileHasTheNewestVerdictOfEachCaseAndItsChange) {
+  const std::string text = GateTextfile(sample::Regression());
+  EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"mma 1,8,512,64\",verdict=\"REGRESSION\"} 1\n"));
+  EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"mma 1,8,512,64\",verdict=\"PASS\"} 0\n"));
+  EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"scalar 1,8,512,64 causal\",verdict=\"SUSPECT\"} 1\n"));
+  EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"tiled 1,8,512,64\",verdict=\"MISSING\"} 1\n"));
+  EXPECT_TRUE(Contains(text, "faprof_gate_change_ratio{case=\"mma 1,8,512,64\"} 0.117"));
+  EXPECT_FALSE(Contains(text, "faprof_gate_change_ratio{case=\"tiled"));
+  EXPECT_TRUE(Contains(text, "faprof_gate_aa_trials_total 24\n"));
+  EXPECT_TRUE(Contains(text, "faprof_gate_aa_false_positives_total 0\n"));
+}
+
+}  // namespace
+}  // namespace fa_profile

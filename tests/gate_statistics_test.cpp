@@ -1,0 +1,266 @@
+#include "fa_profile/gate_statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "fa_profile/error.h"
+
+// Expected values: counted over all choices of signs by another program, scipy 1.17, or the source named beside them.
+
+namespace fa_profile {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const std::vector<double> kEight{0.021, -0.004, 0.013, 0.007, -0.002, 0.011, 0.019, 0.003};
+const std::vector<double> kFourteen{0.012, 0.034,  -0.021, 0.008, 0.017,  -0.005, 0.029,
+                                    0.002, -0.011, 0.023,  0.015, -0.009, 0.006,  0.019};
+// Darwin's maize, as Fisher tests it: differences in eighths of an inch.
+const std::vector<double> kDarwin{49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48};
+
+std::vector<double> Negated(std::vector<double> values) {
+  for (double& value : values) value = -value;
+  return values;
+}
+
+std::vector<double> Shifted(std::vector<double> values, double by) {
+  for (double& value : values) value += by;
+  return values;
+}
+
+TEST(GateStatisticsTest, MedianIsTheMiddleOrTheMeanOfTheMiddleTwo) {
+  EXPECT_EQ(Median({3.0}), 3.0);
+  EXPECT_EQ(Median({9.0, 1.0, 2.0}), 2.0);
+  EXPECT_EQ(Median({8.0, 1.0, 4.0, 2.0}), 3.0);
+  EXPECT_EQ(Median({1.0, 1.0, 1.0, 7.0}), 1.0);
+  EXPECT_THROW((void)Median({}), Error);
+}
+
+TEST(GateStatisticsTest, SignFlipCountsAllChoicesOfSigns) {
+  EXPECT_DOUBLE_EQ(SignFlipP(kEight), 6.0 / 256.0);
+  EXPECT_DOUBLE_EQ(SignFlipP(kFourteen), 586.0 / 16384.0);
+  EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{1, 1, -1, 2, -2, 3}), 17.0 / 64.0);
+  EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{0, 0, 1, -1, 2}), 12.0 / 32.0);
+}
+
+TEST(GateStatisticsTest, SignFlipFindsWhatFisherPublished) {
+  // The Design of Experiments, 21: 863 of 32,768 sums are as great; both sides together 5.267 %.
+  EXPECT_DOUBLE_EQ(SignFlipP(kDarwin), 863.0 / 32768.0);
+}
+
+TEST(GateStatisticsTest, SignFlipIsOneSided) {
+  EXPECT_EQ(SignFlipP(std::vector<double>(8, 0.01)), 1.0 / 256.0);
+  EXPECT_EQ(SignFlipP(std::vector<double>(8, -0.01)), 1.0);
+  EXPECT_LT(SignFlipP(kEight), 0.05);
+  EXPECT_GT(SignFlipP(Negated(kEight)), 0.95);
+}
+
+TEST(GateStatisticsTest, SignFlipOfOneDifferenceSaysNextToNothing) {
+  EXPECT_EQ(SignFlipP(std::vector<double>{0.5}), 0.5);
+  EXPECT_EQ(SignFlipP(std::vector<double>{-0.5}), 1.0);
+  EXPECT_EQ(SignFlipP(std::vector<double>{0.0}), 1.0);
+}
+
+TEST(GateStatisticsTest, SignFlipCountsEqualSumsHoweverTheyWereAdded) {
+  // 0.1 + 0.2 - 0.3 is not 0 in binary: without a tolerance the sums that are equal on paper would not be.
+  EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{0.1, 0.2, 0.3}), SignFlipP(std::vector<double>{1, 2, 3}));
+  EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{0.1, 0.2, -0.3}), SignFlipP(std::vector<double>{1, 2, -3}));
+  EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{-0.3, 0.2, 0.1}), SignFlipP(std::vector<double>{-3, 2, 1}));
+}
+
+TEST(GateStatisticsTest, SignFlipAgreesWithPlainCountingOnRandomDifferences) {
+  std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same cases each time
+  std::normal_distribution<double> normal(0.3, 1.0);
+  for (std::size_t n = 1; n <= 12; ++n) {
+    std::vector<double> values(n);
+    for (double& value : values) value = normal(random);
+    const double observed = std::accumulate(values.begin(), values.end(), 0.0);
+    int reached = 0;
+    for (unsigned flips = 0; flips < 1U << n; ++flips) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < n; ++i) sum += (flips >> i & 1U) != 0 ? -values[i] : values[i];
+      reached += sum >= observed - 1e-9 ? 1 : 0;
+    }
+    EXPECT_DOUBLE_EQ(SignFlipP(values), std::ldexp(reached, -static_cast<int>(n))) << n;
+  }
+}
+
+TEST(GateStatisticsTest, SignFlipIsExactUpToTwentyFourPairsAndQuick) {
+  EXPECT_EQ(SignFlipP(std::vector<double>(22, 0.01)), std::ldexp(1.0, -22));
+  EXPECT_EQ(SignFlipP(std::vector<double>(24, 0.01)), std::ldexp(1.0, -24));
+  // n equal differences, one of them negative: the observed sum and n that flip one other, and the all-positive one.
+  std::vector<double> one_down(22, 0.01);
+  one_down[5] = -0.01;
+  EXPECT_EQ(SignFlipP(one_down), std::ldexp(23.0, -22));
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) EXPECT_GT(SignFlipP(Shifted(kFourteen, 1e-6 * i)), 0.0);
+  // Half sums take about 3 us a call; a thousand times as much is what the trials could not pay.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
+}
+
+TEST(GateStatisticsTest, SignFlipRefusesWhatItCannotTest) {
+  EXPECT_THROW((void)SignFlipP({}), Error);
+  EXPECT_THROW((void)SignFlipP(std::vector<double>(25, 1.0)), Error);
+  EXPECT_THROW((void)SignFlipP(std::vector<double>{1.0, std::nan("")}), Error);
+  EXPECT_THROW((void)SignFlipP(std::vector<double>{1.0, kInfinity}), Error);
+  EXPECT_THROW((void)SignFlipInterval({}), Error);
+  EXPECT_THROW((void)SignFlipInterval(std::vector<double>{1.0, std::nan("")}), Error);
+}
+
+TEST(GateStatisticsTest, IntervalHoldsTheShiftsThatAreNotRejected) {
+  // From the sorted means of all subsets.
+  const auto [low, high] = SignFlipInterval(kEight);
+  EXPECT_NEAR(low, 0.001 / 3.0, 1e-9);
+  EXPECT_NEAR(high, 0.017, 1e-9);
+  const auto [low90, high90] = SignFlipInterval(kEight, 0.90);
+  EXPECT_NEAR(low90, 0.002, 1e-9);
+  EXPECT_NEAR(high90, 0.015, 1e-9);
+  const auto [low14, high14] = SignFlipInterval(kFourteen);
+  EXPECT_NEAR(low14, -0.0008, 1e-9);
+  EXPECT_NEAR(high14, 0.01775, 1e-9);
+}
+
+TEST(GateStatisticsTest, IntervalEndsWhereTheTestBeginsToReject) {
+  const auto [low, high] = SignFlipInterval(kFourteen);
+  EXPECT_GT(SignFlipP(Shifted(kFourteen, -(low + 1e-9))), 0.025);
+  EXPECT_LE(SignFlipP(Shifted(kFourteen, -(low - 1e-9))), 0.025);
+  EXPECT_GT(SignFlipP(Negated(Shifted(kFourteen, -(high - 1e-9)))), 0.025);
+  EXPECT_LE(SignFlipP(Negated(Shifted(kFourteen, -(high + 1e-9)))), 0.025);
+}
+
+TEST(GateStatisticsTest, IntervalLeavesOutWhatIsRejectedAtTheLevelItself) {
+  // 12.5 % a side is 2 of 16: the least mean is rejected, the second least is not.
+  const auto [low, high] = SignFlipInterval(std::vector<double>{1, 2, 3, 4}, 0.75);
+  EXPECT_NEAR(low, 1.5, 1e-8);
+  EXPECT_NEAR(high, 3.5, 1e-8);
+  // 6.25 % is 1 of 16: the least mean is the end.
+  EXPECT_EQ(SignFlipInterval(std::vector<double>{1, 2, 3, 4}, 0.875), std::pair(1.0, 4.0));
+}
+
+TEST(GateStatisticsTest, IntervalOfTooFewPairsIsEverything) {
+  // Five pairs reach 1/32 a side at best: not 2.5 %; six reach 1/64.
+  EXPECT_EQ(SignFlipInterval(std::vector<double>{1, 2, 3, 4, 5}), std::pair(-kInfinity, kInfinity));
+  EXPECT_EQ(SignFlipInterval(std::vector<double>{1, 2, 3, 4, 5, 6}), std::pair(1.0, 6.0));
+  EXPECT_EQ(SignFlipInterval(std::vector<double>{7}), std::pair(-kInfinity, kInfinity));
+  EXPECT_EQ(SignFlipInterval(std::vector<double>{7}, 0.0), std::pair(7.0, 7.0));
+}
+
+TEST(GateStatisticsTest, IntervalOfEqualDifferencesIsThatPoint) {
+  EXPECT_EQ(SignFlipInterval(std::vector<double>(8, 0.25)), std::pair(0.25, 0.25));
+  EXPECT_EQ(SignFlipInterval(std::vector<double>(14, 0.0)), std::pair(0.0, 0.0));
+}
+
+TEST(GateStatisticsTest, HolmStepsDown) {
+  // Holm's own procedure by hand: 4 x 0.005, 3 x 0.01, 2 x 0.03, then the largest so far.
+  const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
+  const std::vector<double> adjusted = HolmAdjust({0.01, 0.04, 0.03, 0.005});
+  ASSERT_EQ(adjusted.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(adjusted[i], expected[i]) << i;
+}
+
+TEST(GateStatisticsTest, HolmCapsAtOneAndLeavesOneAlone) {
+  EXPECT_EQ(HolmAdjust({}), std::vector<double>{});
+  EXPECT_EQ(HolmAdjust({0.04}), std::vector<double>{0.04});
+  EXPECT_EQ(HolmAdjust({0.6, 0.7}), (std::vector<double>{1.0, 1.0}));
+  EXPECT_EQ(HolmAdjust({0.02, 0.02}), (std::vector<double>{0.04, 0.04}));
+}
+
+TEST(GateStatisticsTest, ProportionBoundsAreClopperAndPearsons) {
+  EXPECT_NEAR(ProportionUpperBound(0, 30), 0.09503385286, 1e-10);  // 1 - 0.05^(1/30)
+  EXPECT_NEAR(ProportionUpperBound(1, 30), 0.1485960687, 1e-10);
+  EXPECT_NEAR(ProportionUpperBound(5, 30), 0.3189711819, 1e-10);
+  EXPECT_NEAR(ProportionUpperBound(29, 30), 0.9982916844, 1e-10);
+  EXPECT_NEAR(ProportionUpperBound(1980, 2000), 0.9933631206, 1e-10);
+  EXPECT_NEAR(ProportionUpperBound(0, 1200000) / 2.496440445e-06, 1.0, 1e-6);
+  EXPECT_NEAR(ProportionUpperBound(7, 1000000) / 1.314807338e-05, 1.0, 1e-6);
+  EXPECT_NEAR(ProportionUpperBound(1, 30, 0.99), 0.2015897804, 1e-10);
+  EXPECT_NEAR(ProportionLowerBound(1, 30), 0.001708315644, 1e-10);
+  EXPECT_NEAR(ProportionLowerBound(5, 30), 0.06805557358, 1e-10);
+  EXPECT_NEAR(ProportionLowerBound(30, 30), 0.9049661471, 1e-10);
+  EXPECT_NEAR(ProportionLowerBound(1980, 2000), 0.9855019374, 1e-10);
+  EXPECT_NEAR(ProportionLowerBound(3, 20000) / 4.088578088e-05, 1.0, 1e-6);
+}
+
+TEST(GateStatisticsTest, ProportionBoundsOfNoneAndOfAll) {
+  EXPECT_EQ(ProportionUpperBound(0, 0), 1.0);
+  EXPECT_EQ(ProportionLowerBound(0, 0), 0.0);
+  EXPECT_EQ(ProportionUpperBound(30, 30), 1.0);
+  EXPECT_EQ(ProportionLowerBound(0, 30), 0.0);
+  EXPECT_THROW((void)ProportionUpperBound(31, 30), Error);
+  EXPECT_THROW((void)ProportionUpperBound(-1, 30), Error);
+  EXPECT_THROW((void)ProportionLowerBound(31, 30), Error);
+}
+
+TEST(GateStatisticsTest, FixedThresholdIsOverNotAt) {
+  EXPECT_FALSE(FixedThresholdSaysWorse(100.0, 105.0));
+  EXPECT_TRUE(FixedThresholdSaysWorse(100.0, 105.1));
+  EXPECT_FALSE(FixedThresholdSaysWorse(100.0, 90.0));
+  EXPECT_TRUE(FixedThresholdSaysWorse(100.0, 103.0, 0.02));
+}
+
+TEST(GateStatisticsTest, HistoryTTestLimitIsMeanPlusQuantileTimesDeviation) {
+  // 1 to 8: mean 4.5, mean square deviation 5.25; the 99 % quantile with 7 degrees of freedom is 2.997951566868.
+  std::vector<double> history(8);
+  std::iota(history.begin(), history.end(), 1.0);
+  const double limit = 4.5 + 2.997951566868 * std::sqrt(5.25);
+  EXPECT_TRUE(HistoryTTestSaysWorse(history, limit + 1e-9));
+  EXPECT_FALSE(HistoryTTestSaysWorse(history, limit - 1e-9));
+  // One degree of freedom, 95 %: 6.313751514675, a Cauchy variable's tan(0.45 pi).
+  EXPECT_TRUE(HistoryTTestSaysWorse(std::vector<double>{0.0, 2.0}, 1.0 + 6.3137516, 0.95));
+  EXPECT_FALSE(HistoryTTestSaysWorse(std::vector<double>{0.0, 2.0}, 1.0 + 6.3137514, 0.95));
+  // 63 degrees of freedom: 2.38700786347.
+  std::vector<double> long_history(64, -1.0);
+  std::fill(long_history.begin(), long_history.begin() + 32, 1.0);
+  EXPECT_TRUE(HistoryTTestSaysWorse(long_history, 2.387008));
+  EXPECT_FALSE(HistoryTTestSaysWorse(long_history, 2.387007));
+}
+
+TEST(GateStatisticsTest, HistoryTTestNeedsAHistoryThatVaries) {
+  EXPECT_FALSE(HistoryTTestSaysWorse(std::vector<double>(64, 1.0), 2.0));
+  EXPECT_THROW((void)HistoryTTestSaysWorse(std::vector<double>{1.0}, 2.0), Error);
+}
+
+const std::vector<double> kBefore{1.0, 1.2, 1.1, 1.4, 1.3, 1.25, 1.15, 1.05};
+const std::vector<double> kAfter{1.35, 1.5, 1.45, 1.22, 1.6, 1.55, 1.31, 1.7};
+
+TEST(GateStatisticsTest, MannWhitneyIsExactForEightAndFewer) {
+  EXPECT_NEAR(MannWhitneyP(kBefore, kAfter), 0.0029526029526, 1e-12);
+  EXPECT_NEAR(MannWhitneyP(kAfter, kBefore), 0.0029526029526, 1e-12);
+  std::vector<double> twenty(20);
+  std::iota(twenty.begin(), twenty.end(), 0.0);
+  EXPECT_NEAR(MannWhitneyP(std::vector<double>{20.5, 21.5, 19.5}, twenty), 0.00112930547713, 1e-12);
+  EXPECT_EQ(MannWhitneyP(std::vector<double>{1, 4}, std::vector<double>{2, 3}), 1.0);
+  // All of one below all of the other: 2 orders of 20 are as extreme.
+  EXPECT_DOUBLE_EQ(MannWhitneyP(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}), 0.1);
+}
+
+TEST(GateStatisticsTest, MannWhitneyIsNormalBeyondAndCorrectsForTies) {
+  std::vector<double> before = kBefore;
+  std::vector<double> after = kAfter;
+  before.push_back(1.08);
+  after.push_back(1.33);
+  EXPECT_NEAR(MannWhitneyP(before, after), 0.00267971441682, 1e-12);
+  EXPECT_NEAR(MannWhitneyP(std::vector<double>{1, 1, 2, 2, 3, 4}, std::vector<double>{2, 3, 3, 4, 5, 5, 6}),
+              0.0422628646557, 1e-12);
+  // Pairs of equal values are ties too.
+  EXPECT_NEAR(MannWhitneyP(std::vector<double>{1, 2, 3, 4}, std::vector<double>{4, 5, 6, 7}), 0.04206641220678, 1e-12);
+  EXPECT_EQ(MannWhitneyP(std::vector<double>(9, 1.0), std::vector<double>(9, 1.0)), 1.0);
+}
+
+TEST(GateStatisticsTest, MannWhitneyCallsOnlySlowerWorse) {
+  EXPECT_TRUE(MannWhitneySaysWorse(kBefore, kAfter));
+  EXPECT_FALSE(MannWhitneySaysWorse(kAfter, kBefore));
+  EXPECT_FALSE(MannWhitneySaysWorse(kBefore, kAfter, 0.0029));
+  EXPECT_FALSE(MannWhitneySaysWorse(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}, 0.1));
+  EXPECT_TRUE(MannWhitneySaysWorse(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}, 0.101));
+  EXPECT_THROW((void)MannWhitneySaysWorse({}, kAfter), Error);
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "fa_profile/gate.h"
+#include "gate_scenario.h"
+
+namespace fa_profile {
+namespace {
+
+void AddControl(Scenario& scenario, double factor) {
+  Evidence control = scenario.input.base;
+  int i = 0;
+  for (ProcessSample& process : control.processes) {
+    const double noise = 1.0 + 0.002 * (i++ % 3 - 1);
+    for (auto& values : process.values) {
+      for (auto& [key, value] : values) value *= factor * noise;
+    }
+  }
+  scenario.input.control = control;
+}
+
+TEST(JudgeControlTest, AControlThatMovedMakesTheRunInconclusive) {
+  Scenario scenario = Measured({1.05});
+  AddControl(scenario, 1.0);
+  const GateResult good = scenario.Judged();
+  EXPECT_EQ(good.verdict, Verdict::kRegression);
+  EXPECT_TRUE(good.control->passed);
+  EXPECT_EQ(good.control->trials, 4);  // time and cycles in two stages
+  EXPECT_EQ(good.control->false_positives, 0);
+  AddControl(scenario, 1.04);
+  const GateResult bad = scenario.Judged();
+  EXPECT_EQ(bad.verdict, Verdict::kInconclusive);
+  EXPECT_FALSE(bad.control->passed);
+  EXPECT_EQ(bad.control->false_positives, 4);
+  EXPECT_TRUE(Has(bad.headline, "INCONCLUSIVE: the base against itself was called worse: mma 1,8,512,64"));
+  EXPECT_TRUE(bad.suspects.empty());
+}
+
+TEST(JudgeControlTest, AControlWithinTheToleranceIsNoAlarm) {
+  Scenario scenario = Measured({1.05});
+  AddControl(scenario, 1.015);
+  EXPECT_TRUE(scenario.Judged().control->passed);
+}
+
+TEST(JudgeControlTest, TooFewPairsAreNoTrialOfTheControl) {
+  Scenario scenario = FirstStage({1.0}, 4);
+  AddControl(scenario, 1.0);
+  EXPECT_FALSE(scenario.Judged().control);
+  scenario = FirstStage({1.0}, 5);
+  AddControl(scenario, 1.0);
+  EXPECT_EQ(scenario.Judged().control->trials, 2);
+}
+
+TEST(JudgeControlTest, OneAlarmOfManyControlsIsChance) {
+  Scenario scenario;
+  for (int i = 1; i < 14; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
+  scenario.Time(8, std::vector<Effect>(14));
+  AddControl(scenario, 1.0);
+  for (ProcessSample& process : scenario.input.control->processes) process.values[3][{"", kDuration}] *= 1.1;
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.control->false_positives, 1);
+  EXPECT_EQ(result.control->trials, 28);
+  EXPECT_TRUE(result.control->passed);  // 28 x 1/256 is over 5 %
+}
+
+TEST(JudgeControlTest, ARunOfTheSameCodeIsNoPassEitherWhenItsControlFailed) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.MakeIdentical();
+  AddControl(scenario, 1.04);
+  EXPECT_EQ(scenario.Judged().cases[0].verdict, Verdict::kPass);
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+}
+
+TEST(JudgeControlTest, WhatNeedsNoClockStandsThoughTheControlFailed) {
+  Scenario spilling = Measured({1.0});
+  AddControl(spilling, 1.04);
+  EXPECT_EQ(spilling.Judged().verdict, Verdict::kInconclusive);
+  spilling.Code().spill_bytes = 8;
+  EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
+  spilling.Code().spill_bytes = 0;
+  spilling.Record(1, {{{"", "instructions"}, 100}}, {{{"", "instructions"}, 120}});
+  EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
+  spilling.Candidate().verification->draws_passed = 0;
+  EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeControlTest, AFailedControlProvesNothingFaster) {
+  Scenario scenario = Measured({0.8});
+  scenario.Record(1, {{{"", "instructions"}, 100}}, {{{"", "instructions"}, 120}});
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kImproved);
+  AddControl(scenario, 1.04);
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeControlTest, TheReferenceKernelIsNoCaseAndFailsTheRunWhenItMoves) {
+  const auto run = [](double reference) {
+    Scenario scenario;
+    scenario.AddCase(kReferenceKernel);
+    scenario.Time(8, {{1.05}, {reference}}, 1, 0.001);
+    return scenario.Judged();
+  };
+  EXPECT_EQ(run(1.0).verdict, Verdict::kSuspect);
+  ASSERT_EQ(run(1.0).cases.size(), 1u);
+  EXPECT_NEAR(*run(1.0).control->reference_change, 0.0, 0.003);
+  EXPECT_EQ(run(1.015).verdict, Verdict::kSuspect);
+  for (const double moved : {1.025, 0.975}) {
+    EXPECT_EQ(run(moved).verdict, Verdict::kInconclusive) << moved;
+    EXPECT_TRUE(Has(run(moved).headline, "the reference kernel, whose code never changes, moved by ")) << moved;
+  }
+}
+
+TEST(JudgeControlTest, AReferenceThatOnlyJumpsAboutIsNoAlarm) {
+  Scenario scenario;
+  scenario.AddCase(kReferenceKernel);
+  scenario.Time(8, {{1.0}, {1.0}});
+  int i = 0;
+  for (ProcessSample& process : scenario.input.candidate.processes) {
+    process.values[1][{"", kDuration}] *= i++ < 5 ? 1.03 : 0.9;
+  }
+  EXPECT_GT(*scenario.Judged().control->reference_change, 0.02);
+  EXPECT_TRUE(scenario.Judged().control->passed);
+}
+
+TEST(JudgeControlTest, SixtyCasesTakeMilliseconds) {
+  Scenario scenario;
+  for (int i = 1; i < 60; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
+  scenario.Time(8, std::vector<Effect>(60));
+  scenario.Time(14, std::vector<Effect>(60), 2);
+  AddControl(scenario, 1.0);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(scenario.Judged().cases.size(), 60u);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  RecordProperty("milliseconds", static_cast<int>(took.count()));
+  EXPECT_LT(took.count(), 1000.0);  // a sanitizer's build, and a busy machine, are slow
+}
+
+}  // namespace
+}  // namespace fa_profile

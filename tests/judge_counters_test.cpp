@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/gate.h"
+#include "gate_scenario.h"
+
+namespace fa_profile {
+namespace {
+
+Scenario Counted(double base, double candidate, const MetricKey& key = {"", "instructions"}) {
+  Scenario scenario = Measured({});
+  scenario.Record(1, {{key, base}}, {{key, candidate}});
+  return scenario;
+}
+
+TEST(JudgeCountersTest, MoreThanHalfAPercentMoreInstructionsAreARegression) {
+  EXPECT_EQ(Counted(100'000, 100'501).Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(Counted(100'000, 100'500).Of().verdict, Verdict::kPass);
+  EXPECT_EQ(Counted(100'000, 50'000).Of().verdict, Verdict::kPass);
+  EXPECT_EQ(Find(Counted(100'000, 50'000).Of(), "instructions").verdict, Verdict::kImproved);
+  EXPECT_EQ(Counted(100'000, 112'000).Of().headline, "instructions 100000 -> 112000");
+  EXPECT_EQ(Find(Counted(100'000, 112'000).Of(), "instructions").tier, 1);
+}
+
+TEST(JudgeCountersTest, WhereMoreIsBetterLessIsARegression) {
+  const MetricKey threads{"", "threads_per_instruction"};
+  EXPECT_EQ(Counted(32.0, 31.0, threads).Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(Counted(31.0, 32.0, threads).Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeCountersTest, ACounterFromZeroIsARegression) {
+  EXPECT_EQ(Counted(0.0, 1024.0, {"", "local_memory_bytes"}).Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeCountersTest, ACounterHasToMoveByMoreThanEqualCodeMovesIt) {
+  const MetricKey key{"", "instructions"};
+  Scenario scenario = Measured({});
+  scenario.Record(1, {{key, 100'000}}, {{key, 100'800}});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  scenario.Record(1, {{key, 100'300}}, {{key, 100'950}});  // a range of 300, three of which are 900
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Record(6, {{key, 100'000}}, {{key, 100'950}});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeCountersTest, ACounterThatMovesBetweenProcessesOfTheSameCodeIsNotJudged) {
+  const MetricKey key{"", "instructions"};
+  Scenario scenario = Measured({});
+  scenario.Record(1, {{key, 100'000}}, {{key, 120'000}});
+  scenario.Record(1, {{key, 100'000}}, {{key, 120'610}});
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kPass);
+  EXPECT_TRUE(Has(Find(verdict, "instructions").reason, "not judged: instructions moves by 0.5 %"))
+      << Find(verdict, "instructions").reason;
+}
+
+TEST(JudgeCountersTest, NoisyAndNeutralMetricsAreNotJudgedWithoutARule) {
+  EXPECT_EQ(Counted(0.5, 0.1, {"", "l2_hit_ratio"}).Of().comparisons.size(), 2u);  // time and cycles
+  EXPECT_EQ(Counted(100, 900, {"", "fp32_flops"}).Of().comparisons.size(), 2u);
+}
+
+TEST(JudgeCountersTest, ACountOfAPhaseIsHeldAgainstTheKernels) {
+  const MetricKey small{"epilogue", "phase_instructions"};
+  const MetricKey large{"softmax", "phase_instructions"};
+  Scenario scenario = Measured({});
+  scenario.Record(1, {{small, 1'000}, {large, 99'000}}, {{small, 1'500}, {large, 99'000}});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.input.candidate.processes.back().values[0][small] = 1'501;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(scenario.Of().phase, "epilogue");
+}
+
+TEST(JudgeCountersTest, ThePhaseOfAWorseCounterIsNamedBeforeOneThatHardlyGrew) {
+  const auto phase = [](double softmax, double instructions) {
+    Scenario scenario = Measured({1.0}, 0.0);
+    const MetricKey count{"epilogue", "phase_instructions"};
+    scenario.Record(1, {{{"softmax", kPhaseTime}, 0.300}, {{"epilogue", kPhaseTime}, 0.7}, {count, 1000.0}},
+                    {{{"softmax", kPhaseTime}, softmax}, {{"epilogue", kPhaseTime}, 0.7}, {count, instructions}});
+    return scenario.Of().phase;
+  };
+  EXPECT_EQ(phase(0.309, 1100.0), "epilogue");
+  EXPECT_EQ(phase(0.311, 1100.0), "softmax");
+}
+
+TEST(JudgeCountersTest, AKernelThatIsWorseInNoPhaseNamesNone) {
+  const auto phase = [](double softmax) {
+    Scenario scenario = Measured({1.0}, 0.0);
+    scenario.Record(1, {{{"softmax", kPhaseTime}, 0.300}, {{"", "instructions"}, 100.0}},
+                    {{{"softmax", kPhaseTime}, softmax}, {{"", "instructions"}, 120.0}});
+    return scenario.Of().phase;
+  };
+  EXPECT_EQ(phase(0.299), "");
+  EXPECT_EQ(phase(0.301), "softmax");
+}
+
+TEST(JudgeCountersTest, CountersAreNotesWhereTheKernelIsProvenFaster) {
+  Scenario faster = Counted(100'000, 112'000);
+  faster.input.base.processes.clear();
+  faster.input.candidate.processes.clear();
+  faster.Time(8, {{0.9}});
+  faster.Record(1, {{{"", "instructions"}, 100'000}}, {{{"", "instructions"}, 112'000}});
+  const CaseVerdict verdict = faster.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kImproved);
+  EXPECT_EQ(Find(verdict, "instructions").verdict, Verdict::kRegression);
+  EXPECT_FALSE(Find(verdict, "instructions").blocking);
+  EXPECT_TRUE(Has(Find(verdict, "instructions").reason, "proven faster")) << Find(verdict, "instructions").reason;
+  // Faster by less than the tolerance is not proven.
+  Scenario hardly = Measured({0.99});
+  hardly.Record(1, {{{"", "instructions"}, 100'000}}, {{{"", "instructions"}, 112'000}});
+  EXPECT_EQ(hardly.Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeCountersTest, RulesReplaceTheLimitsOfCounters) {
+  Scenario scenario = Counted(100'000, 109'000);
+  ThresholdRule rule;
+  rule.metric = "instructions";
+  rule.relative = 0.10;
+  scenario.thresholds.rules = {rule};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.thresholds.rules[0].relative = 0.08;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  scenario.thresholds.rules[0].absolute = 9'500;  // both have to break
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.thresholds.rules[0].absolute = 8'500;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeCountersTest, ARuleMakesANoisyMetricAndANeutralOneJudged) {
+  ThresholdRule rule;
+  rule.metric = "l2_hit_ratio";
+  rule.absolute = 0.05;
+  Scenario noisy = Counted(0.80, 0.74, {"", "l2_hit_ratio"});
+  noisy.thresholds.rules = {rule};
+  EXPECT_EQ(noisy.Of().verdict, Verdict::kRegression);
+  noisy.thresholds.rules[0].absolute = 0.07;
+  EXPECT_EQ(noisy.Of().verdict, Verdict::kPass);
+  Scenario neutral = Counted(100, 130, {"", "fp32_flops"});
+  rule.metric = "fp32_flops";
+  rule.absolute.reset();
+  rule.relative = 0.25;
+  neutral.thresholds.rules = {rule};
+  EXPECT_EQ(neutral.Of().verdict, Verdict::kRegression);
+  neutral.thresholds.rules[0].relative = 0.35;
+  EXPECT_EQ(neutral.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeCountersTest, ANoisyMetricThatARuleLimitsIsTestedInPairsWhereThereAreEnough) {
+  Scenario scenario = Measured({});
+  const MetricKey key{"", "l2_hit_ratio"};
+  scenario.Record(8, {{key, 0.80}}, {{key, 0.70}});
+  scenario.Record(14, {{key, 0.80}}, {{key, 0.70}}, 2);
+  ThresholdRule rule;
+  rule.metric = key.metric;
+  rule.absolute = 0.05;
+  scenario.thresholds.rules = {rule};
+  const Comparison comparison = Find(scenario.Of(), key.metric);
+  EXPECT_EQ(comparison.verdict, Verdict::kRegression);
+  EXPECT_EQ(comparison.pairs, 14);
+  EXPECT_NEAR(*comparison.change, -0.125, 1e-9);
+  scenario.thresholds.rules[0].absolute = 0.11;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,400 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gate.h"
+#include "gate_scenario.h"
+
+namespace fa_profile {
+namespace {
+
+ThresholdRule Rule(const std::string& metric) {
+  ThresholdRule rule;
+  rule.metric = metric;
+  rule.line = 7;
+  return rule;
+}
+
+// The two stages.
+
+TEST(JudgePairedTest, ThreeAndFivePercentSlowerAreRegressions) {
+  for (const double slower : {1.03, 1.05}) {
+    EXPECT_EQ(FirstStage({slower}).Judged().verdict, Verdict::kSuspect) << slower;
+    const GateResult result = Measured({slower}).Judged();
+    EXPECT_EQ(result.verdict, Verdict::kRegression) << slower;
+    const Comparison time = Find(result.cases[0], kDuration);
+    EXPECT_EQ(time.verdict, Verdict::kRegression);
+    EXPECT_EQ(time.pairs, 14);
+    EXPECT_NEAR(*time.change, slower - 1.0, 0.004);
+    EXPECT_LT(*time.change_low, slower - 1.0);
+    EXPECT_GT(*time.change_high, slower - 1.0);
+    EXPECT_LE(*time.p_adjusted, 0.01);
+    EXPECT_GE(*time.p_adjusted, *time.p);
+    EXPECT_TRUE(result.suspects.empty());
+  }
+  const std::string headline = Measured({1.05}).Judged().headline;
+  EXPECT_TRUE(Has(headline, "REGRESSION: mma 1,8,512,64: 5.1 % slower")) << headline;
+}
+
+TEST(JudgePairedTest, ASlowdownWithinTheToleranceIsAPass) {
+  EXPECT_EQ(FirstStage({1.015}).Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(FirstStage({1.0}).Judged().verdict, Verdict::kPass);
+  // The same slowdown is over a tolerance of 1 %.
+  Scenario strict = Measured({1.015});
+  strict.thresholds.duration.relative = 0.01;
+  EXPECT_EQ(strict.Judged().verdict, Verdict::kRegression);
+}
+
+TEST(JudgePairedTest, SuspectIsWhatReachesTheLevelOfTheFirstStage) {
+  // Four pairs of five are 10 % slower and one is 5 % faster: two of 32 choices of signs give as much.
+  Scenario scenario = FirstStage({1.0}, 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (const auto& [key, value] : scenario.input.base.processes[i].values[0]) {
+      scenario.input.candidate.processes[i].values[0][key] = value * (i < 4 ? 1.10 : 0.95);
+    }
+  }
+  EXPECT_NEAR(*Find(scenario.Of(), kDuration).p, 2.0 / 32, 1e-12);
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.thresholds.suspect_level = 0.063;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kSuspect);
+}
+
+TEST(JudgePairedTest, ASuspectIsNamedToBeMeasuredAgain) {
+  Scenario scenario;
+  scenario.AddCase("wmma");
+  scenario.Time(8, {{}, {1.05}});
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.suspects, std::vector<std::string>{"wmma 1,8,512,64"});
+  EXPECT_EQ(result.cases[0].kernel, "wmma");
+  EXPECT_EQ(result.cases[0].verdict, Verdict::kSuspect);
+  EXPECT_TRUE(Has(result.cases[0].headline, "perhaps 5.")) << result.cases[0].headline;
+  EXPECT_EQ(result.cases[1].verdict, Verdict::kPass);
+}
+
+TEST(JudgePairedTest, ASuspicionThatNewPairsDoNotConfirmIsAPassWithANote) {
+  Scenario scenario;
+  scenario.Time(8, {{1.04}});
+  scenario.Time(14, {{1.0}}, 2);
+  scenario.input.second_stage = true;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "suspected (p 0.0039), not confirmed by 14 new pairs"));
+}
+
+TEST(JudgePairedTest, TheSecondStageIsJudgedByItsOwnPairsAlone) {
+  Scenario scenario;
+  scenario.Time(8, {{1.30}});
+  scenario.Time(14, {{1.021}}, 2, 0.02);
+  scenario.input.second_stage = true;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+}
+
+TEST(JudgePairedTest, ASuspectThatWasNotMeasuredAgainIsInconclusive) {
+  Scenario scenario = FirstStage({1.05});
+  scenario.input.second_stage = true;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "not measured again"));
+}
+
+TEST(JudgePairedTest, FewerThanFivePairsAreInconclusive) {
+  EXPECT_EQ(FirstStage({1.0}, 4).Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(FirstStage({1.5}, 4).Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(FirstStage({1.0}, 5).Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(FirstStage({1.5}, 5).Judged().verdict, Verdict::kSuspect);
+  EXPECT_EQ(FirstStage({1.0}, 0).Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(FirstStage({1.0}, 0).Judged().headline, "INCONCLUSIVE: mma 1,8,512,64: no pair of processes timed it");
+}
+
+TEST(JudgePairedTest, TheSecondStageNeedsPairsForItsLevelAndForEachComparison) {
+  const auto with = [](int pairs, double level) {
+    Scenario scenario;
+    scenario.Time(8, {{1.5}});
+    scenario.Time(pairs, {{1.5}}, 2);
+    scenario.input.second_stage = true;
+    scenario.thresholds.regression_level = level;
+    return scenario.Judged().verdict;
+  };
+  EXPECT_EQ(with(8, 0.01), Verdict::kRegression);    // two comparisons: 2/256
+  EXPECT_EQ(with(7, 0.01), Verdict::kInconclusive);  // 2/128
+  EXPECT_EQ(with(7, 0.02), Verdict::kRegression);
+}
+
+TEST(JudgePairedTest, MoreSuspectsNeedMoreEvidence) {
+  // Eleven of sixteen pairs' worth of evidence is enough for one kernel, not for twenty (Holm).
+  const auto verdict_of_first = [](std::size_t kernels) {
+    Scenario scenario;
+    for (std::size_t i = 1; i < kernels; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
+    scenario.Time(8, std::vector<Effect>(kernels, {1.5}));
+    scenario.Time(10, std::vector<Effect>(kernels, {1.5}), 2);
+    scenario.input.second_stage = true;
+    return scenario.Of().verdict;
+  };
+  EXPECT_EQ(verdict_of_first(5), Verdict::kRegression);    // 10 comparisons: 10/1024
+  EXPECT_EQ(verdict_of_first(6), Verdict::kInconclusive);  // 12/1024
+}
+
+TEST(JudgePairedTest, AFasterKernelIsAnImprovement) {
+  const GateResult result = FirstStage({0.9}).Judged();
+  EXPECT_EQ(result.verdict, Verdict::kImproved);
+  EXPECT_TRUE(Has(result.headline, "faster")) << result.headline;
+  EXPECT_EQ(ExitCode(result, true), 0);
+  EXPECT_EQ(FirstStage({0.985}).Judged().verdict, Verdict::kPass);   // within the tolerance
+  EXPECT_EQ(FirstStage({0.9}, 6).Judged().verdict, Verdict::kPass);  // 1/64 is more than 1 %
+  EXPECT_EQ(FirstStage({0.9}, 7).Judged().verdict, Verdict::kImproved);
+}
+
+TEST(JudgePairedTest, ADriftThatBothArmsShareIsNoDifference) {
+  Scenario scenario = FirstStage({1.0});
+  for (Evidence* const side : {&scenario.input.base, &scenario.input.candidate}) {
+    double drift = 1.0;
+    for (ProcessSample& process : side->processes) {
+      for (auto& [key, value] : process.values[0]) value *= drift;
+      drift *= 1.1;
+    }
+  }
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+}
+
+// Short calls, rules.
+
+TEST(JudgePairedTest, ShortCallsHaveFivePercentAndAMicrosecond) {
+  EXPECT_EQ(FirstStage({1.04, 0.0, 10.2e-6}).Judged().verdict, Verdict::kSuspect);  // no short call: drift goes up
+  EXPECT_EQ(FirstStage({1.04, 0.0, 9.8e-6}).Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(FirstStage({1.09, 0.0, 9.5e-6}).Judged().verdict, Verdict::kPass);  // 0.86 us
+  EXPECT_EQ(FirstStage({1.13, 0.0, 9.5e-6}).Judged().verdict, Verdict::kSuspect);
+  EXPECT_EQ(FirstStage({1.18, 0.0, 5e-6}).Judged().verdict, Verdict::kPass);  // 0.9 us
+  EXPECT_EQ(FirstStage({1.22, 0.0, 5e-6}).Judged().verdict, Verdict::kSuspect);
+}
+
+TEST(JudgePairedTest, ARuleReplacesTheToleranceOfTimeAndCycles) {
+  Scenario scenario = Measured({1.08});
+  scenario.thresholds.rules = {Rule(kDuration)};
+  scenario.thresholds.file = "t.yaml";
+  scenario.thresholds.rules[0].relative = 0.10;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  scenario.thresholds.rules[0].relative = 0.06;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
+  EXPECT_EQ(Find(scenario.Of(), kDuration).rule, "t.yaml:7");
+  EXPECT_EQ(Find(scenario.Of(), kCycles).rule, "t.yaml:7");
+  scenario.thresholds.rules[0].absolute = 9e-6;  // of 100 us: 9 %
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  // A rule for cycles is theirs alone, in cycles.
+  scenario.thresholds.rules = {Rule(kCycles)};
+  scenario.thresholds.rules[0].absolute = 9e-6 * 1.8e9;
+  EXPECT_EQ(Find(scenario.Of(), kCycles).verdict, Verdict::kPass);
+  scenario.thresholds.rules[0].absolute = 7e-6 * 1.8e9;
+  EXPECT_EQ(Find(scenario.Of(), kCycles).verdict, Verdict::kRegression);
+}
+
+TEST(JudgePairedTest, SeverityDecidesWhatBlocks) {
+  Scenario scenario = Measured({1.08});
+  scenario.thresholds.rules = {Rule(kDuration)};
+  scenario.thresholds.rules[0].severity = Severity::kWarning;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(Find(scenario.Of(), kDuration).verdict, Verdict::kRegression);
+  scenario.thresholds.rules[0].severity = Severity::kOff;
+  EXPECT_EQ(Find(scenario.Of(), kDuration).metric, "");
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+}
+
+TEST(JudgePairedTest, AnExpiredExceptionNoLongerCountsAndIsSaid) {
+  Scenario scenario = Measured({1.08});
+  scenario.thresholds.rules = {Rule(kDuration)};
+  scenario.thresholds.file = "t.yaml";
+  scenario.thresholds.rules[0].relative = 0.10;
+  scenario.thresholds.rules[0].exception = true;
+  scenario.thresholds.rules[0].owner = "ada";
+  scenario.thresholds.rules[0].expires = "2026-11-21";  // its last day
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  EXPECT_FALSE(HasLine(scenario.Judged().notes, "ended"));
+  scenario.thresholds.rules[0].expires = "2026-11-20";
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
+  EXPECT_TRUE(
+      HasLine(scenario.Judged().notes,
+              "t.yaml:7: the exception for duration_seconds of * ended on 2026-11-20 and no longer counts (ada)"));
+}
+
+// The clock.
+
+TEST(JudgePairedTest, ASlowdownHiddenByAFasterClockIsARegression) {
+  const CaseVerdict verdict = Measured({1.0, 1.06}).Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_EQ(Find(verdict, kDuration).verdict, Verdict::kPass);
+  EXPECT_EQ(Find(verdict, kCycles).verdict, Verdict::kRegression);
+  EXPECT_TRUE(Has(verdict.headline, "more cycles, hidden by a faster clock: +")) << verdict.headline;
+}
+
+TEST(JudgePairedTest, ALowerClockIsNotTheCodesUnlessProvenAndIsInconclusive) {
+  Scenario scenario = Measured({1.06, 1.0});
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Find(verdict, kDuration).verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Has(verdict.headline, "in every pair: its code itself may be what lowers it")) << verdict.headline;
+  // In one pair of the second stage the clock was not lower.
+  for (ProcessSample& process : scenario.input.candidate.processes) {
+    if (process.stage == 2) {
+      process.values[0][{"", kCycles}] *= 1.07;
+      break;
+    }
+  }
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+  EXPECT_FALSE(Has(scenario.Of().headline, "in every pair"));
+}
+
+TEST(JudgePairedTest, TimeAndCyclesAreMeasuredAgainTogether) {
+  // In the first stage a lower clock hid that there are more cycles, too.
+  Scenario scenario;
+  scenario.Time(8, {{1.06, 1.0}});
+  scenario.Time(14, {{1.06, 1.06}}, 2);
+  scenario.input.second_stage = true;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(Find(scenario.Of(), kCycles).verdict, Verdict::kRegression);
+}
+
+TEST(JudgePairedTest, WithoutCyclesTimeAloneDecides) {
+  Scenario scenario = Measured({1.06});
+  for (Evidence* const side : {&scenario.input.base, &scenario.input.candidate}) {
+    for (ProcessSample& process : side->processes) process.values[0].erase({"", kCycles});
+  }
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
+}
+
+TEST(JudgePairedTest, FasterOnlyByTheClockIsNoImprovement) {
+  const CaseVerdict verdict = FirstStage({0.9, 1.0}).Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kPass);
+  EXPECT_TRUE(Has(Find(verdict, kDuration).reason, "faster, but not proven in cycles"));
+}
+
+// Pairs that are dropped.
+
+TEST(JudgePairedTest, ThrottledPairsAreDroppedOnEitherSide) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.input.base.processes[0].throttled = true;
+  scenario.input.candidate.processes[3].throttled = true;
+  for (const std::size_t i : {0u, 3u}) scenario.input.candidate.processes[i].values[0][{"", kDuration}] = 1.0;
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.verdict, Verdict::kPass);
+  EXPECT_EQ(Find(result.cases[0], kDuration).pairs, 6);
+  EXPECT_TRUE(HasLine(result.notes, "2 of 8 pairs dropped"));
+  scenario.input.candidate.processes[5].throttled = true;  // three of eight are more than a quarter
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Has(scenario.Judged().headline, "the clock was held down in 3 of 8 pairs"));
+}
+
+TEST(JudgePairedTest, ProcessesOfNoPairAreNotPaired) {
+  Scenario scenario = FirstStage({1.05});
+  for (ProcessSample& process : scenario.input.candidate.processes) process.pair = -1;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+  for (ProcessSample& process : scenario.input.base.processes) process.pair = -1;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(Find(scenario.Of(), kDuration).pairs, 0);
+}
+
+// Phases.
+
+Scenario::Values Shares(double qk, double softmax) {
+  return {{{"qk", kPhaseTime}, qk}, {{"softmax", kPhaseTime}, softmax}};
+}
+
+TEST(JudgePairedTest, APhaseThatGrewIsARegressionThoughTheKernelIsWithinItsTolerance) {
+  const auto verdict = [](double softmax) {
+    Scenario scenario = Measured({1.0}, 0.0);
+    scenario.Record(8, Shares(0.8, 0.2), Shares(1.0 - softmax, softmax));
+    scenario.Record(14, Shares(0.8, 0.2), Shares(1.0 - softmax, softmax), 2);
+    return scenario.Of();
+  };
+  EXPECT_EQ(verdict(0.214).verdict, Verdict::kPass);
+  EXPECT_EQ(verdict(0.216).verdict, Verdict::kRegression);
+  EXPECT_EQ(verdict(0.216).phase, "softmax");
+  EXPECT_EQ(Find(verdict(0.216), kPhaseTime, "qk").verdict, Verdict::kPass);
+  EXPECT_NEAR(*Find(verdict(0.216), kPhaseTime, "softmax").change, 0.016, 1e-6);
+  EXPECT_EQ(verdict(0.216).headline, "softmax 20.0 -> 21.6 % of the time");
+}
+
+TEST(JudgePairedTest, OfALargePhaseTheRelativeLimitCounts) {
+  const auto verdict = [](double softmax) {
+    Scenario scenario = Measured({1.0}, 0.0);
+    scenario.Record(8, Shares(0.4, 0.6), Shares(1.0 - softmax, softmax));
+    scenario.Record(14, Shares(0.4, 0.6), Shares(1.0 - softmax, softmax), 2);
+    return scenario.Of().verdict;
+  };
+  EXPECT_EQ(verdict(0.629), Verdict::kPass);
+  EXPECT_EQ(verdict(0.631), Verdict::kRegression);
+}
+
+TEST(JudgePairedTest, APhaseThatGotFasterImprovesNoKernelThatDidNot) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.Record(8, Shares(0.5, 0.48), Shares(0.49, 0.40));
+  EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "softmax").verdict, Verdict::kImproved);
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgePairedTest, APhaseThatGotFasterBlamesNoOther) {
+  // qk takes half as long: softmax is 50 % of what is left, and takes as long as ever.
+  Scenario scenario = FirstStage({0.75}, 8);
+  scenario.Record(8, Shares(0.5, 0.375), {{{"qk", kPhaseTime}, 1.0 / 3}, {{"softmax", kPhaseTime}, 0.5}});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
+  EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "softmax").verdict, Verdict::kPass);
+}
+
+TEST(JudgePairedTest, APhaseOfAKernelProvenFasterIsANote) {
+  Scenario scenario = FirstStage({0.8});
+  scenario.Record(8, Shares(0.8, 0.2), Shares(0.5, 0.5));
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
+  EXPECT_FALSE(Find(scenario.Of(), kPhaseTime, "softmax").blocking);
+  EXPECT_TRUE(scenario.Judged().suspects.empty());
+}
+
+TEST(JudgePairedTest, TooFewPairsOfPhasesHoldNobodyUp) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.Record(1, Shares(0.8, 0.2), Shares(0.5, 0.5));
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "softmax").verdict, Verdict::kInconclusive);
+}
+
+TEST(JudgePairedTest, APhaseThatIsNewGrewFromNothing) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.Record(8, {{{"qk", kPhaseTime}, 1.0}}, {{{"qk", kPhaseTime}, 0.9}, {{"sync", kPhaseTime}, 0.1}});
+  EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "sync").verdict, Verdict::kSuspect);
+  EXPECT_EQ(scenario.Of().phase, "sync");
+}
+
+TEST(JudgePairedTest, ASerialSoftmaxIsNamedWithWhatShowsIt) {
+  // Tensor cores take over QK while one thread does the softmax: slower in all, and the bottleneck is another one.
+  Scenario scenario = Measured({1.4});
+  Scenario::Values before = Shares(0.69, 0.31);
+  Scenario::Values after = Shares(0.458, 0.542);
+  before[{"softmax", "phase_threads_per_instruction"}] = 32.0;
+  after[{"softmax", "phase_threads_per_instruction"}] = 1.0;
+  before[{"softmax", "phase_instructions"}] = 1000.0;
+  after[{"softmax", "phase_instructions"}] = 9000.0;
+  before[{"", "stall_barrier_ratio"}] = 0.04;
+  after[{"", "stall_barrier_ratio"}] = 0.31;
+  scenario.Record(8, before, after);
+  scenario.Record(14, before, after, 2);
+  scenario.Candidate().findings["serial-softmax"] = "1.0 threads per instruction";
+  scenario.Base().findings["exp-bound"] = "old";
+  scenario.Candidate().findings["exp-bound"] = "old";
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_EQ(verdict.phase, "softmax");
+  EXPECT_EQ(verdict.bottleneck_before, "qk");
+  EXPECT_EQ(verdict.bottleneck_after, "softmax");
+  EXPECT_TRUE(Has(verdict.headline, "slower: softmax 31.0 -> 54.2 % of the time; bottleneck moved to softmax"))
+      << verdict.headline;
+  ASSERT_EQ(verdict.why.size(), 5u);
+  EXPECT_EQ(verdict.why[0], "softmax 31.0 -> 54.2 % of the time");
+  EXPECT_EQ(verdict.why[1], "threads per instruction 32 -> 1 in softmax");
+  EXPECT_EQ(verdict.why[2], "instructions 1000 -> 9000 in softmax");
+  EXPECT_EQ(verdict.why[3], "barrier stalls 4.0 -> 31.0 % of the warps' time");
+  EXPECT_EQ(verdict.why[4], "serial-softmax: 1.0 threads per instruction");
+  ASSERT_TRUE(verdict.place);
+  EXPECT_EQ(verdict.place->line, 77);
+  EXPECT_TRUE(Has(scenario.Judged().headline, "bottleneck moved to softmax"));
+}
+
+}  // namespace
+}  // namespace fa_profile

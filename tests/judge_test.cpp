@@ -1,0 +1,414 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gate.h"
+#include "gate_scenario.h"
+
+namespace fa_profile {
+namespace {
+
+std::string All(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  return all;
+}
+
+// Comparable.
+
+TEST(JudgeTest, EqualEnvironmentsCanBeCompared) {
+  EXPECT_TRUE(Measured({}).Judged().incomparable.empty());
+  EXPECT_EQ(Measured({}).Judged().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, AnotherEnvironmentIsIncomparable) {
+  const std::vector<std::pair<std::string, void (*)(Environment&)>> changes = {
+      {"GPU: NVIDIA H200 in the base, NVIDIA H100 in the candidate",
+       [](Environment& e) { e.gpu_name = "NVIDIA H100"; }},
+      {"driver: ", [](Environment& e) { e.driver_version = "575.2"; }},
+      {"CUDA of the driver", [](Environment& e) { e.cuda_driver_version = "12.9"; }},
+      {"CUDA runtime", [](Environment& e) { e.cuda_runtime_version = "12.9"; }},
+      {"highest SM clock: 1980 MHz in the base, 1755 MHz", [](Environment& e) { e.sm_clock_max_hz = 1'755'000'000; }},
+      {"highest memory clock", [](Environment& e) { e.memory_clock_max_hz = 2'600'000'000; }},
+      {"UUID", [](Environment& e) { e.gpu_uuid = "GPU-2"; }},
+      {"UUID of the GPU: not known of the candidate", [](Environment& e) { e.gpu_uuid.clear(); }},
+      {"GPU: not known of the candidate", [](Environment& e) { e.gpu_name.clear(); }},
+  };
+  for (const auto& [reason, change] : changes) {
+    Scenario scenario = Measured({1.2});
+    change(scenario.input.candidate.environment);
+    const GateResult result = scenario.Judged();
+    EXPECT_EQ(result.verdict, Verdict::kIncomparable) << reason;
+    ASSERT_EQ(result.incomparable.size(), 1u) << reason;
+    EXPECT_TRUE(Has(result.incomparable[0], reason)) << result.incomparable[0];
+    EXPECT_TRUE(Has(result.headline, reason)) << result.headline;
+    EXPECT_EQ(result.cases[0].verdict, Verdict::kIncomparable);
+    EXPECT_TRUE(result.cases[0].comparisons.empty());
+  }
+}
+
+TEST(JudgeTest, AnotherEnvironmentIsIncomparableThoughNoCaseIsOnBothSides) {
+  Scenario scenario = Measured({});
+  scenario.input.candidate.environment.gpu_name = "NVIDIA H100";
+  scenario.input.base.cases.clear();
+  EXPECT_EQ(scenario.Judged().cases[0].verdict, Verdict::kPass);
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kIncomparable);
+}
+
+TEST(JudgeTest, OnlyPairsNeedOneAndTheSameGpu) {
+  Scenario scenario("recordings");
+  scenario.input.candidate.environment.gpu_uuid = "GPU-2";
+  EXPECT_TRUE(scenario.Judged().incomparable.empty());
+  scenario.input.candidate.environment.gpu_uuid.clear();
+  EXPECT_TRUE(scenario.Judged().incomparable.empty());
+}
+
+TEST(JudgeTest, OfCodeOnlyTheArchitectureMatters) {
+  Scenario scenario("static");
+  scenario.input.candidate.environment = {};
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  scenario.Code().architecture = "sm_80";
+  scenario.Code().spill_bytes = 64;
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.verdict, Verdict::kIncomparable);
+  EXPECT_TRUE(HasLine(result.incomparable, "architecture: sm_90a in the base, sm_80")) << All(result.incomparable);
+}
+
+TEST(JudgeTest, CorrectnessAndCodeAreJudgedOnAnyMachine) {
+  Scenario wrong = Measured({});
+  wrong.input.candidate.environment.gpu_name = "NVIDIA H100";
+  wrong.Candidate().verification->draws_passed = 0;
+  EXPECT_EQ(wrong.Judged().verdict, Verdict::kRegression);
+  Scenario spilling = Measured({});
+  spilling.input.candidate.environment.gpu_name = "NVIDIA H100";
+  spilling.Code().spill_bytes = 48;
+  EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
+}
+
+// Correctness.
+
+TEST(JudgeTest, NanIsARegressionAndItsSpeedIsNotReported) {
+  Scenario scenario = Measured({0.5});  // twice as fast, and wrong
+  scenario.Candidate().verification->draws_passed = 2;
+  scenario.Candidate().verification->nonfinite = 17;
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_TRUE(verdict.incorrect);
+  ASSERT_EQ(verdict.comparisons.size(), 1u);
+  EXPECT_EQ(verdict.comparisons[0].metric, "correct");
+  EXPECT_TRUE(Has(verdict.headline, "17 outputs are NaN or infinite")) << verdict.headline;
+  EXPECT_EQ(ExitCode(scenario.Judged(), false), 1);
+}
+
+TEST(JudgeTest, AnErrorFarOverItsToleranceIsARegressionHoweverFast) {
+  Scenario scenario = Measured({0.5});
+  scenario.Candidate().verification->draws_passed = 0;
+  scenario.Candidate().verification->max_error_ratio = 812.0;
+  scenario.Candidate().verification->max_abs_error = 0.9;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_TRUE(Has(scenario.Of().headline, "812 times the tolerance (largest error 0.9), 0 of 3 draws passed"))
+      << scenario.Of().headline;
+}
+
+TEST(JudgeTest, AKernelThatFailsToLaunchIsARegression) {
+  Scenario scenario;
+  scenario.Candidate().verification = Verification{};
+  scenario.Candidate().verification->error = "cudaErrorLaunchOutOfResources\nat launch";
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(scenario.Of().headline, "wrong: it does not run: cudaErrorLaunchOutOfResources at launch");
+}
+
+TEST(JudgeTest, UnwrittenOutputsAreARegression) {
+  Scenario scenario;
+  scenario.Candidate().verification->draws_passed = 0;
+  scenario.Candidate().verification->unwritten = 3;
+  EXPECT_TRUE(Has(scenario.Of().headline, "3 outputs are never written")) << scenario.Of().headline;
+}
+
+TEST(JudgeTest, WhatWasWrongBeforeIsNotTheCandidatesRegression) {
+  Scenario scenario = Measured({2.0});
+  scenario.Base().verification->draws_passed = 0;
+  scenario.Candidate().verification->draws_passed = 0;
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(verdict.incorrect);
+  EXPECT_TRUE(Has(verdict.headline, "was wrong before")) << verdict.headline;
+}
+
+TEST(JudgeTest, WhatIsMendedIsAnImprovementWhateverItsSpeed) {
+  Scenario scenario = Measured({2.0});
+  scenario.Base().verification->draws_passed = 0;
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kImproved);
+  EXPECT_FALSE(verdict.incorrect);
+  EXPECT_EQ(Find(verdict, kDuration).metric, "");
+}
+
+TEST(JudgeTest, AWrongBaseAndAnUnverifiedCandidateAreInconclusive) {
+  Scenario scenario = Measured({0.5});
+  scenario.Base().verification->draws_passed = 0;
+  scenario.Candidate().verification.reset();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+}
+
+TEST(JudgeTest, AMissingVerificationIsInconclusiveWhereTheBaseHasOne) {
+  Scenario scenario = Measured({});
+  scenario.Candidate().verification.reset();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+  scenario.Candidate().verification = Verification{};  // no draw is no verification
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+  EXPECT_FALSE(scenario.Of().incorrect);
+  scenario.Base().verification.reset();
+  scenario.Candidate().verification.reset();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, AMissingCaseIsMissingAndANewOneIsNoted) {
+  Scenario scenario;
+  scenario.AddCase("wmma");
+  scenario.Time(8, {{}, {}});
+  scenario.input.candidate.cases[1].kernel = "other";
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.verdict, Verdict::kMissing);
+  EXPECT_EQ(result.cases[0].kernel, "wmma");
+  EXPECT_EQ(scenario.Of("other").verdict, Verdict::kPass);
+  EXPECT_TRUE(HasLine(result.notes, "new case, nothing to compare it with: other 1,8,512,64")) << All(result.notes);
+}
+
+TEST(JudgeTest, ANewKernelThatIsWrongIsARegression) {
+  Scenario scenario = Measured({});
+  scenario.input.base.cases.clear();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Candidate().verification->draws_passed = 0;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+}
+
+// Tier 0.
+
+TEST(JudgeTest, ANewSpillIsARegression) {
+  Scenario scenario("static");
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  scenario.Code().spill_bytes = 4;
+  const Comparison spill = Find(scenario.Of(), "spill_bytes");
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(spill.reason, "spilled bytes per thread 0 -> 4");
+  EXPECT_EQ(spill.tier, 0);
+  EXPECT_EQ(scenario.Of().headline, spill.reason);
+  EXPECT_TRUE(HasLine(scenario.Of().why, spill.reason)) << All(scenario.Of().why);
+  // As much as before is no news, less is better, more is worse.
+  scenario.Base().code[0].spill_bytes = 4;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  scenario.Base().code[0].spill_bytes = 8;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(Find(scenario.Of(), "spill_bytes").verdict, Verdict::kImproved);
+  scenario.Base().code[0].spill_bytes = 3;
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeTest, AFunctionThatIsNewBringsItsSpillsWithIt) {
+  Scenario scenario("static");
+  CodeFacts second = scenario.Code();
+  second.name = "combine_kernel";
+  scenario.Candidate().code.push_back(second);
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  scenario.Candidate().code[1].spill_bytes = 16;
+  EXPECT_EQ(scenario.Of().headline, "spilled bytes per thread 0 -> 16 in combine_kernel");
+}
+
+TEST(JudgeTest, ARenamedFunctionIsStillThatFunction) {
+  Scenario scenario("static");
+  scenario.Base().code[0].spill_bytes = 8;
+  scenario.Code().spill_bytes = 8;
+  scenario.Code().name = "mma_kernel_v2";
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, FewerBlocksOnAnSmAreARegression) {
+  Scenario scenario("static");
+  scenario.Code().blocks_per_sm = 3;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(scenario.Of().headline, "resident blocks per SM 4 -> 3");
+  scenario.Code().blocks_per_sm = 5;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  // Half as many blocks of twice the threads are as many threads.
+  scenario.Code().blocks_per_sm = 2;
+  scenario.Code().threads_per_block = 256;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Code().threads_per_block = 255;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  scenario.Code().threads_per_block.reset();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  // More blocks of fewer threads: a block is the smaller for it.
+  scenario.Code().blocks_per_sm = 5;
+  scenario.Code().threads_per_block = 64;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, BlocksOnAnSmAreThoseOfTheLaunchWhereItIsKnown) {
+  Scenario scenario = Measured({});
+  scenario.Candidate().launches[0].blocks_per_sm = 2;
+  EXPECT_EQ(scenario.Of().headline, "resident blocks per SM 4 -> 2");
+  scenario.Candidate().launches[0].block = {256, 1, 1};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, PrintfInDeviceCodeIsARegression) {
+  Scenario scenario("static");
+  scenario.Base().code[0].externals = {"malloc"};
+  scenario.Code().externals = {"malloc"};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Code().externals = {"malloc", "vprintf"};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(scenario.Of().headline, "calls vprintf, which the base does not: printf in device code");
+}
+
+TEST(JudgeTest, TensorInstructionsThatAreGoneAreARegression) {
+  Scenario scenario("static");
+  scenario.Code().counts["qk"]["tensor"] = 1;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Code().counts["qk"]["tensor"] = 0;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_TRUE(Has(scenario.Of().headline, "32 tensor instructions are gone")) << scenario.Of().headline;
+  scenario.Base().code[0].counts["qk"]["tensor"] = 0;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, WmmaOnLocalMemoryIsFoundByItsWarningAndItsMissingInstructions) {
+  Scenario scenario("static");
+  scenario.Code().counts["qk"]["tensor"] = 0;
+  scenario.Code().local_array_bytes = 2048;
+  scenario.Candidate().compiler_warnings = {"mma.cu(12): Warning: Cannot perform wmma load or store on local memory"};
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_EQ(Find(verdict, "compiler_warnings").verdict, Verdict::kRegression);
+  EXPECT_TRUE(Find(verdict, "compiler_warnings").blocking);
+  EXPECT_TRUE(Find(verdict, "static_tensor_instructions").blocking);
+  EXPECT_FALSE(Find(verdict, "local_array_bytes").blocking);
+  EXPECT_TRUE(HasLine(verdict.why, "on local memory")) << All(verdict.why);
+}
+
+TEST(JudgeTest, WarningsOfTheCompilerThatCostTimeBlock) {
+  for (const char* const warning :
+       {"Cannot do atomic on local memory", "Cannot tell what pointer points to, assuming local space",
+        "Registers are spilled to shared memory", "wmma.load is not aligned",
+        "wgmma.mma_async instructions are serialized", "Potential Performance Loss: setmaxnreg ignored"}) {
+    Scenario scenario("static");
+    scenario.Candidate().compiler_warnings = {warning, warning};
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression) << warning;
+    EXPECT_EQ(scenario.Of().comparisons.size(), 1u) << warning;  // once is enough
+  }
+}
+
+TEST(JudgeTest, OtherNewWarningsOfTheCompilerAreWarnings) {
+  Scenario scenario("static");
+  scenario.Candidate().compiler_warnings = {"mma.cu(12): warning #177-D: variable \"x\" was declared but never used"};
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kPass);
+  EXPECT_EQ(Find(verdict, "compiler_warnings").verdict, Verdict::kRegression);
+  EXPECT_FALSE(Find(verdict, "compiler_warnings").blocking);
+}
+
+TEST(JudgeTest, AWarningThatMovedIsNotNew) {
+  Scenario scenario("static");
+  scenario.Base().compiler_warnings = {"/home/a/mma.cu(12): Warning: Cannot perform wmma load on local memory"};
+  scenario.Candidate().compiler_warnings = {"/build/mma.cu(131): Warning: Cannot perform wmma load on local memory"};
+  EXPECT_TRUE(scenario.Of().comparisons.empty());
+  scenario.Candidate().compiler_warnings = {"/build/pv.cu(131): Warning: Cannot perform wmma load on local memory"};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeTest, OtherGrowthOfCodeIsAWarning) {
+  Scenario scenario("static");
+  scenario.Code().registers_per_thread = 101;
+  scenario.Code().stack_frame_bytes = 8;
+  scenario.Code().static_shared_memory_bytes = 16;
+  scenario.Code().counts["softmax"]["instructions"] = 606;  // 0.6 % of the kernel's thousand
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kPass);
+  for (const char* const metric : {"registers_per_thread", "stack_frame_bytes", "static_shared_memory_bytes"}) {
+    EXPECT_EQ(Find(verdict, metric).verdict, Verdict::kRegression) << metric;
+    EXPECT_FALSE(Find(verdict, metric).blocking) << metric;
+  }
+  EXPECT_EQ(Find(verdict, "static_instructions", "softmax").verdict, Verdict::kRegression);
+  EXPECT_EQ(Find(verdict, "static_instructions").verdict, Verdict::kRegression);
+  scenario.Code().counts["softmax"]["instructions"] = 604;
+  EXPECT_EQ(Find(scenario.Of(), "static_instructions", "softmax").verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, ARuleMakesGrowthOfCodeBlock) {
+  Scenario scenario("static");
+  ThresholdRule rule;
+  rule.metric = "registers_per_thread";
+  rule.absolute = 8;
+  rule.line = 12;
+  scenario.thresholds.file = "ci/thresholds.yaml";
+  scenario.thresholds.rules = {rule};
+  scenario.Code().registers_per_thread = 108;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Code().registers_per_thread = 109;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(Find(scenario.Of(), "registers_per_thread").rule, "ci/thresholds.yaml:12");
+  scenario.thresholds.rules[0].severity = Severity::kWarning;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  EXPECT_EQ(Find(scenario.Of(), "registers_per_thread").verdict, Verdict::kRegression);
+  scenario.thresholds.rules[0].severity = Severity::kOff;
+  EXPECT_EQ(Find(scenario.Of(), "registers_per_thread").metric, "");
+}
+
+TEST(JudgeTest, WithoutMachineCodeTheStaticGateSaysSo) {
+  Scenario scenario("static");
+  scenario.Candidate().code.clear();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(scenario.Of().headline, "no machine code of the candidate");
+}
+
+// The same code.
+
+TEST(JudgeTest, IdenticalCodeIsAPassHoweverItsDurationMoved) {
+  Scenario scenario;
+  scenario.MakeIdentical();
+  scenario.Time(8, {{1.10}});
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.verdict, Verdict::kPass);
+  EXPECT_TRUE(result.cases[0].identical);
+  EXPECT_TRUE(result.cases[0].comparisons.empty());
+  EXPECT_TRUE(result.suspects.empty());
+  ASSERT_TRUE(result.control);
+  EXPECT_EQ(result.control->trials, 2);  // time and cycles
+  EXPECT_EQ(result.control->false_positives, 2);
+  EXPECT_TRUE(result.control->passed);
+  EXPECT_TRUE(HasLine(result.notes, "the same machine code measured worse: mma 1,8,512,64")) << All(result.notes);
+  EXPECT_EQ(result.headline, "PASS: 1 case, 1 of the same machine code");
+}
+
+TEST(JudgeTest, IdenticalCodeThatMeasuresAlikeCountsAsTrialsWithoutAlarm) {
+  Scenario scenario;
+  scenario.MakeIdentical();
+  scenario.Time(8, {{}});
+  EXPECT_EQ(scenario.Judged().control->trials, 2);
+  EXPECT_EQ(scenario.Judged().control->false_positives, 0);
+  EXPECT_TRUE(scenario.Judged().notes.empty());
+}
+
+TEST(JudgeTest, AnotherLaunchOrAnotherRegisterCountIsNotIdentical) {
+  Scenario scenario = Measured({});
+  scenario.MakeIdentical();
+  EXPECT_TRUE(scenario.Of().identical);
+  scenario.Candidate().launches[0].grid = {9, 4, 1};
+  EXPECT_FALSE(scenario.Of().identical);
+  scenario.MakeIdentical();
+  scenario.Code().registers_per_thread = 99;
+  EXPECT_FALSE(scenario.Of().identical);
+  scenario.MakeIdentical();
+  scenario.Code().code_hash.clear();
+  scenario.Base().code[0].code_hash.clear();
+  EXPECT_FALSE(scenario.Of().identical);
+}
+
+}  // namespace
+}  // namespace fa_profile

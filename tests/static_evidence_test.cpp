@@ -1,0 +1,377 @@
+// The static gate on real code: what this build made, and kernels compiled here with one thing wrong each.
+#include "static_evidence.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "cuda_tool.h"
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+#include "fa_profile/gate.h"
+#include "fa_profile/gpu_code.h"
+#include "fa_profile/kernels.h"
+#include "recording_evidence.h"
+
+namespace fa_profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSource = R"(#include <cstdio>
+namespace {
+__global__ void Hidden(float* p) { p[threadIdx.x] = 1.0F; }
+}
+static __global__ void Static(float* p) { p[threadIdx.x] = 2.0F; }
+template <int N> __global__ void Sums(const float* in, float* out) {
+  float x[N];
+  for (int i = 0; i < N; ++i) x[i] = in[i * 128 + threadIdx.x];
+  __syncthreads();
+  float sum = 0.0F;
+  for (int i = 0; i < N; ++i) for (int j = 0; j < i; ++j) sum += x[i] * x[j];
+  out[threadIdx.x] = sum;
+#ifdef WITH_PRINTF
+  if (sum == 3.0F) printf("%f\n", sum);
+#endif
+}
+void Run(float* p) {
+  Hidden<<<1, 32>>>(p);
+  Static<<<1, 32>>>(p);
+  Sums<48><<<1, 128>>>(p, p);
+}
+)";
+
+class StaticEvidenceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "fa-profile-static-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    if (!FindNvdisasm() || !FindCuobjdump()) GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // kSource as it is, compiled once for all cases: a copy of the object with its log.
+  std::string Clean(const std::string& name = "clean.o") const {
+    static const auto compiled = [this] {
+      const std::string object = Compile(Write("k.cu", kSource), "first.o");
+      return std::pair(Slurp(object), Slurp(object + ".log"));
+    }();
+    Write(name + ".log", compiled.second);
+    return Write(name, compiled.first);
+  }
+
+  static std::string Slurp(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string Write(const std::string& name, const std::string& text) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+
+  // Compiles a source into NAME (an object, or a cubin), with its log in NAME.log.
+  std::string Compile(const std::string& source, const std::string& name, const std::vector<std::string>& more = {},
+                      const std::string& architecture = "arch=compute_90a,code=sm_90a") const {
+    fs::create_directories((folder_ / name).parent_path());
+    const std::string output = (folder_ / name).string();
+    std::vector<std::string> command{FA_PROFILE_NVCC,
+                                     name.ends_with(".cubin") ? "-cubin" : "-c",
+                                     "-std=c++20",
+                                     "-O3",
+                                     "-lineinfo",
+                                     "-gencode",
+                                     architecture,
+                                     "-Xptxas",
+                                     "-warn-lmem-usage,-warn-spills",
+                                     source,
+                                     "-o",
+                                     output};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProgramResult compiled = RunProgram(command, 300);
+    EXPECT_EQ(compiled.exit_code, 0) << compiled.err;
+    Write(name + ".log", FA_PROFILE_NVCC " -c " + source + "\n" + compiled.out + compiled.err);
+    return output;
+  }
+
+  Evidence Of(const std::string& build, bool with_log = false) const {
+    StaticOptions options;
+    if (with_log) options.build_log = build + ".log";
+    return StaticEvidence(build, options);
+  }
+
+  static GateResult JudgeBuilds(Evidence base, Evidence candidate) {
+    AlignWarnings(base, candidate);
+    GateInput input;
+    input.base = std::move(base);
+    input.candidate = std::move(candidate);
+    input.design = "static";
+    input.today = "2026-11-21";
+    return Judge(input, Thresholds());
+  }
+
+  fs::path folder_;
+};
+
+const CaseFacts& Facts(const Evidence& evidence, const std::string& kernel) {
+  const auto index = FindCase(evidence, kernel, "");
+  if (!index) throw std::out_of_range("no case " + kernel);
+  return evidence.cases[*index];
+}
+
+const CodeFacts& OnlyCode(const Evidence& evidence, const std::string& kernel) {
+  const CaseFacts& facts = Facts(evidence, kernel);
+  EXPECT_EQ(facts.code.size(), 1U) << kernel;
+  return facts.code.at(0);
+}
+
+std::vector<std::string> Kernels(const Evidence& evidence) {
+  std::vector<std::string> kernels;
+  for (const CaseFacts& facts : evidence.cases) kernels.push_back(facts.kernel);
+  return kernels;
+}
+
+// Metrics that block, of all cases.
+std::set<std::string> Blocking(const GateResult& result) {
+  std::set<std::string> metrics;
+  for (const CaseVerdict& verdict : result.cases) {
+    for (const Comparison& comparison : verdict.comparisons) {
+      if (comparison.blocking && comparison.verdict == Verdict::kRegression) metrics.insert(comparison.metric);
+    }
+  }
+  return metrics;
+}
+
+TEST_F(StaticEvidenceTest, TheLaddersCasesAreItsRungs) {
+  std::vector<std::string> rungs;
+  for (const Kernel* kernel : Ladder()) rungs.push_back(kernel->id());
+  const Evidence evidence = Of(FA_PROFILE_KERNELS);
+  EXPECT_EQ(Kernels(evidence), rungs);
+  EXPECT_TRUE(evidence.processes.empty());
+  EXPECT_EQ(evidence.losses, std::vector<std::string>{"no compiler log: its warnings are not known"});
+  EXPECT_EQ(Facts(evidence, "mma").code.size(), 4U);
+  for (const CaseFacts& facts : evidence.cases) {
+    SCOPED_TRACE(facts.kernel);
+    EXPECT_EQ(facts.shape, "");
+    EXPECT_TRUE(facts.places.contains(""));
+    EXPECT_TRUE(std::ranges::is_sorted(facts.code, {}, &CodeFacts::name));
+    for (const CodeFacts& code : facts.code) {
+      EXPECT_EQ(code.spill_bytes, 0);
+      EXPECT_TRUE(code.registers_per_thread);
+      EXPECT_TRUE(code.blocks_per_sm);
+      EXPECT_GT(code.counts.at("softmax").at("instructions"), 0);
+    }
+  }
+}
+
+TEST_F(StaticEvidenceTest, TheLadderIsIdenticalToItself) {
+  const Evidence ladder = Of(FA_PROFILE_KERNELS);
+  const GateResult result = JudgeBuilds(ladder, ladder);
+  EXPECT_EQ(result.verdict, Verdict::kPass);
+  EXPECT_EQ(result.cases.size(), Ladder().size());
+  for (const CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
+}
+
+TEST_F(StaticEvidenceTest, AFolderIsItsLadderAndItsLibraries) {
+  fs::create_directory_symlink(fs::path(FA_PROFILE_KERNELS).parent_path(), folder_ / "no");  // is not followed
+  fs::create_directories(folder_ / "kernels");
+  fs::copy(FA_PROFILE_KERNELS, folder_ / "kernels");
+  fs::copy(FA_PROFILE_EXAMPLE_KERNEL_LIB, folder_ / "mine.so");
+  fs::copy(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so", folder_ / "variant.so");
+  const Evidence evidence = Of(folder_.string());
+  std::vector<std::string> kernels = Kernels(evidence);
+  const auto count = [&](const char* prefix) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(kernels, [&](const std::string& name) { return name.starts_with(prefix); }));
+  };
+  EXPECT_GT(count("mine/"), 0U);
+  EXPECT_GT(count("variant/MmaForward<"), 0U);
+  EXPECT_EQ(kernels.size(), Ladder().size() + count("mine/") + count("variant/"));
+  EXPECT_TRUE(FindCase(evidence, "mma", ""));
+
+  StaticOptions options;
+  options.kernel_pattern = "^mma$";
+  EXPECT_EQ(Kernels(StaticEvidence(folder_.string(), options)), std::vector<std::string>{"mma"});
+  options.kernel_pattern = "MmaForward<.*Tile<64, 2";
+  const Evidence one = StaticEvidence(FA_PROFILE_KERNELS, options);
+  EXPECT_EQ(Facts(one, "mma").code.size(), 1U);
+  options.kernel_pattern = "mmaa";
+  EXPECT_THROW((void)StaticEvidence(FA_PROFILE_KERNELS, options), Error);
+}
+
+TEST_F(StaticEvidenceTest, AKernelLibrarysKernelsAreItsOwnThoughItIncludesARung) {
+  const Evidence variant = Of(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so");
+  EXPECT_FALSE(FindCase(variant, "mma", ""));
+  int rungs = 0;
+  int own = 0;
+  for (const CaseFacts& facts : variant.cases) {
+    EXPECT_EQ(facts.kernel.find("(anonymous"), std::string::npos) << facts.kernel;
+    (facts.kernel.starts_with("MmaForward<") ? rungs : own) += 1;
+  }
+  EXPECT_GT(rungs, 0);
+  EXPECT_GT(own, 0);
+}
+
+TEST_F(StaticEvidenceTest, MutantsShowTheirFaults) {
+  const Evidence mutants = Of(FA_PROFILE_MUTANTS);
+  EXPECT_GT(OnlyCode(mutants, "SpillsKernel").spill_bytes, 0);
+  EXPECT_EQ(OnlyCode(mutants, "CoalescedKernel").spill_bytes, 0);
+  EXPECT_GT(OnlyCode(mutants, "RuntimeIndexKernel").local_array_bytes, 0);
+  EXPECT_EQ(OnlyCode(mutants, "RuntimeIndexKernel").spill_bytes, 0);
+  EXPECT_EQ(OnlyCode(mutants, "DevicePrintfKernel").externals, std::vector<std::string>{"vprintf"});
+  EXPECT_TRUE(OnlyCode(mutants, "CoalescedKernel").externals.empty());
+}
+
+TEST_F(StaticEvidenceTest, SpillsAndPrintfThatAreNewAreRegressions) {
+  const std::string source = Write("k.cu", kSource);
+  const std::string clean = Clean();
+  const std::string spilling = Compile(source, "spilling.o", {"-maxrregcount=24"});
+  const std::string printing = Compile(source, "printing.o", {"-DWITH_PRINTF"});
+  EXPECT_EQ(JudgeBuilds(Of(clean, true), Of(clean, true)).verdict, Verdict::kPass);
+
+  const GateResult spills = JudgeBuilds(Of(clean), Of(spilling));
+  EXPECT_EQ(spills.verdict, Verdict::kRegression);
+  EXPECT_EQ(spills.cases.at(0).kernel, "Sums<48>");
+  EXPECT_EQ(Blocking(spills), std::set<std::string>{"spill_bytes"});
+  EXPECT_EQ(Blocking(JudgeBuilds(Of(clean, true), Of(spilling, true))),
+            (std::set<std::string>{"compiler_warnings", "spill_bytes"}));
+  // Without the base's log nobody knows which warnings are new.
+  EXPECT_EQ(Blocking(JudgeBuilds(Of(clean), Of(spilling, true))), std::set<std::string>{"spill_bytes"});
+  EXPECT_EQ(Blocking(JudgeBuilds(Of(spilling, true), Of(clean, true))), std::set<std::string>{});
+
+  const GateResult prints = JudgeBuilds(Of(clean), Of(printing));
+  EXPECT_EQ(prints.verdict, Verdict::kRegression);
+  EXPECT_TRUE(Blocking(prints).contains("externals"));
+}
+
+TEST_F(StaticEvidenceTest, WmmaOnLocalMemoryIsSeenInTheWarningAndInTheCode) {
+  const std::string mutant = FA_PROFILE_SOURCE "/tests/mutants/wmma_on_local.cu";
+  const std::string object = Compile(mutant, "wmma.o");
+  Evidence broken = Of(object, true);
+  ASSERT_EQ(Kernels(broken), std::vector<std::string>{"WmmaOnLocalKernel"});
+  const std::vector<std::string>& warnings = broken.cases[0].compiler_warnings;
+  EXPECT_EQ(warnings, std::vector<std::string>{"mma.hpp: cannot perform wmma load or store on local memory"});
+  for (const auto& [phase, counts] : broken.cases[0].code.at(0).counts) EXPECT_EQ(counts.at("tensor"), 0) << phase;
+  Evidence whole = Of(FA_PROFILE_KERNELS);  // the base: the same name, with tensor instructions
+  Evidence base = broken;
+  base.cases[0].code = Facts(whole, "wmma").code;
+  base.cases[0].code.resize(1);
+  base.cases[0].compiler_warnings.clear();
+  const std::set<std::string> blocking = Blocking(JudgeBuilds(base, broken));
+  EXPECT_TRUE(blocking.contains("static_tensor_instructions"));
+  EXPECT_TRUE(blocking.contains("compiler_warnings"));
+}
+
+TEST_F(StaticEvidenceTest, AWarningOfAFileWithoutKernelsIsThatFiles) {
+  const std::string source = Write("k.cu", kSource);
+  const std::string object = Compile(source, "k.o");
+  Write(
+      "k.o.log",
+      "[1/2] Building CUDA object x/helper.cu.o\n/src/helper.cu(7): warning #1: it warns\nptxas warning : Local memory "
+      "used for function '_Z6NotOurv'\n");
+  const Evidence candidate = Of(object, true);
+  EXPECT_EQ(Facts(candidate, "helper.cu").compiler_warnings, std::vector<std::string>{"helper.cu: #1: it warns"});
+  EXPECT_EQ(Facts(candidate, "helper.cu").places.at("").line, 7);
+  EXPECT_EQ(candidate.cases.size(), 4U);  // with three kernels: a kernel that is not looked at keeps its warnings
+  Write("k.o.log", "");
+  const Evidence base = Of(object, true);
+  const GateResult result = JudgeBuilds(base, candidate);
+  EXPECT_EQ(result.verdict, Verdict::kPass);  // a warning, of nothing that makes code slow
+  const auto seen = std::ranges::find(result.cases, "helper.cu", &CaseVerdict::kernel);
+  ASSERT_NE(seen, result.cases.end());
+  EXPECT_EQ(seen->comparisons.size(), 1U);
+  EXPECT_EQ(JudgeBuilds(candidate, candidate).verdict, Verdict::kPass);
+}
+
+TEST(AlignWarningsTest, EvidenceOfARunSaysNothingOfItsCompiler) {
+  Evidence run;
+  run.cases.resize(1);
+  run.cases[0].kernel = "mma";
+  run.cases[0].shape = "1,8,512,64";
+  run.processes.resize(1);
+  Evidence build;
+  build.cases.resize(2);
+  build.cases[0].kernel = "mma";
+  build.cases[0].code.resize(1);
+  build.cases[0].compiler_warnings = {"spills"};
+  build.cases[1].kernel = "helper.cu";
+  AlignWarnings(run, build);
+  EXPECT_EQ(run.cases.size(), 1U);
+  ASSERT_EQ(build.cases.size(), 1U);
+  EXPECT_TRUE(build.cases[0].compiler_warnings.empty());
+  EXPECT_EQ(build.losses, std::vector<std::string>{"the base came without a compiler log: warnings are not compared"});
+}
+
+TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnWhereABuildLies) {
+  std::vector<Evidence> all;
+  for (const char* const place : {"here", "a/much/longer/path"}) {
+    const std::string source = Write(std::string(place) + "/k.cu", kSource);
+    all.push_back(Of(Compile(source, std::string(place) + "/k.o")));
+    all.back().origin.clear();
+    for (CaseFacts& facts : all.back().cases) {
+      for (CodeFacts& code : facts.code) {
+        EXPECT_FALSE(code.symbol.empty());
+        code.symbol.clear();  // nvcc puts a hash of the path into it
+      }
+      facts.places.clear();  // outside of a repository paths are as they are
+    }
+  }
+  EXPECT_EQ(Kernels(all[0]), (std::vector<std::string>{"Hidden", "Static", "Sums<48>"}));
+  EXPECT_EQ(OnlyCode(all[0], "Static").name, "Static(float*)");
+  EXPECT_EQ(ToJson(all[0]), ToJson(all[1]));
+}
+
+TEST_F(StaticEvidenceTest, OfSeveralArchitecturesTheNewestCountsUnlessOneIsAskedFor) {
+  const std::string source = Write("k.cu", kSource);
+  const std::string both =
+      Compile(source, "k.o", {"-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"});
+  EXPECT_EQ(OnlyCode(Of(both), "Hidden").architecture, "sm_90a");
+  StaticOptions options;
+  options.architecture = "sm_80";
+  EXPECT_EQ(OnlyCode(StaticEvidence(both, options), "Hidden").architecture, "sm_80");
+  options.architecture = "sm_70";
+  EXPECT_THROW((void)StaticEvidence(both, options), Error);
+  options.architecture = "90";  // both of them: the one with the letter is what an sm_90 device runs
+  EXPECT_EQ(OnlyCode(StaticEvidence(both, options), "Hidden").architecture, "sm_90a");
+}
+
+TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOne) {
+  const std::string first = Clean("k.o");
+  const std::string second = Compile(Write("other.cu", kSource), "other.o");
+  const std::string archive = (folder_ / "libboth.a").string();
+  ASSERT_EQ(RunProgram({"/usr/bin/ar", "cr", archive, first, second}, 60).exit_code, 0);
+  const Evidence evidence = Of(archive);
+  EXPECT_EQ(Kernels(evidence), (std::vector<std::string>{"Hidden", "Static", "Sums<48>"}));
+  EXPECT_EQ(Facts(evidence, "Sums<48>").code.size(), 1U);
+}
+
+TEST_F(StaticEvidenceTest, ABuildAndItsRecordingHaveTheSameHash) {
+  const Evidence built = Of(FA_PROFILE_KERNELS);
+  const Evidence recorded = LoadEvidence({FA_PROFILE_BUNDLED});
+  const CodeFacts& measured = recorded.cases.at(FindCase(recorded, "minimal", "1,8,512,64").value()).code.at(0);
+  const std::vector<CodeFacts>& code = Facts(built, "minimal").code;
+  const auto same = std::ranges::find(code, measured.name, &CodeFacts::name);
+  ASSERT_NE(same, code.end());
+  // Another compiler may have made the recording: then the instructions differ, and this says nothing.
+  if (same->counts != measured.counts) GTEST_SKIP() << "the recording was made by another compiler";
+  EXPECT_EQ(same->code_hash, measured.code_hash);
+}
+
+TEST_F(StaticEvidenceTest, WhatIsNoBuildIsAnErrorWithItsCure) {
+  EXPECT_THROW((void)Of((folder_ / "nowhere").string()), Error);
+  EXPECT_THROW((void)Of(folder_.string()), Error);
+  EXPECT_THROW((void)Of(Write("text.o", "hello")), Error);
+  StaticOptions options;
+  options.build_log = (folder_ / "nowhere.log").string();
+  EXPECT_THROW((void)StaticEvidence(FA_PROFILE_MUTANTS, options), Error);
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "fa_profile/error.h"
+#include "fa_profile/thresholds.h"
+
+/// What the tests of threshold files share: texts of such files, and what is said of them.
+namespace fa_profile {
+
+/// "no error", or the message; every error has a hint.
+inline std::string ErrorOf(const std::string& text) {
+  try {
+    (void)ParseThresholds(text, "t.yaml");
+    return "no error";
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.hint().empty()) << "without a cure: " << error.message();
+    return error.message();
+  }
+}
+
+inline std::string HintOf(const std::string& text) {
+  try {
+    (void)ParseThresholds(text, "t.yaml");
+    return "no error";
+  } catch (const Error& error) {
+    return error.hint();
+  }
+}
+
+/// A file of the repository.
+inline std::string File(const std::string& path) {
+  std::ifstream file(std::string(FA_PROFILE_SOURCE) + "/" + path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A file with one rule, or one exception, of these words. They stand from line 3, column 6.
+inline std::string Rule(const std::string& words) { return "version: 1\nrules:\n  - {" + words + "}\n"; }
+inline std::string Exception(const std::string& words) { return "version: 1\nexceptions:\n  - {" + words + "}\n"; }
+inline std::string Defaults(const std::string& words) { return "version: 1\ndefaults: {" + words + "}\n"; }
+
+}  // namespace fa_profile

@@ -1,0 +1,104 @@
+#include "timing_sample.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+using Json = nlohmann::json;
+
+Json Sample() {
+  return {{"version", 1},
+          {"environment",
+           {{"gpu_name", "NVIDIA H200"},
+            {"gpu_uuid", "GPU-1"},
+            {"chip", "GH100"},
+            {"driver_version", "580.1"},
+            {"cuda_driver_version", "13.0"},
+            {"cuda_runtime_version", "13.0"},
+            {"cupti_version", "13.0"},
+            {"sm_clock_max_hz", 1980000000},
+            {"memory_clock_max_hz", 3201000000},
+            {"tool_version", "1"},
+            {"tool_commit", "c"},
+            {"taken_at", "2026-11-21T00:00:00Z"}}},
+          {"throttled", false},
+          {"temperature_celsius", 41.0},
+          {"sm_clock_hz", 1.98e9},
+          {"cases",
+           {{{"kernel", "gate_reference"}, {"shape", ""}, {"duration_seconds", 5e-5}, {"duration_cycles", 99000}},
+            {{"kernel", "mma"}, {"shape", "1,8,512,64"}, {"duration_seconds", 6e-6}},
+            {{"kernel", "wmma"}, {"shape", "1,8,512,64"}, {"error", "it does not launch"}}}}};
+}
+
+std::string Refusal(const std::string& output) {
+  try {
+    (void)ParseTimingSample(output);
+  } catch (const Error& error) {
+    return error.message().substr(error.message().find(": ") + 2);
+  }
+  return "";
+}
+
+TEST(TimingSampleTest, SaysWhatAProcessMeasured) {
+  const TimingSample sample = ParseTimingSample(Sample().dump() + "\n");
+  EXPECT_EQ(sample.environment.gpu_uuid, "GPU-1");
+  EXPECT_EQ(sample.environment.sm_clock_max_hz, 1980000000);
+  EXPECT_FALSE(sample.throttled);
+  EXPECT_EQ(sample.temperature_celsius, 41.0);
+  EXPECT_EQ(sample.sm_clock_hz, 1.98e9);
+  ASSERT_EQ(sample.cases.size(), 3U);
+  EXPECT_EQ(sample.cases[0].kernel, kReferenceKernel);
+  EXPECT_EQ(sample.cases[0].duration_cycles, 99000.0);
+  EXPECT_EQ(sample.cases[1].duration_seconds, 6e-6);
+  EXPECT_FALSE(sample.cases[1].duration_cycles);
+  EXPECT_EQ(sample.cases[2].error, "it does not launch");
+}
+
+TEST(TimingSampleTest, IsTheLastLineThatIsOne) {
+  Json before = Sample();
+  before["throttled"] = true;
+  EXPECT_FALSE(ParseTimingSample("x\n" + before.dump() + "\n{\"a\": 1}\n" + Sample().dump() + "\n{ no\n\n").throttled);
+  EXPECT_TRUE(ParseTimingSample(before.dump()).throttled) << "without a newline";
+}
+
+TEST(TimingSampleTest, WhatIsNoneIsRefusedWithTheReason) {
+  EXPECT_EQ(Refusal(""), "it printed nothing");
+  EXPECT_EQ(Refusal("hello\n"), "no line of it is a JSON object with a version");
+  EXPECT_EQ(Refusal("[1]\n"), "no line of it is a JSON object with a version");
+  EXPECT_EQ(Refusal(std::string(100000, '{')), "no line of it is a JSON object with a version");
+  const auto with = [](const char* pointer, const Json& value) {
+    Json json = Sample();
+    json[Json::json_pointer(pointer)] = value;
+    return Refusal(json.dump());
+  };
+  EXPECT_EQ(with("/version", 2), "version 2 is not known");
+  EXPECT_EQ(with("/environment", 1), "'environment' is no object");
+  EXPECT_EQ(with("/environment/gpu_uuid", 1), "'gpu_uuid' is no text");
+  EXPECT_EQ(with("/environment/sm_clock_max_hz", -1), "'sm_clock_max_hz' is no clock");
+  EXPECT_EQ(with("/environment/sm_clock_max_hz", 1e300), "'sm_clock_max_hz' is no clock");
+  EXPECT_EQ(with("/throttled", 0), "'throttled' is neither true nor false");
+  EXPECT_EQ(with("/sm_clock_hz", "fast"), "'sm_clock_hz' is no number");
+  EXPECT_EQ(with("/sm_clock_hz", nullptr), "");
+  EXPECT_EQ(with("/cases", Json::object()), "'cases' is no list");
+  EXPECT_EQ(with("/cases/0", 1), "a case is no object");
+  EXPECT_EQ(with("/cases/0/duration_seconds", 0), "'duration_seconds' is not above 0");
+  EXPECT_EQ(with("/cases/0/duration_seconds", -1.0), "'duration_seconds' is not above 0");
+  EXPECT_EQ(with("/cases/0/duration_cycles", 0), "'duration_cycles' is not above 0");
+  EXPECT_EQ(with("/cases/2/error", ""), "'error' is empty");
+  for (const char* const member : {"environment", "throttled", "cases"}) {
+    Json json = Sample();
+    json.erase(member);
+    EXPECT_EQ(Refusal(json.dump()), std::string("'") + member + "' is missing");
+  }
+  Json no_duration = Sample();
+  no_duration["cases"][1].erase("duration_seconds");
+  EXPECT_EQ(Refusal(no_duration.dump()), "'duration_seconds' is missing");
+}
+
+}  // namespace
+}  // namespace fa_profile

@@ -1,0 +1,45 @@
+/// Writes the gate's reports of sample results to a folder: what gate_formats_test.py holds against the formats' own
+/// schemas and tools. write_gate_reports FOLDER
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "fa_profile/gate_report.h"
+#include "gate_samples.h"
+#include "gate_textfile.h"
+
+int main(int argc, char** argv) {
+  using namespace fa_profile;
+  if (argc != 2) return 2;
+  std::map<std::string, GateResult> results{{"regression", sample::Regression()},
+                                            {"passed", sample::Passed()},
+                                            {"improved", sample::Improved()},
+                                            {"incomparable", sample::Incomparable()},
+                                            {"control", sample::ControlFailed()},
+                                            {"static", sample::Static()},
+                                            {"nothing", GateResult{}}};
+  int count = 0;
+  for (const std::string& text : sample::HostileTexts()) {
+    const std::string number = std::to_string(count++);
+    results.emplace(std::string("hostile").append(number), sample::WithTexts(sample::Regression(), text));
+    results.emplace(std::string("prefixed").append(number),
+                    sample::WithTexts(sample::Regression(), std::string("mma ").append(text).append(" end")));
+  }
+  GateResult large = sample::Regression();
+  while (large.cases.size() < 3000) large.cases.push_back(large.cases[large.cases.size() % 6]);
+  results.emplace("large", large);
+  for (const auto& [name, result] : results) {
+    const auto put = [&](const char* extension, const std::string& text) {
+      std::ofstream(std::filesystem::path(argv[1]) / (name + extension), std::ios::binary) << text;
+    };
+    put(".txt", GateText(result));
+    put(".md", GateMarkdown(result, name == "passed" ? "" : "0 of 20,000 comparisons of equal code, at most 0.02 %"));
+    put(".annotations", GateAnnotations(result));
+    put(".sarif", GateSarif(result));
+    put(".xml", GateJunit(result));
+    put(".json", GateJson(result));
+    put(".prom", GateTextfile(result));
+  }
+}
