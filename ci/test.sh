@@ -54,13 +54,24 @@ format() { tracked '*.h' '*.cuh' '*.cpp' '*.cu' '*.c' | xargs -0 clang-format --
 # GoogleTest's macros.
 lint() {
   local files
-  files=$(tracked 'profiler/*.cpp' 'exporters/*.cpp' 'cli/*.cpp' 'kernels/*.cpp' | tr '\0' '\n' |
+  files=$(tracked 'profiler/*.cpp' 'exporters/*.cpp' 'ci/*.cpp' 'cli/*.cpp' 'kernels/*.cpp' | tr '\0' '\n' |
             while read -r file; do if grep -q "$PWD/$file\"" "build/$preset/compile_commands.json"; then echo "$file"; fi; done)
   xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-error -p "build/$preset" <<<"$files" 2>/dev/null
 }
 
 # A path of the machine somebody worked on means nothing to anybody else.
 foreign_paths() { ! git grep -nIF "$PWD/" -- . && ! git grep -nIE '/(home|Users)/[a-z]' -- .; }
+
+# What a pull request to this repository is held to: the ladder's machine code against what was reviewed last, and the
+# runs of pairs that were kept from a GPU, judged again.
+gate() {
+  local program=build/$preset/cli/fa-profile
+  "$program" baseline verify || return 1
+  "$program" gate --replay tests/data/gate/pair-same-code.json || return 1
+  "$program" gate --replay tests/data/gate/pair-ptxas-o1.json >/dev/null
+  [ $? = 1 ] || { echo "a worse ladder passed"; return 1; }
+  [ -z "$CUDACXX" ] || "$program" gate --static ci/static/ladder-sm_90a.json "build/$preset/kernels/libfa_kernels.a"
+}
 
 rules() { find dashboards -name '*.yml' -path '*rules*' -print0 | xargs -0 -r promtool check rules; }
 
@@ -74,6 +85,7 @@ step() {  # <name> <function>
 }
 
 step "tests, preset $preset, warnings are errors" tests
+step "the gate on this repository's own ladder" gate
 step "tests under Address and UB sanitizers" tests_asan
 step "tests under ThreadSanitizer" tests_tsan
 step "clang-format" format

@@ -92,11 +92,11 @@ GateInput StaticInput(const GateOptions& options) {
 
 int Finish(const GateOptions& options, const GateResult& result) {
   // The report goes where nothing else is written to stdout.
-  const bool stdout_taken = std::ranges::any_of(
-      std::initializer_list<const std::string*>{&options.outputs.markdown, &options.outputs.sarif,
-                                                &options.outputs.junit, &options.outputs.json,
-                                                &options.outputs.textfile},
-      [](const std::string* path) { return *path == "-"; });
+  const bool stdout_taken =
+      std::ranges::any_of(std::initializer_list<const std::string*>{&options.outputs.markdown, &options.outputs.sarif,
+                                                                    &options.outputs.junit, &options.outputs.json,
+                                                                    &options.outputs.textfile},
+                          [](const std::string* path) { return *path == "-"; });
   if (!stdout_taken) std::cout << (options.format == Format::kJson ? GateJson(result) : GateText(result));
   WriteGateOutputs(result, options.outputs);
   return ExitCode(result, options.strict);
@@ -114,14 +114,19 @@ void RequireOneQuestion(const GateOptions& options) {
                         static_cast<int>(!options.statics.empty()) + static_cast<int>(!options.replay.empty()) +
                         static_cast<int>(!options.measure.empty());
   if (questions == 1) return;
-  throw Error(questions == 0 ? "gate has nothing to judge" : "gate judges one thing at a time",
-              "give one of --candidate F.fap, --pair BASE HEAD, --static BASE HEAD, --replay RUN.json, --measure BUILD");
+  throw Error(
+      questions == 0 ? "gate has nothing to judge" : "gate judges one thing at a time",
+      "give one of --candidate F.fap, --pair BASE HEAD, --static BASE HEAD, --replay RUN.json, --measure BUILD");
 }
 
 }  // namespace
 
 int RunGate(GateOptions options) {
   RequireOneQuestion(options);
+  if (options.explain && (!options.pair.empty() || !options.replay.empty() || !options.measure.empty())) {
+    throw Error("--explain measures nothing",
+                "give it with --candidate F.fap or --static BUILD: their cases are explained");
+  }
   const Thresholds thresholds = ReadThresholds(options);  // bad input is an error before anything is measured
   if (options.today.empty()) options.today = UtcNow("%Y-%m-%d");
   if (!options.measure.empty()) {
@@ -143,15 +148,11 @@ int RunGate(GateOptions options) {
       run = RunPair(options.run);
       Save(options.save, PairRunToJson(run));
     }
-    if (options.explain) {
-      input.candidate = run.candidate;
-      input.today = options.today;
-      return Explain(thresholds, input);
-    }
     options.outputs.error_rate = GateErrorRate();
-    return Finish(options, JudgePair(run, thresholds, options.today, options.run.reproduce));
+    return Finish(options, JudgePair(run, thresholds, options.today, options.run.reproduce, options.run.partial));
   }
   input = options.statics.empty() ? FilesInput(options) : StaticInput(options);
+  input.partial = options.run.partial;
   input.today = options.today;
   input.reproduce = options.run.reproduce;
   Save(options.save, ToJson(input.candidate));

@@ -32,8 +32,9 @@ GateCommands::GateCommands(CLI::App& app) {
 void GateCommands::AddQuestion() {
   gate_->add_option("--candidate", options_.candidate, "Recording or evidence of the candidate (one a process)")
       ->allow_extra_args(false);
-  gate_->add_option("--baseline", options_.baseline,
-                    "What it is held against: recordings, evidence or a promoted baseline; default: the promoted one")
+  gate_
+      ->add_option("--baseline", options_.baseline,
+                   "What it is held against: recordings, evidence or a promoted baseline; default: the promoted one")
       ->allow_extra_args(false);
   gate_->add_option("--baselines", options_.baselines, "Folder of promoted baselines")->capture_default_str();
   gate_->add_option("--suite", options_.suite, "Suite of the promoted baseline")->capture_default_str();
@@ -48,8 +49,10 @@ void GateCommands::AddQuestion() {
   gate_->add_option("--thresholds", options_.thresholds, "Limits; default ci/thresholds.yaml where there is one");
   gate_->add_flag("--explain", options_.explain, "Say which limit holds for what, and where it comes from, instead");
   gate_->add_flag("--strict", options_.strict, "Exit code 3 when there is no clear verdict");
-  gate_->add_option("--arch", architecture_, "Of --static: only code for this architecture, sm_90a; default: the newest");
-  gate_->add_option("--base-log", options_.base_static.build_log, "Of --static: what the compiler printed for the base");
+  gate_->add_option("--arch", architecture_,
+                    "Of --static: only code for this architecture, sm_90a; default: the newest");
+  gate_->add_option("--base-log", options_.base_static.build_log,
+                    "Of --static: what the compiler printed for the base");
   gate_->add_option("--head-log", options_.head_static.build_log, "... and for the candidate");
   gate_->add_option("--today", options_.today, "Date by which exceptions expire")->group("");
 }
@@ -140,6 +143,7 @@ std::optional<int> GateCommands::Run(const std::string& command_line) {
   if (!*gate_) return std::nullopt;
   if (*selftest_) return RunGateSelftest(selftest_options_);
   options_.run.reproduce = command_line;
+  options_.run.partial = !options_.run.kernel_pattern.empty();
   for (std::string& shape : options_.run.shapes) shape = AttentionShape::Parse(shape).ToString();
   options_.run.load = [](const std::string& path) { return LoadEvidence({path}); };
   options_.run.compute_processes = ComputeProcesses;

@@ -80,7 +80,9 @@ std::vector<PairArm> ArmOrder(int pair) {
 PairRun RunPair(const PairOptions& options) {
   PairRunner runner(options);
   PairRun& run = runner.run();
-  const auto judge = [&] { return JudgePair(run, options.thresholds, options.today, options.reproduce); };
+  const auto judge = [&] {
+    return JudgePair(run, options.thresholds, options.today, options.reproduce, options.partial);
+  };
   const auto finish = [&] {
     runner.ThrowIfInterrupted();
     for (Evidence* const evidence : {&run.base, &run.candidate, &run.control}) {
@@ -111,8 +113,9 @@ PairRun RunPair(const PairOptions& options) {
 }
 
 GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std::string& today,
-                     const std::string& reproduce) {
+                     const std::string& reproduce, bool partial) {
   GateInput input;
+  input.partial = partial;
   input.base = run.base;
   input.candidate = run.candidate;
   if (!run.control.processes.empty()) input.control = run.control;

@@ -17,7 +17,7 @@ struct PairOptions {
   std::string base;            ///< a program, a folder with one, or a kernel library; the candidate is of the same kind
   std::string candidate;       ///<
   std::string kernel_pattern;  ///< regular expression; empty: all. Not for libraries: those have one kernel
-  std::vector<std::string> shapes;  ///< AttentionShape::ToString(); empty: the default shape
+  std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries that both programs load beside their own kernels
   int device = 0;
   int pairs = 8;                   ///< timing pairs of the first stage
@@ -28,6 +28,7 @@ struct PairOptions {
   int draws = 3;                   ///< random inputs each kernel is verified with, once a build
   double timeout_seconds = 120.0;  ///< of one process
   bool measure_identical = false;  ///< cases of equal machine code too
+  bool partial = false;            ///< as GateInput::partial
   bool shared = false;             ///< another process may be on the GPU
   std::string tool;                ///< the program that loads kernel libraries; empty: this one
   Thresholds thresholds;
@@ -62,7 +63,7 @@ PairRun RunPair(const PairOptions& options);
 
 /// The verdict on a run.
 GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std::string& today,
-                     const std::string& reproduce);
+                     const std::string& reproduce, bool partial = false);
 
 /// JSON: {"version": 1, "second_stage": ..., "base": evidence, "candidate": ..., "control": ...}.
 std::string PairRunToJson(const PairRun& run);

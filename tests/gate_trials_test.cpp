@@ -410,8 +410,6 @@ TEST(GateTrialsTest, TrialDataThatAreNoneAreRefused) {
       std::string::npos);
   EXPECT_NE(message("\"base\":\"mma\"", "\"base\":\"mma_5\"").find("/facts/0/base: is the mutant itself"),
             std::string::npos);
-  EXPECT_NE(message("\"phase\":\"softmax\"", "\"phase\":\"\"").find("/facts/0/phase: names no phase"),
-            std::string::npos);
   EXPECT_NE(message("\"faster_tiers\":false", "\"faster_tiers\":0").find("not true or false"), std::string::npos);
   EXPECT_NE(message("\"same_code\"", "\"other_code\"").find("unknown key"), std::string::npos);
   EXPECT_THROW((void)TrialDataFromJson("", "trials.json"), Error);

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMostColumns = 1000;
 inline constexpr std::size_t kMostLines = 10000;   ///< losses, warnings, findings, functions, launches of a case
 inline constexpr std::size_t kLongestPhase = 128;  ///< bytes: it is kept once for every value
 inline constexpr std::size_t kLongestMetric = 64;
-inline constexpr int kMostPairs = 1'000'000;
+inline constexpr int kMostPairNumber = 1'000'000;
 
 /// The value of `document`, evidence as ToJson() writes it. Throws Error.
 Evidence ReadEvidence(const JsonNode& document);

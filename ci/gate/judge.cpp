@@ -54,6 +54,7 @@ std::vector<CaseWork> Cases(const GateInput& input) {
 
 /// A rule that matches no case checks nothing, and nobody would know. Code has no shape: there a rule's kernel counts.
 void RequireRules(const GateInput& input, const Thresholds& thresholds, const std::vector<CaseWork>& works) {
+  if (input.partial) return;
   std::vector<std::pair<std::string, std::string>> names;
   for (const CaseWork& work : works) names.emplace_back(work.verdict.kernel, work.verdict.shape);
   if (input.design != "static") return RequireRulesMatch(thresholds, names);
@@ -174,7 +175,10 @@ std::string Headline(const GateResult& result) {
 void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
   for (CaseWork& work : works) {
     TellCase(context, work);
-    const bool suspect = work.verdict.verdict == Verdict::kSuspect;
+    // Of a case that code or counters decided, too: whoever reads the report wants to know what it costs.
+    const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [](const auto& one) {
+      return one.verdict == Verdict::kSuspect;
+    });
     if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
     result.cases.push_back(std::move(work.verdict));
   }

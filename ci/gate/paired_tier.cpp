@@ -304,8 +304,10 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
       const bool second = time->comparison.p_adjusted.has_value();
       WeighClock(&time->comparison, &cycles->comparison, LowerClockInEveryPair(*time, *cycles, second));
     }
-    const PairedTest* const last_word = cycles != nullptr ? cycles : time;
-    works[i].proven_faster = last_word != nullptr && last_word->comparison.verdict == Verdict::kImproved &&
+    const auto faster = [](const PairedTest* test) {
+      return test == nullptr || test->comparison.verdict == Verdict::kImproved;
+    };
+    works[i].proven_faster = (time != nullptr || cycles != nullptr) && faster(time) && faster(cycles) &&
                              (control == nullptr || control->passed);
   }
   for (PairedTest& test : tests) {

@@ -193,7 +193,7 @@ ProcessSample ReadProcess(const JsonNode& node, std::size_t cases,
   const auto known = columns.find(process.kind);
   if (known == columns.end()) node.At("kind").Fail("is " + QuotedText(process.kind) + ", which has no columns");
   Take(node, "stage", process.stage, 1, 2);
-  Take(node, "pair", process.pair, -1, kMostPairs);
+  Take(node, "pair", process.pair, -1, kMostPairNumber);
   Take(node, "throttled", process.throttled);
   Take(node, "sm_clock_hz", process.sm_clock_hz);
   if (process.sm_clock_hz && *process.sm_clock_hz <= 0) node.At("sm_clock_hz").Fail("is a clock that is not above 0");

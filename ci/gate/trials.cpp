@@ -336,8 +336,11 @@ class Trials {
       ++found;
       named += verdict.phase == facts.phase ? 1 : 0;
     }
-    all_found += found;
-    all_named += named;
+    const bool has_phase = !facts.phase.empty();
+    if (has_phase) {
+      all_found += found;
+      all_named += named;
+    }
     const auto median = [this](std::size_t index, const char* metric) {
       std::vector<double> values;
       for (const std::size_t process : ProcessesOf(data_.mutants, "timing", index)) {
@@ -347,11 +350,11 @@ class Trials {
       return Median(std::move(values));
     };
     const double slower = median(mutant, kDuration) / median(base, kDuration) - 1.0;
-    report_.notes.push_back(
-        fmt::format("{}: {:+.1f} % against {} as measured, made in {}", name, 100.0 * slower, facts.base, facts.phase));
+    report_.notes.push_back(fmt::format("{}: {:+.1f} % against {} as measured, made in {}", name, 100.0 * slower,
+                                        facts.base, has_phase ? facts.phase : "no one phase"));
     const RuleRate rate = Add(kGate, "mutant " + name, found, trials);
     Add(kGate, "mutant " + name + ": by time or phases", by_time, trials);
-    Add(kGate, "mutant " + name + ": phase " + facts.phase, named, found);
+    if (has_phase) Add(kGate, "mutant " + name + ": phase " + facts.phase, named, found);
     // A short call has a wider tolerance: what it may lose is no miss.
     const bool is_short = median(base, kDuration) < options_.thresholds.short_call_seconds;
     if (slower >= 0.05 && !is_short) {

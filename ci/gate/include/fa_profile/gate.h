@@ -83,6 +83,7 @@ struct GateInput {
   bool second_stage = false;  ///< the last word: what is suspect now is judged, not measured again
   std::string today;          ///< "2026-11-21"
   std::string reproduce;
+  bool partial = false;           ///< only some kernels were asked for: a rule for another one may match nothing
   bool base_is_promoted = false;  ///< tier 3: the budget against it is held too
 };
 

@@ -25,7 +25,7 @@ struct RuleRate {
 struct MutantFacts {
   std::string kernel;         ///< its id in the evidence: "mma_softmax_5"
   std::string base;           ///< the kernel it was made from, in the same evidence
-  std::string phase;          ///< that was made worse
+  std::string phase;          ///< that was made worse; empty: no one phase, and none has to be named
   bool faster_tiers = false;  ///< tiers 0 and 1 must see it too
 };
 

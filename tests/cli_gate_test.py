@@ -1,0 +1,137 @@
+"""fa-profile gate, whole: the program on runs that were kept from a GPU, and on bad input. Arguments: program, source root.
+
+What is judged how is tested with the judge (judge_test and its likes); here that the program asks it the right question.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, ROOT = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
+DATA = ROOT / "tests" / "data" / "gate"
+SAME, WORSE = DATA / "pair-same-code.json", DATA / "pair-ptxas-o1.json"
+
+
+def run(*arguments, cwd=None):
+    # Outside the repository: no ci/thresholds.yaml that happens to be there.
+    result = subprocess.run([PROGRAM, "gate", *map(str, arguments)], capture_output=True, text=True, cwd=cwd or "/", timeout=300)
+    return result.returncode, result.stdout, result.stderr
+
+
+def change(kernel, edit, source=SAME):
+    """The kept run with the candidate's values of one kernel changed, as text."""
+    run_of_pairs = json.loads(source.read_text())
+    candidate = run_of_pairs["candidate"]
+    index = next(i for i, case in enumerate(candidate["cases"]) if case["kernel"] == kernel)
+    edit(candidate, index)
+    return json.dumps(run_of_pairs)
+
+
+class CliGateTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, text):
+        path = pathlib.Path(self.folder.name) / name
+        path.write_text(text)
+        return path
+
+    def refused(self, *arguments, says=()):
+        code, out, err = run(*arguments)
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertEqual(err.count("fa-profile: error:"), 1, err)
+        for text in says:
+            self.assertIn(text, err)
+
+    def test_same_code_passes(self):
+        code, out, _ = run("--replay", SAME, "--strict")
+        self.assertEqual(code, 0)
+        self.assertTrue(out.startswith("PASS: 7 cases, 7 of the same machine code"), out)
+        self.assertIn("the baseline against itself: 0 of 134 called worse", out)
+
+    def test_worse_code_is_a_regression_and_names_the_phase(self):
+        code, out, _ = run("--replay", WORSE)
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"REGRESSION +tiled 1,8,512,64: 21\.3 % slower: pv")
+        self.assertRegex(out, r"PASS +cublas 1,8,512,64")
+
+    def test_a_wrong_kernel_fails_whatever_its_speed(self):
+        def wrong(candidate, index):
+            candidate["cases"][index]["verification"] = {
+                "draws": 3, "draws_passed": 0, "max_abs_error": 5.07, "max_error_ratio": 5070.0, "nonfinite": 12}
+            candidate["cases"][index]["code"][0]["code_hash"] = "00000000000000aa"
+        code, out, _ = run("--replay", self.file("wrong.json", change("mma", wrong)))
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"REGRESSION +mma 1,8,512,64: wrong: 12 outputs are NaN")
+
+    def test_another_gpu_is_incomparable(self):
+        run_of_pairs = json.loads(SAME.read_text())
+        run_of_pairs["candidate"]["environment"]["gpu_name"] = "NVIDIA A100"
+        for case in run_of_pairs["candidate"]["cases"]:
+            for code in case.get("code", []):
+                code["code_hash"] = "00000000000000aa"
+        path = self.file("a100.json", json.dumps(run_of_pairs))
+        code, out, _ = run("--replay", path)
+        self.assertEqual(code, 0)
+        self.assertTrue(out.startswith("INCOMPARABLE"), out[:200])
+        self.assertEqual(run("--replay", path, "--strict")[0], 3)
+
+    def test_the_bundled_recording_holds_against_the_promoted_baseline(self):
+        code, out, _ = run("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baselines",
+                           "ci/baselines", cwd=ROOT)
+        self.assertEqual(code, 0)
+        for kernel in ("minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"):
+            self.assertRegex(out, rf"PASS +{kernel} 1,8,512,64: the same machine code")
+
+    def test_every_report_is_written_whole(self):
+        folder = pathlib.Path(self.folder.name)
+        outputs = {"markdown": "c.md", "sarif": "c.sarif", "junit": "c.xml", "json": "c.json", "textfile": "c.prom"}
+        arguments = [part for name, file in outputs.items() for part in (f"--{name}", folder / file)]
+        code, _, _ = run("--replay", WORSE, *arguments)
+        self.assertEqual(code, 1)
+        self.assertEqual(json.loads((folder / "c.json").read_text())["verdict"], "REGRESSION")
+        self.assertEqual(json.loads((folder / "c.sarif").read_text())["version"], "2.1.0")
+        self.assertTrue((folder / "c.md").read_text().startswith("<!-- fa-profile gate -->"))
+        self.assertIn("0 of 1,200,000", (folder / "c.md").read_text())
+        self.assertIn('faprof_gate_verdict{case="tiled 1,8,512,64",verdict="REGRESSION"} 1', (folder / "c.prom").read_text())
+
+    def test_bad_input_is_one_error_and_code_2(self):
+        self.refused(says=["gate has nothing to judge", "--pair BASE HEAD"])
+        self.refused("--replay", SAME, "--static", PROGRAM, says=["one thing at a time"])
+        self.refused("--replay", "/nonexistent.json", says=["/nonexistent.json"])
+        self.refused("--replay", self.file("cut.json", SAME.read_text()[:5000]), says=["cut.json"])
+        self.refused("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baselines", self.folder.name,
+                     says=["baseline promote"])
+        self.refused("--replay", SAME, "--thresholds", self.file("t.yaml", "version: 1\nrules:\n  - {kernel: tiles, "
+                     "metric: instructions, relative: 1%, owner: me}\n"), says=["t.yaml:3", "tiled"])
+        self.refused("--replay", SAME, "--explain", says=["--explain measures nothing"])
+        self.refused("--measure", PROGRAM, says=["--save"])
+
+    def test_an_edited_baseline_is_refused(self):
+        text = (ROOT / "ci" / "baselines" / "nvidia-h200" / "ladder.json").read_text()
+        self.assertIn('"registers_per_thread":143', text)
+        edited = self.file("ladder.json", text.replace('"registers_per_thread":143', '"registers_per_thread":153', 1))
+        self.refused("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baseline", edited,
+                     says=["receipt"])
+
+    def test_the_error_rate_that_reports_quote_is_what_the_selftest_prints(self):
+        code, out, err = run("selftest", "--format", "json")
+        self.assertEqual(code, 0, out + err)
+        report = json.loads(out)
+        rates = {(rate["rule"], rate["question"]): rate for rate in report["rates"]}
+        quoted = json.loads((ROOT / "ci" / "gate" / "data" / "error-rate.json").read_text())["error_rate"]
+        same, of_60 = rates[("gate", "same code")], rates[("gate", "same code, any of 60")]
+        found_3, found_5 = rates[("gate", "+3 %")], rates[("gate", "+5 %")]
+        self.assertIn(f"{same['hits']} of {same['trials']:,} comparisons", quoted)
+        self.assertIn(f"{of_60['hits']} of {of_60['trials']:,} fake pull requests", quoted)
+        self.assertIn(f"bounds {100 * same['high']:.5f} % and {100 * of_60['high']:.3f} %", quoted)
+        self.assertIn(f"{100 * found_3['hits'] / found_3['trials']:.1f} % at +3 %", quoted)
+        self.assertIn(f"{100 * found_5['hits'] / found_5['trials']:.0f} % at +5 %", quoted)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
