@@ -27,9 +27,9 @@ struct GateOptions {
   bool strict = false;
   Format format = Format::kText;
   std::string save;
-  int processes = 20;   ///< of --measure: timing processes
-  int recordings = 2;   ///< of --measure: recording processes
-  PairOptions run;      ///< how a pair, or --measure, is measured
+  int processes = 20;  ///< of --measure: timing processes
+  int recordings = 2;  ///< of --measure: recording processes
+  PairOptions run;     ///< how a pair, or --measure, is measured
   StaticOptions base_static, head_static;
   std::string today;  ///< UTC date; empty: now
   GateOutputs outputs;

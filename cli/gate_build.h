@@ -23,9 +23,9 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool = "");
 
 /// Kernels and shapes, each of them with each: what a process is asked for.
 struct GateRequest {
-  std::vector<std::string> kernels;  ///< ids, as the base calls them; empty: those that `pattern` finds
-  std::string pattern;               ///< regular expression; for libraries not used
-  std::vector<std::string> shapes;   ///< AttentionShape::ToString(); empty: the default shape
+  std::vector<std::string> kernels;    ///< ids, as the base calls them; empty: those that `pattern` finds
+  std::string pattern;                 ///< regular expression; for libraries not used
+  std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries beside the build's own kernels
   int device = 0;
 };

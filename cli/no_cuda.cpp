@@ -1,8 +1,8 @@
 // What the commands that need CUDA say in a build without it (preset host).
 #include "commands.h"
-#include "gate_sample.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
+#include "gate_sample.h"
 #include "gpu_lists.h"
 #include "gpu_reader.h"
 

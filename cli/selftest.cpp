@@ -19,9 +19,9 @@
 #include "fa_profile/selftest_kernels.h"
 #include "fa_profile/selftest_report.h"
 #include "kernel_pattern.h"
+#include "private_folder.h"
 #include "progress_bar.h"
 #include "run_setup.h"
-#include "private_folder.h"
 #include "terminal_options.h"
 
 namespace fa_profile {

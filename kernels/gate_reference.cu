@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kBlocksPerSm = 2;
-constexpr int kRounds = 64;              // about 20 us on an H200
+constexpr int kRounds = 64;                // about 20 us on an H200
 constexpr std::uint32_t kWords = 1 << 20;  // 4 MiB: in the L2 of every GPU the ladder runs on
 
 // A bit of all that the rungs wait for: L2, shared memory, barriers, FMA.

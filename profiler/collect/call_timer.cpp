@@ -30,7 +30,8 @@ CallTiming CallTimer::Time(Workload& workload, int warmup, int samples) {
 }
 
 std::vector<std::string> ThrottleReasons(const ClockSample& sample) {
-  // nvmlClocksEventReason*, nvml.h. "Power cap" (software) is one: the code of one arm may reach it, and not the other's.
+  // nvmlClocksEventReason*, nvml.h. "Power cap" (software) is one: the code of one arm may reach it, and not the
+  // other's.
   static constexpr std::array<std::pair<std::uint64_t, const char*>, 6> kReasons = {
       {{0x04, "power cap"},
        {0x08, "hardware slowdown"},

@@ -1,11 +1,10 @@
-#include "sm_clock.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "cuda_api.h"
+#include "sm_clock.h"
 
 namespace fa_profile {
 namespace {

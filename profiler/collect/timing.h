@@ -26,7 +26,7 @@ struct TimedLaunches {
 /// out of the number; it includes the gap between back-to-back launches, which is what a caller sees.
 /// Flushed cache: each call is timed by itself between two events, after the L2 was overwritten.
 /// `clock`: after each sample of a warm cache the same replay runs once more between two stamps of it, unmeasured. Not
-/// around the samples, where the host's pauses are: an SM without work does not count cycles.
+/// around the samples, where the host's pauses are: in them the clock is that of an idle GPU.
 TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int samples, const CacheFlusher& flusher,
                            const std::function<bool()>& cancelled, SmClock* clock = nullptr);
 

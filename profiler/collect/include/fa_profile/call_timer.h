@@ -36,8 +36,8 @@ class CallTimer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Reasons for which the driver held the clocks down, in words; empty: none. Idle clocks and clocks an application asked
-/// for are no reason. NVML's clocks event reasons.
+/// Reasons for which the driver held the clocks down, in words; empty: none. Idle clocks and clocks an application
+/// asked for are no reason. NVML's clocks event reasons.
 std::vector<std::string> ThrottleReasons(const ClockSample& sample);
 
 }  // namespace fa_profile

@@ -38,8 +38,8 @@ double FreeMemoryShare();
 /// Clocks, power and throttle reasons now. What NVML does not answer is absent, and said in `losses`.
 ClockSample ReadClocks(const Device& device, const std::string& when, std::vector<DataLoss>& losses);
 
-/// Processes with a compute context on the GPU of this UUID, as NVML counts them, this one included; absent when NVML does
-/// not say. Makes no context.
+/// Processes with a compute context on the GPU of this UUID, as NVML counts them, this one included; absent when NVML
+/// does not say. Makes no context.
 std::optional<unsigned> CountComputeProcesses(const std::string& uuid);
 
 /// One finding of `fa-profile doctor`.
