@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <future>
 #include <iostream>
 
 #include "baseline_files.h"
@@ -60,6 +60,9 @@ GateInput FilesInput(const GateOptions& options) {
   if (options.candidate.empty()) {
     throw Error("there is no candidate", "give --candidate F.fap, as often as there are processes of it");
   }
+  // Reading a recording takes longer than judging two: both sides at once.
+  std::future<Evidence> base;
+  if (!options.baseline.empty()) base = std::async(std::launch::async, [&] { return LoadEvidence(options.baseline); });
   input.candidate = LoadEvidence(options.candidate);
   if (options.baseline.empty()) {
     const PromotedBaseline baseline = FindBaseline(options.baselines, input.candidate.environment, options.suite);
@@ -67,7 +70,7 @@ GateInput FilesInput(const GateOptions& options) {
     input.base.origin = "baseline " + baseline.lineage;
     input.base_is_promoted = true;
   } else {
-    input.base = LoadEvidence(options.baseline);
+    input.base = base.get();
     input.base_is_promoted = IsPromoted(options.baseline);
   }
   input.design = input.base_is_promoted ? "baseline" : "recordings";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -79,6 +80,20 @@ TEST(CubinTest, LineInformationIsNoticedAndLeavesTheCodeAsItIs) {
   EXPECT_FALSE(without.has_line_information);
   EXPECT_EQ(Named(with, kReduce).code_hash, Named(without, kReduce).code_hash);
   EXPECT_NE(Named(with, kReduce).code_hash, Named(with, kIndexed).code_hash);
+}
+
+TEST(CubinTest, AConstantThatChangedIsOtherCode) {
+  Bytes bytes = SampleCubin("lint_sm_90a.cubin");
+  const CubinInfo before = ReadCubin(bytes);
+  const std::string constant = "row %d: %f";  // in .nv.global.init
+  const auto place = std::search(bytes.begin(), bytes.end(), constant.begin(), constant.end());
+  ASSERT_NE(place, bytes.end());
+  *place = 'R';
+  const CubinInfo after = ReadCubin(bytes);
+  ASSERT_EQ(before.functions.size(), after.functions.size());
+  for (std::size_t i = 0; i < before.functions.size(); ++i) {
+    EXPECT_NE(before.functions[i].code_hash, after.functions[i].code_hash) << before.functions[i].name;
+  }
 }
 
 TEST(CubinTest, WhatIsNoCubinGivesAnErrorThatSaysWhy) {

@@ -57,10 +57,25 @@ void RequireRules(const GateInput& input, const Thresholds& thresholds, const st
   if (input.partial) return;
   std::vector<std::pair<std::string, std::string>> names;
   for (const CaseWork& work : works) names.emplace_back(work.verdict.kernel, work.verdict.shape);
-  if (input.design != "static") return RequireRulesMatch(thresholds, names);
+  std::set<std::string> seen;
+  for (const Evidence* const evidence : {&input.base, &input.candidate}) {
+    for (const ProcessSample& process : evidence->processes) {
+      for (const auto& values : process.values) {
+        for (const auto& [key, value] : values) seen.insert(key.phase);
+      }
+    }
+    for (const CaseFacts& facts : evidence->cases) {
+      for (const CodeFacts& code : facts.code) {
+        for (const auto& [phase, counts] : code.counts) seen.insert(phase);
+      }
+    }
+  }
+  seen.erase("");
+  const std::vector<std::string> phases(seen.begin(), seen.end());
+  if (input.design != "static") return RequireRulesMatch(thresholds, names, phases);
   Thresholds without_shapes = thresholds;
   for (ThresholdRule& rule : without_shapes.rules) rule.shape.assign(1, '*');
-  RequireRulesMatch(without_shapes, names);
+  RequireRulesMatch(without_shapes, names, phases);
 }
 
 void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {

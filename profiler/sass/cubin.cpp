@@ -70,8 +70,9 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
   return names;
 }
 
-std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+constexpr std::uint64_t kFnvOffset = 0xcbf29ce484222325;
+
+std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes, std::uint64_t hash = kFnvOffset) {
   for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
   return hash;
 }
@@ -94,6 +95,12 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
   code.Take(symbol.value);
   code.Take(symbol.size);  // throws when the symbol reaches past its section
   function.code_hash = Fnv1a(text.bytes.subspan(symbol.value, symbol.size));
+  // What the code reads is part of it: literals that ptxas moved out, and the initial values of __constant__ and
+  // __device__ variables. Those of the module count for all of its kernels: which of them reads what is not said.
+  for (const std::string& data :
+       {".nv.constant2." + function.name, std::string(".nv.constant3"), std::string(".nv.global.init")}) {
+    if (const auto* section = elf.Find(data)) function.code_hash = Fnv1a(section->bytes, function.code_hash);
+  }
   if (!symbol.is_kernel) return function;
 
   function.static_shared_memory_bytes = StaticSharedMemory(elf, elf.Find(".nv.shared." + function.name));

@@ -35,11 +35,12 @@ inline constexpr std::array<const char*, 7> kLintCounts = {"tensor", "exponentia
 
 /// What the compiler alone tells about one kernel in one cubin. Absent: the cubin does not say.
 struct KernelLint {
-  std::string file;             ///< as given
-  std::string architecture;     ///< "sm_90a"
-  std::string name;             ///< demangled
-  std::string symbol;           ///< mangled
-  std::uint64_t code_hash = 0;  ///< FNV-1a of the kernel's instructions, its subroutines and padding included
+  std::string file;          ///< as given
+  std::string architecture;  ///< "sm_90a"
+  std::string name;          ///< demangled
+  std::string symbol;        ///< mangled
+  std::uint64_t code_hash =
+      0;  ///< FNV-1a of the kernel's instructions, subroutines and padding included, and of initialised constants
   std::int64_t code_bytes = 0;
   bool has_line_information = false;
 

@@ -14,7 +14,7 @@ struct CubinFunction {
   std::string name;              ///< mangled
   bool is_kernel = false;        ///< false: a subroutine of relocatable code, which kernels call
   std::uint64_t code_bytes = 0;  ///< with subroutines and padding that lie inside
-  std::uint64_t code_hash = 0;   ///< FNV-1a of the code: equal for equal code
+  std::uint64_t code_hash = 0;   ///< FNV-1a of the code and the constants it reads: equal for equal code
   std::optional<int> registers_per_thread;
   std::optional<std::int64_t> stack_frame_bytes;       ///< per thread, in local memory: arrays and spills
   std::int64_t static_shared_memory_bytes = 0;         ///< what the source declares, as ptxas prints it
