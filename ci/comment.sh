@@ -28,7 +28,13 @@ if [ "$(wc -c <"$file")" -gt 65536 ]; then fail "$file is longer than a comment 
 if [ "$(head -n 1 "$file")" != "$marker" ]; then fail "$file does not begin with $marker"; fi
 
 on_github() {
-  : "${GH_REPO:?}" "${GH_TOKEN:?}" "${HEAD_OWNER:?}" "${HEAD_BRANCH:?}" "${HEAD_SHA:?}"
+  local name missing=
+  for name in GH_REPO GH_TOKEN HEAD_OWNER HEAD_BRANCH HEAD_SHA; do
+    if [ -z "${!name:-}" ]; then missing+=" $name"; fi
+  done
+  if [ -n "$missing" ]; then
+    fail "not set:$missing; set them as ci/workflows/github-gate-comment.yml does, or on GitLab run it in a pipeline"
+  fi
   local bot=${GATE_BOT:-github-actions[bot]} number comment
   number=$(gh api --method GET "repos/$GH_REPO/pulls" -f state=open -f head="$HEAD_OWNER:$HEAD_BRANCH" |
     jq -r --arg sha "$HEAD_SHA" '[.[] | select(.head.sha == $sha) | .number][0] // empty')

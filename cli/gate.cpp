@@ -83,11 +83,9 @@ GateInput StaticInput(const GateOptions& options) {
   input.candidate = StaticEvidence(options.statics.back(), options.head_static);
   if (options.statics.size() == 2) {
     input.base = StaticSide(options.statics.front(), options.base_static);
-  } else if (!options.baseline.empty()) {
-    input.base = LoadEvidence(options.baseline);
   } else {
     throw Error("there is nothing to hold " + options.statics.back() + " against",
-                "give two builds, --static BASE HEAD, or a promoted one: --baseline FILE --static HEAD");
+                "give two builds, --static BASE HEAD; BASE may be evidence that --static ... --save wrote");
   }
   AlignWarnings(input.base, input.candidate);
   return input;
@@ -126,10 +124,20 @@ void RequireOneQuestion(const GateOptions& options) {
 
 int RunGate(GateOptions options) {
   RequireOneQuestion(options);
-  if (options.explain && (!options.pair.empty() || !options.replay.empty() || !options.measure.empty())) {
+  const bool measures = !options.pair.empty() || !options.measure.empty();
+  if (options.explain && measures) {
     throw Error("--explain measures nothing",
-                "give it with --candidate F.fap or --static BUILD: their cases are explained");
+                "give it with --candidate F.fap, --static BASE HEAD or --replay RUN.json: their cases are explained");
   }
+  if (!options.save.empty() && !options.replay.empty()) {
+    throw Error("--replay measures nothing that --save could keep", "the run is in " + options.replay + " already");
+  }
+  if (const std::string why_not = measures ? WhyNoGpu() : ""; !why_not.empty()) {
+    throw Error(
+        (options.pair.empty() ? "--measure" : "--pair") + std::string(" needs a GPU: ") + why_not,
+        "without one: --static BASE HEAD judges machine code, --replay RUN.json a run that was kept with --save");
+  }
+  CheckGateOutputs(options.outputs);
   const Thresholds thresholds = ReadThresholds(options);  // bad input is an error before anything is measured
   if (options.today.empty()) options.today = UtcNow("%Y-%m-%d");
   if (!options.measure.empty()) {
@@ -150,6 +158,11 @@ int RunGate(GateOptions options) {
       options.run.today = options.today;
       run = RunPair(options.run);
       Save(options.save, PairRunToJson(run));
+    }
+    if (options.explain) {
+      input.candidate = run.candidate;
+      input.today = options.today;
+      return Explain(thresholds, input);
     }
     options.outputs.error_rate = GateErrorRate();
     return Finish(options, JudgePair(run, thresholds, options.today, options.run.reproduce, options.run.partial));

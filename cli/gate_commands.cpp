@@ -3,6 +3,7 @@
 #include <map>
 
 #include "baseline_files.h"
+#include "fa_profile/error.h"
 #include "gpu_reader.h"
 #include "recording_evidence.h"
 
@@ -144,6 +145,14 @@ std::optional<int> GateCommands::Run(const std::string& command_line) {
   if (*selftest_) return RunGateSelftest(selftest_options_);
   options_.run.reproduce = command_line;
   options_.run.partial = !options_.run.kernel_pattern.empty();
+  const bool measures = !options_.pair.empty() || !options_.measure.empty();
+  for (const char* const option : {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs",
+                                   "--phase-pairs", "--draws", "--timeout", "--measure-identical", "--shared"}) {
+    const bool filters_code = !options_.statics.empty() && std::string(option) == "--kernel";
+    if (measures || filters_code || gate_->count(option) == 0) continue;
+    throw Error(std::string(option) + " is for what is measured, and here nothing is",
+                "it goes with --pair and --measure; --kernel with --static, too");
+  }
   for (std::string& shape : options_.run.shapes) shape = AttentionShape::Parse(shape).ToString();
   options_.run.load = [](const std::string& path) { return LoadEvidence({path}); };
   options_.run.compute_processes = ComputeProcesses;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -91,7 +92,7 @@ class PendingFile {
 
 void WriteWholeFile(const std::string& path, const std::string& text) { PendingFile(path, text).PutInPlace(); }
 
-void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
+void CheckGateOutputs(const GateOutputs& outputs) {
   if (!outputs.textfile.empty() && outputs.textfile != "-" && !outputs.textfile.ends_with(".prom")) {
     throw Error(outputs.textfile + " does not end in .prom, and node_exporter reads no other file",
                 "write --textfile NAME.prom");
@@ -101,6 +102,16 @@ void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
     throw Error("--summary has nowhere to write to: GITHUB_STEP_SUMMARY is not set",
                 "it is set in a step of GitHub Actions; elsewhere write --markdown FILE");
   }
+  for (const std::string* const path :
+       {&outputs.markdown, &outputs.sarif, &outputs.junit, &outputs.json, &outputs.textfile}) {
+    const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
+    if (folder.empty() || std::filesystem::is_directory(folder)) continue;
+    throw Error(*path + " cannot be written: there is no folder " + folder.string(), "make it, or name another");
+  }
+}
+
+void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
+  CheckGateOutputs(outputs);
   std::vector<PendingFile> files;
   bool report_on_stdout = false;
   const auto put = [&](const std::string& path, const auto& render) {
@@ -119,9 +130,10 @@ void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
   put(outputs.textfile, [&] { return GateTextfile(result); });
   for (PendingFile& file : files) file.PutInPlace();
   if (outputs.summary) {
+    const std::string summary = std::getenv("GITHUB_STEP_SUMMARY");
     std::ofstream file(summary, std::ios::binary | std::ios::app);
     if (!(file << GateMarkdown(result, outputs.error_rate) << '\n') || !file.flush()) {
-      throw Error(std::string(summary) + " cannot be written", "it is what GITHUB_STEP_SUMMARY names");
+      throw Error(summary + " cannot be written", "it is what GITHUB_STEP_SUMMARY names");
     }
   }
   const char* const actions = std::getenv("GITHUB_ACTIONS");

@@ -21,6 +21,10 @@ struct GateOutputs {
 /// that names the file which cannot be written.
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
 
+/// Throws Error for what WriteGateOutputs() could not write whatever the result: a textfile of another name, a summary
+/// that has nowhere to go, a folder that is not there. Before minutes of measuring.
+void CheckGateOutputs(const GateOutputs& outputs);
+
 /// Writes one file, complete or not at all, as above.
 void WriteWholeFile(const std::string& path, const std::string& text);
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/evidence.h"
 #include "fa_profile/gate.h"
+#include "fa_profile/pair_run.h"
 #include "fa_profile/thresholds.h"
 
 namespace fa_profile {
@@ -40,14 +40,6 @@ struct PairOptions {
   std::function<std::optional<unsigned>(const std::string& uuid)> compute_processes;
 };
 
-/// What a run of pairs measured. A value that can be kept and judged again.
-struct PairRun {
-  Evidence base;
-  Evidence candidate;
-  Evidence control;           ///< the base once more, beside each pair; without processes when nothing was timed
-  bool second_stage = false;  ///< suspects were measured again
-};
-
 enum class PairArm { kBase, kCandidate, kControl };
 
 /// The order in which the three arms of a pair run. Every two orders that follow each other are mirror images, so in an
@@ -64,10 +56,5 @@ PairRun RunPair(const PairOptions& options);
 /// The verdict on a run.
 GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std::string& today,
                      const std::string& reproduce, bool partial = false);
-
-/// JSON: {"version": 1, "second_stage": ..., "base": evidence, "candidate": ..., "control": ...}.
-std::string PairRunToJson(const PairRun& run);
-/// Reads what PairRunToJson() wrote. Throws Error for anything else, as EvidenceFromJson() does.
-PairRun PairRunFromJson(const std::string& text, const std::string& name);
 
 }  // namespace fa_profile

@@ -39,7 +39,7 @@ std::string ReadText(const std::string& path) {
   const std::uintmax_t size = fs::file_size(path, problem);
   if (problem || size > kMostBytes) {
     throw Error(path + (problem ? " cannot be read" : " is larger than 64 MiB"),
-                "give a recording, evidence of gate --pair --save, or a promoted baseline");
+                "give a recording, evidence of gate --measure BUILD --save, or a promoted baseline");
   }
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

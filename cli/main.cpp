@@ -193,8 +193,8 @@ int Dispatch(int argc, char** argv) {
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
       "./fa-profile demo, in a checkout, starts Prometheus and Alertmanager on a simulated fleet (docs/demo.md).\n"
-      "Exit codes: 0 fine, 1 a kernel is not correct, has what lint --fail-on names, or fails selftest; 2 could not\n"
-      "do the job.");
+      "Exit codes: 0 fine, 1 a kernel is not correct, has what lint --fail-on names, or fails selftest, or gate\n"
+      "found a regression; 2 could not do the job; 3 gate --strict without a clear verdict.");
 
   CLI::App* const report = app.add_subcommand("report", "Report from a recording");
   report->add_option("recording", arguments.report_path, "A *.fap file, or the *.fap.part of a killed run")->required();

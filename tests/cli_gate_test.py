@@ -108,7 +108,10 @@ class CliGateTest(unittest.TestCase):
                      says=["baseline promote"])
         self.refused("--replay", SAME, "--thresholds", self.file("t.yaml", "version: 1\nrules:\n  - {kernel: tiles, "
                      "metric: instructions, relative: 1%, owner: me}\n"), says=["t.yaml:3", "tiled"])
-        self.refused("--replay", SAME, "--explain", says=["--explain measures nothing"])
+        self.refused("--replay", SAME, "--kernel", "mma", says=["--kernel is for what is measured"])
+        self.refused("--replay", SAME, "--save", "x.json", says=["--replay measures nothing that --save could keep"])
+        self.refused("--replay", SAME, "--json", "/nonexistent/x.json", says=["there is no folder /nonexistent"])
+        self.refused("--static", PROGRAM, says=["--static BASE HEAD"])
         self.refused("--measure", PROGRAM, says=["--save"])
 
     def test_an_edited_baseline_is_refused(self):

@@ -96,6 +96,60 @@ TEST(CubinTest, AConstantThatChangedIsOtherCode) {
   }
 }
 
+// The cubin with its section `before` called `after`, which is no longer, and the section's first byte changed or not.
+Bytes Renamed(Bytes bytes, const std::string& before, const std::string& after, bool changed) {
+  const auto word = [&](std::size_t at, std::size_t size) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + at, size);
+    return value;
+  };
+  const std::size_t headers = word(40, 8);
+  const std::size_t names = word(headers + 64 * word(62, 2) + 24, 8);
+  for (std::size_t at = headers; at + 64 <= bytes.size(); at += 64) {
+    const std::size_t name = names + word(at, 4);
+    if (name + before.size() >= bytes.size()) continue;
+    if (std::string(reinterpret_cast<const char*>(bytes.data() + name)) != before) continue;
+    std::memcpy(bytes.data() + name, after.c_str(), after.size() + 1);
+    if (changed) bytes[word(at + 24, 8)] ^= 1U;
+    return bytes;
+  }
+  ADD_FAILURE() << "no section " << before;
+  return bytes;
+}
+
+TEST(CubinTest, EveryBankOfConstantsButTheParametersIsPartOfTheCode) {
+  const Bytes bytes = SampleCubin("lint_sm_90a.cubin");
+  const CubinInfo info = ReadCubin(bytes);
+  const auto differ = [&](const std::string& name, const CubinFunction& function) {
+    const CubinInfo before = ReadCubin(Renamed(bytes, ".nv.constant4", name, false));
+    const CubinInfo after = ReadCubin(Renamed(bytes, ".nv.constant4", name, true));
+    return Named(before, function.name).code_hash != Named(after, function.name).code_hash;
+  };
+  for (const CubinFunction& function : info.functions) {
+    for (const char* const name : {".nv.constant1", ".nv.constant3", ".nv.constant4"}) {
+      EXPECT_TRUE(differ(name, function)) << name << " " << function.name;
+    }
+    for (const char* const name : {".nv.constant0", ".nv.constant", ".nv.constanx4"}) {
+      EXPECT_FALSE(differ(name, function)) << name << " " << function.name;
+    }
+  }
+}
+
+TEST(CubinTest, AKernelsOwnConstantsAreNotAnothers) {
+  // The parameters of one kernel, made into its bank 2: the name keeps its length.
+  const Bytes bytes = SampleCubin("lint_sm_90a.cubin");
+  const std::string kernel = "_ZN4lint9no_boundsEPKfPf";
+  const auto read = [&](bool changed) {
+    return ReadCubin(Renamed(bytes, ".nv.constant0." + kernel, ".nv.constant2." + kernel, changed));
+  };
+  const CubinInfo before = read(false);
+  const CubinInfo after = read(true);
+  for (std::size_t i = 0; i < before.functions.size(); ++i) {
+    const std::string& name = before.functions[i].name;
+    EXPECT_EQ(before.functions[i].code_hash != after.functions[i].code_hash, name == kernel) << name;
+  }
+}
+
 TEST(CubinTest, WhatIsNoCubinGivesAnErrorThatSaysWhy) {
   const Bytes good = SampleCubin("sm_90a.cubin");
   EXPECT_NE(HintFor({}).find("no ELF file"), std::string::npos);

@@ -263,6 +263,12 @@ class CommentTest(unittest.TestCase):
             self.assertEqual(code, 2, output)
             self.assertIn("could not be written", output)
 
+    def test_what_is_not_set_is_named(self):
+        code, output, calls = self.comment({}, None, GH_REPO="o/r", GH_TOKEN="t")
+        self.assertEqual((code, calls), (2, []), output)
+        self.assertEqual(len(output.splitlines()), 1, output)
+        self.assertIn("not set: HEAD_OWNER HEAD_BRANCH HEAD_SHA; set them as ci/workflows/github-gate-comment.yml", output)
+
     def test_only_a_report_is_posted(self):
         missing, link = self.folder / "missing.md", self.folder / "link.md"
         link.symlink_to("/etc/passwd")
@@ -378,7 +384,25 @@ class WorkflowTest(unittest.TestCase):
             options = set(re.findall(r"(?<=\s)--[a-z]+", command))
             self.assertLessEqual(options, self.OPTIONS)
             self.assertIn("--thresholds", options)
-            self.assertIn("base/ci/thresholds.yaml", command)
+            self.assertRegex(script, r'"\$(RUNNER_TEMP|GATE_ROOT)/base/ci/thresholds.yaml"')
+            self.assertEqual("--strict" in options, "--static" in options)
+
+    def test_what_judges_is_out_of_reach_of_what_is_judged(self):
+        builds = [script for _, script in self.scripts() if "cmake --build" in script]
+        self.assertEqual(len(builds), 4)
+        for script in builds:  # the base first, and then it is no longer written
+            self.assertRegex(script, r'for side in "\$(RUNNER_TEMP|GATE_ROOT)/base" (head|\.); do')
+            self.assertRegex(script, r'find "\$(RUNNER_TEMP|GATE_ROOT)/base" -type f -exec chmod a-w')
+        for name, script in self.scripts():
+            if name != "github-gate-comment.yml":  # that one checks out the default branch
+                self.assertNotRegex(script, r"(?m)(^|[\s.])(head/|\./|base/)?ci/\w+\.sh", name)
+
+    def test_one_job_writes_the_note(self):
+        jobs = self.load(WORKFLOWS / "gitlab-gate.yml")
+        notes = {name for name, script in self.scripts() if name in jobs and "comment.sh" in script}
+        self.assertEqual(notes, {"gate:comment"})
+        needs = {need["job"] for need in jobs["gate:comment"]["needs"]}
+        self.assertEqual(needs, {"gate:static", "gate:pair"})
 
     def test_the_comment_is_of_the_gate_and_its_reports(self):
         gate, comment = (self.load(WORKFLOWS / name) for name in ("github-gate.yml", "github-gate-comment.yml"))

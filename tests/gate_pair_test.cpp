@@ -481,9 +481,34 @@ TEST_F(GatePairTest, ARunIsJudgedAgainFromItsFile) {
   for (const char* const text : {"", "[]", "{}", "{\"version\": 1}"}) {
     EXPECT_THROW((void)PairRunFromJson(text, "run.json"), Error) << text;
   }
-  std::string other = PairRunToJson(run_);
-  other.replace(other.find("\"version\": 1"), 12, "\"version\": 2");
-  EXPECT_THROW((void)PairRunFromJson(other, "run.json"), Error);
+}
+
+TEST_F(GatePairTest, AFileThatIsNotWhatARunWroteIsRefusedAndSaysWhy) {
+  Run();
+  const std::string good = PairRunToJson(run_);
+  const auto refusal = [](const std::string& text) {
+    try {
+      (void)PairRunFromJson(text, "run.json");
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  const auto with = [&](const std::string& before, const std::string& after) {
+    std::string text = good;
+    text.replace(text.find(before), before.size(), after);
+    return refusal(text);
+  };
+  EXPECT_EQ(refusal(good), "accepted");
+  EXPECT_EQ(refusal(std::string(200'000, '[')), "run.json: is nested deeper than 16 levels");
+  EXPECT_EQ(with("\"control\":", "\"candidate\": {},\n\"control\":"),
+            "run.json: the key \"candidate\" stands twice in one object");
+  EXPECT_EQ(with("\"second_stage\"", "\"more\": 1,\n\"second_stage\""), "run.json: unknown key \"more\"");
+  EXPECT_EQ(with("\"version\": 1", "\"version\": 2"),
+            "run.json: was written by a newer fa-profile: version 2, and this one reads up to 1");
+  EXPECT_EQ(with("\"control\":", "\"contol\":"), "run.json: unknown key \"contol\"; did you mean control?");
+  EXPECT_EQ(refusal(PairRunToJson(run_).substr(0, good.size() / 2)).substr(0, 9), "run.json:");
+  EXPECT_EQ(refusal("{\"version\": 1}"), "run.json: is no run of pairs");
 }
 
 TEST_F(GatePairTest, ASignalEndsTheChildrenAndLeavesNothing) {

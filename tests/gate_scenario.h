@@ -24,6 +24,7 @@ class Scenario {
   explicit Scenario(const std::string& design = "pairs") {
     input.design = design;
     input.today = "2026-11-21";
+    input.drawn_pairs = true;  // most tests are not about the run's own controls
     for (Evidence* const side : {&input.base, &input.candidate}) {
       side->environment.gpu_name = "NVIDIA H200";
       side->environment.gpu_uuid = "GPU-1";

@@ -39,6 +39,55 @@ TEST(JudgeControlTest, AControlThatMovedMakesTheRunInconclusive) {
   EXPECT_TRUE(bad.suspects.empty());
 }
 
+TEST(JudgeControlTest, ARunOfPairsWithoutItsControlsIsInconclusive) {
+  const auto with = [](bool control, bool reference) {
+    Scenario scenario;
+    if (reference) scenario.AddCase(kReferenceKernel);
+    const std::vector<Effect> effects = reference ? std::vector<Effect>{{1.05}, {}} : std::vector<Effect>{{1.05}};
+    scenario.Time(8, effects, 1, 0.001);
+    scenario.Time(14, effects, 2, 0.001);
+    scenario.input.second_stage = true;
+    scenario.input.drawn_pairs = false;
+    if (control) AddControl(scenario, 1.0);
+    return scenario;
+  };
+  EXPECT_EQ(with(true, true).Judged().verdict, Verdict::kRegression);
+  EXPECT_TRUE(with(true, true).Judged().notes.empty());
+  const GateResult uncontrolled = with(false, true).Judged();
+  EXPECT_EQ(uncontrolled.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(uncontrolled.headline, "INCONCLUSIVE: no control: the base did not run against itself");
+  EXPECT_TRUE(HasLine(uncontrolled.notes, "no control: the base did not run against itself"));
+  const GateResult unreferenced = with(true, false).Judged();
+  EXPECT_EQ(unreferenced.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(HasLine(unreferenced.notes, "no control: the reference kernel was not timed in both arms"));
+  // A control that only recorded timed nothing.
+  Scenario recorded = with(true, true);
+  for (ProcessSample& process : recorded.input.control->processes) process.kind = "recording";
+  EXPECT_EQ(recorded.Judged().verdict, Verdict::kInconclusive);
+  // What needs no clock stands.
+  Scenario spilling = with(false, false);
+  spilling.Code().spill_bytes = 8;
+  EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
+  // What is the same, or wrong, has no time to be judged.
+  Scenario same = with(false, false);
+  same.MakeIdentical();
+  EXPECT_EQ(same.Judged().verdict, Verdict::kPass);
+  // The first look of a run, one pair of recordings that settles its only case, is followed by no timing.
+  const auto settled = [](int pairs) {
+    Scenario scenario;
+    scenario.input.drawn_pairs = false;
+    scenario.Code().spill_bytes = 8;
+    scenario.Record(pairs, {{{"qk", kPhaseTime}, 1.0}}, {{{"qk", kPhaseTime}, 1.0}});
+    return scenario.Judged();
+  };
+  EXPECT_EQ(settled(1).verdict, Verdict::kRegression);
+  EXPECT_TRUE(settled(1).notes.empty());
+  EXPECT_EQ(settled(8).notes.size(), 1u);
+  Scenario mended = with(false, false);
+  mended.Base().verification->draws_passed = 0;
+  EXPECT_EQ(mended.Judged().verdict, Verdict::kImproved);
+}
+
 TEST(JudgeControlTest, AControlWithinTheToleranceIsNoAlarm) {
   Scenario scenario = Measured({1.05});
   AddControl(scenario, 1.015);

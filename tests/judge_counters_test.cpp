@@ -48,12 +48,55 @@ TEST(JudgeCountersTest, ACounterHasToMoveByMoreThanEqualCodeMovesIt) {
 TEST(JudgeCountersTest, ACounterThatMovesBetweenProcessesOfTheSameCodeIsNotJudged) {
   const MetricKey key{"", "instructions"};
   Scenario scenario = Measured({});
-  scenario.Record(1, {{key, 100'000}}, {{key, 120'000}});
-  scenario.Record(1, {{key, 100'000}}, {{key, 120'610}});
+  scenario.Record(1, {{key, 100'000}}, {{key, 100'500}});
+  scenario.Record(1, {{key, 100'000}}, {{key, 101'010}});
   const CaseVerdict verdict = scenario.Of();
   EXPECT_EQ(verdict.verdict, Verdict::kPass);
   EXPECT_TRUE(Has(Find(verdict, "instructions").reason, "not judged: instructions moves by 0.5 %"))
       << Find(verdict, "instructions").reason;
+}
+
+TEST(JudgeCountersTest, ACounterThatIsWorseInEachProcessOfTheCandidateIsJudgedThoughItMoves) {
+  const auto with = [](const MetricKey& key, double base, double other_base, double least, double most) {
+    Scenario scenario = Measured({});
+    scenario.Record(1, {{key, base}}, {{key, least}});
+    scenario.Record(1, {{key, other_base}}, {{key, most}});
+    return scenario.Of();
+  };
+  const MetricKey count{"", "instructions"};
+  EXPECT_EQ(with(count, 100'000, 100'000, 100'501, 140'000).verdict, Verdict::kRegression);
+  EXPECT_EQ(with(count, 100'000, 100'000, 100'500, 140'000).verdict, Verdict::kPass);
+  EXPECT_TRUE(Has(with(count, 100'000, 100'000, 120'000, 140'000).headline, "100000 -> 130000, in every process"));
+  // What the base moves by counts three times.
+  EXPECT_EQ(with(count, 100'000, 101'000, 104'001, 140'000).verdict, Verdict::kRegression);
+  EXPECT_EQ(with(count, 100'000, 101'000, 104'000, 140'000).verdict, Verdict::kPass);
+  const MetricKey threads{"", "threads_per_instruction"};
+  EXPECT_EQ(with(threads, 32.0, 32.0, 31.0, 20.0).verdict, Verdict::kRegression);
+  EXPECT_EQ(with(threads, 32.0, 32.0, 31.9, 20.0).verdict, Verdict::kPass);
+  EXPECT_EQ(with(threads, 20.0, 20.0, 32.0, 25.0).verdict, Verdict::kPass);
+}
+
+TEST(JudgeCountersTest, CountersThatOnlyTheBaseHasAreInconclusive) {
+  for (const MetricKey& key : {MetricKey{"", "instructions"}, MetricKey{"qk", "phase_instructions"}}) {
+    Scenario scenario = Measured({});
+    scenario.Record(1, {{key, 100}}, {});
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive) << key.metric;
+    EXPECT_TRUE(Has(scenario.Of().headline, "the candidate none")) << scenario.Of().headline;
+    scenario.input.candidate.processes.back().values[0][key] = 100;
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kPass) << key.metric;
+    scenario.input.candidate.processes.back().values[0].clear();
+    scenario.Code().spill_bytes = 8;  // something worse
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+    scenario = Measured({});
+    scenario.Record(1, {}, {{key, 100}});  // nothing is lost
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+    scenario = Measured({0.8});
+    scenario.Record(1, {{key, 100}}, {});
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
+  }
+  Scenario noisy = Measured({});
+  noisy.Record(1, {{{"", "l2_hit_ratio"}, 0.5}}, {});
+  EXPECT_EQ(noisy.Of().verdict, Verdict::kPass);
 }
 
 TEST(JudgeCountersTest, NoisyAndNeutralMetricsAreNotJudgedWithoutARule) {

@@ -109,12 +109,27 @@ TEST(JudgeRulesTest, AToleranceOverTheBudgetIsTheLimit) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
 }
 
-TEST(JudgeRulesTest, TimingProcessesAreTakenWhereBothSidesHaveThem) {
+TEST(JudgeRulesTest, EachSidesTimingProcessesAreTakenWhereItHasThem) {
   Scenario scenario = Recorded(100, 100);
   AddProcesses(scenario, scenario.input.base, "timing", {100});
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
   AddProcesses(scenario, scenario.input.candidate, "timing", {110});
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeRulesTest, ABaselineOfTimingProcessesIsComparedWithARecording) {
+  const auto with = [](double after) {
+    Scenario scenario("baseline");
+    scenario.input.base_is_promoted = true;
+    AddProcesses(scenario, scenario.input.base, "timing", std::vector<double>(20, 100.0));
+    AddProcesses(scenario, scenario.input.candidate, "recording", {after});
+    return scenario;
+  };
+  EXPECT_EQ(with(150.0).Judged().verdict, Verdict::kRegression);
+  EXPECT_TRUE(Has(with(150.0).Judged().headline, "50.0 % slower")) << with(150.0).Judged().headline;
+  EXPECT_EQ(with(100.5).Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(Find(with(100.5).Of(), kDuration).verdict, Verdict::kPass);
+  EXPECT_NEAR(*Find(with(100.5).Of(), kDuration).change, 0.005, 1e-9);
 }
 
 TEST(JudgeRulesTest, CyclesHaveTheLastWordWithoutPairsToo) {
@@ -172,13 +187,46 @@ TEST(JudgeRulesTest, AMinimumHolds) {
   EXPECT_EQ(WithTensorUse(0.40, 0.35).Judged().verdict, Verdict::kPass);
   const CaseVerdict broken = WithTensorUse(0.40, 0.321).Of();
   EXPECT_EQ(broken.verdict, Verdict::kRegression);
-  EXPECT_EQ(broken.headline, "tensor pipe active 32.1 % is below the minimum of 35.0 %");
+  EXPECT_EQ(broken.headline, "tensor pipe active 32.1 % is below the minimum of 35.0 % (ci/thresholds.yaml:12)");
   EXPECT_EQ(broken.comparisons[0].rule, "ci/thresholds.yaml:12");
   Scenario warning = WithTensorUse(0.40, 0.321);
   warning.thresholds.rules[0].severity = Severity::kWarning;
   EXPECT_EQ(warning.Judged().verdict, Verdict::kPass);
   warning.thresholds.rules[0].severity = Severity::kOff;
   EXPECT_EQ(Find(warning.Of(), "tensor_core_utilization_ratio").metric, "");
+}
+
+TEST(JudgeRulesTest, TheHeadlineSaysWhichMaximumBrokeThoughNothingChanged) {
+  ThresholdRule rule;
+  rule.kernel = "mma";
+  rule.metric = kPhaseTime;
+  rule.phase = "pv";
+  rule.maximum = 0.40;
+  rule.line = 9;
+  rule.owner = "ada";
+  rule.reason = "sla";
+  Scenario scenario = Recorded(100, 100);
+  scenario.thresholds.file = "t.yaml";
+  scenario.thresholds.rules = {rule};
+  for (Evidence* const side : {&scenario.input.base, &scenario.input.candidate}) {
+    side->processes[0].values[0][{"pv", kPhaseTime}] = 0.425;
+    side->processes[0].values[0][{"qk", kPhaseTime}] = 0.575;
+  }
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_TRUE(verdict.headline.starts_with("pv: ")) << verdict.headline;
+  EXPECT_TRUE(Has(verdict.headline, " 42.5 % is above the maximum of 40.0 %")) << verdict.headline;
+  EXPECT_TRUE(Has(verdict.headline, " (owner ada: sla) (t.yaml:9)")) << verdict.headline;
+  EXPECT_FALSE(Has(verdict.headline, "42.5 -> 42.5")) << verdict.headline;
+  EXPECT_TRUE(HasLine(verdict.why, "above the maximum of 40.0 %"));
+  // A limit of the duration that was broken is no slowdown.
+  scenario.thresholds.rules[0] = ThresholdRule();
+  scenario.thresholds.rules[0].metric = kDuration;
+  scenario.thresholds.rules[0].maximum = 90e-6;
+  EXPECT_TRUE(Has(scenario.Of().headline, "100.00 us is above the maximum of 90.00 us")) << scenario.Of().headline;
+  EXPECT_FALSE(Has(scenario.Of().headline, "slower"));
+  scenario.thresholds.rules[0].maximum = 110e-6;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
 TEST(JudgeRulesTest, AMinimumHoldsThoughTheBaseBrokeItToo) {

@@ -166,6 +166,10 @@ TEST(JudgeTest, AMissingVerificationIsInconclusiveWhereTheBaseHasOne) {
   scenario.Base().verification.reset();
   scenario.Candidate().verification.reset();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  EXPECT_TRUE(HasLine(scenario.Judged().notes, "1 of 1 cases verified on neither side"))
+      << All(scenario.Judged().notes);
+  EXPECT_TRUE(Measured({}).Judged().notes.empty());
+  EXPECT_TRUE(Scenario("static").Judged().notes.empty());
 }
 
 TEST(JudgeTest, AMissingCaseIsMissingAndANewOneIsNoted) {
@@ -365,6 +369,23 @@ TEST(JudgeTest, WithoutMachineCodeTheStaticGateSaysSo) {
   scenario.Candidate().code.clear();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
   EXPECT_EQ(scenario.Of().headline, "no machine code of the candidate");
+  scenario = Scenario("static");
+  scenario.Base().code.clear();
+  EXPECT_EQ(scenario.Of().headline, "no machine code of the base");
+}
+
+TEST(JudgeTest, MachineCodeThatOnlyTheBaseHasIsInconclusiveWhereItRanToo) {
+  Scenario scenario = Measured({});
+  scenario.Candidate().code.clear();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(scenario.Of().headline, "no machine code of the candidate");
+  scenario.Candidate().verification->draws_passed = 0;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  scenario.Candidate().verification->draws_passed = 3;
+  scenario.Base().code.clear();
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+  scenario.Candidate().code = Scenario().Candidate().code;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
 // The same code.

@@ -61,13 +61,33 @@ struct Shares {
   std::map<std::string, double> before, after, growth;
 };
 
-std::string ShareLine(const Shares& shares, const std::string& phase) {
-  const auto share = [&](const std::map<std::string, double>& of) {
-    const auto found = of.find(phase);
-    return 100.0 * (found == of.end() ? 0.0 : found->second);
-  };
-  return fmt::format("{} {:.1f} -> {:.1f} % of the time", OneLine(phase, 40), share(shares.before),
-                     share(shares.after));
+/// In per cent as they are printed: to a tenth.
+std::string Printed(const std::map<std::string, double>& shares, const std::string& phase) {
+  const auto found = shares.find(phase);
+  return fmt::format("{:.1f}", 100.0 * (found == shares.end() ? 0.0 : found->second));
+}
+
+/// What a phase did: its share where that rose. A phase can cost more and have less of a kernel that became slower
+/// still: then its cost, in points of the base's time. Empty: it did nothing that could be printed.
+std::string PhaseLine(const Shares& shares, const std::string& phase) {
+  const std::string name = OneLine(phase, 40);
+  const std::string before = Printed(shares.before, phase);
+  const std::string after = Printed(shares.after, phase);
+  const auto growth = shares.growth.find(phase);
+  const double grown = growth == shares.growth.end() ? 0.0 : growth->second;
+  const bool rose = std::stod(after) > std::stod(before);
+  if (before != after && (rose || grown <= 0.0)) return fmt::format("{} {} -> {} % of the time", name, before, after);
+  const std::string points = fmt::format("{:+.1f}", 100.0 * grown);
+  if (points == "+0.0" || points == "-0.0") return {};
+  return fmt::format("{} {} points of the base's time ({} % of its own)", name, points,
+                     before == after ? before : before + " -> " + after);
+}
+
+/// Each phase has the share it had, as printed: the kernel is slower as a whole.
+bool AllAlike(const Shares& shares) {
+  return std::ranges::all_of(shares.growth, [&](const auto& one) {
+    return Printed(shares.before, one.first) == Printed(shares.after, one.first);
+  });
 }
 
 void AddPhases(const Shares& shares, std::vector<std::string>& why) {
@@ -77,7 +97,7 @@ void AddPhases(const Shares& shares, std::vector<std::string>& why) {
   }
   std::ranges::stable_sort(grown, [](const auto& a, const auto& b) { return a.first > b.first; });
   if (grown.size() > kMostPhases) grown.resize(kMostPhases);
-  for (const auto& [growth, phase] : grown) why.push_back(ShareLine(shares, phase));
+  for (const auto& [growth, phase] : grown) why.push_back(PhaseLine(shares, phase));
 }
 
 /// Factor by which a counter got worse, as a distance; from or to nothing is the farthest.
@@ -125,7 +145,8 @@ std::vector<std::string> Why(const JudgeContext& context, const CaseWork& work, 
   std::vector<std::string> why;
   AddPhases(shares, why);
   for (const Comparison& comparison : work.verdict.comparisons) {
-    if (comparison.tier == 0 && comparison.blocking && comparison.verdict == Verdict::kRegression) {
+    const bool demanded = work.broken_demands.contains(comparison.reason);
+    if ((comparison.tier == 0 || demanded) && comparison.blocking && comparison.verdict == Verdict::kRegression) {
       why.push_back(comparison.reason);
     }
   }
@@ -139,10 +160,11 @@ std::vector<std::string> Why(const JudgeContext& context, const CaseWork& work, 
 }
 
 /// "11.8 % slower", "5.0 % more cycles, ...", or what the worst comparison says of itself.
-std::string Speed(const std::vector<Comparison>& comparisons, Verdict verdict) {
+std::string Speed(const CaseWork& work, Verdict verdict) {
   const Comparison* time = nullptr;
   const Comparison* cycles = nullptr;
-  for (const Comparison& comparison : comparisons) {
+  for (const Comparison& comparison : work.verdict.comparisons) {
+    if (work.broken_demands.contains(comparison.reason)) continue;  // a limit of its own, whatever the base took
     if (!comparison.blocking || comparison.verdict != verdict || !comparison.change) continue;
     if (comparison.metric == kDuration) time = &comparison;
     if (comparison.metric == kCycles) cycles = &comparison;
@@ -165,14 +187,16 @@ std::string Headline(const CaseWork& work, const Shares& shares) {
   if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: nothing to compare it with";
   if (verdict.verdict == Verdict::kMissing) return "only in the base";
   if (verdict.verdict == Verdict::kPass) return verdict.identical ? "the same machine code" : "";
-  std::string headline = Speed(verdict.comparisons, verdict.verdict);
+  std::string headline = Speed(work, verdict.verdict);
   const bool worse = verdict.verdict == Verdict::kRegression || verdict.verdict == Verdict::kSuspect;
   if (headline.empty() && !verdict.comparisons.empty()) {
     const Comparison& worst = verdict.comparisons.front();
-    headline =
-        worst.metric == kPhaseTime && !worst.phase.empty() && worse ? ShareLine(shares, worst.phase) : worst.reason;
+    if (work.broken_demands.contains(worst.reason)) return fmt::format("{} ({})", worst.reason, worst.rule);
+    if (worst.metric == kPhaseTime && !worst.phase.empty() && worse) headline = PhaseLine(shares, worst.phase);
+    if (headline.empty()) headline = worst.reason;
   } else if (worse && !verdict.phase.empty() && shares.growth.contains(verdict.phase)) {
-    headline += ": " + ShareLine(shares, verdict.phase);
+    const std::string line = AllAlike(shares) ? "all phases alike" : PhaseLine(shares, verdict.phase);
+    if (!line.empty()) headline += ": " + line;
   }
   if (worse && verdict.bottleneck_before != verdict.bottleneck_after && !verdict.bottleneck_before.empty()) {
     headline += "; bottleneck moved to " + OneLine(verdict.bottleneck_after, 40);

@@ -35,6 +35,21 @@ std::string JudgeContext::GrowthRule(const Demand& demand) const {
   return place;
 }
 
+std::string OwnerOf(const ThresholdRule& rule) {
+  if (rule.owner.empty() && rule.reason.empty()) return {};
+  const std::string owner = rule.owner.empty() ? "" : "owner " + OneLine(rule.owner, 60);
+  const std::string reason = OneLine(rule.reason);
+  return " (" + owner + (owner.empty() || reason.empty() ? "" : ": ") + reason + ")";
+}
+
+std::string OwnerOf(const Demand& demand) {
+  const ThresholdRule* last = nullptr;
+  for (const ThresholdRule* const rule : demand.rules) {
+    if (rule->relative || rule->absolute) last = rule;
+  }
+  return last == nullptr ? std::string() : OwnerOf(*last);
+}
+
 std::vector<double> Samples(const Evidence& evidence, std::size_t case_index, const std::string& kind,
                             const MetricKey& key, bool throttled) {
   std::vector<double> samples;
@@ -101,20 +116,19 @@ std::map<std::string, double> PhaseShares(const Evidence& evidence, std::size_t 
   return medians;
 }
 
-std::string DurationKind(const JudgeContext& context, const CaseWork& work) {
-  const auto timed = [](const Evidence& evidence, std::size_t index) {
-    return !Values(evidence, index, "timing", {"", kDuration}).empty();
-  };
-  const GateInput& input = context.input;
-  return timed(input.base, work.base_index) && timed(input.candidate, work.candidate_index) ? "timing" : "recording";
+std::string DurationKind(const Evidence& evidence, std::size_t case_index) {
+  return Values(evidence, case_index, "timing", {"", kDuration}).empty() ? "recording" : "timing";
 }
 
 std::optional<double> DurationRatio(const JudgeContext& context, const CaseWork& work) {
-  const std::string kind = DurationKind(context, work);
+  const GateInput& input = context.input;
+  const auto median = [](const Evidence& evidence, std::size_t index, const MetricKey& key) {
+    return MedianOf(Samples(evidence, index, DurationKind(evidence, index), key, false));
+  };
   for (const char* const metric : {kCycles, kDuration}) {
     const MetricKey key{"", metric};
-    const auto before = MedianOf(Samples(context.input.base, work.base_index, kind, key, false));
-    const auto after = MedianOf(Samples(context.input.candidate, work.candidate_index, kind, key, false));
+    const auto before = median(input.base, work.base_index, key);
+    const auto after = median(input.candidate, work.candidate_index, key);
     if (before && after && *before > 0.0) return *after / *before;
   }
   return std::nullopt;

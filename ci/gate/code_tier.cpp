@@ -90,6 +90,7 @@ void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison compariso
                                   Number(*comparison.candidate, facts.unit), function.empty() ? "" : " in " + function);
   if (worse) {
     comparison.verdict = Verdict::kRegression;
+    comparison.reason += OwnerOf(demand);
     Block(comparison, spills || resident || !demand.rules.empty() ? demand.severity : Severity::kWarning);
   } else if (growth < 0.0 && facts.polarity != Polarity::kNeutral) {
     comparison.verdict = Verdict::kImproved;
@@ -220,8 +221,9 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   JudgeWarnings(work);
   if (work.verdict.identical) return;
   if (work.base->code.empty() || work.candidate->code.empty()) {
-    // Static evidence has cases for files that the compiler warned of and that hold no kernel: all is said above.
-    if (context.Dynamic() || (work.base->code.empty() && work.candidate->code.empty())) return;
+    // Static evidence has cases for files that the compiler warned of and that hold no kernel: all is said above. What
+    // ran needs no code to be timed, but where the base has some a spill of the candidate would go unseen.
+    if (work.base->code.empty() && (context.Dynamic() || work.candidate->code.empty())) return;
     Comparison unknown = Fact("", "static_instructions", std::nullopt, std::nullopt);
     unknown.verdict = Verdict::kInconclusive;
     unknown.blocking = true;

@@ -61,6 +61,16 @@ void JudgeReference(const JudgeContext& context, ControlResult& control) {
   }
 }
 
+/// What a run has to have to be believed and has not; empty: nothing is missing.
+std::string MissingControl(const JudgeContext& context, const ControlResult& control) {
+  const GateInput& input = context.input;
+  const bool ran = input.control && std::ranges::any_of(input.control->processes, [](const ProcessSample& process) {
+                     return process.kind == "timing";
+                   });
+  if (!ran) return "no control: the base did not run against itself";
+  return control.reference_change ? "" : "no control: the reference kernel was not timed in both arms";
+}
+
 /// The first trial that is worse even after Holm over all of them; null: none.
 const Trial* Alarm(const std::vector<Trial>& trials, double level) {
   std::vector<double> p;
@@ -81,7 +91,8 @@ void Count(const std::vector<Trial>& trials, ControlResult& control) {
 }  // namespace
 
 std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std::vector<CaseWork>& works,
-                                          const std::vector<PairedTest>& identical, std::vector<std::string>& notes) {
+                                          const std::vector<PairedTest>& identical, bool required,
+                                          std::vector<std::string>& notes) {
   ControlResult control;
   const double level = context.thresholds.suspect_level;
   std::vector<Trial> trials;
@@ -112,7 +123,14 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
                                 OneLine(alarm->name, 80), SignedPercent(alarm->change)));
   }
   JudgeReference(context, control);
-  if (control.trials == 0 && !control.reference_change) return std::nullopt;
+  // A run in which nothing was timed but what is the same, or was settled before, needs none.
+  const std::string missing = required ? MissingControl(context, control) : std::string();
+  if (!missing.empty()) {
+    notes.push_back(missing + ": no time of this run is judged");
+    if (control.passed) control.reason = missing;
+    control.passed = false;
+  }
+  if (control.trials == 0 && !control.reference_change && control.passed) return std::nullopt;
   return control;
 }
 

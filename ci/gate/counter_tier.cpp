@@ -73,6 +73,16 @@ bool IsWorse(const JudgeContext& context, const Counter& counter, double range, 
          (!of_phase || growth > relative * kernel_total);
 }
 
+/// Worse in each process than the base in any: by the limits, and by what the base itself moves by. So a counter whose
+/// jitter is the candidate's own (atomics that are tried again, a spin) is judged though it is no exact one any more.
+bool IsWorseThroughout(const JudgeContext& context, const Counter& counter, double kernel_total) {
+  const bool falls = counter.facts.polarity == Polarity::kHigherIsBetter;
+  Counter nearest = counter;
+  nearest.comparison.base = falls ? std::ranges::min(counter.before) : std::ranges::max(counter.before);
+  nearest.comparison.candidate = falls ? std::ranges::max(counter.after) : std::ranges::min(counter.after);
+  return IsWorse(context, nearest, Range(counter.before), kernel_total);
+}
+
 void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, double kernel_total) {
   Comparison& comparison = counter.comparison;
   const double range = std::max(Range(counter.before), Range(counter.after));
@@ -80,7 +90,9 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
   const bool exact = counter.facts.stability == Stability::kDeterministic;
   const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
   comparison.rule = context.GrowthRule(counter.demand);
-  if (exact && range > kNotConstant * size) {
+  const bool moves = exact && range > kNotConstant * size;
+  const bool worse_throughout = moves && IsWorseThroughout(context, counter, kernel_total);
+  if (moves && !worse_throughout) {
     comparison.reason = fmt::format("not judged: {} moves by {} between processes of the same code",
                                     counter.facts.label, Percent(range / size));
     work.verdict.comparisons.push_back(std::move(comparison));
@@ -89,8 +101,10 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
   if (*comparison.base == *comparison.candidate) return;
   comparison.reason = fmt::format("{} {} -> {}{}", counter.facts.label, Number(*comparison.base, comparison.unit),
                                   Number(*comparison.candidate, comparison.unit), where);
-  if (IsWorse(context, counter, range, kernel_total)) {
+  if (worse_throughout || IsWorse(context, counter, range, kernel_total)) {
     comparison.verdict = Verdict::kRegression;
+    if (worse_throughout) comparison.reason += ", in every process";
+    comparison.reason += OwnerOf(counter.demand);
     Block(comparison, counter.demand.severity);
     // Counters stand for time. Time has the last word where it was proven, not where a difference was merely not found.
     if (work.proven_faster && comparison.blocking) {
@@ -107,6 +121,34 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
   work.verdict.comparisons.push_back(std::move(comparison));
 }
 
+/// Exact metrics that the base has, of the kernel or of its phases, and the candidate none of: no pass, for nothing was
+/// looked at. Where the kernel is proven faster counters are notes, and none are missed.
+void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered& before, const Gathered& after) {
+  if (work.proven_faster) return;
+  for (const bool of_phases : {false, true}) {
+    const auto counts = [&](const MetricKey& key) {
+      if (key.phase.empty() == of_phases || FindStaticMetric(key.metric) != nullptr) return false;
+      const MetricFacts facts = FactsOf(key);
+      return facts.stability == Stability::kDeterministic && facts.polarity != Polarity::kNeutral &&
+             context.DemandOn(work, key.phase, key.metric).severity != Severity::kOff;
+    };
+    const auto first = std::ranges::find_if(before, [&](const auto& one) { return counts(one.first); });
+    if (first == before.end()) continue;
+    if (std::ranges::any_of(after, [&](const auto& one) { return counts(one.first); })) continue;
+    Comparison comparison;
+    comparison.phase = first->first.phase;
+    comparison.metric = first->first.metric;
+    comparison.unit = FactsOf(first->first).unit;
+    comparison.tier = 1;
+    comparison.base = MedianOf(first->second);
+    comparison.verdict = Verdict::kInconclusive;
+    comparison.blocking = true;
+    comparison.reason =
+        fmt::format("the base has counters of {}, the candidate none", of_phases ? "its phases" : "the kernel");
+    work.verdict.comparisons.push_back(std::move(comparison));
+  }
+}
+
 }  // namespace
 
 void JudgeCounters(const JudgeContext& context, CaseWork& work) {
@@ -117,6 +159,7 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
   std::map<std::string, double> totals;  // over the base's phases
   Gathered base_values = Gather(context.input.base, work.base_index);
   Gathered candidate_values = Gather(context.input.candidate, work.candidate_index);
+  RequireCounters(context, work, base_values, candidate_values);
   for (auto& [key, before] : base_values) {
     const auto after = candidate_values.find(key);
     if (after == candidate_values.end()) continue;

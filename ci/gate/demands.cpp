@@ -96,9 +96,12 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
       Block(comparison, demand.severity);
       comparison.rule = context.Place(*rule);
       comparison.reason = fmt::format(
-          "{} {} is {} the {} of {}{}", facts.label, Number(*value, facts.unit), minimum ? "below" : "above",
-          minimum ? "minimum" : "maximum", Number(*limit, facts.unit),
+          "{}{} {} is {} the {} of {}{}", key.phase.empty() ? "" : OneLine(key.phase, 40) + ": ", facts.label,
+          Number(*value, facts.unit), minimum ? "below" : "above", minimum ? "minimum" : "maximum",
+          Number(*limit, facts.unit),
           base && breaks(*base) ? fmt::format("; the base broke it too: {}", Number(*base, facts.unit)) : "");
+      comparison.reason += OwnerOf(*rule);
+      work.broken_demands.insert(comparison.reason);
       work.verdict.comparisons.push_back(std::move(comparison));
     }
   }

@@ -59,7 +59,9 @@ std::string GateAnnotations(const GateResult& result) {
   for (const CaseVerdict& of : result.cases) {  // worst first
     if (IsBad(of.verdict)) {
       std::string message = of.headline.empty() ? ToString(of.verdict) : of.headline;
-      for (const std::string& line : of.why) message += "; " + line;
+      for (const std::string& line : of.why) {
+        if (message.find(line) == std::string::npos) message += "; " + line;  // the headline may be one of them
+      }
       annotations.push_back(
           Annotate(of.verdict == Verdict::kRegression, of.place, ToString(of.verdict) + " " + CaseTitle(of), message));
       continue;

@@ -42,7 +42,13 @@ struct Suite {
     ++tests;
     cases += fmt::format("    <testcase classname=\"fa_profile.gate\" name=\"{}\"", Escaped(name));
     if (!IsBad(verdict)) {
-      cases += "/>\n";
+      if (lines.empty()) {
+        cases += "/>\n";
+        return;
+      }
+      cases += ">\n      <system-out>";
+      for (std::size_t i = 0; i < lines.size(); ++i) cases.append(i == 0 ? "" : "\n").append(Escaped(lines[i]));
+      cases += "</system-out>\n    </testcase>\n";
       return;
     }
     const bool failed = verdict == Verdict::kRegression;
@@ -61,7 +67,8 @@ std::string GateJunit(const GateResult& result) {
   Suite suite;
   bool told = false;
   for (const CaseVerdict& of : result.cases) {
-    std::vector<std::string> lines = of.why;
+    // Of a case that passes its warnings alone.
+    std::vector<std::string> lines = IsBad(of.verdict) ? of.why : std::vector<std::string>();
     for (const Comparison& c : of.comparisons) {
       if (!IsBad(c.verdict)) continue;
       lines.push_back(fmt::format("{}: {}{} {} -> {}, {}{}{}", VerdictText(c), MetricLabel(c.metric),

@@ -46,7 +46,8 @@ std::string Head(const GateResult& result) {
   return text;
 }
 
-std::string Row(const std::string& verdict, const CaseVerdict& of, const Comparison* comparison) {
+std::string Row(const std::string& verdict, const CaseVerdict& of, const Comparison* comparison,
+                const std::string& design) {
   if (comparison == nullptr) {
     const char* const what = of.incorrect ? "correctness" : of.identical ? "same machine code" : "-";
     return fmt::format("| {} | {} | - | {} | - | - | - | - | - |\n", verdict, MarkdownCode(CaseTitle(of)), what);
@@ -56,7 +57,7 @@ std::string Row(const std::string& verdict, const CaseVerdict& of, const Compari
   return fmt::format("| {} | {} | {} | {} | {} | {} | {}{} | {} | {} |\n", verdict, MarkdownCode(CaseTitle(of)),
                      MarkdownCode(c.phase, 60), MarkdownProse(MetricLabel(c.metric), 60), ShownValue(c.base, c.unit),
                      ShownValue(c.candidate, c.unit), ShownChange(c), interval.empty() ? "" : " (" + interval + ")",
-                     TierName(c.tier), ShownP(c));
+                     TierName(c.tier, design), ShownP(c));
 }
 
 /// Worst first: one row for each comparison that says something, and one for each case of which there is none: its
@@ -73,7 +74,8 @@ std::vector<std::string> Rows(const GateResult& result) {
     const bool blocks = c.blocking && IsBad(c.verdict);
     const bool loud = blocks && c.verdict == Verdict::kRegression;
     const std::string verdict = VerdictText(c);
-    ranked.push_back({{false, blocks, c.verdict}, Row(loud ? "**" + verdict + "**" : verdict, *row.of, &c)});
+    ranked.push_back(
+        {{false, blocks, c.verdict}, Row(loud ? "**" + verdict + "**" : verdict, *row.of, &c, result.design)});
     told.insert(row.of);
   }
   for (const CaseVerdict& of : result.cases) {
@@ -82,8 +84,9 @@ std::vector<std::string> Rows(const GateResult& result) {
         of.comparisons, [](const Comparison& c) { return c.metric == kDuration && c.phase.empty(); });
     const bool bare = of.incorrect || duration == of.comparisons.end();
     const std::string verdict = ToString(of.verdict);
-    ranked.push_back({{of.incorrect, IsBad(of.verdict), of.verdict},
-                      Row(of.incorrect ? "**" + verdict + "**" : verdict, of, bare ? nullptr : &*duration)});
+    ranked.push_back(
+        {{of.incorrect, IsBad(of.verdict), of.verdict},
+         Row(of.incorrect ? "**" + verdict + "**" : verdict, of, bare ? nullptr : &*duration, result.design)});
   }
   std::ranges::stable_sort(ranked, std::greater(), &Ranked::badness);
   std::vector<std::string> rows;

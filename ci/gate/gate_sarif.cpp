@@ -76,7 +76,7 @@ class Log {
  public:
   /// `comparison` may be null: what is said of the case as a whole, under `rule`.
   void Add(const CaseVerdict& of, const Comparison* comparison, const std::string& rule, const char* level,
-           const std::string& message) {
+           const std::string& message, const std::string& design) {
     const std::string phase = comparison != nullptr ? comparison->phase : "";
     Json physical;
     std::optional<SourcePlace> place = PlaceInside(of.place);
@@ -98,7 +98,7 @@ class Log {
                        {"logicalLocations", Json::array({{{"fullyQualifiedName", logical}, {"kind", "function"}}})}}})},
         // The first is the one that GitHub looks at; without it, it would hash the line.
         {"partialFingerprints", {{"primaryLocationLineHash", fingerprint + ":1"}, {"faProfileGate/v1", fingerprint}}}};
-    if (comparison != nullptr) result["properties"] = Properties(*comparison);
+    if (comparison != nullptr) result["properties"] = Properties(*comparison, design);
     results_.push_back(std::move(result));
   }
 
@@ -117,8 +117,8 @@ class Log {
   }
 
  private:
-  static Json Properties(const Comparison& c) {
-    Json properties = {{"verdict", ToString(c.verdict)}, {"blocking", c.blocking}, {"tier", TierName(c.tier)}};
+  static Json Properties(const Comparison& c, const std::string& design) {
+    Json properties = {{"verdict", ToString(c.verdict)}, {"blocking", c.blocking}, {"tier", TierName(c.tier, design)}};
     const auto put = [&](const char* name, const std::optional<double>& value) {
       if (value && std::isfinite(*value)) properties[name] = *value;
     };
@@ -164,7 +164,7 @@ std::string GateSarif(const GateResult& result) {
   for (const RankedComparison& row : WorstFirst(result)) {
     const Comparison& c = *row.comparison;
     if (IsBad(c.verdict)) {
-      log.Add(*row.of, &c, SafeLine(c.metric, 80), Level(c.verdict, c.blocking), MessageOf(*row.of, c));
+      log.Add(*row.of, &c, SafeLine(c.metric, 80), Level(c.verdict, c.blocking), MessageOf(*row.of, c), result.design);
     }
   }
   for (const CaseVerdict& of : result.cases) {
@@ -175,7 +175,7 @@ std::string GateSarif(const GateResult& result) {
     std::string rule = of.incorrect ? "correctness" : ToString(of.verdict);
     for (char& c : rule) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     log.Add(of, nullptr, rule, Level(of.verdict, true),
-            CaseTitle(of) + ": " + (of.headline.empty() ? ToString(of.verdict) : of.headline));
+            CaseTitle(of) + ": " + (of.headline.empty() ? ToString(of.verdict) : of.headline), result.design);
   }
   return log.Finish(result).dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }

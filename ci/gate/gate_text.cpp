@@ -56,24 +56,24 @@ std::string Padded(const std::string& text, std::size_t width) {
   return text + std::string(used < width ? width - used : 0, ' ');
 }
 
-void PutComparison(Page& page, const Comparison& c) {
+void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   const std::string interval = ShownInterval(c);
   std::string numbers =
       fmt::format("{} -> {}, {}", ShownValue(c.base, c.unit), ShownValue(c.candidate, c.unit), ShownChange(c));
   if (!interval.empty()) numbers += " (95 %: " + interval + ")";
   const std::string p = ShownP(c);
-  numbers += fmt::format(", {}{}", TierName(c.tier), p == "-" ? "" : ", p " + p);
+  numbers += fmt::format(", {}{}", TierName(c.tier, design), p == "-" ? "" : ", p " + p);
   if (c.pairs > 0) numbers += fmt::format(", {} pairs", c.pairs);
   if (c.verdict != Verdict::kPass) numbers += ": " + VerdictText(c);
   page.Put("  ", MetricLabel(c.metric) + (c.phase.empty() ? "" : " of " + c.phase) + ": " + numbers, 6);
   if (!c.reason.empty()) page.Put("      ", c.reason + (c.rule.empty() ? "" : " (" + c.rule + ")"), 6);
 }
 
-void PutCase(Page& page, const CaseVerdict& of) {
+void PutCase(Page& page, const CaseVerdict& of, const std::string& design) {
   page.Put(Padded(ToString(of.verdict), 13), CaseTitle(of) + (of.headline.empty() ? "" : ": " + of.headline), 13);
   for (const Comparison& c : of.comparisons) {
     const bool headline = c.metric == kDuration && c.phase.empty();
-    if (headline || c.verdict != Verdict::kPass || !c.reason.empty()) PutComparison(page, c);
+    if (headline || c.verdict != Verdict::kPass || !c.reason.empty()) PutComparison(page, c, design);
   }
   for (const std::string& line : of.why) page.Put("  - ", line, 4);
 }
@@ -87,7 +87,7 @@ std::string GateText(const GateResult& result) {
   page.Line();
   for (const std::string& reason : result.incomparable) page.Put("  cannot be compared: ", reason, 4);
   if (!result.incomparable.empty()) page.Line();
-  for (const CaseVerdict& of : result.cases) PutCase(page, of);
+  for (const CaseVerdict& of : result.cases) PutCase(page, of, result.design);
   if (!result.cases.empty()) page.Line();
   page.Put("baseline   ", result.base_origin + (result.base.gpu_name.empty() ? "" : ", " + result.base.gpu_name), 11);
   page.Put("candidate  ",

@@ -99,6 +99,17 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
   for (const CaseWork& work : works) {
     if (work.base == nullptr) result.notes.push_back("new case, nothing to compare it with: " + work.Name());
   }
+  const auto unverified = std::ranges::count_if(works, [](const CaseWork& work) {
+    const auto verified = [](const CaseFacts& facts) {
+      return facts.verification && (facts.verification->draws > 0 || !facts.verification->error.empty());
+    };
+    return work.base != nullptr && work.candidate != nullptr && !verified(*work.base) && !verified(*work.candidate);
+  });
+  if (context.Dynamic() && unverified > 0) {
+    result.notes.push_back(
+        fmt::format("{} of {} cases verified on neither side: nobody knows whether what was measured is correct",
+                    unverified, works.size()));
+  }
   const auto dropped = std::ranges::count_if(context.timing_pairs, &ProcessPair::throttled);
   if (dropped > 0) {
     result.notes.push_back(
@@ -156,7 +167,12 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
         (works[i].verdict.identical ? identical : tests).push_back(std::move(test));
       }
     }
-    result.control = JudgeControl(context, works, identical, result.notes);
+    const bool timed = std::ranges::any_of(tests, [&](const PairedTest& test) {
+      const std::string& metric = test.comparison.metric;
+      return metric == kDuration || metric == kCycles || context.RecordedInPairs();
+    });
+    const bool required = timed && !context.input.drawn_pairs;
+    result.control = JudgeControl(context, works, identical, required, result.notes);
     JudgePairs(context, std::move(tests), result.control ? &*result.control : nullptr, works);
   }
   for (CaseWork& work : works) {
@@ -191,8 +207,9 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
   for (CaseWork& work : works) {
     TellCase(context, work);
     // Of a case that code or counters decided, too: whoever reads the report wants to know what it costs.
-    const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [](const auto& one) {
-      return one.verdict == Verdict::kSuspect;
+    // Not what is only a note of a kernel that is proven faster.
+    const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
+      return one.verdict == Verdict::kSuspect && (one.blocking || !work.proven_faster);
     });
     if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
     result.cases.push_back(std::move(work.verdict));

@@ -23,6 +23,7 @@ struct CaseWork {
   std::map<std::string, double> candidate_shares;
   bool compare_speed = true;   ///< false: it is wrong, or not on both sides: its counters and times are no result
   bool proven_faster = false;  ///< by the paired test: counters, being a proxy for time, are then notes
+  std::set<std::string> broken_demands;  ///< reasons of the comparisons with a minimum or maximum that it breaks
   CaseVerdict verdict;
 
   std::string Name() const;
@@ -97,9 +98,11 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
 
 // control.cpp
 /// What the run says of itself: the base against itself, code against the same code, the frozen kernel. Absent when
-/// nothing of that was measured.
+/// nothing of that was measured. `required`: some case's time is to be judged, for which a control that is missing is
+/// one that failed.
 std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std::vector<CaseWork>& works,
-                                          const std::vector<PairedTest>& identical, std::vector<std::string>& notes);
+                                          const std::vector<PairedTest>& identical, bool required,
+                                          std::vector<std::string>& notes);
 
 // unpaired_tier.cpp
 /// Tiers 2 and 3 without pairs: one or few processes a side.
@@ -126,8 +129,9 @@ std::optional<double> ShareIn(const Evidence& evidence, std::size_t process, std
                               const std::string& phase);
 /// Median share of each phase over the recording processes.
 std::map<std::string, double> PhaseShares(const Evidence& evidence, std::size_t case_index);
-/// Kind of process whose durations are judged: "timing" when both sides have those, else "recording".
-std::string DurationKind(const JudgeContext& context, const CaseWork& work);
+/// Kind of a side's processes whose durations are judged: "timing" where it has those, else "recording". Both replay
+/// the same graph unprofiled, so that one side's may be of the one kind and the other's of the other.
+std::string DurationKind(const Evidence& evidence, std::size_t case_index);
 /// Duration of the candidate over the base's, in cycles when both have them. Absent: not known.
 std::optional<double> DurationRatio(const JudgeContext& context, const CaseWork& work);
 /// Growth of each phase in points of the base kernel's time.
@@ -150,6 +154,11 @@ double TimeTolerance(const JudgeContext& context, const CaseWork& work, std::opt
 Demand TimeDemand(const JudgeContext& context, const CaseWork& work, bool cycles);
 /// How much a phase may grow, in points of the base kernel's time.
 double PhaseTolerance(const JudgeContext& context, const Demand& demand, double base_share);
+
+/// " (owner ada: sla)": whom to ask about a rule that broke, and why it is there; empty where it says neither.
+std::string OwnerOf(const ThresholdRule& rule);
+/// The same of the last rule that sets a limit of growth; empty: none does.
+std::string OwnerOf(const Demand& demand);
 
 /// Blocks unless its severity says otherwise.
 void Block(Comparison& comparison, Severity severity);

@@ -39,20 +39,24 @@ StageDecision DecideStage(std::span<const double> differences, double limit, dou
 
 std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& suspects, double level) {
   std::vector<Confirmation> confirmations(suspects.size());
-  std::vector<double> p;
   std::vector<std::size_t> measured;  // what was not measured again is no test, and weakens none
   for (std::size_t i = 0; i < suspects.size(); ++i) {
     confirmations[i].stage = DecideStage(suspects[i]->second, suspects[i]->limit, level);
     if (confirmations[i].stage.pairs == 0) continue;
-    p.push_back(confirmations[i].stage.worse_p);
     measured.push_back(i);
   }
-  const std::vector<double> adjusted = HolmAdjust(p);
-  for (std::size_t k = 0; k < measured.size(); ++k) {
-    Confirmation& confirmation = confirmations[measured[k]];
-    confirmation.p_adjusted = adjusted[k];
-    confirmation.enough = LeastP(confirmation.stage.pairs) * static_cast<double>(measured.size()) <= level;
-    confirmation.confirmed = adjusted[k] <= level;
+  std::ranges::stable_sort(measured, {}, [&](std::size_t i) { return confirmations[i].stage.worse_p; });
+  double largest = 0.0;  // a larger p is never adjusted to less than a smaller one
+  for (std::size_t rank = 0; rank < measured.size(); ++rank) {
+    Confirmation& confirmation = confirmations[measured[rank]];
+    const StageDecision& stage = confirmation.stage;
+    // Holm's factor, but none that no difference could pass with so many pairs: see Confirm().
+    const double most = std::max(1.0, std::floor(level / LeastP(stage.pairs)));
+    const double factor = std::min(static_cast<double>(measured.size() - rank), most);
+    largest = std::max(largest, std::min(1.0, factor * stage.worse_p));
+    confirmation.p_adjusted = largest;
+    confirmation.enough = stage.enough;
+    confirmation.confirmed = largest <= level;
   }
   return confirmations;
 }

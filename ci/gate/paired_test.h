@@ -35,13 +35,18 @@ StageDecision DecideStage(std::span<const double> differences, double limit, dou
 /// The last word on what was suspect.
 struct Confirmation {
   StageDecision stage;      ///< of the second stage's pairs alone; `worse` without Holm
-  double p_adjusted = 1.0;  ///< Holm, over all comparisons given
-  bool enough = false;      ///< the level can be reached with so many pairs and comparisons
+  double p_adjusted = 1.0;  ///< Holm, over all comparisons given; the factor capped
+  bool enough = false;      ///< the level can be reached with so many pairs: 2^-pairs <= level
   bool confirmed = false;   ///< p_adjusted <= level
 };
 
 /// Tests the second stage of everything that was suspect in the first, corrected over all of them. The pairs are new,
 /// so that how the suspects were chosen does not matter. Without pairs: not enough, p 1.
+/// Holm's factor is at most floor(level * 2^pairs), what the pairs can show: of 14 pairs 163 at 1 %. Without that cap a
+/// build that slows down more comparisons than this could not be confirmed in any of them, however large the slowdown.
+/// So many at once are no chance: one comparison of equal code is suspect in twenty, and then has all its new pairs
+/// beyond the limit in one of 2^pairs. The price: of `m` > cap suspects of equal code one is confirmed with a
+/// probability of up to m * 2^-pairs instead of `level`.
 std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& suspects, double level);
 
 }  // namespace fa_profile

@@ -314,12 +314,13 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     Comparison& comparison = test.comparison;
     if (control != nullptr && !control->passed) {
       comparison.verdict = Verdict::kInconclusive;
-      comparison.reason = "a control of this run failed";
+      comparison.reason = "a control of this run failed or is missing";
     } else if (comparison.metric == kPhaseTime && works[test.work].proven_faster && comparison.blocking &&
                comparison.verdict >= Verdict::kSuspect) {
       comparison.blocking = false;
       comparison.reason += "; the kernel is proven faster all the same";
     }
+    if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(test.demand);
     works[test.work].verdict.comparisons.push_back(std::move(comparison));
   }
 }

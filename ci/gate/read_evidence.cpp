@@ -233,7 +233,7 @@ Evidence ReadEvidence(const JsonNode& document) {
 }
 
 Evidence EvidenceFromJson(const std::string& text, const std::string& name) {
-  const JsonFile file{name, "restore the file, or make it again with fa-profile gate --pair --save"};
+  const JsonFile file{name, "restore the file, or make it again with fa-profile gate --measure BUILD --save"};
   return ReadEvidence(JsonNode(ParseStrictJson(text, file), file));
 }
 

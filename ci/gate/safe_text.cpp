@@ -171,8 +171,8 @@ std::string ShownP(const Comparison& comparison) {
   return *p < 0.0001 ? fmt::format("{:.0e}", *p) : fmt::format("{:.{}f}", *p, *p < 0.01 ? 4 : 2);
 }
 
-std::string TierName(int tier) {
-  constexpr std::array kNames{"static", "counters", "paired", "budget"};
+std::string TierName(int tier, const std::string& design) {
+  const std::array kNames{"static", "counters", design == "pairs" ? "paired" : "times", "budget"};
   if (tier < 0 || static_cast<std::size_t>(tier) >= kNames.size()) return std::to_string(tier);
   return kNames[static_cast<std::size_t>(tier)];
 }
@@ -190,6 +190,7 @@ std::string CaseTitle(const CaseVerdict& verdict) {
 
 std::string VerdictText(const Comparison& comparison) {
   const std::string verdict = ToString(comparison.verdict);
+  if (comparison.verdict == Verdict::kRegression && !comparison.blocking) return "warning";
   return comparison.blocking || !IsBad(comparison.verdict) ? verdict : verdict + ", not blocking";
 }
 

@@ -30,11 +30,11 @@ std::string ShownInterval(const Comparison& comparison);
 /// The p that decided: Holm's when there is one; "-" when absent.
 std::string ShownP(const Comparison& comparison);
 
-/// "static", "counters", "paired", "budget".
-std::string TierName(int tier);
+/// "static", "counters", "paired" ("times" in a design without pairs), "budget".
+std::string TierName(int tier, const std::string& design);
 /// "duration": the catalogue's label, or the id.
 std::string MetricLabel(const std::string& metric);
-/// "REGRESSION"; of what does not count for the case "REGRESSION, not blocking".
+/// "REGRESSION"; of what does not count for the case "warning", and of what is not told "INCONCLUSIVE, not blocking".
 std::string VerdictText(const Comparison& comparison);
 
 /// Neither PASS nor IMPROVED.

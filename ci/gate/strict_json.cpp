@@ -110,6 +110,10 @@ void RequireFormat(const JsonNode& document, const std::string& format, int newe
   if (!document.value().is_object()) document.Fail(no_such);
   const auto name = document.value().find("format");
   if (name == document.value().end() || *name != format) document.Fail(no_such);
+  RequireVersion(document, newest);
+}
+
+void RequireVersion(const JsonNode& document, std::int64_t newest) {
   const std::int64_t version = document.At("version").Integer(1, 1'000'000);
   if (version > newest) {
     document.Fail(

@@ -60,6 +60,9 @@ nlohmann::json ParseStrictJson(const std::string& text, const JsonFile& file);
 /// Throws Error unless the document is a `format` of a version from 1 to `newest`.
 void RequireFormat(const JsonNode& document, const std::string& format, int newest);
 
+/// The second half of it: a version from 1 to `newest`.
+void RequireVersion(const JsonNode& document, std::int64_t newest);
+
 /// Text of a file as part of a message: ASCII, quoted, what a terminal would obey escaped, and not long.
 std::string QuotedText(const std::string& text);
 

@@ -78,6 +78,7 @@ void DrawBlocks(const std::vector<DrawnPair>& blocks, std::size_t first, std::si
 GateResult JudgeDraw(const TrialArm& base, const TrialArm& candidate, const Draw& draw, const Thresholds& thresholds) {
   GateInput input;
   input.design = "pairs";
+  input.drawn_pairs = true;
   input.base = Facts(base, "trial base");
   input.candidate = Facts(candidate, "trial candidate");
   const std::vector<bool> all(base.cases.size(), true);

@@ -56,12 +56,13 @@ void Conclude(const JudgeContext& context, const Demand& demand, double toleranc
   }
 }
 
-std::optional<Comparison> JudgeTime(const JudgeContext& context, const CaseWork& work, const std::string& kind,
-                                    bool cycles) {
+std::optional<Comparison> JudgeTime(const JudgeContext& context, const CaseWork& work, bool cycles) {
   const GateInput& input = context.input;
+  const std::string kind = DurationKind(input.base, work.base_index);
+  const std::string other_kind = DurationKind(input.candidate, work.candidate_index);
   const std::string metric = cycles ? kCycles : kDuration;
   const std::vector<double> before = Samples(input.base, work.base_index, kind, {"", metric}, false);
-  const std::vector<double> after = Samples(input.candidate, work.candidate_index, kind, {"", metric}, false);
+  const std::vector<double> after = Samples(input.candidate, work.candidate_index, other_kind, {"", metric}, false);
   const Demand demand = TimeDemand(context, work, cycles);
   if (before.empty() || after.empty() || demand.severity == Severity::kOff) return std::nullopt;
   Comparison comparison;
@@ -95,6 +96,7 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
     const std::vector<double> samples =
         Samples(context.input.base, work.base_index, "recording", {phase, kPhaseTime}, true);
     Conclude(context, demand, PhaseTolerance(context, demand, *comparison.base), Noise(samples, 1.0), comparison);
+    if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(demand);
     work.verdict.comparisons.push_back(std::move(comparison));
   }
 }
@@ -102,12 +104,15 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
 }  // namespace
 
 void JudgeUnpaired(const JudgeContext& context, CaseWork& work) {
-  const std::string kind = DurationKind(context, work);
-  std::optional<Comparison> time = JudgeTime(context, work, kind, false);
-  std::optional<Comparison> cycles = JudgeTime(context, work, kind, true);
+  std::optional<Comparison> time = JudgeTime(context, work, false);
+  std::optional<Comparison> cycles = JudgeTime(context, work, true);
   if (time && cycles) WeighClock(&*time, &*cycles, false);
   for (std::optional<Comparison>* const comparison : {&time, &cycles}) {
-    if (*comparison) work.verdict.comparisons.push_back(std::move(**comparison));
+    if (!*comparison) continue;
+    if ((*comparison)->verdict == Verdict::kRegression) {
+      (*comparison)->reason += OwnerOf(TimeDemand(context, work, comparison == &cycles));
+    }
+    work.verdict.comparisons.push_back(std::move(**comparison));
   }
   JudgePhases(context, work);
 }

@@ -1,5 +1,6 @@
 #include "fa_profile/cubin.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -77,6 +78,27 @@ std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes, std::uint64_t hash = kF
   return hash;
 }
 
+// The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved
+// out, tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. Those of the
+// module count for all of its functions: which of them reads what is not said. Bank 0 holds a launch's parameters.
+std::map<std::string_view, std::span<const std::uint8_t>> ReadableData(const ElfFile& elf, std::string_view function) {
+  constexpr std::string_view kBank = ".nv.constant";
+  std::map<std::string_view, std::span<const std::uint8_t>> data;
+  for (const ElfFile::Section& section : elf.sections) {
+    std::string_view rest = section.name;
+    bool counts = rest == ".nv.global.init";
+    if (rest.starts_with(kBank)) {
+      rest.remove_prefix(kBank.size());
+      const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+      const bool later_bank = rest.substr(0, digits).find_first_not_of('0') != std::string_view::npos;
+      rest.remove_prefix(digits);
+      counts = later_bank && (rest.empty() || (rest.front() == '.' && rest.substr(1) == function));
+    }
+    if (counts) data.emplace(section.name, section.bytes);
+  }
+  return data;
+}
+
 // Linked code for sm_90 and later counts the 1 KiB that the system keeps at the start of each block's shared memory.
 std::int64_t StaticSharedMemory(const ElfFile& elf, const ElfFile::Section* section) {
   constexpr std::int64_t kReservedBytes = 1024;
@@ -95,12 +117,7 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
   code.Take(symbol.value);
   code.Take(symbol.size);  // throws when the symbol reaches past its section
   function.code_hash = Fnv1a(text.bytes.subspan(symbol.value, symbol.size));
-  // What the code reads is part of it: literals that ptxas moved out, and the initial values of __constant__ and
-  // __device__ variables. Those of the module count for all of its kernels: which of them reads what is not said.
-  for (const std::string& data :
-       {".nv.constant2." + function.name, std::string(".nv.constant3"), std::string(".nv.global.init")}) {
-    if (const auto* section = elf.Find(data)) function.code_hash = Fnv1a(section->bytes, function.code_hash);
-  }
+  for (const auto& [_, bytes] : ReadableData(elf, function.name)) function.code_hash = Fnv1a(bytes, function.code_hash);
   if (!symbol.is_kernel) return function;
 
   function.static_shared_memory_bytes = StaticSharedMemory(elf, elf.Find(".nv.shared." + function.name));

@@ -84,6 +84,7 @@ struct GateInput {
   std::string today;          ///< "2026-11-21"
   std::string reproduce;
   bool partial = false;           ///< only some kernels were asked for: a rule for another one may match nothing
+  bool drawn_pairs = false;       ///< pairs drawn from processes of other runs (trials): there is no run to control
   bool base_is_promoted = false;  ///< tier 3: the budget against it is held too
 };
 

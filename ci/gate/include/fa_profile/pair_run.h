@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "fa_profile/evidence.h"
+
+namespace fa_profile {
+
+/// What a run of pairs measured (docs/gate-pair.md). A value that can be kept and judged again.
+struct PairRun {
+  Evidence base;
+  Evidence candidate;
+  Evidence control;           ///< the base once more, beside each pair; without processes when nothing was timed
+  bool second_stage = false;  ///< suspects were measured again
+};
+
+/// JSON: {"version": 1, "second_stage": ..., "base": evidence, "candidate": ..., "control": ...}.
+std::string PairRunToJson(const PairRun& run);
+
+/// Reads what PairRunToJson() wrote. Hostile input: throws Error for anything else, as EvidenceFromJson() does.
+PairRun PairRunFromJson(const std::string& text, const std::string& name);
+
+}  // namespace fa_profile
