@@ -92,7 +92,7 @@ TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndNoOtherIsTouched) {
   GateOutputs outputs;
   outputs.markdown = At("a.md");
   outputs.json = At("no/such/folder.json");
-  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: there is no folder");
+  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: there is no folder " + At("no/such"));
   EXPECT_EQ(Read(outputs.markdown), "before");
   EXPECT_EQ(Files(), 1U);
   outputs.json = folder_.string();
