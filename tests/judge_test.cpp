@@ -319,7 +319,7 @@ TEST(JudgeTest, OtherNewWarningsOfTheCompilerAreWarnings) {
 
 TEST(JudgeTest, AWarningThatMovedIsNotNew) {
   Scenario scenario("static");
-  scenario.Base().compiler_warnings = {"/home/a/mma.cu(12): Warning: Cannot perform wmma load on local memory"};
+  scenario.Base().compiler_warnings = {"/build/a/mma.cu(12): Warning: Cannot perform wmma load on local memory"};
   scenario.Candidate().compiler_warnings = {"/build/mma.cu(131): Warning: Cannot perform wmma load on local memory"};
   EXPECT_TRUE(scenario.Of().comparisons.empty());
   scenario.Candidate().compiler_warnings = {"/build/pv.cu(131): Warning: Cannot perform wmma load on local memory"};
