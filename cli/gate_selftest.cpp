@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
+#include "baseline_files.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gate_trials.h"
 #include "gate_data.h"
@@ -15,27 +13,13 @@
 namespace fa_profile {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kBundledName = "h200-trials.json";
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // the reader's own limit
 
 std::string BundledTrials() {
   if (const std::optional<std::string> path = FindGateData(kBundledName)) return *path;
   throw Error(fmt::format("the trial data {} that come with the program are missing", kBundledName),
               "reinstall, or give a file: fa-profile gate selftest --data FILE.json");
-}
-
-std::string ReadData(const std::string& path) {
-  constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20U;  // the reader's own limit
-  std::error_code problem;
-  const bool regular = fs::is_regular_file(path, problem);
-  if (!regular || fs::file_size(path, problem) > kMostBytes || problem) {
-    throw Error(path + (regular && !problem ? " is larger than 64 MiB" : " cannot be read: it is no file"),
-                "give trial data: docs/gate-selftest.md");
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(path + " cannot be read", "check its permissions");
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // What the numbers are of: "NVIDIA H200, driver 580.95.05: 200 timing and 60 recording processes of 14 cases".
@@ -44,7 +28,7 @@ std::string Of(const Evidence& evidence) {
   std::string where = environment.gpu_name;
   if (!environment.driver_version.empty()) where += ", driver " + environment.driver_version;
   if (!environment.taken_at.empty()) where += ", taken " + environment.taken_at;
-  if (!environment.tool_commit.empty()) where += ", commit " + environment.tool_commit.substr(0, 12);
+  if (!environment.tool_commit.empty()) where += ", commit " + environment.tool_commit;
   const auto timings = std::ranges::count(evidence.processes, "timing", &ProcessSample::kind);
   const auto recordings = std::ranges::count(evidence.processes, "recording", &ProcessSample::kind);
   return fmt::format("{}: {} timing and {} recording processes of {} cases", where, timings, recordings,
@@ -55,7 +39,7 @@ std::string Of(const Evidence& evidence) {
 
 int RunGateSelftest(const GateSelftestOptions& options) {
   const std::string path = options.data.empty() ? BundledTrials() : options.data;
-  const TrialData data = TrialDataFromJson(ReadData(path), path);
+  const TrialData data = TrialDataFromJson(ReadPlainFile(path, kMostBytes), path);
   TrialOptions trials;
   trials.seed = options.seed;
   trials.false_alarm_trials = options.trials;

@@ -6,31 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "fa_profile/utf8.h"
+
 namespace fa_profile {
 namespace {
-
-struct Decoded {
-  std::uint32_t code_point = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-/// First character of a text that is not empty. Overlong forms, surrogates and values above U+10FFFF are not UTF-8.
-Decoded Decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {};
-  std::uint32_t code_point = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {};
-    code_point = code_point << 6U | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<std::uint32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  if (code_point < kSmallest[length] || surrogate || code_point > 0x10FFFF) return {};
-  return {code_point, length};
-}
 
 struct Interval {
   std::uint32_t first;
@@ -100,7 +79,7 @@ std::string Percent(double ratio) {
 std::string Printable(std::string_view text, bool ascii) {
   std::string safe;
   while (!text.empty()) {
-    const auto [code_point, bytes] = Decode(text);
+    const auto [code_point, bytes] = DecodeUtf8(text);
     if (bytes == 0 || code_point < 0x20) {
       safe += fmt::format("\\x{:02X}", static_cast<unsigned char>(text[0]));
       text.remove_prefix(1);
@@ -119,7 +98,7 @@ std::string Printable(std::string_view text, bool ascii) {
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const auto [code_point, bytes] = Decode(text);
+    const auto [code_point, bytes] = DecodeUtf8(text);
     width += bytes != 0 && Contains(kWide, code_point) ? 2 : 1;
     text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
@@ -130,7 +109,7 @@ std::string_view Prefix(std::string_view text, std::size_t width) {
   std::size_t used = 0;
   std::size_t end = 0;
   while (end < text.size()) {
-    const auto [code_point, bytes] = Decode(text.substr(end));
+    const auto [code_point, bytes] = DecodeUtf8(text.substr(end));
     used += bytes != 0 && Contains(kWide, code_point) ? 2 : 1;
     if (used > width) break;
     end += bytes == 0 ? 1 : bytes;

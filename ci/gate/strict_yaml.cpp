@@ -4,11 +4,11 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <sstream>
 
 #include "fa_profile/error.h"
+#include "fa_profile/utf8.h"
 
 namespace fa_profile {
 namespace {
@@ -17,28 +17,6 @@ constexpr std::size_t kLargestFile = 1 << 20;
 constexpr int kDeepest = 8;
 constexpr int kMostNodes = 100'000;
 constexpr const char* kQuoteStar = "a pattern that begins with * has to be quoted: \"*\"";
-
-/// A character of UTF-8 at the front of `text`, and its length; nothing when it is not valid (Unicode 15, table 3-7).
-struct Character {
-  char32_t value;
-  std::size_t length;
-};
-std::optional<Character> FirstCharacter(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return Character{lead, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};  // shorter ones are longer than need be
-  if (lead < 0xC0 || lead > 0xF4 || text.size() < length) return std::nullopt;
-  char32_t value = lead & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return std::nullopt;
-    value = value << 6 | (byte(i) & 0x3FU);
-  }
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < kSmallest.at(length) || surrogate || value > 0x10FFFF) return std::nullopt;
-  return Character{value, length};
-}
 
 /// Controls, and what shows as nothing or turns the direction of what follows: a reviewer would not see it.
 bool IsInvisible(char32_t c) {
@@ -128,10 +106,11 @@ std::string Quoted(const std::string& text) {
   constexpr std::size_t kShown = 40;
   std::string shown = "'";
   for (std::string_view rest = text; !rest.empty();) {
-    const std::optional<Character> character = FirstCharacter(rest);
+    const Utf8Character character = DecodeUtf8(rest);
     if (shown.size() > kShown) return shown + "...'";
-    shown += !character || IsInvisible(character->value) ? "\xEF\xBF\xBD" : rest.substr(0, character->length);
-    rest.remove_prefix(character ? character->length : 1);
+    // What is not UTF-8 has the code point 0, which is a control.
+    shown += IsInvisible(character.code_point) ? "\xEF\xBF\xBD" : rest.substr(0, character.bytes);
+    rest.remove_prefix(std::max<std::size_t>(character.bytes, 1));
   }
   return shown + "'";
 }
@@ -146,17 +125,17 @@ void StrictYaml::Fail(const YAML::Mark& mark, const std::string& message, const 
 void StrictYaml::RequireVisibleText(std::string_view text) const {
   YAML::Mark mark;
   while (!text.empty()) {
-    const std::optional<Character> character = FirstCharacter(text);
-    if (!character) Fail(mark, "this is not UTF-8", "save the file in UTF-8");
-    const bool line_break = character->value == '\n' || text.starts_with("\r\n");
-    if (character->value == '\t') Fail(mark, "a tab stands here", "use blanks: how wide a tab is nobody can see");
-    if (!line_break && IsInvisible(character->value)) {
-      Fail(mark, fmt::format("the invisible character U+{:04X} stands here", static_cast<unsigned>(character->value)),
+    const Utf8Character character = DecodeUtf8(text);
+    if (character.bytes == 0) Fail(mark, "this is not UTF-8", "save the file in UTF-8");
+    const bool line_break = character.code_point == '\n' || text.starts_with("\r\n");
+    if (character.code_point == '\t') Fail(mark, "a tab stands here", "use blanks: how wide a tab is nobody can see");
+    if (!line_break && IsInvisible(character.code_point)) {
+      Fail(mark, fmt::format("the invisible character U+{:04X} stands here", character.code_point),
            "remove it: nobody who reviews the file can see it");
     }
-    mark.column = character->value == '\n' ? 0 : mark.column + 1;
-    mark.line += character->value == '\n' ? 1 : 0;
-    text.remove_prefix(character->length);
+    mark.column = character.code_point == '\n' ? 0 : mark.column + 1;
+    mark.line += character.code_point == '\n' ? 1 : 0;
+    text.remove_prefix(character.bytes);
   }
 }
 
@@ -203,11 +182,11 @@ std::string StrictYaml::Text(const YAML::Node& node, const std::string& what, st
   if (!node.IsScalar() || (IsPlain(node) && IsNoText(node.Scalar()))) Fail(node, what + " must be a text", hint);
   std::size_t length = 0;
   for (std::string_view rest = node.Scalar(); !rest.empty(); ++length) {
-    const std::optional<Character> character = FirstCharacter(rest);
-    if (!character || IsInvisible(character->value)) {  // "\n" in quotes, or of a block
+    const Utf8Character character = DecodeUtf8(rest);
+    if (IsInvisible(character.code_point)) {  // "\n" in quotes, or of a block
       Fail(node, what + " holds a line break or another invisible character", "write it on one line");
     }
-    rest.remove_prefix(character->length);
+    rest.remove_prefix(character.bytes);
   }
   if (node.Scalar().find_first_not_of(' ') == std::string::npos) Fail(node, what + " is empty", hint);
   if (length > longest) Fail(node, fmt::format("{} is longer than {} characters", what, longest), "shorten it");
