@@ -11,12 +11,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "child_process.h"
+#include "fa_profile/child_process.h"
 #include "commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gate_statistics.h"
-#include "recording_evidence.h"
-#include "utc_time.h"
+#include "fa_profile/recording_evidence.h"
+#include "fa_profile/utc_time.h"
 
 namespace fa_profile {
 namespace {

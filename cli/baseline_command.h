@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "baseline_files.h"
+#include "fa_profile/baseline_files.h"
 
 namespace fa_profile {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
+#include "fa_profile/exporter.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/phase_map.h"
 
@@ -103,27 +104,8 @@ struct LintCommand {
 };
 int RunLint(const LintCommand& command);
 
-struct ServeOptions {
-  std::string spool;  ///< folder; empty: none
-  std::string state;  ///< folder; empty: DefaultStateFolder()
-  std::string listen = "127.0.0.1:9407";
-  std::string web_config;
-  double interval_seconds = 15;
-  double recording_interval_seconds = 3600;
-  std::string baseline;  ///< recording; empty: none
-  bool nvml = true;
-  std::string nvml_library = "libnvidia-ml.so.1";
-  int simulated_hosts = 0;
-  double simulate_interval_seconds = 10;
-  std::uint64_t max_recording_bytes = std::uint64_t{1} << 30U;
-  int keep = 100;
-};
 /// Serves metrics until SIGTERM or SIGINT.
 int RunServe(const ServeOptions& options);
-
-/// Reads a recording from stdin, within limits of time and memory, and prints what it adds to the exporter's totals as
-/// JSON. It runs apart from the exporter, so that no recording can take that down with it.
-int RunContribute();
 
 struct TextfileOptions {
   std::vector<std::string> recordings;

@@ -1,8 +1,11 @@
 #include "exporter_commands.h"
 
+#include <iostream>
+
 #include <map>
 #include <string>
 
+#include "fa_profile/contribute.h"
 #include "fa_profile/error.h"
 
 namespace fa_profile {
@@ -94,7 +97,10 @@ std::optional<int> ExporterCommands::Run() {
   }
   if (*textfile_command_) return RunTextfile(textfile_);
   if (*push_command_) return RunPush(push_);
-  if (*contribute_command_) return RunContribute();
+  if (*contribute_command_) {
+    PrintContribution(std::cout);
+    return kExitFine;
+  }
   return std::nullopt;
 }
 

@@ -7,15 +7,17 @@
 #include <future>
 #include <iostream>
 
-#include "baseline_files.h"
+#include "fa_profile/baseline_files.h"
 #include "fa_profile/baseline.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gate.h"
 #include "fa_profile/gate_report.h"
+#include "fa_profile/page.h"
 #include "gate_data.h"
-#include "recording_evidence.h"
-#include "repository.h"
-#include "utc_time.h"
+#include "fa_profile/recording_evidence.h"
+#include "fa_profile/repository.h"
+#include "fa_profile/utc_time.h"
 
 namespace fa_profile {
 namespace {
@@ -137,6 +139,7 @@ int RunGate(GateOptions options) {
         (options.pair.empty() ? "--measure" : "--pair") + std::string(" needs a GPU: ") + why_not,
         "without one: --static BASE HEAD judges machine code, --replay RUN.json a run that was kept with --save");
   }
+  options.outputs.render_textfile = [](const GateResult& result) { return GateTextfile(GateStateOf(result)); };
   CheckGateOutputs(options.outputs);
   const Thresholds thresholds = ReadThresholds(options);  // bad input is an error before anything is measured
   if (options.today.empty()) options.today = UtcNow("%Y-%m-%d");

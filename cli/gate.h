@@ -5,9 +5,9 @@
 
 #include "commands.h"
 #include "fa_profile/evidence.h"
-#include "gate_outputs.h"
-#include "gate_pair.h"
-#include "static_evidence.h"
+#include "fa_profile/gate_outputs.h"
+#include "fa_profile/gate_pair.h"
+#include "fa_profile/static_evidence.h"
 
 namespace fa_profile {
 
@@ -37,9 +37,5 @@ struct GateOptions {
 
 /// Judges, prints, and writes the reports. Returns the exit code of the verdict; throws Error when there can be none.
 int RunGate(GateOptions options);
-
-/// One build, measured in `timings` timing and `recordings` recording processes, one after the other. Throws Error as
-/// RunPair() does.
-Evidence MeasureBuild(const PairOptions& options, int timings, int recordings);
 
 }  // namespace fa_profile

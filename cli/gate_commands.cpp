@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "baseline_files.h"
+#include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
 #include "gpu_reader.h"
-#include "recording_evidence.h"
+#include "fa_profile/recording_evidence.h"
 
 namespace fa_profile {
 namespace {

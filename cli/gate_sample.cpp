@@ -19,7 +19,7 @@
 #include "fa_profile/kernels.h"
 #include "fa_profile/version.h"
 #include "kernel_selection.h"
-#include "utc_time.h"
+#include "fa_profile/utc_time.h"
 
 namespace fa_profile {
 namespace {

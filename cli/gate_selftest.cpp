@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <iostream>
 
-#include "baseline_files.h"
+#include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gate_trials.h"
 #include "gate_data.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,24 +14,5 @@ std::function<HostReading()> MakeGpuReader(const std::string& library);
 /// Processes with a compute context on the GPU of this UUID, as NVML counts them. Absent: it does not say, or this
 /// build has no CUDA.
 std::optional<unsigned> ComputeProcesses(const std::string& uuid);
-
-/// Reads in a thread of its own, because a sick driver lets no call return: neither a collection nor the end of the
-/// program waits for it.
-class BackgroundGpuReader {
- public:
-  /// Waits at most two seconds for the first reading.
-  BackgroundGpuReader(std::function<HostReading()> read, double interval_seconds);
-  ~BackgroundGpuReader();
-  BackgroundGpuReader(const BackgroundGpuReader&) = delete;
-  BackgroundGpuReader& operator=(const BackgroundGpuReader&) = delete;
-
-  /// The newest reading; one without NVML that says so when it is older than three intervals (at least five seconds).
-  HostReading Latest() const;
-
- private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
-  double most_age_seconds_;
-};
 
 }  // namespace fa_profile

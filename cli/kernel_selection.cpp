@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "child_process.h"
+#include "fa_profile/child_process.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
-#include "kernel_pattern.h"
+#include "fa_profile/kernel_pattern.h"
 
 namespace fa_profile {
 

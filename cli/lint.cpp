@@ -15,8 +15,8 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/lint_report.h"
-#include "kernel_code.h"
-#include "kernel_pattern.h"
+#include "fa_profile/kernel_code.h"
+#include "fa_profile/kernel_pattern.h"
 #include "terminal_options.h"
 
 namespace fa_profile {

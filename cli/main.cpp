@@ -16,11 +16,11 @@
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
-#include "failure_note.h"
+#include "fa_profile/failure_note.h"
 #include "gate_commands.h"
-#include "kernel_pattern.h"
+#include "fa_profile/kernel_pattern.h"
 #include "metric_names.h"
-#include "phase_map_file.h"
+#include "fa_profile/phase_map_file.h"
 
 namespace fa_profile {
 namespace {

@@ -8,8 +8,8 @@
 #include "explain.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
-#include "kernel_pattern.h"
-#include "load_profile.h"
+#include "fa_profile/kernel_pattern.h"
+#include "fa_profile/load_profile.h"
 #include "terminal_options.h"
 
 namespace fa_profile {

@@ -16,7 +16,7 @@
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/recording_file.h"
 #include "kernel_selection.h"
-#include "progress_bar.h"
+#include "fa_profile/progress_bar.h"
 #include "run_setup.h"
 
 namespace fa_profile {

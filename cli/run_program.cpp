@@ -10,11 +10,11 @@
 #include <iostream>
 #include <optional>
 
-#include "child_process.h"
+#include "fa_profile/child_process.h"
 #include "commands.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
-#include "inject_protocol.h"
+#include "fa_profile/inject_protocol.h"
 #include "run_setup.h"
 
 namespace fa_profile {

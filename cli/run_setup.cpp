@@ -9,7 +9,7 @@
 #include "fa_profile/metric_host.h"
 #include "fa_profile/section_folder.h"
 #include "fa_profile/version.h"
-#include "utc_time.h"
+#include "fa_profile/utc_time.h"
 
 namespace fa_profile {
 

@@ -18,9 +18,9 @@
 #include "fa_profile/recording_file.h"
 #include "fa_profile/selftest_kernels.h"
 #include "fa_profile/selftest_report.h"
-#include "kernel_pattern.h"
-#include "private_folder.h"
-#include "progress_bar.h"
+#include "fa_profile/kernel_pattern.h"
+#include "fa_profile/private_folder.h"
+#include "fa_profile/progress_bar.h"
 #include "run_setup.h"
 #include "terminal_options.h"
 

@@ -10,8 +10,9 @@
 #include <ctime>
 
 #include "commands.h"
-#include "exporter.h"
+#include "fa_profile/exporter.h"
 #include "fa_profile/error.h"
+#include "gpu_reader.h"
 
 namespace fa_profile {
 namespace {
@@ -72,7 +73,7 @@ int RunServe(const ServeOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const auto [address, port] = ParseListen(options.listen);
-  Exporter exporter(options);
+  Exporter exporter(options, options.nvml ? MakeGpuReader(options.nvml_library) : nullptr, BundledRecording);
   WebOptions web;
   web.address = address;
   web.port = port;

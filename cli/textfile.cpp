@@ -16,7 +16,7 @@
 #include "commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/page.h"
-#include "load_profile.h"
+#include "fa_profile/load_profile.h"
 
 namespace fa_profile {
 namespace {

@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
 #include "kernel_selection.h"
-#include "progress_bar.h"
+#include "fa_profile/progress_bar.h"
 
 namespace fa_profile {
 namespace {

@@ -6,8 +6,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fa_profile)
 
-install(TARGETS fa_options fa_model fa_store fa_sass fa_analyze fa_exporters fa_web fa_gate EXPORT fa_profile_host)
-set(stages profiler/model profiler/store profiler/sass profiler/analyze exporters exporters/web ci/gate)
+install(TARGETS fa_options fa_base fa_readers fa_model fa_store fa_sass fa_analyze fa_exporters fa_web fa_gate EXPORT fa_profile_host)
+set(stages profiler/base profiler/base/readers profiler/model profiler/store profiler/sass profiler/analyze exporters exporters/web ci/gate)
 install(EXPORT fa_profile_host NAMESPACE fa_profile:: DESTINATION ${package_dir})
 
 if(FA_PROFILE_CUDA)
@@ -27,7 +27,7 @@ endif()
 configure_package_config_file(cmake/fa_profile-config.cmake.in ${PROJECT_BINARY_DIR}/fa_profile-config.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake
+install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake cmake/re2.cmake
         DESTINATION ${package_dir})
 
 install(DIRECTORY recordings DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile FILES_MATCHING PATTERN "*.fap")

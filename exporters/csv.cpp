@@ -4,7 +4,7 @@
 
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
-#include "format.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "format.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
-#include "format.h"
+#include "fa_profile/units.h"
 #include "table.h"
 
 namespace fa_profile {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fa_profile/metric_catalogue.h"
-#include "format.h"
+#include "fa_profile/units.h"
 
 namespace fa_profile {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fa_profile/selftest_report.h"
-#include "format.h"
+#include "fa_profile/text.h"
 #include "table.h"
 
 namespace fa_profile {

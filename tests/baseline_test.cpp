@@ -11,9 +11,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "baseline_files.h"
+#include "fa_profile/baseline_files.h"
 #include "evidence_fixture.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 
 namespace fa_profile {
 namespace {

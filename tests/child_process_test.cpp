@@ -1,4 +1,4 @@
-#include "child_process.h"
+#include "fa_profile/child_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

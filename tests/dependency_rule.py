@@ -28,20 +28,34 @@ OUTSIDE = {
     "curl": r"curl/",
     "cli11": r"CLI/",
     "re2": r"re2/",
+    "utfcpp": r"utf8(\.h$|/)",
 }
 TEXT = {"fmt", "spdlog"}  # formatting and logging
 # Stage: the folder, the stages and the outside libraries it may include.
+BASE = {"profiler/base"}
+MODEL = BASE | {"profiler/model"}
+CODE = MODEL | {"profiler/sass", "profiler/analyze"}
 RULE = {
-    "profiler/model": (set(), set()),
-    "kernels": ({"profiler/model"}, {"cuda", "cublas", "nvtx"} | TEXT),
-    "profiler/collect": ({"profiler/model"}, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
-    "profiler/store": ({"profiler/model"}, {"sqlite", "zstd"} | TEXT),
-    "profiler/sass": ({"profiler/model"}, {"json"} | TEXT),
-    "profiler/analyze": ({"profiler/model"}, TEXT),
-    "exporters": ({"profiler/model"}, {"json"} | TEXT),
-    "exporters/prometheus": ({"profiler/model"}, {"json", "prometheus", "zlib"}),
-    "exporters/web": ({"profiler/model"}, {"yaml", "microhttpd", "gnutls"} | TEXT),
-    "ci/gate": ({"profiler/model"}, {"json", "yaml", "gnutls"} | TEXT),
+    "profiler/base": (set(), {"fmt", "utfcpp"}),
+    "profiler/base/readers": (BASE, {"json", "yaml", "re2", "fmt"}),
+    "profiler/model": (BASE, set()),
+    "kernels": (MODEL, {"cuda", "cublas", "nvtx"} | TEXT),
+    "profiler/collect": (MODEL, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
+    "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
+    "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect"}, {"json"} | TEXT),
+    "profiler/sass": (MODEL, {"json"} | TEXT),
+    "profiler/analyze": (MODEL, TEXT),
+    "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml"} | TEXT),
+    "exporters": (MODEL, {"json"} | TEXT),
+    "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
+    "exporters/web": (MODEL, {"yaml", "microhttpd", "gnutls"} | TEXT),
+    "exporters/serve": (
+        MODEL | {"profiler/load", "exporters/prometheus", "exporters/web"},
+        {"json", "gnutls"} | TEXT,
+    ),
+    "ci/gate": (MODEL | {"profiler/base/readers"}, {"json", "yaml", "gnutls"} | TEXT),
+    "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate"}, TEXT),
+    "ci/gate/measure": (MODEL | {"ci/gate"}, {"json"} | TEXT),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}

@@ -1,4 +1,4 @@
-#include "gate_outputs.h"
+#include "fa_profile/gate_outputs.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,13 +10,19 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_report.h"
+#include "fa_profile/page.h"
 #include "gate_samples.h"
-#include "gate_textfile.h"
 
 namespace fa_profile {
 namespace {
 
 namespace fs = std::filesystem;
+
+GateOutputs Outputs() {
+  GateOutputs outputs;
+  outputs.render_textfile = [](const GateResult& result) { return GateTextfile(GateStateOf(result)); };
+  return outputs;
+}
 
 class GateOutputsTest : public testing::Test {
  protected:
@@ -71,7 +77,7 @@ TEST_F(GateOutputsTest, NothingAskedForIsNothingWritten) {
 }
 
 TEST_F(GateOutputsTest, EveryFileHasItsReport) {
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.markdown = At("a.md");
   outputs.sarif = At("a.sarif");
   outputs.junit = At("a.xml");
@@ -83,13 +89,13 @@ TEST_F(GateOutputsTest, EveryFileHasItsReport) {
   EXPECT_EQ(Read(outputs.sarif), GateSarif(result_));
   EXPECT_EQ(Read(outputs.junit), GateJunit(result_));
   EXPECT_EQ(Read(outputs.json), GateJson(result_));
-  EXPECT_EQ(Read(outputs.textfile), GateTextfile(result_));
+  EXPECT_EQ(Read(outputs.textfile), GateTextfile(GateStateOf(result_)));
   EXPECT_EQ(Files(), 5U);
 }
 
 TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndNoOtherIsTouched) {
   std::ofstream(At("a.md")) << "before";
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.markdown = At("a.md");
   outputs.json = At("no/such/folder.json");
   EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: there is no folder " + At("no/such"));
@@ -102,7 +108,7 @@ TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndNoOtherIsTouched) {
 
 TEST_F(GateOutputsTest, AFullDiskIsAnError) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.json = "/dev/full";
   EXPECT_EQ(WhyNot(outputs), "/dev/full cannot be written: No space left on device");
 }
@@ -110,7 +116,7 @@ TEST_F(GateOutputsTest, AFullDiskIsAnError) {
 TEST_F(GateOutputsTest, ALinkIsReplacedAndNotFollowed) {
   std::ofstream(At("elsewhere")) << "before";
   fs::create_symlink(At("elsewhere"), At("a.json"));
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.json = At("a.json");
   EXPECT_EQ(Write(outputs), "");
   EXPECT_EQ(Read(At("elsewhere")), "before");
@@ -118,27 +124,27 @@ TEST_F(GateOutputsTest, ALinkIsReplacedAndNotFollowed) {
 }
 
 TEST_F(GateOutputsTest, ADeviceIsWrittenToAndNotReplaced) {
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.json = "/dev/null";
   EXPECT_EQ(Write(outputs), "");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
 TEST_F(GateOutputsTest, ADashIsStdout) {
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.json = "-";
   EXPECT_EQ(Write(outputs), GateJson(result_));
 }
 
 TEST_F(GateOutputsTest, ATextfileMustBeOneThatNodeExporterReads) {
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.textfile = At("a.txt");
   EXPECT_EQ(WhyNot(outputs), outputs.textfile + " does not end in .prom, and node_exporter reads no other file");
   EXPECT_EQ(Files(), 0U);
 }
 
 TEST_F(GateOutputsTest, TheSummaryIsAppended) {
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.summary = true;
   EXPECT_EQ(WhyNot(outputs), "--summary has nowhere to write to: GITHUB_STEP_SUMMARY is not set");
   std::ofstream(At("summary")) << "before\n";
@@ -148,7 +154,7 @@ TEST_F(GateOutputsTest, TheSummaryIsAppended) {
 }
 
 TEST_F(GateOutputsTest, AnnotationsArePrintedWhenAskedForAndOnGitHub) {
-  GateOutputs outputs;
+  GateOutputs outputs = Outputs();
   outputs.annotations = true;
   EXPECT_EQ(Write(outputs), GateAnnotations(result_));
   setenv("GITHUB_ACTIONS", "true", 1);

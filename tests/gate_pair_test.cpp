@@ -1,4 +1,4 @@
-#include "gate_pair.h"
+#include "fa_profile/gate_pair.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "fa_profile/error.h"
-#include "gate_build.h"
+#include "fa_profile/gate_build.h"
 
 namespace fa_profile {
 namespace {

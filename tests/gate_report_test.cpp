@@ -1,4 +1,5 @@
 #include "fa_profile/gate_report.h"
+#include "fa_profile/page.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,6 @@
 #include <sstream>
 
 #include "gate_samples.h"
-#include "gate_textfile.h"
 #include "json_schema.h"
 
 namespace fa_profile {
@@ -59,7 +59,7 @@ std::map<std::string, std::string> Reports(const GateResult& result, const std::
   return {{"text", GateText(result)},    {"markdown", GateMarkdown(result, rate)},
           {"sarif", GateSarif(result)},  {"annotations", GateAnnotations(result)},
           {"junit", GateJunit(result)},  {"json", GateJson(result)},
-          {"prom", GateTextfile(result)}};
+          {"prom", GateTextfile(GateStateOf(result))}};
 }
 
 /// Texts in every field, as they are and behind a word.
@@ -95,7 +95,7 @@ TEST(GateReportTest, ReportsAreThoseThatWereReviewed) {
   ExpectGolden("gate.json", GateJson(result));
   // Which commit built the test is no part of what is reviewed.
   ExpectGolden("gate.prom",
-               std::regex_replace(GateTextfile(result), std::regex("commit=\"[^\"]*\""), "commit=\"COMMIT\""));
+               std::regex_replace(GateTextfile(GateStateOf(result)), std::regex("commit=\"[^\"]*\""), "commit=\"COMMIT\""));
   ExpectGolden("gate_static.md", GateMarkdown(sample::Static(), kRate));
 }
 
@@ -149,7 +149,7 @@ TEST(GateReportTest, WhatIsAbsentIsNoNumber) {
     }
   }
   EXPECT_TRUE(Contains(GateMarkdown(OneCase(c), ""), "| - | - | - | static | - |"));
-  EXPECT_FALSE(Contains(GateTextfile(OneCase(c)), "faprof_gate_change_ratio{"));
+  EXPECT_FALSE(Contains(GateTextfile(GateStateOf(OneCase(c))), "faprof_gate_change_ratio{"));
 }
 
 TEST(GateReportTest, BoundsThatAreNotFiniteAreSaidToBeUnknown) {
@@ -496,7 +496,7 @@ TEST(GateReportTest, JsonKeepsTextsAsTheyAre) {
 }
 
 TEST(GateReportTest, TextfileHasTheNewestVerdictOfEachCaseAndItsChange) {
-  const std::string text = GateTextfile(sample::Regression());
+  const std::string text = GateTextfile(GateStateOf(sample::Regression()));
   EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"mma 1,8,512,64\",verdict=\"REGRESSION\"} 1\n"));
   EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"mma 1,8,512,64\",verdict=\"PASS\"} 0\n"));
   EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"scalar 1,8,512,64 causal\",verdict=\"SUSPECT\"} 1\n"));

@@ -1,4 +1,4 @@
-#include "phase_map_file.h"
+#include "fa_profile/phase_map_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "recording_evidence.h"
+#include "fa_profile/recording_evidence.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "fa_profile/baseline.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
-#include "load_profile.h"
-#include "repository.h"
+#include "fa_profile/load_profile.h"
+#include "fa_profile/repository.h"
 #include "sample_recording.h"
 
 namespace fa_profile {

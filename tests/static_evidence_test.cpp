@@ -1,5 +1,5 @@
 // The static gate on real code: what this build made, and kernels compiled here with one thing wrong each.
-#include "static_evidence.h"
+#include "fa_profile/static_evidence.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "fa_profile/gate.h"
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernels.h"
-#include "recording_evidence.h"
+#include "fa_profile/recording_evidence.h"
 
 namespace fa_profile {
 namespace {

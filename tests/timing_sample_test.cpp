@@ -1,4 +1,4 @@
-#include "timing_sample.h"
+#include "fa_profile/timing_sample.h"
 
 #include <gtest/gtest.h>
 

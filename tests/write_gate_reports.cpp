@@ -7,8 +7,8 @@
 #include <map>
 
 #include "fa_profile/gate_report.h"
+#include "fa_profile/page.h"
 #include "gate_samples.h"
-#include "gate_textfile.h"
 
 int main(int argc, char** argv) {
   using namespace fa_profile;
@@ -40,6 +40,6 @@ int main(int argc, char** argv) {
     put(".sarif", GateSarif(result));
     put(".xml", GateJunit(result));
     put(".json", GateJson(result));
-    put(".prom", GateTextfile(result));
+    put(".prom", GateTextfile(GateStateOf(result)));
   }
 }

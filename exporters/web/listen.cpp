@@ -52,11 +52,6 @@ bool IsLoopback(const sockaddr_storage& address) {
 
 }  // namespace
 
-void Descriptor::Close() noexcept {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-}
-
 Listener Listen(const std::string& address, std::uint16_t port) {
   const bool bracketed = address.size() > 2 && address.front() == '[' && address.back() == ']';
   const std::string host = bracketed ? address.substr(1, address.size() - 2) : address;

@@ -2,27 +2,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
+
+#include "fa_profile/descriptor.h"
 
 namespace fa_profile {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { Close(); }
-
-  void Close() noexcept;
-  int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct Listener {
   Descriptor socket;  ///< non-blocking, listening

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "fa_profile/error.h"
-#include "phase_map_file.h"
+#include "fa_profile/phase_map_file.h"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "fa_profile/gate.h"
+#include "fa_profile/gate_state.h"
 
 /// A result of the gate in the forms in which people and machines read it (docs/gate-reports.md). The same result gives
 /// the same bytes. Every text of a result is taken as hostile, because kernel names, origins and reasons come from
@@ -35,5 +36,9 @@ std::string GateJson(const GateResult& result);
 
 /// "mma 1,8,512,64" as every report names a case: one line of valid UTF-8, of at most 120 characters.
 std::string CaseTitle(const CaseVerdict& verdict);
+
+/// What the gate's metrics (faprof_gate_*) say of a result. A case's name is the kernel and its shape,
+/// "mma 4,16,1024,64"; the change is that of the duration, absent where it was not measured.
+GateState GateStateOf(const GateResult& result);
 
 }  // namespace fa_profile

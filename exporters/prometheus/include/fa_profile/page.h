@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "fa_profile/gate_state.h"
 #include "fa_profile/gpu_reading.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/totals.h"
@@ -47,17 +48,6 @@ struct Baseline {
 
 /// The baseline that a recording is.
 Baseline BaselineOf(const Recording& recording, const Profile& profile);
-
-/// Verdicts of the gate.
-struct GateState {
-  struct Case {
-    std::string verdict;  ///< "PASS", "REGRESSION", ...
-    std::optional<double> change_ratio;
-  };
-  std::map<std::string, Case> cases;
-  double aa_trials = 0;
-  double aa_false_positives = 0;
-};
 
 /// Said where the data are simulated.
 struct SimulationInfo {
@@ -117,5 +107,8 @@ std::string ToOpenMetrics(const std::string& text);
 
 /// gzip, at the fastest level.
 std::string Gzip(const std::string& bytes);
+
+/// The gate's families alone (docs/metrics.md, faprof_gate_*), as Prometheus's text format 0.0.4.
+std::string GateTextfile(const GateState& state);
 
 }  // namespace fa_profile

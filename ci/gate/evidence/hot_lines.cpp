@@ -1,0 +1,110 @@
+#include "hot_lines.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/phases.h"
+#include "fa_profile/repository.h"
+
+namespace fa_profile {
+namespace {
+
+std::uint64_t Samples(const PcSample& sample) {
+  std::uint64_t sum = 0;
+  for (const auto& [reason, count] : sample.samples) {
+    if (!reason.ends_with("_not_issued")) sum += count;  // a twin: the same samples, counted in another way
+  }
+  return sum;
+}
+
+// The frame whose text is the phase's: the outermost that a rule names, as PhasesOf() decides; else the kernel's own.
+const InlineFrame* PhaseFrame(const Instruction& instruction, const PhaseMap& map) {
+  for (const InlineFrame& frame : instruction.frames | std::views::reverse) {
+    const std::string name = BaseName(frame.function);
+    for (const PhaseRule& rule : map.rules) {
+      if (std::ranges::find(rule.functions, name) != rule.functions.end()) return &frame;
+    }
+  }
+  return instruction.frames.empty() ? nullptr : &instruction.frames.back();
+}
+
+// The part of a call that runs a kernel, named as AnalyzePhases() does.
+std::string PartOf(const ProfileEntry& entry, const DeviceFunction& function) {
+  const std::string name = Demangle(function.name.c_str());
+  std::vector<std::string> parts;
+  for (const Launch& launch : entry.launches) {
+    if (launch.kernel_name != name || launch.part.empty()) continue;
+    if (std::ranges::find(parts, launch.part) == parts.end()) parts.push_back(launch.part);
+  }
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : " + ") + part;
+  return text.empty() ? kUnattributed : text;
+}
+
+}  // namespace
+
+HotLines::HotLines(const Recording& recording, std::string repository)
+    : recording_(recording), repository_(std::move(repository)) {
+  for (const DeviceFunction& function : recording.functions) functions_.emplace(function.id, &function);
+}
+
+std::map<std::string, SourcePlace> HotLines::Of(const ProfileEntry& entry) {
+  std::vector<const PcSampling*> samplings;
+  std::set<std::int64_t> ids;
+  for (const PcSampling& sampling : recording_.samplings) {
+    if (sampling.case_id != entry.case_id || sampling.part != entry.part) continue;
+    samplings.push_back(&sampling);
+    for (const PcSample& sample : sampling.samples) ids.insert(sample.function_id);
+  }
+  std::vector<const DeviceFunction*> code;
+  for (const std::int64_t id : ids) {
+    if (const auto found = functions_.find(id); found != functions_.end()) code.push_back(found->second);
+  }
+  const bool by_kernels = entry.phases && entry.phases->attribution == "kernels";
+  const bool attention = ChoosePhaseMap(code).name == AttentionPhases().name;
+
+  std::map<std::string, std::map<Line, std::uint64_t>> samples;
+  for (const PcSampling* sampling : samplings) {
+    for (const PcSample& sample : sampling->samples) {
+      const auto found = functions_.find(sample.function_id);
+      if (found == functions_.end()) continue;
+      const DeviceFunction& function = *found->second;
+      const auto instruction = std::ranges::lower_bound(function.instructions, sample.offset, {}, &Instruction::offset);
+      if (instruction == function.instructions.end() || instruction->offset != sample.offset) continue;
+      const auto index = static_cast<std::size_t>(instruction - function.instructions.begin());
+      const Located& at = Locate(function, attention)[index];
+      if (at.line.second <= 0) continue;
+      const std::uint64_t count = Samples(sample);
+      samples[{}][at.line] += count;
+      samples[by_kernels ? PartOf(entry, function) : at.phase][at.line] += count;
+    }
+  }
+  std::map<std::string, SourcePlace> places;
+  for (const auto& [phase, lines] : samples) {
+    const auto hottest = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second; });
+    if (hottest->second > 0) places[phase] = {Relative(hottest->first.first), hottest->first.second};
+  }
+  return places;
+}
+
+const std::vector<HotLines::Located>& HotLines::Locate(const DeviceFunction& function, bool attention) {
+  const auto [found, is_new] = located_.try_emplace({function.id, attention});
+  if (!is_new) return found->second;
+  const PhaseMap map = attention ? AttentionPhases() : OpcodePhases();
+  std::vector<std::string> phases = PhasesOf(function, map);
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const InlineFrame* frame = PhaseFrame(function.instructions[i], map);
+    found->second.push_back({std::move(phases[i]), frame == nullptr ? Line() : Line(frame->file, frame->line)});
+  }
+  return found->second;
+}
+
+const std::string& HotLines::Relative(const std::string& path) {
+  const auto [found, is_new] = relative_.try_emplace(path);
+  if (is_new) found->second = RelativeSource(path, repository_);
+  return found->second;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,225 @@
+#include "fa_profile/recording_evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "fa_profile/call_name.h"
+#include "fa_profile/cubin.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/error.h"
+#include "fa_profile/lint.h"
+#include "fa_profile/occupancy.h"
+#include "code_facts.h"
+#include "hot_lines.h"
+#include "fa_profile/kernel_code.h"
+
+namespace fa_profile {
+namespace {
+
+// NVML's clock event reasons that hold the clock down against the run's will: HW slowdown 0x8, SW thermal 0x20,
+// HW thermal 0x40, HW power brake 0x80. Idle is no such reason, and the software power cap neither: a kernel that draws
+// the board's power meets it in every run, and its clock is what both sides have.
+constexpr std::uint64_t kThrottleReasons = 0x8 | 0x20 | 0x40 | 0x80;
+
+Environment EnvironmentOf(const Device& device, const Session& session) {
+  Environment environment;
+  environment.gpu_name = device.name;
+  environment.gpu_uuid = device.uuid;
+  environment.chip = device.chip;
+  environment.driver_version = device.driver_version;
+  environment.cuda_driver_version = device.cuda_driver_version;
+  environment.cuda_runtime_version = device.cuda_runtime_version;
+  environment.cupti_version = device.cupti_version;
+  environment.sm_clock_max_hz = device.sm_clock_max_hz;
+  environment.memory_clock_max_hz = device.memory_clock_max_hz;
+  environment.tool_version = session.tool_version;
+  environment.tool_commit = session.tool_commit;
+  environment.taken_at = session.created_at;
+  return environment;
+}
+
+// The state at the end is that of the run; the one before it may be of an idle GPU.
+ProcessSample ProcessOf(const std::vector<ClockSample>& clocks) {
+  ProcessSample process;
+  process.kind = "recording";
+  for (const ClockSample& sample : clocks) {
+    process.throttled |= (sample.throttle_reasons.value_or(0) & kThrottleReasons) != 0;
+    if (sample.sm_hz) process.sm_clock_hz = static_cast<double>(*sample.sm_hz);
+    if (sample.temperature_celsius) process.temperature_celsius = sample.temperature_celsius;
+  }
+  return process;
+}
+
+/// Bounded: a damaged recording may say anything.
+int Threads(const std::array<int, 3>& block) {
+  double threads = 1.0;
+  for (const int side : block) threads *= side;
+  return static_cast<int>(std::clamp(threads, 0.0, 1e6));
+}
+
+/// Machine code of a recording, linted once for each way it was launched.
+class RecordedCode {
+ public:
+  RecordedCode(const Recording& recording, std::vector<std::string>& losses) : recording_(recording), losses_(losses) {}
+
+  /// The kernels of a case, by name.
+  std::vector<CodeFacts> Of(const ProfileEntry& entry) {
+    std::set<std::int64_t> ids;
+    for (const PcSampling& sampling : recording_.samplings) {
+      if (sampling.case_id != entry.case_id) continue;
+      for (const PcSample& sample : sampling.samples) ids.insert(sample.function_id);
+    }
+    for (const SassCounting& counting : recording_.countings) {
+      if (counting.case_id != entry.case_id) continue;
+      for (const SassCount& count : counting.counts) ids.insert(count.function_id);
+    }
+    std::vector<CodeFacts> code;
+    for (const DeviceFunction& function : recording_.functions) {
+      if (!ids.contains(function.id)) continue;
+      if (auto facts = FactsOf(function, entry.launches)) code.push_back(std::move(*facts));
+    }
+    std::ranges::sort(code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
+    return code;
+  }
+
+ private:
+  std::optional<CodeFacts> FactsOf(const DeviceFunction& function, const std::vector<Launch>& launches) {
+    const std::string name = Demangle(function.name.c_str());
+    const auto launch = std::ranges::find(launches, name, &Launch::kernel_name);
+    // A part of a program runs some of the functions that were sampled in it.
+    if (launch == launches.end() && !launches.empty()) return std::nullopt;
+    LintOptions options;
+    if (launch != launches.end()) {
+      options.threads = Threads(launch->block);
+      options.dynamic_shared_memory_bytes = launch->dynamic_shared_memory_bytes;
+    }
+    const auto [found, is_new] = facts_.try_emplace(
+        {function.id, options.threads.value_or(0), options.dynamic_shared_memory_bytes}, std::nullopt);
+    if (!is_new) return found->second;
+    const CubinInfo* info = InfoOf(function.cubin_crc);
+    if (info == nullptr) return std::nullopt;
+    const auto described = std::ranges::find(info->functions, function.name, &CubinFunction::name);
+    if (described == info->functions.end() || !described->is_kernel) return std::nullopt;
+    if (function.instructions.empty()) {  // nothing is known of its spills: it may not pass for a kernel without
+      losses_.push_back("the machine code of " + FunctionName(name) + " was not disassembled: it is not compared");
+      return std::nullopt;
+    }
+    KernelCode code = ToKernelCode({}, "sm_" + std::to_string(info->sm), *info, *described);
+    code.function = function;
+    found->second = ToCodeFacts(Lint(code, options));
+    return found->second;
+  }
+
+  // Of cubins that do not parse, what is missing is said once.
+  const CubinInfo* InfoOf(std::uint64_t crc) {
+    const auto [found, is_new] = infos_.try_emplace(crc, std::nullopt);
+    if (is_new) {
+      const auto cubin = std::ranges::find(recording_.cubins, crc, &Cubin::crc);
+      if (cubin == recording_.cubins.end()) return nullptr;
+      try {
+        found->second = ReadCubin(cubin->bytes);
+      } catch (const Error& problem) {
+        losses_.push_back("machine code in the recording cannot be read: " + problem.message());
+      }
+    }
+    return found->second ? &*found->second : nullptr;
+  }
+
+  const Recording& recording_;
+  std::vector<std::string>& losses_;
+  std::map<std::uint64_t, std::optional<CubinInfo>> infos_;
+  std::map<std::tuple<std::int64_t, int, std::int64_t>, std::optional<CodeFacts>> facts_;
+};
+
+std::vector<LaunchFacts> LaunchesOf(const ProfileEntry& entry, const Device& device) {
+  std::vector<LaunchFacts> facts;
+  for (const Launch& launch : entry.launches) {
+    LaunchFacts one;
+    one.kernel_name = launch.kernel_name;
+    one.grid = launch.grid;
+    one.block = launch.block;
+    one.dynamic_shared_memory_bytes = launch.dynamic_shared_memory_bytes;
+    one.registers_per_thread = launch.registers_per_thread;
+    if (const auto occupancy = TheoreticalOccupancy(device, launch)) one.blocks_per_sm = occupancy->blocks_per_sm;
+    facts.push_back(std::move(one));
+  }
+  return facts;
+}
+
+std::map<MetricKey, double> ValuesOf(const ProfileEntry& entry) {
+  std::map<MetricKey, double> values;
+  for (const auto& [id, value] : entry.metrics) values[{{}, id}] = value;
+  if (entry.timing) {
+    constexpr double kSecondsPerNs = 1e-9;
+    values[{{}, kDuration}] = entry.timing->median_ns * kSecondsPerNs;
+  }
+  if (!entry.phases) return values;
+  for (const PhaseEntry& phase : entry.phases->phases) {
+    for (const auto& [id, value] : phase.metrics) values[{phase.name, id}] = value;
+  }
+  return values;
+}
+
+// What the run should have had and has not. Counters that no run on the chip has are none of that, nor kernels that do
+// not take a shape, nor remarks on what phases are worth.
+bool IsLoss(const DataLoss& loss) {
+  static const std::set<std::string> kRemarks{"kernel_skipped",     "metric_not_a_counter", "metric_not_derived",
+                                              "metric_unavailable", "phase_map_overlap",    "phase_sums_open",
+                                              "phase_unattributed", "sampling_disturbs"};
+  return !kRemarks.contains(loss.kind);
+}
+
+// Whole calls; of a program that was measured kernel by kernel, which has none, its kernels.
+std::vector<const ProfileEntry*> CasesOf(const Profile& profile) {
+  std::set<std::int64_t> whole;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.part.empty()) whole.insert(entry.case_id);
+  }
+  std::vector<const ProfileEntry*> cases;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.part.empty() || !whole.contains(entry.case_id)) cases.push_back(&entry);
+  }
+  return cases;
+}
+
+}  // namespace
+
+Evidence EvidenceOf(const Recording& recording, const Profile& profile, const std::string& origin,
+                    const std::string& repository) {
+  Evidence evidence;
+  evidence.origin = origin;
+  evidence.environment = EnvironmentOf(recording.device, recording.session);
+  for (const DataLoss& loss : profile.losses) {
+    if (IsLoss(loss)) evidence.losses.push_back(loss.kind + ": " + loss.subject + ": " + loss.reason);
+  }
+  ProcessSample process = ProcessOf(recording.clocks);
+  RecordedCode code(recording, evidence.losses);
+  HotLines lines(recording, repository);
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const ProfileEntry* entry : CasesOf(profile)) {
+    CaseFacts facts;
+    facts.kernel = entry->part.empty() ? entry->kernel : entry->kernel + "/" + entry->part;
+    if (entry->shape) facts.shape = entry->shape->ToString();
+    if (!seen.emplace(facts.kernel, facts.shape).second) {
+      throw Error(origin + " has " + CallName(entry->kernel, entry->shape, entry->part) + " twice",
+                  "record each kernel once at each shape");
+    }
+    facts.verification = entry->verification;
+    if (facts.verification) facts.verification->case_id = 0;  // it counted cases in that file
+    facts.code = code.Of(*entry);
+    facts.launches = LaunchesOf(*entry, recording.device);
+    facts.places = lines.Of(*entry);
+    for (const Finding& finding : entry->findings) facts.findings.emplace(finding.id, finding.evidence);
+    evidence.cases.push_back(std::move(facts));
+    process.values.push_back(ValuesOf(*entry));
+  }
+  evidence.processes.push_back(std::move(process));
+  return evidence;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,388 @@
+#include "fa_profile/static_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "build_files.h"
+#include "build_log.h"
+#include "fa_profile/cubin.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+#include "fa_profile/gpu_code.h"
+#include "fa_profile/line_table.h"
+#include "fa_profile/lint.h"
+#include "code_facts.h"
+#include "hot_lines.h"
+#include "fa_profile/kernel_code.h"
+#include "fa_profile/kernel_pattern.h"
+#include "fa_profile/repository.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kNoBuildLog = "no compiler log: its warnings are not known";
+
+constexpr std::string_view kRung = "rung";
+
+/// A kernel function of a build, and the case it is of.
+struct BuiltKernel {
+  std::string kernel;  ///< the case's
+  std::string source;  ///< name of the file it was compiled from; empty: not known
+  CodeFacts facts;
+  DeviceFunction function;
+};
+
+/// A cubin with those of its kernels that are wanted.
+struct Work {
+  EmbeddedCubin cubin;
+  CubinInfo info;
+  std::vector<BuiltKernel> kernels;  ///< function.name set, the rest of function and facts to be filled
+};
+
+// "rung7_mma.cu" of the namespace "_GLOBAL__N__21b11bff_12_rung7_mma_cu_07245e80" that nvcc gives to a file's own
+// names.
+std::string SourceInSymbol(const std::string& symbol) {
+  for (const std::string_view mark : {std::string_view("_GLOBAL__N__"), std::string_view("_INTERNAL_")}) {
+    const std::size_t at = symbol.find(mark);
+    if (at == std::string::npos) continue;
+    const std::size_t size_at = symbol.find('_', at + mark.size());
+    if (size_at == std::string::npos) continue;
+    const std::size_t name_at = symbol.find('_', size_at + 1);
+    const std::size_t size = std::strtoul(symbol.c_str() + size_at + 1, nullptr, 10);
+    if (name_at == std::string::npos || size == 0 || size > symbol.size() - name_at - 1) continue;
+    std::string name = symbol.substr(name_at + 1, size);
+    if (const std::size_t dot = name.rfind('_'); dot != std::string::npos) name[dot] = '.';
+    return name;
+  }
+  return {};
+}
+
+// The source that a kernel was compiled from: by its symbol, else, where its name is no file's own, by the file in
+// which its text lies.
+std::string SourceOf(const LineTable& lines, const CubinFunction& function) {
+  if (std::string source = SourceInSymbol(function.name); !source.empty()) return source;
+  constexpr std::uint64_t kStep = 16;
+  for (std::uint64_t offset = 0; offset < std::min<std::uint64_t>(function.code_bytes, 64 * kStep); offset += kStep) {
+    const std::vector<InlineFrame> frames = lines.Frames(function.name, offset);
+    if (!frames.empty()) return std::filesystem::path(frames.back().file).filename().string();
+  }
+  return {};
+}
+
+// "mma" of "rung7_mma.cu"; nothing for other files. Every rung's file is named so (kernels/).
+std::string RungOf(const std::string& source) {
+  if (!source.starts_with(kRung)) return {};
+  const std::size_t bar = source.find_first_not_of("0123456789", kRung.size());
+  const std::size_t dot = source.rfind(".cu");
+  if (bar == kRung.size() || bar == std::string::npos || source[bar] != '_' || dot == std::string::npos) return {};
+  return bar + 1 < dot ? source.substr(bar + 1, dot - bar - 1) : std::string();
+}
+
+// A kernel function's name, short enough for a table. Templates can be endless: a hash keeps two of them apart.
+std::string ShortName(const std::string& demangled) {
+  constexpr std::size_t kMost = 100;
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  std::string name = FunctionName(demangled);
+  for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) {
+    name.erase(at, kAnonymous.size());
+  }
+  if (name.size() <= kMost) return name;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{}~{:08x}", name.substr(0, kMost), hash >> 32);
+}
+
+// "sm_90a" after "sm_90", "sm_100" after "sm_90a".
+std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
+  const std::size_t digit = architecture.find_first_of("0123456789");
+  if (digit == std::string::npos) return {0, architecture};
+  return {static_cast<int>(std::strtol(architecture.c_str() + digit, nullptr, 10)), architecture};
+}
+
+std::vector<EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
+  std::vector<EmbeddedCubin> cubins = ReadGpuCode(path, architecture);
+  int newest = 0;
+  for (const EmbeddedCubin& cubin : cubins) newest = std::max(newest, ArchitectureRank(cubin.architecture).first);
+  std::erase_if(cubins,
+                [&](const EmbeddedCubin& cubin) { return ArchitectureRank(cubin.architecture).first != newest; });
+  return cubins;
+}
+
+/// Finds the kernels of a build's files; Disassemble() then reads their code.
+class Build {
+ public:
+  explicit Build(const StaticOptions& options) : options_(options), pattern_(options.kernel_pattern) {}
+
+  void Find(const BuildFile& file) {
+    std::vector<Work> works;
+    bool has_rungs = file.ladder;
+    for (EmbeddedCubin& cubin : CubinsOf(file.path, options_.architecture)) {
+      Work work{std::move(cubin), {}, {}};
+      work.info = ReadCubin(work.cubin.bytes);
+      const LineTable lines(work.cubin.bytes);
+      for (const CubinFunction& function : work.info.functions) {
+        if (!function.is_kernel) continue;
+        BuiltKernel kernel;
+        kernel.source = SourceOf(lines, function);
+        kernel.kernel = RungOf(kernel.source);
+        has_rungs |= !kernel.kernel.empty();
+        kernel.function.name = function.name;
+        work.kernels.push_back(std::move(kernel));
+      }
+      works.push_back(std::move(work));
+    }
+    for (Work& work : works) {
+      // A file with rungs is the ladder or an object of it: its other kernels only serve.
+      std::erase_if(work.kernels, [&](const BuiltKernel& kernel) { return has_rungs && kernel.kernel.empty(); });
+      for (BuiltKernel& kernel : work.kernels) {
+        const std::string name = Demangle(kernel.function.name.c_str());
+        kernel.kernel = file.prefix + (kernel.kernel.empty() ? ShortName(name) : kernel.kernel);
+        if (!pattern_.Finds(kernel.kernel) && !pattern_.Finds(name)) {
+          others_.insert(std::exchange(kernel.kernel, {}));
+        }
+      }
+      std::erase_if(work.kernels, [](const BuiltKernel& kernel) { return kernel.kernel.empty(); });
+      if (!work.kernels.empty()) works_.push_back(std::move(work));
+    }
+  }
+
+  /// The kernels, disassembled, by case. Most of the time is nvdisasm's, so several run at once.
+  std::vector<BuiltKernel> Disassemble() {
+    RequireKernels();
+    const auto nvdisasm = FindNvdisasm();
+    if (!nvdisasm) {
+      throw Error("nvdisasm is missing, which machine code is read with",
+                  "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+                  "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
+    }
+    // The largest first: nobody waits for one that was begun last.
+    std::ranges::stable_sort(works_, std::greater<>(), [](const Work& work) { return work.cubin.bytes.size(); });
+    std::atomic<std::size_t> next = 0;
+    std::exception_ptr problem;
+    std::mutex mutex;
+    const auto run = [&] {
+      for (std::size_t i = next++; i < works_.size(); i = next++) {
+        try {
+          Read(works_[i], *nvdisasm);
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          problem = std::current_exception();
+        }
+      }
+    };
+    {
+      const std::size_t most = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < std::min(most, works_.size()); ++i) threads.emplace_back(run);
+    }
+    if (problem) std::rethrow_exception(problem);
+    std::vector<BuiltKernel> kernels;
+    for (Work& work : works_) std::ranges::move(work.kernels, std::back_inserter(kernels));
+    return kernels;
+  }
+
+ private:
+  void RequireKernels() const {
+    if (!works_.empty()) return;
+    if (others_.empty())
+      throw Error("there is no kernel in the GPU code given", "give a build with a __global__ function");
+    std::string known;
+    for (const std::string& name : others_) known += (known.empty() ? "" : ", ") + name;
+    constexpr std::size_t kMost = 500;
+    if (known.size() > kMost) known = known.substr(0, kMost) + " ...";
+    throw Error("no kernel matches '" + options_.kernel_pattern + "'" +
+                    DidYouMean(options_.kernel_pattern, {others_.begin(), others_.end()}),
+                "the kernels are " + known);
+  }
+
+  static void Read(Work& work, const std::string& nvdisasm) {
+    std::vector<std::string> wanted;
+    for (const BuiltKernel& kernel : work.kernels) wanted.push_back(kernel.function.name);
+    std::vector<DeviceFunction> functions = fa_profile::Disassemble(work.cubin.bytes, 0, nvdisasm, wanted);
+    for (BuiltKernel& kernel : work.kernels) {
+      const auto function = std::ranges::find(functions, kernel.function.name, &DeviceFunction::name);
+      if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + kernel.function.name);
+      const auto described = std::ranges::find(work.info.functions, kernel.function.name, &CubinFunction::name);
+      KernelCode code = ToKernelCode(work.cubin.name, work.cubin.architecture, work.info, *described);
+      code.function = std::move(*function);
+      kernel.facts = ToCodeFacts(Lint(code));
+      kernel.function = std::move(code.function);
+    }
+    work.cubin.bytes.clear();
+  }
+
+  const StaticOptions& options_;
+  KernelPattern pattern_;
+  std::vector<Work> works_;
+  std::set<std::string> others_;  // kernels that were not asked for
+};
+
+// Each kernel once: objects share inline kernels, and a library may hold one for sm_90 beside the one for sm_90a.
+void Unify(std::vector<BuiltKernel>& kernels) {
+  const auto rank = [](const BuiltKernel& kernel) {
+    const int rung = RungOf(kernel.source).empty() ? 0 : std::atoi(kernel.source.c_str() + kRung.size());
+    return std::tuple(rung, kernel.kernel, kernel.facts.name, ArchitectureRank(kernel.facts.architecture),
+                      kernel.facts.code_hash, kernel.facts.symbol);
+  };
+  std::ranges::sort(kernels, {}, rank);
+  const auto supersedes = [](const BuiltKernel& one, const BuiltKernel& next) {
+    if (one.kernel != next.kernel || one.facts.name != next.facts.name) return false;
+    return one.facts.architecture != next.facts.architecture || one.facts.code_hash == next.facts.code_hash;
+  };
+  std::vector<BuiltKernel> kept;
+  for (BuiltKernel& kernel : kernels) {
+    while (!kept.empty() && supersedes(kept.back(), kernel)) kept.pop_back();
+    kept.push_back(std::move(kernel));
+  }
+  kernels = std::move(kept);
+}
+
+// By phase the line with most instructions: HotLines, of a recording in which each was sampled once.
+std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& kernels, const std::string& repository) {
+  Recording recording;
+  ProfileEntry entry;
+  PcSampling sampling;
+  for (BuiltKernel* kernel : kernels) {
+    kernel->function.id = static_cast<std::int64_t>(recording.functions.size()) + 1;
+    for (const Instruction& instruction : kernel->function.instructions) {
+      sampling.samples.push_back({kernel->function.id, instruction.offset, {{"selected", 1}}});
+    }
+    recording.functions.push_back(std::move(kernel->function));
+  }
+  recording.samplings.push_back(std::move(sampling));
+  return HotLines(recording, repository).Of(entry);
+}
+
+std::string ReadLog(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(path)) {
+    throw Error("cannot read the build log " + path, "give the file that the compiler's output was written to");
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Puts each warning where it belongs: to the kernel it names, else to the kernels of its source file, else to a case
+/// of the file's own. A kernel that was not looked at keeps its warnings to itself.
+class WarningSorter {
+ public:
+  /// `sources`: by case the names of the files that its kernels are in.
+  WarningSorter(Evidence& evidence, const std::vector<std::set<std::string>>& sources, const std::string& repository)
+      : evidence_(evidence), sources_(sources), repository_(repository) {}
+
+  void Add(const CompilerWarning& warning) {
+    const std::string file = std::filesystem::path(warning.file).filename().string();
+    bool placed = !warning.symbol.empty();
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      CaseFacts& facts = evidence_.cases[i];
+      const bool is_of = warning.symbol.empty()
+                             ? sources_[i].contains(file) || sources_[i].contains(warning.unit)
+                             : std::ranges::find(facts.code, warning.symbol, &CodeFacts::symbol) != facts.code.end();
+      if (!is_of) continue;
+      AddTo(facts, warning.text);
+      placed = true;
+    }
+    if (placed) return;
+    CaseFacts& facts = CaseOfFile(!warning.unit.empty() ? warning.unit : !file.empty() ? file : "build");
+    AddTo(facts, warning.text);
+    if (warning.line > 0)
+      facts.places.emplace("", SourcePlace{RelativeSource(warning.file, repository_), warning.line});
+  }
+
+ private:
+  CaseFacts& CaseOfFile(const std::string& name) {
+    if (const auto found = FindCase(evidence_, name, {})) return evidence_.cases[*found];
+    return evidence_.cases.emplace_back(CaseFacts{.kernel = name});
+  }
+
+  static void AddTo(CaseFacts& facts, const std::string& text) {
+    std::vector<std::string>& warnings = facts.compiler_warnings;
+    if (std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(text);
+  }
+
+  Evidence& evidence_;
+  const std::vector<std::set<std::string>>& sources_;
+  const std::string& repository_;
+};
+
+// Evidence of a run says nothing of its compiler.
+bool HasNoLog(const Evidence& evidence) {
+  return !evidence.processes.empty() || std::ranges::find(evidence.losses, kNoBuildLog) != evidence.losses.end();
+}
+
+// Of a file that was warned of, not of a kernel.
+bool IsOfFile(const CaseFacts& facts) {
+  return facts.code.empty() && facts.shape.empty() && facts.launches.empty() && !facts.verification;
+}
+
+}  // namespace
+
+Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
+  Build found(options);
+  for (const BuildFile& file : FindBuildFiles(build)) found.Find(file);
+  std::vector<BuiltKernel> kernels = found.Disassemble();
+  Unify(kernels);
+
+  Evidence evidence;
+  evidence.origin = build;
+  const std::string repository = FindRepository();
+  std::vector<std::set<std::string>> sources;
+  for (auto kernel = kernels.begin(); kernel != kernels.end();) {
+    CaseFacts facts;
+    facts.kernel = kernel->kernel;
+    sources.emplace_back();
+    std::vector<BuiltKernel*> own;
+    for (; kernel != kernels.end() && kernel->kernel == facts.kernel; ++kernel) {
+      if (!kernel->source.empty()) sources.back().insert(kernel->source);
+      facts.code.push_back(std::move(kernel->facts));
+      own.push_back(&*kernel);
+    }
+    facts.places = PlacesOf(own, repository);
+    evidence.cases.push_back(std::move(facts));
+  }
+
+  const auto log = options.build_log ? options.build_log : FindBuildLog(build);
+  if (!log) {
+    evidence.losses.emplace_back(kNoBuildLog);
+    return evidence;
+  }
+  const std::string architecture = evidence.cases.front().code.front().architecture;
+  WarningSorter sorter(evidence, sources, repository);
+  for (const CompilerWarning& warning : ParseBuildLog(ReadLog(*log), architecture)) sorter.Add(warning);
+  return evidence;
+}
+
+void AlignWarnings(Evidence& base, Evidence& candidate) {
+  if (HasNoLog(base) != HasNoLog(candidate)) {
+    Evidence& other = HasNoLog(base) ? candidate : base;
+    for (CaseFacts& facts : other.cases) facts.compiler_warnings.clear();
+    if (other.processes.empty()) std::erase_if(other.cases, IsOfFile);
+    other.losses.push_back(std::string("the ")
+                               .append(HasNoLog(base) ? "base" : "candidate")
+                               .append(" came without a compiler log: warnings are not compared"));
+    return;
+  }
+  const auto add = [](const Evidence& from, Evidence& to) {
+    for (const CaseFacts& facts : from.cases) {
+      if (IsOfFile(facts) && !FindCase(to, facts.kernel, {})) to.cases.push_back(CaseFacts{.kernel = facts.kernel});
+    }
+  };
+  add(base, candidate);
+  add(candidate, base);
+}
+
+}  // namespace fa_profile

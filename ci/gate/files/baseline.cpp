@@ -1,0 +1,242 @@
+#include "fa_profile/baseline.h"
+
+#include <fmt/format.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "files/evidence_json.h"
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kHashDigits = 64;
+constexpr std::size_t kMostSources = 1000;
+constexpr const char* kRestore = "restore it from git, or remove it and promote again";
+// A line of its own: text cannot hold a line break in JSON, so nothing else in a file of ours begins like it.
+constexpr const char* kHashLine = "\n\"sha256\": \"";
+
+// "NVIDIA H200" -> "nvidia-h200": nothing in it that a path, a shell or a table could take for something else.
+std::string Slug(const std::string& text) {
+  constexpr std::size_t kLongest = 64;
+  std::string slug;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x80 && (std::isalnum(byte) != 0 || (letter == '.' && !slug.empty() && slug.back() != '.'))) {
+      slug += static_cast<char>(std::tolower(byte));
+    } else if (!slug.empty() && slug.back() != '-') {
+      slug += '-';
+    }
+  }
+  slug.resize(std::min(slug.size(), kLongest));
+  while (!slug.empty() && (slug.back() == '-' || slug.back() == '.')) slug.pop_back();
+  return slug;
+}
+
+std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+// Of a list the first few, so that a message stays one.
+std::string Some(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  const std::vector<std::string> shown(names.begin(),
+                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
+  return fmt::format("{}{}", fmt::join(shown, "; "),
+                     names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
+}
+
+std::string JsonText(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Everything but the hash, which is over this text.
+std::string TextWithoutHash(const PromotedBaseline& baseline) {
+  const Receipt& receipt = baseline.receipt;
+  std::string text =
+      fmt::format("{{\"format\": \"fa-profile baseline\", \"version\": {},\n\"suite\": {},\n\"lineage\": {},\n",
+                  kBaselineVersion, JsonText(baseline.suite), JsonText(baseline.lineage));
+  text += fmt::format(
+      "\"receipt\": {{\n\"promoted_at\": {},\n\"promoted_by\": {},\n\"reason\": {},\n\"commit\": {},\n\"sources\": [",
+      JsonText(receipt.promoted_at), JsonText(receipt.promoted_by), JsonText(receipt.reason), JsonText(receipt.commit));
+  for (std::size_t i = 0; i < receipt.sources.size(); ++i) {
+    text += (i == 0 ? "\n" : ",\n") + JsonText(receipt.sources[i]);
+  }
+  text += fmt::format("],\n\"previous\": {}{}", JsonText(receipt.previous), ",");
+  text += kHashLine;
+  text += "\"},\n\"evidence\": ";
+  text += ToJson(baseline.evidence);
+  text.back() = '}';  // the evidence's line break
+  text += '\n';
+  return text;
+}
+
+void RequireHash(const JsonNode& node, bool may_be_empty) {
+  const std::string hash = node.Text();
+  if (hash.empty() && may_be_empty) return;
+  if (hash.size() != kHashDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    node.Fail(fmt::format("is not {} hexadecimal digits", kHashDigits));
+  }
+}
+
+Receipt ReadReceipt(const JsonNode& node) {
+  node.RequireOnly({"promoted_at", "promoted_by", "reason", "commit", "sources", "previous", "sha256"});
+  RequireHash(node.At("previous"), /*may_be_empty=*/true);
+  RequireHash(node.At("sha256"), /*may_be_empty=*/false);
+  return {.promoted_at = node.At("promoted_at").Text(),
+          .promoted_by = node.At("promoted_by").Text(),
+          .reason = node.At("reason").Text(),
+          .commit = node.At("commit").Text(),
+          .sources = node.At("sources").Texts(kMostSources),
+          .previous = node.At("previous").Text(),
+          .sha256 = node.At("sha256").Text()};
+}
+
+// The cases of which fewer than `least` processes of either kind gave a duration.
+std::vector<std::string> CasesOfFewProcesses(const Evidence& evidence, std::size_t least) {
+  std::vector<std::string> few;
+  for (std::size_t i = 0; i < evidence.cases.size(); ++i) {
+    const std::size_t timing = Values(evidence, i, "timing", {"", kDuration}).size();
+    const std::size_t recordings = Values(evidence, i, "recording", {"", kDuration}).size();
+    if (std::max(timing, recordings) < least) {
+      few.push_back(fmt::format("{}: {}", CaseName(evidence.cases[i]), std::max(timing, recordings)));
+    }
+  }
+  return few;
+}
+
+// What makes a speed no result. The frozen kernel is held against itself, not against a reference.
+std::vector<std::string> CasesNotCorrect(const Evidence& evidence) {
+  std::vector<std::string> wrong;
+  for (const CaseFacts& facts : evidence.cases) {
+    const bool looked_at = facts.verification && (facts.verification->draws > 0 || !facts.verification->error.empty());
+    if (!looked_at) {
+      if (facts.kernel != kReferenceKernel) wrong.push_back(CaseName(facts) + " was not verified");
+    } else if (!facts.verification->correct()) {
+      wrong.push_back(CaseName(facts) + " is not correct");
+    }
+  }
+  return wrong;
+}
+
+void RequireFit(const Evidence& evidence, int least_processes) {
+  if (evidence.cases.empty()) throw Error(evidence.origin + " has no kernel in it", "promote a recording of a run");
+  if (const std::vector<std::string> wrong = CasesNotCorrect(evidence); !wrong.empty()) {
+    throw Error("this run cannot become a baseline: " + Some(wrong),
+                "the speed of a wrong kernel is no result: mend it, and run with --draws above 0");
+  }
+  const auto throttled = std::count_if(evidence.processes.begin(), evidence.processes.end(),
+                                       [](const ProcessSample& process) { return process.throttled; });
+  if (throttled > 0) {
+    throw Error(fmt::format("this run cannot become a baseline: the GPU held its clock down in {} of {} processes",
+                            throttled, evidence.processes.size()),
+                "let it cool down, or lift its power limit, and measure again");
+  }
+  if (const auto few = CasesOfFewProcesses(evidence, static_cast<std::size_t>(least_processes)); !few.empty()) {
+    throw Error(fmt::format("this run cannot become a baseline: it needs a duration from {} processes for each case, "
+                            "and there are fewer: {}",
+                            least_processes, Some(few)),
+                "what differs between processes is the noise of every verdict: measure in more of them");
+  }
+  if (!evidence.losses.empty()) {
+    throw Error("this run cannot become a baseline, because something is missing from it: " + Some(evidence.losses),
+                "measure again without losses");
+  }
+}
+
+}  // namespace
+
+std::string GpuFolder(const std::string& gpu_name) {
+  std::string slug = Slug(gpu_name);
+  if (slug.empty())
+    throw Error("it is not known which GPU this was measured on", "measure again, with a driver that says");
+  return slug;
+}
+
+std::string LineageOf(const Environment& environment) {
+  constexpr std::int64_t kMega = 1'000'000;
+  // The branch: drivers of one branch differ in fixes, those of two in how they run a kernel.
+  const std::string branch = environment.driver_version.substr(0, environment.driver_version.find('.'));
+  const std::string clock = environment.sm_clock_max_hz > 0
+                                ? fmt::format("{}MHz", (environment.sm_clock_max_hz + kMega / 2) / kMega)
+                                : "unknown";
+  return fmt::format("{}_{}_cuda-{}_{}", OrUnknown(Slug(environment.gpu_name)), OrUnknown(Slug(branch)),
+                     OrUnknown(Slug(environment.cuda_runtime_version)), clock);
+}
+
+std::string Sha256(const std::string& bytes) {
+  std::array<unsigned char, kHashDigits / 2> digest{};
+  if (const int status = gnutls_hash_fast(GNUTLS_DIG_SHA256, bytes.data(), bytes.size(), digest.data()); status < 0) {
+    throw Error("gnutls_hash_fast", gnutls_strerror_name(status), gnutls_strerror(status),
+                "this GnuTLS cannot make SHA-256: is it the distribution's?");
+  }
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
+
+std::string ToJson(const PromotedBaseline& baseline) {
+  std::string text = TextWithoutHash(baseline);
+  const std::string hash = Sha256(text);
+  return text.insert(text.find(kHashLine) + std::string_view(kHashLine).size(), hash);
+}
+
+PromotedBaseline ParseBaseline(const std::string& text, const std::string& name) {
+  const JsonFile file{name, kRestore};
+  const nlohmann::json json = ParseStrictJson(text, file);
+  const JsonNode document(json, file);
+  RequireFormat(document, "fa-profile baseline", kBaselineVersion);
+  document.RequireOnly({"format", "version", "suite", "lineage", "receipt", "evidence"});
+  PromotedBaseline baseline;
+  baseline.receipt = ReadReceipt(document.At("receipt"));
+  // The hash first: whatever else is wrong with a file that somebody changed, that is why.
+  const std::string& hash = baseline.receipt.sha256;
+  const std::size_t line = text.find(kHashLine + hash + '"');
+  if (line == std::string::npos ||
+      Sha256(std::string(text).erase(line + std::string_view(kHashLine).size(), hash.size())) != hash) {
+    document.Fail("its content does not match its receipt: it was damaged, or edited by hand");
+  }
+  baseline.suite = document.At("suite").Text();
+  if (!IsSuiteName(baseline.suite)) document.At("suite").Fail("is no name of a suite");
+  baseline.lineage = document.At("lineage").Text();
+  baseline.evidence = ReadEvidence(document.At("evidence"));
+  if (baseline.lineage != LineageOf(baseline.evidence.environment)) {
+    document.At("lineage").Fail("is not that of its environment, " + LineageOf(baseline.evidence.environment));
+  }
+  return baseline;
+}
+
+bool IsSuiteName(const std::string& suite) {
+  constexpr std::size_t kLongest = 64;
+  return !suite.empty() && suite.size() <= kLongest &&
+         suite.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
+}
+
+PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std::string& reason,
+                         const std::string& promoted_by, const std::string& promoted_at,
+                         const std::optional<PromotedBaseline>& previous, int least_processes) {
+  if (!IsSuiteName(suite)) {
+    throw Error(QuotedText(suite) + " is no name of a suite", "1 to 64 of a-z, 0-9, _ and -: it is a file's name");
+  }
+  if (reason.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw Error("a promotion needs a reason", "--reason says, to whoever reviews it, why the standard changes");
+  }
+  if (std::max(reason.size(), promoted_by.size()) > kLongestText / 4) {
+    throw Error("the reason or the name is too long", fmt::format("at most {} bytes", kLongestText / 4));
+  }
+  RequireFit(evidence, least_processes);
+  const std::string folder = GpuFolder(evidence.environment.gpu_name);
+  evidence.origin = "baseline " + folder + "/" + suite;
+  PromotedBaseline baseline;
+  baseline.suite = suite;
+  baseline.lineage = LineageOf(evidence.environment);
+  baseline.receipt.promoted_at = promoted_at;
+  baseline.receipt.promoted_by = promoted_by;
+  baseline.receipt.reason = reason;
+  baseline.receipt.commit = evidence.environment.tool_commit;
+  if (previous && previous->lineage == baseline.lineage) baseline.receipt.previous = previous->receipt.sha256;
+  baseline.evidence = std::move(evidence);
+  return baseline;
+}
+
+}  // namespace fa_profile

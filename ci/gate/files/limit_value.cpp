@@ -1,0 +1,140 @@
+#include "files/limit_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace fa_profile {
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  double per_unit;  // how many of it are one: an exact number, which division by it keeps close
+  Quantity quantity;
+};
+constexpr std::array kSuffixes = {
+    Suffix{"%", 100.0, Quantity::kShare},        Suffix{"ns", 1e9, Quantity::kSeconds},
+    Suffix{"us", 1e6, Quantity::kSeconds},       Suffix{"ms", 1e3, Quantity::kSeconds},
+    Suffix{"s", 1.0, Quantity::kSeconds},        Suffix{"B", 1.0, Quantity::kBytes},
+    Suffix{"KiB", 1.0 / 1024, Quantity::kBytes}, Suffix{"MiB", 1.0 / 1048576, Quantity::kBytes},
+};
+
+constexpr double kLargest = 1e18;
+constexpr double kLargestGrowth = 100.0;
+
+const char* Example(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kShare:
+      return "a share is written as 25% or 0.25";
+    case Quantity::kGrowth:
+      return "growth is written as 2% or 0.02";
+    case Quantity::kSeconds:
+      return "a time is written with its unit: 500ns, 10us, 2ms, 1s";
+    case Quantity::kBytes:
+      return "bytes are written as 512, 48KiB or 2MiB";
+    case Quantity::kPlain:
+      break;
+  }
+  return "a number without unit is expected: 8 or 0.5";
+}
+
+std::size_t CountDigits(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of("0123456789", at), text.size()) - at;
+}
+
+/// Length of the number at the front of `text`, written as in JSON but without a sign; 0 when there is none. So it is
+/// neither hexadecimal nor octal, nor a word.
+std::size_t NumberLength(std::string_view text) {
+  std::size_t at = CountDigits(text, 0);
+  if (at == 0 || (at > 1 && text[0] == '0')) return 0;
+  if (at < text.size() && text[at] == '.') {
+    const std::size_t decimals = CountDigits(text, at + 1);
+    if (decimals == 0) return 0;
+    at += 1 + decimals;
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    const std::size_t sign = at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+') ? 1 : 0;
+    const std::size_t digits = CountDigits(text, at + 1 + sign);
+    if (digits == 0) return 0;
+    at += 1 + sign + digits;
+  }
+  return at;
+}
+
+bool TakesSuffix(Quantity quantity, const Suffix& suffix) {
+  return suffix.quantity == quantity || (quantity == Quantity::kGrowth && suffix.quantity == Quantity::kShare);
+}
+
+}  // namespace
+
+Quantity QuantityOf(std::string_view unit) {
+  return unit == "ratio"     ? Quantity::kShare
+         : unit == "seconds" ? Quantity::kSeconds
+         : unit == "bytes"   ? Quantity::kBytes
+                             : Quantity::kPlain;
+}
+
+double ReadLimit(const StrictYaml& yaml, const YAML::Node& node, const std::string& what, Quantity quantity) {
+  const std::string hint = Example(quantity);
+  const std::string text = node.IsScalar() ? node.Scalar() : "";
+  if (text.starts_with('-')) yaml.Fail(node, fmt::format("{} is negative: {}", what, Quoted(text)), hint);
+  const std::size_t length = NumberLength(text);
+  const std::string_view unit = std::string_view(text).substr(length);
+  const auto* const suffix = std::ranges::find(kSuffixes, unit, &Suffix::text);
+  const bool has_unit = !unit.empty();
+  double value = 0.0;
+  const bool fits = length > 0 && (!has_unit || suffix != kSuffixes.end()) && (has_unit || IsPlain(node)) &&
+                    std::from_chars(text.data(), text.data() + length, value).ec == std::errc{};
+  // "1e2%" is a riddle; "0.5" in quotes is text to everything else that reads the file.
+  if (!fits || (has_unit && text.find_first_of("eE") < length)) {
+    yaml.Fail(node, fmt::format("{} is no number: {}", what, Quoted(text)), hint);
+  }
+  if (has_unit && !TakesSuffix(quantity, *suffix)) {
+    yaml.Fail(node, fmt::format("{} is in the wrong unit: {}", what, Quoted(text)), hint);
+  }
+  const bool of_one = quantity == Quantity::kShare || quantity == Quantity::kGrowth;
+  if (!has_unit && of_one && value > 1.0) {
+    yaml.Fail(node, fmt::format("{} is {}, which is {:.6g} %", what, text, 100.0 * value),
+              fmt::format("did you mean {}%?", text));
+  }
+  if (!has_unit && quantity == Quantity::kSeconds && value != 0.0) {
+    yaml.Fail(node, fmt::format("{} has no unit: {}", what, text), hint);
+  }
+  if (has_unit) value /= suffix->per_unit;
+  const double largest = quantity == Quantity::kShare    ? 1.0
+                         : quantity == Quantity::kGrowth ? kLargestGrowth
+                         : has_unit                      ? kLargest / suffix->per_unit
+                                                         : kLargest;
+  if (value > largest) {
+    yaml.Fail(node, fmt::format("{} is too large: {}", what, Quoted(text)),
+              of_one ? fmt::format("it can be at most {:g}%", 100.0 * largest) : "it can be at most 1e18");
+  }
+  return value;
+}
+
+std::string LimitText(double value, Quantity quantity, std::string_view unit) {
+  switch (quantity) {
+    case Quantity::kShare:
+    case Quantity::kGrowth:
+      return fmt::format("{:.6g} %", 100.0 * value);
+    case Quantity::kSeconds: {
+      // The largest of s, ms, us, ns in which it is at least 1; what is shorter, in ns.
+      const double nanoseconds = value * 1e9;
+      if (value == 0.0 || value >= 1.0) return fmt::format("{:.6g} s", value);
+      if (value >= 1e-3) return fmt::format("{:.6g} ms", value * 1e3);
+      return value >= 1e-6 ? fmt::format("{:.6g} us", value * 1e6) : fmt::format("{:.6g} ns", nanoseconds);
+    }
+    case Quantity::kBytes:
+      if (value >= 1048576.0) return fmt::format("{:.6g} MiB", value / 1048576.0);
+      return value >= 1024.0 ? fmt::format("{:.6g} KiB", value / 1024.0) : fmt::format("{:.6g} bytes", value);
+    case Quantity::kPlain:
+      break;
+  }
+  std::string words(unit);
+  std::ranges::replace(words, '_', ' ');
+  return words.empty() || words == "count" ? fmt::format("{:.6g}", value) : fmt::format("{:.6g} {}", value, words);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <tuple>
+
+#include "fa_profile/error.h"
+#include "fa_profile/evidence.h"
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/static_metrics.h"
+#include "fa_profile/thresholds.h"
+#include "files/limit_value.h"
+#include "fa_profile/strict_yaml.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kMostRules = 1000;
+constexpr std::size_t kLongestName = 256;  // a demangled name of a foreign kernel is long
+constexpr std::size_t kLongestReason = 500;
+constexpr const char* kSeeDocs = "docs/thresholds.md has an example";
+
+struct NamedLimit {
+  const char* key;
+  std::optional<double> ThresholdRule::*limit;
+};
+constexpr std::array<NamedLimit, 4> kLimits = {{{"relative", &ThresholdRule::relative},
+                                                {"absolute", &ThresholdRule::absolute},
+                                                {"minimum", &ThresholdRule::minimum},
+                                                {"maximum", &ThresholdRule::maximum}}};
+
+std::vector<std::string> MetricIds(bool of_phase) {
+  std::vector<std::string> ids;
+  for (const CatalogueMetric& metric : of_phase ? PhaseCatalogue() : MetricCatalogue()) ids.emplace_back(metric.id);
+  if (!of_phase) ids.emplace_back(kCycles);
+  for (const StaticMetric& metric : StaticMetrics()) {
+    if (!of_phase || metric.of_phases) ids.emplace_back(metric.id);
+  }
+  return ids;
+}
+
+/// "2026-12-31", a day that there is.
+bool IsDate(const std::string& text) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  const auto digits = [&text](std::size_t at, std::size_t count, auto& value) {
+    const char* const end = text.data() + at + count;
+    const auto [stop, error] = std::from_chars(text.data() + at, end, value);
+    return error == std::errc{} && stop == end;
+  };
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  if (!digits(0, 4, year) || !digits(5, 2, month) || !digits(8, 2, day) || year < 2000) return false;
+  return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)).ok();
+}
+
+class ThresholdsReader {
+ public:
+  explicit ThresholdsReader(const std::string& file) : yaml_(file, kSeeDocs) { thresholds_.file = file; }
+
+  Thresholds Read(const std::string& text) {
+    const YAML::Node root = yaml_.Load(text);
+    bool has_version = false;
+    // The file's order does not matter: exceptions come after rules wherever they stand.
+    std::vector<ThresholdRule> exceptions;
+    yaml_.ReadMap(root, "a threshold file",
+                  {{"version",
+                    [&](const YAML::Node& node) {
+                      has_version = true;
+                      ReadVersion(node);
+                    }},
+                   {"defaults", [&](const YAML::Node& node) { ReadDefaults(node); }},
+                   {"rules", [&](const YAML::Node& node) { ReadRules(node, "rules", thresholds_.rules); }},
+                   {"exceptions", [&](const YAML::Node& node) { ReadRules(node, "exceptions", exceptions); }}});
+    if (!has_version) yaml_.Fail(root, "there is no version", "begin the file with: version: 1");
+    if (thresholds_.rules.size() + exceptions.size() > kMostRules) {
+      yaml_.Fail(root, fmt::format("there are more than {} rules and exceptions", kMostRules),
+                 "unite rules with patterns: kernel: \"*\"");
+    }
+    thresholds_.rules.insert(thresholds_.rules.end(), exceptions.begin(), exceptions.end());
+    return std::move(thresholds_);
+  }
+
+ private:
+  void ReadVersion(const YAML::Node& node) const {
+    if (ReadLimit(yaml_, node, "the version", Quantity::kPlain) != 1.0) {
+      yaml_.Fail(node, "version " + Quoted(node.Scalar()) + " is not known here", "this program reads version 1");
+    }
+  }
+
+  /// One default: its kind, where it goes, and the most it can be.
+  StrictYaml::Field Default(const std::string& section, const std::string& key, Quantity quantity, double& value,
+                            double most = 1.0) {
+    const std::string name = section.empty() ? key : section + "." + key;
+    return {key, [this, name, quantity, &value, most](const YAML::Node& node) {
+              value = ReadLimit(yaml_, node, name, quantity);
+              if (value > most) yaml_.Fail(node, name + " is too large", fmt::format("it can be at most {:g}", most));
+              thresholds_.default_lines[name] = node.Mark().line + 1;
+            }};
+  }
+
+  StrictYaml::Field Section(const std::string& key, const std::vector<StrictYaml::Field>& fields) const {
+    return {key, [this, key, fields](const YAML::Node& node) { yaml_.ReadMap(node, "'" + key + "'", fields); }};
+  }
+
+  void ReadDefaults(const YAML::Node& node) {
+    using enum Quantity;
+    Thresholds& to = thresholds_;
+    yaml_.ReadMap(node, "'defaults'",
+                  {Section("duration", {Default("duration", "relative", kShare, to.duration.relative),
+                                        Default("duration", "absolute", kSeconds, to.duration.absolute)}),
+                   Section("short_calls", {Default("short_calls", "below", kSeconds, to.short_call_seconds),
+                                           Default("short_calls", "relative", kShare, to.short_duration.relative),
+                                           Default("short_calls", "absolute", kSeconds, to.short_duration.absolute)}),
+                   Section("phase_time", {Default("phase_time", "relative", kShare, to.phase_time.relative),
+                                          Default("phase_time", "absolute", kShare, to.phase_time.absolute)}),
+                   Section("counters", {Default("counters", "relative", kShare, to.counter_relative),
+                                        Default("counters", "aa_ranges", kPlain, to.counter_aa_ranges, 1000.0)}),
+                   Default("", "budget", kShare, to.budget),
+                   Section("levels", {Default("levels", "suspect", kPlain, to.suspect_level, 0.5),
+                                      Default("levels", "regression", kPlain, to.regression_level, 0.5)}),
+                   Default("", "most_dropped_pairs", kShare, to.most_dropped_pairs)});
+    RequireLevels(node["levels"]);
+  }
+
+  void RequireLevels(const YAML::Node& node) const {
+    if (!node) return;
+    if (thresholds_.suspect_level <= 0.0 || thresholds_.regression_level <= 0.0) {
+      yaml_.Fail(node, "a level is 0: no test can ever reach it", "the defaults are suspect: 0.05, regression: 0.01");
+    }
+    if (thresholds_.regression_level > thresholds_.suspect_level) {
+      yaml_.Fail(node, "the level of a regression is above that of a suspicion",
+                 "what is measured again has to be judged at least as strictly: regression <= suspect");
+    }
+  }
+
+  void ReadRules(const YAML::Node& node, const std::string& key, std::vector<ThresholdRule>& rules) {
+    if (!node.IsSequence()) yaml_.Fail(node, "'" + key + "' must be a list", kSeeDocs);
+    if (node.size() > kMostRules) {
+      yaml_.Fail(node, fmt::format("'{}' has more than {} items", key, kMostRules), "unite them with patterns");
+    }
+    for (const YAML::Node& item : node) rules.push_back(ReadRule(item, key == "exceptions"));
+  }
+
+  ThresholdRule ReadRule(const YAML::Node& node, bool exception) {
+    ThresholdRule rule;
+    rule.exception = exception;
+    rule.line = node.Mark().line + 1;
+    YAML::Node metric;
+    std::map<std::string, YAML::Node> limits;
+    std::vector<StrictYaml::Field> fields = {TextField("kernel", rule.kernel, kLongestName),
+                                             TextField("shape", rule.shape, kLongestName),
+                                             TextField("phase", rule.phase, kLongestName),
+                                             {"metric", [&](const YAML::Node& at) {
+                                                rule.metric = yaml_.Text(at, "'metric'", kLongestName);
+                                                metric.reset(at);
+                                              }}};
+    // What a limit's unit is depends on the metric, which may stand after it.
+    for (const NamedLimit& limit : kLimits) {
+      fields.push_back({limit.key, [&limits, key = limit.key](const YAML::Node& at) { limits[key].reset(at); }});
+    }
+    fields.push_back({"severity", [&](const YAML::Node& at) { rule.severity = ReadSeverity(at); }});
+    fields.push_back(TextField("owner", rule.owner, kLongestName));
+    fields.push_back(TextField("reason", rule.reason, kLongestReason));
+    if (exception) fields.push_back({"expires", [&](const YAML::Node& at) { rule.expires = ReadDate(at); }});
+    yaml_.ReadMap(node, exception ? "an exception" : "a rule", fields);
+    if (rule.metric.empty()) yaml_.Fail(node, "there is no metric", "name one: `fa-profile list metrics`");
+    const std::string_view unit = RequireMetric(metric, rule);
+    for (const NamedLimit& limit : kLimits) {
+      const auto found = limits.find(limit.key);
+      if (found == limits.end()) continue;
+      const bool of_base = std::string_view(limit.key) == "relative";
+      rule.*limit.limit = ReadLimit(yaml_, found->second, fmt::format("'{}' of {}", limit.key, rule.metric),
+                                    of_base ? Quantity::kGrowth : QuantityOf(unit));
+    }
+    RequireSense(node, rule);
+    RequireEffect(node, rule);
+    return rule;
+  }
+
+  StrictYaml::Field TextField(const std::string& key, std::string& value, std::size_t longest) const {
+    return {key, [this, key, longest, &value](const YAML::Node& node) {
+              value = yaml_.Text(node, "'" + key + "'", longest);
+            }};
+  }
+
+  Severity ReadSeverity(const YAML::Node& node) const {
+    static const std::vector<std::string> kNames = {"error", "warning", "off"};
+    const std::string name = yaml_.Text(node, "'severity'", kLongestName);
+    if (name == "error") return Severity::kError;
+    if (name == "warning") return Severity::kWarning;
+    if (name == "off") return Severity::kOff;
+    yaml_.Fail(node, "unknown severity " + Quoted(name) + DidYouMean(name, kNames), "it can be error, warning or off");
+  }
+
+  std::string ReadDate(const YAML::Node& node) const {
+    std::string date = yaml_.Text(node, "'expires'", kLongestName);
+    if (!IsDate(date)) yaml_.Fail(node, Quoted(date) + " is no date", "write the last day it counts as 2026-12-31");
+    return date;
+  }
+
+  /// The metric's unit.
+  std::string_view RequireMetric(const YAML::Node& node, const ThresholdRule& rule) const {
+    if (const auto unit = UnitOf(rule.phase, rule.metric)) return *unit;
+    const bool of_phase = !rule.phase.empty();
+    if (UnitOf(of_phase ? "" : "*", rule.metric)) {
+      yaml_.Fail(node, fmt::format("{} is a metric of {}", rule.metric, of_phase ? "whole kernels" : "phases"),
+                 of_phase ? "remove 'phase'" : "say of which: phase: softmax, or phase: \"*\"");
+    }
+    yaml_.Fail(node, "unknown metric " + Quoted(rule.metric) + DidYouMean(rule.metric, MetricIds(of_phase)),
+               "`fa-profile list metrics` shows them; docs/thresholds.md those of the code");
+  }
+
+  void RequireSense(const YAML::Node& node, const ThresholdRule& rule) const {
+    const bool limits = rule.relative || rule.absolute || rule.minimum || rule.maximum;
+    if (!limits && !rule.severity) {
+      yaml_.Fail(node, "this demands nothing", "give it relative, absolute, minimum, maximum or severity");
+    }
+    if (rule.minimum && rule.maximum && *rule.minimum > *rule.maximum) {
+      yaml_.Fail(node, "the minimum is above the maximum: nothing can fulfil this", "exchange the two");
+    }
+    if (rule.severity == Severity::kOff && limits) {
+      yaml_.Fail(node, "severity is off, so the limits are without effect", "remove one or the other");
+    }
+    if (rule.severity == Severity::kOff && rule.reason.empty()) {
+      yaml_.Fail(node, "severity is off and there is no reason", "say why: reason: \"...\"");
+    }
+    if (!rule.exception) return;
+    const auto require = [&](const std::string& value, const char* key, const char* hint) {
+      if (value.empty()) yaml_.Fail(node, fmt::format("an exception without {}", key), hint);
+    };
+    require(rule.owner, "owner", "name who answers for it: owner: ada");
+    require(rule.reason, "reason", "say why the change is accepted: reason: \"wider masks, #42\"");
+    require(rule.expires, "expires", "say until when: expires: 2026-12-31");
+  }
+
+  /// Two rules that demand the same of the same: the last would count alone, and a reader would believe the first.
+  void RequireEffect(const YAML::Node& node, const ThresholdRule& rule) {
+    const auto claim = [&](bool demands, const char* what) {
+      if (!demands) return;
+      const auto [first, is_new] = claims_.emplace(
+          std::tuple(rule.exception, rule.kernel, rule.shape, rule.phase, rule.metric, what), rule.line);
+      if (is_new) return;
+      yaml_.Fail(node, fmt::format("line {} gives '{}' for the same already", first->second, what), "keep one of them");
+    };
+    for (const NamedLimit& limit : kLimits) claim((rule.*limit.limit).has_value(), limit.key);
+    claim(rule.severity.has_value(), "severity");
+  }
+
+  StrictYaml yaml_;
+  Thresholds thresholds_;
+  /// Line by exception or not, patterns, metric and demand.
+  std::map<std::tuple<bool, std::string, std::string, std::string, std::string, std::string>, int> claims_;
+};
+
+}  // namespace
+
+Thresholds ParseThresholds(const std::string& text, const std::string& file) {
+  return ThresholdsReader(file).Read(text);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,234 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fa_profile/gate_statistics.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/static_metrics.h"
+#include "judge/judge.h"
+
+namespace fa_profile {
+
+std::string CaseWork::Name() const { return CaseName(Facts()); }
+
+bool JudgeContext::RecordedInPairs() const {
+  const auto pairs = std::ranges::count_if(recording_pairs,
+                                           [](const ProcessPair& pair) { return pair.stage == 1 && !pair.throttled; });
+  return Paired() && std::ldexp(1.0, -static_cast<int>(pairs)) <= thresholds.suspect_level;
+}
+
+Demand JudgeContext::DemandOn(const CaseWork& work, const std::string& phase, const std::string& metric) const {
+  if (!ruled.contains(metric)) return {};
+  return FindDemand(thresholds, work.Facts().kernel, work.Facts().shape, phase, metric, input.today);
+}
+
+std::string JudgeContext::Place(const ThresholdRule& rule) const {
+  return fmt::format("{}:{}", thresholds.file, rule.line);
+}
+
+std::string JudgeContext::GrowthRule(const Demand& demand) const {
+  std::string place;
+  for (const ThresholdRule* const rule : demand.rules) {
+    if (rule->relative || rule->absolute) place = Place(*rule);
+  }
+  return place;
+}
+
+std::string OwnerOf(const ThresholdRule& rule) {
+  if (rule.owner.empty() && rule.reason.empty()) return {};
+  const std::string owner = rule.owner.empty() ? "" : "owner " + OneLine(rule.owner, 60);
+  const std::string reason = OneLine(rule.reason);
+  return " (" + owner + (owner.empty() || reason.empty() ? "" : ": ") + reason + ")";
+}
+
+std::string OwnerOf(const Demand& demand) {
+  const ThresholdRule* last = nullptr;
+  for (const ThresholdRule* const rule : demand.rules) {
+    if (rule->relative || rule->absolute) last = rule;
+  }
+  return last == nullptr ? std::string() : OwnerOf(*last);
+}
+
+std::vector<double> Samples(const Evidence& evidence, std::size_t case_index, const std::string& kind,
+                            const MetricKey& key, bool throttled) {
+  std::vector<double> samples;
+  for (const auto& [process, value] : Values(evidence, case_index, kind, key)) {
+    if (throttled || !evidence.processes[process].throttled) samples.push_back(value);
+  }
+  return samples;
+}
+
+std::optional<double> MedianOf(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(Median(values));
+}
+
+std::optional<double> ValueIn(const Evidence& evidence, std::size_t process, std::size_t case_index,
+                              const MetricKey& key) {
+  const auto& cases = evidence.processes[process].values;
+  if (case_index >= cases.size()) return std::nullopt;
+  const auto found = cases[case_index].find(key);
+  return found == cases[case_index].end() ? std::nullopt : std::optional(found->second);
+}
+
+namespace {
+
+/// Calls `see(phase, share)` for each phase of a process. Keys are in order of phases: from one to the next, past all
+/// its other metrics.
+template <typename See>
+void ForPhases(const std::map<MetricKey, double>& values, See see) {
+  for (auto at = values.begin(); at != values.end();) {
+    const std::string& phase = at->first.phase;
+    const auto share = values.find({phase, kPhaseTime});
+    if (share != values.end()) see(phase, share->second);
+    at = values.upper_bound({phase, "\x7f"});  // after every id
+  }
+}
+
+}  // namespace
+
+std::optional<double> ShareIn(const Evidence& evidence, std::size_t process, std::size_t case_index,
+                              const std::string& phase) {
+  if (const auto share = ValueIn(evidence, process, case_index, {phase, kPhaseTime})) return share;
+  const auto& cases = evidence.processes[process].values;
+  bool has_phases = false;
+  if (case_index < cases.size()) ForPhases(cases[case_index], [&](const std::string&, double) { has_phases = true; });
+  return has_phases ? std::optional(0.0) : std::nullopt;
+}
+
+std::map<std::string, double> PhaseShares(const Evidence& evidence, std::size_t case_index) {
+  std::map<std::string, std::vector<double>> shares;
+  std::size_t processes = 0;
+  for (const ProcessSample& process : evidence.processes) {
+    if (process.kind != "recording" || case_index >= process.values.size()) continue;
+    bool any = false;
+    ForPhases(process.values[case_index], [&](const std::string& phase, double share) {
+      shares[phase].push_back(share);
+      any = true;
+    });
+    processes += any ? 1 : 0;
+  }
+  std::map<std::string, double> medians;
+  for (auto& [phase, values] : shares) {
+    values.resize(processes, 0.0);
+    medians[phase] = Median(values);
+  }
+  return medians;
+}
+
+std::string DurationKind(const Evidence& evidence, std::size_t case_index) {
+  return Values(evidence, case_index, "timing", {"", kDuration}).empty() ? "recording" : "timing";
+}
+
+std::optional<double> DurationRatio(const JudgeContext& context, const CaseWork& work) {
+  const GateInput& input = context.input;
+  const auto median = [](const Evidence& evidence, std::size_t index, const MetricKey& key) {
+    return MedianOf(Samples(evidence, index, DurationKind(evidence, index), key, false));
+  };
+  for (const char* const metric : {kCycles, kDuration}) {
+    const MetricKey key{"", metric};
+    const auto before = median(input.base, work.base_index, key);
+    const auto after = median(input.candidate, work.candidate_index, key);
+    if (before && after && *before > 0.0) return *after / *before;
+  }
+  return std::nullopt;
+}
+
+std::map<std::string, double> PhaseGrowth(const JudgeContext& context, const CaseWork& work) {
+  std::map<std::string, double> growth;
+  if (work.base == nullptr || work.candidate == nullptr) return growth;
+  const auto& before = work.base_shares;
+  const auto& after = work.candidate_shares;
+  if (before.empty() || after.empty()) return growth;
+  const double ratio = DurationRatio(context, work).value_or(1.0);
+  for (const auto& [phase, share] : before) growth[phase] = -share;
+  for (const auto& [phase, share] : after) growth[phase] += share * ratio;
+  return growth;
+}
+
+MetricFacts FactsOf(const MetricKey& key) {
+  if (key.metric == kCycles) return {"cycles", "cycles", Polarity::kLowerIsBetter, Stability::kNoisy};
+  const CatalogueMetric* const row = key.phase.empty() ? FindMetric(key.metric) : FindPhaseMetric(key.metric);
+  if (row != nullptr) {
+    return {std::string(row->label), std::string(row->unit), row->polarity, row->stability};
+  }
+  if (const StaticMetric* const fact = FindStaticMetric(key.metric)) {
+    return {std::string(fact->label), std::string(fact->unit), fact->polarity, Stability::kDeterministic};
+  }
+  return {key.metric, "", Polarity::kNeutral, Stability::kNoisy};
+}
+
+Demand TimeDemand(const JudgeContext& context, const CaseWork& work, bool cycles) {
+  Demand demand;
+  if (cycles) demand = context.DemandOn(work, "", kCycles);
+  return demand.rules.empty() ? context.DemandOn(work, "", kDuration) : demand;
+}
+
+double TimeTolerance(const JudgeContext& context, const CaseWork& work, std::optional<double> base_seconds,
+                     std::optional<double> base_cycles, bool cycles) {
+  const Thresholds& thresholds = context.thresholds;
+  const bool is_short = base_seconds && *base_seconds < thresholds.short_call_seconds;
+  const Tolerance& tolerance = is_short ? thresholds.short_duration : thresholds.duration;
+  const Demand demand = TimeDemand(context, work, cycles);
+  const bool in_cycles = !demand.rules.empty() && demand.rules.front()->metric == kCycles;
+  double floor = base_seconds && *base_seconds > 0.0 ? tolerance.absolute / *base_seconds : 0.0;
+  const std::optional<double> base = in_cycles ? base_cycles : base_seconds;
+  if (demand.absolute && base && *base > 0.0) floor = *demand.absolute / *base;
+  return std::max(demand.relative.value_or(tolerance.relative), floor);
+}
+
+double PhaseTolerance(const JudgeContext& context, const Demand& demand, double base_share) {
+  const Tolerance& tolerance = context.thresholds.phase_time;
+  return std::max(demand.absolute.value_or(tolerance.absolute),
+                  demand.relative.value_or(tolerance.relative) * base_share);
+}
+
+void Block(Comparison& comparison, Severity severity) { comparison.blocking = severity == Severity::kError; }
+
+void WeighClock(Comparison* time, Comparison* cycles, bool every_pair) {
+  if (time == nullptr || cycles == nullptr || !time->change || !cycles->change) return;
+  const double clock = (1.0 + *cycles->change) / (1.0 + *time->change) - 1.0;
+  const std::string both =
+      fmt::format("{} cycles, {} time", SignedPercent(*cycles->change), SignedPercent(*time->change));
+  if (cycles->verdict == Verdict::kRegression && time->verdict != Verdict::kRegression) {
+    cycles->reason = "hidden by a faster clock: " + both;
+  }
+  if (cycles->verdict == Verdict::kInconclusive) return;
+  if (time->verdict == Verdict::kRegression && cycles->verdict != Verdict::kRegression) {
+    time->verdict = Verdict::kInconclusive;
+    time->reason =
+        fmt::format("slower, but not proven in cycles: {}; the candidate's clock was {} lower{}", both, Percent(-clock),
+                    every_pair ? ", in every pair: its code itself may be what lowers it" : "");
+  }
+  if (time->verdict == Verdict::kImproved && cycles->verdict != Verdict::kImproved) {
+    time->verdict = Verdict::kPass;
+    time->reason = fmt::format("faster, but not proven in cycles: {}", both);
+  }
+}
+
+std::string Percent(double ratio) { return fmt::format("{:.1f} %", 100.0 * ratio); }
+
+std::string SignedPercent(double ratio) { return fmt::format("{:+.1f} %", 100.0 * ratio); }
+
+std::string Number(double value, const std::string& unit) {
+  if (unit == "ratio") return Percent(value);
+  if (unit == "seconds") {
+    const double size = std::abs(value);
+    if (size < 1e-3) return fmt::format("{:.2f} us", value * 1e6);
+    return size < 1.0 ? fmt::format("{:.3f} ms", value * 1e3) : fmt::format("{:.3f} s", value);
+  }
+  const bool whole = std::abs(value) < 1e15 && value == std::round(value);
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+}
+
+std::string OneLine(const std::string& text, std::size_t most) {
+  std::string line;
+  for (const char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  if (line.size() <= most) return line;
+  // Not in the middle of a character: what continues one in UTF-8 is 10xxxxxx.
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
+  return line.substr(0, end) + "...";
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,247 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <tuple>
+
+#include "fa_profile/static_metrics.h"
+#include "judge/judge.h"
+
+namespace fa_profile {
+namespace {
+
+/// Same instructions, and the same of what is not in them but decides how they run.
+auto Identity(const CodeFacts& code) {
+  return std::tuple(code.code_hash, code.architecture, code.registers_per_thread, code.static_shared_memory_bytes,
+                    code.threads_per_block);
+}
+
+bool SameCode(const CaseFacts& base, const CaseFacts& candidate) {
+  if (base.code.empty() || base.code.size() != candidate.code.size() || base.launches != candidate.launches) {
+    return false;
+  }
+  const auto identities = [](const CaseFacts& facts) {
+    std::vector<decltype(Identity(facts.code.front()))> all;
+    for (const CodeFacts& code : facts.code) all.push_back(Identity(code));
+    std::ranges::sort(all);
+    return all;
+  };
+  const bool hashed = std::ranges::none_of(base.code, [](const CodeFacts& code) { return code.code_hash.empty(); });
+  return hashed && identities(base) == identities(candidate);
+}
+
+/// The base's function for each of the candidate's: by name, or if each side has but one, that one: it was renamed.
+/// Null: it is new. Registers of another architecture are no measure of these.
+std::vector<const CodeFacts*> Partners(const CaseFacts& base, const CaseFacts& candidate) {
+  std::vector<const CodeFacts*> partners;
+  for (const CodeFacts& code : candidate.code) {
+    const auto found = std::ranges::find_if(base.code, [&](const CodeFacts& before) {
+      return before.name == code.name && before.architecture == code.architecture;
+    });
+    partners.push_back(found == base.code.end() ? nullptr : &*found);
+  }
+  const bool alone = base.code.size() == 1 && candidate.code.size() == 1;
+  if (alone && base.code[0].architecture == candidate.code[0].architecture) partners[0] = base.code.data();
+  return partners;
+}
+
+Comparison Fact(const std::string& phase, const std::string& metric, std::optional<double> base,
+                std::optional<double> candidate) {
+  Comparison comparison;
+  comparison.phase = phase;
+  comparison.metric = metric;
+  comparison.unit = FactsOf({phase, metric}).unit;
+  comparison.base = base;
+  comparison.candidate = candidate;
+  if (base && candidate && *base != 0.0) comparison.change = (*candidate - *base) / *base;
+  return comparison;
+}
+
+/// Fewer blocks of more threads are not less: what has to fall is the threads resident, too.
+bool FewerResident(const Comparison& blocks, std::optional<int> threads_before, std::optional<int> threads_after) {
+  if (*blocks.candidate >= *blocks.base) return false;
+  if (!threads_before || !threads_after) return true;
+  return *blocks.candidate * *threads_after < *blocks.base * *threads_before;
+}
+
+/// Worse code: a spill or fewer blocks on an SM block; other growth is a warning, unless a rule says how much is
+/// allowed.
+void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison comparison, double total, bool fewer_resident,
+               const std::string& function) {
+  const MetricFacts facts = FactsOf({comparison.phase, comparison.metric});
+  const Demand demand = context.DemandOn(work, comparison.phase, comparison.metric);
+  if (demand.severity == Severity::kOff || *comparison.base == *comparison.candidate) return;
+  const bool higher_is_better = facts.polarity == Polarity::kHigherIsBetter;
+  const double growth = (*comparison.candidate - *comparison.base) * (higher_is_better ? -1.0 : 1.0);
+  comparison.rule = context.GrowthRule(demand);
+  const bool instructions = comparison.metric == "static_instructions";
+  const bool resident = comparison.metric == "blocks_per_sm";
+  const bool spills = comparison.metric == "spill_bytes";
+  bool worse = growth > 0.0;
+  if (!comparison.rule.empty()) {
+    worse = growth > std::max(demand.absolute.value_or(0.0), demand.relative.value_or(0.0) * *comparison.base);
+  } else if (instructions) {
+    worse = growth > context.thresholds.counter_relative * total;
+  } else if (resident) {
+    worse = fewer_resident;
+  }
+  comparison.reason = fmt::format("{} {} -> {}{}", facts.label, Number(*comparison.base, facts.unit),
+                                  Number(*comparison.candidate, facts.unit), function.empty() ? "" : " in " + function);
+  if (worse) {
+    comparison.verdict = Verdict::kRegression;
+    comparison.reason += OwnerOf(demand);
+    Block(comparison, spills || resident || !demand.rules.empty() ? demand.severity : Severity::kWarning);
+  } else if (growth < 0.0 && facts.polarity != Polarity::kNeutral) {
+    comparison.verdict = Verdict::kImproved;
+  }
+  work.verdict.comparisons.push_back(std::move(comparison));
+}
+
+const LaunchFacts* LaunchOf(const CaseFacts& facts, const std::string& function) {
+  const auto found = std::ranges::find(facts.launches, function, &LaunchFacts::kernel_name);
+  return found == facts.launches.end() ? nullptr : &*found;
+}
+
+void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts* before, const CodeFacts& after) {
+  const CodeFacts none;  // a function that is new brings what it spills with it
+  const CodeFacts& base = before != nullptr ? *before : none;
+  const std::string function = work.candidate->code.size() > 1 ? OneLine(after.name, 60) : "";
+  for (const StaticMetric& metric : StaticMetrics()) {
+    const std::string id(metric.id);
+    if (id == "blocks_per_sm" || id == "static_tensor_instructions") continue;  // below, and of the whole case
+    if (before == nullptr && id != "spill_bytes") continue;
+    const auto from = StaticValue(base, "", id);
+    const auto to = StaticValue(after, "", id);
+    if (!from || !to) continue;
+    JudgeFact(context, work, Fact("", id, from, to), *from, false, function);
+    if (!metric.of_phases) continue;
+    for (const auto& [phase, counts] : after.counts) {
+      if (phase.empty()) continue;
+      JudgeFact(context, work, Fact(phase, id, StaticValue(base, phase, id), StaticValue(after, phase, id)), *from,
+                false, function);
+    }
+  }
+  for (const std::string& external : after.externals) {
+    if (std::ranges::find(base.externals, external) != base.externals.end()) continue;
+    Comparison comparison =
+        Fact("", "externals", static_cast<double>(base.externals.size()), static_cast<double>(after.externals.size()));
+    comparison.verdict = Verdict::kRegression;
+    comparison.blocking = true;
+    comparison.reason = "calls " + OneLine(external, 60) + ", which the base does not" +
+                        (external == "vprintf" ? ": printf in device code" : "");
+    work.verdict.comparisons.push_back(std::move(comparison));
+  }
+  if (before == nullptr) return;
+  // As launched, where both sides were: the code alone does not know the dynamic shared memory of a launch.
+  const LaunchFacts* const was = LaunchOf(*work.base, base.name);
+  const LaunchFacts* const is = LaunchOf(*work.candidate, after.name);
+  if (was != nullptr && is != nullptr) {
+    const auto shared = [](const CodeFacts& code, const LaunchFacts& launch) {
+      return static_cast<double>(code.static_shared_memory_bytes + launch.dynamic_shared_memory_bytes);
+    };
+    JudgeFact(context, work, Fact("", "shared_memory_per_block_bytes", shared(base, *was), shared(after, *is)), 0.0,
+              false, function);
+  }
+  const bool launched = was != nullptr && is != nullptr && was->blocks_per_sm && is->blocks_per_sm;
+  const auto threads = [](const LaunchFacts& launch) { return launch.block[0] * launch.block[1] * launch.block[2]; };
+  const auto from = launched ? was->blocks_per_sm : base.blocks_per_sm;
+  const auto to = launched ? is->blocks_per_sm : after.blocks_per_sm;
+  // Blocks that fit an SM are a fact of one GPU model.
+  if (from && to && context.comparable) {
+    const Comparison blocks = Fact("", "blocks_per_sm", static_cast<double>(*from), static_cast<double>(*to));
+    const bool fewer = FewerResident(blocks, launched ? std::optional(threads(*was)) : base.threads_per_block,
+                                     launched ? std::optional(threads(*is)) : after.threads_per_block);
+    JudgeFact(context, work, blocks, 0.0, fewer, function);
+  }
+}
+
+/// Tensor instructions of all functions together: how they are split among functions is nobody's business.
+void JudgeTensor(const JudgeContext& context, CaseWork& work) {
+  const std::string id = "static_tensor_instructions";
+  const auto sum = [&](const CaseFacts& facts) {
+    std::optional<double> total;
+    for (const CodeFacts& code : facts.code) {
+      if (const auto value = StaticValue(code, "", id)) total = total.value_or(0.0) + *value;
+    }
+    return total;
+  };
+  const auto before = sum(*work.base);
+  const auto after = sum(*work.candidate);
+  const Demand demand = context.DemandOn(work, "", id);
+  if (!before || !after || *before == 0.0 || *after > 0.0 || demand.severity == Severity::kOff) return;
+  Comparison comparison = Fact("", id, before, after);
+  comparison.verdict = Verdict::kRegression;
+  Block(comparison, demand.severity);
+  comparison.reason =
+      fmt::format("its {:.0f} tensor instructions are gone: the matrix products run elsewhere", *before);
+  work.verdict.comparisons.push_back(std::move(comparison));
+}
+
+/// A warning without what moves when a line is added above: numbers and folders.
+std::string Gist(const std::string& warning) {
+  std::string gist;
+  for (const char c : warning) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (c == '/') {
+      while (!gist.empty() && gist.back() != ' ' && gist.back() != '"' && gist.back() != '\'') gist.pop_back();
+    } else if (!digit) {
+      gist += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (gist.empty() || gist.back() != '#') {
+      gist += '#';
+    }
+  }
+  return gist;
+}
+
+void JudgeWarnings(CaseWork& work) {
+  // What ptxas and nvcc say of code that spills, works on local memory or whose matrix instructions wait for each
+  // other.
+  constexpr std::array kGrave = {"local memory", "local space", "spill", "wmma", "wgmma", "performance loss"};
+  std::set<std::string> known;
+  for (const std::string& warning : work.base->compiler_warnings) known.insert(Gist(warning));
+  for (const std::string& warning : work.candidate->compiler_warnings) {
+    const std::string gist = Gist(warning);
+    if (!known.insert(gist).second) continue;  // each once
+    Comparison comparison = Fact("", "compiler_warnings", static_cast<double>(work.base->compiler_warnings.size()),
+                                 static_cast<double>(work.candidate->compiler_warnings.size()));
+    comparison.verdict = Verdict::kRegression;
+    comparison.blocking =
+        std::ranges::any_of(kGrave, [&](const char* words) { return gist.find(words) != std::string::npos; });
+    comparison.reason = "new warning of the compiler: " + OneLine(warning);
+    work.verdict.comparisons.push_back(std::move(comparison));
+  }
+}
+
+}  // namespace
+
+void JudgeCode(const JudgeContext& context, CaseWork& work) {
+  if (work.base == nullptr || work.candidate == nullptr) return;
+  work.verdict.identical = SameCode(*work.base, *work.candidate);
+  JudgeWarnings(work);
+  if (work.verdict.identical) return;
+  if (work.base->code.empty() || work.candidate->code.empty()) {
+    // Static evidence has cases for files that the compiler warned of and that hold no kernel: all is said above. What
+    // ran needs no code to be timed, but where the base has some a spill of the candidate would go unseen.
+    if (work.base->code.empty() && (context.Dynamic() || work.candidate->code.empty())) return;
+    Comparison unknown = Fact("", "static_instructions", std::nullopt, std::nullopt);
+    unknown.verdict = Verdict::kInconclusive;
+    unknown.blocking = true;
+    unknown.reason = std::string("no machine code of the ") + (work.base->code.empty() ? "base" : "candidate");
+    work.verdict.comparisons.push_back(std::move(unknown));
+    return;
+  }
+  const std::vector<const CodeFacts*> partners = Partners(*work.base, *work.candidate);
+  bool comparable = false;
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    const CodeFacts& code = work.candidate->code[i];
+    if (std::ranges::find(work.base->code, code.architecture, &CodeFacts::architecture) == work.base->code.end()) {
+      continue;  // code of another architecture is other code, not new code
+    }
+    comparable = true;
+    JudgeFunction(context, work, partners[i], code);
+  }
+  if (comparable) JudgeTensor(context, work);
+}
+
+}  // namespace fa_profile

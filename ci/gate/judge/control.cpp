@@ -1,0 +1,137 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fa_profile/gate_statistics.h"
+#include "judge/judge.h"
+
+namespace fa_profile {
+namespace {
+
+/// How far the frozen kernel may move between the arms: no farther than a kernel whose code changed may.
+constexpr double kReferenceTolerance = 0.02;
+
+struct Trial {
+  std::string name;
+  StageDecision stage;
+  double change = 0.0;
+};
+
+/// The stages of each test are trials of their own: that is how the candidate is judged.
+void AddTrials(const JudgeContext& context, const std::string& name, const std::vector<PairedTest>& tests,
+               std::vector<Trial>& trials) {
+  for (const PairedTest& test : tests) {
+    for (const std::vector<double>* const differences : {&test.differences.first, &test.differences.second}) {
+      const StageDecision stage = DecideStage(*differences, test.differences.limit, context.thresholds.suspect_level);
+      if (!stage.enough) continue;
+      const double median = Median(*differences);
+      trials.push_back({name + " " + (test.comparison.phase.empty() ? test.comparison.metric : test.comparison.phase),
+                        stage, test.logarithmic ? std::expm1(median) : median});
+    }
+  }
+}
+
+std::optional<std::size_t> ReferenceIn(const Evidence& evidence) {
+  const auto found = std::ranges::find(evidence.cases, kReferenceKernel, &CaseFacts::kernel);
+  if (found == evidence.cases.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - evidence.cases.begin());
+}
+
+/// The frozen kernel between the arms, both ways: a candidate that seems faster can be a base that was held up.
+void JudgeReference(const JudgeContext& context, ControlResult& control) {
+  const auto base = ReferenceIn(context.input.base);
+  const auto candidate = ReferenceIn(context.input.candidate);
+  if (!base || !candidate) return;
+  std::vector<double> logs;
+  for (const ProcessPair& pair : context.timing_pairs) {
+    if (pair.throttled || logs.size() == kMostPairs) continue;
+    const auto before = ValueIn(context.input.base, pair.base, *base, {"", kDuration});
+    const auto after = ValueIn(context.input.candidate, pair.candidate, *candidate, {"", kDuration});
+    if (before && after && *before > 0.0 && *after > 0.0) logs.push_back(std::log(*after / *before));
+  }
+  if (logs.empty()) return;
+  control.reference_change = std::expm1(Median(logs));
+  const StageDecision stage = DecideStage(logs, 0.0, context.thresholds.suspect_level / 2.0);
+  const bool significant = std::min(stage.worse_p, stage.better_p) <= context.thresholds.suspect_level / 2.0;
+  if (significant && std::abs(*control.reference_change) > kReferenceTolerance) {
+    control.passed = false;
+    control.reason = fmt::format("the reference kernel, whose code never changes, moved by {} between the arms",
+                                 SignedPercent(*control.reference_change));
+  }
+}
+
+/// What a run has to have to be believed and has not; empty: nothing is missing.
+std::string MissingControl(const JudgeContext& context, const ControlResult& control) {
+  const GateInput& input = context.input;
+  const bool ran = input.control && std::ranges::any_of(input.control->processes, [](const ProcessSample& process) {
+                     return process.kind == "timing";
+                   });
+  if (!ran) return "no control: the base did not run against itself";
+  return control.reference_change ? "" : "no control: the reference kernel was not timed in both arms";
+}
+
+/// The first trial that is worse even after Holm over all of them; null: none.
+const Trial* Alarm(const std::vector<Trial>& trials, double level) {
+  std::vector<double> p;
+  for (const Trial& trial : trials) p.push_back(trial.stage.worse_p);
+  const std::vector<double> adjusted = HolmAdjust(p);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (adjusted[i] <= level) return &trials[i];
+  }
+  return nullptr;
+}
+
+void Count(const std::vector<Trial>& trials, ControlResult& control) {
+  control.trials += static_cast<int>(trials.size());
+  control.false_positives +=
+      static_cast<int>(std::ranges::count_if(trials, [](const Trial& trial) { return trial.stage.worse; }));
+}
+
+}  // namespace
+
+std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std::vector<CaseWork>& works,
+                                          const std::vector<PairedTest>& identical, bool required,
+                                          std::vector<std::string>& notes) {
+  ControlResult control;
+  const double level = context.thresholds.suspect_level;
+  std::vector<Trial> trials;
+  if (context.input.control) {
+    const Evidence& extra = *context.input.control;
+    const auto timing = PairsOf(context.input.base, extra, "timing");
+    const auto recording = PairsOf(context.input.base, extra, "recording");
+    for (const CaseWork& work : works) {
+      if (work.base == nullptr) continue;
+      const auto index = FindCase(extra, work.base->kernel, work.base->shape);
+      if (!index) continue;
+      AddTrials(context, work.Name(), PairedTests(context, work, extra, *index, timing, recording), trials);
+    }
+  }
+  Count(trials, control);
+  if (const Trial* const alarm = Alarm(trials, level)) {
+    control.passed = false;
+    control.reason = fmt::format("the base against itself was called worse: {} {}", OneLine(alarm->name, 80),
+                                 SignedPercent(alarm->change));
+  }
+  // Code that is the same cannot be slower; it is a trial for nothing, but between two builds, not two runs of one. So
+  // an alarm is said and does not fail the run.
+  std::vector<Trial> same;
+  for (const PairedTest& test : identical) AddTrials(context, works[test.work].Name(), {test}, same);
+  Count(same, control);
+  if (const Trial* const alarm = Alarm(same, level)) {
+    notes.push_back(fmt::format("the same machine code measured worse: {} {}: doubt what this run says of other cases",
+                                OneLine(alarm->name, 80), SignedPercent(alarm->change)));
+  }
+  JudgeReference(context, control);
+  // A run in which nothing was timed but what is the same, or was settled before, needs none.
+  const std::string missing = required ? MissingControl(context, control) : std::string();
+  if (!missing.empty()) {
+    notes.push_back(missing + ": no time of this run is judged");
+    if (control.passed) control.reason = missing;
+    control.passed = false;
+  }
+  if (control.trials == 0 && !control.reference_change && control.passed) return std::nullopt;
+  return control;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,65 @@
+#include <fmt/core.h>
+
+#include "judge/judge.h"
+
+namespace fa_profile {
+namespace {
+
+enum class Correctness { kUnknown, kCorrect, kWrong };
+
+/// A verification that drew nothing and failed nothing says nothing.
+Correctness Of(const CaseFacts* facts) {
+  if (facts == nullptr || !facts->verification) return Correctness::kUnknown;
+  const Verification& verification = *facts->verification;
+  if (verification.correct()) return Correctness::kCorrect;
+  return verification.draws == 0 && verification.error.empty() ? Correctness::kUnknown : Correctness::kWrong;
+}
+
+/// The plainest thing that is wrong.
+std::string Wrong(const Verification& verification) {
+  if (!verification.error.empty()) return "it does not run: " + OneLine(verification.error);
+  if (verification.nonfinite > 0) return fmt::format("{} outputs are NaN or infinite", verification.nonfinite);
+  if (verification.unwritten > 0) return fmt::format("{} outputs are never written", verification.unwritten);
+  return fmt::format("its error is {:.4g} times the tolerance (largest error {:.4g}), {} of {} draws passed",
+                     verification.max_error_ratio, verification.max_abs_error, verification.draws_passed,
+                     verification.draws);
+}
+
+}  // namespace
+
+void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
+  const Correctness before = Of(work.base);
+  const Correctness after = Of(work.candidate);
+  if (work.candidate == nullptr) return;
+  Comparison comparison;
+  comparison.metric = "correct";
+  comparison.blocking = true;
+  const auto flag = [](Correctness of) {
+    return of == Correctness::kUnknown ? std::nullopt : std::optional(of == Correctness::kCorrect ? 1.0 : 0.0);
+  };
+  comparison.base = flag(before);
+  comparison.candidate = flag(after);
+  if (after == Correctness::kWrong) {
+    work.verdict.incorrect = true;
+    work.compare_speed = false;
+    const std::string wrong = Wrong(*work.candidate->verification);
+    const bool was_wrong = before == Correctness::kWrong;
+    comparison.verdict = was_wrong ? Verdict::kInconclusive : Verdict::kRegression;
+    comparison.reason = was_wrong ? "was wrong before, and still is: " + wrong : "wrong: " + wrong;
+  } else if (before == Correctness::kWrong) {
+    // What a wrong kernel took is no measure; and what was never verified is not known to be mended.
+    work.compare_speed = false;
+    const bool mended = after == Correctness::kCorrect;
+    comparison.verdict = mended ? Verdict::kImproved : Verdict::kInconclusive;
+    comparison.reason =
+        (mended ? "correct now; in the base " : "not verified, and in the base ") + Wrong(*work.base->verification);
+  } else if (before == Correctness::kCorrect && after == Correctness::kUnknown && context.Dynamic()) {
+    comparison.verdict = Verdict::kInconclusive;
+    comparison.reason = "not verified, and the base was: verify it in the same run (--draws)";
+  } else {
+    return;
+  }
+  work.verdict.comparisons.push_back(std::move(comparison));
+}
+
+}  // namespace fa_profile

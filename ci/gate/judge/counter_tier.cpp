@@ -1,0 +1,196 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fa_profile/static_metrics.h"
+#include "judge/judge.h"
+
+namespace fa_profile {
+namespace {
+
+/// A counter that launches of the same code move by more than this is no exact one, whatever the catalogue says.
+constexpr double kNotConstant = 0.005;
+
+/// Counts add up over phases; shares and means do not.
+bool AddsUp(const std::string& unit) {
+  return unit == "instructions" || unit == "count" || unit == "bytes" || unit == "sectors" || unit == "flops";
+}
+
+double Range(const std::vector<double>& values) {
+  const auto [least, most] = std::ranges::minmax_element(values);
+  return *most - *least;
+}
+
+using Gathered = std::map<MetricKey, std::vector<double>>;
+
+/// Every value of a case in the recording processes. Each process has about the same keys in the same order, so that
+/// the next one's place is nearly always known.
+Gathered Gather(const Evidence& evidence, std::size_t index) {
+  Gathered gathered;
+  for (const ProcessSample& process : evidence.processes) {
+    if (process.kind != "recording" || index >= process.values.size()) continue;
+    auto place = gathered.begin();
+    for (const auto& [key, value] : process.values[index]) {
+      while (place != gathered.end() && place->first < key) ++place;
+      if (place == gathered.end() || place->first != key)
+        place = gathered.emplace_hint(place, key, Gathered::mapped_type());
+      place->second.push_back(value);
+    }
+  }
+  return gathered;
+}
+
+struct Counter {
+  std::vector<double> before, after;
+  Comparison comparison;
+  MetricFacts facts;
+  Demand demand;
+};
+
+/// Growth of the worse kind: of a neutral metric, which only a rule makes one to be judged, growth.
+double Growth(const Counter& counter) {
+  const double growth = *counter.comparison.candidate - *counter.comparison.base;
+  return counter.facts.polarity == Polarity::kHigherIsBetter ? -growth : growth;
+}
+
+/// Both limits: relative, and so many times what equal code moves it by. A phase's count is held against the kernel's:
+/// half a percent more of something that is a hundredth of the kernel is not half a percent more.
+bool IsWorse(const JudgeContext& context, const Counter& counter, double range, double kernel_total) {
+  const bool exact = counter.facts.stability == Stability::kDeterministic;
+  const bool limited = counter.demand.relative || counter.demand.absolute;
+  const double base = std::abs(*counter.comparison.base);
+  const double relative =
+      counter.demand.relative.value_or(exact || !limited ? context.thresholds.counter_relative : 0.0);
+  const double noise = context.thresholds.counter_aa_ranges * range;
+  // A noisy metric that a rule limits was never proven constant: what equal code moves it by counts on top of the rule.
+  const double absolute =
+      exact ? counter.demand.absolute.value_or(noise) : std::max(counter.demand.absolute.value_or(0.0), noise);
+  const double growth = Growth(counter);
+  const bool of_phase = !counter.comparison.phase.empty() && AddsUp(counter.facts.unit) && !limited;
+  return growth > 0.0 && growth > relative * base && growth > absolute &&
+         (!of_phase || growth > relative * kernel_total);
+}
+
+/// Worse in each process than the base in any: by the limits, and by what the base itself moves by. So a counter whose
+/// jitter is the candidate's own (atomics that are tried again, a spin) is judged though it is no exact one any more.
+bool IsWorseThroughout(const JudgeContext& context, const Counter& counter, double kernel_total) {
+  const bool falls = counter.facts.polarity == Polarity::kHigherIsBetter;
+  Counter nearest = counter;
+  nearest.comparison.base = falls ? std::ranges::min(counter.before) : std::ranges::max(counter.before);
+  nearest.comparison.candidate = falls ? std::ranges::max(counter.after) : std::ranges::min(counter.after);
+  return IsWorse(context, nearest, Range(counter.before), kernel_total);
+}
+
+void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, double kernel_total) {
+  Comparison& comparison = counter.comparison;
+  const double range = std::max(Range(counter.before), Range(counter.after));
+  const double size = std::max(std::abs(*comparison.base), std::abs(*comparison.candidate));
+  const bool exact = counter.facts.stability == Stability::kDeterministic;
+  const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
+  comparison.rule = context.GrowthRule(counter.demand);
+  const bool moves = exact && range > kNotConstant * size;
+  const bool worse_throughout = moves && IsWorseThroughout(context, counter, kernel_total);
+  if (moves && !worse_throughout) {
+    comparison.reason = fmt::format("not judged: {} moves by {} between processes of the same code",
+                                    counter.facts.label, Percent(range / size));
+    work.verdict.comparisons.push_back(std::move(comparison));
+    return;
+  }
+  if (*comparison.base == *comparison.candidate) return;
+  comparison.reason = fmt::format("{} {} -> {}{}", counter.facts.label, Number(*comparison.base, comparison.unit),
+                                  Number(*comparison.candidate, comparison.unit), where);
+  if (worse_throughout || IsWorse(context, counter, range, kernel_total)) {
+    comparison.verdict = Verdict::kRegression;
+    if (worse_throughout) comparison.reason += ", in every process";
+    comparison.reason += OwnerOf(counter.demand);
+    Block(comparison, counter.demand.severity);
+    // Counters stand for time. Time has the last word where it was proven, not where a difference was merely not found.
+    if (work.proven_faster && comparison.blocking) {
+      comparison.blocking = false;
+      comparison.reason += "; the kernel is proven faster all the same";
+    }
+  } else if (Growth(counter) < 0.0 && counter.facts.polarity != Polarity::kNeutral &&
+             -Growth(counter) > std::max(context.thresholds.counter_relative * std::abs(*comparison.base),
+                                         context.thresholds.counter_aa_ranges * range)) {
+    comparison.verdict = Verdict::kImproved;
+  } else {
+    comparison.reason.clear();
+  }
+  work.verdict.comparisons.push_back(std::move(comparison));
+}
+
+/// Exact metrics that the base has, of the kernel or of its phases, and the candidate none of: no pass, for nothing was
+/// looked at. Where the kernel is proven faster counters are notes, and none are missed.
+void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered& before, const Gathered& after) {
+  if (work.proven_faster) return;
+  for (const bool of_phases : {false, true}) {
+    const auto counts = [&](const MetricKey& key) {
+      if (key.phase.empty() == of_phases || FindStaticMetric(key.metric) != nullptr) return false;
+      const MetricFacts facts = FactsOf(key);
+      return facts.stability == Stability::kDeterministic && facts.polarity != Polarity::kNeutral &&
+             context.DemandOn(work, key.phase, key.metric).severity != Severity::kOff;
+    };
+    const auto first = std::ranges::find_if(before, [&](const auto& one) { return counts(one.first); });
+    if (first == before.end()) continue;
+    if (std::ranges::any_of(after, [&](const auto& one) { return counts(one.first); })) continue;
+    Comparison comparison;
+    comparison.phase = first->first.phase;
+    comparison.metric = first->first.metric;
+    comparison.unit = FactsOf(first->first).unit;
+    comparison.tier = 1;
+    comparison.base = MedianOf(first->second);
+    comparison.verdict = Verdict::kInconclusive;
+    comparison.blocking = true;
+    comparison.reason =
+        fmt::format("the base has counters of {}, the candidate none", of_phases ? "its phases" : "the kernel");
+    work.verdict.comparisons.push_back(std::move(comparison));
+  }
+}
+
+}  // namespace
+
+void JudgeCounters(const JudgeContext& context, CaseWork& work) {
+  if (!work.compare_speed || work.verdict.identical || !context.comparable || !context.Dynamic()) return;
+  const bool enough_pairs = context.RecordedInPairs();
+  const bool code_known = !work.base->code.empty() && !work.candidate->code.empty();
+  std::vector<Counter> counters;
+  std::map<std::string, double> totals;  // over the base's phases
+  Gathered base_values = Gather(context.input.base, work.base_index);
+  Gathered candidate_values = Gather(context.input.candidate, work.candidate_index);
+  RequireCounters(context, work, base_values, candidate_values);
+  for (auto& [key, before] : base_values) {
+    const auto after = candidate_values.find(key);
+    if (after == candidate_values.end()) continue;
+    if (key.metric == kDuration || key.metric == kCycles || key.metric == kPhaseTime) continue;  // of tier 2
+    Counter counter;
+    counter.facts = FactsOf(key);
+    const double base = *MedianOf(before);
+    if (!key.phase.empty() && AddsUp(counter.facts.unit)) totals[key.metric] += base;
+    counter.demand = context.DemandOn(work, key.phase, key.metric);
+    const bool limited = counter.demand.relative || counter.demand.absolute;
+    const bool exact = counter.facts.stability == Stability::kDeterministic;
+    if (counter.demand.severity == Severity::kOff) continue;
+    if (!limited && (!exact || counter.facts.polarity == Polarity::kNeutral)) continue;
+    if (!exact && enough_pairs) continue;                                 // the paired test looks at it
+    if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 did
+    Comparison& comparison = counter.comparison;
+    comparison.phase = key.phase;
+    comparison.metric = key.metric;
+    comparison.unit = counter.facts.unit;
+    comparison.tier = exact ? 1 : 2;
+    comparison.base = base;
+    comparison.candidate = MedianOf(after->second);
+    counter.before = std::move(before);
+    counter.after = std::move(after->second);
+    if (base != 0.0) comparison.change = (*comparison.candidate - base) / std::abs(base);
+    counters.push_back(std::move(counter));
+  }
+  for (Counter& counter : counters) {
+    const double total = totals[counter.comparison.metric];
+    Conclude(context, work, std::move(counter), total);
+  }
+}
+
+}  // namespace fa_profile

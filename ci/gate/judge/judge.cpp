@@ -1,0 +1,289 @@
+#include "judge/judge.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::array kVerdicts = {"PASS",         "IMPROVED",     "MISSING",   "SUSPECT",
+                                  "INCONCLUSIVE", "INCOMPARABLE", "REGRESSION"};
+
+void CheckDesign(const std::string& design) {
+  constexpr std::array kDesigns = {"pairs", "recordings", "baseline", "static"};
+  if (std::ranges::find(kDesigns, design) == kDesigns.end()) {
+    throw Error(fmt::format("the gate knows no design \"{}\"", design), "pairs, recordings, baseline or static");
+  }
+}
+
+/// The cases of both sides, those of the base first. The reference kernel is a control, not a case.
+std::vector<CaseWork> Cases(const GateInput& input) {
+  std::vector<CaseWork> works;
+  for (std::size_t i = 0; i < input.base.cases.size(); ++i) {
+    const CaseFacts& facts = input.base.cases[i];
+    if (facts.kernel == kReferenceKernel) continue;
+    CaseWork& work = works.emplace_back();
+    work.base = &facts;
+    work.base_index = i;
+    if (const auto found = FindCase(input.candidate, facts.kernel, facts.shape)) {
+      work.candidate = &input.candidate.cases[*found];
+      work.candidate_index = *found;
+    }
+  }
+  for (std::size_t i = 0; i < input.candidate.cases.size(); ++i) {
+    const CaseFacts& facts = input.candidate.cases[i];
+    if (facts.kernel == kReferenceKernel || FindCase(input.base, facts.kernel, facts.shape)) continue;
+    CaseWork& work = works.emplace_back();
+    work.candidate = &facts;
+    work.candidate_index = i;
+  }
+  for (CaseWork& work : works) {
+    work.verdict.kernel = work.Facts().kernel;
+    work.verdict.shape = work.Facts().shape;
+    work.compare_speed = work.base != nullptr && work.candidate != nullptr;
+    if (work.base != nullptr) work.base_shares = PhaseShares(input.base, work.base_index);
+    if (work.candidate != nullptr) work.candidate_shares = PhaseShares(input.candidate, work.candidate_index);
+  }
+  return works;
+}
+
+/// A rule that matches no case checks nothing, and nobody would know. Code has no shape: there a rule's kernel counts.
+void RequireRules(const GateInput& input, const Thresholds& thresholds, const std::vector<CaseWork>& works) {
+  if (input.partial) return;
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const CaseWork& work : works) names.emplace_back(work.verdict.kernel, work.verdict.shape);
+  std::set<std::string> seen;
+  for (const Evidence* const evidence : {&input.base, &input.candidate}) {
+    for (const ProcessSample& process : evidence->processes) {
+      for (const auto& values : process.values) {
+        for (const auto& [key, value] : values) seen.insert(key.phase);
+      }
+    }
+    for (const CaseFacts& facts : evidence->cases) {
+      for (const CodeFacts& code : facts.code) {
+        for (const auto& [phase, counts] : code.counts) seen.insert(phase);
+      }
+    }
+  }
+  seen.erase("");
+  const std::vector<std::string> phases(seen.begin(), seen.end());
+  if (input.design != "static") return RequireRulesMatch(thresholds, names, phases);
+  Thresholds without_shapes = thresholds;
+  for (ThresholdRule& rule : without_shapes.rules) rule.shape.assign(1, '*');
+  RequireRulesMatch(without_shapes, names, phases);
+}
+
+void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
+  const GateInput& input = context.input;
+  for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
+    for (const std::string& loss : evidence->losses) result.notes.push_back(fmt::format("{}: {}", side, OneLine(loss)));
+  }
+  const std::string& before = input.base.environment.tool_version;
+  const std::string& after = input.candidate.environment.tool_version;
+  if (context.Dynamic() && !before.empty() && !after.empty() && before != after) {
+    result.notes.push_back(
+        fmt::format("measured by two versions of the tool, {} and {}: a metric may mean another thing",
+                    OneLine(before, 40), OneLine(after, 40)));
+  }
+  for (const ThresholdRule& rule : context.thresholds.rules) {
+    if (rule.expires.empty() || input.today <= rule.expires) continue;
+    result.notes.push_back(fmt::format("{}: the {} for {} of {} ended on {} and no longer counts ({})",
+                                       context.Place(rule), rule.exception ? "exception" : "rule", rule.metric,
+                                       rule.kernel, rule.expires, OneLine(rule.owner, 60)));
+  }
+  for (const CaseWork& work : works) {
+    if (work.base == nullptr) result.notes.push_back("new case, nothing to compare it with: " + work.Name());
+  }
+  const auto unverified = std::ranges::count_if(works, [](const CaseWork& work) {
+    const auto verified = [](const CaseFacts& facts) {
+      return facts.verification && (facts.verification->draws > 0 || !facts.verification->error.empty());
+    };
+    return work.base != nullptr && work.candidate != nullptr && !verified(*work.base) && !verified(*work.candidate);
+  });
+  if (context.Dynamic() && unverified > 0) {
+    result.notes.push_back(
+        fmt::format("{} of {} cases verified on neither side: nobody knows whether what was measured is correct",
+                    unverified, works.size()));
+  }
+  const auto dropped = std::ranges::count_if(context.timing_pairs, &ProcessPair::throttled);
+  if (dropped > 0) {
+    result.notes.push_back(
+        fmt::format("{} of {} pairs dropped: the clock was held down", dropped, context.timing_pairs.size()));
+  }
+}
+
+/// A demand on what was not measured holds nobody to anything: that is said.
+void NoteUnchecked(const JudgeContext& context, const std::vector<CaseWork>& works,
+                   const std::set<const ThresholdRule*>& checked, GateResult& result) {
+  for (const ThresholdRule& rule : context.thresholds.rules) {
+    const bool expired = !rule.expires.empty() && context.input.today > rule.expires;
+    if ((!rule.minimum && !rule.maximum) || expired || checked.contains(&rule)) continue;
+    // Where a later rule makes the same demand that one was checked.
+    const bool overruled = std::ranges::any_of(checked, [&](const ThresholdRule* other) {
+      return other > &rule && other->metric == rule.metric && other->phase == rule.phase;
+    });
+    const bool here = std::ranges::any_of(works, [&](const CaseWork& work) {
+      return work.candidate != nullptr && GlobMatches(rule.kernel, work.verdict.kernel) &&
+             GlobMatches(rule.shape, work.verdict.shape);
+    });
+    if (!here || overruled) continue;
+    result.notes.push_back(
+        fmt::format("{}: {} of {} was not measured, and not checked", context.Place(rule), rule.metric, rule.kernel));
+  }
+}
+
+/// Where both sides should have times and one has none there is no pass.
+void RequireTimes(const JudgeContext& context, CaseWork& work) {
+  const bool times = std::ranges::any_of(work.verdict.comparisons, [](const Comparison& comparison) {
+    return comparison.metric == kDuration || comparison.metric == kCycles;
+  });
+  const bool off = TimeDemand(context, work, false).severity == Severity::kOff;
+  if (times || off) return;
+  Comparison comparison;
+  comparison.metric = kDuration;
+  comparison.unit = "seconds";
+  comparison.tier = 2;
+  comparison.verdict = Verdict::kInconclusive;
+  comparison.blocking = true;
+  comparison.reason = context.Paired() ? "no pair of processes timed it" : "not timed on both sides with a free clock";
+  work.verdict.comparisons.push_back(std::move(comparison));
+}
+
+/// Tiers 1 to 3 of all cases, and the run's own controls.
+void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
+  std::vector<PairedTest> tests;
+  std::vector<PairedTest> identical;
+  if (context.Paired()) {
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      if (!works[i].compare_speed) continue;
+      for (PairedTest& test : PairedTests(context, works[i], context.input.candidate, works[i].candidate_index,
+                                          context.timing_pairs, context.recording_pairs)) {
+        test.work = i;
+        (works[i].verdict.identical ? identical : tests).push_back(std::move(test));
+      }
+    }
+    const bool timed = std::ranges::any_of(tests, [&](const PairedTest& test) {
+      const std::string& metric = test.comparison.metric;
+      return metric == kDuration || metric == kCycles || context.RecordedInPairs();
+    });
+    const bool required = timed && !context.input.drawn_pairs;
+    result.control = JudgeControl(context, works, identical, required, result.notes);
+    JudgePairs(context, std::move(tests), result.control ? &*result.control : nullptr, works);
+  }
+  for (CaseWork& work : works) {
+    if (!work.compare_speed || work.verdict.identical) continue;
+    if (!context.Paired()) JudgeUnpaired(context, work);
+    RequireTimes(context, work);
+    JudgeCounters(context, work);
+  }
+}
+
+std::string Headline(const GateResult& result) {
+  const std::string verdict = fmt::format("{}: ", ToString(result.verdict));
+  if (result.cases.empty()) return verdict + "no kernel to judge";
+  if (result.verdict == Verdict::kIncomparable) return verdict + result.incomparable.front();
+  if (result.verdict == Verdict::kInconclusive && result.control && !result.control->passed) {
+    return verdict + result.control->reason;
+  }
+  const CaseVerdict& worst = result.cases.front();
+  const auto count = [&](auto&& matches) { return std::ranges::count_if(result.cases, matches); };
+  if (result.verdict == Verdict::kPass) {
+    const auto same = count([](const CaseVerdict& one) { return one.identical; });
+    return fmt::format("{}{} case{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
+                       same > 0 ? fmt::format(", {} of the same machine code", same) : "");
+  }
+  const auto others = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; }) - 1;
+  const std::string name = worst.shape.empty() ? worst.kernel : worst.kernel + " " + worst.shape;
+  return fmt::format("{}{}: {}{}", verdict, OneLine(name, 80), worst.headline,
+                     others > 0 ? fmt::format(" (and {} more)", others) : "");
+}
+
+void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
+  for (CaseWork& work : works) {
+    TellCase(context, work);
+    // Of a case that code or counters decided, too: whoever reads the report wants to know what it costs.
+    // Not what is only a note of a kernel that is proven faster.
+    const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
+      return one.verdict == Verdict::kSuspect && (one.blocking || !work.proven_faster);
+    });
+    if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
+    result.cases.push_back(std::move(work.verdict));
+  }
+  const auto weight = [](const CaseVerdict& one) {
+    double worst = 0.0;
+    for (const Comparison& comparison : one.comparisons) {
+      if (comparison.blocking && comparison.verdict == one.verdict) {
+        worst = std::max(worst, comparison.change.value_or(0.0));
+      }
+    }
+    return std::tuple(one.verdict, one.incorrect, worst);
+  };
+  std::ranges::stable_sort(result.cases,
+                           [&](const CaseVerdict& a, const CaseVerdict& b) { return weight(a) > weight(b); });
+  result.verdict = result.cases.empty() ? Verdict::kInconclusive : result.cases.front().verdict;
+  if (!context.comparable) result.verdict = std::max(result.verdict, Verdict::kIncomparable);
+  if (result.control && !result.control->passed) result.verdict = std::max(result.verdict, Verdict::kInconclusive);
+  result.headline = Headline(result);
+}
+
+}  // namespace
+
+std::string ToString(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
+
+GateResult Judge(const GateInput& input, const Thresholds& thresholds) {
+  CheckDesign(input.design);
+  GateResult result;
+  result.design = input.design;
+  result.base = input.base.environment;
+  result.candidate = input.candidate.environment;
+  result.base_origin = input.base.origin;
+  result.candidate_origin = input.candidate.origin;
+  result.reproduce = input.reproduce;
+  result.today = input.today;
+  result.incomparable = Incomparable(input);
+  std::vector<CaseWork> works = Cases(input);
+  RequireRules(input, thresholds, works);
+
+  JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}};
+  for (const ThresholdRule& rule : thresholds.rules) context.ruled.insert(rule.metric);
+  if (context.Paired()) {
+    context.timing_pairs = PairsOf(input.base, input.candidate, "timing");
+    context.recording_pairs = PairsOf(input.base, input.candidate, "recording");
+  }
+  AddNotes(context, works, result);
+  std::set<const ThresholdRule*> checked;
+  for (CaseWork& work : works) {
+    JudgeCorrectness(context, work);
+    JudgeCode(context, work);
+  }
+  if (context.Dynamic() && context.comparable) JudgeMeasurements(context, works, result);
+  for (CaseWork& work : works) {
+    if (!work.verdict.incorrect) JudgeDemands(context, work, checked);
+  }
+  NoteUnchecked(context, works, checked, result);
+  Conclude(context, works, result);
+  return result;
+}
+
+int ExitCode(const GateResult& result, bool strict) {
+  switch (result.verdict) {
+    case Verdict::kRegression:
+      return 1;
+    case Verdict::kMissing:
+    case Verdict::kSuspect:
+    case Verdict::kInconclusive:
+    case Verdict::kIncomparable:
+      return strict ? 3 : 0;
+    case Verdict::kPass:
+    case Verdict::kImproved:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,328 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "fa_profile/gate_statistics.h"
+#include "judge/judge.h"
+
+namespace fa_profile {
+namespace {
+
+using ValueOf = std::function<std::optional<double>(const Evidence&, std::size_t process, std::size_t case_index)>;
+/// Difference of a pair, worse is positive. Absent: these two values give none.
+using Difference = std::function<std::optional<double>(double base, double other)>;
+
+std::optional<double> LogRatio(double base, double other) {
+  if (base <= 0.0 || other <= 0.0) return std::nullopt;
+  return std::log(other / base);
+}
+
+struct Arms {
+  const Evidence& base;
+  std::size_t base_index;
+  const Evidence& other;
+  std::size_t other_index;
+};
+
+/// One comparison over all pairs that measured it on both sides.
+PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, const ValueOf& value,
+                   const Difference& difference) {
+  PairedTest test;
+  std::vector<double> before;
+  std::vector<double> after;
+  for (const ProcessPair& pair : pairs) {
+    const auto base = value(arms.base, pair.base, arms.base_index);
+    const auto other = value(arms.other, pair.candidate, arms.other_index);
+    if (!base || !other) continue;
+    const auto worse_by = difference(*base, *other);
+    if (!worse_by) continue;
+    const int stage = pair.stage == 1 ? 0 : 1;
+    ++test.total[stage];
+    if (pair.throttled) {
+      ++test.dropped[stage];
+      continue;
+    }
+    (stage == 0 ? test.differences.first : test.differences.second).push_back(*worse_by);
+    before.push_back(*base);
+    after.push_back(*other);
+  }
+  test.comparison.base = MedianOf(before);
+  test.comparison.candidate = MedianOf(after);
+  return test;
+}
+
+ValueOf Metric(MetricKey key) {
+  return [key = std::move(key)](const Evidence& evidence, std::size_t process, std::size_t index) {
+    return ValueIn(evidence, process, index, key);
+  };
+}
+
+void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arms,
+              const std::vector<ProcessPair>& pairs, std::vector<PairedTest>& tests) {
+  std::optional<double> seconds;
+  for (const bool cycles : {false, true}) {
+    const char* const metric = cycles ? kCycles : kDuration;
+    PairedTest test = Collect(arms, pairs, Metric({"", metric}), LogRatio);
+    test.comparison.metric = metric;
+    test.demand = TimeDemand(context, work, cycles);
+    if (!cycles) seconds = test.comparison.base;
+    if (test.demand.severity == Severity::kOff || test.total[0] == 0) continue;
+    const double tolerance =
+        TimeTolerance(context, work, seconds, cycles ? test.comparison.base : std::nullopt, cycles);
+    test.differences.limit = std::log1p(tolerance);
+    tests.push_back(std::move(test));
+  }
+}
+
+/// A phase's time in both, in points of the base kernel's time: so that a phase that got faster makes no other slower.
+void AddPhases(const JudgeContext& context, const CaseWork& work, const Arms& arms,
+               const std::vector<ProcessPair>& pairs, double time_ratio, std::vector<PairedTest>& tests) {
+  std::set<std::string> phases;
+  for (const auto* const shares : {&work.base_shares, &work.candidate_shares}) {
+    for (const auto& [phase, share] : *shares) phases.insert(phase);
+  }
+  for (const std::string& phase : phases) {
+    const auto share = [&](const Evidence& evidence, std::size_t process, std::size_t index) {
+      return ShareIn(evidence, process, index, phase);
+    };
+    PairedTest test = Collect(arms, pairs, share,
+                              [&](double base, double other) { return std::optional(other * time_ratio - base); });
+    test.demand = context.DemandOn(work, phase, kPhaseTime);
+    if (test.demand.severity == Severity::kOff || !test.comparison.base) continue;
+    test.comparison.phase = phase;
+    test.comparison.metric = kPhaseTime;
+    test.logarithmic = false;
+    test.differences.limit = PhaseTolerance(context, test.demand, *test.comparison.base);
+    tests.push_back(std::move(test));
+  }
+}
+
+/// Noisy metrics of the catalogue, of which only a rule says how far they may move.
+void AddLimited(const JudgeContext& context, const CaseWork& work, const Arms& arms,
+                const std::vector<ProcessPair>& pairs, std::vector<PairedTest>& tests) {
+  if (context.ruled.empty() || pairs.empty() || !context.RecordedInPairs()) return;
+  const auto& values = arms.base.processes[pairs.front().base].values;
+  if (arms.base_index >= values.size()) return;
+  for (const auto& [key, value] : values[arms.base_index]) {
+    if (key.metric == kDuration || key.metric == kCycles || key.metric == kPhaseTime) continue;
+    const MetricFacts facts = FactsOf(key);
+    const Demand demand = context.DemandOn(work, key.phase, key.metric);
+    if (facts.stability != Stability::kNoisy || demand.severity == Severity::kOff) continue;
+    if (!demand.relative && !demand.absolute) continue;
+    const double sign = facts.polarity == Polarity::kHigherIsBetter ? -1.0 : 1.0;
+    PairedTest test = Collect(arms, pairs, Metric(key),
+                              [sign](double base, double other) { return std::optional(sign * (other - base)); });
+    if (!test.comparison.base) continue;
+    test.demand = demand;
+    test.comparison.phase = key.phase;
+    test.comparison.metric = key.metric;
+    test.logarithmic = false;
+    test.differences.limit =
+        std::max(demand.absolute.value_or(0.0), demand.relative.value_or(0.0) * std::abs(*test.comparison.base));
+    tests.push_back(std::move(test));
+  }
+}
+
+void Describe(PairedTest& test, const StageDecision& stage, bool second) {
+  Comparison& comparison = test.comparison;
+  const std::vector<double>& differences = second ? test.differences.second : test.differences.first;
+  const std::span<const double> looked = std::span(differences).first(static_cast<std::size_t>(stage.pairs));
+  comparison.pairs = stage.pairs;
+  comparison.p = stage.worse_p;
+  const MetricFacts facts = FactsOf({comparison.phase, comparison.metric});
+  const bool share = comparison.metric == kPhaseTime;
+  // Back from "worse is positive": to what the metric itself did; of a share points, else relative to the base.
+  const double sign = facts.polarity == Polarity::kHigherIsBetter ? -1.0 : 1.0;
+  const double scale = share || test.logarithmic || !comparison.base || *comparison.base == 0.0
+                           ? 1.0
+                           : sign / std::abs(*comparison.base);
+  const auto change = [&](double value) { return test.logarithmic ? std::expm1(value) : value * scale; };
+  comparison.change = change(Median({looked.begin(), looked.end()}));
+  const auto [low, high] = SignFlipInterval(looked);
+  if (!std::isfinite(low) || !std::isfinite(high)) return;
+  comparison.change_low = std::min(change(low), change(high));
+  comparison.change_high = std::max(change(low), change(high));
+}
+
+/// Too few pairs left to say anything. A phase whose pairs are few holds nobody up: the kernel's time is judged.
+bool Inconclusive(const JudgeContext& context, PairedTest& test, int stage, bool enough) {
+  Comparison& comparison = test.comparison;
+  const int total = test.total[stage];
+  const int dropped = test.dropped[stage];
+  if (dropped > context.thresholds.most_dropped_pairs * total) {
+    comparison.reason = fmt::format("the clock was held down in {} of {} pairs", dropped, total);
+  } else if (!enough) {
+    comparison.reason = fmt::format("{} pairs cannot reach the level of the test", total - dropped);
+  } else {
+    return false;
+  }
+  comparison.verdict = Verdict::kInconclusive;
+  if (stage == 0 && comparison.metric == kPhaseTime) comparison.blocking = false;
+  return true;
+}
+
+/// What stage 1 says. True: suspect.
+bool First(const JudgeContext& context, PairedTest& test) {
+  Comparison& comparison = test.comparison;
+  comparison.tier = 2;
+  comparison.unit = FactsOf({comparison.phase, comparison.metric}).unit;
+  comparison.rule = context.GrowthRule(test.demand);
+  Block(comparison, test.demand.severity);
+  const StageDecision stage =
+      DecideStage(test.differences.first, test.differences.limit, context.thresholds.suspect_level);
+  if (stage.pairs > 0) Describe(test, stage, false);
+  if (Inconclusive(context, test, 0, stage.enough)) return false;
+  if (stage.better) {
+    comparison.verdict = Verdict::kImproved;
+    comparison.blocking = test.logarithmic;  // only the whole call's time improves the case
+  }
+  if (!stage.worse) return false;
+  comparison.verdict = Verdict::kSuspect;
+  comparison.reason = fmt::format("suspect (p {:.2g} in {} pairs): to be measured again", stage.worse_p, stage.pairs);
+  return true;
+}
+
+void Second(const JudgeContext& context, PairedTest& test, const Confirmation& confirmation) {
+  Comparison& comparison = test.comparison;
+  const double first_p = *comparison.p;
+  const bool was_suspect = comparison.verdict == Verdict::kSuspect;
+  if (confirmation.stage.pairs > 0) Describe(test, confirmation.stage, true);
+  comparison.verdict = Verdict::kPass;
+  comparison.reason.clear();
+  if (test.total[1] == 0) {
+    comparison.verdict = Verdict::kInconclusive;
+    comparison.reason = fmt::format("suspect (p {:.2g}), and not measured again", first_p);
+    return;
+  }
+  if (Inconclusive(context, test, 1, confirmation.enough)) return;
+  comparison.p_adjusted = confirmation.p_adjusted;
+  const double limit = test.differences.limit;
+  if (confirmation.confirmed) {
+    comparison.verdict = Verdict::kRegression;
+    const bool points = comparison.metric == kPhaseTime;
+    comparison.reason =
+        fmt::format("worse by more than {}{} (p {:.2g} in {} new pairs)",
+                    test.logarithmic ? Percent(std::expm1(limit)) : Number(limit, points ? "ratio" : comparison.unit),
+                    points ? " of the kernel's time" : "", confirmation.p_adjusted, confirmation.stage.pairs);
+  } else if (was_suspect) {
+    comparison.reason = fmt::format("suspected (p {:.2g}), not confirmed by {} new pairs (p {:.2g})", first_p,
+                                    confirmation.stage.pairs, confirmation.p_adjusted);
+  }
+}
+
+/// In all pairs the candidate needed more time for its cycles.
+bool LowerClockInEveryPair(const PairedTest& time, const PairedTest& cycles, bool second) {
+  const auto& seconds = second ? time.differences.second : time.differences.first;
+  const auto& counts = second ? cycles.differences.second : cycles.differences.first;
+  if (seconds.size() != counts.size()) return false;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (seconds[i] <= counts[i]) return false;
+  }
+  return true;
+}
+
+/// The tests of a case's whole call.
+struct CallTests {
+  PairedTest* time = nullptr;
+  PairedTest* cycles = nullptr;
+};
+
+std::vector<CallTests> CallsOf(std::vector<PairedTest>& tests, std::size_t cases) {
+  std::vector<CallTests> calls(cases);
+  for (PairedTest& test : tests) {
+    if (!test.comparison.phase.empty()) continue;
+    if (test.comparison.metric == kDuration) calls[test.work].time = &test;
+    if (test.comparison.metric == kCycles) calls[test.work].cycles = &test;
+  }
+  return calls;
+}
+
+}  // namespace
+
+std::vector<ProcessPair> PairsOf(const Evidence& base, const Evidence& candidate, const std::string& kind) {
+  std::map<std::pair<int, int>, std::size_t> partners;
+  for (std::size_t i = 0; i < candidate.processes.size(); ++i) {
+    const ProcessSample& process = candidate.processes[i];
+    if (process.kind == kind) partners.try_emplace({process.stage, process.pair}, i);
+  }
+  std::vector<ProcessPair> pairs;
+  for (std::size_t i = 0; i < base.processes.size(); ++i) {
+    const ProcessSample& process = base.processes[i];
+    if (process.kind != kind || process.pair < 0) continue;
+    const auto partner = partners.find({process.stage, process.pair});
+    if (partner == partners.end()) continue;
+    pairs.push_back(
+        {process.stage, i, partner->second, process.throttled || candidate.processes[partner->second].throttled});
+    partners.erase(partner);  // a second process of the same number is no pair
+  }
+  return pairs;
+}
+
+std::vector<PairedTest> PairedTests(const JudgeContext& context, const CaseWork& work, const Evidence& other,
+                                    std::size_t other_index, const std::vector<ProcessPair>& timing_pairs,
+                                    const std::vector<ProcessPair>& recording_pairs) {
+  const Arms arms{context.input.base, work.base_index, other, other_index};
+  std::vector<PairedTest> tests;
+  AddTimes(context, work, arms, timing_pairs, tests);
+  // In cycles where there are some: a clock that changed is no phase's doing.
+  double time_ratio = 1.0;
+  for (const PairedTest& test : tests) {
+    std::vector<double> logs = test.differences.first;
+    logs.insert(logs.end(), test.differences.second.begin(), test.differences.second.end());
+    if (!logs.empty()) time_ratio = std::exp(Median(logs));
+  }
+  AddPhases(context, work, arms, recording_pairs, time_ratio, tests);
+  AddLimited(context, work, arms, recording_pairs, tests);
+  return tests;
+}
+
+void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, const ControlResult* control,
+                std::vector<CaseWork>& works) {
+  const std::vector<CallTests> calls = CallsOf(tests, works.size());
+  std::vector<PairedTest*> suspects;
+  for (PairedTest& test : tests) {
+    if (First(context, test)) suspects.push_back(&test);
+  }
+  if (context.input.second_stage) {
+    // Time and cycles are one question: which of them was suspect first is chance, so both are tested again.
+    for (const CallTests& call : calls) {
+      if (call.time == nullptr || call.cycles == nullptr) continue;
+      const bool time = call.time->comparison.verdict == Verdict::kSuspect;
+      const bool cycles = call.cycles->comparison.verdict == Verdict::kSuspect;
+      if (time != cycles) suspects.push_back(time ? call.cycles : call.time);
+    }
+    std::vector<const PairedDifferences*> differences;
+    for (const PairedTest* const test : suspects) differences.push_back(&test->differences);
+    const std::vector<Confirmation> confirmations = Confirm(differences, context.thresholds.regression_level);
+    for (std::size_t i = 0; i < suspects.size(); ++i) Second(context, *suspects[i], confirmations[i]);
+  }
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const auto& [time, cycles] = calls[i];
+    if (time != nullptr && cycles != nullptr) {
+      const bool second = time->comparison.p_adjusted.has_value();
+      WeighClock(&time->comparison, &cycles->comparison, LowerClockInEveryPair(*time, *cycles, second));
+    }
+    const auto faster = [](const PairedTest* test) {
+      return test == nullptr || test->comparison.verdict == Verdict::kImproved;
+    };
+    works[i].proven_faster = (time != nullptr || cycles != nullptr) && faster(time) && faster(cycles) &&
+                             (control == nullptr || control->passed);
+  }
+  for (PairedTest& test : tests) {
+    Comparison& comparison = test.comparison;
+    if (control != nullptr && !control->passed) {
+      comparison.verdict = Verdict::kInconclusive;
+      comparison.reason = "a control of this run failed or is missing";
+    } else if (comparison.metric == kPhaseTime && works[test.work].proven_faster && comparison.blocking &&
+               comparison.verdict >= Verdict::kSuspect) {
+      comparison.blocking = false;
+      comparison.reason += "; the kernel is proven faster all the same";
+    }
+    if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(test.demand);
+    works[test.work].verdict.comparisons.push_back(std::move(comparison));
+  }
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gate_statistics.h"
+#include "judge/special_functions.h"
+
+namespace fa_profile {
+namespace {
+
+/// 2^24 flips are 2 x 4096 half sums here, but a test of so many pairs was planned wrong.
+constexpr std::size_t kMostDifferences = 24;
+
+/// Sums that differ by less than this, of the sum of all sizes, are equal: they were added in another order.
+constexpr double kTie = 1e-12;
+
+void RequireDifferences(std::span<const double> differences) {
+  if (differences.empty()) throw Error("a sign-flip test of no differences", "measure at least one pair");
+  if (differences.size() > kMostDifferences) {
+    throw Error("a sign-flip test of " + std::to_string(differences.size()) + " differences",
+                "give at most " + std::to_string(kMostDifferences) + " pairs");
+  }
+  if (!std::ranges::all_of(differences, [](double value) { return std::isfinite(value); })) {
+    throw Error("a sign-flip test of a difference that is no finite number", "leave out pairs without a value");
+  }
+}
+
+/// Room for the sums of half the differences; on the stack, because the trials test a million times.
+using Sums = std::array<double, std::size_t{1} << (kMostDifferences / 2)>;
+
+/// The sums of all choices of signs, ascending, in one of the two arrays. Each size merges two sorted lists: no sort,
+/// which would cost most.
+std::span<const double> SignedSums(std::span<const double> sizes, Sums& one, Sums& other) {
+  Sums* sums = &one;
+  Sums* next = &other;
+  (*sums)[0] = 0.0;
+  std::size_t count = 1;
+  for (const double size : sizes) {
+    std::size_t plus = 0;
+    std::size_t minus = 0;
+    for (std::size_t i = 0; i < 2 * count; ++i) {
+      // The list that size was taken from is never behind the other.
+      const bool take_minus = minus < count && (*sums)[minus] - size <= (*sums)[plus] + size;
+      (*next)[i] = take_minus ? (*sums)[minus++] - size : (*sums)[plus++] + size;
+    }
+    std::swap(sums, next);
+    count *= 2;
+  }
+  return {sums->data(), count};
+}
+
+/// Chance that random signs give the differences a sum of at least theirs, less `shift` each. Unchecked.
+/// Meet in the middle: for each sum of one half, how many of the other's are large enough; 2^(n/2) steps in place of
+/// 2^n.
+double FlipP(std::span<const double> differences, double shift) {
+  std::array<double, kMostDifferences> sizes;
+  double observed = 0.0;
+  double total = 0.0;
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const double value = differences[i] - shift;
+    sizes[i] = std::abs(value);
+    observed += value;
+    total += sizes[i];
+  }
+  const double enough = observed - kTie * total;
+  const std::span<const double> all = std::span(sizes).first(differences.size());
+  Sums of_left[2];
+  Sums of_right[2];
+  const std::span<const double> left = SignedSums(all.first(all.size() / 2), of_left[0], of_left[1]);
+  const std::span<const double> right = SignedSums(all.subspan(all.size() / 2), of_right[0], of_right[1]);
+  std::size_t reached = 0;
+  std::size_t first = right.size();  // of `right`, what with this left sum is enough; falls as the left sum grows
+  for (const double sum : left) {
+    while (first > 0 && sum + right[first - 1] >= enough) --first;
+    reached += right.size() - first;
+  }
+  return static_cast<double>(reached) / static_cast<double>(left.size() * right.size());
+}
+
+/// Least shift that the one-sided test does not reject at `level`. The p of a shift is 2^-n times one more than the
+/// number of subsets whose mean is at most the shift: it only grows, from 2^-n below the least difference to 1 at the
+/// greatest.
+double LeastShift(std::span<const double> differences, double level) {
+  double low = *std::ranges::min_element(differences);
+  double high = *std::ranges::max_element(differences);
+  if (std::ldexp(1.0, -static_cast<int>(differences.size())) > level) return -std::numeric_limits<double>::infinity();
+  if (FlipP(differences, low) > level) return low;
+  // To a thousand-millionth of the range: far below what is ever printed.
+  const double enough = 1e-9 * (high - low);
+  while (high - low > enough) {
+    const double middle = low + (high - low) / 2.0;
+    if (middle <= low || middle >= high) break;
+    (FlipP(differences, middle) > level ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+double Median(std::vector<double> values) {
+  if (values.empty()) throw Error("a median of no values", "measure at least one process");
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) return *middle;
+  return std::midpoint(*std::max_element(values.begin(), middle), *middle);
+}
+
+double SignFlipP(std::span<const double> differences) {
+  RequireDifferences(differences);
+  return FlipP(differences, 0.0);
+}
+
+std::pair<double, double> SignFlipInterval(std::span<const double> differences, double confidence) {
+  RequireDifferences(differences);
+  const double level = (1.0 - confidence) / 2.0;
+  std::vector<double> mirrored(differences.begin(), differences.end());
+  for (double& value : mirrored) value = -value;
+  return {LeastShift(differences, level), -LeastShift(mirrored, level)};
+}
+
+std::vector<double> HolmAdjust(const std::vector<double>& p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&p](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::vector<double> adjusted(p.size());
+  double largest = 0.0;  // a larger p is never adjusted to less than a smaller one
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    largest = std::max(largest, std::min(1.0, static_cast<double>(p.size() - rank) * p[order[rank]]));
+    adjusted[order[rank]] = largest;
+  }
+  return adjusted;
+}
+
+double ProportionUpperBound(std::int64_t hits, std::int64_t trials, double confidence) {
+  if (hits < 0 || hits > trials) {
+    throw Error("a proportion of " + std::to_string(hits) + " in " + std::to_string(trials), "count again");
+  }
+  if (hits == trials) return 1.0;  // of no trials too: nothing is known
+  // The chance p at which `hits` or fewer have the chance 1 - confidence: I_p(hits + 1, trials - hits) = confidence.
+  double low = 0.0;
+  double high = 1.0;
+  for (int step = 0; step < 200 && high - low > 1e-14 * high; ++step) {
+    const double middle = low + (high - low) / 2.0;
+    (IncompleteBeta(middle, static_cast<double>(hits + 1), static_cast<double>(trials - hits)) < confidence ? low
+                                                                                                            : high) =
+        middle;
+  }
+  return high;
+}
+
+double ProportionLowerBound(std::int64_t hits, std::int64_t trials, double confidence) {
+  return 1.0 - ProportionUpperBound(trials - hits, trials, confidence);
+}
+
+}  // namespace fa_profile

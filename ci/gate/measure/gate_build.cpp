@@ -1,0 +1,196 @@
+#include "fa_profile/gate_build.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "fa_profile/child_process.h"
+#include "fa_profile/error.h"
+#include "fa_profile/metric_catalogue.h"
+
+namespace fa_profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kAnswerSeconds = 30.0;
+
+bool IsProgram(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
+
+bool IsLibraryName(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".so") || name.find(".so.") != std::string::npos;
+}
+
+// Before anything is measured: a build from before the gate would fail only after the first recording, and look like a
+// kernel that crashes.
+void RequireGateSample(const GateBuild& build) {
+  const ChildEnd end = RunChildGroup(build.program, {"fa-profile", "gate-sample", "--help"}, {kAnswerSeconds, nullptr});
+  if (Describe(end).empty() && end.out.find("--order") != std::string::npos) return;
+  const std::string why = Describe(end);
+  throw Error(build.path + " cannot be measured: `" + ShellLine({build.program, "gate-sample", "--help"}) + "` " +
+                  (why.empty() ? "says nothing of gate-sample" : why),
+              "give a fa-profile of this version or newer: build the kernels of the older commit with this tool");
+}
+
+// In a process of its own: loading a library runs code of it.
+std::string KernelIdOf(const std::string& library) {
+  std::array<int, 2> pipe{};
+  if (pipe2(pipe.data(), O_CLOEXEC) != 0) throw Error("pipe2", std::strerror(errno), "no pipe to a child process");
+  const pid_t child = fork();
+  if (child < 0) throw Error("fork", std::strerror(errno), "no process to load " + library);
+  if (child == 0) {
+    (void)alarm(static_cast<unsigned>(kAnswerSeconds));
+    std::string answer;
+    if (void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL); handle == nullptr) {
+      answer = std::string("!") + dlerror();
+    } else if (auto* const name = reinterpret_cast<const char* (*)()>(dlsym(handle, "fa_profile_kernel_name"));
+               name == nullptr) {
+      answer = "!it has no fa_profile_kernel_name()";
+    } else if (const char* const text = name(); text != nullptr) {
+      answer = text;
+    }
+    const ssize_t written = write(pipe[1], answer.data(), std::min<std::size_t>(answer.size(), 4096));
+    _exit(written < 0 ? 1 : 0);  // no destructors, neither ours nor the library's
+  }
+  close(pipe[1]);
+  std::string answer;
+  std::array<char, 4096> buffer{};
+  for (ssize_t count = 0; (count = read(pipe[0], buffer.data(), buffer.size())) != 0;) {
+    if (count > 0) answer.append(buffer.data(), static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) break;
+  }
+  close(pipe[0]);
+  ChildEnd end;
+  end.status = WaitForChild(child);
+  constexpr const char* kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+  if (Describe(end).empty() && !answer.empty() && answer.find_first_not_of(kNameCharacters) == std::string::npos) {
+    return answer;
+  }
+  std::string why = "it gives no name of a kernel (a-z, 0-9, _ and -)";
+  if (!Describe(end).empty()) why = "the process that loaded it " + Describe(end);
+  if (answer.starts_with('!')) why = answer.substr(1);
+  throw Error("kernel library " + library + " cannot be measured: " + why,
+              "docs/kernels.md says what a kernel library is; `ldd` tells what it misses");
+}
+
+// What feeds a metric that two launches of equal code give the same value of. The noisy rest would cost passes and is
+// judged by nobody: phases have samples of their own.
+std::string ExactCounters() {
+  std::set<std::string> exact;
+  for (const CatalogueMetric& metric : MetricCatalogue()) {
+    if (metric.stability != Stability::kDeterministic) continue;
+    for (const std::string& input : FormulaNames(metric.formula)) exact.insert(input);
+  }
+  std::string list;
+  for (const std::string& input : CatalogueInputs()) {
+    // TriageCompute's counters are the set phases' alternatives, and a pass of their own.
+    if (!exact.contains(input) || input.find("TriageCompute") != std::string::npos) continue;
+    list.append(list.empty() ? "" : ",").append(input);
+  }
+  return list;
+}
+
+std::string Pattern(const GateBuild& build, const GateRequest& request) {
+  if (!build.library.empty()) return "^" + build.kernel_id + "$";
+  if (request.kernels.empty()) return request.pattern;
+  std::string pattern = "^(";
+  for (const std::string& kernel : request.kernels) {
+    if (pattern.back() != '(') pattern += '|';
+    for (const char c : kernel) {
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') pattern += '\\';
+      pattern += c;
+    }
+  }
+  return pattern + ")$";
+}
+
+void AddRequest(std::vector<std::string>& arguments, const GateBuild& build, const GateRequest& request) {
+  if (!build.library.empty()) arguments.insert(arguments.end(), {"--kernel-lib", build.library});
+  for (const std::string& library : request.libraries) arguments.insert(arguments.end(), {"--kernel-lib", library});
+  if (const std::string pattern = Pattern(build, request); !pattern.empty()) {
+    arguments.insert(arguments.end(), {"--kernel", pattern});
+  }
+  for (const std::string& shape : request.shapes) arguments.insert(arguments.end(), {"--shape", shape});
+  arguments.insert(arguments.end(), {"--device", std::to_string(request.device)});
+}
+
+}  // namespace
+
+GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
+  std::error_code error;
+  const fs::path given = fs::absolute(path, error);
+  GateBuild build;
+  build.path = path;
+  if (fs::is_directory(given, error)) {
+    for (const char* const name : {"cli/fa-profile", "bin/fa-profile", "fa-profile"}) {
+      if (!IsProgram(given / name)) continue;
+      build.program = (given / name).string();
+      RequireGateSample(build);
+      return build;
+    }
+    throw Error(
+        "there is no fa-profile in the folder " + path,
+        "give a build folder (cli/fa-profile), an installation (bin/fa-profile), a program or a kernel library");
+  }
+  if (!fs::is_regular_file(given, error)) {
+    throw Error("there is no build " + path, "give a fa-profile program, a folder with one, or a kernel library (.so)");
+  }
+  if (IsLibraryName(given)) {
+    build.program = tool.empty() ? fs::read_symlink("/proc/self/exe").string() : fs::absolute(tool).string();
+    build.library = given.string();
+    build.kernel_id = KernelIdOf(build.library);
+    return build;
+  }
+  if (!IsProgram(given)) throw Error(path + " is no program and no library (.so)", "is its permission to execute set?");
+  build.program = given.string();
+  RequireGateSample(build);
+  return build;
+}
+
+std::vector<std::string> TimingCommand(const GateBuild& build, const GateRequest& request, int launches,
+                                       std::uint64_t order) {
+  std::vector<std::string> arguments = {build.program, "gate-sample"};
+  AddRequest(arguments, build, request);
+  arguments.insert(arguments.end(), {"--launches", std::to_string(launches), "--order", std::to_string(order)});
+  return arguments;
+}
+
+std::vector<std::string> RecordingCommand(const GateBuild& build, const GateRequest& request, int draws,
+                                          const std::string& output) {
+  std::vector<std::string> arguments = {build.program};
+  AddRequest(arguments, build, request);
+  arguments.insert(arguments.end(), {"--metrics", ExactCounters(), "--phases", "on", "--draws", std::to_string(draws),
+                                     "--repeats", "0", "--raw", "none", "--summary", "-o", output});
+  return arguments;
+}
+
+std::string ShellLine(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    const bool plain =
+        !argument.empty() && argument.find_first_of(" \t\n'\"\\$`|&;<>()*?[]#~^!{}") == std::string::npos;
+    if (plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace fa_profile

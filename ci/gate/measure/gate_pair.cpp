@@ -1,0 +1,129 @@
+#include "fa_profile/gate_pair.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "fa_profile/error.h"
+#include "fa_profile/pair_runner.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr int kArms = 3;
+
+bool Works(const CaseFacts& facts) { return !facts.verification || facts.verification->correct(); }
+
+// Cases whose time can differ and would be a result: in both builds, correct in both, and of different code.
+std::set<CaseId> CasesToTime(const PairRun& run, const GateResult& look, bool identical_too) {
+  std::set<CaseId> cases;
+  for (const CaseFacts& facts : run.base.cases) {
+    const auto index = FindCase(run.candidate, facts.kernel, facts.shape);
+    if (facts.kernel == kReferenceKernel || !index) continue;
+    if (!Works(facts) || !Works(run.candidate.cases[*index])) continue;
+    const auto verdict = std::ranges::find_if(
+        look.cases, [&](const CaseVerdict& one) { return one.kernel == facts.kernel && one.shape == facts.shape; });
+    const bool settled = verdict != look.cases.end() && ((verdict->identical && !identical_too) || verdict->incorrect);
+    if (!settled) cases.emplace(facts.kernel, facts.shape);
+  }
+  return cases;
+}
+
+// Of the cases that are measured, those that are suspect; with `recorded` those of which a recording said so.
+std::set<CaseId> Suspects(const std::set<CaseId>& cases, const GateResult& result, bool recorded) {
+  std::set<CaseId> suspects;
+  for (const CaseVerdict& one : result.cases) {
+    CaseFacts facts;
+    facts.kernel = one.kernel;
+    facts.shape = one.shape;
+    const bool listed = std::ranges::find(result.suspects, CaseName(facts)) != result.suspects.end();
+    const bool in_recording = std::ranges::any_of(one.comparisons, [](const Comparison& comparison) {
+      const bool timed = comparison.metric == kDuration || comparison.metric == kCycles;
+      return !timed && comparison.verdict == Verdict::kSuspect;
+    });
+    if (listed && (in_recording || !recorded) && cases.contains({one.kernel, one.shape})) {
+      suspects.emplace(one.kernel, one.shape);
+    }
+  }
+  return suspects;
+}
+
+void MeasurePairs(PairRunner& runner, int first, int timings, int recordings, int stage) {
+  for (int pair = first; pair < first + timings; ++pair) {
+    for (const PairArm arm : ArmOrder(pair)) runner.Time(arm, pair, stage);
+    runner.NoteCompany(pair);
+  }
+  for (int pair = first; pair < first + recordings; ++pair) {
+    if (pair == 0) {  // the first look has the rest of this pair
+      runner.Record(PairArm::kControl, pair, stage);
+      continue;
+    }
+    for (const PairArm arm : ArmOrder(pair)) runner.Record(arm, pair, stage);
+  }
+}
+
+}  // namespace
+
+std::vector<PairArm> ArmOrder(int pair) {
+  using enum PairArm;
+  static constexpr std::array<std::array<PairArm, kArms>, 6> kOrders = {{{kBase, kCandidate, kControl},
+                                                                         {kControl, kCandidate, kBase},
+                                                                         {kCandidate, kControl, kBase},
+                                                                         {kBase, kControl, kCandidate},
+                                                                         {kControl, kBase, kCandidate},
+                                                                         {kCandidate, kBase, kControl}}};
+  const auto& order = kOrders.at(static_cast<std::size_t>(pair) % kOrders.size());
+  return {order.begin(), order.end()};
+}
+
+PairRun RunPair(const PairOptions& options) {
+  PairRunner runner(options);
+  PairRun& run = runner.run();
+  const auto judge = [&] {
+    return JudgePair(run, options.thresholds, options.today, options.reproduce, options.partial);
+  };
+  const auto finish = [&] {
+    runner.ThrowIfInterrupted();
+    for (Evidence* const evidence : {&run.base, &run.candidate, &run.control}) {
+      for (ProcessSample& process : evidence->processes) process.values.resize(evidence->cases.size());
+    }
+    return std::move(run);
+  };
+
+  runner.FirstLook();
+  const GateResult look = judge();
+  std::set<CaseId> cases = CasesToTime(run, look, options.measure_identical);
+  if (cases.empty() || !look.incomparable.empty()) return finish();
+
+  runner.Want(cases, options.phase_pairs > 0 ? cases : std::set<CaseId>());
+  runner.Expect(options.warmups + kArms * options.pairs, kArms * options.phase_pairs - 2);
+  runner.WarmUp();
+  MeasurePairs(runner, 0, options.pairs, options.phase_pairs, 1);
+
+  const GateResult first = judge();
+  if (first.suspects.empty()) return finish();
+  run.second_stage = true;
+  const std::set<CaseId> timed = Suspects(cases, first, false);
+  const std::set<CaseId> recorded = Suspects(cases, first, true);
+  runner.Want(timed, recorded);
+  runner.Expect(timed.empty() ? 0 : kArms * options.second_pairs, recorded.empty() ? 0 : kArms * options.second_pairs);
+  MeasurePairs(runner, std::max(options.pairs, options.phase_pairs), options.second_pairs, options.second_pairs, 2);
+  return finish();
+}
+
+GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std::string& today,
+                     const std::string& reproduce, bool partial) {
+  GateInput input;
+  input.partial = partial;
+  input.base = run.base;
+  input.candidate = run.candidate;
+  if (!run.control.processes.empty()) input.control = run.control;
+  input.design = "pairs";
+  input.second_stage = run.second_stage;
+  input.today = today;
+  input.reproduce = reproduce;
+  return Judge(input, thresholds);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <vector>
+
+#include "fa_profile/gate_report.h"
+#include "report/safe_text.h"
+
+namespace fa_profile {
+namespace {
+
+// GitHub shows ten of a kind from a step and drops the rest unseen.
+constexpr std::size_t kMostAnnotations = 10;
+
+/// As actions/toolkit escapes: without it a text could end the command, or its property, and begin another.
+std::string Escaped(const std::string& text, bool property) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '%':
+        escaped += "%25";
+        break;
+      case '\r':
+        escaped += "%0D";
+        break;
+      case '\n':
+        escaped += "%0A";
+        break;
+      case ':':
+        escaped += property ? "%3A" : ":";
+        break;
+      case ',':
+        escaped += property ? "%2C" : ",";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+struct Annotation {
+  bool error;
+  std::string line;
+};
+
+Annotation Annotate(bool error, const std::optional<SourcePlace>& place, const std::string& title,
+                    const std::string& message) {
+  std::string line = error ? "::error " : "::warning ";
+  if (const std::optional<SourcePlace> inside = PlaceInside(place)) {
+    line += "file=" + Escaped(inside->file, true) + ",line=" + std::to_string(inside->line) + ",";
+  }
+  line += "title=" + Escaped(SafeLine(title, 200), true) + "::" + Escaped(SafeLine(message, 1000), false) + "\n";
+  return {error, line};
+}
+
+}  // namespace
+
+std::string GateAnnotations(const GateResult& result) {
+  std::vector<Annotation> annotations;
+  for (const CaseVerdict& of : result.cases) {  // worst first
+    if (IsBad(of.verdict)) {
+      std::string message = of.headline.empty() ? ToString(of.verdict) : of.headline;
+      for (const std::string& line : of.why) {
+        if (message.find(line) == std::string::npos) message += "; " + line;  // the headline may be one of them
+      }
+      annotations.push_back(
+          Annotate(of.verdict == Verdict::kRegression, of.place, ToString(of.verdict) + " " + CaseTitle(of), message));
+      continue;
+    }
+    for (const Comparison& c : of.comparisons) {  // a case that passes may carry a warning
+      if (!IsBad(c.verdict)) continue;
+      const std::string what = MetricLabel(c.metric) + (c.phase.empty() ? "" : " of " + c.phase);
+      annotations.push_back(
+          Annotate(false, of.place, "Warning " + CaseTitle(of), what + " " + ShownChange(c) + ": " + c.reason));
+      break;
+    }
+  }
+  // What is not of a case: a control that failed, environments that cannot be compared.
+  if (annotations.empty() && IsBad(result.verdict)) {
+    annotations.push_back(
+        Annotate(result.verdict == Verdict::kRegression, std::nullopt, ToString(result.verdict), result.headline));
+  }
+  std::ranges::stable_sort(annotations, [](const Annotation& a, const Annotation& b) { return a.error > b.error; });
+  if (annotations.size() > kMostAnnotations) annotations.resize(kMostAnnotations);
+  std::string text;
+  for (const Annotation& annotation : annotations) text += annotation.line;
+  return text;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include "fa_profile/gate_report.h"
+#include "report/safe_text.h"
+
+namespace fa_profile {
+namespace {
+
+std::string Escaped(std::string_view text, std::size_t most = 1000) {
+  std::string escaped;
+  for (const char c : SafeLine(text, most)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&apos;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+/// What a test reader knows: a regression fails, a wrong result is an error, and what could not be told is skipped.
+struct Suite {
+  int tests = 0, failures = 0, errors = 0, skipped = 0;
+  std::string cases;
+
+  void Add(const std::string& name, Verdict verdict, bool incorrect, const std::string& message,
+           const std::vector<std::string>& lines) {
+    ++tests;
+    cases += fmt::format("    <testcase classname=\"fa_profile.gate\" name=\"{}\"", Escaped(name));
+    if (!IsBad(verdict)) {
+      if (lines.empty()) {
+        cases += "/>\n";
+        return;
+      }
+      cases += ">\n      <system-out>";
+      for (std::size_t i = 0; i < lines.size(); ++i) cases.append(i == 0 ? "" : "\n").append(Escaped(lines[i]));
+      cases += "</system-out>\n    </testcase>\n";
+      return;
+    }
+    const bool failed = verdict == Verdict::kRegression;
+    const char* const element = !failed ? "skipped" : incorrect ? "error" : "failure";
+    ++(!failed ? skipped : incorrect ? errors : failures);
+    cases += fmt::format(">\n      <{} type=\"{}\" message=\"{}\">", element,
+                         incorrect ? "INCORRECT" : ToString(verdict), Escaped(message));
+    for (const std::string& line : lines) cases.append("\n").append(Escaped(line));
+    cases += fmt::format("</{}>\n    </testcase>\n", element);
+  }
+};
+
+}  // namespace
+
+std::string GateJunit(const GateResult& result) {
+  Suite suite;
+  bool told = false;
+  for (const CaseVerdict& of : result.cases) {
+    // Of a case that passes its warnings alone.
+    std::vector<std::string> lines = IsBad(of.verdict) ? of.why : std::vector<std::string>();
+    for (const Comparison& c : of.comparisons) {
+      if (!IsBad(c.verdict)) continue;
+      lines.push_back(fmt::format("{}: {}{} {} -> {}, {}{}{}", VerdictText(c), MetricLabel(c.metric),
+                                  c.phase.empty() ? "" : " of " + c.phase, ShownValue(c.base, c.unit),
+                                  ShownValue(c.candidate, c.unit), ShownChange(c), c.reason.empty() ? "" : ": ",
+                                  c.reason));
+    }
+    suite.Add(CaseTitle(of), of.verdict, of.incorrect, of.headline.empty() ? ToString(of.verdict) : of.headline, lines);
+    told = told || of.verdict == result.verdict;
+  }
+  // The run as a whole, where no case says it: a control that failed must not look like a suite that passed, nor must a
+  // run without cases.
+  if (!told) {
+    std::vector<std::string> lines = result.incomparable;
+    if (result.control && !result.control->reason.empty()) lines.push_back(result.control->reason);
+    suite.Add("the run as a whole", result.verdict, false, result.headline, lines);
+  }
+  const std::string counts = fmt::format("name=\"fa-profile gate\" tests=\"{}\" failures=\"{}\" errors=\"{}\"",
+                                         suite.tests, suite.failures, suite.errors);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite {0} skipped=\"{1}\">\n{2}  "
+      "</testsuite>\n"
+      "</testsuites>\n",
+      counts, suite.skipped, suite.cases);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,23 @@
+#include "fa_profile/gate_state.h"
+
+#include "fa_profile/gate_report.h"
+
+namespace fa_profile {
+
+GateState GateStateOf(const GateResult& result) {
+  GateState state;
+  for (const CaseVerdict& verdict : result.cases) {
+    GateState::Case& entry = state.cases[CaseTitle(verdict)];
+    entry.verdict = ToString(verdict.verdict);
+    for (const Comparison& comparison : verdict.comparisons) {
+      if (comparison.metric == kDuration && comparison.phase.empty()) entry.change_ratio = comparison.change;
+    }
+  }
+  if (result.control) {
+    state.aa_trials = result.control->trials;
+    state.aa_false_positives = result.control->false_positives;
+  }
+  return state;
+}
+
+}  // namespace fa_profile

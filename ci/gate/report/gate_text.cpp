@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include "fa_profile/gate_report.h"
+#include "report/safe_text.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+class Page {
+ public:
+  /// `lead` as it is, then words wrapped at the width, all lines but the first indented by `indent`.
+  void Put(const std::string& lead, std::string_view text, std::size_t indent) {
+    std::string line = lead;
+    bool empty = true;  // of words
+    const auto end_line = [&] {
+      text_ += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line.assign(indent, ' ');
+      empty = true;
+    };
+    const std::string safe = SafeLine(text, 2000);
+    for (std::size_t start = 0; start < safe.size();) {
+      const std::size_t end = std::min(safe.find(' ', start), safe.size());
+      const std::string word = Harmless(safe.substr(start, end - start));
+      start = end + 1;
+      if (word.empty()) continue;
+      if (!empty && CountCharacters(line) + 1 + CountCharacters(word) > kWidth) end_line();
+      line += (empty ? "" : " ") + word;
+      empty = false;
+    }
+    end_line();
+  }
+  /// Not wrapped: to be copied.
+  void Command(const std::string& lead, std::string_view text) {
+    text_ += lead + Harmless(SafeLine(text, 4096)) + "\n";
+  }
+  void Line(const std::string& text = {}) { text_ += text + "\n"; }
+  std::string Finish() { return std::move(text_); }
+
+ private:
+  /// A CI system obeys "::name" at the start of a line of output and "##[name]" anywhere in it.
+  static std::string Harmless(const std::string& word) {
+    std::string harmless;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      harmless += word[i];
+      if ((i == 0 && word.starts_with("::")) || std::string_view(word).substr(i).starts_with("##[")) harmless += ' ';
+    }
+    return harmless;
+  }
+  std::string text_;
+};
+
+std::string Padded(const std::string& text, std::size_t width) {
+  const std::size_t used = CountCharacters(text);
+  return text + std::string(used < width ? width - used : 0, ' ');
+}
+
+void PutComparison(Page& page, const Comparison& c, const std::string& design) {
+  const std::string interval = ShownInterval(c);
+  std::string numbers =
+      fmt::format("{} -> {}, {}", ShownValue(c.base, c.unit), ShownValue(c.candidate, c.unit), ShownChange(c));
+  if (!interval.empty()) numbers += " (95 %: " + interval + ")";
+  const std::string p = ShownP(c);
+  numbers += fmt::format(", {}{}", TierName(c.tier, design), p == "-" ? "" : ", p " + p);
+  if (c.pairs > 0) numbers += fmt::format(", {} pairs", c.pairs);
+  if (c.verdict != Verdict::kPass) numbers += ": " + VerdictText(c);
+  page.Put("  ", MetricLabel(c.metric) + (c.phase.empty() ? "" : " of " + c.phase) + ": " + numbers, 6);
+  if (!c.reason.empty()) page.Put("      ", c.reason + (c.rule.empty() ? "" : " (" + c.rule + ")"), 6);
+}
+
+void PutCase(Page& page, const CaseVerdict& of, const std::string& design) {
+  page.Put(Padded(ToString(of.verdict), 13), CaseTitle(of) + (of.headline.empty() ? "" : ": " + of.headline), 13);
+  for (const Comparison& c : of.comparisons) {
+    const bool headline = c.metric == kDuration && c.phase.empty();
+    if (headline || c.verdict != Verdict::kPass || !c.reason.empty()) PutComparison(page, c, design);
+  }
+  for (const std::string& line : of.why) page.Put("  - ", line, 4);
+}
+
+}  // namespace
+
+std::string GateText(const GateResult& result) {
+  Page page;
+  const std::string verdict = ToString(result.verdict);
+  page.Put("", result.headline.starts_with(verdict) ? result.headline : verdict + ": " + result.headline, 2);
+  page.Line();
+  for (const std::string& reason : result.incomparable) page.Put("  cannot be compared: ", reason, 4);
+  if (!result.incomparable.empty()) page.Line();
+  for (const CaseVerdict& of : result.cases) PutCase(page, of, result.design);
+  if (!result.cases.empty()) page.Line();
+  page.Put("baseline   ", result.base_origin + (result.base.gpu_name.empty() ? "" : ", " + result.base.gpu_name), 11);
+  page.Put("candidate  ",
+           result.candidate_origin + (result.candidate.gpu_name.empty() ? "" : ", " + result.candidate.gpu_name), 11);
+  if (result.control) {
+    const ControlResult& control = *result.control;
+    std::string text = fmt::format("{}; the baseline against itself: {} of {} called worse",
+                                   control.passed ? "passed" : "failed", control.false_positives, control.trials);
+    if (control.reference_change)
+      text += fmt::format("; reference kernel {:+.2f} %", *control.reference_change * 100.0);
+    page.Put("controls   ", text + (control.reason.empty() ? "" : "; " + control.reason), 11);
+  }
+  for (const std::string& note : result.notes) page.Put("note       ", note, 11);
+  if (!result.reproduce.empty()) page.Command("again      ", result.reproduce);
+  return page.Finish();
+}
+
+}  // namespace fa_profile

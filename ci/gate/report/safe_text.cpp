@@ -1,0 +1,153 @@
+#include "report/safe_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fa_profile/metric_catalogue.h"
+
+namespace fa_profile {
+namespace {
+
+std::string WithThousands(double whole) {
+  const std::string digits = fmt::format("{:.0f}", std::abs(whole));
+  std::string text = whole < 0 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+/// Three significant digits, and not fewer decimals than that leaves.
+std::string Digits(double value) {
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+std::string Count(double value) {
+  if (std::abs(value) >= 1e15) return fmt::format("{:.3g}", value);
+  if (value == std::floor(value) || std::abs(value) >= 1000.0) return WithThousands(value);
+  return std::abs(value) < 0.01 ? fmt::format("{:.2g}", value) : Digits(value);
+}
+
+std::string Scaled(double value, std::string_view unit) {
+  constexpr std::array<std::string_view, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+  std::size_t step = 0;
+  for (; std::abs(value) >= 999.5 && step + 1 < kPrefixes.size(); ++step) value /= 1000.0;
+  return fmt::format("{} {}{}", std::abs(value) >= 1e4 ? fmt::format("{:.2g}", value) : Digits(value), kPrefixes[step],
+                     unit);
+}
+
+std::string Seconds(double seconds) {
+  constexpr std::array<std::string_view, 4> kUnits{"ns", "us", "ms", "s"};
+  double value = seconds * 1e9;
+  std::size_t step = 0;
+  for (; std::abs(value) >= 999.5 && step + 1 < kUnits.size(); ++step) value /= 1000.0;
+  return fmt::format("{} {}", std::abs(value) >= 1e6 ? fmt::format("{:.2g}", value) : Digits(value), kUnits[step]);
+}
+
+/// Signed, in per cent or points, without the unit.
+std::string Signed(double ratio) {
+  if (!std::isfinite(ratio)) return "?";
+  const double percent = ratio * 100.0;
+  if (std::abs(percent) >= 1e5) return fmt::format("{:+.1e}", percent);
+  const double shown = std::abs(percent) < 0.005 ? 0.0 : percent;  // no "-0.00"
+  return fmt::format("{:+.{}f}", shown, std::abs(percent) >= 99.95 ? 0 : std::abs(percent) >= 0.95 ? 1 : 2);
+}
+
+const char* ChangeUnit(const Comparison& comparison) { return comparison.metric == kPhaseTime ? " points" : " %"; }
+
+}  // namespace
+
+std::string ShownValue(const std::optional<double>& value, std::string_view unit) {
+  if (!value || !std::isfinite(*value)) return "-";
+  if (unit == "ratio") {
+    const double percent = *value * 100.0;
+    if (std::abs(percent) >= 1e5) return fmt::format("{:.1e} %", percent);
+    return fmt::format("{:.{}f} %", percent, std::abs(percent) >= 99.95 ? 0 : 1);
+  }
+  if (unit == "seconds") return Seconds(*value);
+  if (unit == "bytes") return std::abs(*value) < 1e6 ? Count(*value) + " B" : Scaled(*value, "B");
+  if (unit == "bytes_per_second") return Scaled(*value, "B/s");
+  if (unit == "flops") return Scaled(*value, "FLOP");
+  if (unit == "flops_per_second") return Scaled(*value, "FLOP/s");
+  if (unit == "flops_per_byte") return Scaled(*value, "FLOP/B");
+  if (unit == "hertz") return Scaled(*value, "Hz");
+  return Count(*value);
+}
+
+std::string ShownChange(const Comparison& comparison) {
+  if (!comparison.change || !std::isfinite(*comparison.change)) return "-";
+  return Signed(*comparison.change) + ChangeUnit(comparison);
+}
+
+std::string ShownInterval(const Comparison& comparison) {
+  if (!comparison.change_low || !comparison.change_high) return "";
+  return Signed(*comparison.change_low) + " to " + Signed(*comparison.change_high) + ChangeUnit(comparison);
+}
+
+std::string ShownP(const Comparison& comparison) {
+  const std::optional<double>& p = comparison.p_adjusted ? comparison.p_adjusted : comparison.p;
+  if (!p) return "-";
+  return *p < 0.0001 ? fmt::format("{:.0e}", *p) : fmt::format("{:.{}f}", *p, *p < 0.01 ? 4 : 2);
+}
+
+std::string TierName(int tier, const std::string& design) {
+  const std::array kNames{"static", "counters", design == "pairs" ? "paired" : "times", "budget"};
+  if (tier < 0 || static_cast<std::size_t>(tier) >= kNames.size()) return std::to_string(tier);
+  return kNames[static_cast<std::size_t>(tier)];
+}
+
+std::string MetricLabel(const std::string& metric) {
+  if (metric == kCycles) return "cycles";
+  const CatalogueMetric* row = FindMetric(metric);
+  if (row == nullptr) row = FindPhaseMetric(metric);
+  return row != nullptr ? std::string(row->label) : SafeLine(metric, 80);
+}
+
+std::string CaseTitle(const CaseVerdict& verdict) {
+  return SafeLine(verdict.shape.empty() ? verdict.kernel : verdict.kernel + " " + verdict.shape, 120);
+}
+
+std::string VerdictText(const Comparison& comparison) {
+  const std::string verdict = ToString(comparison.verdict);
+  if (comparison.verdict == Verdict::kRegression && !comparison.blocking) return "warning";
+  return comparison.blocking || !IsBad(comparison.verdict) ? verdict : verdict + ", not blocking";
+}
+
+bool IsBad(Verdict verdict) { return verdict != Verdict::kPass && verdict != Verdict::kImproved; }
+
+std::vector<RankedComparison> WorstFirst(const GateResult& result) {
+  std::vector<RankedComparison> ranked;
+  for (const CaseVerdict& of : result.cases) {
+    for (const Comparison& comparison : of.comparisons) {
+      if (comparison.verdict != Verdict::kPass || !comparison.reason.empty()) ranked.push_back({&of, &comparison});
+    }
+  }
+  const auto badness = [](const RankedComparison& row) {
+    const bool blocks = row.comparison->blocking && IsBad(row.comparison->verdict);
+    return std::pair(blocks, row.comparison->verdict);
+  };
+  std::ranges::stable_sort(ranked, [&](const auto& a, const auto& b) { return badness(a) > badness(b); });
+  return ranked;
+}
+
+std::optional<SourcePlace> PlaceInside(const std::optional<SourcePlace>& place) {
+  if (!place || place->line < 1 || place->file.empty() || place->file.size() > 1024) return std::nullopt;
+  const std::string& file = place->file;
+  // A colon: a drive or a scheme; a leading '~' a home.
+  if (file[0] == '/' || file[0] == '~' || file.find_first_of("\\:") != std::string::npos) return std::nullopt;
+  if (SafeLine(file, 1024) != file) return std::nullopt;
+  for (std::size_t start = 0; start <= file.size();) {
+    const std::size_t end = std::min(file.find('/', start), file.size());
+    const std::string_view part = std::string_view(file).substr(start, end - start);
+    if (part.empty() || part == "." || part == "..") return std::nullopt;
+    start = end + 1;
+  }
+  return place;
+}
+
+}  // namespace fa_profile

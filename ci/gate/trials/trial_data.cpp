@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "files/evidence_json.h"
+#include "fa_profile/gate_trials.h"
+#include "fa_profile/strict_json.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr const char* kFormat = "fa-profile trial data";
+constexpr std::size_t kMostMutants = 1000;
+
+bool HasKernel(const Evidence& evidence, const std::string& kernel) {
+  return std::ranges::find(evidence.cases, kernel, &CaseFacts::kernel) != evidence.cases.end();
+}
+
+/// The name of a kernel that has to be in the evidence.
+std::string KernelIn(const Evidence& evidence, const JsonNode& node) {
+  std::string kernel = node.Text();
+  if (!HasKernel(evidence, kernel))
+    node.Fail("there is no kernel " + QuotedText(kernel) + " in the evidence of mutants");
+  return kernel;
+}
+
+}  // namespace
+
+std::string ToJson(const TrialData& data) {
+  std::string facts;
+  for (const MutantFacts& mutant : data.facts) {
+    const nlohmann::ordered_json line = {{"kernel", mutant.kernel},
+                                         {"base", mutant.base},
+                                         {"phase", mutant.phase},
+                                         {"faster_tiers", mutant.faster_tiers}};
+    facts += (facts.empty() ? "\n" : ",\n") + line.dump();
+  }
+  return fmt::format(
+      "{{\n\"format\":\"{}\",\n\"version\":{},\n\"facts\":[{}],\n\"same_code\":{},\n\"mutants\":{}\n}}\n", kFormat,
+      kTrialDataVersion, facts, ToJson(data.same_code), ToJson(data.mutants));
+}
+
+TrialData TrialDataFromJson(const std::string& text, const std::string& name) {
+  const JsonFile file{name, "take the file that comes with fa-profile, or measure one: docs/gate-selftest.md"};
+  const nlohmann::json parsed = ParseStrictJson(text, file);
+  const JsonNode document(parsed, file);
+  RequireFormat(document, kFormat, kTrialDataVersion);
+  document.RequireOnly({"format", "version", "facts", "same_code", "mutants"});
+  TrialData data;
+  data.same_code = ReadEvidence(document.At("same_code"));
+  data.mutants = ReadEvidence(document.At("mutants"));
+  for (const JsonNode& item : document.At("facts").Items(kMostMutants)) {
+    item.RequireOnly({"kernel", "base", "phase", "faster_tiers"});
+    MutantFacts mutant;
+    mutant.kernel = KernelIn(data.mutants, item.At("kernel"));
+    mutant.base = KernelIn(data.mutants, item.At("base"));
+    mutant.phase = item.At("phase").Text();
+    mutant.faster_tiers = item.At("faster_tiers").Flag();
+    if (mutant.kernel == mutant.base) item.At("base").Fail("is the mutant itself");
+    data.facts.push_back(std::move(mutant));
+  }
+  return data;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "fa_profile/gate_statistics.h"
+#include "trials/trial_pool.h"
+
+namespace fa_profile {
+namespace {
+
+/// Bencher's documentation shows 64 values of history.
+constexpr std::size_t kHistory = 64;
+/// google/benchmark's compare.py calls fewer than 9 repetitions too few.
+constexpr std::size_t kRepetitions = 9;
+
+/// Which processes a peer looks at in one fake pull request, as positions in the pool.
+struct PeerDraw {
+  std::size_t base = 0;       ///< first of its processes
+  std::size_t candidate = 0;  ///< first of its processes
+};
+
+struct Peer {
+  std::string rule;
+  std::function<PeerDraw(TrialRandom&)> draw;
+  /// values of all processes, the draw, and what the candidate's are multiplied by.
+  std::function<bool(const std::vector<double>&, const PeerDraw&, double)> says_worse;
+};
+
+std::vector<Peer> Peers(std::size_t processes) {
+  const Peer fixed{"fixed 5 %",
+                   [processes](TrialRandom& random) {
+                     const std::vector<std::size_t> two = random.Sample(processes, 2);
+                     return PeerDraw{two[0], two[1]};
+                   },
+                   [](const std::vector<double>& values, const PeerDraw& draw, double factor) {
+                     return FixedThresholdSaysWorse(values[draw.base], factor * values[draw.candidate]);
+                   }};
+  const Peer history{"t-test 0.99 on history",
+                     [processes](TrialRandom& random) {
+                       const std::size_t newest = kHistory + random.Below(processes - kHistory);
+                       return PeerDraw{newest - kHistory, newest};
+                     },
+                     [](const std::vector<double>& values, const PeerDraw& draw, double factor) {
+                       return HistoryTTestSaysWorse(std::span(values).subspan(draw.base, kHistory),
+                                                    factor * values[draw.candidate]);
+                     }};
+  const Peer ranks{"Mann-Whitney, two jobs",
+                   [processes](TrialRandom& random) {
+                     // Two runs of 9 that do not overlap: the places of two dividers among what is left.
+                     const std::size_t gap = processes - 2 * kRepetitions + 1;
+                     std::size_t early = random.Below(gap);
+                     std::size_t late = random.Below(gap);
+                     if (early > late) std::swap(early, late);
+                     const PeerDraw draw{early, late + kRepetitions};
+                     return random.Coin() ? draw : PeerDraw{draw.candidate, draw.base};
+                   },
+                   [](const std::vector<double>& values, const PeerDraw& draw, double factor) {
+                     const std::span<const double> all = values;
+                     std::vector<double> after(kRepetitions);
+                     std::ranges::transform(all.subspan(draw.candidate, kRepetitions), after.begin(),
+                                            [factor](double value) { return factor * value; });
+                     return MannWhitneySaysWorse(all.subspan(draw.base, kRepetitions), after);
+                   }};
+  return {fixed, history, ranks};
+}
+
+}  // namespace
+
+std::vector<RuleRate> PeerRates(const TimingPool& pool, std::int64_t trials, TrialRandom& random) {
+  std::vector<RuleRate> rates;
+  for (const Peer& peer : Peers(pool.processes.size())) {
+    std::int64_t alarms = 0;
+    std::int64_t alarmed = 0;
+    for (std::int64_t trial = 0; trial < trials; ++trial) {
+      const std::int64_t before = alarms;
+      std::size_t left = kRequestComparisons / 2;
+      while (left > 0) {
+        const PeerDraw draw = peer.draw(random);
+        const std::size_t size = std::min(left, pool.cases.size());
+        for (const std::size_t position : random.Sample(pool.cases.size(), size)) {
+          for (const auto& values : pool.values) alarms += peer.says_worse(values[position], draw, 1.0) ? 1 : 0;
+        }
+        left -= size;
+      }
+      alarmed += alarms > before ? 1 : 0;
+    }
+    rates.push_back(Rate(peer.rule, "same code", alarms, trials * static_cast<std::int64_t>(kRequestComparisons)));
+    rates.push_back(Rate(peer.rule, "same code, any of 60", alarmed, trials));
+    for (const int percent : {3, 5}) {
+      std::int64_t found = 0;
+      for (std::int64_t trial = 0; trial < trials; ++trial) {
+        const std::size_t position = pool.long_cases[random.Below(pool.long_cases.size())];
+        const PeerDraw draw = peer.draw(random);
+        found += peer.says_worse(pool.values[0][position], draw, 1.0 + percent / 100.0) ? 1 : 0;
+      }
+      rates.push_back(Rate(peer.rule, fmt::format("+{} %", percent), found, trials));
+    }
+  }
+  return rates;
+}
+
+}  // namespace fa_profile

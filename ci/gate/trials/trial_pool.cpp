@@ -1,0 +1,76 @@
+#include "trials/trial_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gate_statistics.h"
+
+namespace fa_profile {
+namespace {
+
+/// A history of 64 and one to judge by it; more than the 44 of both stages.
+constexpr std::size_t kLeastProcesses = 66;
+
+/// The values of a case in these processes; fewer than those when one lacks it.
+std::vector<double> ValuesIn(const Evidence& data, const std::vector<std::size_t>& processes, std::size_t index,
+                             const char* metric) {
+  std::vector<double> values;
+  for (const std::size_t process : processes) {
+    const auto& row = data.processes[process].values;
+    if (index >= row.size()) continue;
+    const auto value = row[index].find({"", metric});
+    if (value != row[index].end() && value->second > 0.0) values.push_back(value->second);
+  }
+  return values;
+}
+
+}  // namespace
+
+TimingPool PoolOf(const Evidence& data, const Thresholds& thresholds) {
+  TimingPool pool;
+  pool.data = &data;
+  std::size_t throttled = 0;
+  for (std::size_t i = 0; i < data.processes.size(); ++i) {
+    if (data.processes[i].kind != "timing") continue;
+    if (data.processes[i].throttled) {
+      ++throttled;
+    } else {
+      pool.processes.push_back(i);
+    }
+  }
+  if (throttled > 0) {
+    pool.left_out.push_back(fmt::format("{} processes in which the device throttled are left out", throttled));
+  }
+  if (pool.processes.size() < kLeastProcesses) {
+    throw Error(fmt::format("{} timing processes of the same code are too few to draw from", pool.processes.size()),
+                fmt::format("measure at least {}: docs/gate-selftest.md", kLeastProcesses));
+  }
+  for (std::size_t index = 0; index < data.cases.size(); ++index) {
+    if (data.cases[index].kernel == kReferenceKernel) continue;
+    std::vector<double> seconds = ValuesIn(data, pool.processes, index, kDuration);
+    std::vector<double> cycles = ValuesIn(data, pool.processes, index, kCycles);
+    if (seconds.size() < pool.processes.size() || cycles.size() < pool.processes.size()) {
+      pool.left_out.push_back(CaseName(data.cases[index]) + " is left out: not every process timed it");
+      continue;
+    }
+    if (Median(seconds) >= thresholds.short_call_seconds) pool.long_cases.push_back(pool.cases.size());
+    pool.cases.push_back(index);
+    pool.values[0].push_back(std::move(seconds));
+    pool.values[1].push_back(std::move(cycles));
+  }
+  if (pool.long_cases.empty()) {
+    throw Error(fmt::format("no case of at least {:g} us was timed in every process: what slows those down by 5 % is "
+                            "what the gate has to find",
+                            thresholds.short_call_seconds * 1e6),
+                "measure larger shapes: docs/gate-selftest.md");
+  }
+  return pool;
+}
+
+RuleRate Rate(const std::string& rule, const std::string& question, std::int64_t hits, std::int64_t trials) {
+  return {rule, question, hits, trials, ProportionLowerBound(hits, trials), ProportionUpperBound(hits, trials)};
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,335 @@
+#include "fa_profile/exporter.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "fa_profile/child_process.h"
+#include "fa_profile/error.h"
+#include "fa_profile/load_profile.h"
+
+namespace fa_profile {
+namespace {
+
+using Json = nlohmann::json;
+
+// Collections and recordings that may be missed before what is shown is old.
+constexpr double kMissed = 3;
+// Recordings counted between two savings of the state, and the share of the interval that counting may begin in: a full
+// spool must not keep the page from being renewed.
+constexpr std::size_t kMostPerCollection = 64;
+constexpr double kCountingShare = 0.5;
+// Also when its file was replaced by an upgrade.
+constexpr const char* kThisProgram = "/proc/self/exe";
+constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
+
+double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+WebReply Reply(int status, std::string text, const char* type = "text/plain; charset=utf-8") {
+  WebReply reply;
+  reply.status = status;
+  reply.content_type = type;
+  reply.body = std::make_shared<std::string>(std::move(text));
+  return reply;
+}
+
+// What a recording adds, read by a process of its own. Throws Error with the reason when it cannot be read.
+Json Contributed(const OpenFile& file) {
+  ChildOutput output;
+  try {
+    output = CaptureChild(kThisProgram, {"fa-profile", "contribute"}, file.descriptor());
+  } catch (const Error& error) {
+    throw NotNow(error.message());  // no processes or no memory, which says nothing about the recording
+  }
+  if (WIFSIGNALED(output.status)) {
+    if (WTERMSIG(output.status) == SIGKILL) throw NotNow("reading it was killed: too little memory?");
+    throw Error(fmt::format("reading it ended with signal {} ({})", WTERMSIG(output.status),
+                            strsignal(WTERMSIG(output.status))));
+  }
+  try {
+    Json answer = Json::parse(output.text);
+    if (answer.contains("error")) throw Error(answer.at("error").get<std::string>());
+    return answer;
+  } catch (const Json::exception&) {
+    throw Error("the process that read it gave no answer");
+  }
+}
+
+std::string ReadSome(const OpenFile& file) {
+  std::string text(kMostFailureBytes, '\0');
+  const ssize_t count = read(file.descriptor(), text.data(), text.size());
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+// A process may see other device numbers than the host; NVML's are the host's.
+Totals ByHostIndex(const Totals& totals, const HostReading& host) {
+  Totals result;
+  result.folded = totals.folded;
+  for (const auto& [index, gpu] : totals.gpus) {
+    const auto same = std::ranges::find(host.gpus, gpu.uuid, &GpuReading::uuid);
+    result.gpus[same == host.gpus.end() || gpu.uuid.empty() ? index : same->index] = gpu;
+  }
+  return result;
+}
+
+HostReading ReadingOf(const Recording& recording) {
+  HostReading host;
+  host.driver_version = recording.device.driver_version;
+  GpuReading& gpu = host.gpus.emplace_back();
+  gpu.name = recording.device.name;
+  gpu.compute_capability =
+      fmt::format("{}.{}", recording.device.compute_capability_major, recording.device.compute_capability_minor);
+  gpu.sm_clock_max_hz = static_cast<double>(recording.device.sm_clock_max_hz);
+  gpu.memory_total_bytes = static_cast<double>(recording.device.memory_bytes);
+  if (!recording.clocks.empty()) {
+    const ClockSample& clocks = recording.clocks.back();
+    if (clocks.sm_hz) gpu.sm_clock_hz = static_cast<double>(*clocks.sm_hz);
+    if (clocks.memory_hz) gpu.memory_clock_hz = static_cast<double>(*clocks.memory_hz);
+    gpu.power_watts = clocks.power_watts;
+    gpu.temperature_celsius = clocks.temperature_celsius;
+  }
+  return host;
+}
+
+}  // namespace
+
+Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> read_gpus,
+                   const std::function<std::string()>& bundled_recording)
+    : options_(options) {
+  collector_.started = Now();
+  if (!options_.baseline.empty()) {
+    const auto [recording, profile] = LoadProfile(options_.baseline);
+    baseline_ = BaselineOf(recording, profile);
+  }
+  if (!options_.spool.empty()) {
+    state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
+    state_ = state_folder_->Load();
+    collector_.up["state"] = true;
+    last_recording_ = state_.last_recording;
+    spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
+  }
+  if (options_.nvml) gpus_.emplace(std::move(read_gpus), options_.interval_seconds);
+  if (options_.simulated_hosts > 0) {
+    const std::string path = bundled_recording();
+    const auto [recording, profile] = LoadProfile(path);
+    if (!baseline_) baseline_ = BaselineOf(recording, profile);
+    fleet_.emplace(options_.simulated_hosts, Contribution(recording, profile, Now()), ReadingOf(recording),
+                   std::filesystem::path(path).filename().string(), options_.simulate_interval_seconds, Now());
+    spdlog::warn("SIMULATED: {} hosts of {} GPUs that repeat {}; their series carry simulated=\"true\"",
+                 options_.simulated_hosts, kSimulatedGpusPerHost, path);
+  }
+}
+
+// Once when it changes, not at every collection.
+void Exporter::Say(const std::string& collector, bool up, const std::string& why) {
+  const auto before = collector_.up.find(collector);
+  const bool changed = before == collector_.up.end() ? !up : before->second != up;
+  collector_.up[collector] = up;
+  if (!changed) return;
+  if (up) {
+    spdlog::info("{}: works again", collector);
+  } else {
+    spdlog::error("{}: {}", collector, why);
+  }
+}
+
+void Exporter::CountRecording(const std::string& name, ExporterState& next, Leaving& leaving) {
+  const std::string identity = spool_->Identity(name);
+  try {
+    const Json answer = Contributed(spool_->Open(name));
+    const auto hash = answer.at("sha256").get<std::string>();
+    if (std::ranges::find(next.counted, hash) != next.counted.end()) {
+      next.recordings_duplicate += 1;
+      spdlog::info("{} was counted before", Printable(name));
+    } else {
+      Merge(next.totals, ByHostIndex(TotalsFromJson(answer.at("totals").dump()), host_));
+      next.counted.push_back(hash);
+      if (next.counted.size() > kMostRemembered) next.counted.pop_front();
+      next.recordings_counted += 1;
+      next.last_recording = Now();
+      spdlog::info("{} is counted", Printable(name));
+    }
+    leaving[name] = {"done", identity};
+  } catch (const NotNow& error) {
+    not_now_ = Printable(name) + ": " + error.message();
+    waiting_.insert(name);
+  } catch (const Error& error) {
+    next.recordings_bad += 1;
+    leaving[name] = {"bad", identity};
+    spdlog::warn("{} is set aside: {}", Printable(name), Printable(error.message()));
+  }
+}
+
+void Exporter::CountFailure(const std::string& name, ExporterState& next, Leaving& leaving) {
+  const std::string identity = spool_->Identity(name);
+  try {
+    const Json note = Json::parse(ReadSome(spool_->Open(name)));
+    const auto kind = note.at("kind").get<std::string>();
+    const auto why = note.at("error").get<std::string>();
+    next.failed_runs += 1;
+    if (kind == "perfmon_conflict") next.perfmon_conflicts += 1;
+    leaving[name] = {"done", identity};
+    spdlog::warn("a run failed: {} ({})", Printable(why), Printable(name));
+  } catch (const NotNow&) {
+  } catch (const std::exception& error) {
+    leaving[name] = {"bad", identity};
+    spdlog::warn("{} is set aside: it is no failure note ({})", Printable(name), Printable(error.what()));
+  }
+}
+
+// A name under which another file stands by now is not moved: that one was not counted.
+void Exporter::Move(const Leaving& leaving) {
+  for (const auto& [name, target] : leaving) {
+    if (spool_->Identity(name) != target.identity || spool_->MoveTo(target.subfolder, name)) {
+      stuck_.erase(name);
+    } else {
+      stuck_[name] = target;
+    }
+  }
+}
+
+// What was counted is saved before a file leaves the spool, and a file that is still there after a crash is known by
+// its hash: nothing is counted twice, and nothing is lost.
+void Exporter::CountSpool() {
+  try {
+    Move(Leaving(stuck_));
+    Spool::Listing listing = spool_->List();
+    // What could not be read at the last collection comes last: it must not hold up the others for ever.
+    std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
+    waiting_.clear();
+    not_now_.clear();
+    ExporterState next = state_;
+    const double last_start = Now() + kCountingShare * options_.interval_seconds;
+    Leaving leaving;
+    for (const std::string& name : listing.recordings) {
+      if (leaving.size() >= kMostPerCollection || Now() > last_start || (cancelled_ && cancelled_())) break;
+      if (!stuck_.contains(name)) CountRecording(name, next, leaving);
+    }
+    for (const std::string& name : listing.failures) {
+      if (leaving.size() >= 2 * kMostPerCollection) break;
+      if (!stuck_.contains(name)) CountFailure(name, next, leaving);
+    }
+    Say("spool", not_now_.empty(), not_now_);
+    ForgetKernels(next.totals, Now() - kMissed * options_.recording_interval_seconds);
+    if (!leaving.empty()) {
+      state_folder_->Save(next);
+      Say("state", true, "");
+    }
+    state_ = std::move(next);
+    Move(leaving);
+    const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
+    collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
+  } catch (const Error& error) {
+    Say(error.message().starts_with("the state") ? "state" : "spool", false, error.what());
+  }
+}
+
+void Exporter::ReadGpus() {
+  host_ = gpus_->Latest();
+  Say("nvml", host_.nvml, host_.nvml_error + "; on a host without NVIDIA GPUs: serve --no-nvml");
+  // Where GPM never gave anything it does not exist, or not yet: that is said once, and is no collector that is down.
+  if (host_.gpm || collector_.up.contains("gpm")) {
+    Say("gpm", host_.gpm, host_.gpm_error);
+  } else if (host_.nvml && gpm_error_ != host_.gpm_error) {
+    gpm_error_ = host_.gpm_error;
+    spdlog::info("gpm: {}", gpm_error_);
+  }
+}
+
+void Exporter::Collect() {
+  const double started = Now();
+  if (gpus_) ReadGpus();
+  if (spool_) CountSpool();
+  Publish(started);
+}
+
+void Exporter::Publish(double started) {
+  collector_.last_recording = state_.last_recording;
+  collector_.recordings = {{"counted", state_.recordings_counted},
+                           {"duplicate", state_.recordings_duplicate},
+                           {"bad", state_.recordings_bad}};
+  collector_.perfmon_conflicts = state_.perfmon_conflicts;
+  collector_.failed_runs = state_.failed_runs;
+  if (web_counts_) {
+    const WebCounts counts = web_counts_();
+    collector_.http_requests = counts.by_status;
+    collector_.http_connections = counts.connections;
+  }
+  collector_.last_collection = Now();
+  collector_.collection_seconds = collector_.last_collection - started;
+  PageInput input;
+  input.totals = &state_.totals;
+  input.host = host_.nvml ? &host_ : nullptr;
+  input.baseline = baseline_ ? &*baseline_ : nullptr;
+  input.collector = &collector_;
+  const auto page = std::make_shared<const Page>(MakeFamilies(input));
+  collector_.series_dropped += static_cast<double>(page->dropped());
+  if (page->dropped() != dropped_) {
+    dropped_ = page->dropped();
+    spdlog::warn("{} series are left out of the page, stall cycles first: more than the budget", dropped_);
+  }
+  const std::lock_guard lock(mutex_);
+  page_ = page;
+  last_collection_ = collector_.last_collection;
+  last_recording_ = collector_.last_recording;
+}
+
+WebReply Exporter::Ready() const {
+  const std::lock_guard lock(mutex_);
+  if (!page_) return Reply(503, "not ready: nothing was collected yet\n");
+  if (Now() - last_collection_ > kMissed * options_.interval_seconds) {
+    return Reply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", Now() - last_collection_));
+  }
+  if (spool_ && last_recording_ == 0) return Reply(503, "not ready: no recording was counted yet\n");
+  if (spool_ && Now() - last_recording_ > kMissed * options_.recording_interval_seconds) {
+    return Reply(503,
+                 fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", Now() - last_recording_));
+  }
+  return Reply(200, "ready\n");
+}
+
+WebReply Exporter::Simulated(const WebRequest& request) const {
+  constexpr std::string_view kPrefix = "/simulated/";
+  constexpr std::string_view kSuffix = "/metrics";
+  if (request.path == "/simulated/targets") return Reply(200, fleet_->Targets(address_), "application/json");
+  std::string_view name = std::string_view(request.path).substr(kPrefix.size());
+  if (!name.ends_with(kSuffix)) return Reply(404, "no such page\n");
+  name.remove_suffix(kSuffix.size());
+  const int host = fleet_->FindHost(std::string(name));
+  if (host < 0) return Reply(404, "no such simulated host\n");
+  const Page page(fleet_->At(host, Now(), baseline_ ? &*baseline_ : nullptr));
+  Page::Body body = page.Render(request.accept, request.accept_encoding);
+  return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
+}
+
+WebReply Exporter::Answer(const WebRequest& request) const {
+  if (request.path == "/metrics") {
+    std::shared_ptr<const Page> page;
+    {
+      const std::lock_guard lock(mutex_);
+      page = page_;
+    }
+    if (!page) return Reply(503, "nothing was collected yet\n");
+    Page::Body body = page->Render(request.accept, request.accept_encoding);
+    return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
+  }
+  if (request.path == "/healthz") return Reply(200, "alive\n");
+  if (request.path == "/readyz") return Ready();
+  if (fleet_ && request.path.starts_with("/simulated/")) return Simulated(request);
+  if (request.path == "/") {
+    return Reply(200, fleet_ ? "fa-profile serve: /metrics, /healthz, /readyz, /simulated/targets\n"
+                             : "fa-profile serve: /metrics, /healthz, /readyz\n");
+  }
+  return Reply(404, "no such page; there are /metrics, /healthz and /readyz\n");
+}
+
+}  // namespace fa_profile

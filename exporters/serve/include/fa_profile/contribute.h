@@ -1,0 +1,11 @@
+#pragma once
+
+#include <iosfwd>
+
+namespace fa_profile {
+
+/// Reads a recording from this process's stdin, within limits of time and memory, and writes what it adds to the
+/// exporter's totals as JSON. It runs in a process apart from the exporter, so that no recording can take that down.
+void PrintContribution(std::ostream& out);
+
+}  // namespace fa_profile

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "fa_profile/background_gpu_reader.h"
+#include "fa_profile/exporter_state.h"
+#include "fa_profile/gpu_reading.h"
+#include "fa_profile/page.h"
+#include "fa_profile/simulated_fleet.h"
+#include "fa_profile/web_server.h"
+#include "fa_profile/spool.h"
+
+namespace fa_profile {
+
+struct ServeOptions {
+  std::string spool;  ///< folder; empty: none
+  std::string state;  ///< folder; empty: DefaultStateFolder()
+  std::string listen = "127.0.0.1:9407";
+  std::string web_config;
+  double interval_seconds = 15;
+  double recording_interval_seconds = 3600;
+  std::string baseline;  ///< recording; empty: none
+  bool nvml = true;
+  std::string nvml_library = "libnvidia-ml.so.1";
+  int simulated_hosts = 0;
+  double simulate_interval_seconds = 10;
+  std::uint64_t max_recording_bytes = std::uint64_t{1} << 30U;
+  int keep = 100;
+};
+
+/// What `serve` does between requests: counts the spool's recordings, reads the GPUs, and makes the page that the next
+/// scrapes get. Collect() is called from one thread; Answer() from any.
+class Exporter {
+ public:
+  /// Reads the baseline and the state. `read_gpus`: what NVML says of this host, called in a thread of its own; empty
+  /// with options.nvml off. `bundled_recording`: what simulated hosts repeat. Throws Error when what was asked for
+  /// cannot be had.
+  Exporter(const ServeOptions& options, std::function<HostReading()> read_gpus,
+           const std::function<std::string()>& bundled_recording);
+
+  /// One collection. Never throws for what the host, the spool or a recording did: that is counted and logged.
+  void Collect();
+
+  /// `cancelled`: asked between two recordings.
+  void set_cancelled(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
+
+  WebReply Answer(const WebRequest& request) const;
+
+  /// Requests answered and connections open, for the next page.
+  void set_web_counts(std::function<WebCounts()> counts) { web_counts_ = std::move(counts); }
+  /// Under which Prometheus finds simulated hosts: "127.0.0.1:9407".
+  void set_address(std::string address) { address_ = std::move(address); }
+
+ private:
+  void CountSpool();
+  /// Files that may leave the spool once the state is saved, by name.
+  struct Target {
+    std::string subfolder;  ///< "done" or "bad"
+    std::string identity;   ///< of the file that was looked at
+  };
+  using Leaving = std::map<std::string, Target>;
+  void CountRecording(const std::string& name, ExporterState& next, Leaving& leaving);
+  void CountFailure(const std::string& name, ExporterState& next, Leaving& leaving);
+  void Move(const Leaving& leaving);
+  void ReadGpus();
+  void Say(const std::string& collector, bool up, const std::string& why);
+  void Publish(double started);
+  WebReply Ready() const;
+  WebReply Simulated(const WebRequest& request) const;
+
+  ServeOptions options_;
+  std::optional<StateFolder> state_folder_;
+  ExporterState state_;
+  std::optional<Spool> spool_;
+  std::optional<BackgroundGpuReader> gpus_;
+  HostReading host_;
+  std::string gpm_error_;  ///< as last said
+  std::optional<Baseline> baseline_;
+  std::optional<SimulatedFleet> fleet_;
+  CollectorState collector_;
+  Leaving stuck_;                  ///< looked at, and could not be moved out of the spool
+  std::set<std::string> waiting_;  ///< files that could not be read at the newest collection
+  std::string not_now_;            ///< why a file of this collection could not be read
+  std::size_t dropped_ = 0;        ///< series left out of the newest page
+  std::function<WebCounts()> web_counts_;
+  std::function<bool()> cancelled_;
+  std::string address_;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Page> page_;  ///< under mutex_
+  double last_collection_ = 0;        ///< Unix time; under mutex_
+  double last_recording_ = 0;         ///< Unix time; under mutex_
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace fa_profile {
+
+/// `text` made safe for a terminal and a file: control characters, characters that reorder or hide text, and invalid
+/// UTF-8 are escaped as \xNN or \u{NNNN}; with `ascii` every other character that is not ASCII is, too.
+std::string Printable(std::string_view text, bool ascii = false);
+
+/// `text` as one line of valid UTF-8 of at most `most` characters, the last three of which are "..." when it was cut.
+/// Spaces of any kind and line ends become a space; other controls, characters that hide or reorder text, and invalid
+/// UTF-8 become U+FFFD.
+std::string SafeLine(std::string_view text, std::size_t most = 300);
+
+/// Number of characters of valid UTF-8.
+std::size_t CountCharacters(std::string_view text);
+
+/// Columns that printable UTF-8 takes on a terminal.
+std::size_t DisplayWidth(std::string_view text);
+
+/// The longest prefix of at most `width` columns.
+std::string_view Prefix(std::string_view text, std::size_t width);
+
+/// `text`, or a prefix and "..." where it is wider than `width` columns.
+std::string Truncate(std::string_view text, std::size_t width);
+
+}  // namespace fa_profile

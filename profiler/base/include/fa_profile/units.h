@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fa_profile {
+
+/// A value with its unit as a person reads it: "9.92 us", "54.1 TFLOP/s", "12.5 %", "1.31 M". `unit` is one of the
+/// metric catalogue's: ratio, seconds, bytes, bytes_per_second, flops, flops_per_second, flops_per_byte, hertz; any
+/// other is a plain count. "n/a" when absent.
+std::string FormatValue(double value, std::string_view unit);
+std::string FormatValue(const std::optional<double>& value, std::string_view unit);
+
+/// A ratio in per cent for a column that is read at a glance: "12", "3.1", "n/a".
+std::string ShortPercent(const std::optional<double>& ratio);
+
+/// A ratio in per cent: "12.5 %", "+3.2 %" (signed). `digits`: decimals.
+std::string Percent(double ratio, int digits = 1);
+std::string SignedPercent(double ratio, int digits = 1);
+
+}  // namespace fa_profile

@@ -1,0 +1,26 @@
+#include "fa_profile/private_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+
+PrivateFolder::PrivateFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "fa-profile-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw Error("mkdtemp", std::strerror(errno), "no temporary folder " + name, "set TMPDIR to a writable folder");
+  }
+  path_ = name;
+}
+
+PrivateFolder::~PrivateFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,36 @@
+#include "fa_profile/progress_bar.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace fa_profile {
+
+ProgressBar::ProgressBar() : terminal_(isatty(STDERR_FILENO) != 0) {}
+
+ProgressBar::~ProgressBar() { Clear(); }
+
+void ProgressBar::Show(const std::string& stage, const std::string& subject, int done, int total) {
+  if (!terminal_ || total <= 0) return;
+  constexpr int kWidth = 30;
+  const int filled = std::clamp(kWidth * done / total, 0, kWidth);
+  std::string line =
+      fmt::format("\r\x1b[K{:<9} [{}{}] {}/{} {}", stage, std::string(static_cast<std::size_t>(filled), '#'),
+                  std::string(static_cast<std::size_t>(kWidth - filled), ' '), done, total, subject);
+  constexpr std::size_t kMostColumns = 96;
+  if (line.size() > kMostColumns) line.resize(kMostColumns);
+  (void)std::fputs(line.c_str(), stderr);
+  (void)std::fflush(stderr);
+  shown_ = true;
+}
+
+void ProgressBar::Clear() {
+  if (!shown_) return;
+  (void)std::fputs("\r\x1b[K", stderr);
+  (void)std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,42 @@
+#include "fa_profile/kernel_pattern.h"
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+// A message is a line to read, also when the pattern is a megabyte.
+std::string Shortened(const std::string& text) {
+  constexpr std::size_t kLongest = 80;
+  if (text.size() <= kLongest) return text;
+  std::size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // between two UTF-8 characters
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace
+
+KernelPattern::KernelPattern(const std::string& pattern) : expression_(pattern, RE2::Quiet) {
+  if (expression_.ok()) return;
+  throw Error(
+      "--kernel '" + Shortened(pattern) + "' is not a regular expression: " + Shortened(expression_.error()),
+      "for one kernel give its id, for several --kernel 'wmma|mma'; the syntax is RE2's, which has no lookaround "
+      "and no back-references");
+}
+
+std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids) {
+  const KernelPattern expression(pattern);
+  std::vector<std::string> matches;
+  for (const std::string& id : ids) {
+    if (expression.Finds(id)) matches.push_back(id);
+  }
+  if (matches.empty() && !pattern.empty()) {
+    std::string known;
+    for (const std::string& id : ids) known += (known.empty() ? "" : ", ") + id;
+    throw Error("no kernel matches '" + Shortened(pattern) + "'" + DidYouMean(pattern, ids),
+                "the kernels are " + known);
+  }
+  return matches;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,26 @@
+#include "fa_profile/load_profile.h"
+
+#include <iostream>
+
+#include "fa_profile/analyze.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/phase_map_file.h"
+
+namespace fa_profile {
+
+std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map, bool cubins) {
+  LoadOptions options;
+  options.cubins = cubins;
+  const std::vector<std::string> inputs = MetricsForAnalysis();
+  options.metrics.emplace(inputs.begin(), inputs.end());
+  Recording recording = RecordingReader(path).Load(options);
+  if (map) {
+    for (const std::string& what : RequirePhases(recording, *map)) {
+      std::cerr << "fa-profile: " << what << " of the " << map->name << " names no instruction in " << path << '\n';
+    }
+  }
+  Profile profile = Analyze(recording, map);
+  return {std::move(recording), std::move(profile)};
+}
+
+}  // namespace fa_profile
