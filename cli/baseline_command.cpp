@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "fa_profile/child_process.h"
+#include "command.h"
 #include "commands.h"
+#include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gate_statistics.h"
@@ -354,6 +356,13 @@ int BaselineCommands::Verify() const {
                              bad.size() == 1 ? "" : "s");
   }
   return bad.empty() ? kExitFine : kExitCannot;
+}
+
+void AddBaseline(CLI::App& app, Invocation& invocation) {
+  const auto commands = std::make_shared<BaselineCommands>(app);
+  app.get_subcommand("baseline")->callback([commands, &invocation] {
+    invocation.run = [commands] { return commands->Run().value(); };
+  });
 }
 
 }  // namespace fa_profile

@@ -7,17 +7,17 @@
 #include <future>
 #include <iostream>
 
-#include "fa_profile/baseline_files.h"
 #include "fa_profile/baseline.h"
+#include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gate.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/page.h"
-#include "gate_data.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/repository.h"
 #include "fa_profile/utc_time.h"
+#include "gate_data.h"
 
 namespace fa_profile {
 namespace {

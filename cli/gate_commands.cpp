@@ -1,11 +1,13 @@
 #include "gate_commands.h"
 
 #include <map>
+#include <memory>
 
+#include "command.h"
 #include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
-#include "gpu_reader.h"
 #include "fa_profile/recording_evidence.h"
+#include "gpu_reader.h"
 
 namespace fa_profile {
 namespace {
@@ -161,6 +163,15 @@ std::optional<int> GateCommands::Run(const std::string& command_line) {
     side->kernel_pattern = options_.run.kernel_pattern;
   }
   return RunGate(options_);
+}
+
+void AddGate(CLI::App& app, Invocation& invocation) {
+  const auto commands = std::make_shared<GateCommands>(app);
+  for (const char* const name : {"gate", "gate-sample"}) {
+    app.get_subcommand(name)->callback([commands, &invocation] {
+      invocation.run = [commands, &invocation] { return commands->Run(invocation.command_line).value(); };
+    });
+  }
 }
 
 }  // namespace fa_profile

@@ -7,16 +7,16 @@
 #include <iostream>
 #include <set>
 
-#include "commands.h"
+#include "command.h"
 #include "explain.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_code.h"
-#include "fa_profile/lint_report.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/lint_report.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
@@ -147,6 +147,35 @@ int RunLint(const LintCommand& command) {
   }
   std::cerr << failed;
   return failed.empty() ? kExitFine : kExitRegression;
+}
+
+void AddLint(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    LintCommand lint;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  LintCommand& lint = arguments->lint;
+  CLI::App* const command = app.add_subcommand("lint", "What the compiler alone tells of kernels, without a GPU");
+  command->add_option("files", lint.files, "Cubins, or objects, programs and libraries with cubins in them");
+  command->add_option("--kernel", lint.kernel_pattern, "Kernels whose C++ name matches this regular expression");
+  command->add_option("--arch", lint.architecture, "Only code for this architecture: sm_90a, 80");
+  command
+      ->add_option("--threads", lint.options.threads, "Threads of a block; default: what the kernel was compiled for")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
+      ->check(CLI::Range(0, 1 << 20));
+  AddFormat(*command, lint.format, "text or json");
+  command->add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  AddPhaseMap(*command, invocation);
+  command->add_option("--explain", lint.explain, "Tell what a finding means, instead");
+  command->callback([arguments, &invocation] {
+    invocation.run = [arguments, &invocation] {
+      arguments->lint.options.phase_map = ReadPhaseMap(invocation);
+      return RunLint(arguments->lint);
+    };
+  });
 }
 
 }  // namespace fa_profile

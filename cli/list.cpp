@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "commands.h"
+#include "command.h"
 #include "fa_profile/error.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/findings.h"
@@ -94,6 +94,27 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
     }
   }
   return kExitFine;
+}
+
+void AddList(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    std::string what;
+    std::string chip = "GH100";
+    std::string pattern;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics, phases, findings or chips");
+  list->add_option("what", arguments->what,
+                   "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips, phases, "
+                   "findings, exported (to Prometheus)")
+      ->required()
+      ->check(CLI::IsMember(
+          {"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
+  list->add_option("--chip", arguments->chip, "Chip whose counters are listed")->capture_default_str();
+  list->add_option("--match", arguments->pattern, "Only names that contain this");
+  list->callback([arguments, &invocation] {
+    invocation.run = [arguments] { return RunList(arguments->what, arguments->chip, arguments->pattern); };
+  });
 }
 
 }  // namespace fa_profile

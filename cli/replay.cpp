@@ -7,8 +7,8 @@
 
 #include "commands.h"
 #include "fa_profile/error.h"
-#include "fa_profile/recording_file.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/recording_file.h"
 #include "metric_names.h"
 
 namespace fa_profile {

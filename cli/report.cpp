@@ -4,7 +4,7 @@
 #include <iostream>
 #include <set>
 
-#include "commands.h"
+#include "command.h"
 #include "explain.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
@@ -90,6 +90,50 @@ int RunDiff(const std::string& before, const std::string& after, Format format) 
       throw Error("diff has no csv format", "use --format text or json");
   }
   return kExitFine;
+}
+
+void AddReport(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    std::string path;
+    Format format = Format::kText;
+    ReportFilter filter;
+    ShapeArguments shapes;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const report = app.add_subcommand("report", "Report from a recording");
+  report->add_option("recording", arguments->path, "A *.fap file, or the *.fap.part of a killed run")->required();
+  AddFormat(*report, arguments->format, "text, json or csv");
+  report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
+  AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
+  report->add_flag("--summary", arguments->filter.summary, "Tables only, no block for each kernel");
+  report->add_option("--explain", arguments->filter.explain,
+                     "Explain a finding and list where it was found, instead of the report");
+  AddPhaseMap(*report, invocation);
+  report->callback([arguments, &invocation] {
+    invocation.run = [arguments, &invocation] {
+      ReportFilter& filter = arguments->filter;
+      filter.phase_map = ReadPhaseMap(invocation);
+      if (!filter.explain.empty()) RequireFinding(filter.explain);
+      filter.shapes = arguments->shapes.Parse();
+      return RunReport(arguments->path, arguments->format, filter);
+    };
+  });
+}
+
+void AddDiff(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    std::string before;
+    std::string after;
+    Format format = Format::kText;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
+  diff->add_option("before", arguments->before)->required();
+  diff->add_option("after", arguments->after)->required();
+  AddFormat(*diff, arguments->format, "text or json");
+  diff->callback([arguments, &invocation] {
+    invocation.run = [arguments] { return RunDiff(arguments->before, arguments->after, arguments->format); };
+  });
 }
 
 }  // namespace fa_profile

@@ -14,9 +14,9 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/phase_collector.h"
+#include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
 #include "kernel_selection.h"
-#include "fa_profile/progress_bar.h"
 #include "run_setup.h"
 
 namespace fa_profile {

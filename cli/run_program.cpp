@@ -10,8 +10,8 @@
 #include <iostream>
 #include <optional>
 
-#include "fa_profile/child_process.h"
 #include "commands.h"
+#include "fa_profile/child_process.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/inject_protocol.h"

@@ -8,8 +8,8 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/section_folder.h"
-#include "fa_profile/version.h"
 #include "fa_profile/utc_time.h"
+#include "fa_profile/version.h"
 
 namespace fa_profile {
 

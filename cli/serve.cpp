@@ -10,8 +10,8 @@
 #include <ctime>
 
 #include "commands.h"
-#include "fa_profile/exporter.h"
 #include "fa_profile/error.h"
+#include "fa_profile/exporter.h"
 #include "gpu_reader.h"
 
 namespace fa_profile {

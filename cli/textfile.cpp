@@ -15,8 +15,8 @@
 
 #include "commands.h"
 #include "fa_profile/error.h"
-#include "fa_profile/page.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/page.h"
 
 namespace fa_profile {
 namespace {

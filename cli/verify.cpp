@@ -8,8 +8,8 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
-#include "kernel_selection.h"
 #include "fa_profile/progress_bar.h"
+#include "kernel_selection.h"
 
 namespace fa_profile {
 namespace {

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+
+namespace fa_profile {
+
+/// What the command line asks for. Each Add function below declares a command with its options; when the command is
+/// given, its callback sets `run`, which main() calls once everything is parsed.
+struct Invocation {
+  std::string command_line;          ///< as given, for recordings and reports
+  std::vector<std::string> program;  ///< what follows `--`
+  std::string phase_map;             ///< --phase-map, before or after the command
+  std::function<int()> run;          ///< returns the exit code; may throw Error
+};
+
+void AddProfile(CLI::App& app, Invocation& invocation);  ///< the main job: no command
+void AddReport(CLI::App& app, Invocation& invocation);
+void AddDiff(CLI::App& app, Invocation& invocation);
+void AddVerify(CLI::App& app, Invocation& invocation);
+void AddList(CLI::App& app, Invocation& invocation);
+void AddLint(CLI::App& app, Invocation& invocation);
+void AddSelftest(CLI::App& app, Invocation& invocation);
+void AddDoctor(CLI::App& app, Invocation& invocation);
+void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push
+void AddGate(CLI::App& app, Invocation& invocation);
+void AddBaseline(CLI::App& app, Invocation& invocation);
+
+/// --format with these choices ("text, json or csv").
+void AddFormat(CLI::App& app, Format& format, const std::string& choices);
+
+/// --shape and --causal, as given.
+struct ShapeArguments {
+  std::vector<std::string> texts;
+  bool causal = false;
+
+  /// Throws Error for a text that is not a shape. --causal alone means the default shape.
+  std::vector<AttentionShape> Parse() const;
+};
+void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help);
+
+/// --phase-map.
+void AddPhaseMap(CLI::App& app, Invocation& invocation);
+/// Absent without --phase-map. Throws Error.
+std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation);
+
+}  // namespace fa_profile

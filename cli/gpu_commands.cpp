@@ -1,0 +1,62 @@
+// The commands that need a GPU. What they run is in a file each, or in no_cuda.cpp.
+#include <memory>
+
+#include "command.h"
+
+namespace fa_profile {
+
+void AddVerify(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    VerifyOptions options;
+    ShapeArguments shapes;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  VerifyOptions& options = arguments->options;
+  CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
+  verify->add_option("--kernel", options.kernel_pattern, "Kernels that match this regular expression");
+  verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
+  AddShapes(*verify, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
+  verify->add_option("--draws", options.draws, "Random inputs a shape")->check(CLI::Range(1, 100000));
+  verify->add_option("--seed", options.seed, "Seed of the first draw")->capture_default_str();
+  verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
+  verify->add_flag("--machine-readable", options.machine_readable, "One JSON object a line")->group("");
+  verify->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      arguments->options.shapes = arguments->shapes.Parse();
+      return RunVerify(arguments->options);
+    };
+  });
+}
+
+void AddSelftest(CLI::App& app, Invocation& invocation) {
+  const auto options = std::make_shared<SelftestOptions>();
+  CLI::App* const selftest =
+      app.add_subcommand("selftest", "Compare counters and phases with kernels of known counts and phases");
+  selftest->add_option("--kernel", options->kernel_pattern, "Kernels that match this regular expression");
+  selftest->add_option("--device", options->device, "CUDA device number")->capture_default_str();
+  selftest->add_option("-o,--output", options->output, "Keep the recording (*.fap)");
+  selftest->add_flag("--force", options->overwrite, "Replace an existing recording");
+  AddFormat(*selftest, options->format, "text or json");
+  selftest->callback([options, &invocation] {
+    invocation.run = [options, &invocation] {
+      options->command_line = invocation.command_line;
+      return RunSelftest(*options);
+    };
+  });
+}
+
+void AddDoctor(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    int device = 0;
+    std::string file;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const doctor = app.add_subcommand("doctor", "What would stop or weaken a run here, and its cure");
+  doctor->add_option("--device", arguments->device, "CUDA device number")->capture_default_str();
+  doctor->add_option("file", arguments->file, "A program, library or cubin to check for line information");
+  doctor->callback([arguments, &invocation] {
+    invocation.run = [arguments] { return RunDoctor(arguments->device, arguments->file); };
+  });
+}
+
+}  // namespace fa_profile
