@@ -86,7 +86,7 @@ def check_tools(program):
             f"missing: {', '.join(missing)}; ci/setup.sh --demo installs Debian's packages of them"
         )
     if not program.exists():
-        raise servers.ServerError(f"there is no program {program}; start ./fa-profile demo, which builds it")
+        raise servers.ServerError(f"program {program} not found; start ./fa-profile demo, which builds it")
 
 
 def check_ports(base):
