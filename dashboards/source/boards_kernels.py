@@ -15,7 +15,7 @@ def across(metric, by, legend):
 
 
 def most(expr, count, by):
-    """`expr` of those `count` that are largest at the range's end; `@` stands behind each of its selectors."""
+    """`expr` of those `count` that are largest at the range's end; each selector ends with `@`."""
     return f"({expr.replace('@', '')}) and on ({by}) topk({count}, {expr.replace('@', ' @ end()')})"
 
 

@@ -14,7 +14,7 @@ SCHEMA_VERSION = 39
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 NO_VALUE = "n/a"
 
-# What a variable stands for where a query is run without Grafana, and where it is checked.
+# Values of the variables where a query runs without Grafana, and where it is checked.
 VALUES = {
     "job": ".+",
     "instance": ".+",
