@@ -116,14 +116,14 @@ class QueryCheckTest(unittest.TestCase):
 
     def test_what_is_not_there_is_refused(self):
         for query, what in {
-            "faprof_w": "no metric faprof_w",
+            "faprof_w": "unknown metric faprof_w",
             'faprof_z{gpu="0"}': "faprof_z has no label gpu",
             "sum by (phase) (faprof_x_total)": "sum has no label phase",
             "faprof_x_total / faprof_z": "never match",
             "faprof_x_total / ignoring (job) faprof_z": "never match",
             "faprof_x_total and on (gpu) faprof_z": "right side of and has no label gpu",
             "histogram_quantile(0.5, faprof_z)": "has no label le",
-            "frobnicate(faprof_z)": "no function",
+            "frobnicate(faprof_z)": "unknown function frobnicate",
             "sum(faprof_z": "expected",
             "faprof_z{kernel=mma}": "not a matcher",
             "faprof_z faprof_z": "more than one",
@@ -134,7 +134,7 @@ class QueryCheckTest(unittest.TestCase):
 
     def test_a_panel_that_asks_for_what_is_not_exported_is_refused(self):
         board = panels.Board("x", "X", "X.", [], [panels.stat("X", "X.", "none", "sum(faprof_nothing{*})")])
-        with self.assertRaisesRegex(promql.QueryError, "no metric faprof_nothing"):
+        with self.assertRaisesRegex(promql.QueryError, "unknown metric faprof_nothing"):
             board.json(self.CATALOGUE)
 
     def test_promtool_accepts_every_query_of_every_panel(self):

@@ -34,7 +34,7 @@ def browse(url, *more, height=2400):
 
 
 def page_source(url):
-    """The page as it stands after its scripts ran, and what they wrote to the console."""
+    """The page after its scripts ran, and what they wrote to the console."""
     return browse(url, "--dump-dom")
 
 

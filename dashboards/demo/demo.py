@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """fa-profile demo: Prometheus, Alertmanager, fa-profile serve with a simulated fleet, a preview of the dashboards.
 
-Runs until Ctrl-C, SIGTERM, --seconds, or until one of the servers ends by itself. Everything listens on 127.0.0.1, and
-nothing of it stays. Standard library only; the servers are Debian's packages.
+Runs until Ctrl-C, SIGTERM, --seconds, or until one of the servers ends. Everything listens on 127.0.0.1, and nothing is left
+behind. Standard library only; the servers are Debian's packages.
 """
 
 import argparse
@@ -42,18 +42,18 @@ def arguments():
         "--keep",
         type=pathlib.Path,
         metavar="DIR",
-        help="put data, configuration and logs there, into a new or an empty folder, and leave them",
+        help="keep data, configuration and logs in DIR, a new or empty folder",
     )
     parser.add_argument(
         "--port-base", type=int, default=9470, metavar="P", help="the first of four ports (default 9470)"
     )
-    parser.add_argument("--seconds", type=float, metavar="S", help="end by itself after so long")
+    parser.add_argument("--seconds", type=float, metavar="S", help="end after S seconds")
     parser.add_argument(
         "--speedup",
         type=float,
         default=60,
         metavar="X",
-        help="every time in the rules is divided by this (default 60: an hour is a minute)",
+        help="divide every time in the rules by X (default 60: an hour becomes a minute)",
     )
     parser.add_argument(
         "--interval",
@@ -71,7 +71,7 @@ def arguments():
     if options.seconds is not None and not options.seconds > 0:
         parser.error("--seconds takes more than 0")
     if options.keep and not new_or_empty(options.keep):
-        parser.error(f"--keep takes a new or an empty folder, and {options.keep} is neither")
+        parser.error(f"--keep must name a new or empty folder; {options.keep} is not")
     if not 1 <= options.speedup <= 3600 or not 1 <= options.interval <= 60:
         parser.error("--speedup takes 1 to 3600, --interval 1 to 60")
     return options
@@ -86,7 +86,7 @@ def check_tools(program):
             f"missing: {', '.join(missing)}; ci/setup.sh --demo installs Debian's packages of them"
         )
     if not program.exists():
-        raise servers.ServerError(f"there is no program {program}; start ./fa-profile demo, which builds it")
+        raise servers.ServerError(f"program {program} not found; start ./fa-profile demo, which builds it")
 
 
 def check_ports(base):

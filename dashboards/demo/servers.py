@@ -32,11 +32,11 @@ LIMITS = {
 
 
 class ServerError(Exception):
-    """Something that whoever started the servers must know; the message says what to do."""
+    """An error for the user who started the servers; the message says what to do."""
 
 
 def free_ports(count):
-    """So many in a row, below those that the kernel gives to whoever connects to somebody."""
+    """`count` free ports in a row, below the range from which the kernel takes ports for outgoing connections."""
     while True:
         first = random.randrange(12000, 32000)
         if not any(in_use(first + i) for i in range(count)):
@@ -82,7 +82,7 @@ def wait_for(what, condition, seconds, children=(), pause=0.5):
 
 
 class Child:
-    """A server in a process of its own, with what it writes in folder/<name>.log."""
+    """A server as a child process; its output goes to folder/<name>.log."""
 
     def __init__(self, name, folder):
         self.name = name
@@ -131,7 +131,7 @@ class Child:
 
 
 class Serve(Child):
-    """fa-profile serve with a spool of its own."""
+    """fa-profile serve with its own spool."""
 
     def __init__(
         self, folder, program, port, hosts=0, simulate_interval=5, interval=5, name="fa-profile-serve", more=()
@@ -183,7 +183,7 @@ class Alertmanager(Child):
         wait_for("Alertmanager to be ready", lambda: get(f"http://{self.address}/-/ready"), 20, [self], 0.1)
 
     def alerts(self, name=None):
-        """Labels of what fires, also of what another alert inhibits."""
+        """Labels of the alerts that fire, inhibited ones included."""
         found = json.loads(get(f"http://{self.address}/api/v2/alerts?active=true"))
         return [alert["labels"] for alert in found if name in (None, alert["labels"]["alertname"])]
 

@@ -1,7 +1,7 @@
-"""Alerts. Each names what it is about, and says with a number what it saw; the runbook says what to do.
+"""Alerts. Each names its subject and the value that fired; the runbook says what to do.
 
-Where silence would be a failure there is a rule for it: no target at all, a target that does not answer, an exporter
-that stands still or never had a recording, a GPU that is gone. Nothing fires because a counter starts again at zero.
+Alerts also cover silence: no target, a target that does not answer, an exporter that stopped collecting or never had a
+recording, a lost GPU. A counter that restarts at zero fires nothing.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def kernels(clock):
             f'{share}{{phase="softmax"}} > 0.5 and on ({KERNEL}) '
             'faprof_kernel_bottleneck{bottleneck="softmax"} == 1',
             f"Softmax takes {PERCENT} of {KERNEL_HERE}",
-            "More than half of the kernel's time is softmax, over the last recordings and in the newest one. The "
+            "Softmax takes more than half of the kernel's time, over the last recordings and in the newest one. The "
             "tensor cores wait for it.",
         ),
         Alert(
@@ -49,8 +49,8 @@ def kernels(clock):
             "10m",
             'gpu_kernel_phase:faprof_phase_cycles:above_baseline{phase!="unattributed"} > 0.05',
             f"Phase {{{{ $labels.phase }}}} of {KERNEL_HERE} is {PERCENT} above its share in the baseline",
-            "The phase takes over five points more of the kernel's time than in the baseline recording: it became "
-            "slower, or the others faster.",
+            "The phase's share of the kernel's time is over five points higher than in the baseline recording: the phase "
+            "became slower, or the others became faster.",
         ),
         Alert(
             "FaprofKernelSlowerThanBaseline",
@@ -65,17 +65,17 @@ def kernels(clock):
             "info",
             "30m",
             f'gpu_kernel:faprof_tensor_active_cycles:ratio{{kernel!~"{WITHOUT_TENSOR_CORES}"}} < 0.05',
-            f"The tensor pipe works {PERCENT} of the time in {KERNEL_HERE}",
-            "Less than 5 % of the busy SMs' cycles have the tensor pipe at work. Kernels that are meant to do without "
-            "are excepted by name.",
+            f"The tensor pipe is active {PERCENT} of the time in {KERNEL_HERE}",
+            "The tensor pipe is active in less than 5 % of the busy SMs' cycles. Kernels without tensor instructions "
+            "are excluded by name.",
         ),
         Alert(
             "FaprofSpillAppeared",
             "warning",
             "",
             f"faprof_kernel_spill_bytes > min_over_time(faprof_kernel_spill_bytes[{clock('1d')}])",
-            f"{KERNEL_HERE} uses {{{{ $value }}}} bytes of local memory a thread, more than within the last day",
-            "A new build of the kernel spills registers, or spills more. Resolves itself a day later.",
+            f"{KERNEL_HERE} uses {{{{ $value }}}} bytes of local memory per thread, more than during the last day",
+            "A new build of the kernel spills registers, or spills more. The alert resolves a day later.",
         ),
         Alert(
             "FaprofKernelIncorrect",
@@ -83,15 +83,15 @@ def kernels(clock):
             "",
             "faprof_kernel_correct == 0",
             f"{KERNEL_HERE} computes a wrong result",
-            "The newest verification against the float64 reference failed. Nothing else measured of it means anything.",
+            "The newest verification against the float64 reference failed. Ignore all other measurements of this kernel.",
         ),
         Alert(
             "FaprofPhasesUnattributed",
             "info",
             "10m",
             "faprof_collector_unattributed_ratio > 0.2",
-            f"{PERCENT} of {KERNEL_HERE} belongs to no phase",
-            "More than a fifth of the kernel's time is in no phase, so the shares of the others say little.",
+            f"{PERCENT} of the time of {KERNEL_HERE} belongs to no phase",
+            "More than a fifth of the kernel's time belongs to no phase, so the phases' shares mean little.",
         ),
         Alert(
             "FaprofProfilingDisturbs",
@@ -99,7 +99,7 @@ def kernels(clock):
             "10m",
             "faprof_collector_overhead_ratio > 0.05",
             f"{KERNEL_HERE} is {PERCENT} slower under the profiler",
-            "A call takes over 5 % longer under PC sampling than without: its phases are of a disturbed kernel.",
+            "A call takes over 5 % longer under PC sampling than without, so its phases describe a disturbed kernel.",
         ),
     ]
 
@@ -112,8 +112,8 @@ def devices(clock):
             "warning",
             "30m",
             f"gpu:{duration}:ratio_median > 1.15 and on ({JOB}) count by ({JOB}) (gpu:{duration}:ratio_median) >= 4",
-            f"{GPU_HERE} takes {PERCENT} of the fleet's usual time",
-            "Over its kernels, the GPU is more than 15 % slower than the median GPU of its job (of at least four).",
+            f"{GPU_HERE} takes {PERCENT} of the fleet's median time",
+            "Over its kernels, the GPU is more than 15 % slower than the median GPU of its job (of at least four GPUs).",
         ),
         Alert(
             "FaprofThrottledWhileProfiling",
@@ -122,7 +122,7 @@ def devices(clock):
             f"avg_over_time(faprof_device_throttled[{clock('1h')}]) > 0.1 and on ({GPU}) "
             f"increase(faprof_kernel_profiled_launches_total[{clock('2h')}]) > 0",
             f"{GPU_HERE} was throttled ({{{{ $labels.reason }}}}) {PERCENT} of the last hour, and profiled",
-            "The clocks were held down for more than a tenth of the hour while kernels were recorded: durations of "
+            "The clocks were reduced for more than a tenth of the hour while kernels were recorded. Durations in "
             "these recordings are too long.",
         ),
         Alert(
@@ -132,7 +132,7 @@ def devices(clock):
             f"faprof_device_up == 0 or (faprof_device_up offset {clock('1h')} unless on ({GPU}) faprof_device_up) "
             f"and on ({HOST}) up == 1",
             f"{GPU_HERE} does not answer",
-            "NVML gets no answer from the GPU, or it was there an hour ago and is not listed any more.",
+            "NVML gets no answer from the GPU, or the GPU was listed an hour ago and is no longer listed.",
         ),
         Alert(
             "FaprofXid",
@@ -149,7 +149,7 @@ def devices(clock):
             "",
             'faprof_device_ecc_errors_total{kind="uncorrected"} > 0',
             f"{{{{ $value }}}} uncorrected ECC errors on {GPU_HERE}",
-            "Memory of the GPU returned data that could not be corrected since the driver was loaded.",
+            "The GPU's memory has returned data that could not be corrected since the driver was loaded.",
         ),
     ]
 
@@ -164,7 +164,7 @@ def exporter(clock):
             "5m",
             f"absent({up})",
             "Prometheus scrapes no fa-profile exporter",
-            'There is no target whose job begins with "fa-profile". Every other alert is silent because of it.',
+            'Prometheus has no target whose job begins with "fa-profile". No other alert of fa-profile can fire.',
         ),
         Alert(
             "FaprofExporterDown",
@@ -181,7 +181,7 @@ def exporter(clock):
             f"time() - faprof_collector_last_collection_timestamp_seconds > {stale} or "
             f"({up} == 1 unless on ({HOST}) faprof_collector_last_collection_timestamp_seconds)",
             "{{ $labels.instance }} answers with old data",
-            "The exporter is scraped and has not collected anything for two minutes, or says nothing about it.",
+            "The exporter answers scrapes but has collected nothing for two minutes, or does not report its collections.",
         ),
         Alert(
             "FaprofRecordingsStale",
@@ -189,7 +189,7 @@ def exporter(clock):
             "10m",
             f"time() - faprof_collector_last_recording_timestamp_seconds > {old}",
             f"No recording on {{{{ $labels.instance }}}} for {AGE}",
-            "Kernels are no longer recorded on the host; its phases and durations are of the past.",
+            "The host no longer records kernels. Its phases and durations are old.",
         ),
         Alert(
             "FaprofNoRecordings",
@@ -197,33 +197,33 @@ def exporter(clock):
             "3h",
             f"{up} == 1 unless on ({HOST}) faprof_collector_last_recording_timestamp_seconds",
             "{{ $labels.instance }} has never counted a recording",
-            "The exporter runs and its spool never had a readable recording.",
+            "The exporter runs, but its spool has never had a readable recording.",
         ),
         Alert(
             "FaprofCollectorDown",
             "warning",
             "10m",
             "faprof_collector_up == 0",
-            "{{ $labels.collector }} of {{ $labels.instance }} does not work",
-            "The exporter could not read this source at its newest collection: spool, nvml, gpm or state.",
+            "{{ $labels.collector }} of {{ $labels.instance }} cannot be read",
+            "The exporter's newest collection could not read this source: spool, nvml, gpm or state.",
         ),
         Alert(
             "FaprofPerfmonConflict",
             "warning",
             "",
             f"increase(faprof_collector_perfmon_conflicts_total[{clock('3h')}]) > 0",
-            "Something else holds the performance counters on {{ $labels.instance }}",
-            "A run could not profile within the last three hours because another profiler or monitor had the counters.",
+            "Another program holds the performance counters on {{ $labels.instance }}",
+            "A run within the last three hours could not profile because another profiler or monitor held the counters.",
         ),
         Alert(
             "FaprofRunsFail",
             "warning",
             "",
-            # Not 0: increase() extrapolates a counter that began at zero by less than another.
+            # Not 0: increase() extrapolates a counter less when it began at zero.
             f"increase(faprof_collector_failed_runs_total[{clock('3h')}]) - "
             f"increase(faprof_collector_perfmon_conflicts_total[{clock('3h')}]) > 0.5",
             "Profiling runs fail on {{ $labels.instance }}",
-            "A run left a failure note within the last three hours, for another reason than a held counter.",
+            "A run within the last three hours failed and left a note. Held performance counters were not the reason.",
         ),
         Alert(
             "FaprofBadRecordings",
@@ -231,7 +231,7 @@ def exporter(clock):
             "",
             f'increase(faprof_collector_recordings_total{{result="bad"}}[{clock("3h")}]) > 0',
             "Unreadable recordings in the spool of {{ $labels.instance }}",
-            "The exporter set aside files that are no recordings, broken, or of a newer version.",
+            "The exporter set aside files that are not recordings, are damaged, or have a newer version.",
         ),
         Alert(
             "FaprofScrapeSlow",
@@ -239,7 +239,7 @@ def exporter(clock):
             "10m",
             f"avg_over_time(scrape_duration_seconds{{{OURS}}}[{clock('10m')}]) > 1",
             f"A scrape of {{{{ $labels.instance }}}} takes {AGE}",
-            "Scrapes take over a second on average: the host is overloaded, the page too large, or the network slow.",
+            "Scrapes take over a second on average: the host is overloaded, the page is too large, or the network is slow.",
         ),
         Alert(
             "FaprofSeriesBudget",
@@ -248,9 +248,9 @@ def exporter(clock):
             f"increase(faprof_collector_series_dropped_total[{clock('1h')}]) > 0 or "
             f"faprof_collector_series > on ({HOST}) 1800 * count by ({HOST}) (faprof_device_up) or "
             "faprof_collector_series > 14400",
-            "{{ $labels.instance }} has more series than its budget",
-            "The exporter left series out or folded kernels into `other` within the last hour, or is within a tenth of "
-            "its budget: 2,000 series a GPU, or 16,000 in all.",
+            "{{ $labels.instance }} has reached its budget of series",
+            "The exporter left series out or folded kernels into `other` within the last hour, or has used over 90 % of "
+            "its budget: 2,000 series per GPU, or 16,000 in all.",
         ),
     ]
 
@@ -266,16 +266,17 @@ def gate(clock):
             "warning",
             "",
             'faprof_gate_verdict{verdict="REGRESSION"} == 1',
-            "The gate calls {{ $labels.case }} a regression",
-            "The newest verdict of the case against its baseline is a regression.",
+            "The gate found a regression in {{ $labels.case }}",
+            "The newest verdict of the case against its baseline is REGRESSION.",
         ),
         Alert(
             "FaprofGateErrorRate",
             "warning",
             "",
             f"{errors('faprof_gate_aa_false_positives_total')} / ({trials} >= 1000) > 0.001",
-            f"The gate of {{{{ $labels.job }}}} calls {PERCENT} of the comparisons of a code with itself a regression",
-            "More than one in a thousand, of at least a thousand trials in a week: its verdicts cannot be trusted.",
+            f"The gate of {{{{ $labels.job }}}} called {PERCENT} of comparisons of equal code a regression",
+            "More than one in a thousand of at least a thousand trials in a week was a false alarm. Do not trust this "
+            "gate's verdicts.",
         ),
         Alert(
             "FaprofBaselineTooOld",
@@ -283,7 +284,7 @@ def gate(clock):
             "1h",
             f"time() - faprof_baseline_timestamp_seconds > {30 * 86400}",
             f"The baseline of {{{{ $labels.instance }}}} is {AGE} old",
-            "What kernels are held against was recorded more than 30 days ago: with another driver or build perhaps.",
+            "The baseline was recorded more than 30 days ago, perhaps with another driver or build.",
         ),
     ]
 

@@ -12,7 +12,7 @@ WHERE = {"instance": "instance", "gpu": "GPU"}
 def simulated():
     return stat(
         "Simulated hosts",
-        "Hosts in view whose data are simulated from a recording, not measured. n/a: all is measured. "
+        "Hosts in view whose data are simulated from a recording, not measured. n/a: all data are measured. "
         "The variable Data chooses.",
         "none",
         "count(faprof_simulation_info{*})",
@@ -53,7 +53,7 @@ def fleet():
             simulated(),
             table(
                 "Alerts firing",
-                "Alerts of fa-profile that fire now. n/a: none fires, or Prometheus has not loaded the rules.",
+                "Alerts of fa-profile that fire now. n/a: no alert fires, or Prometheus has not loaded the rules.",
                 "none",
                 {"alertname": "alert", "severity": "severity", "kernel": "kernel", "phase": "phase", **WHERE},
                 (
@@ -121,7 +121,7 @@ def fleet():
             ),
             series(
                 "Achieved occupancy",
-                "Resident warps of those that an SM can hold, newest recording, mean over GPUs.",
+                "Resident warps as a share of what an SM can hold: newest recording, mean over GPUs.",
                 "percentunit",
                 ("avg by (kernel) (faprof_kernel_achieved_occupancy_ratio{*})", "{{kernel}}"),
                 minimum=0,
@@ -161,7 +161,7 @@ def fleet():
             ),
             series(
                 "Throttled GPUs",
-                "GPUs whose clocks are held down, by reason.",
+                "GPUs whose clocks are reduced, by reason.",
                 "none",
                 ("sum by (reason) (faprof_device_throttled{*})", "{{reason}}"),
                 minimum=0,
@@ -185,7 +185,7 @@ def fleet():
             ),
             table(
                 "Simulations",
-                "What simulated data are made from.",
+                "The recording behind the simulated data.",
                 "none",
                 {"instance": "instance", "hosts": "hosts", "recording": "recording"},
                 ("", "count by (instance, hosts, recording) (faprof_simulation_info{*})"),

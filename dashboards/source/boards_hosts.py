@@ -40,7 +40,7 @@ def gpu():
             ),
             stat(
                 "Throttled now",
-                "GPUs in view whose clocks are held down.",
+                "GPUs in view whose clocks are reduced.",
                 "none",
                 "sum(max by (instance, gpu) (faprof_device_throttled{*}))",
                 thresholds=ZERO_IS_GOOD,
@@ -57,7 +57,7 @@ def gpu():
             ),
             states(
                 "Throttling",
-                "Reasons for which the clocks are held down.",
+                "Reasons for reduced clocks.",
                 "none",
                 "max by (instance, gpu, reason) (faprof_device_throttled{*})",
                 GPU_NAME + " {{reason}}",
@@ -65,7 +65,7 @@ def gpu():
             ),
             series(
                 "Power",
-                "Drawn now; as energy over the interval; dashed, the limit.",
+                "Power now, and the mean from energy over the interval; dashed: the limit.",
                 "watt",
                 ("faprof_device_power_watts{*}", GPU_NAME),
                 ("rate(faprof_device_energy_joules_total{*}[$__rate_interval])", "mean " + GPU_NAME),
@@ -91,7 +91,7 @@ def gpu():
             ),
             series(
                 "Memory",
-                "Device memory in use; dashed, all there is.",
+                "Device memory in use; dashed: its size.",
                 "bytes",
                 ("faprof_device_memory_used_bytes{*}", GPU_NAME),
                 ("faprof_device_memory_total_bytes{*}", "all " + GPU_NAME),
@@ -115,7 +115,7 @@ def gpu():
             ),
             bars(
                 "Kernels beside the fleet",
-                "Duration of each kernel and shape over that of the fleet's median GPU: 1 is as usual.",
+                "Duration of each kernel and shape over that of the fleet's median GPU: 1 is equal.",
                 "none",
                 f"gpu_kernel_shape:{DURATION}:mean{{*}} / on (job, simulated, kernel, shape) group_left () "
                 f"(job_kernel_shape:{DURATION}:median{{*}} > 0)",
@@ -155,7 +155,7 @@ def gate():
     return Board(
         "gate",
         "Gate",
-        "What the gate decided about each case, how often it errs, and what it compares with.",
+        "The gate's verdict on each case, its error rate, and its baselines.",
         ["case", "window"],
         [
             stat(
@@ -167,13 +167,13 @@ def gate():
             ),
             stat(
                 "Undecided",
-                "Cases whose newest verdict is that there is none: too noisy, or not comparable.",
+                "Cases without a clear verdict: too noisy, or not comparable.",
                 "none",
                 'sum(faprof_gate_verdict{*, verdict=~"INCONCLUSIVE|INCOMPARABLE"})',
             ),
             stat(
                 "False alarms",
-                "Share of the comparisons of a code with itself that were called a regression, over seven days.",
+                "Share of comparisons of equal code that were called a regression, over seven days.",
                 "percentunit",
                 "sum(increase(faprof_gate_aa_false_positives_total{*}[7d])) / "
                 "(sum(increase(faprof_gate_aa_trials_total{*}[7d])) > 0)",
@@ -181,7 +181,7 @@ def gate():
             ),
             stat(
                 "Trials",
-                "Comparisons of a code with itself, over seven days.",
+                "Comparisons of equal code, over seven days.",
                 "none",
                 "sum(increase(faprof_gate_aa_trials_total{*}[7d]))",
             ),
@@ -219,7 +219,7 @@ def gate():
             ),
             series(
                 "False alarms over time",
-                "Share of the comparisons of a code with itself that were called a regression.",
+                "Share of comparisons of equal code that were called a regression.",
                 "percentunit",
                 (
                     "sum(increase(faprof_gate_aa_false_positives_total{*}[$window])) / "
@@ -243,7 +243,7 @@ def exporter():
     return Board(
         "exporter",
         "Exporter",
-        "Whether the data on the other boards are fresh and whole.",
+        "Whether the data on the other boards are fresh and complete.",
         ["kernel", "window"],
         [
             stat(
@@ -255,34 +255,34 @@ def exporter():
             ),
             stat(
                 "Oldest collection",
-                "Time since the newest collection, of the exporter for which it is longest ago.",
+                "Time since the newest collection of the exporter that is furthest behind.",
                 "s",
                 "max(time() - faprof_collector_last_collection_timestamp_seconds{*})",
                 thresholds=[(None, "green"), (120, "red")],
             ),
             stat(
                 "Oldest recording",
-                "Time since the newest recording was counted, of the exporter for which it is longest ago.",
+                "Time since the exporter that is furthest behind counted its newest recording.",
                 "s",
                 "max(time() - faprof_collector_last_recording_timestamp_seconds{*})",
                 thresholds=[(None, "green"), (10800, "red")],
             ),
             stat(
                 "Running for",
-                "Time since the last start, of the exporter that started last.",
+                "Time since the newest start of an exporter.",
                 "s",
                 "min(time() - faprof_collector_start_timestamp_seconds{*})",
             ),
             stat(
                 "Waiting in spools",
-                "Recordings that are not counted yet.",
+                "Recordings that wait to be counted.",
                 "none",
                 "sum(faprof_collector_spool_files{*})",
             ),
             simulated(),
             states(
                 "Sources",
-                "Whether the newest collection from each source worked.",
+                "Whether the newest collection could read each source.",
                 "none",
                 "min by (instance, collector) (faprof_collector_up{*})",
                 "{{instance}} {{collector}}",
@@ -304,7 +304,7 @@ def exporter():
             ),
             series(
                 "Series",
-                "Series on the newest page, and samples that Prometheus took.",
+                "Series on the newest page, and samples that Prometheus stored.",
                 "none",
                 ("faprof_collector_series{*}", "page {{instance}}"),
                 ("scrape_samples_scraped{*}", "scraped {{instance}}"),
@@ -312,14 +312,14 @@ def exporter():
             ),
             series(
                 "Series left out",
-                "Left out for the budget, or folded into `other`, in the window.",
+                "Series left out because of the budget, or folded into `other`, in the window.",
                 "none",
                 ("increase(faprof_collector_series_dropped_total{*}[$window])", "{{instance}}"),
                 minimum=0,
             ),
             series(
                 "Recordings",
-                "Found in the spool in the window, by result.",
+                "Recordings found in the spool in the window, by result.",
                 "none",
                 (
                     "sum by (instance, result) (increase(faprof_collector_recordings_total{*}[$window]))",
@@ -329,7 +329,7 @@ def exporter():
             ),
             series(
                 "Failed runs",
-                "Runs that left a failure note in the window, and those of them that found the counters held.",
+                "Runs that left a failure note in the window, and those that failed because another program held the counters.",
                 "none",
                 ("increase(faprof_collector_failed_runs_total{*}[$window])", "failed {{instance}}"),
                 ("increase(faprof_collector_perfmon_conflicts_total{*}[$window])", "counters held {{instance}}"),

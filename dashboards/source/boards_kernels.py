@@ -15,7 +15,7 @@ def across(metric, by, legend):
 
 
 def most(expr, count, by):
-    """`expr` of those `count` that are largest at the range's end; `@` stands behind each of its selectors."""
+    """`expr` of those `count` that are largest at the range's end; each selector ends with `@`."""
     return f"({expr.replace('@', '')}) and on ({by}) topk({count}, {expr.replace('@', ' @ end()')})"
 
 
@@ -51,14 +51,14 @@ def kernel():
             ),
             stat(
                 "Registers",
-                "Registers per thread, most of the GPUs in view.",
+                "Registers per thread: the maximum over the GPUs in view.",
                 "none",
                 "max(faprof_kernel_registers{*})",
                 width=3,
             ),
             stat(
                 "Spills",
-                "Local memory per thread, most of the GPUs in view.",
+                "Local memory per thread: the maximum over the GPUs in view.",
                 "bytes",
                 "max(faprof_kernel_spill_bytes{*})",
                 thresholds=ZERO_IS_GOOD,
@@ -104,7 +104,7 @@ def kernel():
             ),
             series(
                 "Quantiles of durations",
-                "Within a bucket of the histogram the quantile is interpolated.",
+                "Quantiles are interpolated within a bucket of the histogram.",
                 "s",
                 *[
                     (
@@ -134,7 +134,7 @@ def kernel():
             ),
             series(
                 "Occupancy",
-                "Warps resident of those an SM can hold; dashed, what the launch allows.",
+                "Resident warps as a share of what an SM can hold; dashed: what the launch allows.",
                 "percentunit",
                 *across("faprof_kernel_achieved_occupancy_ratio{*}", "kernel", "{{kernel}}"),
                 ("max by (kernel) (faprof_kernel_theoretical_occupancy_ratio{*})", "possible {{kernel}}"),
@@ -190,7 +190,7 @@ def kernel():
             ),
             series(
                 "How far to trust it",
-                "Share of the time in no phase, and how much longer a call takes under PC sampling.",
+                "Share of the time that belongs to no phase, and how much longer a call takes under PC sampling.",
                 "percentunit",
                 ("max by (kernel) (faprof_collector_unattributed_ratio{*})", "in no phase {{kernel}}"),
                 ("max by (kernel) (faprof_collector_overhead_ratio{*})", "longer under the sampler {{kernel}}"),
@@ -224,7 +224,7 @@ def phases():
     return Board(
         "phases",
         "Phases",
-        "Which phase of which kernel moved, when, and on which GPUs.",
+        "Which phase moved, in which kernel, when, and on which GPUs.",
         ["gpu", "kernel", "phase", "window", "since"],
         [
             table(
@@ -274,7 +274,7 @@ def phases():
             ),
             table(
                 "What moved, by GPU",
-                "The 30 largest changes of a phase's share on one GPU since then.",
+                "The 30 largest changes of a phase's share on one GPU since the time in Compared with.",
                 "percentunit",
                 {"kernel": "kernel", "phase": "phase", **WHERE},
                 ("now", f"{SHARE}{{*}} and on ({key}) topk(30, abs{moved})"),

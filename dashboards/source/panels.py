@@ -14,7 +14,7 @@ SCHEMA_VERSION = 39
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 NO_VALUE = "n/a"
 
-# What a variable stands for where a query is run without Grafana, and where it is checked.
+# Values of the variables where a query runs without Grafana, and where it is checked.
 VALUES = {
     "job": ".+",
     "instance": ".+",
@@ -41,7 +41,7 @@ INTERVALS = {
         "Window",
         "1h,3h,6h,12h,1d,7d",
         "6h",
-        "Counters of kernels advance once a recording (hourly by default): a window must hold a few of them",
+        "Counters of kernels advance once per recording (hourly by default): a window must hold a few recordings",
     ),
     "since": ("Compared with", "1h,6h,12h,1d,7d", "1d", "How long ago to compare with"),
 }
@@ -83,7 +83,7 @@ def fill(expr, variables, catalogue):
     def matchers(match):
         name, more = match.group(1), match.group(2).lstrip(", ")
         if name not in catalogue:
-            raise promql.QueryError(f"there is no metric {name}\n  in the query: {expr}")
+            raise promql.QueryError(f"unknown metric {name}\n  in the query: {expr}")
         there = catalogue.labels(name)
         given = set(re.findall(r"(\w+)\s*[=!]", more))
         wanted = [v for v in variables if v not in given and v not in INTERVALS and v != "datasource"]
@@ -166,7 +166,7 @@ def variable(name, one=False):
 
 
 class Board:
-    """`one`: variables that begin with their first value, because all of them at once is no use."""
+    """`one`: variables that begin with their first value, because all values at once are useless."""
 
     def __init__(self, name, title, description, variables, panels, one=()):
         self.one = one

@@ -157,7 +157,7 @@ class Parser:
             return self.aggregation(text, start)
         if self.peek("("):
             if text not in FUNCTIONS:
-                raise QueryError(f"{text} is no function that this reader knows, in: {self.text}")
+                raise QueryError(f"unknown function {text} in: {self.text}")
             return self.call(Node("call", start, name=text))
         return self.selector(text, start)
 
@@ -230,7 +230,7 @@ def labels(node, catalogue):
         return "scalar"
     if node.kind == "selector":
         if node.name not in catalogue:
-            raise QueryError(f"there is no metric {node.name}")
+            raise QueryError(f"unknown metric {node.name}")
         there = catalogue.labels(node.name)
         need([matcher[0] for matcher in node.matchers], there, node.name)
         return there

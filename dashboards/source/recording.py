@@ -59,13 +59,13 @@ def kernels(clock):
         (
             f"gpu_kernel_shape:{duration}:mean",
             ratio(f"{duration}_sum", f"{duration}_count", SHAPE),
-            "Mean duration of a call of one shape bucket: what durations are compared by.",
+            "Mean duration of a call of one shape bucket. Durations are compared by it.",
         ),
         (
             f"gpu_kernel_shape:{duration}:ratio_baseline",
             f"gpu_kernel_shape:{duration}:mean / on (job, simulated, instance, kernel, shape) group_left () "
             "(faprof_baseline_duration_seconds > 0)",
-            "Duration of the baseline's: 1.1 is 10 % slower.",
+            "Duration over the baseline's: 1.1 is 10 % slower.",
         ),
         (
             "gpu_kernel:faprof_kernel_flops:per_second",
@@ -95,13 +95,13 @@ def kernels(clock):
         (
             "gpu_kernel:faprof_shared_excess_wavefronts:increase",
             f"sum by ({KERNEL}) (increase(faprof_shared_excess_wavefronts_total[{w}]))",
-            "Those of them that are bank conflicts.",
+            "Shared-memory wavefronts that are bank conflicts.",
         ),
     ]
 
 
 def fleet(clock):
-    """What is usual in a job, and who differs."""
+    """The medians of a job, and the GPUs that differ from them."""
     duration = "faprof_kernel_duration_seconds"
     return [
         (

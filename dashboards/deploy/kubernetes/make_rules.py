@@ -25,7 +25,7 @@ spec:
 
 
 def groups(text, path):
-    """What stands below `groups:`, two columns further in."""
+    """The text below `groups:`, indented by two more columns."""
     _, found, below = text.partition("\ngroups:\n")
     if not found:
         sys.exit(f"{path} has no line 'groups:'")

@@ -4,7 +4,7 @@
 
 namespace fa_profile {
 
-/// The project's version, "0.1.0".
+/// The project's version, "0.2.0".
 std::string_view Version();
 
 /// The git commit this was built from, 12 hexadecimal digits, with "-dirty" when tracked files differed from it;
