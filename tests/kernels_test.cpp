@@ -133,7 +133,7 @@ TEST(KernelLibraryTest, AMissingFileIsNamed) {
 TEST(KernelLibraryTest, AFileThatIsNotALibraryIsNamed) {
   const auto path = std::filesystem::temp_directory_path() / "fa_profile_no_library.so";
   std::ofstream(path) << "plain text";
-  EXPECT_TRUE(Contains(LoadError(path), path));
+  EXPECT_TRUE(Contains(LoadError(path), path.string()));
   std::filesystem::remove(path);
 }
 

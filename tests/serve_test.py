@@ -225,7 +225,7 @@ class ServeTest(unittest.TestCase):
 
     def test_a_state_that_cannot_be_written_keeps_recordings_in_the_spool(self):
         with Serve(self.folder) as serve:
-            blocker = serve.state / "exporter.json.part"
+            blocker = serve.state / f"exporter.json.part.{serve.process.pid}"
             blocker.mkdir()  # open() for writing fails, for root too
             serve.put(self.small(0), "a.fap")
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
