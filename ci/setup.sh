@@ -39,6 +39,7 @@ run   libgnutls28-dev     3.7
 run   libcurl4-openssl-dev 7.88
 run   zlib1g-dev          1:1.2.13
 test  libgtest-dev        1.12
+test  libvalijson-dev     1.0
 test  libbenchmark-dev    1.7
 test  sqlite3             3.40      sqlite3
 demo  prometheus          2.42      prometheus

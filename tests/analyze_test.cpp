@@ -95,7 +95,7 @@ TEST(AnalyzeTest, TimingIsMedianAndSpreadOfUnprofiledLaunches) {
   EXPECT_DOUBLE_EQ(Analyze(recording).entries[0].timing->median_ns, 15.0);
 }
 
-TEST(AnalyzeTest, DurationsThatAreNoDurationsAreNotTiming) {
+TEST(AnalyzeTest, InvalidDurationsAreIgnored) {
   Recording recording = WithCounters({});
   recording.timings = {{1, "", "events", {0.0, -5.0, std::numeric_limits<double>::quiet_NaN()}}};
   EXPECT_FALSE(Analyze(recording).entries[0].timing);
@@ -110,7 +110,7 @@ TEST(AnalyzeTest, AchievedFlopsAreTheShapesOverUnprofiledTime) {
   EXPECT_FALSE(EntryOf(profile, "train.py").metrics.contains("achieved_flops_per_second"));
 }
 
-TEST(AnalyzeTest, AnIncorrectKernelHasNoSpeed) {
+TEST(AnalyzeTest, AnIncorrectKernelGetsNoPerformanceMetrics) {
   const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "broken");
   ASSERT_TRUE(entry.verification);
   EXPECT_FALSE(entry.verification->correct());
@@ -142,13 +142,13 @@ TEST(AnalyzeTest, GapsBetweenKernelsComeFromLaunchesAndFromTiming) {
   }
 }
 
-TEST(AnalyzeTest, AGapNeedsTheTimingOfEveryPart) {
+TEST(AnalyzeTest, GapsAreAbsentUnlessEveryPartIsTimed) {
   Recording recording = MakeRecording();
   std::erase_if(recording.timings, [](const Timing& timing) { return timing.part == "pv"; });
   EXPECT_FALSE(EntryOf(Analyze(recording), "cublas").metrics.contains("gap_timing_seconds"));
 }
 
-TEST(AnalyzeTest, TensorInstructionsLeaveOutHfma2) {
+TEST(AnalyzeTest, TensorInstructionsExcludeHfma2) {
   const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
   EXPECT_DOUBLE_EQ(MetricOf(entry, "hmma_instructions"), 65536.0);
   EXPECT_DOUBLE_EQ(MetricOf(entry, "hmma_instruction_ratio"), 0.065536);
@@ -257,7 +257,7 @@ TEST(AnalyzeTest, OccupancyIsThatOfTheLongestLaunch) {
   EXPECT_DOUBLE_EQ(MetricOf(entry, "theoretical_occupancy_ratio"), 8.0 / 64);
 }
 
-TEST(AnalyzeTest, WhatIsMissingIsCarriedAndNamed) {
+TEST(AnalyzeTest, DataLossIsCopiedIntoTheProfile) {
   Recording recording = MakeRecording();
   recording.session.complete = false;
   const Profile profile = Analyze(recording);
@@ -302,7 +302,7 @@ TEST(AnalyzeTest, AbsurdNumbersGiveAbsentMetricsNotUndefinedOnes) {
   }
 }
 
-TEST(AnalyzeTest, MetricsForAnalysisAreAllThatIsRead) {
+TEST(AnalyzeTest, AnalysisReadsNoMetricBeyondMetricsForAnalysis) {
   Recording recording = MakeRecording();
   const std::vector<std::string> names = MetricsForAnalysis();
   const std::set<std::string> wanted(names.begin(), names.end());
@@ -349,19 +349,19 @@ TEST(DiffTest, PolarityDecidesWhatIsWorse) {
   EXPECT_DOUBLE_EQ(*Change("duration_seconds", 1.0, 1.5).ratio, 0.5);
 }
 
-TEST(DiffTest, ANoisyMetricMayMoveADeterministicOneMayNot) {
+TEST(DiffTest, OnlyANoisyMetricMayMoveWithoutBeingReported) {
   EXPECT_EQ(Change("duration_seconds", 1.0, 1.019).judgement, "same");
   EXPECT_EQ(Change("duration_seconds", 1.0, 1.021).judgement, "worse");
   EXPECT_EQ(Change("instructions", 1000000, 1000001).judgement, "worse");
 }
 
-TEST(DiffTest, AChangeFromZeroHasNoRatioButAJudgement) {
+TEST(DiffTest, AChangeFromZeroIsJudgedWithoutARatio) {
   const MetricChange change = Change("local_memory_bytes", 0.0, 4096.0);
   EXPECT_FALSE(change.ratio);
   EXPECT_EQ(change.judgement, "worse");
 }
 
-TEST(DiffTest, AMetricOnOneSideIsNewOrGone) {
+TEST(DiffTest, AMetricOfOneSideIsReportedAsNewOrGone) {
   EXPECT_EQ(Change("instructions", std::nullopt, 5.0).judgement, "new");
   EXPECT_EQ(Change("instructions", 5.0, std::nullopt).judgement, "gone");
   EXPECT_FALSE(Change("instructions", 5.0, std::nullopt).ratio);
@@ -382,7 +382,7 @@ TEST(DiffTest, LargestChangeFirstAndCorrectnessBeforeAll) {
   EXPECT_EQ(ChangeOf(diff, "duration_seconds").judgement, "gone");
 }
 
-TEST(DiffTest, EntriesWithoutAPartnerAreNamed) {
+TEST(DiffTest, EntriesOfOnlyOneSideAreNamed) {
   Recording recording = MakeRecording();
   const Profile before = Analyze(recording);
   recording.cases[0].kernel = "mma_v2";
@@ -391,7 +391,7 @@ TEST(DiffTest, EntriesWithoutAPartnerAreNamed) {
   EXPECT_EQ(diff.only_after, (std::vector<std::string>{"mma_v2@1,8,512,64"}));
 }
 
-TEST(DiffTest, WhatMakesTwoRunsIncomparableIsSaid) {
+TEST(DiffTest, ReasonsWhyTwoRunsCannotBeComparedAreReported) {
   const Profile before = Analyze(MakeRecording());
   Profile after = before;
   after.device.name = "NVIDIA L4";

@@ -11,10 +11,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "fa_profile/baseline_files.h"
 #include "evidence_fixture.h"
+#include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -97,7 +98,7 @@ TEST(LineageTest, TheFolderOfAGpuIsAPlainName) {
   EXPECT_THROW((void)GpuFolder("../.."), Error);
 }
 
-TEST(BaselineTest, WhatWasWrittenIsReadAndWrittenAgainAlike) {
+TEST(BaselineTest, ARoundTripPreservesTheText) {
   PromotedBaseline baseline = SampleBaseline();
   baseline.receipt.sources = {"a.fap sha256:00", "b.json sha256:11"};
   const std::string text = ToJson(baseline);
@@ -117,7 +118,7 @@ TEST(BaselineTest, WhatWasWrittenIsReadAndWrittenAgainAlike) {
   EXPECT_TRUE(Json::accept(text));
 }
 
-TEST(BaselineTest, AnyChangeByHandIsNoticed) {
+TEST(BaselineTest, AnyEditByHandIsDetected) {
   const std::string text = ToJson(SampleBaseline());
   for (const auto& [before, after] : {std::pair{"\"first\"", "\"worst\""},
                                       {"\"pair\":1", "\"pair\":2"},
@@ -135,7 +136,7 @@ TEST(BaselineTest, AnyChangeByHandIsNoticed) {
   EXPECT_NE(ParseMessage(Json::parse(text).dump(2)).find("does not match its receipt"), std::string::npos);
 }
 
-TEST(BaselineTest, WhatIsNoBaselineIsNamed) {
+TEST(BaselineTest, AFileThatIsNotABaselineIsAnErrorThatSaysWhy) {
   EXPECT_EQ(ParseMessage(""), "b.json: is empty");
   EXPECT_EQ(ParseMessage(ToJson(SampleEvidence())), "b.json: is no fa-profile baseline");
   const std::string text = ToJson(SampleBaseline());
@@ -146,7 +147,7 @@ TEST(BaselineTest, WhatIsNoBaselineIsNamed) {
             "b.json: was written by a newer fa-profile: version 2, and this one reads up to 1");
 }
 
-TEST(BaselineTest, AReceiptDoesNotMakeWrongContentRight) {
+TEST(BaselineTest, InvalidContentIsRefusedEvenWithAValidReceipt) {
   const Json good = Json::parse(ToJson(SampleBaseline()));
   EXPECT_EQ(ParseMessage(Sealed(good)), "accepted");
   const auto says = [&](const std::function<void(Json&)>& change) {
@@ -166,7 +167,7 @@ TEST(BaselineTest, AReceiptDoesNotMakeWrongContentRight) {
             "b.json: /evidence: was written by a newer fa-profile: version 9, and this one reads up to 1");
 }
 
-TEST(PromoteTest, NamesWhatItReplacesWithinItsLineageOnly) {
+TEST(PromoteTest, ThePreviousBaselineIsNamedOnlyWithinItsLineage) {
   const PromotedBaseline first = Written(SampleBaseline());
   EXPECT_EQ(SampleBaseline(first).receipt.previous, first.receipt.sha256);
   PromotedBaseline other = first;
@@ -174,7 +175,7 @@ TEST(PromoteTest, NamesWhatItReplacesWithinItsLineageOnly) {
   EXPECT_EQ(SampleBaseline(other).receipt.previous, "");
 }
 
-TEST(PromoteTest, RefusesWhatIsNotCorrect) {
+TEST(PromoteTest, RefusesEvidenceOfIncorrectKernels) {
   EXPECT_EQ(Refusal([](Evidence&) {}), "promoted");
   EXPECT_EQ(Refusal([](Evidence& e) { e.cases[1].verification->draws_passed = 9; }),
             "this run cannot become a baseline: naive 1,8,512,64 is not correct");
@@ -191,7 +192,7 @@ TEST(PromoteTest, RefusesWhatIsNotCorrect) {
             "this run cannot become a baseline: gate_reference is not correct");
 }
 
-TEST(PromoteTest, RefusesTooFewProcessesThrottledOnesAndLosses) {
+TEST(PromoteTest, RefusesTooFewProcessesThrottledProcessesAndDataLoss) {
   EXPECT_NE(Refusal([](Evidence& e) { e.processes[7].values[1].clear(); }).find("fewer: naive 1,8,512,64: 7"),
             std::string::npos);
   EXPECT_NE(Refusal([](Evidence& e) { e.processes.erase(e.processes.begin()); }).find("mma 1,8,512,64: 7; naive"),
@@ -205,7 +206,7 @@ TEST(PromoteTest, RefusesTooFewProcessesThrottledOnesAndLosses) {
   EXPECT_THROW((void)Promote(SampleEvidence(3), "s", "r", "", "t", std::nullopt, 4), Error);
 }
 
-TEST(PromoteTest, RecordingsOfAsManyProcessesWillDo) {
+TEST(PromoteTest, RecordingsOfEnoughProcessesAreAccepted) {
   Evidence evidence = SampleEvidence();
   for (ProcessSample& process : evidence.processes) process.kind = "recording";
   EXPECT_NO_THROW((void)Promote(evidence, "s", "r", "", "t", std::nullopt));
@@ -213,7 +214,7 @@ TEST(PromoteTest, RecordingsOfAsManyProcessesWillDo) {
   EXPECT_THROW((void)Promote(evidence, "s", "r", "", "t", std::nullopt), Error);
 }
 
-TEST(PromoteTest, WantsAReasonAndAPlainSuite) {
+TEST(PromoteTest, RequiresAReasonAndAPlainSuiteName) {
   EXPECT_EQ(Refusal([](Evidence&) {}, "ladder", " \n"), "a promotion needs a reason");
   EXPECT_EQ(Refusal([](Evidence&) {}, "ladder", std::string(1024, 'x')), "promoted");
   EXPECT_NE(Refusal([](Evidence&) {}, "ladder", std::string(1025, 'x')), "promoted");
@@ -225,16 +226,8 @@ TEST(PromoteTest, WantsAReasonAndAPlainSuite) {
   EXPECT_EQ(Refusal([](Evidence&) {}, "a-b_9"), "promoted");
 }
 
-class BaselineFilesTest : public testing::Test {
+class BaselineFilesTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "fa-profile-baseline-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-    folder_ = root_ / "baselines";
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   std::string Store(const PromotedBaseline& baseline) const {
     return BaselineFolder(folder_.string(), "NVIDIA H200").Store(baseline);
   }
@@ -253,18 +246,14 @@ class BaselineFilesTest : public testing::Test {
     }
     return "";
   }
-  std::string Slurp(const fs::path& path) const {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   static PromotedBaseline OfDriver(const std::string& driver, const std::optional<PromotedBaseline>& previous = {}) {
     Evidence evidence = SampleEvidence();
     evidence.environment.driver_version = driver;
     return Promote(evidence, "ladder", "r", "", "2026-11-22T00:00:00Z", previous);
   }
 
-  fs::path root_;
-  fs::path folder_;
+  const fs::path& root_ = FolderTest::folder_;
+  const fs::path folder_ = root_ / "baselines";
   const std::string current_ = "nvidia-h200_580_cuda-13.0_1980MHz";
   const std::string older_ = "ladder.nvidia-h200_580_cuda-13.0_1980MHz.json";
 };
@@ -272,10 +261,10 @@ class BaselineFilesTest : public testing::Test {
 TEST_F(BaselineFilesTest, TheNewestHasThePlainNameAndAnOlderLineageIsKept) {
   EXPECT_EQ(Store(SampleBaseline()), (folder_ / "nvidia-h200/ladder.json").string());
   EXPECT_EQ(Names(), std::vector<std::string>{"ladder.json"});
-  const std::string first = Slurp(folder_ / "nvidia-h200/ladder.json");
+  const std::string first = ReadFile(folder_ / "nvidia-h200/ladder.json");
   Store(OfDriver("590.1"));
   EXPECT_EQ(Names(), (std::vector<std::string>{"ladder.json", older_}));
-  EXPECT_EQ(Slurp(folder_ / "nvidia-h200" / older_), first);
+  EXPECT_EQ(ReadFile(folder_ / "nvidia-h200" / older_), first);
   EXPECT_TRUE(VerifyBaselines(BaselineFilesIn(folder_.string()), true).empty());
 
   // The older lineage comes back, and names what it replaces.
@@ -307,7 +296,7 @@ TEST_F(BaselineFilesTest, FindPrefersTheLineageOfTheMeasurement) {
   EXPECT_EQ(FindBaseline(folder_.string(), environment, "ladder").lineage, "nvidia-h200_590_cuda-13.0_1980MHz");
 }
 
-TEST_F(BaselineFilesTest, NoBaselineNamesTheCommandThatMakesOne) {
+TEST_F(BaselineFilesTest, AMissingBaselineIsAnErrorThatNamesTheCommandThatMakesOne) {
   const Environment environment = SampleEvidence().environment;
   const auto find = [&](const std::string& folder, const std::string& suite) {
     return MessageOf([&] { (void)FindBaseline(folder, environment, suite); });
@@ -364,20 +353,20 @@ TEST_F(BaselineFilesTest, OnlyRegularFilesAreRead) {
 TEST_F(BaselineFilesTest, ABaselineThatCannotBeReadIsNotReplaced) {
   const std::string path = Store(SampleBaseline());
   std::ofstream(path, std::ios::app) << " ";
-  const std::string damaged = Slurp(path);
+  const std::string damaged = ReadFile(path);
   EXPECT_NE(MessageOf([&] { Store(SampleBaseline()); }).find("does not match its receipt"), std::string::npos);
-  EXPECT_EQ(Slurp(path), damaged);
+  EXPECT_EQ(ReadFile(path), damaged);
   EXPECT_EQ(Names(), std::vector<std::string>{"ladder.json"});
 }
 
-TEST_F(BaselineFilesTest, TwoPromotionsAtOnceAreOneTooMany) {
+TEST_F(BaselineFilesTest, OfTwoConcurrentPromotionsOneIsRefused) {
   const BaselineFolder first(folder_.string(), "NVIDIA H200");
   EXPECT_NE(MessageOf([&] { BaselineFolder(folder_.string(), "NVIDIA H200"); }).find("another promotion"),
             std::string::npos);
   EXPECT_EQ(MessageOf([&] { BaselineFolder(folder_.string(), "NVIDIA H100"); }), "");
 }
 
-TEST_F(BaselineFilesTest, APromotionThatWasRefusedLeavesNothing) {
+TEST_F(BaselineFilesTest, ARefusedPromotionLeavesNoFiles) {
   { const BaselineFolder folder(folder_.string(), "NVIDIA H200"); }
   EXPECT_FALSE(fs::exists(folder_ / "nvidia-h200"));
   const std::string path = Store(SampleBaseline());
@@ -402,7 +391,7 @@ TEST_F(BaselineFilesTest, VerifyFindsMisplacedFilesAndBrokenChains) {
   fs::copy(path, renamed);
   EXPECT_NE(problems({renamed}, true).find("its name says something else"), std::string::npos);
 
-  const PromotedBaseline first = ParseBaseline(Slurp(path), path);
+  const PromotedBaseline first = ParseBaseline(ReadFile(path), path);
   const std::string next = (root_ / "next.json").string();
   std::ofstream(next) << ToJson(OfDriver("580.1", first));
   EXPECT_EQ(problems({next, path}, false), "");

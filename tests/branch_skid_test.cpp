@@ -36,7 +36,7 @@ Corrected Correct(const std::string& opcode, std::uint64_t ran, std::optional<st
   return corrected;
 }
 
-TEST(BranchSkidTest, WhatMayLeaveThisWayGetsItsSamplesBack) {
+TEST(BranchSkidTest, ABranchOutOfTheCodeGetsItsSamplesBack) {
   for (const char* opcode : {"BRA", "BRA.U", "BRX", "BRX.CONV", "JMP", "JMX", "CALL", "CALL.REL.NOINC", "RET",
                              "RET.REL.NODEC", "EXIT", "BSYNC", "BSYNC.RECONVERGENT"}) {
     const Corrected corrected = Correct(opcode, 100, 0, {{"wait", 100}});
@@ -45,7 +45,7 @@ TEST(BranchSkidTest, WhatMayLeaveThisWayGetsItsSamplesBack) {
   }
 }
 
-TEST(BranchSkidTest, WhatAlwaysGoesOnBehindItselfGetsNothing) {
+TEST(BranchSkidTest, AnInstructionThatAlwaysFallsThroughGetsNoSamples) {
   // BSSY and BREAK only prepare a branch; and an opcode is not known by its first letters alone.
   for (const char* opcode : {"FFMA", "BSSY", "BREAK", "BAR.SYNC", "WARPSYNC", "NOP", "RETX", "EXITED", "BRANCH"}) {
     const Corrected corrected = Correct(opcode, 100, 0, {{"wait", 100}});
@@ -54,7 +54,7 @@ TEST(BranchSkidTest, WhatAlwaysGoesOnBehindItselfGetsNothing) {
   }
 }
 
-TEST(BranchSkidTest, TheShareIsThatOfTheTimesItWasTaken) {
+TEST(BranchSkidTest, SamplesMoveInProportionToTheTimesTheBranchWasTaken) {
   // Of 100 branches 60 were taken: 60 slots are theirs, 40 those of the instruction behind.
   const Corrected corrected = Correct("BRA", 100, 40, {{"selected", 50}, {"wait", 1000}, {"short_scoreboard", 30}});
   EXPECT_EQ(corrected.branch, (Samples{{"selected", 30}, {"wait", 600}}));
@@ -67,7 +67,7 @@ TEST(BranchSkidTest, ABranchThatWasNeverTakenGetsNothing) {
   }
 }
 
-TEST(BranchSkidTest, AllReasonsOfWhatNeverRanAreTheBranchs) {
+TEST(BranchSkidTest, AllSamplesOfCodeThatNeverRanGoToTheBranch) {
   const Samples all{{"selected", 5}, {"short_scoreboard", 7}, {"wait", 9}};
   for (const std::optional<std::uint64_t> never : {std::optional<std::uint64_t>(0), std::optional<std::uint64_t>()}) {
     EXPECT_EQ(Correct("BRA", 1, never, all).branch, all);
@@ -80,7 +80,7 @@ TEST(BranchSkidTest, CountsBeyondWhatADoubleHoldsAreMovedWhole) {
   }
 }
 
-TEST(BranchSkidTest, WhatWasNotCountedStaysAsItIs) {
+TEST(BranchSkidTest, WithoutInstructionCountsSamplesStay) {
   const DeviceFunction function = MakeFunction({{"", "BRA", "0x0", {}}, {"", "FADD", "", {}}});
   PcSampling sampling;
   sampling.samples = {{1, 16, {{"wait", 10}}}, {7, 16, {{"wait", 3}}}};

@@ -7,21 +7,15 @@
 #include <fstream>
 
 #include "fa_profile/error.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
 
 namespace fs = std::filesystem;
 
-class BuildFilesTest : public testing::Test {
+class BuildFilesTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "fa-profile-build-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // A file that looks as if it had GPU code, or not.
   void Make(const std::string& path, bool has_gpu_code = true) const {
     fs::create_directories((folder_ / path).parent_path());
@@ -39,10 +33,9 @@ class BuildFilesTest : public testing::Test {
   }
 
   using Names = std::vector<std::string>;
-  fs::path folder_;
 };
 
-TEST_F(BuildFilesTest, AFileIsItself) {
+TEST_F(BuildFilesTest, AFileArgumentIsTakenAsItIs) {
   Make("x.o");
   const auto files = FindBuildFiles((folder_ / "x.o").string());
   ASSERT_EQ(files.size(), 1U);
@@ -50,7 +43,7 @@ TEST_F(BuildFilesTest, AFileIsItself) {
   EXPECT_FALSE(files[0].ladder);
 }
 
-TEST_F(BuildFilesTest, TheLadderIsTheLibraryThatLiesLeastDeepElseTheProgram) {
+TEST_F(BuildFilesTest, TheLadderIsTheLibraryNearestToTheRootElseTheProgram) {
   Make("fa-profile", false);  // a launcher
   EXPECT_THROW((void)Found(), Error);
   Make("cli/fa-profile");
@@ -71,7 +64,7 @@ TEST_F(BuildFilesTest, LibrariesAndCubinsWithGpuCodeAreNamedAfterThemselves) {
   EXPECT_EQ(Found(), (Names{"a/other/=a/other.cubin", "b/other/=b/other.so", "mine/=z/mine.so"}));
 }
 
-TEST_F(BuildFilesTest, HiddenFoldersCMakesOwnAndSecondNamesAreLeftOut) {
+TEST_F(BuildFilesTest, HiddenFoldersCMakeFilesAndLinksAreSkipped) {
   Make(".cache/a.so");
   Make("CMakeFiles/b.so");
   Make("lib/c.so");
@@ -80,7 +73,7 @@ TEST_F(BuildFilesTest, HiddenFoldersCMakesOwnAndSecondNamesAreLeftOut) {
   EXPECT_EQ(Found(), Names{"c/=lib/c.so"});
 }
 
-TEST_F(BuildFilesTest, AnEmptyFolderAndNoFolderAreErrorsWithTheirCure) {
+TEST_F(BuildFilesTest, AnEmptyOrMissingFolderIsAnErrorWithAHint) {
   EXPECT_THROW((void)Found(), Error);
   try {
     (void)FindBuildFiles((folder_ / "nowhere").string());
@@ -90,7 +83,7 @@ TEST_F(BuildFilesTest, AnEmptyFolderAndNoFolderAreErrorsWithTheirCure) {
   }
 }
 
-TEST_F(BuildFilesTest, AFoldersBuildLogHasAFixedName) {
+TEST_F(BuildFilesTest, TheBuildLogOfAFolderHasAFixedName) {
   EXPECT_FALSE(FindBuildLog(folder_.string()));
   Make("sub/fa-profile-build.log");
   EXPECT_FALSE(FindBuildLog(folder_.string()));

@@ -11,7 +11,7 @@ CompilerWarning Only(const std::string& log, const std::string& architecture = "
   return warnings.empty() ? CompilerWarning() : warnings[0];
 }
 
-TEST(BuildLogTest, PtxasNamesTheFunction) {
+TEST(BuildLogTest, AWarningOfPtxasBelongsToTheFunctionItNames) {
   const CompilerWarning local =
       Only("ptxas warning : Local memory used for function '_Z6KernelILi64EEvPf', size of stack frame: 272 bytes\n");
   EXPECT_EQ(local.symbol, "_Z6KernelILi64EEvPf");
@@ -28,7 +28,7 @@ TEST(BuildLogTest, PtxasNamesTheFunction) {
             "_Z1kv");
 }
 
-TEST(BuildLogTest, NotesOfLostPerformanceCountAndOtherNotesDoNot) {
+TEST(BuildLogTest, PerformanceNotesCountAsWarningsAndOtherNotesDoNot) {
   const CompilerWarning note = Only(
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x in "
       "function '_Z1kv'");
@@ -38,7 +38,7 @@ TEST(BuildLogTest, NotesOfLostPerformanceCountAndOtherNotesDoNot) {
       ParseBuildLog("ptxas info    : Used 24 registers, used 0 barriers\nptxas info : 12 bytes gmem\n", "").empty());
 }
 
-TEST(BuildLogTest, SpillsOfPtxasMinusVCountForTheArchitecture) {
+TEST(BuildLogTest, SpillsThatPtxasPrintsCountForTheirArchitecture) {
   const std::string log =
       "ptxas info    : Compiling entry function '_Z1kv' for 'sm_90a'\n"
       "ptxas info    : Function properties for _Z1kv\n"
@@ -54,7 +54,7 @@ TEST(BuildLogTest, SpillsOfPtxasMinusVCountForTheArchitecture) {
   EXPECT_TRUE(ParseBuildLog("    272 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\n", "").empty());
 }
 
-TEST(BuildLogTest, APlaceIsNoPartOfTheText) {
+TEST(BuildLogTest, TheTextOfAWarningExcludesItsSourceLocation) {
   const CompilerWarning nvcc = Only("/src/a/kernel.cu(36): warning #177-D: variable \"x\" was declared but never used");
   EXPECT_EQ(nvcc.file, "/src/a/kernel.cu");
   EXPECT_EQ(nvcc.line, 36);
@@ -66,7 +66,7 @@ TEST(BuildLogTest, APlaceIsNoPartOfTheText) {
   EXPECT_EQ(wmma.text, "mma.hpp: cannot perform wmma load or store on local memory");
 }
 
-TEST(BuildLogTest, TheUnitIsTheSourceThatWasBeingCompiled) {
+TEST(BuildLogTest, AWarningBelongsToTheSourceThatWasBeingCompiled) {
   const std::string warning = "ptxas warning : something\n";
   EXPECT_EQ(Only(warning).unit, "");
   EXPECT_EQ(Only("[3/9] Building CUDA object tests/CMakeFiles/x.dir/wmma_on_local.cu.o\n" + warning).unit,
@@ -77,20 +77,20 @@ TEST(BuildLogTest, TheUnitIsTheSourceThatWasBeingCompiled) {
   EXPECT_EQ(Only("/usr/local/cuda/bin/nvcc -O3 -c /src/k.cu -o k.o\n" + warning).unit, "k.cu");
 }
 
-TEST(BuildLogTest, WarningsOfTheHostCompilerAndOtherLinesDoNotCount) {
+TEST(BuildLogTest, WarningsOfTheHostCompilerAreIgnored) {
   EXPECT_TRUE(ParseBuildLog("a.cpp:12:3: warning: unused variable 'x' [-Wunused-variable]\n"
                             "CMake Warning at CMakeLists.txt:3\nbuild finished: 0 warnings\nwarning\n(): warning\n\n",
                             "")
                   .empty());
 }
 
-TEST(BuildLogTest, EachWarningCountsOnceInAUnit) {
+TEST(BuildLogTest, ARepeatedWarningCountsOncePerSource) {
   const std::string line = "ptxas warning : something\n";
   EXPECT_EQ(ParseBuildLog(line + line, "").size(), 1U);
   EXPECT_EQ(ParseBuildLog(line + "[1/2] Building CUDA object a.cu.o\n" + line, "").size(), 2U);
 }
 
-TEST(BuildLogTest, ColoursAndBinaryAreNoText) {
+TEST(BuildLogTest, ColourCodesAndBinaryBytesAreRemoved) {
   EXPECT_EQ(Only("\x1b[01;35mptxas warning : some\xff\x01thing\x1b[0m").text, "some?thing");
   EXPECT_EQ(Only("ptxas warning : " + std::string(100'000, 'x')).text.size(), 300U);
   EXPECT_TRUE(ParseBuildLog("\x1b[", "").empty());

@@ -46,7 +46,7 @@ TEST(BundledRecordingTest, RawCounterDataGivesTheRecordedValuesExactly) {
   EXPECT_EQ(ranges, 10) << "the ten ranges of the mission shape keep their raw data";
 }
 
-TEST(BundledRecordingTest, ItsPlanIsWhatThePlannerStillMakes) {
+TEST(BundledRecordingTest, ThePlannerStillMakesTheRecordedPlan) {
   const CounterConfig& config = All().configs.at(0);
   const MetricPlan plan = PlanMetrics(config.chip, config.metrics);
   EXPECT_EQ(plan.passes, config.passes);
@@ -76,7 +76,7 @@ TEST(BundledRecordingTest, HoldsTheSevenRungsAtThreeShapesAllCorrect) {
 }
 
 // What tells the regression specimen from a real kernel; occupancy does not.
-TEST(BundledRecordingTest, TheSerialSoftmaxIsToldFromTheRealKernel) {
+TEST(BundledRecordingTest, TheSerialSoftmaxIsDistinguishedFromTheRealKernel) {
   const Profile profile = Analyze(All());
   const auto entry = [&](const std::string& kernel) {
     for (const ProfileEntry& candidate : profile.entries) {
@@ -98,7 +98,7 @@ TEST(BundledRecordingTest, TheSerialSoftmaxIsToldFromTheRealKernel) {
   EXPECT_LT(real.metrics.at("theoretical_occupancy_ratio"), serial.metrics.at("theoretical_occupancy_ratio"));
 }
 
-TEST(BundledRecordingTest, TheFindingsSayWhatEachRungTeaches) {
+TEST(BundledRecordingTest, EachRungHasTheFindingsItTeaches) {
   const Profile profile = Analyze(All());
   const AttentionShape mission{1, 8, 512, 64, false};
   std::map<std::string, std::vector<std::string>> found;

@@ -48,7 +48,7 @@ TEST(CatalogueChipsTest, GB100LacksWarpgroupMmaAndADenseTensorPeak) {
                                           "roofline_ridge", "stall_gmma_ratio", "stall_imc_miss_ratio"}));
 }
 
-TEST(CatalogueChipsTest, AllInputsOfAChipFitTheFullSetsPassesNotOneEach) {
+TEST(CatalogueChipsTest, AllInputsOfAChipShareThePassesOfTheFullSet) {
   const MetricPlan plan = PlanMetrics("GH100", CatalogueInputs());
   EXPECT_GT(plan.passes, 1);
   EXPECT_LE(plan.passes, 34) << "the passes of the set `full`";

@@ -90,7 +90,7 @@ TEST(CheckTruthsTest, ACountThatIsOffByOneFails) {
   EXPECT_EQ(check.measured, 800.0);
 }
 
-TEST(CheckTruthsTest, CodeThatWasNotDisassembledProvesNothing) {
+TEST(CheckTruthsTest, CodeThatWasNotDisassembledIsNotAProof) {
   Recording recording = Measured();
   recording.functions[0].instructions.clear();
   const TruthCheck check = Check(recording, {TruthSource::kSass, kExecuted, "", "", 1407, 0.0, {}});
@@ -98,7 +98,7 @@ TEST(CheckTruthsTest, CodeThatWasNotDisassembledProvesNothing) {
   EXPECT_EQ(check.measured, std::nullopt);
 }
 
-TEST(CheckTruthsTest, AMetricThatTheChipLacksIsNoFailureAndOneThatWasNotMeasuredIs) {
+TEST(CheckTruthsTest, AMetricThatTheChipLacksPassesAndOneNotMeasuredFails) {
   const auto counter = [](const char* name) {
     return Check(Measured(), {TruthSource::kCounter, name, {}, {}, 1.0, 0.0, {}}).verdict;
   };
@@ -110,7 +110,7 @@ TEST(CheckTruthsTest, AMetricThatTheChipLacksIsNoFailureAndOneThatWasNotMeasured
   EXPECT_EQ(Check(recording, {TruthSource::kSass, kExecuted, "", "", 0, 0.0, {}}).verdict, Verdict::kFail);
 }
 
-TEST(CheckTruthsTest, WhoWaitsForAPhaseIsInItsTimeAndNotInItsWork) {
+TEST(CheckTruthsTest, WaitingForAPhaseCountsInItsTimeAndNotInItsWork) {
   const auto share = [](const char* name, const char* phase) {
     return Check(Measured(), {TruthSource::kShare, name, {}, phase, 0.0, 0.01, {}}).measured.value();
   };
@@ -124,7 +124,7 @@ TEST(CheckTruthsTest, WhoWaitsForAPhaseIsInItsTimeAndNotInItsWork) {
   EXPECT_NEAR(share("work_share", "beta"), 2.0 / 7.0, 1e-12);
 }
 
-TEST(CheckTruthsTest, AShareMayBeOffByItsToleranceOnly) {
+TEST(CheckTruthsTest, AShareFailsBeyondItsTolerance) {
   const auto verdict = [](double expected) {
     return Check(Measured(), {TruthSource::kShare, "time_share", {}, "beta", expected, 0.01, {}}).verdict;
   };
@@ -141,7 +141,7 @@ TEST(CheckTruthsTest, ResidentBlocksComeFromTheLaunch) {
   EXPECT_EQ(check.verdict, Verdict::kPass);
 }
 
-TEST(CheckTruthsTest, ALiarIsCaughtAgainAndOneThatWasMendedIsSaid) {
+TEST(CheckTruthsTest, AKnownWrongCounterIsExpectedToFailAndReportedOnceItIsFixed) {
   Recording recording = Measured();
   recording.ranges[1].metrics["TPC.TriageCompute.tpc__warps_active_realtime.sum"] = 1600.0;
   recording.ranges[2].metrics["sm__inst_executed_pipe_tensor.sum"] = 1056.0;

@@ -31,12 +31,12 @@ std::string Refusal(const std::string& program) {
   return {};
 }
 
-TEST(ChildProcessTest, EveryExitCodeIsTheProgramsOwn) {
+TEST(ChildProcessTest, ExitCodesArePassedThrough) {
   for (const int code : {0, 1, 126, 127, 255}) EXPECT_EQ(ExitCode("exit " + std::to_string(code)), code);
   EXPECT_EQ(ExitCode("kill -SEGV $$"), -SIGSEGV);
 }
 
-TEST(ChildProcessTest, WhatCannotBeStartedIsAnErrorWithTheReason) {
+TEST(ChildProcessTest, AProgramThatCannotBeStartedIsAnErrorWithTheReason) {
   const std::filesystem::path text =
       std::filesystem::temp_directory_path() / ("no-program-" + std::to_string(getpid()));
   std::ofstream(text) << "this is no program\n";
@@ -68,7 +68,7 @@ ChildEnd RunScript(const std::string& script, const ChildLimits& limits = {}) {
   return RunChildGroup("sh", {"sh", "-c", script}, limits);
 }
 
-TEST(ChildGroupTest, BothStreamsAndTheStatusAreGivenAndStdinIsEmpty) {
+TEST(ChildGroupTest, GivesBothStreamsAndTheStatusAndAnEmptyStdin) {
   const ChildEnd end = RunScript("cat; echo out; echo err >&2; exit 3");
   EXPECT_EQ(end.out, "out\n");
   EXPECT_EQ(end.err, "err\n");
@@ -78,14 +78,14 @@ TEST(ChildGroupTest, BothStreamsAndTheStatusAreGivenAndStdinIsEmpty) {
   EXPECT_GT(end.seconds, 0.0);
 }
 
-TEST(ChildGroupTest, TheEndOfALongOutputIsKept) {
+TEST(ChildGroupTest, OnlyTheEndOfALongOutputIsKept) {
   const ChildEnd end = RunScript("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo last");
   EXPECT_EQ(end.out.size(), 1U << 20);
   EXPECT_EQ(end.err.size(), 1U << 20);
   EXPECT_TRUE(end.out.ends_with("last\n"));
 }
 
-TEST(ChildGroupTest, WhatDoesNotEndIsKilledWithAllThatItStarted) {
+TEST(ChildGroupTest, AfterTheTimeLimitTheWholeProcessGroupIsKilled) {
   for (const char* const script :
        {"sleep 100 & wait", "trap '' TERM; sleep 100 & echo $!; wait", "exec >&- 2>&-; sleep 100"}) {
     const ChildEnd end = RunScript(script, {0.3, nullptr});
@@ -95,13 +95,13 @@ TEST(ChildGroupTest, WhatDoesNotEndIsKilledWithAllThatItStarted) {
   }
 }
 
-TEST(ChildGroupTest, WhatAChildLeftBehindEndsWithIt) {
+TEST(ChildGroupTest, ProcessesThatAChildLeavesBehindAreKilled) {
   const ChildEnd end = RunScript("sleep 100 & echo $!");
   EXPECT_FALSE(end.timed_out);
   EXPECT_LT(end.seconds, 5.0) << "a grandchild that holds the pipes is not waited for";
 }
 
-TEST(ChildGroupTest, WhatLeftTheGroupIsNotWaitedFor) {
+TEST(ChildGroupTest, AProcessThatLeftTheGroupIsNotWaitedFor) {
   for (const char* const command : {"setsid sleep 100", "setsid yes"}) {
     const ChildEnd end = RunScript(std::string(command) + " & echo $! >&2; sleep 0.2");
     EXPECT_FALSE(end.timed_out) << command;
@@ -110,18 +110,18 @@ TEST(ChildGroupTest, WhatLeftTheGroupIsNotWaitedFor) {
   }
 }
 
-TEST(ChildGroupTest, AnInterruptionEndsIt) {
+TEST(ChildGroupTest, AnInterruptionEndsTheChild) {
   const std::atomic<bool> interrupted = true;
   const ChildEnd end = RunScript("sleep 100", {100.0, &interrupted});
   EXPECT_TRUE(end.interrupted);
   EXPECT_LT(end.seconds, 5.0);
 }
 
-TEST(ChildGroupTest, WhatCannotBeStartedIsAnError) {
+TEST(ChildGroupTest, AProgramThatCannotBeStartedIsAnError) {
   EXPECT_THROW((void)RunChildGroup("/no/such/program", {"program"}, {}), Error);
 }
 
-TEST(ChildGroupTest, HowItEndedIsSaidInALine) {
+TEST(ChildGroupTest, DescribeGivesOneLine) {
   EXPECT_EQ(Describe(RunScript("echo fine >&2")), "");
   EXPECT_EQ(Describe(RunScript("exit 3")), "ended with exit code 3");
   EXPECT_EQ(Describe(RunScript("echo first >&2; echo '  second' >&2; echo >&2; echo '  hint: cure' >&2; exit 2")),

@@ -12,33 +12,19 @@
 
 #include "evidence_fixture.h"
 #include "fa_profile/baseline.h"
+#include "run_program.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string Slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class CliBaselineTest : public testing::Test {
+class CliBaselineTest : public FolderTest {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "fa-profile-cli-baseline-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     WriteEvidence("run.json", [](Evidence&) {});
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
   void WriteEvidence(const std::string& name, const std::function<void(Evidence&)>& change) const {
     Evidence evidence = SampleEvidence();
     change(evidence);
@@ -47,23 +33,15 @@ class CliBaselineTest : public testing::Test {
 
   // As if started by hand, also when these tests run for a pull request.
   Outcome Run(const std::string& arguments, const std::string& environment = "") const {
-    const std::string command = "cd " + folder_.string() + " && unset GITHUB_EVENT_NAME CI_MERGE_REQUEST_IID; " +
-                                environment + " HOME=/nonexistent " FA_PROFILE_PROGRAM " baseline " + arguments +
-                                " >out 2>err </dev/null";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(folder_ / "out"), Slurp(folder_ / "err")};
+    return RunInShell(folder_, "unset GITHUB_EVENT_NAME CI_MERGE_REQUEST_IID; " + environment +
+                                   " HOME=/nonexistent " FA_PROFILE_PROGRAM " baseline " + arguments);
   }
 
   void ExpectRefused(const std::string& arguments, const std::string& what, const std::string& cure,
                      const std::string& environment = "") const {
-    const Outcome outcome = Run(arguments, environment);
-    EXPECT_EQ(outcome.exit_code, 2) << arguments;
-    EXPECT_EQ(outcome.out, "") << arguments;
-    EXPECT_NE(outcome.err.find(what), std::string::npos) << arguments << "\n" << outcome.err;
-    EXPECT_NE(outcome.err.find(cure), std::string::npos) << arguments << "\n" << outcome.err;
+    fa_profile::ExpectRefused(Run(arguments, environment), arguments, what, cure);
   }
 
-  fs::path folder_;
   const std::string promote_ = "promote run.json --reason 'faster softmax' --by 'A. B. <a@b>'";
   const std::string file_ = "ci/baselines/nvidia-h200/ladder.json";
 };
@@ -71,11 +49,11 @@ class CliBaselineTest : public testing::Test {
 TEST_F(CliBaselineTest, PromoteWritesTheFileAndPrintsItsReceipt) {
   const Outcome outcome = Run(promote_);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const PromotedBaseline baseline = ParseBaseline(Slurp(folder_ / file_), file_);
+  const PromotedBaseline baseline = ParseBaseline(ReadFile(folder_ / file_), file_);
   EXPECT_EQ(baseline.receipt.reason, "faster softmax");
   EXPECT_EQ(baseline.receipt.promoted_by, "A. B. <a@b>");
   EXPECT_EQ(baseline.receipt.sources,
-            std::vector<std::string>{"run.json sha256:" + Sha256(Slurp(folder_ / "run.json"))});
+            std::vector<std::string>{"run.json sha256:" + Sha256(ReadFile(folder_ / "run.json"))});
   for (const std::string& said :
        {"promoted " + file_, std::string("faster softmax"), baseline.receipt.sha256,
         std::string("nvidia-h200_580_cuda-13.0_1980MHz"), std::string("8 timing, 1 recording"),
@@ -84,9 +62,9 @@ TEST_F(CliBaselineTest, PromoteWritesTheFileAndPrintsItsReceipt) {
   }
 }
 
-TEST_F(CliBaselineTest, TheNextOneNamesTheOneItReplaces) {
+TEST_F(CliBaselineTest, TheNextBaselineNamesTheOneItReplaces) {
   ASSERT_EQ(Run(promote_).exit_code, 0);
-  const std::string first = ParseBaseline(Slurp(folder_ / file_), file_).receipt.sha256;
+  const std::string first = ParseBaseline(ReadFile(folder_ / file_), file_).receipt.sha256;
   const Outcome outcome = Run(promote_ + " --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
@@ -95,13 +73,13 @@ TEST_F(CliBaselineTest, TheNextOneNamesTheOneItReplaces) {
   EXPECT_EQ(Run("verify").exit_code, 0);
 }
 
-TEST_F(CliBaselineTest, WhoPromotesIsAsGitHasIt) {
+TEST_F(CliBaselineTest, ThePromoterDefaultsToGitsUser) {
   ASSERT_EQ(Run("promote run.json --reason r",
                 "GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=Ann "
                 "GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=ann@x")
                 .exit_code,
             0);
-  EXPECT_EQ(ParseBaseline(Slurp(folder_ / file_), file_).receipt.promoted_by, "Ann <ann@x>");
+  EXPECT_EQ(ParseBaseline(ReadFile(folder_ / file_), file_).receipt.promoted_by, "Ann <ann@x>");
 }
 
 TEST_F(CliBaselineTest, APullRequestNeverPromotes) {
@@ -113,7 +91,7 @@ TEST_F(CliBaselineTest, APullRequestNeverPromotes) {
   EXPECT_EQ(Run(promote_, "GITHUB_EVENT_NAME=push CI_MERGE_REQUEST_IID=").exit_code, 0);
 }
 
-TEST_F(CliBaselineTest, WhatIsNotFitIsRefusedAndLeavesNothing) {
+TEST_F(CliBaselineTest, UnsuitableEvidenceIsRefusedAndNoFileIsWritten) {
   WriteEvidence("wrong.json", [](Evidence& e) { e.cases[0].verification->draws_passed = 0; });
   ExpectRefused("promote wrong.json --reason r", "mma 1,8,512,64 is not correct", "hint: ");
   ExpectRefused("promote run.json", "--reason", "hint: ");
@@ -130,7 +108,7 @@ TEST_F(CliBaselineTest, WhatIsNotFitIsRefusedAndLeavesNothing) {
   EXPECT_FALSE(fs::exists(folder_ / file_));
 }
 
-TEST_F(CliBaselineTest, ListShowsEachWithItsReceipt) {
+TEST_F(CliBaselineTest, ListShowsEachBaselineWithItsReceipt) {
   EXPECT_EQ(Run("list").exit_code, 2);  // there is no such folder
   ASSERT_EQ(Run(promote_).exit_code, 0);
   WriteEvidence("new.json", [](Evidence& e) { e.environment.driver_version = "590.1"; });
@@ -148,7 +126,7 @@ TEST_F(CliBaselineTest, ListShowsEachWithItsReceipt) {
   EXPECT_EQ(json["baselines"][1]["processes"], 9);
 }
 
-TEST_F(CliBaselineTest, ShowTellsWhatEachCaseTakes) {
+TEST_F(CliBaselineTest, ShowPrintsTheTimeOfEachCase) {
   ASSERT_EQ(Run(promote_).exit_code, 0);
   const Outcome text = Run("show nvidia-h200");
   EXPECT_EQ(text.exit_code, 0) << text.err;
@@ -164,7 +142,7 @@ TEST_F(CliBaselineTest, ShowTellsWhatEachCaseTakes) {
   ExpectRefused("show nvidia-h100", "nvidia-h100/ladder.json cannot be opened", "hint: ");
 }
 
-TEST_F(CliBaselineTest, WhatAFileSaysCannotCommandATerminal) {
+TEST_F(CliBaselineTest, ControlCharactersOfAFileDoNotReachTheTerminal) {
   WriteEvidence("run.json", [](Evidence& e) {
     e.cases[0].kernel = "\x1B]0;x\x07\n";
     e.environment.gpu_uuid = "\x1B[2J";
@@ -178,13 +156,13 @@ TEST_F(CliBaselineTest, WhatAFileSaysCannotCommandATerminal) {
   }
 }
 
-TEST_F(CliBaselineTest, VerifyNamesEachBadFileAndEndsWith2) {
+TEST_F(CliBaselineTest, VerifyNamesEachBadFileAndExitsWith2) {
   ExpectRefused("verify", "ci/baselines cannot be read", "hint: ");
   ASSERT_EQ(Run(promote_).exit_code, 0);
   const Outcome good = Run("verify");
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_EQ(good.out, "1 baseline verified, 0 problems\n");
-  std::string text = Slurp(folder_ / file_);
+  std::string text = ReadFile(folder_ / file_);
   text.replace(text.find("faster"), 6, "slower");
   std::ofstream(folder_ / file_) << text;
   for (const std::string& where : {std::string(), std::string("ci/baselines"), file_}) {

@@ -121,7 +121,7 @@ class CliGateTest(unittest.TestCase):
         self.refused("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baseline", edited,
                      says=["receipt"])
 
-    def test_the_error_rate_that_reports_quote_is_what_the_selftest_prints(self):
+    def test_the_quoted_error_rate_equals_the_selftests(self):
         code, out, err = run("selftest", "--format", "json")
         self.assertEqual(code, 0, out + err)
         report = json.loads(out)

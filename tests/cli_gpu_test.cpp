@@ -17,28 +17,19 @@
 
 #include "fa_profile/device.h"
 #include "fa_profile/recording_file.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string Slurp(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-class CliGpuTest : public testing::Test {
+class CliGpuTest : public FolderTest {
  protected:
   void SetUp() override {
     if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
-    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-gpu-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     setenv("XDG_CACHE_HOME", (std::filesystem::temp_directory_path() / "fa-profile-gpu-cache").c_str(), 1);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   pid_t Start(std::vector<std::string> arguments, rlim_t file_limit = RLIM_INFINITY) const {
     arguments.insert(arguments.begin(), FA_PROFILE_PROGRAM);
     std::vector<char*> argv;
@@ -63,15 +54,13 @@ class CliGpuTest : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   int Run(const std::vector<std::string>& arguments) const { return Wait(Start(arguments)); }
-  std::string Out() const { return Slurp(folder_ / "out"); }
-  std::string Err() const { return Slurp(folder_ / "err"); }
+  std::string Out() const { return ReadFile(folder_ / "out"); }
+  std::string Err() const { return ReadFile(folder_ / "err"); }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   bool Exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
-
-  std::filesystem::path folder_;
 };
 
-TEST_F(CliGpuTest, ARunWritesARecordingThatIsReadAgain) {
+TEST_F(CliGpuTest, ARunWritesARecordingThatCanBeRead) {
   ASSERT_EQ(Run({"--ncu-set", "basic", "-o", "a.fap", "--draws", "3"}), 0) << Err();
   EXPECT_FALSE(Exists("a.fap.part"));
   const Recording recording = RecordingReader(Path("a.fap")).Load();
@@ -86,7 +75,7 @@ TEST_F(CliGpuTest, ARunWritesARecordingThatIsReadAgain) {
 TEST_F(CliGpuTest, AnExistingRecordingIsNotTouched) {
   std::ofstream(folder_ / "a.fap") << "precious";
   EXPECT_EQ(Run({"--ncu-set", "phases", "-o", "a.fap"}), 2);
-  EXPECT_EQ(Slurp(folder_ / "a.fap"), "precious");
+  EXPECT_EQ(ReadFile(folder_ / "a.fap"), "precious");
   EXPECT_NE(Err().find("--force"), std::string::npos) << Err();
   EXPECT_EQ(Run({"--ncu-set", "phases", "-o", "nowhere/a.fap"}), 2);
   EXPECT_NE(Err().find("nowhere"), std::string::npos) << Err();
@@ -102,7 +91,7 @@ TEST_F(CliGpuTest, TheSelfTestPasses) {
   EXPECT_TRUE(Out().starts_with("{")) << Out();
 }
 
-TEST_F(CliGpuTest, BadInputIsOneErrorAndNoFile) {
+TEST_F(CliGpuTest, BadInputIsOneErrorAndWritesNoFile) {
   EXPECT_EQ(Run({"--shape", "1,8,512,80", "-o", "a.fap"}), 2);
   EXPECT_NE(Err().find("head"), std::string::npos) << Err();
   EXPECT_EQ(Run({"--metrics", "sm__no_such.sum", "-o", "a.fap"}), 2);
@@ -113,7 +102,7 @@ TEST_F(CliGpuTest, BadInputIsOneErrorAndNoFile) {
   EXPECT_FALSE(Exists("a.fap"));
 }
 
-TEST_F(CliGpuTest, KilledAtAnyMomentItLeavesEveryFinishedRange) {
+TEST_F(CliGpuTest, AKilledRunKeepsEveryFinishedRange) {
   // A hundred ranges are three batches; a range is finished when its batch is.
   std::vector<std::string> arguments = {"--ncu-set", "basic",    "--draws",       "1",  "--repeats",
                                         "0",         "--kernel", "^tiled$|^mma$", "-o", "k.fap"};
@@ -143,7 +132,7 @@ TEST_F(CliGpuTest, KilledAtAnyMomentItLeavesEveryFinishedRange) {
   EXPECT_GT(most, 0U);
 }
 
-TEST_F(CliGpuTest, CtrlCEndsWithOneErrorAndKeepsThePart) {
+TEST_F(CliGpuTest, CtrlCEndsWithOneErrorAndKeepsThePartialRecording) {
   const pid_t child = Start({"--ncu-set", "full", "-o", "i.fap"});
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   kill(child, SIGINT);
@@ -160,7 +149,7 @@ TEST_F(CliGpuTest, AFullDiskIsOneErrorAndNothingUnderTheFinalName) {
   EXPECT_FALSE(Exists("f.fap"));
 }
 
-TEST_F(CliGpuTest, AnotherProfilerOnTheCountersIsNamed) {
+TEST_F(CliGpuTest, AnotherProfilerThatHoldsTheCountersIsNamed) {
   if (std::system("ncu --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs ncu as the other profiler";
   const std::string command = "cd " + folder_.string() +
                               " && ncu --clock-control none " FA_PROFILE_PROGRAM " --ncu-set phases -o y.fap >out 2>&1";
@@ -202,7 +191,7 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
   }
 }
 
-TEST_F(CliGpuTest, AProgramThatKnowsNothingOfUsIsProfiled) {
+TEST_F(CliGpuTest, AnUnmodifiedProgramIsProfiled) {
   ASSERT_EQ(Run({"--ncu-set", "basic", "--max-launches", "3", "--kernel", "Mma|Tiled", "-o", "p.fap", "--",
                  FA_PROFILE_LADDER_ONCE, "--rungs", "tiled,mma", "--repeat", "2"}),
             0)

@@ -41,7 +41,7 @@ TEST_F(CliLintTest, ResourcesAndSpillsAreThosePtxasPrinted) {
   EXPECT_EQ(kernels.size(), 11U);
 }
 
-TEST_F(CliLintTest, EachKernelHasTheFindingsThatWerePutThere) {
+TEST_F(CliLintTest, EachKernelHasItsPlantedFindings) {
   const auto kernels = Kernels(lint_);
   const std::map<std::string, std::set<std::string>> expected{
       {"clean", {}},
@@ -74,7 +74,7 @@ TEST_F(CliLintTest, CountsOfWmmaTilesAreThoseOfTheSource) {
   EXPECT_EQ(sum("tiles<true>", "global", 1), 16);
 }
 
-TEST_F(CliLintTest, TheCodeHashIsThatOfTheCodeAlone) {
+TEST_F(CliLintTest, TheCodeHashIgnoresLineInformation) {
   const auto with = Kernels(cubins_ + "sm_90a.cubin");
   const auto without = Kernels(cubins_ + "sm_90a_without_lines.cubin");
   const auto other = Kernels(cubins_ + "sm_89.cubin");
@@ -98,7 +98,7 @@ TEST_F(CliLintTest, CubinsOfOlderCompilersAndOtherArchitecturesAreRead) {
   }
 }
 
-TEST_F(CliLintTest, TextFits100ColumnsAndSaysWhatIsUnknown) {
+TEST_F(CliLintTest, TextFits100ColumnsAndMarksUnknownValues) {
   const Outcome outcome = Run(lint_);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::istringstream lines(outcome.out);
@@ -113,7 +113,7 @@ TEST_F(CliLintTest, TextFits100ColumnsAndSaysWhatIsUnknown) {
             std::string::npos);
 }
 
-TEST_F(CliLintTest, ChosenFindingsFailTheCommand) {
+TEST_F(CliLintTest, FindingsGivenToFailOnFailTheCommand) {
   const Outcome clean = Run(lint_ + " --kernel 'clean|prints' --fail-on spills,wmma-without-tensor");
   EXPECT_EQ(clean.exit_code, 0) << clean.err;
   const Outcome spilled = Run(lint_ + " --fail-on spills");
@@ -123,7 +123,7 @@ TEST_F(CliLintTest, ChosenFindingsFailTheCommand) {
   ExpectRefused(lint_ + " --fail-on spill", "no finding 'spill'; did you mean spills", "its findings are");
 }
 
-TEST_F(CliLintTest, AFindingIsExplained) {
+TEST_F(CliLintTest, ExplainPrintsTheStoryOfAFinding) {
   const Outcome outcome = Run("--explain spills");
   EXPECT_EQ(outcome.exit_code, 0);
   for (const char* const part : {"spill stores + spill loads > 0", "ptxas -v", "fewer live values", "LDL.LU"}) {
@@ -144,7 +144,7 @@ TEST_F(CliLintTest, APhaseMapNamesThePhases) {
 }
 
 TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
-  const std::string bytes = Slurp(lint_);
+  const std::string bytes = ReadFile(lint_);
   std::ofstream(folder_ / "cut.cubin", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
   ExpectRefused("", "lint needs a file", "fa-profile lint FILE");
   ExpectRefused("nowhere.cubin", "cannot read nowhere.cubin", "give a cubin");
@@ -165,7 +165,7 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
 }
 
 TEST_F(CliLintTest, AStrippedCubinIsAnErrorWithItsCure) {
-  std::string bytes = Slurp(lint_);
+  std::string bytes = ReadFile(lint_);
   const auto number = [&bytes](std::size_t at, std::size_t size) {
     std::size_t value = 0;
     for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);

@@ -12,51 +12,27 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "run_program.h"
+#include "test_files.h"
+
+namespace fa_profile {
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string Slurp(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-class CliTest : public testing::Test {
+class CliTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "fa-profile-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // Runs the program with `arguments` as a shell splits them; no GPU is visible to it.
   Outcome Run(const std::string& arguments) const {
-    const std::string command = "cd " + folder_.string() + " && CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " " +
-                                arguments + " >out 2>err </dev/null";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(folder_ / "out"), Slurp(folder_ / "err")};
+    return RunInShell(folder_, "CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " " + arguments);
   }
 
-  // Bad input: exit code 2, nothing on stdout, one error that contains `what`, and a hint that contains `cure`.
   void ExpectRefused(const std::string& arguments, const std::string& what, const std::string& cure) const {
-    const Outcome outcome = Run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << arguments;
-    EXPECT_EQ(outcome.out, "") << arguments;
-    EXPECT_NE(outcome.err.find(what), std::string::npos) << arguments << "\n" << outcome.err;
-    EXPECT_NE(outcome.err.find(cure), std::string::npos) << arguments << "\n" << outcome.err;
-    EXPECT_EQ(outcome.err.find("error: "), outcome.err.rfind("error: ")) << "more than one error: " << outcome.err;
+    fa_profile::ExpectRefused(Run(arguments), arguments, what, cure);
   }
 
-  std::filesystem::path folder_;
   const std::string bundled_ = FA_PROFILE_BUNDLED_RECORDING;
 };
 
-TEST_F(CliTest, WithoutAGpuTheMainJobSaysInItsFirstLineThatItReplays) {
+TEST_F(CliTest, WithoutAGpuTheFirstLineSaysThatTheBundledRecordingIsReported) {
   const Outcome outcome = Run("--ncu-set full");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const std::string first = outcome.out.substr(0, outcome.out.find('\n'));
@@ -103,7 +79,7 @@ TEST_F(CliTest, ARecordingDoesNotDifferFromItself) {
   EXPECT_TRUE(diff.at("only_before").empty());
 }
 
-TEST_F(CliTest, WhatIsMissingIsOfTheKernelsAndShapesAskedFor) {
+TEST_F(CliTest, DataLossIsReportedForTheSelectedKernelsAndShapesOnly) {
   const auto missing = [&](const std::string& arguments) {
     const std::string out = Run("report --format text " + arguments + " " + bundled_).out;
     const std::size_t rule = out.find("what is missing");
@@ -121,7 +97,7 @@ TEST_F(CliTest, WhatIsMissingIsOfTheKernelsAndShapesAskedFor) {
   EXPECT_NE(missing("--shape 1,8,512,64").find("cublas@1,8,512,64/softmax"), std::string::npos);
 }
 
-TEST_F(CliTest, ListsWhatThereIs) {
+TEST_F(CliTest, ListPrintsKernelsSetsMetricsAndPhases) {
   EXPECT_NE(Run("list sets").out.find("phases"), std::string::npos);
   EXPECT_NE(Run("list metrics").out.find("tensor_core_utilization_ratio"), std::string::npos);
   EXPECT_NE(Run("list inputs").out.find("deterministic"), std::string::npos);
@@ -134,7 +110,7 @@ TEST_F(CliTest, ListsWhatThereIs) {
   EXPECT_EQ(Run("--help").exit_code, 0);
 }
 
-TEST_F(CliTest, ExplainTellsTheStoryInsteadOfTheReport) {
+TEST_F(CliTest, ExplainPrintsTheStoryInsteadOfTheReport) {
   for (const std::string& arguments :
        {"report " + bundled_ + " --explain small-grid", std::string("--explain small-grid")}) {
     const Outcome outcome = Run(arguments);
@@ -146,7 +122,7 @@ TEST_F(CliTest, ExplainTellsTheStoryInsteadOfTheReport) {
   }
 }
 
-TEST_F(CliTest, APhaseMapIsReadBeforeAnythingElse) {
+TEST_F(CliTest, ABadPhaseMapIsReportedBeforeAnyOtherWork) {
   const std::string path = testing::TempDir() + "cli_test_map.yaml";
   std::ofstream(path) << "phases:\n  a: {function: f}\n";
   for (const std::string& command : {"report " + bundled_ + " ", std::string()}) {
@@ -162,7 +138,7 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");
-  ExpectRefused("list nonsense", "nonsense", "kernels");
+  ExpectRefused("list nonsense", "nonsense not in {kernels,", "--help");
 }
 
 TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {
@@ -177,7 +153,7 @@ TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {
   ExpectRefused("--kernel '(m)\\1'", "\\1", "no back-references");
 }
 
-TEST_F(CliTest, BadInputIsAnErrorBeforeTheMissingGpu) {
+TEST_F(CliTest, BadInputIsReportedBeforeTheMissingGpu) {
   ExpectRefused("-o x.fap --kernel mna", "did you mean mma", "the kernels are");
   ExpectRefused("-o x.fap --ncu-set ful", "did you mean full", "the sets are");
   ExpectRefused("-o x.fap --shape 0,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
@@ -219,7 +195,7 @@ TEST_F(CliTest, ImpossibleShapesAreRefused) {
   ExpectRefused("--shape 1,8,513,64", "has no shape 1,8,513,64", "it has 1,8,512,64");
 }
 
-TEST_F(CliTest, WhatNeedsAGpuSaysSo) {
+TEST_F(CliTest, CommandsThatNeedAGpuAreRefusedWithoutOne) {
   ExpectRefused("verify", "needs", "hint:");
   ExpectRefused("selftest", "selftest needs", "hint:");
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
@@ -228,10 +204,10 @@ TEST_F(CliTest, WhatNeedsAGpuSaysSo) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.fap"));
 }
 
-TEST_F(CliTest, BadRecordingsAreOneClearError) {
+TEST_F(CliTest, ABadRecordingIsOneError) {
   std::ofstream(folder_ / "foreign.fap") << "this is not a recording, but it is long enough to be looked into";
   std::ofstream(folder_ / "empty.fap");
-  const std::string whole = Slurp(bundled_);
+  const std::string whole = ReadFile(bundled_);
   std::ofstream(folder_ / "cut.fap", std::ios::binary) << whole.substr(0, whole.size() / 2);
   ExpectRefused("report missing.fap", "missing.fap", "hint:");
   ExpectRefused("report foreign.fap", "foreign.fap", "hint:");
@@ -254,7 +230,7 @@ TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
       "CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " report " + bundled_ + " >/dev/full 2>" + (folder_ / "err").string();
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_NE(Slurp(folder_ / "err").find("could not be written"), std::string::npos);
+  EXPECT_NE(ReadFile(folder_ / "err").find("could not be written"), std::string::npos);
   for (const std::string& arguments : {"diff " + bundled_ + " " + bundled_, std::string("list metrics")}) {
     const std::string other = FA_PROFILE_PROGRAM " " + arguments + " >/dev/full 2>/dev/null";
     EXPECT_EQ(WEXITSTATUS(std::system(other.c_str())), 2) << arguments;
@@ -262,3 +238,4 @@ TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
 }
 
 }  // namespace
+}  // namespace fa_profile

@@ -66,7 +66,7 @@ class CollectorGpuTest : public testing::Test {
   static inline std::unique_ptr<Device> device_;
 };
 
-TEST_F(CollectorGpuTest, UserRangesAreTheCallAndItsParts) {
+TEST_F(CollectorGpuTest, UserRangesCoverTheCallAndItsParts) {
   const RecordingBuilder built = Collect({"cublas", "mma"}, FewOptions());
   std::vector<std::string> names;
   for (const Range& range : built.recording.ranges) names.push_back(range.name);
@@ -104,7 +104,7 @@ TEST_F(CollectorGpuTest, InstructionCountsAreTheSameInEveryRunAndReplayMode) {
   }
 }
 
-TEST_F(CollectorGpuTest, BatchesChangeNothing) {
+TEST_F(CollectorGpuTest, BatchingDoesNotChangeTheCounts) {
   CollectOptions options = FewOptions();
   const RecordingBuilder together = Collect({"minimal", "scalar", "tiled", "wmma", "mma"}, options);
   options.ranges_per_batch = 2;
@@ -153,7 +153,7 @@ TEST_F(CollectorGpuTest, NvtxRangesOfOurDomainAreSeenWithTheirNesting) {
   EXPECT_EQ(inner.size(), 3U);
 }
 
-TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsAsked) {
+TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsRequested) {
   CollectOptions options;
   options.timed_launches = 100;
   for (const bool flush : {false, true}) {
@@ -168,7 +168,7 @@ TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsAsked) {
   }
 }
 
-TEST_F(CollectorGpuTest, StoredImagesGiveTheRecordedValuesAgain) {
+TEST_F(CollectorGpuTest, StoredImagesEvaluateToTheRecordedValues) {
   const RecordingBuilder built = Collect({"tiled", "mma"}, FewOptions());
   const MetricEvaluator evaluator(device_->chip);
   for (const Range& range : built.recording.ranges) {
@@ -198,7 +198,7 @@ TEST_F(CollectorGpuTest, CancellingEndsTheRunAndKeepsWhatWasCommitted) {
   EXPECT_GT(builder.commits, 0);
 }
 
-TEST_F(CollectorGpuTest, ADeviceThatIsNotThereIsNamed) {
+TEST_F(CollectorGpuTest, AMissingDeviceIsNamed) {
   try {
     (void)OpenDevice(99);
     FAIL();
@@ -207,7 +207,7 @@ TEST_F(CollectorGpuTest, ADeviceThatIsNotThereIsNamed) {
   }
 }
 
-TEST_F(CollectorGpuTest, DoctorTakesTheCountersForReal) {
+TEST_F(CollectorGpuTest, DoctorReservesTheCountersOnTheDevice) {
   bool counters = false;
   for (const Diagnosis& diagnosis : DiagnoseDevice(0)) {
     if (diagnosis.subject == "counters") counters = diagnosis.level == Diagnosis::Level::kOk;

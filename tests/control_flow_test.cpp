@@ -12,12 +12,12 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-TEST(ControlFlowTest, NothingHasNoBlocks) {
+TEST(ControlFlowTest, AnEmptyFunctionHasNoBlocks) {
   EXPECT_TRUE(ReadControlFlow({}).blocks.empty());
   EXPECT_TRUE(AsyncWaits({}).empty());
 }
 
-TEST(ControlFlowTest, APredicatedBranchMayFallThroughAndAnotherNot) {
+TEST(ControlFlowTest, OnlyAPredicatedBranchFallsThrough) {
   const DeviceFunction function = MakeFunction({
       {"@P0", "BRA", "0x30", {}},  // 0
       {"", "BRA", "0x20", {}},     // 1
@@ -32,7 +32,7 @@ TEST(ControlFlowTest, APredicatedBranchMayFallThroughAndAnotherNot) {
   EXPECT_EQ(flow.blocks[3].predecessors, (Indices{0}));
 }
 
-TEST(ControlFlowTest, AConditionMayStandAmongTheOperands) {
+TEST(ControlFlowTest, ABranchConditionMayBeAnOperand) {
   const ControlFlow flow =
       ReadControlFlow(MakeFunction({{"", "BRA", "!P3,0x20", {}}, {"", "NOP", "", {}}, {"", "EXIT", "", {}}}));
   EXPECT_EQ(flow.blocks[0].successors.size(), 2U);
@@ -44,7 +44,7 @@ TEST(ControlFlowTest, APredicatedExitFallsThrough) {
   EXPECT_EQ(flow.blocks[0].successors, (Indices{1}));
 }
 
-TEST(ControlFlowTest, BsyncFallsThroughToThePlaceItsBssyNames) {
+TEST(ControlFlowTest, BsyncContinuesAtTheTargetOfItsBssy) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "BSSY", "B0,0x40", {}},
       {"@P0", "BRA", "0x30", {}},
@@ -55,7 +55,7 @@ TEST(ControlFlowTest, BsyncFallsThroughToThePlaceItsBssyNames) {
   EXPECT_EQ(flow.blocks[flow.block_of[3]].end, 5U) << "nothing ends at a BSYNC that falls through";
 }
 
-TEST(ControlFlowTest, ABsyncAwayFromItsPlaceLeadsThere) {
+TEST(ControlFlowTest, ABsyncElsewhereJumpsToTheTargetOfItsBssy) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "BSSY", "B0,0x30", {}},
       {"@P0", "BRA", "0x40", {}},
@@ -68,7 +68,7 @@ TEST(ControlFlowTest, ABsyncAwayFromItsPlaceLeadsThere) {
   EXPECT_NE(std::ranges::find(block.successors, flow.block_of[3]), block.successors.end());
 }
 
-TEST(ControlFlowTest, LoopDepthCountsNests) {
+TEST(ControlFlowTest, LoopDepthCountsNestedLoops) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "MOV", "R1,RZ", {}},      // 0: outside
       {"", "MOV", "R2,RZ", {}},      // 1: outer
@@ -81,7 +81,7 @@ TEST(ControlFlowTest, LoopDepthCountsNests) {
   EXPECT_EQ(flow.loop_depth, (std::vector<int>{0, 1, 2, 2, 1, 1, 0}));
 }
 
-TEST(ControlFlowTest, CodeMovedBehindTheExitKeepsItsLoop) {
+TEST(ControlFlowTest, CodePlacedAfterTheExitBelongsToItsLoop) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "MOV", "R1,RZ", {}},
       {"@P0", "BRA", "0x40", {}},    // 1: rarely taken
@@ -105,7 +105,7 @@ TEST(ControlFlowTest, ASubroutineIsAsDeepAsItsDeepestCall) {
   EXPECT_EQ(flow.loop_depth, (std::vector<int>{0, 1, 1, 0, 1, 1}));
 }
 
-TEST(ControlFlowTest, AnIndirectBranchLeadsWhereNothingElseDoes) {
+TEST(ControlFlowTest, AnIndirectBranchLeadsToBlocksWithoutOtherPredecessors) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "BRX", "R2 -0x10", {}},
       {"", "BRA", "0x40", {}},
@@ -116,7 +116,7 @@ TEST(ControlFlowTest, AnIndirectBranchLeadsWhereNothingElseDoes) {
   EXPECT_EQ(flow.blocks[0].successors, (Indices{1, 2}));
 }
 
-TEST(ControlFlowTest, ABarrierWaitsForWhatRunsBetweenItAndTheOneBefore) {
+TEST(ControlFlowTest, ABarrierWaitsForTheCodeSinceThePreviousBarrier) {
   const DeviceFunction function = MakeFunction({
       {"", "LDG.E", "R1,[R2]", {}},                // 0
       {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 1
@@ -131,14 +131,14 @@ TEST(ControlFlowTest, ABarrierWaitsForWhatRunsBetweenItAndTheOneBefore) {
   EXPECT_EQ(WaitedFor(function, flow, 4), (Indices{2, 3, 5})) << "the branch back leads there too";
 }
 
-TEST(ControlFlowTest, ABarrierThatNothingPrecedesWaitsForNothing) {
+TEST(ControlFlowTest, AFirstInstructionBarrierWaitsForNothing) {
   const DeviceFunction function =
       MakeFunction({{"", "BAR.SYNC", "0x0", {}}, {"", "BAR.SYNC", "0x0", {}}, {"", "EXIT", "", {}}});
   EXPECT_TRUE(WaitedFor(function, ReadControlFlow(function), 0).empty());
   EXPECT_TRUE(WaitedFor(function, ReadControlFlow(function), 1).empty());
 }
 
-TEST(ControlFlowTest, ASubroutineOnTheWayIsWaitedFor) {
+TEST(ControlFlowTest, ABarrierAlsoWaitsForSubroutinesCalledBeforeIt) {
   const DeviceFunction function = MakeFunction({
       {"", "CALL.REL.NOINC", "0x30", {}},
       {"", "BAR.SYNC", "0x0", {}},
@@ -149,7 +149,7 @@ TEST(ControlFlowTest, ASubroutineOnTheWayIsWaitedFor) {
   EXPECT_EQ(WaitedFor(function, ReadControlFlow(function), 1), (Indices{0, 3, 4}));
 }
 
-TEST(ControlFlowTest, AWarpFoundBehindItsBarrierWaitsAtTheNearestOne) {
+TEST(ControlFlowTest, AWarpSampledAfterItsBarrierWaitsAtTheNearestBarrier) {
   const DeviceFunction function = MakeFunction({
       {"", "FADD", "R1,R1,R1", {}},                // 0
       {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},  // 1
@@ -165,7 +165,7 @@ TEST(ControlFlowTest, AWarpFoundBehindItsBarrierWaitsAtTheNearestOne) {
   EXPECT_EQ(BarrierPassed(function, flow, 5), 4U);
 }
 
-TEST(ControlFlowTest, AnMbarrierWaitIsTheQuestionAndTheBranchOnItsAnswer) {
+TEST(ControlFlowTest, AnMbarrierWaitIsATryWaitAndTheBranchOnItsResult) {
   const DeviceFunction function = MakeFunction({
       {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0[UR4], R4", {}},
       {"", "NOP", "", {}},
@@ -176,7 +176,7 @@ TEST(ControlFlowTest, AnMbarrierWaitIsTheQuestionAndTheBranchOnItsAnswer) {
   EXPECT_EQ(AsyncWaits(function), (std::vector<bool>{true, true, true, false, false}));
 }
 
-TEST(ControlFlowTest, AnMbarrierThatWasAskedEarlyIsWaitedForAtTheBranchToItsLoop) {
+TEST(ControlFlowTest, AnEarlyTryWaitIsWaitedForAtTheBranchToItsLoop) {
   const DeviceFunction function = MakeFunction({
       {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P2[UR7], R4", {}},  // 0: the early question
       {"", "BRA", "0x20", {}},                                    // 1
@@ -191,7 +191,7 @@ TEST(ControlFlowTest, AnMbarrierThatWasAskedEarlyIsWaitedForAtTheBranchToItsLoop
   EXPECT_EQ(AsyncWaits(function), (std::vector<bool>{true, false, false, true, false, false, true, true, false}));
 }
 
-TEST(ControlFlowTest, AnyInstructionsHaveAGraph) {
+TEST(ControlFlowTest, RandomInstructionsGiveAValidGraph) {
   std::mt19937 random(7);
   const std::vector<std::string> opcodes{"BRA",      "BRX",  "CALL.REL",       "RET", "EXIT", "BSSY", "BSYNC",
                                          "BAR.SYNC", "FADD", "SYNCS.PHASECHK", "",    "."};
@@ -216,7 +216,7 @@ TEST(ControlFlowTest, AnyInstructionsHaveAGraph) {
   }
 }
 
-TEST(ControlFlowTest, DeepNestsTakeNoLongerThanTheyMust) {
+TEST(ControlFlowTest, DeeplyNestedLoopsTakeBoundedTime) {
   constexpr std::size_t kInstructions = 100'000;
   std::vector<Line> lines(kInstructions, {"@P0", "BRA", "0x0", {}});
   const ControlFlow flow = ReadControlFlow(MakeFunction(lines));

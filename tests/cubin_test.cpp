@@ -46,7 +46,7 @@ std::string HintFor(const Bytes& bytes) {
   return "accepted";
 }
 
-TEST(CubinTest, SaysWhatPtxasPrinted) {
+TEST(CubinTest, ResourcesAreThosePtxasPrinted) {
   for (const Printed& printed : kPrinted) {
     SCOPED_TRACE(printed.file);
     const CubinInfo info = ReadCubin(SampleCubin(printed.file));
@@ -74,7 +74,7 @@ TEST(CubinTest, SaysWhatPtxasPrinted) {
   }
 }
 
-TEST(CubinTest, LineInformationIsNoticedAndLeavesTheCodeAsItIs) {
+TEST(CubinTest, LineInformationIsDetectedAndDoesNotChangeTheCodeHash) {
   const CubinInfo with = ReadCubin(SampleCubin("sm_90a.cubin"));
   const CubinInfo without = ReadCubin(SampleCubin("sm_90a_without_lines.cubin"));
   EXPECT_FALSE(without.has_line_information);
@@ -82,7 +82,7 @@ TEST(CubinTest, LineInformationIsNoticedAndLeavesTheCodeAsItIs) {
   EXPECT_NE(Named(with, kReduce).code_hash, Named(with, kIndexed).code_hash);
 }
 
-TEST(CubinTest, AConstantThatChangedIsOtherCode) {
+TEST(CubinTest, AChangedConstantChangesTheCodeHash) {
   Bytes bytes = SampleCubin("lint_sm_90a.cubin");
   const CubinInfo before = ReadCubin(bytes);
   const std::string constant = "row %d: %f";  // in .nv.global.init
@@ -117,7 +117,7 @@ Bytes Renamed(Bytes bytes, const std::string& before, const std::string& after, 
   return bytes;
 }
 
-TEST(CubinTest, EveryBankOfConstantsButTheParametersIsPartOfTheCode) {
+TEST(CubinTest, EveryConstantBankButTheParametersIsHashed) {
   const Bytes bytes = SampleCubin("lint_sm_90a.cubin");
   const CubinInfo info = ReadCubin(bytes);
   const auto differ = [&](const std::string& name, const CubinFunction& function) {
@@ -135,7 +135,7 @@ TEST(CubinTest, EveryBankOfConstantsButTheParametersIsPartOfTheCode) {
   }
 }
 
-TEST(CubinTest, AKernelsOwnConstantsAreNotAnothers) {
+TEST(CubinTest, ConstantsOfOneKernelDoNotChangeTheHashOfAnother) {
   // The parameters of one kernel, made into its bank 2: the name keeps its length.
   const Bytes bytes = SampleCubin("lint_sm_90a.cubin");
   const std::string kernel = "_ZN4lint9no_boundsEPKfPf";
@@ -150,7 +150,7 @@ TEST(CubinTest, AKernelsOwnConstantsAreNotAnothers) {
   }
 }
 
-TEST(CubinTest, WhatIsNoCubinGivesAnErrorThatSaysWhy) {
+TEST(CubinTest, AFileThatIsNotACubinIsAnErrorThatSaysWhy) {
   const Bytes good = SampleCubin("sm_90a.cubin");
   EXPECT_NE(HintFor({}).find("no ELF file"), std::string::npos);
   EXPECT_NE(HintFor(Bytes(100, 'x')).find("no ELF file"), std::string::npos);
@@ -164,7 +164,7 @@ TEST(CubinTest, WhatIsNoCubinGivesAnErrorThatSaysWhy) {
   EXPECT_NE(HintFor(changed).find("another machine"), std::string::npos);
 }
 
-TEST(CubinTest, AStrippedCubinGivesAnErrorThatSaysSo) {
+TEST(CubinTest, AStrippedCubinIsReportedAsStripped) {
   Bytes stripped = SampleCubin("sm_90a.cubin");
   std::uint64_t sections = 0;
   std::memcpy(&sections, stripped.data() + 40, sizeof(sections));
@@ -178,14 +178,14 @@ TEST(CubinTest, AStrippedCubinGivesAnErrorThatSaysSo) {
   EXPECT_NE(HintFor(stripped).find("stripped"), std::string::npos);
 }
 
-TEST(CubinTest, EveryCutIsAnErrorAndNoCrash) {
+TEST(CubinTest, ACubinTruncatedAnywhereIsAnError) {
   const Bytes good = SampleCubin("sm_90a_without_lines.cubin");
   for (std::size_t size = 0; size < good.size(); size += 7) {
     EXPECT_THROW(ReadCubin(std::span(good).first(size)), Error) << size;
   }
 }
 
-TEST(CubinTest, ExternalsAreTheFunctionsThatTheCubinLacks) {
+TEST(CubinTest, ExternalsAreTheFunctionsTheCubinDoesNotDefine) {
   int kernels = 0;
   for (const CubinFunction& function : ReadCubin(SampleCubin("lint_sm_90a.cubin")).functions) {
     const bool prints = function.name.find("prints") != std::string::npos;

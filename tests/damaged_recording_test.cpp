@@ -13,25 +13,25 @@ namespace {
 
 class DamagedRecordingTest : public RecordingFiles {};
 
-TEST_F(DamagedRecordingTest, WhatIsNoRecordingIsOneErrorThatSaysWhatItIs) {
+TEST_F(DamagedRecordingTest, AFileThatIsNotARecordingIsOneErrorThatSaysWhatItIs) {
   ExpectSays(ReadError(Path("none.fap")), "No such file");
-  ExpectSays(ReadError(directory_), "is a directory");
+  ExpectSays(ReadError(folder_), "is a directory");
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
   ExpectSays(ReadError(Path("fifo")), "not a plain file");
-  WriteBytes(Path("empty.fap"), "");
+  WriteFile(Path("empty.fap"), "");
   ExpectSays(ReadError(Path("empty.fap")), "is empty");
   for (const std::string text : {"xy", "{\"a\": 1}\n"}) {
-    WriteBytes(Path("text.fap"), text);
+    WriteFile(Path("text.fap"), text);
     ExpectSays(ReadError(Path("text.fap")), "is not a recording");
-    WriteBytes(Path("text.fap"), text + std::string(20'000, 'x'));
+    WriteFile(Path("text.fap"), text + std::string(20'000, 'x'));
     ExpectSays(ReadError(Path("text.fap")), "is not a recording");
   }
   Execute(Path("other.db"), "CREATE TABLE t(x); PRAGMA user_version=1");
   ExpectSays(ReadError(Path("other.db")), "another program's SQLite file");
-  EXPECT_EQ(ReadBytes(Path("text.fap")).size(), 20'009u);
+  EXPECT_EQ(ReadFile(Path("text.fap")).size(), 20'009u);
 }
 
-TEST_F(DamagedRecordingTest, ANewerSchemaSaysToUpdate) {
+TEST_F(DamagedRecordingTest, ANewerSchemaIsAnErrorThatAsksForAnUpdate) {
   WriteSample(Path());
   Execute(Path(), "PRAGMA user_version=7");
   ExpectSays(ReadError(Path()), "schema version 7", "update fa-profile");
@@ -39,14 +39,14 @@ TEST_F(DamagedRecordingTest, ANewerSchemaSaysToUpdate) {
   ExpectSays(ReadError(Path()), "schema version is 0");
 }
 
-TEST_F(DamagedRecordingTest, AWriteAheadLogIsAnErrorAndMakesNoFiles) {
+TEST_F(DamagedRecordingTest, AWriteAheadLogIsAnErrorAndCreatesNoFiles) {
   WriteSample(Path());
   Execute(Path(), "PRAGMA journal_mode=WAL");
   ExpectSays(ReadError(Path()), "write-ahead log", "journal_mode=DELETE");
   EXPECT_EQ(Files(), std::vector<std::string>{"run.fap"});
 }
 
-TEST_F(DamagedRecordingTest, RowsThatNoRunCouldHaveWrittenAreDamage) {
+TEST_F(DamagedRecordingTest, RowsThatNoRunCanWriteAreReportedAsDamage) {
   const std::vector<std::pair<std::string, std::string>> changes = {
       {"UPDATE session SET draws = 'x'", "draws holds"},
       {"UPDATE session SET draws = 99999999999", "draws is"},
@@ -127,7 +127,7 @@ TEST_F(DamagedRecordingTest, RowsThatNoRunCouldHaveWrittenAreDamage) {
   }
 }
 
-TEST_F(DamagedRecordingTest, ADamagedImageIsAnErrorOfItsOwn) {
+TEST_F(DamagedRecordingTest, ADamagedImageIsReportedAsSuch) {
   const RandomRecording sample = WriteSample(Path());
   const std::int64_t id = sample.images.front().id;
   for (const std::string change :
@@ -142,7 +142,7 @@ TEST_F(DamagedRecordingTest, ADamagedImageIsAnErrorOfItsOwn) {
   ExpectSays(ErrorOf([&] { RecordingReader(Path()).LoadImage(12345); }), "no counter data image 12345");
 }
 
-TEST_F(DamagedRecordingTest, ADamagedCubinIsAnErrorOfItsOwn) {
+TEST_F(DamagedRecordingTest, ADamagedCubinIsReportedAsSuch) {
   for (const std::string change : {"zstd = x'00'", "size_bytes = size_bytes + 1", "size_bytes = -1",
                                    "size_bytes = 4000000000", "crc = 'x'", "id = -id"}) {
     WriteSample(Path());
@@ -155,18 +155,18 @@ TEST_F(DamagedRecordingTest, ADamagedCubinIsAnErrorOfItsOwn) {
 
 TEST_F(DamagedRecordingTest, ATruncatedFileIsAnErrorAtEveryLength) {
   WriteSample(Path());
-  const std::string bytes = ReadBytes(Path());
+  const std::string bytes = ReadFile(Path());
   for (std::size_t size = 512; size < bytes.size(); size += 512) {
-    WriteBytes(Path("cut.fap"), bytes.substr(0, size));
+    WriteFile(Path("cut.fap"), bytes.substr(0, size));
     ExpectSays(ReadError(Path("cut.fap")), "is truncated", "copy it again");
   }
   for (const std::size_t size : {1u, 15u, 16u, 20u, 50u, 99u, 100u, 101u}) {
-    WriteBytes(Path("cut.fap"), bytes.substr(0, size));
+    WriteFile(Path("cut.fap"), bytes.substr(0, size));
     ReadError(Path("cut.fap"));
   }
 }
 
-TEST_F(DamagedRecordingTest, ATailIsAnErrorThatTakesNoTimeHoweverLongItIs) {
+TEST_F(DamagedRecordingTest, BytesAfterTheEndAreAnErrorFoundInConstantTime) {
   WriteSample(Path());
   const std::uintmax_t size = fs::file_size(Path());
   for (const std::uintmax_t more : {std::uintmax_t{1}, std::uintmax_t{4096}, std::uintmax_t{8} << 30}) {
@@ -179,30 +179,30 @@ TEST_F(DamagedRecordingTest, ATailIsAnErrorThatTakesNoTimeHoweverLongItIs) {
   EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
 }
 
-TEST_F(DamagedRecordingTest, ATailWithoutAFirstChecksumIsAnErrorToo) {
+TEST_F(DamagedRecordingTest, BytesAfterTheEndAreAnErrorWithoutAFirstChecksumToo) {
   WriteSample(Path());
-  WriteBytes(Path(), WithoutFirstChecksum(ReadBytes(Path())));
+  WriteFile(Path(), WithoutFirstChecksum(ReadFile(Path())));
   fs::resize_file(Path(), fs::file_size(Path()) + 4096);
   ExpectSays(ReadError(Path()), "4096 more than it should");
 }
 
-TEST_F(DamagedRecordingTest, ACompleteRecordingThatLostItsFirstChecksumIsDamage) {
+TEST_F(DamagedRecordingTest, ACompleteRecordingWithoutItsFirstChecksumIsDamaged) {
   const RandomRecording sample = WriteSample(Path());
-  const std::string bytes = WithoutFirstChecksum(ReadBytes(Path()));
+  const std::string bytes = WithoutFirstChecksum(ReadFile(Path()));
   for (const std::string name : {"run.fap", "run.part.fap", "run.fap.1", "part", "run.fap.part.x"}) {
-    WriteBytes(Path(name), bytes);
+    WriteFile(Path(name), bytes);
     const std::string text = ReadError(Path(name));
     ExpectSays(text, "is damaged", "ends in .part");
   }
   ExpectSays(ErrorOf([&] { RecordingReader::FromBytes(AsBytes(bytes)); }), "is damaged");
   // What a run leaves that is killed after its last commit and before its checksums.
   for (const std::string name : {"run.fap.part", "run.fap.part.12"}) {
-    WriteBytes(Path(name), bytes);
+    WriteFile(Path(name), bytes);
     EXPECT_EQ(RecordingReader(Path(name)).Load().ranges.size(), sample.recording.ranges.size()) << name;
   }
 }
 
-TEST_F(DamagedRecordingTest, AnUnfinishedRecordingOpensUnderAnyName) {
+TEST_F(DamagedRecordingTest, AnUnfinishedRecordingCanBeOpenedUnderAnyName) {
   {
     RecordingWriter writer(Path());
     writer.Write(Case{.id = 1});
@@ -212,7 +212,7 @@ TEST_F(DamagedRecordingTest, AnUnfinishedRecordingOpensUnderAnyName) {
   EXPECT_FALSE(RecordingReader(Path("renamed.fap")).Load().session.complete);
 }
 
-TEST_F(DamagedRecordingTest, TheSeedsOfTheFuzzerOpenAsFilesOrAreRefused) {
+TEST_F(DamagedRecordingTest, TheFuzzersGoodSeedsOpenAndItsBadSeedsAreRefused) {
   const fs::path corpus = fs::path(FA_PROFILE_TEST_DATA).parent_path() / "fuzz/corpus/recording";
   int good = 0;
   for (const auto& entry : fs::recursive_directory_iterator(corpus / "good")) {
@@ -226,12 +226,12 @@ TEST_F(DamagedRecordingTest, TheSeedsOfTheFuzzerOpenAsFilesOrAreRefused) {
 
 TEST_F(DamagedRecordingTest, EveryFlippedBitIsAnError) {
   WriteSample(Path());
-  const std::string bytes = ReadBytes(Path());
+  const std::string bytes = ReadFile(Path());
   std::mt19937 random(3);
   for (int round = 0; round < 2000; ++round) {
     std::string damaged = bytes;
     damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
-    WriteBytes(Path("flipped.fap"), damaged);
+    WriteFile(Path("flipped.fap"), damaged);
     ExpectSays(ReadError(Path("flipped.fap")), "flipped.fap");
   }
 }
@@ -246,9 +246,9 @@ constexpr int kDamageRounds = 3000;
 #endif
 
 // The regression corpus of the fuzzer is run by itself; here is a file whose checksums are made right after the damage.
-TEST_F(DamagedRecordingTest, ADamagedFileIsAnErrorOrARecordingNeverACrash) {
+TEST_F(DamagedRecordingTest, RandomDamageNeverCrashesTheReader) {
   WriteSample(Path());
-  const std::string bytes = ReadBytes(Path());
+  const std::string bytes = ReadFile(Path());
   std::mt19937 random(kDamageSeed);
   for (int round = 0; round < kDamageRounds; ++round) {
     std::string damaged = bytes;

@@ -51,7 +51,7 @@ class GeneratedTest(unittest.TestCase):
         done = run(sys.executable, "generate.py", "--check")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_check_notices_a_file_that_somebody_edited(self):
+    def test_check_reports_an_edited_file(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run(sys.executable, "generate.py", "-o", folder).returncode, 0)
             self.assertEqual(run(sys.executable, "generate.py", "--check", "-o", folder).returncode, 0)
@@ -114,7 +114,7 @@ class QueryCheckTest(unittest.TestCase):
             with self.subTest(query):
                 self.assertEqual(self.labels(query), labels)
 
-    def test_what_is_not_there_is_refused(self):
+    def test_queries_of_unknown_metrics_or_labels_are_refused(self):
         for query, what in {
             "faprof_w": "unknown metric faprof_w",
             'faprof_z{gpu="0"}': "faprof_z has no label gpu",
@@ -176,7 +176,7 @@ class AbsentTest(unittest.TestCase):
     def test_an_empty_store_has_no_value_on_any_panel(self):
         self.values([{"series": "unrelated", "values": "1x200"}], {})
 
-    def test_an_exporter_that_is_down_is_seen_as_such_and_as_nothing_else(self):
+    def test_an_exporter_that_is_down_is_shown_only_as_down(self):
         def one(value):
             return [{"labels": "{}", "value": value}]
 
@@ -185,7 +185,7 @@ class AbsentTest(unittest.TestCase):
             {("fleet", "Hosts up"): one(0), ("fleet", "Hosts down"): one(1), ("exporter", "Up"): one(0)},
         )
 
-    def test_the_variable_data_tells_measured_from_simulated(self):
+    def test_the_variable_data_separates_measured_from_simulated(self):
         options = {each["text"]: each["value"] for each in panels.variable("simulated")["options"]}
         series = [
             {"series": 'up{job="fa-profile", instance="a"}', "values": "1x200"},
@@ -239,7 +239,7 @@ class CompletenessTest(unittest.TestCase):
         recorded = {name for name, _ in all_rules() if ":" in name}
         self.assertEqual(sorted(name for name in recorded - used if not re.fullmatch(recording.ROLLUP_REGEX, name)), [])
 
-    def test_names_of_recording_rules_say_their_labels(self):
+    def test_names_of_recording_rules_list_their_labels(self):
         found = generate.read_catalogue()
         words = {
             "job": {"job", "simulated"},
@@ -348,14 +348,14 @@ class LintTest(unittest.TestCase):
     def rules(self, board):
         return {rule for rule, *_ in dashboard_lint.violations([board], self.exclusions)}
 
-    def test_the_board_as_it_is_has_no_violation(self):
+    def test_the_committed_dashboards_pass_the_lint(self):
         self.assertEqual(self.rules(self.board), set())
 
-    def test_an_exception_that_is_not_needed_is_noticed(self):
+    def test_an_unneeded_exception_is_reported(self):
         self.exclusions.add(("panel-units-rule", self.board["title"], "Power"))
         self.assertEqual(self.rules(self.board), {"panel-units-rule"})
 
-    def test_each_slip_is_noticed(self):
+    def test_each_violation_is_reported(self):
         def variable(board, name):
             return dashboard_lint.variables(board)[name]
 

@@ -5,7 +5,7 @@
 namespace fa_profile {
 namespace {
 
-TEST(DemangleTest, WhatIsNotMangledStaysAsItIs) {
+TEST(DemangleTest, AnUnmangledNameIsUnchanged) {
   EXPECT_EQ(Demangle("_Z1fi"), "f(int)");
   EXPECT_EQ(Demangle("main"), "main");
   EXPECT_EQ(Demangle("f"), "f");  // a kernel, and no "float"

@@ -151,7 +151,7 @@ class DemoTest(unittest.TestCase):
         cls.prometheus.config.unlink()
         cls.alertmanager = servers.Alertmanager(cls.demo.folder, cls.demo.base + 2)
 
-    def test_1_says_where_everything_is_and_what_is_simulated(self):
+    def test_1_prints_its_addresses_and_that_data_is_simulated(self):
         for port in range(self.demo.base, self.demo.base + 4):
             self.assertIn(f"http://127.0.0.1:{port}/", self.said)
         self.assertIn("sim-host-001", self.said)
@@ -222,7 +222,7 @@ class DemoTest(unittest.TestCase):
         listening = {int(line[1].partition(":")[2], 16): line[1].partition(":")[0] for line in lines if line[3] == "0A"}
         self.assertEqual([listening.get(self.demo.base + i) for i in range(4)], ["0100007F"] * 4)
 
-    def test_7_a_second_demo_on_the_same_ports_says_so_at_once(self):
+    def test_7_a_second_demo_on_the_same_ports_is_an_error_at_once(self):
         done = subprocess.run(
             [
                 sys.executable,
@@ -285,7 +285,7 @@ class EndingTest(unittest.TestCase):
         self.assertEqual(self.demo.end(signal.SIGKILL), -signal.SIGKILL)
         wait_for("every server to end", self.gone, 20, pause=0.1)
 
-    def test_an_interrupt_leaves_nothing_in_the_middle_of_the_start_either(self):
+    def test_an_interrupt_during_the_start_leaves_nothing(self):
         self.assertEqual(self.demo.end(signal.SIGINT), 0, self.demo.error_text())
         again = Running()
         self.addCleanup(again.close)

@@ -23,7 +23,7 @@ class DependencyRuleTest(unittest.TestCase):
     def test_repository_keeps_the_rule(self):
         self.assertEqual(dependency_rule.violations(ROOT), [])
 
-    def test_every_stage_is_looked_at(self):
+    def test_every_folder_has_a_rule(self):
         for stage in dependency_rule.RULE:
             with self.subTest(stage):
                 bad = self.in_tree({f"{stage}/x.cpp": '#include "CLI/CLI.hpp"\n'})

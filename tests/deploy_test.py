@@ -3,7 +3,6 @@
 The units through systemd-analyze, the manifests against each other and against dashboards/, every command line against the
 program's own help and then run, without capabilities, until its probes answer. No cluster and no systemd runs here.
 """
-import contextlib
 import functools
 import os
 import pathlib
@@ -11,16 +10,14 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
-import urllib.error
-import urllib.request
 
 import yaml
+
+from support.processes import free_port, get, wait_for
 
 PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 DEPLOY = SOURCE / "dashboards" / "deploy"
@@ -103,7 +100,7 @@ def names_of_options(words):
 
 
 class Units(unittest.TestCase):
-    def test_systemd_finds_no_fault_with_them(self):
+    def test_systemd_analyze_verify_passes(self):
         with tempfile.TemporaryDirectory() as folder:
             for path in SYSTEMD.iterdir():
                 if path.suffix in (".service", ".timer"):
@@ -113,7 +110,7 @@ class Units(unittest.TestCase):
                 done = run("systemd-analyze", "verify", "--man=no", path)
                 self.assertEqual((done.returncode, done.stdout), (0, ""), path.name)
 
-    def test_systemd_calls_the_exposure_of_the_exporter_low(self):
+    def test_systemd_rates_the_exposure_as_low(self):
         for name, most in (("fa-profile-exporter.service", 20), ("fa-profile-record@.service", 40)):
             done = run("systemd-analyze", "security", "--no-pager", "--offline=true", f"--threshold={most}", SYSTEMD / name)
             self.assertEqual(done.returncode, 0, done.stdout[-200:])
@@ -175,9 +172,7 @@ class Commands(unittest.TestCase):
         spool, state = folder / "spool", folder / "state"
         spool.mkdir()
         shutil.copy(BUNDLED, spool)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         words = [word.replace(SPOOL, str(spool)).replace(STATE, str(state)).replace("=:9407", f"=127.0.0.1:{port}")
                  for word in words]
         if not any(word.startswith("--listen") for word in words):
@@ -191,9 +186,10 @@ class Commands(unittest.TestCase):
                                    env={"STATE_DIRECTORY": str(state), "TMPDIR": "/nonexistent"})
         try:
             for path in probes.values():
-                self.wait_for(f"http://127.0.0.1:{port}{path}", process, folder)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-                self.check_limits(answer.read())
+                url = f"http://127.0.0.1:{port}{path}"
+                wait_for(f"an answer of {url}", lambda url=url: process.poll() is not None or get(url) is not None)
+                self.assertIsNone(process.poll(), (folder / "log").read_text())
+            self.check_limits(get(f"http://127.0.0.1:{port}/metrics"))
             self.assertTrue((state / "exporter.json").exists())
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(pod()["terminationGracePeriodSeconds"]), 0)
@@ -201,15 +197,6 @@ class Commands(unittest.TestCase):
             process.kill()
             process.wait()
             log.close()
-
-    def wait_for(self, url, process, folder):
-        end = time.monotonic() + 30
-        while time.monotonic() < end and process.poll() is None:
-            with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5) as answer:
-                self.assertEqual(answer.status, 200)
-                return
-            time.sleep(0.05)
-        self.fail(f"{url} does not become ready: {(folder / 'log').read_text()}")
 
     def check_limits(self, page):
         """Of one GPU, here; the limits are of eight."""
@@ -296,7 +283,7 @@ class Manifests(unittest.TestCase):
         # Rules and dashboards know exporters by it.
         self.assertTrue(service[monitor["jobLabel"]].startswith("fa-profile"))
 
-    def test_what_is_not_ready_is_scraped(self):
+    def test_pods_that_are_not_ready_are_scraped(self):
         self.assertTrue(manifest("Service")["spec"]["publishNotReadyAddresses"])
 
     def test_limits_are_those_of_the_shipped_scrape_config(self):
@@ -324,7 +311,7 @@ class Manifests(unittest.TestCase):
             done = run("promtool", "check", "rules", file.name)
             self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_patches_of_the_example_name_what_is_there(self):
+    def test_patches_of_the_example_name_existing_fields(self):
         folder = KUBERNETES / "overlays" / "example"
         overlay = yaml.safe_load((folder / "kustomization.yaml").read_text())
         kinds = {document["kind"] for _, document in resources(KUBERNETES / "base")}

@@ -60,7 +60,7 @@ TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
   EXPECT_EQ(code[2].operands, "");
 }
 
-TEST(DisassemblyTest, AnythingElseThanNvdisasmsJsonIsAnError) {
+TEST(DisassemblyTest, OutputThatIsNotNvdisasmJsonIsAnError) {
   for (const char* text : {"", "[", "{}", "[{}]", "[{},{}]x", "[{},[1]]", R"([{},[{"function-name":1}]])",
                            R"([{},[{"function-name":"f","sass-instructions":[{}]}]])", "nvdisasm info"}) {
     EXPECT_THROW(ParseNvdisasmJson(text), Error) << text;
@@ -112,7 +112,7 @@ TEST(DisassemblyTest, InlineStacksAreTheSameWithoutNvdisasm) {
   }
 }
 
-TEST(DisassemblyTest, WantedFunctionsAloneAreDisassembled) {
+TEST(DisassemblyTest, OnlyTheRequestedFunctionsAreDisassembled) {
   const auto nvdisasm = FindNvdisasm();
   if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
   const auto functions = Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {kIndexed, "no such function"});
@@ -137,7 +137,7 @@ TEST(DisassemblyTest, AnUnknownArchitectureIsAnErrorThatNamesIt) {
   }
 }
 
-TEST(DisassemblyTest, WhatAToolDoesWrongIsAnErrorThatSaysSo) {
+TEST(DisassemblyTest, AFailingToolIsAnErrorThatSaysHowItFailed) {
   EXPECT_NE(ErrorOf("echo \"nvdisasm fatal   : Unknown option 'json'\" >&2; exit 1").find("too old"),
             std::string::npos);
   EXPECT_NE(ErrorOf("echo 'nvdisasm fatal : broken' >&2; exit 3").find("nvdisasm fatal : broken"), std::string::npos);
@@ -156,7 +156,7 @@ TEST(DisassemblyTest, ProgramsMayPrintMoreThanAPipeHolds) {
   EXPECT_EQ(result.err.size(), 300000);
 }
 
-TEST(DisassemblyTest, TheVariableNamesTheToolAndMustNameAProgram) {
+TEST(DisassemblyTest, TheEnvironmentVariableNamesTheToolAndMustNameAProgram) {
   const Script script("exit 0");
   setenv("FA_PROFILE_NVDISASM", script.path().c_str(), 1);
   EXPECT_EQ(FindNvdisasm(), script.path());

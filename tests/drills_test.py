@@ -145,7 +145,7 @@ class DrillsTest(unittest.TestCase):
             time.sleep(0.5)
         return {each for each in found if each[0] not in RIGHTLY | OF_A_BUSY_MACHINE}
 
-    def test_0_while_all_is_well_nothing_fires(self):
+    def test_0_healthy_targets_fire_nothing(self):
         wait_for("every target to be up", lambda: self.prometheus.value("sum(up)") == len(PAGES) + 1, 30)
         self.fires(("FaprofXid", "reset"))  # new to this Prometheus, so it is news
         self.resolves(("FaprofXid", "reset"))
@@ -160,7 +160,7 @@ class DrillsTest(unittest.TestCase):
         self.fires(("FaprofBadRecordings", "serve"), ("FaprofPerfmonConflict", "serve"), ("FaprofRunsFail", "serve"))
         self.assertEqual(self.prometheus.value('min_over_time(up{instance="serve"}[10s])'), 1)
 
-    def test_2_conditions_of_pages_fire_all_at_once(self):
+    def test_2_every_bad_page_fires_its_alert(self):
         PAGES["still"].values = {"faprof_collector_last_collection_timestamp_seconds": time.time()}
         PAGES["flood"].more = "".join(f'faprof_kernel_registers{{gpu="0",kernel="k{i}"}} 1\n' for i in range(17000))
         PAGES["budget"].values = {"faprof_collector_series": 1900}
@@ -191,30 +191,30 @@ class DrillsTest(unittest.TestCase):
             page.values, page.more, page.delay = page.values if page is PAGES["reset"] else {}, "", 0
         self.resolves(*wanted)
 
-    def test_3_spool_a_folder_that_vanishes(self):
+    def test_3_a_missing_spool_fires_and_resolves(self):
         away = self.serve.spool.with_name("away")
         self.serve.spool.rename(away)
         self.fires(("FaprofCollectorDown", "serve"))
         away.rename(self.serve.spool)
         self.resolves(("FaprofCollectorDown", "serve"))
 
-    def test_4_kill(self):
+    def test_4_a_killed_exporter_fires_and_resolves(self):
         self.serve.kill()
         self.fires(("FaprofExporterDown", "serve"))
         self.serve.start()
         self.resolves(("FaprofExporterDown", "serve"))
 
-    def test_5_freeze(self):
+    def test_5_a_frozen_exporter_fires_and_resolves(self):
         self.serve.signal(signal.SIGSTOP)
         self.fires(("FaprofExporterDown", "serve"))
         self.serve.signal(signal.SIGCONT)
         self.resolves(("FaprofExporterDown", "serve"))
 
-    def test_6_what_the_flood_fired_has_resolved_although_the_counters_stand_where_they_were(self):
+    def test_6_alerts_of_the_flood_resolve_although_the_counters_keep_their_values(self):
         self.resolves(("FaprofBadRecordings", "serve"), ("FaprofPerfmonConflict", "serve"), ("FaprofRunsFail", "serve"))
         self.assertEqual(self.prometheus.value('faprof_collector_recordings_total{instance="serve",result="bad"}'), 70)
 
-    def test_7_reset_counters_that_begin_again_fire_nothing(self):
+    def test_7_counters_that_restart_at_zero_fire_nothing(self):
         self.serve.stop()
         shutil.rmtree(self.serve.state)
         PAGES["reset"].values = dict.fromkeys(PAGES["reset"].values, 0)
@@ -225,7 +225,7 @@ class DrillsTest(unittest.TestCase):
         self.assertEqual(self.new_alerts(6), set())
         self.assertEqual({name for name, _ in self.alerts()} - RIGHTLY - OF_A_BUSY_MACHINE, set())
 
-    def test_8_no_targets(self):
+    def test_8_missing_targets_fire_and_resolve(self):
         self.write_targets(False)
         self.fires(("FaprofNoTargets", ""))
         self.write_targets(True)

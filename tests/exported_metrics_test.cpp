@@ -32,7 +32,7 @@ TEST(ExportedMetricsTest, NamesAreUniquePrefixedAndFindable) {
   EXPECT_EQ(FindExported("up"), nullptr);
 }
 
-TEST(ExportedMetricsTest, NamesSayTypeAndUnit) {
+TEST(ExportedMetricsTest, NamesEndInTypeAndUnit) {
   for (const ExportedMetric& metric : ExportedMetrics()) {
     EXPECT_EQ(metric.name.ends_with("_total"), metric.type == ExportedType::kCounter) << metric.name;
     EXPECT_EQ(metric.name.ends_with("_info"), metric.unit == "info") << metric.name;
@@ -46,7 +46,7 @@ TEST(ExportedMetricsTest, NamesSayTypeAndUnit) {
   }
 }
 
-TEST(ExportedMetricsTest, HelpIsOneLineForPrometheusCppDoesNotEscapeIt) {
+TEST(ExportedMetricsTest, HelpTextsAreOneLine) {
   for (const ExportedMetric& metric : ExportedMetrics()) {
     EXPECT_FALSE(metric.help.empty() || metric.source.empty()) << metric.name;
     EXPECT_EQ(metric.help.find_first_of("\n\\"), std::string_view::npos) << metric.name;
@@ -55,7 +55,7 @@ TEST(ExportedMetricsTest, HelpIsOneLineForPrometheusCppDoesNotEscapeIt) {
 }
 
 // Who puts these on series has as many series as there are processes, launches or commits.
-TEST(ExportedMetricsTest, LabelsAreIdentityOnlyExceptOnInfo) {
+TEST(ExportedMetricsTest, OnlyInfoMetricsHaveLabelsBeyondIdentity) {
   const std::set<std::string> identity = {"gpu",  "kernel",  "shape", "phase", "reason",    "bottleneck", "case",
                                           "kind", "verdict", "xid",   "code",  "collector", "result"};
   for (const ExportedMetric& metric : ExportedMetrics()) {
@@ -67,7 +67,7 @@ TEST(ExportedMetricsTest, LabelsAreIdentityOnlyExceptOnInfo) {
 }
 
 // A row that names a metric of the catalogues has its help's meaning from there, so the id must exist.
-TEST(ExportedMetricsTest, EverySourceThatLooksLikeAnIdIsOne) {
+TEST(ExportedMetricsTest, EverySourceIsAKnownMetricId) {
   const std::set<std::string_view> others = {"timing", "ranges", "verification", "stalls", "session",
                                              "gate",   "NVML",   "exporter",     "build",  "samplings"};
   for (const ExportedMetric& metric : ExportedMetrics()) {

@@ -73,7 +73,7 @@ TEST(ExpressionTest, AValueThatIsNotFiniteIsAbsent) {
   EXPECT_EQ(Evaluate("a * a", {{"a", 1e300}}), std::nullopt);
 }
 
-TEST(ExpressionTest, AMalformedFormulaSaysWhere) {
+TEST(ExpressionTest, AMalformedFormulaIsAnErrorWithItsPosition) {
   for (const char* formula : {"", "1 +", "(1", "1)", "a b", "* 2", "max(1", "max()", "a |", "| a", "1 $ 2", "1..2"}) {
     EXPECT_THROW(Expression{formula}, Error) << formula;
   }

@@ -162,7 +162,7 @@ std::vector<Edge> EdgesOfTheKernel() {
   return edges;
 }
 
-TEST(FindingThresholdsTest, EachThresholdLiesWhereItIsSaidToLie) {
+TEST(FindingThresholdsTest, EachRuleFiresExactlyBeyondItsThreshold) {
   std::vector<Edge> edges = EdgesOfThePhases();
   for (Edge& edge : EdgesOfTheKernel()) edges.push_back(std::move(edge));
   std::set<std::string> tested{"not-correct", "bottleneck-phase", "device-printf"};  // have no threshold
@@ -175,7 +175,7 @@ TEST(FindingThresholdsTest, EachThresholdLiesWhereItIsSaidToLie) {
   EXPECT_EQ(tested.size(), FindingRules().size());
 }
 
-TEST(FindingThresholdsTest, WhereASpeedOfLightIsNotKnownNobodySaysThatTheUnitsAreIdle) {
+TEST(FindingThresholdsTest, WithoutASpeedOfLightNoUnitIsReportedAsIdle) {
   const auto change = [](ProfileEntry& e, const char* unknown) {
     e.occupancy = Occupancy{0.016, 1, {"shared memory"}, 4.0};
     e.metrics["achieved_occupancy_ratio"] = 0.016;

@@ -161,7 +161,7 @@ const std::vector<Row>& Table() {
   return rows;
 }
 
-TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnTheOneNextToIt) {
+TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnAlmostTheSameOne) {
   for (const Row& row : Table()) {
     SCOPED_TRACE(row.id);
     const std::vector<Finding> findings = Found(row.fires);
@@ -176,7 +176,7 @@ TEST(FindingsTest, EachRuleFiresOnItsKernelAndNotOnTheOneNextToIt) {
   }
 }
 
-TEST(FindingsTest, CodeThatNobodyKnowsGetsNoCure) {
+TEST(FindingsTest, UnknownCodeGetsNoAdvice) {
   const auto change = [](const char* phase) {
     return [phase](ProfileEntry& e) {
       Set(e, phase,
@@ -204,12 +204,12 @@ TEST(FindingsTest, CodeThatNobodyKnowsGetsNoCure) {
   EXPECT_EQ(Find(spills, "local-memory")->phase, "pv");
 }
 
-TEST(FindingsTest, OfAPhaseWhoseThreadsWereNotCountedNobodySaysThatItIsSerial) {
+TEST(FindingsTest, APhaseWithoutThreadCountsIsNotReportedAsSerial) {
   const auto change = [](ProfileEntry& e) { PhaseOf(e, "softmax").metrics.erase("phase_threads_per_instruction"); };
   EXPECT_EQ(Find(Found(change), "serial-softmax"), nullptr);
 }
 
-TEST(FindingsTest, TensorCoresThatNobodyUsesAreAbsentNotIdle) {
+TEST(FindingsTest, UnusedTensorCoresAreNotReportedAsIdle) {
   const auto idle = [](double instructions) {
     return Found([=](ProfileEntry& e) {
       e.metrics["tensor_core_utilization_ratio"] = 0.0;
@@ -222,7 +222,7 @@ TEST(FindingsTest, TensorCoresThatNobodyUsesAreAbsentNotIdle) {
   EXPECT_EQ(Find(idle(0), "tensor-idle"), nullptr);
 }
 
-TEST(FindingsTest, IdleTensorCoresAreNoCureOfTheLongestPhase) {
+TEST(FindingsTest, IdleTensorCoresAreNotTheAdviceForTheLongestPhase) {
   const std::vector<Finding> findings = Found([](ProfileEntry& e) {
     e.metrics["tensor_core_utilization_ratio"] = 0.05;
     Set(e, "softmax", {{"phase_time_ratio", 0.55}});
@@ -233,12 +233,12 @@ TEST(FindingsTest, IdleTensorCoresAreNoCureOfTheLongestPhase) {
   EXPECT_NE(findings[0].cure.find("more independent work"), std::string::npos);
 }
 
-TEST(FindingsTest, TheWholeKernelsExponentialsAreHeldAgainstThePipeOnlyWithoutPhases) {
+TEST(FindingsTest, ExponentialsOfTheWholeKernelAreJudgedOnlyWithoutPhases) {
   const std::vector<Finding> findings = Found([](ProfileEntry& e) { e.metrics["xu_pipe_ratio"] = 0.95; });
   EXPECT_EQ(Find(findings, "exp-bound"), nullptr);
 }
 
-TEST(FindingsTest, TensorCoresAreMissedOnlyWhereThereAreSomeAndTheirWorkIsThere) {
+TEST(FindingsTest, MissingTensorCoreUseIsReportedOnlyWhereTheChipAndTheWorkAllowIt) {
   const auto without = [](ProfileEntry& e) {
     e.metrics["hmma_instructions"] = 0;
     Set(e, "qk", {{"phase_tensor_instructions", 0}});
@@ -276,7 +276,7 @@ TEST(FindingsTest, EveryRuleOfTheTableIsTested) {
   EXPECT_EQ(tested.size(), FindingRules().size());
 }
 
-TEST(FindingsTest, AHealthyKernelGetsItsLongestPhaseAndNothingElse) {
+TEST(FindingsTest, AHealthyKernelGetsOnlyItsLongestPhase) {
   const std::vector<Finding> findings = Found([](ProfileEntry&) {});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].evidence,
@@ -284,7 +284,7 @@ TEST(FindingsTest, AHealthyKernelGetsItsLongestPhaseAndNothingElse) {
   EXPECT_NE(findings[0].cure.find("more independent work"), std::string::npos);
 }
 
-TEST(FindingsTest, SerialSoftmaxIsFirstAfterTheBottleneckAndSaysItsNumbers) {
+TEST(FindingsTest, SerialSoftmaxComesAfterTheBottleneckWithItsNumbers) {
   const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
     Set(entry, "softmax",
         {{"phase_threads_per_instruction", 1.02}, {"phase_time_ratio", 0.56}, {"phase_time_seconds", 322e-6}});
@@ -301,7 +301,7 @@ TEST(FindingsTest, SerialSoftmaxIsFirstAfterTheBottleneckAndSaysItsNumbers) {
   EXPECT_EQ(findings[2].id, "tensor-idle");
 }
 
-TEST(FindingsTest, OfAKernelThatIsNotCorrectNothingElseIsSaid) {
+TEST(FindingsTest, AnIncorrectKernelGetsNoOtherFinding) {
   const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
     entry.verification->draws_passed = 3;
     entry.verification->max_error_ratio = 17.5;
@@ -314,7 +314,7 @@ TEST(FindingsTest, OfAKernelThatIsNotCorrectNothingElseIsSaid) {
             "3 of 10 draws fit the reference, worst error 17.5 of the tolerance, 2 NaN or infinite");
 }
 
-TEST(FindingsTest, WhatIsAbsentFiresNothing) {
+TEST(FindingsTest, AbsentMetricsFireNoRule) {
   EXPECT_TRUE(FindProblems(ProfileEntry{}, Device{}).empty());
   ProfileEntry entry;
   entry.phases = PhaseTable{};
@@ -322,7 +322,7 @@ TEST(FindingsTest, WhatIsAbsentFiresNothing) {
   EXPECT_TRUE(FindProblems(entry, Device{}).empty());
 }
 
-TEST(FindingsTest, WeightsRankThemAndEqualOnesKeepTheTablesOrder) {
+TEST(FindingsTest, FindingsAreSortedByWeightThenByTableOrder) {
   const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
     entry.metrics["gap_timing_seconds"] = 9e-5;
     Set(entry, "pv", {{"phase_bank_conflict_ratio", 0.5}});
@@ -331,7 +331,7 @@ TEST(FindingsTest, WeightsRankThemAndEqualOnesKeepTheTablesOrder) {
   EXPECT_EQ(findings[0].id, "launch-gaps");
 }
 
-TEST(FindingsTest, CodeThatBelongsToNoPhaseIsSaidToBeUnknown) {
+TEST(FindingsTest, CodeWithoutAPhaseIsReportedAsUnknown) {
   const std::vector<Finding> findings = Found([](ProfileEntry& entry) {
     Set(entry, kUnattributed, {{"phase_time_ratio", 0.9}});
   });
@@ -340,7 +340,7 @@ TEST(FindingsTest, CodeThatBelongsToNoPhaseIsSaidToBeUnknown) {
 }
 
 // What nvcc 13 makes of printf("%d", i), and of a call of a function of the program.
-TEST(FindingsTest, ADevicePrintfIsACallWhoseTargetTheLoaderFillsIn) {
+TEST(FindingsTest, ADevicePrintfIsFoundAsACallToAnExternal) {
   const InlineFrame frame{"kernel(float*)", "/src/kernel.cu", 17};
   const DeviceFunction with = WithCode({{0x120, "", "MOV", "R0, 0x40", {}},
                                         {0x130, "", "LDC.64", "R10, c[0x4][R0]", {}},
@@ -358,7 +358,7 @@ TEST(FindingsTest, ADevicePrintfIsACallWhoseTargetTheLoaderFillsIn) {
   EXPECT_EQ(Find(FindProblems(Healthy(), H200(), others), "device-printf"), nullptr);
 }
 
-TEST(FindingsTest, RulesHaveAStoryAndIdsThatStayPut) {
+TEST(FindingsTest, RulesHaveAStoryAndStableIds) {
   std::set<std::string> ids;
   for (const FindingRule& rule : FindingRules()) {
     EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;

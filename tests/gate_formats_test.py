@@ -190,7 +190,7 @@ class JsonTest(unittest.TestCase):
 
 
 class TextfileTest(unittest.TestCase):
-    def test_prometheus_takes_it(self):
+    def test_promtool_accepts_it(self):
         for name in ("regression", "control", "nothing", *(name for name in REPORTS[".prom"] if name.startswith("hostile"))):
             with self.subTest(name):
                 done = run("promtool", "check", "metrics", input=REPORTS[".prom"][name])
@@ -256,14 +256,14 @@ class CommentTest(unittest.TestCase):
         self.assertEqual((code, len(calls)), (0, 1), output)
         self.assertIn("no open pull request is at abc", output)
 
-    def test_a_refusal_is_no_success(self):
+    def test_a_refused_request_is_a_failure(self):
         for answers in ({"pulls": None}, {"/comments": None, "pulls": self.PULLS},
                         {"POST": None, "/comments": [[]], "pulls": self.PULLS}):
             code, output, _ = self.github(answers)
             self.assertEqual(code, 2, output)
             self.assertIn("could not be written", output)
 
-    def test_what_is_not_set_is_named(self):
+    def test_a_missing_setting_is_named(self):
         code, output, calls = self.comment({}, None, GH_REPO="o/r", GH_TOKEN="t")
         self.assertEqual((code, calls), (2, []), output)
         self.assertEqual(len(output.splitlines()), 1, output)
@@ -350,7 +350,7 @@ class WorkflowTest(unittest.TestCase):
                 # What a stranger chose, a branch's name say, reaches a script through its environment alone.
                 self.assertNotIn("${{", script)
 
-    def test_tokens_may_do_no_more_than_their_job_needs(self):
+    def test_tokens_have_the_least_permissions(self):
         for path in self.GITHUB:
             workflow = self.load(path)
             self.assertEqual(workflow["permissions"], {})
@@ -376,7 +376,7 @@ class WorkflowTest(unittest.TestCase):
     OPTIONS = {"--baseline", "--candidate", "--pair", "--static", "--baselines", "--thresholds", "--explain", "--strict",
                "--markdown", "--sarif", "--junit", "--json", "--textfile", "--annotations", "--summary", "--save"}
 
-    def test_the_gate_is_asked_what_it_knows(self):
+    def test_workflows_use_options_that_the_gate_has(self):
         commands = [script for _, script in self.scripts() if "fa-profile gate" in script]
         self.assertEqual(len(commands), 4)
         for script in commands:
@@ -387,7 +387,7 @@ class WorkflowTest(unittest.TestCase):
             self.assertRegex(script, r'"\$(RUNNER_TEMP|GATE_ROOT)/base/ci/thresholds.yaml"')
             self.assertEqual("--strict" in options, "--static" in options)
 
-    def test_what_judges_is_out_of_reach_of_what_is_judged(self):
+    def test_a_pull_request_cannot_change_its_judge(self):
         builds = [script for _, script in self.scripts() if "cmake --build" in script]
         self.assertEqual(len(builds), 4)
         for script in builds:  # the base first, and then it is no longer written

@@ -12,6 +12,7 @@
 #include "fa_profile/gate_report.h"
 #include "fa_profile/page.h"
 #include "gate_samples.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -24,26 +25,15 @@ GateOutputs Outputs() {
   return outputs;
 }
 
-class GateOutputsTest : public testing::Test {
+class GateOutputsTest : public FolderTest {
  protected:
   void SetUp() override {
     unsetenv("GITHUB_ACTIONS");
     unsetenv("GITHUB_STEP_SUMMARY");
-    std::string name = (fs::temp_directory_path() / "gate_outputs_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string At(const std::string& name) const { return (folder_ / name).string(); }
   std::size_t Files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
-  static std::string Read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
   }
   /// What is printed to stdout.
   std::string Write(const GateOutputs& outputs) const {
@@ -67,16 +57,15 @@ class GateOutputsTest : public testing::Test {
     return "";
   }
 
-  fs::path folder_;
   GateResult result_ = sample::Regression();
 };
 
-TEST_F(GateOutputsTest, NothingAskedForIsNothingWritten) {
+TEST_F(GateOutputsTest, WithoutOutputOptionsNothingIsWritten) {
   EXPECT_EQ(Write({}), "");
   EXPECT_EQ(Files(), 0U);
 }
 
-TEST_F(GateOutputsTest, EveryFileHasItsReport) {
+TEST_F(GateOutputsTest, EveryFileContainsItsReport) {
   GateOutputs outputs = Outputs();
   outputs.markdown = At("a.md");
   outputs.sarif = At("a.sarif");
@@ -85,21 +74,21 @@ TEST_F(GateOutputsTest, EveryFileHasItsReport) {
   outputs.textfile = At("a.prom");
   outputs.error_rate = "none found";
   EXPECT_EQ(Write(outputs), "");
-  EXPECT_EQ(Read(outputs.markdown), GateMarkdown(result_, "none found"));
-  EXPECT_EQ(Read(outputs.sarif), GateSarif(result_));
-  EXPECT_EQ(Read(outputs.junit), GateJunit(result_));
-  EXPECT_EQ(Read(outputs.json), GateJson(result_));
-  EXPECT_EQ(Read(outputs.textfile), GateTextfile(GateStateOf(result_)));
+  EXPECT_EQ(ReadFile(outputs.markdown), GateMarkdown(result_, "none found"));
+  EXPECT_EQ(ReadFile(outputs.sarif), GateSarif(result_));
+  EXPECT_EQ(ReadFile(outputs.junit), GateJunit(result_));
+  EXPECT_EQ(ReadFile(outputs.json), GateJson(result_));
+  EXPECT_EQ(ReadFile(outputs.textfile), GateTextfile(GateStateOf(result_)));
   EXPECT_EQ(Files(), 5U);
 }
 
-TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndNoOtherIsTouched) {
+TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndTheOthersAreUnchanged) {
   std::ofstream(At("a.md")) << "before";
   GateOutputs outputs = Outputs();
   outputs.markdown = At("a.md");
   outputs.json = At("no/such/folder.json");
   EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: there is no folder " + At("no/such"));
-  EXPECT_EQ(Read(outputs.markdown), "before");
+  EXPECT_EQ(ReadFile(outputs.markdown), "before");
   EXPECT_EQ(Files(), 1U);
   outputs.json = folder_.string();
   EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: Is a directory");
@@ -113,13 +102,13 @@ TEST_F(GateOutputsTest, AFullDiskIsAnError) {
   EXPECT_EQ(WhyNot(outputs), "/dev/full cannot be written: No space left on device");
 }
 
-TEST_F(GateOutputsTest, ALinkIsReplacedAndNotFollowed) {
+TEST_F(GateOutputsTest, ASymbolicLinkIsReplacedAndNotFollowed) {
   std::ofstream(At("elsewhere")) << "before";
   fs::create_symlink(At("elsewhere"), At("a.json"));
   GateOutputs outputs = Outputs();
   outputs.json = At("a.json");
   EXPECT_EQ(Write(outputs), "");
-  EXPECT_EQ(Read(At("elsewhere")), "before");
+  EXPECT_EQ(ReadFile(At("elsewhere")), "before");
   EXPECT_FALSE(fs::is_symlink(At("a.json")));
 }
 
@@ -130,13 +119,13 @@ TEST_F(GateOutputsTest, ADeviceIsWrittenToAndNotReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST_F(GateOutputsTest, ADashIsStdout) {
+TEST_F(GateOutputsTest, ADashMeansStdout) {
   GateOutputs outputs = Outputs();
   outputs.json = "-";
   EXPECT_EQ(Write(outputs), GateJson(result_));
 }
 
-TEST_F(GateOutputsTest, ATextfileMustBeOneThatNodeExporterReads) {
+TEST_F(GateOutputsTest, ATextfileMustHaveANameThatNodeExporterReads) {
   GateOutputs outputs = Outputs();
   outputs.textfile = At("a.txt");
   EXPECT_EQ(WhyNot(outputs), outputs.textfile + " does not end in .prom, and node_exporter reads no other file");
@@ -150,10 +139,10 @@ TEST_F(GateOutputsTest, TheSummaryIsAppended) {
   std::ofstream(At("summary")) << "before\n";
   setenv("GITHUB_STEP_SUMMARY", At("summary").c_str(), 1);
   EXPECT_EQ(Write(outputs), "");
-  EXPECT_EQ(Read(At("summary")), "before\n" + GateMarkdown(result_, "") + "\n");
+  EXPECT_EQ(ReadFile(At("summary")), "before\n" + GateMarkdown(result_, "") + "\n");
 }
 
-TEST_F(GateOutputsTest, AnnotationsArePrintedWhenAskedForAndOnGitHub) {
+TEST_F(GateOutputsTest, AnnotationsArePrintedOnRequestAndOnGitHub) {
   GateOutputs outputs = Outputs();
   outputs.annotations = true;
   EXPECT_EQ(Write(outputs), GateAnnotations(result_));

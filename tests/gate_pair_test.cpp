@@ -18,6 +18,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_build.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -25,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string ReadFile(const fs::path& path) {
+// Empty while the file is missing.
+std::string TextOf(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
@@ -34,7 +36,7 @@ std::string ReadFile(const fs::path& path) {
 // Whether a process is there and no corpse. One that was killed a moment ago may still be.
 bool StillRuns(const std::string& pid) {
   for (int i = 0; i < 100; ++i) {
-    const std::string stat = ReadFile("/proc/" + pid + "/stat");
+    const std::string stat = TextOf("/proc/" + pid + "/stat");
     const std::size_t end_of_name = stat.rfind(')');
     if (end_of_name == std::string::npos || stat.substr(end_of_name + 2, 1) == "Z") return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -93,12 +95,9 @@ struct Started {
   std::string kernels, shapes, draws;
 };
 
-class GatePairTest : public testing::Test {
+class GatePairTest : public FolderTest {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "gate-pair-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     std::ofstream(folder_ / "log").flush();
     fs::create_directory(folder_ / "tmp");
     knobs_["base"] = {{"name", "base"}, {"log", folder_ / "log"}};
@@ -118,7 +117,6 @@ class GatePairTest : public testing::Test {
   void TearDown() override {
     EXPECT_TRUE(fs::is_empty(folder_ / "tmp")) << "something was left behind";
     (void)unsetenv("TMPDIR");
-    fs::remove_all(folder_);
   }
 
   Json& Head(const std::string& kernel) { return knobs_["head"]["kernels"][kernel]; }
@@ -168,13 +166,12 @@ class GatePairTest : public testing::Test {
     }));
   }
 
-  fs::path folder_;
   std::map<std::string, Json> knobs_;
   PairOptions options_;
   PairRun run_;
 };
 
-TEST(ArmOrderTest, EachArmComesBeforeEachOtherHalfOfTheTimeInAnyEvenNumberOfPairs) {
+TEST(ArmOrderTest, InAnEvenNumberOfPairsEachArmRunsFirstHalfOfTheTime) {
   const std::vector<PairArm> arms = {PairArm::kBase, PairArm::kCandidate, PairArm::kControl};
   std::map<std::pair<PairArm, PairArm>, int> before;
   for (int pair = 0; pair < 24; ++pair) {
@@ -189,7 +186,7 @@ TEST(ArmOrderTest, EachArmComesBeforeEachOtherHalfOfTheTimeInAnyEvenNumberOfPair
   }
 }
 
-TEST(ArmOrderTest, InSixPairsEachArmIsInEachPlaceTwiceAndFollowsEachOtherTwice) {
+TEST(ArmOrderTest, InSixPairsEveryOrderOfTheArmsIsBalanced) {
   std::map<std::pair<std::size_t, PairArm>, int> places;
   std::map<std::pair<PairArm, PairArm>, int> neighbours;
   for (int pair = 0; pair < 6; ++pair) {
@@ -220,14 +217,14 @@ TEST_F(GatePairTest, OfTwoCasesTheOneWithOtherCodeIsTimed) {
   for (const Started& one : Log("timing")) EXPECT_EQ(one.kernels, "mma");
 }
 
-TEST_F(GatePairTest, EqualMachineCodeIsTimedWhenAskedFor) {
+TEST_F(GatePairTest, EqualMachineCodeIsTimedOnRequest) {
   for (const char* const kernel : {"mma", "wmma"}) Head(kernel) = knobs_["base"]["kernels"][kernel];
   options_.measure_identical = true;
   Run();
   EXPECT_EQ(Log("timing").size(), 2U + 3U * 8U);
 }
 
-TEST_F(GatePairTest, WhatIsNotSlowerPassesAfterOneStageInTheDocumentedOrder) {
+TEST_F(GatePairTest, EqualSpeedPassesAfterTheFirstStageInTheDocumentedOrder) {
   options_.phase_pairs = 8;
   const GateResult result = Run();
   EXPECT_EQ(result.verdict, Verdict::kPass) << result.headline;
@@ -263,7 +260,7 @@ TEST_F(GatePairTest, WhatIsNotSlowerPassesAfterOneStageInTheDocumentedOrder) {
   }
 }
 
-TEST_F(GatePairTest, OnlyWhatIsSuspectIsMeasuredAgain) {
+TEST_F(GatePairTest, OnlySuspectCasesAreMeasuredAgain) {
   Head("mma")["factor"] = 1.10;
   const GateResult result = Run();
   EXPECT_EQ(result.verdict, Verdict::kRegression) << result.headline;
@@ -303,7 +300,7 @@ TEST_F(GatePairTest, AReferenceKernelThatMovesMakesTheRunInconclusive) {
   EXPECT_EQ(Run().verdict, Verdict::kInconclusive);
 }
 
-TEST_F(GatePairTest, ThrottledPairsAreNoEvidence) {
+TEST_F(GatePairTest, ThrottledPairsAreDropped) {
   knobs_["head"]["throttled_pairs"] = {0, 1, 2, 3};
   EXPECT_EQ(Run().verdict, Verdict::kInconclusive);
 }
@@ -318,7 +315,7 @@ TEST_F(GatePairTest, AWrongKernelIsARegressionAndNotTimed) {
   for (const Started& one : Log("timing")) EXPECT_EQ(one.kernels, "wmma");
 }
 
-TEST_F(GatePairTest, AKernelThatKillsItsProcessIsFoundAndTheOthersAreJudged) {
+TEST_F(GatePairTest, AKernelThatCrashesIsNamedAndTheOthersAreJudged) {
   options_.phase_pairs = 8;
   Head("mma")["timing_fails"] = "crash";
   knobs_["head"]["fails_from"] = 3;
@@ -333,7 +330,7 @@ TEST_F(GatePairTest, AKernelThatKillsItsProcessIsFoundAndTheOthersAreJudged) {
   EXPECT_EQ(Processes(run_.candidate, "timing", 1), 8) << "the pair is measured without it";
 }
 
-TEST_F(GatePairTest, AKernelThatFailsInTheFirstRecordingIsFound) {
+TEST_F(GatePairTest, AKernelThatFailsInTheFirstRecordingIsNamed) {
   for (const char* const how : {"crash", "refuse"}) {
     Head("mma")["recording_fails"] = how;
     const GateResult result = Run();
@@ -352,7 +349,7 @@ TEST_F(GatePairTest, TheOnlyKernelThatCrashesIsARegression) {
   EXPECT_EQ(Log("timing").size(), 0U);
 }
 
-TEST_F(GatePairTest, AKernelThatHangsIsEndedWithAllThatItStarted) {
+TEST_F(GatePairTest, AKernelThatHangsIsKilledWithItsChildren) {
   Head("mma")["timing_fails"] = "hang";
   options_.timeout_seconds = 3.0;  // of the others too, on a busy machine
   const GateResult result = Run();
@@ -365,7 +362,7 @@ TEST_F(GatePairTest, AKernelThatHangsIsEndedWithAllThatItStarted) {
   EXPECT_GE(found, 2);
 }
 
-TEST_F(GatePairTest, ACaseThatSaysItFailsIsNotCorrect) {
+TEST_F(GatePairTest, ACaseThatReportsAFailureIsIncorrect) {
   Head("mma")["error"] = "cudaErrorInvalidConfiguration";
   const GateResult result = Run();
   EXPECT_EQ(result.verdict, Verdict::kRegression);
@@ -373,7 +370,7 @@ TEST_F(GatePairTest, ACaseThatSaysItFailsIsNotCorrect) {
   EXPECT_EQ(CaseOf(result, "wmma").verdict, Verdict::kPass);
 }
 
-TEST_F(GatePairTest, ABaseThatFailsIsNoVerdict) {
+TEST_F(GatePairTest, AFailingBaseIsAnErrorWithoutAVerdict) {
   knobs_["base"]["kernels"]["mma"]["recording_fails"] = "refuse";
   const std::string recording = Refusal();
   EXPECT_NE(recording.find("the base"), std::string::npos) << recording;
@@ -384,24 +381,24 @@ TEST_F(GatePairTest, ABaseThatFailsIsNoVerdict) {
   EXPECT_NE(Refusal().find("gate-sample"), std::string::npos);
 }
 
-TEST_F(GatePairTest, ACandidateOfWhichEveryKernelRefusesIsNoVerdict) {
+TEST_F(GatePairTest, ACandidateThatRefusesEveryShapeIsAnErrorWithoutAVerdict) {
   for (const char* const kernel : {"mma", "wmma"}) Head(kernel)["recording_fails"] = "refuse";
   EXPECT_NE(Refusal().find("the candidate"), std::string::npos);
 }
 
-TEST_F(GatePairTest, WhatIsNoSampleIsNoVerdict) {
+TEST_F(GatePairTest, AnInvalidSampleIsAnErrorWithoutAVerdict) {
   knobs_["head"]["output"] = "garbage\n";
   knobs_["head"]["output_instead"] = true;
   EXPECT_NE(Refusal().find("ended well, but what the timing process printed is no sample"), std::string::npos);
 }
 
-TEST_F(GatePairTest, WhatAKernelPrintsDoesNotHideTheSample) {
+TEST_F(GatePairTest, OutputOfAKernelDoesNotHideTheSample) {
   knobs_["head"]["output"] = "printed by a kernel {\n{\"a\": 1}\n";
   knobs_["head"]["output_times"] = 100000;
   EXPECT_EQ(Run().verdict, Verdict::kPass);
 }
 
-TEST_F(GatePairTest, TheTwoBuildsHaveToRunOnOneGpu) {
+TEST_F(GatePairTest, BothBuildsMustRunOnTheSameGpu) {
   knobs_["head"]["uuid"] = "GPU-2";
   const std::string refusal = Refusal();
   EXPECT_NE(refusal.find("GPU-2"), std::string::npos) << refusal;
@@ -409,7 +406,7 @@ TEST_F(GatePairTest, TheTwoBuildsHaveToRunOnOneGpu) {
   EXPECT_EQ(Log("timing").size(), 0U);
 }
 
-TEST_F(GatePairTest, AnotherProcessOnTheGpuIsRefusedUnlessItMayBeThere) {
+TEST_F(GatePairTest, ABusyGpuIsRefusedUnlessAllowed) {
   std::string asked;
   options_.compute_processes = [&](const std::string& uuid) {
     asked = uuid;
@@ -424,7 +421,7 @@ TEST_F(GatePairTest, AnotherProcessOnTheGpuIsRefusedUnlessItMayBeThere) {
   EXPECT_EQ(Refusal(), "") << "a driver that does not say is no reason";
 }
 
-TEST_F(GatePairTest, SomebodyWhoComesLaterIsALoss) {
+TEST_F(GatePairTest, AProcessThatAppearsDuringTheRunIsADataLoss) {
   options_.pairs = 6;
   int asked = 0;
   options_.compute_processes = [&](const std::string&) {
@@ -434,7 +431,7 @@ TEST_F(GatePairTest, SomebodyWhoComesLaterIsALoss) {
   EXPECT_EQ(run_.base.losses, (std::vector<std::string>{"another process was on the GPU after pair 1"}));
 }
 
-TEST_F(GatePairTest, WhatIsNoBuildIsRefusedBeforeAnythingRuns) {
+TEST_F(GatePairTest, AnInvalidBuildIsRefusedBeforeAnythingRuns) {
   WriteBuilds();
   options_.candidate = folder_ / "nowhere";
   EXPECT_NE(Refusal().find("there is no build"), std::string::npos);
@@ -450,7 +447,7 @@ TEST_F(GatePairTest, WhatIsNoBuildIsRefusedBeforeAnythingRuns) {
   EXPECT_EQ(Log("recording").size(), 0U);
 }
 
-TEST_F(GatePairTest, OfKernelLibrariesTheCandidatesKernelIsMatchedWithTheBases) {
+TEST_F(GatePairTest, KernelsOfTwoLibrariesAreMatchedAcrossTheSides) {
   const fs::path base(FA_PROFILE_FAKE_LIBRARY);
   const fs::path head(FA_PROFILE_FAKE_LIBRARY_2);
   for (const fs::path& library : {base, head}) {
@@ -469,7 +466,7 @@ TEST_F(GatePairTest, OfKernelLibrariesTheCandidatesKernelIsMatchedWithTheBases) 
   EXPECT_EQ(run_.candidate.losses.front(), "its kernel calls itself mine_2; it is compared with mine");
 }
 
-TEST_F(GatePairTest, ARunIsJudgedAgainFromItsFile) {
+TEST_F(GatePairTest, ASavedRunCanBeJudgedAgain) {
   Head("mma")["factor"] = 1.10;
   const GateResult result = Run();
   const PairRun again = PairRunFromJson(PairRunToJson(run_), "run.json");
@@ -483,7 +480,7 @@ TEST_F(GatePairTest, ARunIsJudgedAgainFromItsFile) {
   }
 }
 
-TEST_F(GatePairTest, AFileThatIsNotWhatARunWroteIsRefusedAndSaysWhy) {
+TEST_F(GatePairTest, AnEditedOrForeignRunFileIsRefusedWithTheReason) {
   Run();
   const std::string good = PairRunToJson(run_);
   const auto refusal = [](const std::string& text) {
@@ -511,7 +508,7 @@ TEST_F(GatePairTest, AFileThatIsNotWhatARunWroteIsRefusedAndSaysWhy) {
   EXPECT_EQ(refusal("{\"version\": 1}"), "run.json: is no run of pairs");
 }
 
-TEST_F(GatePairTest, ASignalEndsTheChildrenAndLeavesNothing) {
+TEST_F(GatePairTest, ASignalEndsTheChildrenAndRemovesTemporaryFiles) {
   Head("mma")["timing_fails"] = "hang";
   options_.timeout_seconds = 60.0;
   WriteBuilds();
@@ -529,7 +526,7 @@ TEST_F(GatePairTest, ASignalEndsTheChildrenAndLeavesNothing) {
     std::string pid;
     for (int i = 0; i < 1000 && pid.empty(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      pid = ReadFile(folder_ / "head" / "pids");
+      pid = TextOf(folder_ / "head" / "pids");
     }
     ASSERT_FALSE(pid.empty());
     EXPECT_FALSE(fs::is_empty(folder_ / "tmp"));
@@ -544,7 +541,7 @@ TEST_F(GatePairTest, ASignalEndsTheChildrenAndLeavesNothing) {
   }
 }
 
-TEST(ShellLineTest, WhatAShellWouldReadOtherwiseIsQuoted) {
+TEST(ShellLineTest, CharactersSpecialToTheShellAreQuoted) {
   EXPECT_EQ(ShellLine({"a", "^(mma|wmma)$", "it's", ""}), "a '^(mma|wmma)$' 'it'\\''s' ''");
 }
 

@@ -1,5 +1,4 @@
 #include "fa_profile/gate_report.h"
-#include "fa_profile/page.h"
 
 #include <gtest/gtest.h>
 
@@ -11,33 +10,17 @@
 #include <set>
 #include <sstream>
 
+#include "fa_profile/page.h"
 #include "gate_samples.h"
 #include "json_schema.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
 
 using nlohmann::json;
 
-const std::string kData = FA_PROFILE_TEST_DATA;
 const std::string kRate = "0 of 20,000 comparisons of equal code, at most 0.02 %";
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// Compares with a committed file. With FA_PROFILE_UPDATE_GOLDEN set it writes the file instead: review the diff.
-void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = kData + "/golden/" + name;
-  if (std::getenv("FA_PROFILE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << text;
-    return;
-  }
-  EXPECT_EQ(text, ReadFile(path)) << path << " differs; FA_PROFILE_UPDATE_GOLDEN=1 writes it anew";
-}
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -52,13 +35,14 @@ std::size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// Every report of a result, by format.
 std::map<std::string, std::string> Reports(const GateResult& result, const std::string& rate = kRate) {
-  return {{"text", GateText(result)},    {"markdown", GateMarkdown(result, rate)},
-          {"sarif", GateSarif(result)},  {"annotations", GateAnnotations(result)},
-          {"junit", GateJunit(result)},  {"json", GateJson(result)},
+  return {{"text", GateText(result)},
+          {"markdown", GateMarkdown(result, rate)},
+          {"sarif", GateSarif(result)},
+          {"annotations", GateAnnotations(result)},
+          {"junit", GateJunit(result)},
+          {"json", GateJson(result)},
           {"prom", GateTextfile(GateStateOf(result))}};
 }
 
@@ -85,18 +69,18 @@ GateResult OneCase(const Comparison& comparison) {
   return result;
 }
 
-TEST(GateReportTest, ReportsAreThoseThatWereReviewed) {
+TEST(GateReportTest, ReportsEqualTheGoldenFiles) {
   const GateResult result = sample::Regression();
-  ExpectGolden("gate.txt", GateText(result));
-  ExpectGolden("gate.md", GateMarkdown(result, kRate));
-  ExpectGolden("gate.annotations", GateAnnotations(result));
-  ExpectGolden("gate.sarif", GateSarif(result));
-  ExpectGolden("gate_junit.xml", GateJunit(result));
-  ExpectGolden("gate.json", GateJson(result));
+  ExpectGolden("tests/data/golden/gate.txt", GateText(result));
+  ExpectGolden("tests/data/golden/gate.md", GateMarkdown(result, kRate));
+  ExpectGolden("tests/data/golden/gate.annotations", GateAnnotations(result));
+  ExpectGolden("tests/data/golden/gate.sarif", GateSarif(result));
+  ExpectGolden("tests/data/golden/gate_junit.xml", GateJunit(result));
+  ExpectGolden("tests/data/golden/gate.json", GateJson(result));
   // Which commit built the test is no part of what is reviewed.
-  ExpectGolden("gate.prom",
-               std::regex_replace(GateTextfile(GateStateOf(result)), std::regex("commit=\"[^\"]*\""), "commit=\"COMMIT\""));
-  ExpectGolden("gate_static.md", GateMarkdown(sample::Static(), kRate));
+  ExpectGolden("tests/data/golden/gate.prom", std::regex_replace(GateTextfile(GateStateOf(result)),
+                                                                 std::regex("commit=\"[^\"]*\""), "commit=\"COMMIT\""));
+  ExpectGolden("tests/data/golden/gate_static.md", GateMarkdown(sample::Static(), kRate));
 }
 
 TEST(GateReportTest, TheSameResultGivesTheSameBytes) {
@@ -123,7 +107,7 @@ TEST(GateReportTest, ValuesHaveTheUnitsOfTheirMetric) {
   EXPECT_TRUE(Contains(row("x", "count", -1234567, 1), "| -1,234,567 | 1 |"));
 }
 
-TEST(GateReportTest, ChangesKeepTheDigitsThatDecide) {
+TEST(GateReportTest, ChangesKeepTheDecisiveDigits) {
   const auto change = [](double value) {
     Comparison c = sample::Compared("", kDuration, "seconds", 2, 1.0, 2.0, Verdict::kRegression);
     c.change = value;
@@ -138,7 +122,7 @@ TEST(GateReportTest, ChangesKeepTheDigitsThatDecide) {
   EXPECT_EQ(change(std::numeric_limits<double>::infinity()), "-");
 }
 
-TEST(GateReportTest, WhatIsAbsentIsNoNumber) {
+TEST(GateReportTest, AbsentValuesAreNotPrintedAsNumbers) {
   Comparison c;
   c.metric = kDuration;
   c.unit = "seconds";
@@ -152,7 +136,7 @@ TEST(GateReportTest, WhatIsAbsentIsNoNumber) {
   EXPECT_FALSE(Contains(GateTextfile(GateStateOf(OneCase(c))), "faprof_gate_change_ratio{"));
 }
 
-TEST(GateReportTest, BoundsThatAreNotFiniteAreSaidToBeUnknown) {
+TEST(GateReportTest, InfiniteBoundsAreReportedAsUnknown) {
   const std::string text = GateMarkdown(sample::Regression(), "");
   EXPECT_TRUE(Contains(text, "+3.1 % (? to +5.1 %)"));
   const json parsed = json::parse(GateJson(sample::Regression()));
@@ -184,19 +168,19 @@ TEST(GateReportTest, MarkdownBeginsWithTheMarkerAndHasItOnce) {
   }
 }
 
-TEST(GateReportTest, MarkdownSaysHowToPromoteAnImprovementAndNothingElse) {
+TEST(GateReportTest, MarkdownShowsHowToPromoteOnlyForAnImprovement) {
   EXPECT_TRUE(Contains(GateMarkdown(sample::Improved(), ""), "fa-profile baseline promote"));
   for (const GateResult& result : {sample::Regression(), sample::Passed(), sample::Static()}) {
     EXPECT_FALSE(Contains(GateMarkdown(result, ""), "promote"));
   }
 }
 
-TEST(GateReportTest, MarkdownSaysItsErrorRateWhenItIsKnown) {
+TEST(GateReportTest, MarkdownStatesTheErrorRateWhenKnown) {
   EXPECT_TRUE(Contains(GateMarkdown(sample::Passed(), kRate), "Error rate of this gate: " + kRate));
   EXPECT_FALSE(Contains(GateMarkdown(sample::Passed(), ""), "Error rate"));
 }
 
-TEST(GateReportTest, ACommandStaysInItsBlock) {
+TEST(GateReportTest, ACommandCannotEndItsCodeBlock) {
   GateResult result = sample::Passed();
   result.reproduce = "fa-profile gate ``` ````` --candidate x";
   const std::string text = GateMarkdown(result, "");
@@ -205,7 +189,7 @@ TEST(GateReportTest, ACommandStaysInItsBlock) {
   EXPECT_TRUE(Contains(GateMarkdown(result, ""), "\n````sh\na ``` # b\n````\n"));
 }
 
-TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsWhatDoesNot) {
+TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsOmittedCases) {
   GateResult result = sample::Regression();
   while (result.cases.size() < 3000) result.cases.push_back(result.cases[result.cases.size() % 6]);
   const std::string text = GateMarkdown(result, kRate);
@@ -226,7 +210,7 @@ TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsWhatDoesNot) {
   EXPECT_TRUE(Contains(text, "To see it again"));
 }
 
-TEST(GateReportTest, MarkdownFitsWhateverTheTexts) {
+TEST(GateReportTest, MarkdownFitsIntoACommentForAnyText) {
   std::string spaced, solid;  // of the longest characters
   for (int i = 0; i < 5000; ++i) {
     spaced += i % 2 == 0 ? "\360\237\224\245" : " ";
@@ -255,7 +239,7 @@ TEST(GateReportTest, AtMostTenAnnotationsWorstFirst) {
   for (std::size_t i = 2; i < lines.size(); ++i) EXPECT_TRUE(lines[i].starts_with("::warning ")) << lines[i];
 }
 
-TEST(GateReportTest, AnnotationsStandAtTheirLine) {
+TEST(GateReportTest, AnnotationsNameTheirFileAndLine) {
   GateResult result = sample::Regression();
   EXPECT_TRUE(Contains(GateAnnotations(result),
                        "::error file=kernels/mma.cu,line=118,title=REGRESSION mma 1%2C8%2C512%2C64::11.8 %25 slower: "
@@ -272,7 +256,7 @@ TEST(GateReportTest, AnnotationsStandAtTheirLine) {
   EXPECT_TRUE(Contains(GateAnnotations(result), "file=..a/b..cu,line=1,"));
 }
 
-TEST(GateReportTest, ATitleEndsNeitherItsPropertyNorTheCommand) {
+TEST(GateReportTest, ATitleCannotEndItsPropertyOrTheCommand) {
   GateResult result = sample::Passed();
   result.cases.resize(1);
   result.cases[0].kernel = "fa::mma, 2%";
@@ -294,13 +278,13 @@ TEST(GateReportTest, AWarningOfACaseThatPassesIsAnnotated) {
   EXPECT_TRUE(lines[0].starts_with("::warning file=kernels/mma.cu,line=118,title=Warning mma"));
 }
 
-TEST(GateReportTest, ARunThatCannotTellIsAnnotatedWhenNoCaseSaysIt) {
+TEST(GateReportTest, AnInconclusiveRunWithoutAnnotatedCasesIsAnnotated) {
   const std::vector<std::string> lines = Lines(GateAnnotations(sample::ControlFailed()));
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0], "::warning title=INCONCLUSIVE::INCONCLUSIVE: the machine moved, not the code");
 }
 
-TEST(GateReportTest, NoLineOfOutputIsACommandOfAStranger) {
+TEST(GateReportTest, MeasuredTextCannotBecomeAWorkflowCommand) {
   for (const GateResult& result : HostileResults()) {
     for (const std::string& line : Lines(GateText(result))) {
       const std::size_t first = line.find_first_not_of(' ');
@@ -324,11 +308,11 @@ TEST(GateReportTest, NoLineOfOutputIsACommandOfAStranger) {
   }
 }
 
-TEST(GateReportTest, TextKeepsToItsColumns) {
+TEST(GateReportTest, TextFitsItsColumns) {
   for (const std::string& line : Lines(GateText(sample::Regression()))) EXPECT_LE(line.size(), 100U) << line;
 }
 
-TEST(GateReportTest, NoControlsAndNoInvalidTextLeaveAReport) {
+TEST(GateReportTest, ReportsHaveNoControlCharactersAndNoInvalidUtf8) {
   for (const GateResult& result : HostileResults()) {
     for (const auto& [format, text] : Reports(result, "rate \033[2J\377")) {
       EXPECT_NO_THROW((void)json(text).dump()) << format << " is not UTF-8";
@@ -341,7 +325,7 @@ TEST(GateReportTest, NoControlsAndNoInvalidTextLeaveAReport) {
   }
 }
 
-TEST(GateReportTest, SarifFingerprintsAreOfNamesAlone) {
+TEST(GateReportTest, SarifFingerprintsDependOnNamesOnly) {
   const auto prints = [](const GateResult& result) {
     std::vector<std::string> found;
     const json log = json::parse(GateSarif(result));
@@ -387,7 +371,7 @@ TEST(GateReportTest, SarifLevelsFollowTheVerdict) {
   EXPECT_EQ(level(Verdict::kImproved, true), "none");
 }
 
-TEST(GateReportTest, SarifHasEveryCaseThatNoComparisonExplains) {
+TEST(GateReportTest, SarifListsCasesWithoutAComparison) {
   std::map<std::string, std::string> whole;
   const json log = json::parse(GateSarif(sample::Regression()));
   for (const json& each : log["runs"][0]["results"]) {
@@ -403,7 +387,7 @@ TEST(GateReportTest, SarifFallsBackToTheRuleWhenTheLineIsNotKnown) {
   EXPECT_EQ(place["region"]["startLine"], 20);
 }
 
-TEST(GateReportTest, JunitSaysOfEachVerdictWhatItIs) {
+TEST(GateReportTest, JunitMapsEveryVerdict) {
   const auto element = [](Verdict verdict, bool incorrect) {
     GateResult result = sample::Passed();
     result.verdict = verdict;
@@ -446,7 +430,7 @@ TEST(GateReportTest, JunitKeepsTheWarningsOfACaseThatPasses) {
   EXPECT_EQ(Count(text, "failures=\"0\""), 2U) << text;
 }
 
-TEST(GateReportTest, OnlyPairsAreCalledPaired) {
+TEST(GateReportTest, OnlyPairedRunsAreCalledPaired) {
   for (const char* const design : {"pairs", "recordings", "baseline"}) {
     GateResult result = sample::Regression();
     result.design = design;
@@ -458,7 +442,7 @@ TEST(GateReportTest, OnlyPairsAreCalledPaired) {
   }
 }
 
-TEST(GateReportTest, AnAnnotationSaysItsFirstReasonOnce) {
+TEST(GateReportTest, AnAnnotationStatesItsFirstReasonOnce) {
   GateResult result = sample::Regression();
   result.cases.resize(1);
   result.cases[0].headline = "shared wavefronts 1 -> 2 in qk";
@@ -466,7 +450,7 @@ TEST(GateReportTest, AnAnnotationSaysItsFirstReasonOnce) {
   EXPECT_TRUE(Contains(GateAnnotations(result), "::shared wavefronts 1 -> 2 in qk; spills 0 -> 8\n"));
 }
 
-TEST(GateReportTest, JunitIsNeverGreenBecauseNothingWasJudged) {
+TEST(GateReportTest, JunitFailsWhenNothingWasJudged) {
   GateResult result;
   result.verdict = Verdict::kInconclusive;
   result.headline = "nothing could be measured";
@@ -475,7 +459,7 @@ TEST(GateReportTest, JunitIsNeverGreenBecauseNothingWasJudged) {
 }
 
 TEST(GateReportTest, JsonFitsItsSchema) {
-  const JsonSchema schema(json::parse(ReadFile(kData + "/../../docs/gate.schema.json")));
+  const JsonSchema schema(json::parse(ReadSourceFile("docs/gate.schema.json")));
   std::vector<GateResult> results = HostileResults();
   for (const GateResult& result : {sample::Regression(), sample::Passed(), sample::Improved(), sample::Incomparable(),
                                    sample::ControlFailed(), sample::Static(), GateResult{}}) {
@@ -489,7 +473,7 @@ TEST(GateReportTest, JsonFitsItsSchema) {
   EXPECT_FALSE(schema.Validate(wrong).empty());
 }
 
-TEST(GateReportTest, JsonKeepsTextsAsTheyAre) {
+TEST(GateReportTest, JsonPreservesTexts) {
   const std::string text = "a <b> & \"c\" \342\200\256 @d";
   const json parsed = json::parse(GateJson(sample::WithTexts(sample::Regression(), text)));
   EXPECT_EQ(parsed["cases"][0]["kernel"], text);

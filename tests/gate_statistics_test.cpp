@@ -49,7 +49,7 @@ TEST(GateStatisticsTest, SignFlipCountsAllChoicesOfSigns) {
   EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{0, 0, 1, -1, 2}), 12.0 / 32.0);
 }
 
-TEST(GateStatisticsTest, SignFlipFindsWhatFisherPublished) {
+TEST(GateStatisticsTest, SignFlipReproducesFishersPublishedResult) {
   // The Design of Experiments, 21: 863 of 32,768 sums are as great; both sides together 5.267 %.
   EXPECT_DOUBLE_EQ(SignFlipP(kDarwin), 863.0 / 32768.0);
 }
@@ -61,20 +61,20 @@ TEST(GateStatisticsTest, SignFlipIsOneSided) {
   EXPECT_GT(SignFlipP(Negated(kEight)), 0.95);
 }
 
-TEST(GateStatisticsTest, SignFlipOfOneDifferenceSaysNextToNothing) {
+TEST(GateStatisticsTest, SignFlipOfOneDifferenceIsNotSignificant) {
   EXPECT_EQ(SignFlipP(std::vector<double>{0.5}), 0.5);
   EXPECT_EQ(SignFlipP(std::vector<double>{-0.5}), 1.0);
   EXPECT_EQ(SignFlipP(std::vector<double>{0.0}), 1.0);
 }
 
-TEST(GateStatisticsTest, SignFlipCountsEqualSumsHoweverTheyWereAdded) {
+TEST(GateStatisticsTest, SignFlipCountsEqualSumsInAnyOrderOfAddition) {
   // 0.1 + 0.2 - 0.3 is not 0 in binary: without a tolerance the sums that are equal on paper would not be.
   EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{0.1, 0.2, 0.3}), SignFlipP(std::vector<double>{1, 2, 3}));
   EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{0.1, 0.2, -0.3}), SignFlipP(std::vector<double>{1, 2, -3}));
   EXPECT_DOUBLE_EQ(SignFlipP(std::vector<double>{-0.3, 0.2, 0.1}), SignFlipP(std::vector<double>{-3, 2, 1}));
 }
 
-TEST(GateStatisticsTest, SignFlipAgreesWithPlainCountingOnRandomDifferences) {
+TEST(GateStatisticsTest, SignFlipAgreesWithBruteForceOnRandomDifferences) {
   std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same cases each time
   std::normal_distribution<double> normal(0.3, 1.0);
   for (std::size_t n = 1; n <= 12; ++n) {
@@ -91,7 +91,7 @@ TEST(GateStatisticsTest, SignFlipAgreesWithPlainCountingOnRandomDifferences) {
   }
 }
 
-TEST(GateStatisticsTest, SignFlipIsExactUpToTwentyFourPairsAndQuick) {
+TEST(GateStatisticsTest, SignFlipIsExactAndFastUpToTwentyFourPairs) {
   EXPECT_EQ(SignFlipP(std::vector<double>(22, 0.01)), std::ldexp(1.0, -22));
   EXPECT_EQ(SignFlipP(std::vector<double>(24, 0.01)), std::ldexp(1.0, -24));
   // n equal differences, one of them negative: the observed sum and n that flip one other, and the all-positive one.
@@ -104,7 +104,7 @@ TEST(GateStatisticsTest, SignFlipIsExactUpToTwentyFourPairsAndQuick) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
 }
 
-TEST(GateStatisticsTest, SignFlipRefusesWhatItCannotTest) {
+TEST(GateStatisticsTest, SignFlipRefusesInvalidInput) {
   EXPECT_THROW((void)SignFlipP({}), Error);
   EXPECT_THROW((void)SignFlipP(std::vector<double>(25, 1.0)), Error);
   EXPECT_THROW((void)SignFlipP(std::vector<double>{1.0, std::nan("")}), Error);
@@ -113,7 +113,7 @@ TEST(GateStatisticsTest, SignFlipRefusesWhatItCannotTest) {
   EXPECT_THROW((void)SignFlipInterval(std::vector<double>{1.0, std::nan("")}), Error);
 }
 
-TEST(GateStatisticsTest, IntervalHoldsTheShiftsThatAreNotRejected) {
+TEST(GateStatisticsTest, IntervalContainsTheShiftsThatAreNotRejected) {
   // From the sorted means of all subsets.
   const auto [low, high] = SignFlipInterval(kEight);
   EXPECT_NEAR(low, 0.001 / 3.0, 1e-9);
@@ -134,7 +134,7 @@ TEST(GateStatisticsTest, IntervalEndsWhereTheTestBeginsToReject) {
   EXPECT_LE(SignFlipP(Negated(Shifted(kFourteen, -(high + 1e-9)))), 0.025);
 }
 
-TEST(GateStatisticsTest, IntervalLeavesOutWhatIsRejectedAtTheLevelItself) {
+TEST(GateStatisticsTest, IntervalExcludesShiftsRejectedExactlyAtTheLevel) {
   // 12.5 % a side is 2 of 16: the least mean is rejected, the second least is not.
   const auto [low, high] = SignFlipInterval(std::vector<double>{1, 2, 3, 4}, 0.75);
   EXPECT_NEAR(low, 1.5, 1e-8);
@@ -143,7 +143,7 @@ TEST(GateStatisticsTest, IntervalLeavesOutWhatIsRejectedAtTheLevelItself) {
   EXPECT_EQ(SignFlipInterval(std::vector<double>{1, 2, 3, 4}, 0.875), std::pair(1.0, 4.0));
 }
 
-TEST(GateStatisticsTest, IntervalOfTooFewPairsIsEverything) {
+TEST(GateStatisticsTest, IntervalOfTooFewPairsIsUnbounded) {
   // Five pairs reach 1/32 a side at best: not 2.5 %; six reach 1/64.
   EXPECT_EQ(SignFlipInterval(std::vector<double>{1, 2, 3, 4, 5}), std::pair(-kInfinity, kInfinity));
   EXPECT_EQ(SignFlipInterval(std::vector<double>{1, 2, 3, 4, 5, 6}), std::pair(1.0, 6.0));
@@ -164,7 +164,7 @@ TEST(GateStatisticsTest, HolmStepsDown) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(adjusted[i], expected[i]) << i;
 }
 
-TEST(GateStatisticsTest, HolmCapsAtOneAndLeavesOneAlone) {
+TEST(GateStatisticsTest, HolmCapsAtOneAndKeepsASingleValue) {
   EXPECT_EQ(HolmAdjust({}), std::vector<double>{});
   EXPECT_EQ(HolmAdjust({0.04}), std::vector<double>{0.04});
   EXPECT_EQ(HolmAdjust({0.6, 0.7}), (std::vector<double>{1.0, 1.0}));
@@ -197,7 +197,7 @@ TEST(GateStatisticsTest, ProportionBoundsOfNoneAndOfAll) {
   EXPECT_THROW((void)ProportionLowerBound(31, 30), Error);
 }
 
-TEST(GateStatisticsTest, FixedThresholdIsOverNotAt) {
+TEST(GateStatisticsTest, FixedThresholdAlarmsOnlyAboveItsLimit) {
   EXPECT_FALSE(FixedThresholdSaysWorse(100.0, 105.0));
   EXPECT_TRUE(FixedThresholdSaysWorse(100.0, 105.1));
   EXPECT_FALSE(FixedThresholdSaysWorse(100.0, 90.0));
@@ -253,7 +253,7 @@ TEST(GateStatisticsTest, MannWhitneyIsNormalBeyondAndCorrectsForTies) {
   EXPECT_EQ(MannWhitneyP(std::vector<double>(9, 1.0), std::vector<double>(9, 1.0)), 1.0);
 }
 
-TEST(GateStatisticsTest, MannWhitneyCallsOnlySlowerWorse) {
+TEST(GateStatisticsTest, MannWhitneyAlarmsOnlyForSlower) {
   EXPECT_TRUE(MannWhitneySaysWorse(kBefore, kAfter));
   EXPECT_FALSE(MannWhitneySaysWorse(kAfter, kBefore));
   EXPECT_FALSE(MannWhitneySaysWorse(kBefore, kAfter, 0.0029));

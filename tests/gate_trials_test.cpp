@@ -146,7 +146,7 @@ const TrialReport& Proven() {
   return report;
 }
 
-TEST(GateTrialsTest, AGateThatIsRightIsProven) {
+TEST(GateTrialsTest, ACorrectGatePassesTheProof) {
   EXPECT_EQ(Proven().failed, std::vector<std::string>{});
   EXPECT_EQ(Find(Proven(), "gate", "same code").hits, 0);
   EXPECT_EQ(Find(Proven(), "gate", "same code").trials, 2000 * 60);
@@ -156,13 +156,13 @@ TEST(GateTrialsTest, AGateThatIsRightIsProven) {
   EXPECT_EQ(Find(Proven(), "gate", "+1 %").hits, 0);
 }
 
-TEST(GateTrialsTest, RatesCarryTheirBounds) {
+TEST(GateTrialsTest, RatesHaveConfidenceBounds) {
   const RuleRate& none = Find(Proven(), "gate", "same code, any of 60");
   EXPECT_EQ(none.low, 0.0);
   EXPECT_NEAR(none.high, 1.0 - std::pow(0.05, 1.0 / 2000.0), 1e-9);
 }
 
-TEST(GateTrialsTest, MutantsAreFoundAndTheirPhaseNamed) {
+TEST(GateTrialsTest, MutantsAreDetectedAndTheirPhaseIsNamed) {
   EXPECT_EQ(Find(Proven(), "gate", "mutant mma_5 1,8,512,64").hits, 300);
   EXPECT_EQ(Find(Proven(), "gate", "mutant mma_5 1,8,512,64: phase softmax").hits, 300);
   EXPECT_EQ(Find(Proven(), "gate", "mutants found: the right phase named").trials, 300);
@@ -176,13 +176,13 @@ TEST(GateTrialsTest, AMutantWhosePhaseIsNotNamedIsAFailure) {
   EXPECT_TRUE(Failed(report, "the right phase named"));
 }
 
-TEST(GateTrialsTest, AMutantThatTheEarlyTiersMissIsAFailure) {
+TEST(GateTrialsTest, AMutantThatTheStaticTiersMissIsAFailure) {
   TrialData data = Data();
   data.facts[0].faster_tiers = true;  // its code and counters are not in these data
   EXPECT_TRUE(Failed(RunTrials(data, Options(50, 80)), "by tiers 0 and 1"));
 }
 
-TEST(GateTrialsTest, AMutantInsideTheToleranceNeedNotBeFound) {
+TEST(GateTrialsTest, AMutantWithinTheToleranceNeedNotBeDetected) {
   TrialData data = Data();
   data.facts = {{"mma_1", "mma", "softmax", false}};
   const TrialReport report = RunTrials(data, Options(50, 80));
@@ -190,7 +190,7 @@ TEST(GateTrialsTest, AMutantInsideTheToleranceNeedNotBeFound) {
   EXPECT_FALSE(Failed(report, "mutant mma_1"));
 }
 
-TEST(GateTrialsTest, AMutantThatIsSlowAndNotFoundIsAFailure) {
+TEST(GateTrialsTest, ASlowMutantThatIsNotDetectedIsAFailure) {
   TrialOptions options = Options(50, 80);
   options.thresholds.duration.relative = 0.20;
   options.thresholds.phase_time = {1.0, 1.0};
@@ -202,7 +202,7 @@ TEST(GateTrialsTest, AMutantThatIsSlowAndNotFoundIsAFailure) {
   EXPECT_TRUE(Failed(report, "mutant mma_5"));
 }
 
-TEST(GateTrialsTest, AGateThatCriesWolfIsNotProven) {
+TEST(GateTrialsTest, AGateWithFalseAlarmsFailsTheProof) {
   TrialOptions options = Options(60, 40);
   options.thresholds.duration.relative = -0.05;
   options.thresholds.short_duration = {-0.05, 0.0};
@@ -225,7 +225,7 @@ TEST(GateTrialsTest, AGateWithoutToleranceStillKeepsItsLevelPerRequest) {
   EXPECT_LT(Share(rate), 0.05 * 0.01 * 2.0);
 }
 
-TEST(GateTrialsTest, AGateThatIsBlindIsNotProven) {
+TEST(GateTrialsTest, AGateWithoutPowerFailsTheProof) {
   TrialOptions options = Options(50, 80);
   options.thresholds.duration.relative = 0.10;
   const TrialReport report = RunTrials(Data(), options);
@@ -234,14 +234,14 @@ TEST(GateTrialsTest, AGateThatIsBlindIsNotProven) {
   EXPECT_TRUE(Failed(report, "gate, +5 %"));
 }
 
-TEST(GateTrialsTest, NoiseThatHidesThreePercentShows) {
+TEST(GateTrialsTest, NoiseThatHidesThreePercentIsReported) {
   World world;
   world.deviation = 0.05;
   const TrialReport report = RunTrials(Data(world), Options(50, 80));
   EXPECT_TRUE(Failed(report, "gate, +3 %"));
 }
 
-TEST(GateTrialsTest, OutliersCostPowerAndRaiseNoAlarm) {
+TEST(GateTrialsTest, OutliersReducePowerAndRaiseNoAlarm) {
   World world;
   world.outliers = 0.03;
   const TrialReport report = RunTrials(Data(world), Options(300, 300));
@@ -257,7 +257,7 @@ TEST(GateTrialsTest, TooFewTrialsProveNothing) {
   EXPECT_TRUE(Failed(report, "gate, +5 %: 20 of 20"));
 }
 
-TEST(GateTrialsTest, DriftDoesNotMoveThePairedGateAndMovesTheOthers) {
+TEST(GateTrialsTest, DriftAlarmsTheOtherGatesAndNotThePairedOne) {
   World world;
   world.drift = 0.04;
   const TrialReport report = RunTrials(Data(world), Options(500, 300));
@@ -273,7 +273,7 @@ TEST(GateTrialsTest, DriftDoesNotMoveThePairedGateAndMovesTheOthers) {
   EXPECT_GT(Share(Find(Proven(), "t-test 0.99 on history", "+5 %")), 0.9);
 }
 
-TEST(GateTrialsTest, ATrendDoesNotMakeTheTestTooSure) {
+TEST(GateTrialsTest, ATrendDoesNotInflateTheErrorRate) {
   // Each process slower than the one before: without the coin every difference would have the same sign.
   World world;
   world.deviation = 0.0001;
@@ -281,7 +281,7 @@ TEST(GateTrialsTest, ATrendDoesNotMakeTheTestTooSure) {
   EXPECT_FALSE(Failed(RunTrials(Data(world), Options(1000, 10)), "too sure"));
 }
 
-TEST(GateTrialsTest, NothingSuspectIsPassedOver) {
+TEST(GateTrialsTest, EverySuspectCaseIsMeasuredAgain) {
   // So little tolerance, and noise of its size, that much is suspect.
   World world;
   world.deviation = 0.001;
@@ -317,7 +317,7 @@ TEST(GateTrialsTest, TheSameSeedGivesTheSameReport) {
   EXPECT_NE(TrialReportJson(RunTrials(data, options)), first);
 }
 
-TEST(GateTrialsTest, ShortCallsAndTheReferenceAreNotHeldToFivePercent) {
+TEST(GateTrialsTest, ShortCallsAndTheReferenceAreExemptFromTheFivePercentDemand) {
   TrialData data = Data();
   data.same_code.cases[0].kernel = kReferenceKernel;
   const TrialReport report = RunTrials(data, Options(10, 10));
@@ -328,7 +328,7 @@ TEST(GateTrialsTest, ShortCallsAndTheReferenceAreNotHeldToFivePercent) {
   EXPECT_EQ(Find(report, "gate", "same code, disjoint runs in order, a comparison").trials, 7 * 4 * 2);
 }
 
-TEST(GateTrialsTest, ThrottledProcessesAndCasesWithHolesAreLeftOut) {
+TEST(GateTrialsTest, ThrottledProcessesAndIncompleteCasesAreDropped) {
   TrialData data = Data();
   data.same_code.processes[3].throttled = true;
   data.same_code.processes[9].values[1].erase({"", kCycles});
@@ -337,7 +337,7 @@ TEST(GateTrialsTest, ThrottledProcessesAndCasesWithHolesAreLeftOut) {
   EXPECT_EQ(std::ranges::count(report.notes, "bb 1,8,512,64 is left out: not every process timed it"), 1);
 }
 
-TEST(GateTrialsTest, DataThatAreTooFewAreRefused) {
+TEST(GateTrialsTest, TooLittleDataIsRefused) {
   const auto message = [](const TrialData& data) -> std::string {
     try {
       (void)RunTrials(data, Options(1, 1));
@@ -360,7 +360,7 @@ TEST(GateTrialsTest, DataThatAreTooFewAreRefused) {
   EXPECT_THROW((void)RunTrials(Data(), Options(1, 0)), Error);
 }
 
-TEST(GateTrialsTest, TheReportSaysWhatWasProven) {
+TEST(GateTrialsTest, TheReportStatesWhatWasProven) {
   const std::string proven = TrialReportText(Proven());
   EXPECT_NE(proven.find("PROVEN: every target was met"), std::string::npos);
   EXPECT_EQ(proven.find("NOT PROVEN"), std::string::npos);
@@ -375,7 +375,7 @@ TEST(GateTrialsTest, TheReportSaysWhatWasProven) {
   EXPECT_NE(TrialReportJson(report).find("\"proven\": false"), std::string::npos);
 }
 
-TEST(GateTrialsTest, TrialDataComeBackFromJson) {
+TEST(GateTrialsTest, TrialDataSurviveAJsonRoundTrip) {
   const TrialData data = Data();
   const std::string text = ToJson(data);
   const TrialData back = TrialDataFromJson(text, "trials.json");
@@ -388,7 +388,7 @@ TEST(GateTrialsTest, TrialDataComeBackFromJson) {
   EXPECT_EQ(back.mutants.cases[1].kernel, "mma_5");
 }
 
-TEST(GateTrialsTest, TrialDataThatAreNoneAreRefused) {
+TEST(GateTrialsTest, InvalidTrialDataAreRefused) {
   const std::string text = ToJson(Data());
   const auto message = [&](const std::string& from, const std::string& to) -> std::string {
     std::string changed = text;

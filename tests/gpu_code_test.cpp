@@ -25,7 +25,7 @@ std::string ErrorOf(const std::string& path, const std::string& architecture = {
   return "no error";
 }
 
-TEST(GpuCodeTest, ACubinIsItself) {
+TEST(GpuCodeTest, ACubinIsReturnedUnchanged) {
   const auto cubins = ReadGpuCode(SampleCubinPath("sm_90a.cubin"));
   ASSERT_EQ(cubins.size(), 1);
   EXPECT_EQ(cubins[0].name, "sm_90a.cubin");
@@ -33,13 +33,13 @@ TEST(GpuCodeTest, ACubinIsItself) {
   EXPECT_EQ(cubins[0].bytes, SampleCubin("sm_90a.cubin"));
 }
 
-TEST(GpuCodeTest, OnlyTheArchitectureAskedFor) {
+TEST(GpuCodeTest, OnlyTheRequestedArchitectureIsRead) {
   const std::string path = SampleCubinPath("sm_90a.cubin");
   for (const char* asked : {"90", "sm_90", "sm_90a"}) EXPECT_EQ(ReadGpuCode(path, asked).size(), 1) << asked;
   EXPECT_NE(ErrorOf(path, "sm_80").find("but for sm_90"), std::string::npos);
 }
 
-TEST(GpuCodeTest, WhatCannotBeReadIsAnError) {
+TEST(GpuCodeTest, AnUnreadableFileIsAnError) {
   EXPECT_NE(ErrorOf("/no/such/file").find("cannot read"), std::string::npos);
   EXPECT_NE(ErrorOf("/").find("cannot read"), std::string::npos);
 }
@@ -50,7 +50,7 @@ TEST(GpuCodeTest, AFileWithoutGpuCodeIsAnError) {
   EXPECT_NE(ErrorOf(SampleCubinPath("kernels.cu")).find("holds no GPU code"), std::string::npos);
 }
 
-TEST(GpuCodeTest, WithoutCuobjdumpTheErrorNamesTheCure) {
+TEST(GpuCodeTest, AMissingCuobjdumpIsAnErrorWithAHint) {
   const char* path = std::getenv("PATH");
   const std::string saved = path == nullptr ? "" : path;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH", "HOME", "FA_PROFILE_CUOBJDUMP"}) unsetenv(name);

@@ -10,14 +10,14 @@
 #include <string>
 #include <thread>
 
+#include "test_files.h"
+
 namespace fa_profile {
 namespace {
 
 using ::testing::Test;
 
 void WaitForGpm() { std::this_thread::sleep_for(std::chrono::milliseconds(110)); }
-
-bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// A host as a script describes it: fake_nvml/fake_nvml.cpp. The fake ends the program when it is misused.
 class GpuMonitorTest : public Test {
@@ -36,7 +36,7 @@ class GpuMonitorTest : public Test {
   std::filesystem::path script_;
 };
 
-TEST_F(GpuMonitorTest, TellsWhatNvmlAnswersForEachGpu) {
+TEST_F(GpuMonitorTest, ReportsTheAnswersOfNvmlForEachGpu) {
   GpuMonitor monitor(FAKE_NVML);
   const HostReading host = monitor.Read();
   EXPECT_TRUE(host.nvml);
@@ -84,7 +84,7 @@ TEST_F(GpuMonitorTest, GpmRatiosNeedTwoReadings) {
   EXPECT_EQ(gpu.dram_active_ratio, 0.14);
 }
 
-TEST_F(GpuMonitorTest, AReadingTooSoonHasNoGpmRatiosAndTheNextCoversBoth) {
+TEST_F(GpuMonitorTest, AReadingTooSoonHasNoGpmRatiosAndTheNextCoversBothIntervals) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   const HostReading soon = monitor.Read();  // the fake would end the program at a second sample
@@ -94,7 +94,7 @@ TEST_F(GpuMonitorTest, AReadingTooSoonHasNoGpmRatiosAndTheNextCoversBoth) {
   EXPECT_EQ(monitor.Read().gpus[0].tensor_active_ratio, 0.78);
 }
 
-TEST_F(GpuMonitorTest, AnAbsentLibraryIsSaidAndTriedAgain) {
+TEST_F(GpuMonitorTest, AMissingLibraryIsReportedAndTriedAgain) {
   const std::filesystem::path library =
       std::filesystem::path(::testing::TempDir()) / ("libnvml." + std::to_string(getpid()));
   GpuMonitor monitor(library);
@@ -110,14 +110,14 @@ TEST_F(GpuMonitorTest, AnAbsentLibraryIsSaidAndTriedAgain) {
   std::filesystem::remove(library);
 }
 
-TEST_F(GpuMonitorTest, ALibraryThatIsNoNvmlIsSaid) {
+TEST_F(GpuMonitorTest, ALibraryWithoutNvmlIsReported) {
   GpuMonitor monitor("libc.so.6");
   const HostReading host = monitor.Read();
   EXPECT_FALSE(host.nvml);
   EXPECT_TRUE(Contains(host.nvml_error, "nvmlInit_v2")) << host.nvml_error;
 }
 
-TEST_F(GpuMonitorTest, AnInitThatFailsIsSaidWithItsCureAndTriedAgain) {
+TEST_F(GpuMonitorTest, AFailingInitIsReportedWithAHintAndTriedAgain) {
   Say("fail nvmlInit_v2 18\n");
   GpuMonitor monitor(FAKE_NVML);
   const HostReading mismatch = monitor.Read();
@@ -131,7 +131,7 @@ TEST_F(GpuMonitorTest, AnInitThatFailsIsSaidWithItsCureAndTriedAgain) {
   EXPECT_TRUE(monitor.Read().nvml);
 }
 
-TEST_F(GpuMonitorTest, AnNvmlThatStopsListingIsOpenedAgainAndTheGpusStayInSight) {
+TEST_F(GpuMonitorTest, WhenListingFailsNvmlIsReopenedAndKnownGpusStayListed) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   Say("once nvmlDeviceGetCount_v2 1\n");
@@ -150,7 +150,7 @@ TEST_F(GpuMonitorTest, AnNvmlThatStopsListingIsOpenedAgainAndTheGpusStayInSight)
   EXPECT_FALSE(again.gpus[1].tensor_active_ratio.has_value()) << "a sample does not outlive the NVML it came from";
 }
 
-TEST_F(GpuMonitorTest, ALostGpuIsSaidTheOthersReadAndItsReturnSeen) {
+TEST_F(GpuMonitorTest, ALostGpuIsReportedWhileOthersAreReadAndItsReturnIsNoticed) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   Say("lost 0\n");
@@ -170,7 +170,7 @@ TEST_F(GpuMonitorTest, ALostGpuIsSaidTheOthersReadAndItsReturnSeen) {
   EXPECT_TRUE(monitor.Read().gpus[0].up);
 }
 
-TEST_F(GpuMonitorTest, AGpuThatIsLostAmongTheQuestionsIsDown) {
+TEST_F(GpuMonitorTest, AGpuLostDuringAReadingIsDown) {
   Say("fail nvmlDeviceGetPowerUsage 15 1\n");
   GpuMonitor monitor(FAKE_NVML);
   const GpuReading gpu = monitor.Read().gpus[1];
@@ -178,7 +178,7 @@ TEST_F(GpuMonitorTest, AGpuThatIsLostAmongTheQuestionsIsDown) {
   EXPECT_TRUE(Contains(gpu.error, "GPU is lost")) << gpu.error;
 }
 
-TEST_F(GpuMonitorTest, AGpuThatNeedsAResetIsDownWithTheCure) {
+TEST_F(GpuMonitorTest, AGpuThatNeedsAResetIsDownWithAHint) {
   Say("reset 1\n");
   GpuMonitor monitor(FAKE_NVML);
   const HostReading host = monitor.Read();
@@ -187,7 +187,7 @@ TEST_F(GpuMonitorTest, AGpuThatNeedsAResetIsDownWithTheCure) {
   EXPECT_TRUE(host.gpus[0].up);
 }
 
-TEST_F(GpuMonitorTest, AGpuThatIsListedNoMoreStaysInSight) {
+TEST_F(GpuMonitorTest, AGpuThatIsNoLongerListedStaysVisible) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   Say("gpus 1\n");
@@ -202,7 +202,7 @@ TEST_F(GpuMonitorTest, AGpuThatIsListedNoMoreStaysInSight) {
   EXPECT_TRUE(monitor.Read().gpus[1].up);
 }
 
-TEST_F(GpuMonitorTest, AHostWithoutAGpuIsNoFailure) {
+TEST_F(GpuMonitorTest, AHostWithoutAGpuIsNotAFailure) {
   Say("gpus 0\n");
   GpuMonitor monitor(FAKE_NVML);
   const HostReading host = monitor.Read();
@@ -223,7 +223,7 @@ TEST_F(GpuMonitorTest, AnAnswerThatFailsOnceIsAbsentOnce) {
 }
 
 // Each function that fills something in, and nothing else may change with it.
-TEST_F(GpuMonitorTest, WhatIsNotSupportedIsAbsent) {
+TEST_F(GpuMonitorTest, UnsupportedValuesAreAbsent) {
   Say("fail nvmlDeviceGetClockInfo 3\nfail nvmlDeviceGetMaxClockInfo 3\nfail nvmlDeviceGetPowerUsage 3\n"
       "fail nvmlDeviceGetEnforcedPowerLimit 3\nfail nvmlDeviceGetTotalEnergyConsumption 3\n"
       "fail nvmlDeviceGetTemperature 3\nfail nvmlDeviceGetMemoryInfo 3\nfail nvmlDeviceGetUtilizationRates 3\n"
@@ -255,7 +255,7 @@ TEST_F(GpuMonitorTest, WhatIsNotSupportedIsAbsent) {
   EXPECT_TRUE(gpu.xid_errors.empty());
 }
 
-TEST_F(GpuMonitorTest, AnOlderDriversNameOfTheThrottleReasonsIsTaken) {
+TEST_F(GpuMonitorTest, ThrottleReasonsAreReadFromOlderDriversToo) {
   Say("fail nvmlDeviceGetCurrentClocksEventReasons 13\n");
   GpuMonitor monitor(FAKE_NVML);
   const GpuReading gpu = monitor.Read().gpus[0];
@@ -281,7 +281,7 @@ TEST_F(GpuMonitorTest, AGpuBeforeHopperOrInMigModeHasNoGpmAndTheOthersDo) {
   EXPECT_EQ(host.gpus[3].tensor_active_ratio, 0.81);
 }
 
-TEST_F(GpuMonitorTest, AGpmSampleThatFailsIsSaidAndCountsForNothing) {
+TEST_F(GpuMonitorTest, AFailedGpmSampleIsReportedAndNotUsed) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   WaitForGpm();
@@ -297,7 +297,7 @@ TEST_F(GpuMonitorTest, AGpmSampleThatFailsIsSaidAndCountsForNothing) {
   EXPECT_EQ(monitor.Read().gpus[0].tensor_active_ratio, 0.78);
 }
 
-TEST_F(GpuMonitorTest, AGpmMetricThatFailsIsAbsentAlone) {
+TEST_F(GpuMonitorTest, OnlyTheGpmMetricThatFailsIsAbsent) {
   Say("fail metric5 3\n");
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
@@ -307,7 +307,7 @@ TEST_F(GpuMonitorTest, AGpmMetricThatFailsIsAbsentAlone) {
   EXPECT_EQ(gpu.sm_active_ratio, 0.80);
 }
 
-TEST_F(GpuMonitorTest, XidErrorsAreCountedPerGpuAndStay) {
+TEST_F(GpuMonitorTest, XidErrorCountsArePerGpuAndPersist) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   Say("xid 0 31\nxid 0 31\nxid 1 79\n");
@@ -325,7 +325,7 @@ TEST_F(GpuMonitorTest, XidErrorsAreCountedPerGpuAndStay) {
   EXPECT_EQ(monitor.Read().gpus[0].xid_errors.at(31), 2U);
 }
 
-TEST_F(GpuMonitorTest, AUuidThatComesLateKeepsWhatWasCounted) {
+TEST_F(GpuMonitorTest, CountsArePreservedWhenTheUuidArrivesLate) {
   Say("fail nvmlDeviceGetUUID 999 0\n");
   GpuMonitor monitor(FAKE_NVML);
   EXPECT_EQ(monitor.Read().gpus[0].uuid, "");
@@ -335,7 +335,7 @@ TEST_F(GpuMonitorTest, AUuidThatComesLateKeepsWhatWasCounted) {
   EXPECT_EQ(gpu.xid_errors.size(), 1U);
 }
 
-TEST_F(GpuMonitorTest, AnotherGpuUnderTheSameNumberStartsAnew) {
+TEST_F(GpuMonitorTest, AReplacedGpuStartsItsCountsAtZero) {
   GpuMonitor monitor(FAKE_NVML);
   (void)monitor.Read();
   Say("xid 0 31\n");

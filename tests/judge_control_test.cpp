@@ -22,7 +22,7 @@ void AddControl(Scenario& scenario, double factor) {
   scenario.input.control = control;
 }
 
-TEST(JudgeControlTest, AControlThatMovedMakesTheRunInconclusive) {
+TEST(JudgeControlTest, AFailedControlMakesTheRunInconclusive) {
   Scenario scenario = Measured({1.05});
   AddControl(scenario, 1.0);
   const GateResult good = scenario.Judged();
@@ -88,13 +88,13 @@ TEST(JudgeControlTest, ARunOfPairsWithoutItsControlsIsInconclusive) {
   EXPECT_EQ(mended.Judged().verdict, Verdict::kImproved);
 }
 
-TEST(JudgeControlTest, AControlWithinTheToleranceIsNoAlarm) {
+TEST(JudgeControlTest, AControlWithinTheToleranceRaisesNoAlarm) {
   Scenario scenario = Measured({1.05});
   AddControl(scenario, 1.015);
   EXPECT_TRUE(scenario.Judged().control->passed);
 }
 
-TEST(JudgeControlTest, TooFewPairsAreNoTrialOfTheControl) {
+TEST(JudgeControlTest, TooFewPairsAreNotCountedAsTrialsOfTheControl) {
   Scenario scenario = FirstStage({1.0}, 4);
   AddControl(scenario, 1.0);
   EXPECT_FALSE(scenario.Judged().control);
@@ -103,7 +103,7 @@ TEST(JudgeControlTest, TooFewPairsAreNoTrialOfTheControl) {
   EXPECT_EQ(scenario.Judged().control->trials, 2);
 }
 
-TEST(JudgeControlTest, OneAlarmOfManyControlsIsChance) {
+TEST(JudgeControlTest, OneAlarmAmongManyControlsIsTolerated) {
   Scenario scenario;
   for (int i = 1; i < 14; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
   scenario.Time(8, std::vector<Effect>(14));
@@ -115,7 +115,7 @@ TEST(JudgeControlTest, OneAlarmOfManyControlsIsChance) {
   EXPECT_TRUE(result.control->passed);  // 28 x 1/256 is over 5 %
 }
 
-TEST(JudgeControlTest, ARunOfTheSameCodeIsNoPassEitherWhenItsControlFailed) {
+TEST(JudgeControlTest, EqualCodeWithAFailedControlIsInconclusive) {
   Scenario scenario = FirstStage({1.0});
   scenario.MakeIdentical();
   AddControl(scenario, 1.04);
@@ -123,7 +123,7 @@ TEST(JudgeControlTest, ARunOfTheSameCodeIsNoPassEitherWhenItsControlFailed) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
 }
 
-TEST(JudgeControlTest, WhatNeedsNoClockStandsThoughTheControlFailed) {
+TEST(JudgeControlTest, VerdictsWithoutTimingHoldDespiteAFailedControl) {
   Scenario spilling = Measured({1.0});
   AddControl(spilling, 1.04);
   EXPECT_EQ(spilling.Judged().verdict, Verdict::kInconclusive);
@@ -136,7 +136,7 @@ TEST(JudgeControlTest, WhatNeedsNoClockStandsThoughTheControlFailed) {
   EXPECT_EQ(spilling.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeControlTest, AFailedControlProvesNothingFaster) {
+TEST(JudgeControlTest, AFailedControlProvesNoImprovement) {
   Scenario scenario = Measured({0.8});
   scenario.Record(1, {{{"", "instructions"}, 100}}, {{{"", "instructions"}, 120}});
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kImproved);
@@ -144,7 +144,7 @@ TEST(JudgeControlTest, AFailedControlProvesNothingFaster) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeControlTest, TheReferenceKernelIsNoCaseAndFailsTheRunWhenItMoves) {
+TEST(JudgeControlTest, TheReferenceKernelIsNotACaseAndItsChangeMakesTheRunInconclusive) {
   const auto run = [](double reference) {
     Scenario scenario;
     scenario.AddCase(kReferenceKernel);
@@ -161,7 +161,7 @@ TEST(JudgeControlTest, TheReferenceKernelIsNoCaseAndFailsTheRunWhenItMoves) {
   }
 }
 
-TEST(JudgeControlTest, AReferenceThatOnlyJumpsAboutIsNoAlarm) {
+TEST(JudgeControlTest, ANoisyReferenceRaisesNoAlarm) {
   Scenario scenario;
   scenario.AddCase(kReferenceKernel);
   scenario.Time(8, {{1.0}, {1.0}});

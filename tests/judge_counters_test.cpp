@@ -34,7 +34,7 @@ TEST(JudgeCountersTest, ACounterFromZeroIsARegression) {
   EXPECT_EQ(Counted(0.0, 1024.0, {"", "local_memory_bytes"}).Of().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeCountersTest, ACounterHasToMoveByMoreThanEqualCodeMovesIt) {
+TEST(JudgeCountersTest, ACounterMustMoveMoreThanItDoesForEqualCode) {
   const MetricKey key{"", "instructions"};
   Scenario scenario = Measured({});
   scenario.Record(1, {{key, 100'000}}, {{key, 100'800}});
@@ -45,7 +45,7 @@ TEST(JudgeCountersTest, ACounterHasToMoveByMoreThanEqualCodeMovesIt) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeCountersTest, ACounterThatMovesBetweenProcessesOfTheSameCodeIsNotJudged) {
+TEST(JudgeCountersTest, AnUnstableCounterIsNotJudged) {
   const MetricKey key{"", "instructions"};
   Scenario scenario = Measured({});
   scenario.Record(1, {{key, 100'000}}, {{key, 100'500}});
@@ -56,7 +56,7 @@ TEST(JudgeCountersTest, ACounterThatMovesBetweenProcessesOfTheSameCodeIsNotJudge
       << Find(verdict, "instructions").reason;
 }
 
-TEST(JudgeCountersTest, ACounterThatIsWorseInEachProcessOfTheCandidateIsJudgedThoughItMoves) {
+TEST(JudgeCountersTest, AnUnstableCounterThatIsWorseInEveryProcessIsJudged) {
   const auto with = [](const MetricKey& key, double base, double other_base, double least, double most) {
     Scenario scenario = Measured({});
     scenario.Record(1, {{key, base}}, {{key, least}});
@@ -104,7 +104,7 @@ TEST(JudgeCountersTest, NoisyAndNeutralMetricsAreNotJudgedWithoutARule) {
   EXPECT_EQ(Counted(100, 900, {"", "fp32_flops"}).Of().comparisons.size(), 2u);
 }
 
-TEST(JudgeCountersTest, ACountOfAPhaseIsHeldAgainstTheKernels) {
+TEST(JudgeCountersTest, ACountOfAPhaseIsComparedWithThatOfTheKernel) {
   const MetricKey small{"epilogue", "phase_instructions"};
   const MetricKey large{"softmax", "phase_instructions"};
   Scenario scenario = Measured({});
@@ -127,7 +127,7 @@ TEST(JudgeCountersTest, ThePhaseOfAWorseCounterIsNamedBeforeOneThatHardlyGrew) {
   EXPECT_EQ(phase(0.311, 1100.0), "softmax");
 }
 
-TEST(JudgeCountersTest, AKernelThatIsWorseInNoPhaseNamesNone) {
+TEST(JudgeCountersTest, AKernelWithoutAWorsePhaseNamesNone) {
   const auto phase = [](double softmax) {
     Scenario scenario = Measured({1.0}, 0.0);
     scenario.Record(1, {{{"softmax", kPhaseTime}, 0.300}, {{"", "instructions"}, 100.0}},
@@ -138,7 +138,7 @@ TEST(JudgeCountersTest, AKernelThatIsWorseInNoPhaseNamesNone) {
   EXPECT_EQ(phase(0.301), "softmax");
 }
 
-TEST(JudgeCountersTest, CountersAreNotesWhereTheKernelIsProvenFaster) {
+TEST(JudgeCountersTest, WorseCountersOfAFasterKernelAreNotes) {
   Scenario faster = Counted(100'000, 112'000);
   faster.input.base.processes.clear();
   faster.input.candidate.processes.clear();

@@ -49,7 +49,7 @@ TEST(JudgePairedTest, ASlowdownWithinTheToleranceIsAPass) {
   EXPECT_EQ(strict.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgePairedTest, SuspectIsWhatReachesTheLevelOfTheFirstStage) {
+TEST(JudgePairedTest, AChangeSignificantAtTheFirstStageIsSuspect) {
   // Four pairs of five are 10 % slower and one is 5 % faster: two of 32 choices of signs give as much.
   Scenario scenario = FirstStage({1.0}, 5);
   for (std::size_t i = 0; i < 5; ++i) {
@@ -75,7 +75,7 @@ TEST(JudgePairedTest, ASuspectIsNamedToBeMeasuredAgain) {
   EXPECT_EQ(result.cases[1].verdict, Verdict::kPass);
 }
 
-TEST(JudgePairedTest, ASuspicionThatNewPairsDoNotConfirmIsAPassWithANote) {
+TEST(JudgePairedTest, ASuspicionThatIsNotConfirmedPassesWithANote) {
   Scenario scenario;
   scenario.Time(8, {{1.04}});
   scenario.Time(14, {{1.0}}, 2);
@@ -84,7 +84,7 @@ TEST(JudgePairedTest, ASuspicionThatNewPairsDoNotConfirmIsAPassWithANote) {
   EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "suspected (p 0.0039), not confirmed by 14 new pairs"));
 }
 
-TEST(JudgePairedTest, TheSecondStageIsJudgedByItsOwnPairsAlone) {
+TEST(JudgePairedTest, TheSecondStageUsesOnlyItsOwnPairs) {
   Scenario scenario;
   scenario.Time(8, {{1.30}});
   scenario.Time(14, {{1.021}}, 2, 0.02);
@@ -146,7 +146,7 @@ TEST(JudgePairedTest, MoreSuspectsNeedMoreEvidence) {
   EXPECT_EQ(first(8).verdict, Verdict::kPass);
 }
 
-TEST(JudgePairedTest, ALargeSlowdownOfEverythingIsConfirmedHoweverMuchThereIs) {
+TEST(JudgePairedTest, ALargeSlowdownOfManyCasesIsConfirmed) {
   // 41 cases of time, cycles and two phases: 164 suspects, more than 14 pairs could tell apart from chance at 1 %.
   const auto run = [](double slower, int pairs) {
     Scenario scenario;
@@ -202,7 +202,7 @@ TEST(JudgePairedTest, ADriftThatBothArmsShareIsNoDifference) {
 
 // Short calls, rules.
 
-TEST(JudgePairedTest, ShortCallsHaveFivePercentAndAMicrosecond) {
+TEST(JudgePairedTest, ShortCallsAreAllowedFivePercentAndOneMicrosecond) {
   EXPECT_EQ(FirstStage({1.04, 0.0, 10.2e-6}).Judged().verdict, Verdict::kSuspect);  // no short call: drift goes up
   EXPECT_EQ(FirstStage({1.04, 0.0, 9.8e-6}).Judged().verdict, Verdict::kPass);
   EXPECT_EQ(FirstStage({1.09, 0.0, 9.5e-6}).Judged().verdict, Verdict::kPass);  // 0.86 us
@@ -242,7 +242,7 @@ TEST(JudgePairedTest, SeverityDecidesWhatBlocks) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
 }
 
-TEST(JudgePairedTest, AnExpiredExceptionNoLongerCountsAndIsSaid) {
+TEST(JudgePairedTest, AnExpiredExceptionIsIgnoredAndReported) {
   Scenario scenario = Measured({1.08});
   scenario.thresholds.rules = {Rule(kDuration)};
   scenario.thresholds.file = "t.yaml";
@@ -269,7 +269,7 @@ TEST(JudgePairedTest, ASlowdownHiddenByAFasterClockIsARegression) {
   EXPECT_TRUE(Has(verdict.headline, "more cycles, hidden by a faster clock: +")) << verdict.headline;
 }
 
-TEST(JudgePairedTest, ALowerClockIsNotTheCodesUnlessProvenAndIsInconclusive) {
+TEST(JudgePairedTest, ALowerClockAloneIsInconclusive) {
   Scenario scenario = Measured({1.06, 1.0});
   const CaseVerdict verdict = scenario.Of();
   EXPECT_EQ(verdict.verdict, Verdict::kInconclusive);
@@ -304,7 +304,7 @@ TEST(JudgePairedTest, WithoutCyclesTimeAloneDecides) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgePairedTest, FasterOnlyByTheClockIsNoImprovement) {
+TEST(JudgePairedTest, AHigherClockAloneIsNotAnImprovement) {
   const CaseVerdict verdict = FirstStage({0.9, 1.0}).Of();
   EXPECT_EQ(verdict.verdict, Verdict::kPass);
   EXPECT_TRUE(Has(Find(verdict, kDuration).reason, "faster, but not proven in cycles"));
@@ -312,7 +312,7 @@ TEST(JudgePairedTest, FasterOnlyByTheClockIsNoImprovement) {
 
 // Pairs that are dropped.
 
-TEST(JudgePairedTest, ThrottledPairsAreDroppedOnEitherSide) {
+TEST(JudgePairedTest, APairThrottledOnEitherSideIsDropped) {
   Scenario scenario = FirstStage({1.0});
   scenario.input.base.processes[0].throttled = true;
   scenario.input.candidate.processes[3].throttled = true;
@@ -326,7 +326,7 @@ TEST(JudgePairedTest, ThrottledPairsAreDroppedOnEitherSide) {
   EXPECT_TRUE(Has(scenario.Judged().headline, "the clock was held down in 3 of 8 pairs"));
 }
 
-TEST(JudgePairedTest, ProcessesOfNoPairAreNotPaired) {
+TEST(JudgePairedTest, ProcessesWithoutAPairAreNotPaired) {
   Scenario scenario = FirstStage({1.05});
   for (ProcessSample& process : scenario.input.candidate.processes) process.pair = -1;
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
@@ -356,7 +356,7 @@ TEST(JudgePairedTest, APhaseThatGrewIsARegressionThoughTheKernelIsWithinItsToler
   EXPECT_EQ(verdict(0.216).headline, "softmax 20.0 -> 21.6 % of the time");
 }
 
-TEST(JudgePairedTest, OfALargePhaseTheRelativeLimitCounts) {
+TEST(JudgePairedTest, TheRelativeLimitAppliesToALargePhase) {
   const auto verdict = [](double softmax) {
     Scenario scenario = Measured({1.0}, 0.0);
     scenario.Record(8, Shares(0.4, 0.6), Shares(1.0 - softmax, softmax));
@@ -367,14 +367,14 @@ TEST(JudgePairedTest, OfALargePhaseTheRelativeLimitCounts) {
   EXPECT_EQ(verdict(0.631), Verdict::kRegression);
 }
 
-TEST(JudgePairedTest, APhaseThatGotFasterImprovesNoKernelThatDidNot) {
+TEST(JudgePairedTest, AFasterPhaseDoesNotMakeTheKernelImproved) {
   Scenario scenario = FirstStage({1.0});
   scenario.Record(8, Shares(0.5, 0.48), Shares(0.49, 0.40));
   EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "softmax").verdict, Verdict::kImproved);
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
-TEST(JudgePairedTest, APhaseThatGotFasterBlamesNoOther) {
+TEST(JudgePairedTest, AFasterPhaseDoesNotMakeTheOtherPhasesWorse) {
   // qk takes half as long: softmax is 50 % of what is left, and takes as long as ever.
   Scenario scenario = FirstStage({0.75}, 8);
   scenario.Record(8, Shares(0.5, 0.375), {{{"qk", kPhaseTime}, 1.0 / 3}, {{"softmax", kPhaseTime}, 0.5}});
@@ -382,7 +382,7 @@ TEST(JudgePairedTest, APhaseThatGotFasterBlamesNoOther) {
   EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "softmax").verdict, Verdict::kPass);
 }
 
-TEST(JudgePairedTest, APhaseOfAKernelProvenFasterIsANote) {
+TEST(JudgePairedTest, ASlowerPhaseOfAFasterKernelIsANote) {
   Scenario scenario = FirstStage({0.8});
   scenario.Record(8, Shares(0.8, 0.2), Shares(0.5, 0.5));
   EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
@@ -390,14 +390,14 @@ TEST(JudgePairedTest, APhaseOfAKernelProvenFasterIsANote) {
   EXPECT_TRUE(scenario.Judged().suspects.empty());
 }
 
-TEST(JudgePairedTest, TooFewPairsOfPhasesHoldNobodyUp) {
+TEST(JudgePairedTest, TooFewPairsOfPhasesDoNotBlock) {
   Scenario scenario = FirstStage({1.0});
   scenario.Record(1, Shares(0.8, 0.2), Shares(0.5, 0.5));
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
   EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "softmax").verdict, Verdict::kInconclusive);
 }
 
-TEST(JudgePairedTest, APhaseThatIsNewGrewFromNothing) {
+TEST(JudgePairedTest, ANewPhaseGrowsFromZero) {
   Scenario scenario = FirstStage({1.0});
   scenario.Record(8, {{{"qk", kPhaseTime}, 1.0}}, {{{"qk", kPhaseTime}, 0.9}, {{"sync", kPhaseTime}, 0.1}});
   EXPECT_EQ(Find(scenario.Of(), kPhaseTime, "sync").verdict, Verdict::kSuspect);
@@ -438,7 +438,7 @@ TEST(JudgePairedTest, ASerialSoftmaxIsNamedWithWhatShowsIt) {
   EXPECT_TRUE(Has(scenario.Judged().headline, "bottleneck moved to softmax"));
 }
 
-TEST(JudgePairedTest, APhaseThatCostsMoreAndHasLessOfTheKernelIsSaidByItsCost) {
+TEST(JudgePairedTest, ASlowerPhaseWithASmallerShareIsReportedByItsCost) {
   const auto with = [](double qk, double time) {
     Scenario scenario = Measured({time});
     scenario.Record(8, Shares(0.542, 0.458), Shares(qk, 1.0 - qk));
@@ -456,7 +456,7 @@ TEST(JudgePairedTest, APhaseThatCostsMoreAndHasLessOfTheKernelIsSaidByItsCost) {
   EXPECT_FALSE(Has(with(0.545, 1.10).headline, "all phases alike")) << with(0.545, 1.10).headline;
 }
 
-TEST(JudgePairedTest, WhomToAskAboutABrokenRuleIsSaid) {
+TEST(JudgePairedTest, TheOwnerOfABrokenRuleIsNamed) {
   Scenario scenario = Measured({1.08});
   scenario.thresholds.rules = {Rule(kDuration)};
   scenario.thresholds.rules[0].relative = 0.05;

@@ -47,7 +47,7 @@ Scenario Baseline(double after, double spread, bool promoted = false) {
 
 // Without pairs.
 
-TEST(JudgeRulesTest, OneProcessASideTellsOnlyLargeDifferences) {
+TEST(JudgeRulesTest, OneProcessPerSideDetectsOnlyLargeDifferences) {
   EXPECT_EQ(Recorded(100, 101.9).Judged().verdict, Verdict::kPass);
   EXPECT_EQ(Recorded(100, 102.1).Judged().verdict, Verdict::kSuspect);
   EXPECT_EQ(Recorded(100, 105.3).Judged().verdict, Verdict::kSuspect);  // over the budget, not over the noise: 5.35 %
@@ -74,7 +74,7 @@ TEST(JudgeRulesTest, EightProcessesOfTheBaseAreTheirOwnErrorTerm) {
   EXPECT_EQ(eight.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeRulesTest, TheSpreadHasAFloor) {
+TEST(JudgeRulesTest, TheSpreadHasALowerLimit) {
   const auto with = [](double budget, double after) {
     Scenario scenario = Baseline(after, 0.0);
     scenario.thresholds.budget = budget;
@@ -86,7 +86,7 @@ TEST(JudgeRulesTest, TheSpreadHasAFloor) {
   EXPECT_EQ(with(0.03, 101.9), Verdict::kSuspect);
 }
 
-TEST(JudgeRulesTest, DriftFromAPromotedBaselineHasABudget) {
+TEST(JudgeRulesTest, DriftFromAPromotedBaselineIsLimitedByABudget) {
   EXPECT_EQ(Baseline(104.9, 0.1, true).Judged().verdict, Verdict::kPass);
   EXPECT_TRUE(Has(Find(Baseline(104.9, 0.1, true).Of(), kDuration).reason, "drifted, within the budget of 5.0 %"));
   const CaseVerdict over = Baseline(105.1, 0.1, true).Of();
@@ -96,7 +96,7 @@ TEST(JudgeRulesTest, DriftFromAPromotedBaselineHasABudget) {
   EXPECT_EQ(Baseline(106.0, 0.7, true).Judged().verdict, Verdict::kSuspect);  // over it, and within the noise
 }
 
-TEST(JudgeRulesTest, AToleranceOverTheBudgetIsTheLimit) {
+TEST(JudgeRulesTest, AToleranceAboveTheBudgetReplacesIt) {
   Scenario scenario = Recorded(100, 109);
   ThresholdRule rule;
   rule.metric = kDuration;
@@ -109,7 +109,7 @@ TEST(JudgeRulesTest, AToleranceOverTheBudgetIsTheLimit) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
 }
 
-TEST(JudgeRulesTest, EachSidesTimingProcessesAreTakenWhereItHasThem) {
+TEST(JudgeRulesTest, EachSideUsesItsTimingProcessesWhenItHasThem) {
   Scenario scenario = Recorded(100, 100);
   AddProcesses(scenario, scenario.input.base, "timing", {100});
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
@@ -132,7 +132,7 @@ TEST(JudgeRulesTest, ABaselineOfTimingProcessesIsComparedWithARecording) {
   EXPECT_NEAR(*Find(with(100.5).Of(), kDuration).change, 0.005, 1e-9);
 }
 
-TEST(JudgeRulesTest, CyclesHaveTheLastWordWithoutPairsToo) {
+TEST(JudgeRulesTest, CyclesDecideWithoutPairsToo) {
   Scenario hidden = Recorded(100, 100);
   hidden.input.candidate.processes[0].values[0][{"", kCycles}] *= 1.08;
   EXPECT_EQ(hidden.Judged().verdict, Verdict::kRegression);
@@ -142,7 +142,7 @@ TEST(JudgeRulesTest, CyclesHaveTheLastWordWithoutPairsToo) {
   EXPECT_EQ(slow_clock.Judged().verdict, Verdict::kInconclusive);
 }
 
-TEST(JudgeRulesTest, AThrottledProcessIsNoMeasurement) {
+TEST(JudgeRulesTest, AThrottledProcessIsIgnored) {
   Scenario scenario = Recorded(100, 100);
   scenario.input.candidate.processes[0].throttled = true;
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
@@ -150,7 +150,7 @@ TEST(JudgeRulesTest, AThrottledProcessIsNoMeasurement) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
 }
 
-TEST(JudgeRulesTest, APhaseIsMeasuredInPointsOfTheBasesTime) {
+TEST(JudgeRulesTest, PhasesAreComparedInPointsOfTheBasesTime) {
   const auto with = [](double softmax, double time) {
     Scenario scenario = Recorded(100, 100 * time);
     scenario.input.base.processes[0].values[0][{"softmax", kPhaseTime}] = 0.20;
@@ -183,7 +183,7 @@ Scenario WithTensorUse(double before, double after) {
   return scenario;
 }
 
-TEST(JudgeRulesTest, AMinimumHolds) {
+TEST(JudgeRulesTest, AMinimumIsEnforced) {
   EXPECT_EQ(WithTensorUse(0.40, 0.35).Judged().verdict, Verdict::kPass);
   const CaseVerdict broken = WithTensorUse(0.40, 0.321).Of();
   EXPECT_EQ(broken.verdict, Verdict::kRegression);
@@ -196,7 +196,7 @@ TEST(JudgeRulesTest, AMinimumHolds) {
   EXPECT_EQ(Find(warning.Of(), "tensor_core_utilization_ratio").metric, "");
 }
 
-TEST(JudgeRulesTest, TheHeadlineSaysWhichMaximumBrokeThoughNothingChanged) {
+TEST(JudgeRulesTest, TheHeadlineNamesABrokenMaximumOfUnchangedCode) {
   ThresholdRule rule;
   rule.kernel = "mma";
   rule.metric = kPhaseTime;
@@ -229,12 +229,12 @@ TEST(JudgeRulesTest, TheHeadlineSaysWhichMaximumBrokeThoughNothingChanged) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
-TEST(JudgeRulesTest, AMinimumHoldsThoughTheBaseBrokeItToo) {
+TEST(JudgeRulesTest, AMinimumIsEnforcedWhenTheBaseBrokeItToo) {
   EXPECT_TRUE(Has(WithTensorUse(0.31, 0.321).Of().headline, "; the base broke it too: 31.0 %"));
   EXPECT_EQ(WithTensorUse(0.31, 0.321).Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeRulesTest, AMaximumHoldsForTheCodeTheSlowestPhaseAndANewCase) {
+TEST(JudgeRulesTest, AMaximumAppliesToCodeToTheSlowestPhaseAndToNewCases) {
   Scenario scenario("static");
   ThresholdRule rule;
   rule.metric = "spill_bytes";
@@ -282,13 +282,13 @@ TEST(JudgeRulesTest, CountsOfCodeAddUpOverFunctions) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeRulesTest, AWrongKernelsNumbersAreHeldToNothing) {
+TEST(JudgeRulesTest, NumbersOfAnIncorrectKernelAreNotJudged) {
   Scenario scenario = WithTensorUse(0.40, 0.1);
   scenario.Candidate().verification->draws_passed = 0;
   EXPECT_EQ(scenario.Of().comparisons.size(), 1u);
 }
 
-TEST(JudgeRulesTest, ADemandOnWhatWasNotMeasuredIsSaid) {
+TEST(JudgeRulesTest, ADemandOnAnUnmeasuredMetricIsReported) {
   Scenario scenario = WithTensorUse(0.40, 0.40);
   EXPECT_TRUE(scenario.Judged().notes.empty());
   scenario.input.candidate.processes[0].values[0].erase({"", "tensor_core_utilization_ratio"});
@@ -302,7 +302,7 @@ TEST(JudgeRulesTest, ARuleThatMatchesNothingIsAnError) {
   EXPECT_THROW(scenario.Judged(), Error);
 }
 
-TEST(JudgeRulesTest, CodeHasNoShapeSoARuleOfAShapeIsNoMistakeThere) {
+TEST(JudgeRulesTest, ARuleForAShapeIsAcceptedForAStaticGate) {
   Scenario scenario("static");
   ThresholdRule rule;
   rule.shape = "1,8,512,64";
@@ -314,7 +314,7 @@ TEST(JudgeRulesTest, CodeHasNoShapeSoARuleOfAShapeIsNoMistakeThere) {
 
 // The whole.
 
-TEST(JudgeRulesTest, TheWorstCaseIsTheVerdictAndComesFirst) {
+TEST(JudgeRulesTest, TheWorstCaseDecidesTheVerdictAndComesFirst) {
   Scenario scenario;
   scenario.AddCase("wmma");
   scenario.AddCase("tiled");
@@ -358,7 +358,7 @@ TEST(JudgeRulesTest, LossesAndToolVersionsAreNotes) {
   EXPECT_TRUE(HasLine(result.notes, "two versions of the tool, 1.0 and 1.1"));
 }
 
-TEST(JudgeRulesTest, TextOfOthersIsKeptToOneLine) {
+TEST(JudgeRulesTest, MeasuredTextIsReducedToOneLine) {
   Scenario scenario("static");
   scenario.Candidate().compiler_warnings = {"wmma on local memory\n::error::injected\r\x1b[31m"};
   for (const CaseVerdict& one : scenario.Judged().cases) {
@@ -380,7 +380,7 @@ TEST(JudgeRulesTest, TheSameInputGivesTheSameResult) {
   }
 }
 
-TEST(JudgeRulesTest, ExitCodes) {
+TEST(JudgeRulesTest, EveryVerdictHasItsExitCode) {
   const std::vector<std::tuple<Verdict, int, int>> codes = {
       {Verdict::kPass, 0, 0},       {Verdict::kImproved, 0, 0},     {Verdict::kMissing, 0, 3},
       {Verdict::kSuspect, 0, 3},    {Verdict::kInconclusive, 0, 3}, {Verdict::kIncomparable, 0, 3},

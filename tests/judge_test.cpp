@@ -52,7 +52,7 @@ TEST(JudgeTest, AnotherEnvironmentIsIncomparable) {
   }
 }
 
-TEST(JudgeTest, AnotherEnvironmentIsIncomparableThoughNoCaseIsOnBothSides) {
+TEST(JudgeTest, AnotherEnvironmentIsIncomparableWithoutCommonCases) {
   Scenario scenario = Measured({});
   scenario.input.candidate.environment.gpu_name = "NVIDIA H100";
   scenario.input.base.cases.clear();
@@ -60,7 +60,7 @@ TEST(JudgeTest, AnotherEnvironmentIsIncomparableThoughNoCaseIsOnBothSides) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kIncomparable);
 }
 
-TEST(JudgeTest, OnlyPairsNeedOneAndTheSameGpu) {
+TEST(JudgeTest, OnlyPairsRequireTheSameGpu) {
   Scenario scenario("recordings");
   scenario.input.candidate.environment.gpu_uuid = "GPU-2";
   EXPECT_TRUE(scenario.Judged().incomparable.empty());
@@ -68,7 +68,7 @@ TEST(JudgeTest, OnlyPairsNeedOneAndTheSameGpu) {
   EXPECT_TRUE(scenario.Judged().incomparable.empty());
 }
 
-TEST(JudgeTest, OfCodeOnlyTheArchitectureMatters) {
+TEST(JudgeTest, StaticComparisonsRequireOnlyTheSameArchitecture) {
   Scenario scenario("static");
   scenario.input.candidate.environment = {};
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
@@ -92,7 +92,7 @@ TEST(JudgeTest, CorrectnessAndCodeAreJudgedOnAnyMachine) {
 
 // Correctness.
 
-TEST(JudgeTest, NanIsARegressionAndItsSpeedIsNotReported) {
+TEST(JudgeTest, NanIsARegressionWithoutAReportedSpeed) {
   Scenario scenario = Measured({0.5});  // twice as fast, and wrong
   scenario.Candidate().verification->draws_passed = 2;
   scenario.Candidate().verification->nonfinite = 17;
@@ -105,7 +105,7 @@ TEST(JudgeTest, NanIsARegressionAndItsSpeedIsNotReported) {
   EXPECT_EQ(ExitCode(scenario.Judged(), false), 1);
 }
 
-TEST(JudgeTest, AnErrorFarOverItsToleranceIsARegressionHoweverFast) {
+TEST(JudgeTest, ANumericalErrorAboveItsToleranceIsARegression) {
   Scenario scenario = Measured({0.5});
   scenario.Candidate().verification->draws_passed = 0;
   scenario.Candidate().verification->max_error_ratio = 812.0;
@@ -130,7 +130,7 @@ TEST(JudgeTest, UnwrittenOutputsAreARegression) {
   EXPECT_TRUE(Has(scenario.Of().headline, "3 outputs are never written")) << scenario.Of().headline;
 }
 
-TEST(JudgeTest, WhatWasWrongBeforeIsNotTheCandidatesRegression) {
+TEST(JudgeTest, AnErrorThatTheBaseHasTooIsNotARegression) {
   Scenario scenario = Measured({2.0});
   scenario.Base().verification->draws_passed = 0;
   scenario.Candidate().verification->draws_passed = 0;
@@ -140,7 +140,7 @@ TEST(JudgeTest, WhatWasWrongBeforeIsNotTheCandidatesRegression) {
   EXPECT_TRUE(Has(verdict.headline, "was wrong before")) << verdict.headline;
 }
 
-TEST(JudgeTest, WhatIsMendedIsAnImprovementWhateverItsSpeed) {
+TEST(JudgeTest, ACorrectedKernelIsAnImprovementAtAnySpeed) {
   Scenario scenario = Measured({2.0});
   scenario.Base().verification->draws_passed = 0;
   const CaseVerdict verdict = scenario.Of();
@@ -172,7 +172,7 @@ TEST(JudgeTest, AMissingVerificationIsInconclusiveWhereTheBaseHasOne) {
   EXPECT_TRUE(Scenario("static").Judged().notes.empty());
 }
 
-TEST(JudgeTest, AMissingCaseIsMissingAndANewOneIsNoted) {
+TEST(JudgeTest, AMissingCaseIsReportedAndANewCaseIsNoted) {
   Scenario scenario;
   scenario.AddCase("wmma");
   scenario.Time(8, {{}, {}});
@@ -214,7 +214,7 @@ TEST(JudgeTest, ANewSpillIsARegression) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeTest, AFunctionThatIsNewBringsItsSpillsWithIt) {
+TEST(JudgeTest, SpillsOfANewFunctionCount) {
   Scenario scenario("static");
   CodeFacts second = scenario.Code();
   second.name = "combine_kernel";
@@ -224,7 +224,7 @@ TEST(JudgeTest, AFunctionThatIsNewBringsItsSpillsWithIt) {
   EXPECT_EQ(scenario.Of().headline, "spilled bytes per thread 0 -> 16 in combine_kernel");
 }
 
-TEST(JudgeTest, ARenamedFunctionIsStillThatFunction) {
+TEST(JudgeTest, ARenamedFunctionIsRecognised) {
   Scenario scenario("static");
   scenario.Base().code[0].spill_bytes = 8;
   scenario.Code().spill_bytes = 8;
@@ -253,7 +253,7 @@ TEST(JudgeTest, FewerBlocksOnAnSmAreARegression) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
-TEST(JudgeTest, BlocksOnAnSmAreThoseOfTheLaunchWhereItIsKnown) {
+TEST(JudgeTest, BlocksPerSmComeFromTheLaunchWhenKnown) {
   Scenario scenario = Measured({});
   scenario.Candidate().launches[0].blocks_per_sm = 2;
   EXPECT_EQ(scenario.Of().headline, "resident blocks per SM 4 -> 2");
@@ -364,7 +364,7 @@ TEST(JudgeTest, ARuleMakesGrowthOfCodeBlock) {
   EXPECT_EQ(Find(scenario.Of(), "registers_per_thread").metric, "");
 }
 
-TEST(JudgeTest, WithoutMachineCodeTheStaticGateSaysSo) {
+TEST(JudgeTest, AMissingMachineCodeIsReportedByTheStaticGate) {
   Scenario scenario("static");
   scenario.Candidate().code.clear();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
@@ -374,7 +374,7 @@ TEST(JudgeTest, WithoutMachineCodeTheStaticGateSaysSo) {
   EXPECT_EQ(scenario.Of().headline, "no machine code of the base");
 }
 
-TEST(JudgeTest, MachineCodeThatOnlyTheBaseHasIsInconclusiveWhereItRanToo) {
+TEST(JudgeTest, MachineCodeOfTheBaseOnlyIsInconclusive) {
   Scenario scenario = Measured({});
   scenario.Candidate().code.clear();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
@@ -390,7 +390,7 @@ TEST(JudgeTest, MachineCodeThatOnlyTheBaseHasIsInconclusiveWhereItRanToo) {
 
 // The same code.
 
-TEST(JudgeTest, IdenticalCodeIsAPassHoweverItsDurationMoved) {
+TEST(JudgeTest, IdenticalCodePassesWhateverItsDuration) {
   Scenario scenario;
   scenario.MakeIdentical();
   scenario.Time(8, {{1.10}});
@@ -407,7 +407,7 @@ TEST(JudgeTest, IdenticalCodeIsAPassHoweverItsDurationMoved) {
   EXPECT_EQ(result.headline, "PASS: 1 case, 1 of the same machine code");
 }
 
-TEST(JudgeTest, IdenticalCodeThatMeasuresAlikeCountsAsTrialsWithoutAlarm) {
+TEST(JudgeTest, IdenticalCodeCountsAsControlTrials) {
   Scenario scenario;
   scenario.MakeIdentical();
   scenario.Time(8, {{}});

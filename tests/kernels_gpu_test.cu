@@ -59,7 +59,7 @@ TEST_P(RungTest, IsCorrectOverTheSuite) {
 }
 
 // What lets a collector replay one part once per pass.
-TEST_P(RungTest, APartRunAgainChangesNothing) {
+TEST_P(RungTest, RepeatingAPartGivesTheSameResult) {
   const auto workload = GetParam()->MakeWorkload(kMission, 5);
   workload->Launch(nullptr);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
@@ -110,7 +110,7 @@ TEST(GpuReferenceTest, AgreesWithTheReferenceOnTheCpu) {
   }
 }
 
-TEST(WorkloadTest, InputsAreNormalAndDifferByTensorAndSeed) {
+TEST(WorkloadTest, InputsAreNormallyDistributedAndDependOnTensorAndSeed) {
   const auto workload = Make(kMission, 11);
   const auto count = static_cast<std::size_t>(kMission.Elements());
   const std::vector<float> q = ToHost(Params(*workload).q, count);
@@ -148,7 +148,7 @@ TEST(VerifyTest, TheExampleLibraryIsCorrect) {
   }
 }
 
-TEST(VerifyTest, AWrongResultFailsEveryDrawAndSaysByHowMuch) {
+TEST(VerifyTest, AWrongResultFailsEveryDrawWithItsError) {
   const auto kernel = LoadKernelLibrary(BrokenLibrary("wrong_result"));
   std::vector<int> progress;
   const Verification v = Verify(*kernel, kMission, 3, 1, [&](int done) { progress.push_back(done); });
@@ -162,14 +162,14 @@ TEST(VerifyTest, AWrongResultFailsEveryDrawAndSaysByHowMuch) {
   EXPECT_EQ(progress, (std::vector<int>{1, 2, 3}));
 }
 
-TEST(VerifyTest, CountsUnwrittenOutputsApartFromNan) {
+TEST(VerifyTest, UnwrittenOutputsAreCountedSeparatelyFromNan) {
   const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("half_written")), kMission, 1, 1);
   EXPECT_FALSE(v.correct());
   EXPECT_EQ(v.nonfinite, kMission.Elements() / 4);
   EXPECT_EQ(v.unwritten, kMission.Elements() / 4);
 }
 
-TEST(VerifyTest, ARefusedLaunchIsAResultWithTheReason) {
+TEST(VerifyTest, ARefusedLaunchIsReportedWithTheReason) {
   const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("launch_refused")), kMission, 3, 1);
   EXPECT_FALSE(v.correct());
   EXPECT_NE(v.error.find("the moon is not full"), std::string::npos) << v.error;
@@ -177,13 +177,13 @@ TEST(VerifyTest, ARefusedLaunchIsAResultWithTheReason) {
 }
 
 // Each in a process of its own: one ends it, the other ruins its CUDA context.
-TEST(CrashDeathTest, ALaunchThatSegfaultsEndsTheProcessWithTheLibrarysName) {
+TEST(CrashDeathTest, ALaunchThatCrashesReportsTheLibrary) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(Verify(*LoadKernelLibrary(BrokenLibrary("launch_segfaults")), kMission, 1, 1), testing::ExitedWithCode(2),
               "launch_segfaults.so crashed in fa_profile_kernel_launch");
 }
 
-TEST(CrashDeathTest, AnIllegalAccessIsAResultAndLaterWorkAnErrorWithTheCure) {
+TEST(CrashDeathTest, AnIllegalAccessIsReportedAndLaterWorkIsAnErrorWithAHint) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto run = [] {
     const Verification v = Verify(*LoadKernelLibrary(BrokenLibrary("illegal_access")), kMission, 3, 1);

@@ -33,7 +33,7 @@ TEST(LineTableTest, NamesTheFunctionsThatWereInlined) {
   }
 }
 
-TEST(LineTableTest, FramesHaveFileLineAndWholeName) {
+TEST(LineTableTest, FramesHaveFileLineAndQualifiedName) {
   const LineTable table(SampleCubin("sm_90a.cubin"));
   const std::vector<InlineFrame> first = table.Frames(kReduce, 0);
   ASSERT_EQ(first.size(), 1);
@@ -42,7 +42,7 @@ TEST(LineTableTest, FramesHaveFileLineAndWholeName) {
   EXPECT_EQ(first[0].line, 19);
 }
 
-TEST(LineTableTest, ASubroutineHoldsItsOwnInstructions) {
+TEST(LineTableTest, InstructionsOfASubroutineBelongToIt) {
   const LineTable table(SampleCubin("sm_90a.cubin"));
   bool outlined = false;
   for (std::uint64_t offset = 0; offset < 8192; offset += 16) {
@@ -58,7 +58,7 @@ TEST(LineTableTest, ASubroutineHoldsItsOwnInstructions) {
   EXPECT_TRUE(outlined);
 }
 
-TEST(LineTableTest, SaysNothingWhereThereIsNothingToSay) {
+TEST(LineTableTest, WithoutLineInformationThereAreNoFrames) {
   const LineTable without(SampleCubin("sm_90a_without_lines.cubin"));
   EXPECT_TRUE(without.empty());
   EXPECT_TRUE(without.Frames(kReduce, 0).empty());
@@ -70,7 +70,7 @@ TEST(LineTableTest, SaysNothingWhereThereIsNothingToSay) {
   EXPECT_TRUE(table.Frames(kReduce, 0x900).empty());
 }
 
-TEST(LineTableTest, DamageIsAnErrorAndNoCrash) {
+TEST(LineTableTest, DamagedLineTablesAreErrors) {
   const auto good = SampleCubin("sm_90a.cubin");
   for (std::size_t at = 64; at < good.size(); at += 11) {
     auto bytes = good;

@@ -60,7 +60,7 @@ TEST_F(LintLadderTest, RungsAndMutantsHaveTheResourcesThatPtxasPrints) {
   EXPECT_EQ(ExpectWhatPtxasSays("kernels/rung6_wmma.cu"), 2);
 }
 
-TEST_F(LintLadderTest, TheBuiltLadderHasItsPhasesAndNoneOfTheFaults) {
+TEST_F(LintLadderTest, TheLadderHasItsPhasesAndNoFindings) {
   const auto kernels = Kernels(FA_PROFILE_KERNELS
                                " --kernel 'Minimal|Scalar|Tiled|RowSoftmax|Serial|Wmma|Mma'"
                                " --fail-on code-is-a-trap,wmma-without-tensor,spills,stack-without-spills,calls-printf,"
@@ -80,7 +80,7 @@ TEST_F(LintLadderTest, TheBuiltLadderHasItsPhasesAndNoneOfTheFaults) {
   }
 }
 
-TEST_F(LintLadderTest, MutantsHaveTheirFaults) {
+TEST_F(LintLadderTest, MutantsHaveTheirPlantedFindings) {
   const auto kernels = Kernels(FA_PROFILE_MUTANTS);
   const auto ids = [&](const char* name) { return Ids(kernels.at(name)); };
   EXPECT_EQ(ids("WmmaOnLocalKernel"), (std::set<std::string>{"code-is-a-trap", "wmma-without-tensor"}));
@@ -90,7 +90,7 @@ TEST_F(LintLadderTest, MutantsHaveTheirFaults) {
   EXPECT_EQ(ids("CoalescedKernel"), std::set<std::string>{});
 }
 
-TEST_F(LintLadderTest, TheHashOfTheCodeDoesNotDependOnWhereItLies) {
+TEST_F(LintLadderTest, TheCodeHashDoesNotDependOnTheSourceFolder) {
   std::vector<std::string> hashes;
   for (const char* const place : {"here", "a_folder/with_another/name"}) {
     const std::filesystem::path folder = folder_ / place;
@@ -105,7 +105,7 @@ TEST_F(LintLadderTest, TheHashOfTheCodeDoesNotDependOnWhereItLies) {
   EXPECT_EQ(hashes[0], hashes[1]);
 }
 
-TEST_F(LintLadderTest, PtxAloneIsAnErrorWithItsCure) {
+TEST_F(LintLadderTest, PtxWithoutMachineCodeIsAnErrorWithAHint) {
   const ProgramResult compiled =
       RunProgram({FA_PROFILE_NVCC, "-c", "-std=c++20", "-gencode", "arch=compute_90,code=compute_90",
                   FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},

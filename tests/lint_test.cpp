@@ -65,7 +65,7 @@ TEST(LintTest, AKernelWithNothingWrongHasNoFinding) {
   EXPECT_EQ(lint.occupancy->blocks_per_sm, 8);
 }
 
-TEST(LintTest, CountsStandByPhaseAndLoopDepthWithoutPadding) {
+TEST(LintTest, CountsAreByPhaseAndLoopDepthWithoutPadding) {
   const KernelLint lint = Lint(Kernel({{"LDGSTS.E.128", "[R2], desc[UR4][R4.64]"},  // 0x00
                                        {"HMMA.16816.F32", "R4, R8, R12, R4"},       // 0x10: a loop
                                        {"MUFU.EX2", "R4, R4"},
@@ -101,7 +101,7 @@ TEST(LintTest, CountsStandByPhaseAndLoopDepthWithoutPadding) {
                                                  {"atomic", 2}}));
 }
 
-TEST(LintTest, SpillsAreWhatLiesAboveTheLowestLastUseReload) {
+TEST(LintTest, SpillsAreSlotsAboveTheLowestLastUseReload) {
   KernelCode kernel = Kernel({{"STL.128", "[R1], RZ"},         // an array's
                               {"STL", "[R1+0x10], R4"},        // a spill
                               {"STL.64", "[R1+0x18], R6"},     // a spill
@@ -124,7 +124,7 @@ TEST(LintTest, SpillsAreWhatLiesAboveTheLowestLastUseReload) {
   EXPECT_EQ(Ids(lint), std::set<std::string>{"spills"});
 }
 
-TEST(LintTest, AStackFrameWithoutSpillsIsAnArray) {
+TEST(LintTest, AStackFrameWithoutSpillsIsReportedAsAnArray) {
   KernelCode kernel = Kernel({{"STL", "[R1], R4"}, {"LDL", "R4, [R14+0x4]"}, {"EXIT"}});
   kernel.stack_frame_bytes = 128;
   EXPECT_EQ(Evidence(Lint(kernel), "stack-without-spills"),
@@ -133,7 +133,7 @@ TEST(LintTest, AStackFrameWithoutSpillsIsAnArray) {
   EXPECT_TRUE(Ids(Lint(kernel)).contains("stack-without-spills"));
 }
 
-TEST(LintTest, TheArgumentsOfPrintfAreNoArray) {
+TEST(LintTest, TheArgumentsOfPrintfAreNotAnArray) {
   KernelCode kernel = Kernel({{"STL", "[R1], R4"}, {"CALL.ABS.NOINC", "R8"}, {"EXIT"}});
   kernel.stack_frame_bytes = 16;
   kernel.externals = {"vprintf"};
@@ -142,7 +142,7 @@ TEST(LintTest, TheArgumentsOfPrintfAreNoArray) {
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
 }
 
-TEST(LintTest, LocalMemoryInALoopIsNamedWithItsDepth) {
+TEST(LintTest, LocalMemoryInALoopIsReportedWithItsDepth) {
   KernelCode kernel =
       Kernel({{"STL", "[R1], R4"}, {"LDL", "R4, [R14]"}, {"BRA", "0x10", "@P0"}, {"BRA", "0x10", "@P1"}, {"EXIT"}});
   kernel.stack_frame_bytes = 64;
@@ -153,7 +153,7 @@ TEST(LintTest, LocalMemoryInALoopIsNamedWithItsDepth) {
   EXPECT_FALSE(Ids(Lint(kernel)).contains("local-traffic-in-loop"));
 }
 
-TEST(LintTest, ABarrierPerTileIsFineAndOnePerRowIsNot) {
+TEST(LintTest, ABarrierPerRowIsAFindingAndOnePerTileIsNot) {
   // A loop that loads a tile, and one in it: 0x00 .. 0x50.
   std::vector<Line> lines{{"LDG.E", "R2, desc[UR4][R2.64]"},
                           {"BAR.SYNC", "0x0"},
@@ -189,12 +189,12 @@ TEST(LintTest, WmmaWithoutMatrixInstructionsIsFoundByInlineStackAndByName) {
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
 }
 
-TEST(LintTest, ATrapWithoutAnExitIsWhatTheCompilerPutThere) {
+TEST(LintTest, ATrapWithoutAnExitIsAFinding) {
   EXPECT_EQ(Ids(Lint(Kernel({{"BPT.TRAP", "0x1"}, {"BRA", "0x10"}}))), std::set<std::string>{"code-is-a-trap"});
   EXPECT_EQ(Ids(Lint(Kernel({{"BPT.TRAP", "0x1", "@P0"}, {"EXIT"}}))), kNone);
 }
 
-TEST(LintTest, CodeWithoutLineInformationIsSaidToBe) {
+TEST(LintTest, MissingLineInformationIsAFinding) {
   KernelCode kernel = Kernel({{"EXIT"}});
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
   kernel.has_line_information = false;
@@ -238,7 +238,7 @@ TEST(LintTest, OccupancyIsAbsentWhereThreadsOrTheArchitectureAreUnknown) {
   EXPECT_FALSE(Lint(kernel).occupancy);
 }
 
-TEST(LintTest, EveryRuleSaysAllThereIsToSay) {
+TEST(LintTest, EveryRuleHasAllItsTexts) {
   const std::set<std::string> tested{"code-is-a-trap",           "wmma-without-tensor", "spills",
                                      "stack-without-spills",     "barrier-per-row",     "calls-printf",
                                      "local-traffic-in-loop",    "no-line-information", "no-block-fits",
@@ -257,7 +257,7 @@ TEST(LintTest, EveryRuleSaysAllThereIsToSay) {
   EXPECT_EQ(FindLintRule("nonsense"), nullptr);
 }
 
-TEST(LintTest, AnyInstructionsCanBeLinted) {
+TEST(LintTest, RandomInstructionsCanBeLinted) {
   const std::vector<std::string> opcodes{"LDL",  "LDL.LU",   "STL.128", "BAR.SYNC", "BRA", "BRX", "CALL.REL", "RET",
                                          "EXIT", "BPT.TRAP", "HMMA",    "",         "NOP", ".",   "LDL.",     "BSSY"};
   const std::vector<std::string> operands{"",

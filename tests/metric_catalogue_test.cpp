@@ -64,7 +64,7 @@ TEST(MetricCatalogueTest, EveryRowIsComplete) {
   }
 }
 
-TEST(MetricCatalogueTest, AnIdSaysItsUnitWhereItIsARatioOrASecond) {
+TEST(MetricCatalogueTest, IdsOfRatiosAndSecondsEndInTheirUnit) {
   for (const CatalogueMetric& metric : MetricCatalogue()) {
     EXPECT_EQ(metric.id.ends_with("_ratio"), metric.unit == "ratio") << metric.id;
     EXPECT_EQ(metric.id.ends_with("_seconds"), metric.unit == "seconds") << metric.id;
@@ -99,13 +99,13 @@ TEST(MetricCatalogueTest, InputsAreCountersOnlySortedAndUnique) {
   EXPECT_TRUE(std::ranges::binary_search(inputs, "sm__throughput.avg.pct_of_peak_sustained_elapsed"));
 }
 
-TEST(MetricCatalogueTest, NoInputIsTheTensorCounterThatCountsOncePerWarp) {
+TEST(MetricCatalogueTest, NoFormulaReadsTheTensorCounterThatCountsOncePerWarp) {
   for (const std::string& name : CatalogueInputs()) {
     EXPECT_FALSE(name.starts_with("sm__inst_executed_pipe_tensor.")) << "it counts kernels without tensor instructions";
   }
 }
 
-TEST(MetricCatalogueTest, ADeterministicMetricReadsNoClockAndNoRate) {
+TEST(MetricCatalogueTest, DeterministicMetricsReadNoClocksAndNoRates) {
   for (const CatalogueMetric& metric : MetricCatalogue()) {
     if (metric.stability != Stability::kDeterministic) continue;
     for (const std::string& name : FormulaNames(metric.formula)) {
@@ -117,7 +117,7 @@ TEST(MetricCatalogueTest, ADeterministicMetricReadsNoClockAndNoRate) {
   }
 }
 
-TEST(MetricCatalogueTest, NamesOfAFormulaLeaveOutNumbersAndFunctions) {
+TEST(MetricCatalogueTest, NamesInAFormulaExcludeNumbersAndFunctions) {
   EXPECT_EQ(FormulaNames("max(0, b.x - 1e-9) * a__c.sum | 2 * b.x"), (std::vector<std::string>{"a__c.sum", "b.x"}));
   EXPECT_TRUE(FormulaNames("1 + 2").empty());
 }

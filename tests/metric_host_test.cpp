@@ -13,6 +13,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -42,18 +43,8 @@ bool Equal(const MetricPlan& a, const MetricPlan& b) {
          std::equal(a.refused.begin(), a.refused.end(), b.refused.begin(), b.refused.end(), equal);
 }
 
-// A cache folder of one test, removed with it.
-class MetricPlanCacheTest : public testing::Test {
+class MetricPlanCacheTest : public FolderTest {
  protected:
-  MetricPlanCacheTest()
-      : folder_(fs::temp_directory_path() / ("fa_plan_cache_" + std::to_string(getpid()))),
-        cache_(folder_ / "a" / "b") {
-    fs::remove_all(folder_);
-  }
-  ~MetricPlanCacheTest() override {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
   fs::path OnlyFile() const {
     const std::vector<fs::directory_entry> entries{fs::directory_iterator(cache_), fs::directory_iterator()};
     EXPECT_EQ(entries.size(), 1u);
@@ -61,24 +52,18 @@ class MetricPlanCacheTest : public testing::Test {
   }
   MetricPlan Plan(const Names& metrics) const { return PlanMetrics("GH100", metrics, {}, cache_.string()); }
 
-  fs::path folder_;
-  fs::path cache_;  // does not exist at first
+  const fs::path cache_ = folder_ / "a" / "b";  // does not exist at first
   const Names metrics_ = {"sm__cycles_active.avg", "dram__bytes.sum", "no_such__metric.sum"};
 };
 
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-TEST(MetricHostTest, KnowsTheChipsItIsUsedFor) {
+TEST(MetricHostTest, KnowsTheSupportedChips) {
   const Names chips = SupportedChips();
   for (const char* chip : {"GA100", "AD104", "GH100", "GB100"}) {
     EXPECT_NE(std::find(chips.begin(), chips.end(), chip), chips.end()) << chip;
   }
 }
 
-TEST(MetricHostTest, AnUnknownChipIsAnErrorWithNearAndKnownOnes) {
+TEST(MetricHostTest, AnUnknownChipIsAnErrorWithSuggestionsAndKnownChips) {
   try {
     PlanMetrics("GH10O", Names{"sm__cycles_active.avg"});
     FAIL() << "a chip that does not exist was planned for";
@@ -132,7 +117,7 @@ TEST(MetricHostTest, NoMetricAtAllIsAnError) {
   }
 }
 
-TEST(MetricHostTest, RefusesUnitsThatShareWithNothingWhenTheyAreFewer) {
+TEST(MetricHostTest, RefusesTheSmallerGroupOfUnitsThatCannotShareAPass) {
   const MetricPlan both = PlanMetrics("GH100", Names{"pcie__read_bytes.sum.per_second", "sm__cycles_active.avg",
                                                      "sm__inst_executed.sum", "nvltx__bytes.sum.per_second"});
   EXPECT_EQ(both.metrics, (Names{"sm__cycles_active.avg", "sm__inst_executed.sum"}));
@@ -145,7 +130,7 @@ TEST(MetricHostTest, RefusesUnitsThatShareWithNothingWhenTheyAreFewer) {
   EXPECT_TRUE(alone.refused.empty());
 }
 
-TEST(MetricHostTest, FindsAMetricThatDoesNotShareThoughItsUnitDoes) {
+TEST(MetricHostTest, FindsASingleMetricThatCannotShareAPass) {
   // The time goes with PCIe, and so does the unit's name; the throughput, of the same unit, does not.
   const Names links = {"pcie__read_bytes.sum.per_second", "pcie__write_bytes.sum.per_second",
                        "pcie__read_bytes.avg.per_second"};
@@ -181,7 +166,7 @@ class MetricSetPlanTest : public testing::TestWithParam<SetPlan> {};
 
 // Written down from CUPTI 13.0 and documented in docs/metric-sets.md; another CUPTI may plan otherwise, and then this
 // is where it shows.
-TEST_P(MetricSetPlanTest, IsPlannedWithWhatTheChipLacksByName) {
+TEST_P(MetricSetPlanTest, EverySetIsPlannedAndItsMissingMetricsAreNamed) {
   const SetPlan& expected = GetParam();
   const MetricSet set = BuiltinMetricSet(expected.set, expected.chip);
   const MetricPlan plan = PlanMetrics(expected.chip, set.metrics);
@@ -230,7 +215,7 @@ TEST_F(MetricPlanCacheTest, ASecondRunGetsTheIdenticalPlanInUnder30Milliseconds)
   EXPECT_EQ(OnlyFile().extension(), ".bin");  // no temporary is left
 }
 
-TEST_F(MetricPlanCacheTest, AnotherRequestIsAnotherPlan) {
+TEST_F(MetricPlanCacheTest, ADifferentRequestGetsADifferentPlan) {
   Plan(metrics_);
   EXPECT_FALSE(Plan({"sm__cycles_active.avg"}).from_cache);
   EXPECT_FALSE(PlanMetrics("GA100", metrics_, {}, cache_.string()).from_cache);
@@ -238,10 +223,10 @@ TEST_F(MetricPlanCacheTest, AnotherRequestIsAnotherPlan) {
   EXPECT_FALSE(PlanMetrics("GH100", metrics_).from_cache);
 }
 
-TEST_F(MetricPlanCacheTest, EveryFlippedByteAndEveryCutIsIgnoredAndRewritten) {
+TEST_F(MetricPlanCacheTest, ADamagedCacheFileIsIgnoredAndRewritten) {
   const MetricPlan good = Plan(metrics_);
   const fs::path file = OnlyFile();
-  const std::string bytes = ReadAll(file);
+  const std::string bytes = ReadFile(file);
   ASSERT_GT(bytes.size(), 100u);
   const auto write = [&](const std::string& content) { std::ofstream(file, std::ios::binary) << content; };
   std::vector<std::string> damaged = {"", "FAPLAN01", bytes.substr(0, 15), bytes.substr(0, bytes.size() - 1),
@@ -255,19 +240,19 @@ TEST_F(MetricPlanCacheTest, EveryFlippedByteAndEveryCutIsIgnoredAndRewritten) {
     const MetricPlan again = Plan(metrics_);
     EXPECT_FALSE(again.from_cache);
     EXPECT_TRUE(Equal(again, good));
-    EXPECT_EQ(ReadAll(file), bytes);
+    EXPECT_EQ(ReadFile(file), bytes);
   }
   EXPECT_TRUE(Plan(metrics_).from_cache);
 }
 
-TEST_F(MetricPlanCacheTest, ACacheThatCannotBeWrittenIsNoError) {
+TEST_F(MetricPlanCacheTest, AnUnwritableCacheIsNotAnError) {
   fs::create_directories(folder_);
   std::ofstream(folder_ / "a") << "a file where a folder should be";
   EXPECT_EQ(Plan(metrics_).metrics.size(), 2u);
   EXPECT_EQ(Plan(metrics_).metrics.size(), 2u);
 }
 
-TEST(MetricEvaluatorTest, BytesThatAreNoCounterDataAreAnError) {
+TEST(MetricEvaluatorTest, InvalidCounterDataIsAnError) {
   const std::vector<std::uint8_t> empty;
   const std::vector<std::uint8_t> zeros(4096);
   for (const std::vector<std::uint8_t>* image : {&empty, &zeros}) {

@@ -37,7 +37,7 @@ TEST(MetricSetsTest, HasTheSetsOfNsightComputeAndPhases) {
   }
 }
 
-TEST(MetricSetsTest, MetricsAreSortedDistinctAndNameARollupOrSubmetric) {
+TEST(MetricSetsTest, MetricsAreSortedDistinctAndHaveARollupOrSubmetric) {
   for (const std::string& name : MetricSetNames()) {
     for (const std::string& chip : kChips) {
       const Names metrics = BuiltinMetricSet(name, chip).metrics;
@@ -53,7 +53,7 @@ TEST(MetricSetsTest, MetricsAreSortedDistinctAndNameARollupOrSubmetric) {
   }
 }
 
-TEST(MetricSetsTest, ASetHoldsTheSmallerOnes) {
+TEST(MetricSetsTest, ASetIncludesTheSmallerSets) {
   for (const std::string& chip : kChips) {
     EXPECT_TRUE(Includes(Metrics("full", chip), Metrics("basic", chip))) << chip;
     EXPECT_TRUE(Includes(Metrics("full", chip), Metrics("roofline", chip))) << chip;
@@ -87,7 +87,7 @@ TEST(MetricSetsTest, FollowsTheArchitectureFilters) {
   EXPECT_FALSE(Metrics("full", "AD104").contains(l2));
 }
 
-TEST(MetricSetsTest, OmittedNamesCarryTheReason) {
+TEST(MetricSetsTest, OmittedNamesHaveAReason) {
   const MetricSet set = BuiltinMetricSet("full", "GH100");
   std::set<std::string> reasons;
   for (const MetricSet::Omitted& omitted : set.omitted) {
@@ -105,13 +105,13 @@ TEST(MetricSetsTest, OmittedNamesCarryTheReason) {
   EXPECT_EQ(OmissionReason(""), "");
 }
 
-TEST(MetricSetsTest, AChipSharesTheNamesOfItsGeneration) {
+TEST(MetricSetsTest, ChipsOfAGenerationHaveTheSameNames) {
   EXPECT_EQ(BuiltinMetricSet("full", "AD102").metrics, BuiltinMetricSet("full", "AD104").metrics);
   EXPECT_EQ(BuiltinMetricSet("full", "no such chip").metrics, BuiltinMetricSet("full", "GH100").metrics);
   EXPECT_EQ(BuiltinMetricSet("phases", "").metrics, BuiltinMetricSet("phases", "GH100").metrics);
 }
 
-TEST(MetricSetsTest, PhasesTellTensorUseOccupancySharedMemoryAndStallsOnEveryChip) {
+TEST(MetricSetsTest, TheSetPhasesHasTensorOccupancySharedMemoryAndStallsOnEveryChip) {
   for (const std::string& chip : kChips) {
     const Names metrics = BuiltinMetricSet("phases", chip).metrics;
     for (const char* part : {"pipe_tensor_cycles_active", "warps_active", "wavefronts_mem_shared.sum",

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Rung7, MmaMutantTest, testing::Values("mma_serial_softm
 
 class MutantProgramTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(MutantProgramTest, Runs) {
+TEST_P(MutantProgramTest, EveryMutantRuns) {
   EXPECT_EQ(std::system((std::string(FA_PROFILE_MUTANTS) + " " + GetParam()).c_str()), 0);  // NOLINT(cert-env33-c)
 }
 

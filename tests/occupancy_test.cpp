@@ -103,7 +103,7 @@ TEST(OccupancyTest, WavesCountTheWholeGrid) {
   EXPECT_DOUBLE_EQ(TheoreticalOccupancy(H200(), launch)->waves, 5e9 / (2 * 132));
 }
 
-TEST(OccupancyTest, UnknownFactsGiveNothing) {
+TEST(OccupancyTest, UnknownInputsGiveNoOccupancy) {
   EXPECT_FALSE(TheoreticalOccupancy(Device{}, MakeLaunch(128, 32, 0)));
   EXPECT_FALSE(TheoreticalOccupancy(H200(), Launch{}));
   EXPECT_FALSE(TheoreticalOccupancy(H200(), MakeLaunch(128, 0, 0)));
@@ -112,13 +112,13 @@ TEST(OccupancyTest, UnknownFactsGiveNothing) {
   EXPECT_FALSE(TheoreticalOccupancy(no_sms, MakeLaunch(128, 32, 0)));
 }
 
-TEST(OccupancyTest, ABlockThatDoesNotFitGivesNothing) {
+TEST(OccupancyTest, ABlockThatDoesNotFitHasNoOccupancy) {
   EXPECT_FALSE(TheoreticalOccupancy(H200(), MakeLaunch(128, 32, 1 << 20)));
   EXPECT_FALSE(TheoreticalOccupancy(H200(), MakeLaunch(1024, 255, 0)));
   EXPECT_FALSE(TheoreticalOccupancy(H200(), MakeLaunch(2048, 32, 0)));
 }
 
-TEST(OccupancyTest, AbsurdFactsDoNotOverflow) {
+TEST(OccupancyTest, HugeInputsDoNotOverflow) {
   constexpr int kMax = std::numeric_limits<int>::max();
   Launch launch = MakeLaunch(128, 32, std::numeric_limits<std::int64_t>::max());
   launch.static_shared_memory_bytes = std::numeric_limits<std::int64_t>::max();

@@ -8,7 +8,7 @@
 namespace fa_profile {
 namespace {
 
-TEST(OpcodeTest, AClassComesFromTheNameBeforeTheModifiers) {
+TEST(OpcodeTest, TheClassOfAnOpcodeIgnoresItsModifiers) {
   const struct {
     const char* opcode;
     OpcodeClass expected;
@@ -50,7 +50,7 @@ TEST(OpcodeTest, AClassComesFromTheNameBeforeTheModifiers) {
   for (const auto& [opcode, expected] : cases) EXPECT_EQ(ClassName(ClassOf(opcode)), ClassName(expected)) << opcode;
 }
 
-TEST(OpcodeTest, EveryClassHasANameOfItsOwn) {
+TEST(OpcodeTest, EveryClassHasAUniqueName) {
   std::set<std::string_view> names;
   for (int i = 0; i < kOpcodeClasses; ++i) names.insert(ClassName(static_cast<OpcodeClass>(i)));
   EXPECT_EQ(names.size(), static_cast<std::size_t>(kOpcodeClasses));
@@ -66,17 +66,17 @@ TEST(OpcodeTest, TensorFlopsFollowTheShape) {
   EXPECT_EQ(TensorFlops("BMMA.168256.AND.POPC"), 2.0 * 16 * 8 * 256);
 }
 
-TEST(OpcodeTest, AWarpDoesAQuarterOfAWarpgroupsProduct) {
+TEST(OpcodeTest, AWarpIsCreditedAQuarterOfAWarpgroupsProduct) {
   EXPECT_EQ(TensorFlops("HGMMA.64x128x16.F32"), 2.0 * 16 * 128 * 16);
   EXPECT_EQ(TensorFlops("QGMMA.64x8x32.F32.E4M3.E4M3"), 2.0 * 16 * 8 * 32);
 }
 
-TEST(OpcodeTest, SparseProductsSkipEveryOtherTerm) {
+TEST(OpcodeTest, SparseProductsCountHalfTheTerms) {
   EXPECT_EQ(TensorFlops("HMMA.SP.16832.F32"), 16.0 * 8 * 32);
   EXPECT_EQ(TensorFlops("HGMMA.SP.64x8x32.F32"), 16.0 * 8 * 32);
 }
 
-TEST(OpcodeTest, AShapeThatIsNotSaidIsNotGuessed) {
+TEST(OpcodeTest, AnUnknownTensorShapeHasNoFlops) {
   for (const char* opcode : {"UTCHMMA", "HMMA", "HMMA.", "HMMA.F32", "HMMA.64x", "HMMA.64xx8", "HMMA.0x8x4", "HMMA.1",
                              "HMMA.99999999999999999999"}) {
     EXPECT_EQ(TensorFlops(opcode), std::nullopt) << opcode;
@@ -95,12 +95,12 @@ TEST(OpcodeTest, ThreadFlopsCountProductsAndSums) {
   EXPECT_EQ(ThreadFlops("HMMA.16816.F32", "R4, R8, R12, R4"), 0.0);
 }
 
-TEST(OpcodeTest, HalfPrecisionMovesAndConversionsAreNoFlops) {
+TEST(OpcodeTest, HalfPrecisionMovesAndConversionsHaveNoFlops) {
   EXPECT_EQ(ThreadFlops("HFMA2.MMA", "R1, -RZ, RZ, 1.875, 0"), 0.0);
   EXPECT_EQ(ThreadFlops("HADD2.F32", "R22, -RZ, R23.H0_H0"), 0.0);
 }
 
-TEST(OpcodeTest, PackedExponentialsAreTwo) {
+TEST(OpcodeTest, PackedExponentialsCountTwice) {
   EXPECT_EQ(ThreadExponentials("MUFU.EX2"), 1.0);
   EXPECT_EQ(ThreadExponentials("MUFU.EX2.F16"), 1.0);
   EXPECT_EQ(ThreadExponentials("MUFU.EX2.F16x2"), 2.0);

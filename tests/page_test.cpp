@@ -55,7 +55,7 @@ Totals Many(int kernels) {
   return totals;
 }
 
-TEST(PageTest, WhatIsAbsentHasNoSeries) {
+TEST(PageTest, AbsentValuesHaveNoSeries) {
   Totals totals;
   totals.gpus[0].kernels["k"].sm_active_cycles = 7;
   PageInput input;
@@ -93,7 +93,7 @@ TEST(PageTest, HistogramsAreCumulativeAndEndWithInfinity) {
             std::string::npos);
 }
 
-TEST(PageTest, AGpuNeverExceedsItsBudgetAndLosesStallsFirst) {
+TEST(PageTest, AGpuStaysWithinItsSeriesBudgetAndDropsStallsFirst) {
   const Totals totals = Many(kMaxKernelLabels);
   Totals more = totals;
   for (auto& [name, kernel] : more.gpus[0].kernels) {
@@ -112,7 +112,7 @@ TEST(PageTest, AGpuNeverExceedsItsBudgetAndLosesStallsFirst) {
   EXPECT_LT(Lines(text, "faprof_phase_stall_cycles_total{"), 32U * 8U * 4U);
 }
 
-TEST(PageTest, APageHasNoMoreThanEightGpusAtTheirMost) {
+TEST(PageTest, APageFitsEightGpusAtTheirBudget) {
   Totals totals;
   for (int gpu = 0; gpu < 16; ++gpu) totals.gpus[gpu] = Many(kMaxKernelLabels).gpus.at(0);
   PageInput input;
@@ -123,7 +123,7 @@ TEST(PageTest, APageHasNoMoreThanEightGpusAtTheirMost) {
 }
 
 TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
-  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Totals totals = Contribution(recording, Analyze(recording), 1);
   PageInput input;
   input.totals = &totals;
@@ -146,7 +146,7 @@ TEST(PageTest, OpenMetricsNamesCountersWithoutTotalAndEnds) {
   EXPECT_TRUE(body.bytes->ends_with("\n# EOF\n"));
 }
 
-TEST(PageTest, TheFormatIsTheOneThatTheClientPrefers) {
+TEST(PageTest, TheClientsPreferredFormatIsUsed) {
   const Page page(MakeFamilies({}));
   const auto is_open = [&](const std::string& accept) {
     return page.Render(accept, "").content_type.starts_with("application/openmetrics-text");
@@ -172,7 +172,7 @@ TEST(PageTest, TheFormatIsTheOneThatTheClientPrefers) {
   }
 }
 
-TEST(PageTest, OnlyWhoTakesGzipGetsIt) {
+TEST(PageTest, GzipIsUsedOnlyForClientsThatAcceptIt) {
   const Page page(MakeFamilies({}));
   for (const char* const encodings :
        {"gzip", "GZIP", "deflate, gzip;q=0.1", "br;q=1,gzip ; q=0.8", "identity;q=0.5, gzip;q=0.5"}) {
@@ -184,7 +184,7 @@ TEST(PageTest, OnlyWhoTakesGzipGetsIt) {
   }
 }
 
-TEST(PageTest, GzipIsTheSamePage) {
+TEST(PageTest, TheGzippedPageIsTheSamePage) {
   Totals totals = Many(8);
   PageInput input;
   input.totals = &totals;
@@ -201,8 +201,8 @@ TEST(PageTest, GzipIsTheSamePage) {
 }
 
 // Whatever is in the table must be on some page, and only that: the table is what docs and dashboards are made from.
-TEST(PageTest, PagesHaveExactlyTheTablesFamilies) {
-  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
+  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Profile profile = Analyze(recording);
   const Totals totals = Contribution(recording, profile, 1);
   const Baseline baseline = BaselineOf(recording, profile);
@@ -241,7 +241,7 @@ TEST(PageTest, PagesHaveExactlyTheTablesFamilies) {
 class SimulatedFleetTest : public testing::Test {
  protected:
   static SimulatedFleet Fleet(int hosts) {
-    const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+    const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
     return {hosts, Contribution(recording, Analyze(recording), 1), HostReading{}, "x.fap", 10, 1000};
   }
   static std::string At(const SimulatedFleet& fleet, int host, double now) {
@@ -254,7 +254,7 @@ class SimulatedFleetTest : public testing::Test {
   }
 };
 
-TEST_F(SimulatedFleetTest, SaysThatItIsSimulated) {
+TEST_F(SimulatedFleetTest, SimulatedSeriesAreLabelledAsSimulated) {
   EXPECT_EQ(
       Lines(At(Fleet(2), 0, 1100), "faprof_simulation_info{simulated=\"true\",hosts=\"2\",recording=\"x.fap\"} 1"), 1U);
   EXPECT_NE(Fleet(2).Targets("127.0.0.1:9407").find("\"simulated\":\"true\""), std::string::npos);
@@ -288,7 +288,7 @@ TEST_F(SimulatedFleetTest, OneGpuOfTheFleetIsSlowerAndNoOther) {
   }
 }
 
-TEST_F(SimulatedFleetTest, OnePhaseOfOneGpuMovesAfterAWhile) {
+TEST_F(SimulatedFleetTest, OnePhaseOfOneGpuChangesOverTime) {
   const SimulatedFleet fleet = Fleet(1);
   const auto share = [&](int gpu, double from, double to) {
     const std::string labels = "{gpu=\"" + std::to_string(gpu) + R"(",kernel="mma")";
@@ -305,8 +305,8 @@ TEST_F(SimulatedFleetTest, OnePhaseOfOneGpuMovesAfterAWhile) {
 }
 
 // A host that repeats the baseline's recording is at its baseline.
-TEST_F(SimulatedFleetTest, ARecordingIsAtItsOwnBaseline) {
-  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+TEST_F(SimulatedFleetTest, ARecordingEqualsItsOwnBaseline) {
+  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Profile profile = Analyze(recording);
   const Baseline baseline = BaselineOf(recording, profile);
   const Totals totals = Contribution(recording, profile, 1);

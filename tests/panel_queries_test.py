@@ -147,7 +147,7 @@ class PanelQueriesTest(unittest.TestCase):
         self.assertEqual([panel for panel in panels if panel[1:] != ("na", "n/a")], [])
         self.assertEqual(len(panels), len({(query["dashboard"], query["panel"]) for query in self.queries}))
 
-    def test_4_when_the_exporter_has_gone_nothing_reads_as_of_now(self):
+    def test_4_after_the_exporter_ends_no_value_looks_current(self):
         self.serve.stop()
         wait_for("the targets to be down", lambda: self.prometheus.value("sum(up)") == 0, 20, pause=0.2)
         self.assertEqual(self.prometheus.value("sum(up == bool 0)"), HOSTS + 1)
@@ -158,7 +158,7 @@ class PanelQueriesTest(unittest.TestCase):
 
         self.every(self.prometheus, judge)
 
-    def test_5_an_hour_later_nothing_is_left(self):
+    def test_5_an_hour_later_no_query_has_a_result(self):
         self.every(
             self.prometheus,
             lambda query, result, _: f"still shows {result[:2]}" if result and "[7d]" not in query["query"] else None,

@@ -44,7 +44,7 @@ TEST(PhaseMapFileTest, ReadsFunctionsLinesAndOpcodesInOrder) {
   EXPECT_EQ(map.rules[1].opcodes, std::vector<std::string>{"HMMA"});
 }
 
-TEST(PhaseMapFileTest, ErrorsNameTheLineTheColumnAndWhatIsWrong) {
+TEST(PhaseMapFileTest, ErrorsNameLineColumnAndProblem) {
   EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [f\n"),
             "map.yaml:3:1: this is not YAML: end of sequence flow not found");
   EXPECT_EQ(ErrorOf("- a\n"), "map.yaml:1:1: a mapping with the key 'phases' is expected");
@@ -87,7 +87,7 @@ TEST(PhaseMapFileTest, LineRangesAreFileAndLinesInOrder) {
             "map.yaml:1:21: the range 'k.cu:20-10' ends before it begins");
 }
 
-TEST(PhaseMapFileTest, TwoPhasesMayNotClaimTheSame) {
+TEST(PhaseMapFileTest, TwoPhasesCannotClaimTheSameCode) {
   const auto two = [](const std::string& a, const std::string& b) {
     return ErrorOf("phases:\n  a: {" + a + "}\n  b: {" + b + "}\n");
   };
@@ -125,7 +125,7 @@ Recording WithCode() {
   return recording;
 }
 
-TEST(PhaseMapFileTest, AMapThatNamesNothingOfTheRecordingIsAnError) {
+TEST(PhaseMapFileTest, AMapWithoutAnyMatchInTheRecordingIsAnError) {
   const Recording recording = WithCode();
   try {
     (void)RequirePhases(recording, ParsePhaseMap("phases: {a: {functions: qkk}}", "map.yaml"));
@@ -138,13 +138,13 @@ TEST(PhaseMapFileTest, AMapThatNamesNothingOfTheRecordingIsAnError) {
   EXPECT_THROW((void)RequirePhases(Recording{}, ParsePhaseMap("phases: {a: {functions: qk}}", "map.yaml")), Error);
 }
 
-TEST(PhaseMapFileTest, PhasesThatNameNothingBesideOthersThatDoAreReturned) {
+TEST(PhaseMapFileTest, PhasesWithoutAMatchAreReturned) {
   const PhaseMap map =
       ParsePhaseMap("phases: {a: {functions: qk}, b: {opcodes: EXIT}, c: {lines: 'k.cu:1-9'}}", "map.yaml");
   EXPECT_EQ(RequirePhases(WithCode(), map), std::vector<std::string>{"phase 'c'"});
 }
 
-TEST(PhaseMapFileTest, FunctionsAndOpcodesThatNoInstructionHasAreReturned) {
+TEST(PhaseMapFileTest, FunctionsAndOpcodesWithoutAMatchAreReturned) {
   const PhaseMap map =
       ParsePhaseMap("phases: {a: {functions: [qk, qkk], opcodes: [EXIT, EXTI, EX, EXITS]}}", "map.yaml");
   EXPECT_EQ(RequirePhases(WithCode(), map),

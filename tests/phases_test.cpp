@@ -107,7 +107,7 @@ bool HasLoss(const Profile& profile, const std::string& kind) {
   return std::ranges::any_of(profile.losses, [&](const DataLoss& loss) { return loss.kind == kind; });
 }
 
-TEST(PhasesTest, ASerialPhaseGetsTheWallTimeForWhichTheOthersWait) {
+TEST(PhasesTest, TimeThatWarpsWaitForASerialPhaseIsChargedToIt) {
   // 400 samples of four warps in qk; 100 of one warp in softmax, and 300 of the three that wait for it.
   const PhaseTable table =
       TableOf(MakeRecording({SerialSoftmax()}, {At(0, {{"selected", 100}, {"wait", 300}}),
@@ -125,7 +125,7 @@ TEST(PhasesTest, ASerialPhaseGetsTheWallTimeForWhichTheOthersWait) {
   EXPECT_EQ(table.samples, 800U);
 }
 
-TEST(PhasesTest, EachBarrierIsChargedToItsOwnRegion) {
+TEST(PhasesTest, ABarrierIsChargedToTheCodeBeforeIt) {
   // The first barrier waits for qk, and for pv of the round before, 3 to 1; the second for softmax.
   const PhaseTable table = TableOf(
       MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 300}}), At(1, {{"barrier", 80}}), At(3, {{"wait", 100}}),
@@ -137,7 +137,7 @@ TEST(PhasesTest, EachBarrierIsChargedToItsOwnRegion) {
   EXPECT_DOUBLE_EQ(Value(table, "sync", "phase_warp_time_ratio"), 100.0 / 600.0);
 }
 
-TEST(PhasesTest, ABarrierThatWaitsForNobodyKnownIsShownAndInNoShare) {
+TEST(PhasesTest, AnUnattributedBarrierIsShownAndNotCharged) {
   const DeviceFunction function = MakeFunction({{"", "BAR.SYNC", "0x0", {"sync()", "K()"}},
                                                 {"", "FADD", "R1,R1,R1", {"softmax()", "K()"}},
                                                 {"", "EXIT", "", {"K()"}}});
@@ -146,7 +146,7 @@ TEST(PhasesTest, ABarrierThatWaitsForNobodyKnownIsShownAndInNoShare) {
   EXPECT_DOUBLE_EQ(Value(table, "softmax", "phase_time_ratio"), 1.0);
 }
 
-TEST(PhasesTest, WaitsOfRolesAreNotWork) {
+TEST(PhasesTest, WaitsOfSpecialisedWarpsAreNotWork) {
   const DeviceFunction function = MakeFunction({
       {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0[UR4], R4", {"qk()", "K()"}},
       {"@!P0", "BRA", "0x0", {"qk()", "K()"}},
@@ -171,7 +171,7 @@ TEST(PhasesTest, SumsOfSamplesMayBeLargerThanAnyCount) {
   EXPECT_EQ(table.samples, most) << "as many as fit";
 }
 
-TEST(PhasesTest, TwinsOfReasonsAreNotSamples) {
+TEST(PhasesTest, DuplicateStallReasonsAreNotCountedTwice) {
   const PhaseTable table =
       TableOf(MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 10}, {"wait_not_issued", 7}, {"selected", 10}})}));
   EXPECT_EQ(table.samples, 20U);
@@ -194,7 +194,7 @@ double TimeShare(const Recording& recording, const std::string& phase) {
   return Value(TableOf(recording), phase, "phase_time_ratio");
 }
 
-TEST(PhasesTest, SamplesBehindATakenBranchAreTheBranchs) {
+TEST(PhasesTest, SamplesAfterATakenBranchGoToTheBranch) {
   // The loop runs 100 times, softmax once. Behind the branch 99 of 100 slots are the branch's; what softmax waits for
   // itself (short_scoreboard) stays where it is.
   const Recording recording = MakeRecording(
@@ -205,19 +205,19 @@ TEST(PhasesTest, SamplesBehindATakenBranchAreTheBranchs) {
   EXPECT_DOUBLE_EQ(TimeShare(recording, "softmax"), (1 + 4 + 200) / 1000.0);
 }
 
-TEST(PhasesTest, SamplesOfWhatNeverRanAreTheBranchsBefore) {
+TEST(PhasesTest, SamplesOfCodeThatNeverRanGoToThePrecedingBranch) {
   const Recording recording =
       MakeRecording(LoopThenSoftmax(), {At(0, {{"wait", 300}}), At(2, {{"branch_resolving", 100}})},
                     {Counted(0, {{kExecuted, 100}}), Counted(1, {{kExecuted, 100}})});
   EXPECT_DOUBLE_EQ(TimeShare(recording, "qk"), 1.0);
 }
 
-TEST(PhasesTest, WithoutCountsSamplesBehindABranchStayThere) {
+TEST(PhasesTest, WithoutCountsSamplesAfterABranchStay) {
   const Recording recording = MakeRecording(LoopThenSoftmax(), {At(0, {{"wait", 300}}), At(2, {{"wait", 100}})});
   EXPECT_DOUBLE_EQ(TimeShare(recording, "qk"), 0.75);
 }
 
-TEST(PhasesTest, TheOutermostPhaseOfAStackCounts) {
+TEST(PhasesTest, TheOutermostPhaseOfAnInlineStackIsUsed) {
   const DeviceFunction function = MakeFunction({
       {"", "FADD", "", {"Exp2(float)", "qk(int)", "softmax<4>(float*)", "Kernel(P)"}},  // a helper named as a phase
       {"", "FADD", "", {"Max(float)", "ns::(anonymous namespace)::qk<T>(int)", "Kernel(P)"}},
@@ -228,7 +228,7 @@ TEST(PhasesTest, TheOutermostPhaseOfAStackCounts) {
             (std::vector<std::string>{"softmax", "qk", "softmax", kUnattributed}));
 }
 
-TEST(PhasesTest, CodeWithoutPhaseFunctionsIsToldApartByOpcode) {
+TEST(PhasesTest, CodeWithoutPhaseFunctionsIsSplitByOpcode) {
   const DeviceFunction function = MakeFunction({{"", "HMMA.16816.F32", "", {}},
                                                 {"", "MUFU.EX2", "", {}},
                                                 {"", "LDS", "", {}},
@@ -245,7 +245,7 @@ TEST(PhasesTest, CodeWithoutPhaseFunctionsIsToldApartByOpcode) {
                                       "exponential and reduction", "control", "other arithmetic"}));
 }
 
-TEST(PhasesTest, LinesAreOfAFileByTheEndOfItsPath) {
+TEST(PhasesTest, LineRulesMatchTheEndOfAPath) {
   const DeviceFunction function =
       MakeFunction({{"", "FADD", "", {"a()"}}, {"", "FADD", "", {"a()"}}, {"", "FADD", "", {"a()"}}});
   PhaseMap map{"phase map", {{"first", {}, {{"kernel.cu", 0, 0}}, {}}, {"second", {}, {{"src/kernel.cu", 1, 1}}, {}}}};
@@ -255,7 +255,7 @@ TEST(PhasesTest, LinesAreOfAFileByTheEndOfItsPath) {
   EXPECT_EQ(PhasesOf(function, map), (std::vector<std::string>(3, kUnattributed)));
 }
 
-TEST(PhasesTest, FunctionsGoBeforeLinesAndLinesBeforeOpcodes) {
+TEST(PhasesTest, FunctionRulesPrecedeLineRulesAndLineRulesPrecedeOpcodeRules) {
   const DeviceFunction function = MakeFunction({{"", "FADD", "", {"a()"}}, {"", "FADD", "", {"b()"}}});
   const PhaseMap map{
       "phase map",
@@ -263,7 +263,7 @@ TEST(PhasesTest, FunctionsGoBeforeLinesAndLinesBeforeOpcodes) {
   EXPECT_EQ(PhasesOf(function, map), (std::vector<std::string>{"by name", "by line"}));
 }
 
-TEST(PhasesTest, AMapThatNamesNothingLeavesAllUnattributedAndSaysSo) {
+TEST(PhasesTest, AMapWithoutAMatchLeavesEverythingUnattributedAndIsReported) {
   const Recording recording = MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 300}})});
   const PhaseMap map{"phase map my.yaml", {{"phase", {"no_such_function"}, {}, {}}}};
   const Profile profile = Analyze(recording, map);
@@ -273,7 +273,7 @@ TEST(PhasesTest, AMapThatNamesNothingLeavesAllUnattributedAndSaysSo) {
   EXPECT_FALSE(HasLoss(Analyze(recording), "phase_unattributed"));
 }
 
-TEST(PhasesTest, OverlappingRulesTakeTheFirstAndSaySo) {
+TEST(PhasesTest, OfOverlappingRulesTheFirstIsUsedAndTheOverlapReported) {
   const PhaseMap map{"phase map my.yaml",
                      {{"one", {"qk"}, {{"a.cu", 1, 10}}, {}},
                       {"two", {"qk"}, {}, {}},
@@ -302,7 +302,7 @@ TEST(PhasesTest, CodeThatWasNotDisassembledIsUnattributed) {
   EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_tensor_instructions"), 5.0);
 }
 
-TEST(PhasesTest, WithoutOpcodesPhasesAreKnownAndWhatTheyDoIsNot) {
+TEST(PhasesTest, WithoutOpcodesPhasesHaveTimeAndNoInstructionCounts) {
   DeviceFunction function = SerialSoftmax();
   for (Instruction& instruction : function.instructions) instruction.opcode.clear();
   const PhaseTable table = TableOf(MakeRecording({function}, {At(0, {{"wait", 10}}), At(3, {{"wait", 30}})},
@@ -312,7 +312,7 @@ TEST(PhasesTest, WithoutOpcodesPhasesAreKnownAndWhatTheyDoIsNot) {
   EXPECT_FALSE(Phase(table, "qk").metrics.contains("phase_tensor_instructions"));
 }
 
-TEST(PhasesTest, SamplesOfFunctionsThatTheRecordingLacksAreMissedByTheClosure) {
+TEST(PhasesTest, TheClosureShowsSamplesOfMissingFunctions) {
   Recording recording = MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 90}}), At(0, {{"wait", 10}}, 77)});
   const PhaseTable table = TableOf(recording);
   ASSERT_FALSE(table.closures.empty());
@@ -322,7 +322,7 @@ TEST(PhasesTest, SamplesOfFunctionsThatTheRecordingLacksAreMissedByTheClosure) {
   EXPECT_FALSE(table.closures[0].closes());
 }
 
-TEST(PhasesTest, DroppedSamplesAndThoseOfOtherCodeAreNotMissed) {
+TEST(PhasesTest, TheClosureAllowsForDroppedSamplesAndOtherCode) {
   Recording recording = MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 90}})});
   recording.samplings[0].total_samples = 120;
   recording.samplings[0].dropped_samples = 20;
@@ -333,7 +333,7 @@ TEST(PhasesTest, DroppedSamplesAndThoseOfOtherCodeAreNotMissed) {
   EXPECT_EQ(table.closures[0].whole, 90.0);
 }
 
-TEST(PhasesTest, CountsBecomeWork) {
+TEST(PhasesTest, InstructionCountsGiveTheWorkOfAPhase) {
   Recording recording = MakeRecording(
       {SerialSoftmax()}, {At(0, {{"wait", 100}}), At(3, {{"wait", 100}})},
       {Counted(0, {{kExecuted, 1000}, {kThreads, 32'000}, {kPredicateOn, 32'000}}),
@@ -380,13 +380,13 @@ TEST(PhasesTest, CountsAloneGiveATableWithoutTimes) {
   EXPECT_EQ(table.period_cycles, 0);
 }
 
-TEST(PhasesTest, NothingMeasuredInsideGivesNoTable) {
+TEST(PhasesTest, WithoutSamplesAndCountsThereIsNoPhaseTable) {
   EXPECT_FALSE(Analyze(MakeRecording({SerialSoftmax()}, {})).entries.at(0).phases);
   Recording recording = MakeRecording({}, {At(0, {{"wait", 10}})});
   EXPECT_FALSE(Analyze(recording).entries.at(0).phases) << "samples of functions that are not there";
 }
 
-TEST(PhasesTest, SumsAreHeldAgainstTheRangeProfiler) {
+TEST(PhasesTest, SumsAreComparedWithTheRangeProfiler) {
   Recording recording = MakeRecording(
       {SerialSoftmax()}, {},
       {Counted(0, {{kExecuted, 100}}), Counted(5, {{kExecuted, 20}, {kWavefronts, 80}, {kWavefronts + "_ideal", 20}})});
@@ -407,7 +407,7 @@ TEST(PhasesTest, SumsAreHeldAgainstTheRangeProfiler) {
   for (const auto& [name, value] : counters) EXPECT_TRUE(std::ranges::binary_search(names, name)) << name;
 }
 
-TEST(PhasesTest, CodeThatPollsMayDifferByItsPolls) {
+TEST(PhasesTest, CodeThatPollsMayDifferInItsPollingInstructions) {
   const DeviceFunction function = MakeFunction(
       {{"", "SYNCS.PHASECHK.TRANS64", "P0,[UR4],R4", {}}, {"@!P0", "BRA", "0x0", {}}, {"", "EXIT", "", {}}});
   for (const auto& [counter, closes] : {std::pair{1010.0, true}, std::pair{1500.0, false}}) {
@@ -418,7 +418,7 @@ TEST(PhasesTest, CodeThatPollsMayDifferByItsPolls) {
   }
 }
 
-TEST(PhasesTest, AKernelThatIsNotCorrectHasSharesAndNoTimes) {
+TEST(PhasesTest, AnIncorrectKernelHasSharesAndNoTimes) {
   Recording recording = MakeRecording({SerialSoftmax()}, {At(0, {{"wait", 90}})});
   Verification wrong;
   wrong.case_id = 1;
@@ -470,7 +470,7 @@ TEST(PhasesTest, ACallOfSeveralKernelsHasItsPartsAsPhases) {
   EXPECT_TRUE(part.closures.empty()) << "the hardware's total is of the call";
 }
 
-TEST(PhasesTest, AKernelThatTwoPartsLaunchIsBoth) {
+TEST(PhasesTest, AKernelLaunchedByTwoPartsNamesBoth) {
   Recording recording = TwoParts();
   recording.launches[1].kernel_name = "kernel";
   const Profile profile = Analyze(recording);
@@ -479,7 +479,7 @@ TEST(PhasesTest, AKernelThatTwoPartsLaunchIsBoth) {
   EXPECT_FALSE(profile.entries[1].phases) << "nobody can tell whose samples they are";
 }
 
-TEST(PhasesTest, TheUnattributedIsAlwaysThereAndLast) {
+TEST(PhasesTest, TheUnattributedShareIsAlwaysTheLastRow) {
   const PhaseTable table = TableOf(MakeRecording(
       {SerialSoftmax()}, {At(0, {{"wait", 1}}), At(3, {{"wait", 3}}), At(5, {{"wait", 2}}), At(7, {{"wait", 100}})}));
   EXPECT_EQ(Names(table), (std::vector<std::string>{"softmax", "pv", "qk", kUnattributed}));

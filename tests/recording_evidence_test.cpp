@@ -9,10 +9,11 @@
 #include "fa_profile/analyze.h"
 #include "fa_profile/baseline.h"
 #include "fa_profile/error.h"
-#include "fa_profile/recording_file.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/recording_file.h"
 #include "fa_profile/repository.h"
 #include "sample_recording.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -42,7 +43,7 @@ std::string MessageOf(const std::vector<Evidence>& pieces) {
 /// The bundled recording, which has machine code and samples of an H200.
 const Evidence& Bundled() {
   static const Evidence evidence = [] {
-    const auto [recording, profile] = LoadProfile(FA_PROFILE_BUNDLED, std::nullopt, true);
+    const auto [recording, profile] = LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
     return EvidenceOf(recording, profile, "bundled", FA_PROFILE_SOURCE);
   }();
   return evidence;
@@ -63,7 +64,7 @@ TEST(RecordingEvidenceTest, ARecordingIsOneProcessWithMetricsOfCallsAndPhases) {
   EXPECT_FALSE(values.contains({"", kPhaseTime}));
 }
 
-TEST(RecordingEvidenceTest, PartsOfACallAreNoCasesAndTheKernelsOfAProgramAre) {
+TEST(RecordingEvidenceTest, KernelsOfAProgramAreCasesAndPartsOfACallAreNot) {
   Recording recording = sample::MakeRecording();
   recording.ranges[5].part = "saxpy";
   recording.ranges[6].part = "gemm";
@@ -84,7 +85,7 @@ TEST(RecordingEvidenceTest, AnIncorrectKernelHasItsVerificationAndNoDuration) {
   EXPECT_FALSE(Facts(evidence, "train.py", "").verification);
 }
 
-TEST(RecordingEvidenceTest, TheStateAtTheEndIsThatOfTheProcess) {
+TEST(RecordingEvidenceTest, TheClocksAtTheEndDescribeTheProcess) {
   Recording recording = sample::MakeRecording();
   recording.clocks = {{"before", 345000000, std::nullopt, 30.0, std::nullopt, std::nullopt},
                       {"after", 1755000000, std::nullopt, std::nullopt, std::nullopt, std::nullopt}};
@@ -95,7 +96,7 @@ TEST(RecordingEvidenceTest, TheStateAtTheEndIsThatOfTheProcess) {
   EXPECT_FALSE(Of(recording).processes.at(0).sm_clock_hz);
 }
 
-TEST(RecordingEvidenceTest, HeatAndPowerBrakesThrottleIdlenessAndThePowerCapDoNot) {
+TEST(RecordingEvidenceTest, OnlyThermalAndPowerBrakeReasonsCountAsThrottled) {
   Recording recording = sample::MakeRecording();
   for (const char* const when : {"before", "after"}) {
     for (int bit = 0; bit < 10; ++bit) {
@@ -106,7 +107,7 @@ TEST(RecordingEvidenceTest, HeatAndPowerBrakesThrottleIdlenessAndThePowerCapDoNo
   }
 }
 
-TEST(RecordingEvidenceTest, LossesAreWhatIsMissingAndNoRemarks) {
+TEST(RecordingEvidenceTest, LossesExcludeRemarks) {
   Recording recording = sample::MakeRecording();
   EXPECT_EQ(Of(recording).losses,
             std::vector<std::string>{"range_dropped: cublas/softmax: the counter data image was full"});
@@ -123,7 +124,7 @@ TEST(RecordingEvidenceTest, AKernelRecordedTwiceIsAnError) {
   EXPECT_THROW((void)Of(recording), Error);
 }
 
-TEST(RecordingEvidenceTest, MachineCodeIsThatOfTheRecordedCubins) {
+TEST(RecordingEvidenceTest, MachineCodeComesFromTheRecordedCubins) {
   const CaseFacts& mma = Facts(Bundled(), "mma");
   ASSERT_EQ(mma.code.size(), 1U);
   const CodeFacts& code = mma.code[0];
@@ -141,14 +142,14 @@ TEST(RecordingEvidenceTest, MachineCodeIsThatOfTheRecordedCubins) {
   EXPECT_NE(code.code_hash, Facts(Bundled(), "mma", "4,16,1024,64").code[0].code_hash);
 }
 
-TEST(RecordingEvidenceTest, CodeThatCannotBeReadIsALossAndNoFact) {
-  auto [recording, profile] = LoadProfile(FA_PROFILE_BUNDLED, std::nullopt, true);
+TEST(RecordingEvidenceTest, UnreadableCodeIsADataLoss) {
+  auto [recording, profile] = LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
   for (Cubin& cubin : recording.cubins) cubin.bytes.resize(cubin.bytes.size() / 2);
   const Evidence damaged = EvidenceOf(recording, profile, "x");
   EXPECT_EQ(damaged.cases[0].code.size(), 0U);
   EXPECT_EQ(damaged.losses.size(), recording.cubins.size());
 
-  auto [undisassembled, same] = LoadProfile(FA_PROFILE_BUNDLED, std::nullopt, true);
+  auto [undisassembled, same] = LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
   for (DeviceFunction& function : undisassembled.functions) function.instructions.clear();
   const Evidence without = EvidenceOf(undisassembled, same, "x");
   EXPECT_EQ(without.cases[0].code.size(), 0U);
@@ -197,7 +198,7 @@ TEST(RecordingEvidenceTest, TheHottestLineIsTheOneWithMostSamples) {
   EXPECT_EQ(facts.places.at("").line, 30);
 }
 
-TEST(RepositoryTest, ASourceIsNamedAsTheRepositoryCallsIt) {
+TEST(RepositoryTest, ASourceIsNamedByItsPathInTheRepository) {
   const std::string root = FA_PROFILE_SOURCE;
   EXPECT_EQ(RelativeSource(root + "/kernels/x/../rung7_mma.cu", root), "kernels/rung7_mma.cu");
   EXPECT_EQ(RelativeSource(root + "/not/there.cu", root), "not/there.cu");
@@ -240,7 +241,7 @@ TEST(MergeEvidenceTest, CasesAreUnitedAndEachProcessKeepsItsValues) {
   EXPECT_THROW((void)MergeEvidence({}), Error);
 }
 
-TEST(MergeEvidenceTest, EveryFieldOfTheEnvironmentMustBeTheSameWhereItIsKnown) {
+TEST(MergeEvidenceTest, KnownFieldsOfTheEnvironmentMustBeEqual) {
   const std::vector<std::function<void(Environment&, int)>> fields = {
       [](Environment& e, int i) { e.gpu_name = std::to_string(i); },
       [](Environment& e, int i) { e.gpu_uuid = std::to_string(i); },
@@ -268,7 +269,7 @@ TEST(MergeEvidenceTest, EveryFieldOfTheEnvironmentMustBeTheSameWhereItIsKnown) {
   EXPECT_EQ(MergeEvidence(times).environment.taken_at, "2026-01-03T00:00:00Z");
 }
 
-TEST(MergeEvidenceTest, OtherMachineCodeIsOfAnotherBuild) {
+TEST(MergeEvidenceTest, DifferentMachineCodeIsRefusedAsAnotherBuild) {
   EXPECT_NE(MessageOf({Piece("a", "mma", 1.0, "00"), Piece("b", "mma", 1.0, "01")}).find("machine code of mma in b"),
             std::string::npos);
   EXPECT_EQ(MessageOf({Piece("a", "mma", 1.0, "00"), Piece("b", "wmma", 1.0, "01")}), "");
@@ -283,7 +284,7 @@ TEST(MergeEvidenceTest, OtherMachineCodeIsOfAnotherBuild) {
   EXPECT_EQ(MessageOf(renamed), "");
 }
 
-TEST(MergeEvidenceTest, OneWrongResultIsWrong) {
+TEST(MergeEvidenceTest, OneIncorrectResultMakesTheCaseIncorrect) {
   std::vector<Evidence> pieces{Piece("a", "mma", 1.0), Piece("b", "mma", 1.0), Piece("c", "mma", 1.0)};
   EXPECT_FALSE(MergeEvidence(pieces).cases[0].verification);
   pieces[0].cases[0].verification = sample::Correct(0);
@@ -308,26 +309,17 @@ TEST(MergeEvidenceTest, WarningsFindingsAndLossesAreUnited) {
   EXPECT_EQ(merged.losses, std::vector<std::string>{"lost"});
 }
 
-class LoadEvidenceTest : public testing::Test {
+class LoadEvidenceTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "fa-profile-evidence-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string Write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
-
-  fs::path folder_;
 };
 
-TEST_F(LoadEvidenceTest, RecordingsEvidenceAndBaselinesAreToldApartByTheirContent) {
-  const Evidence recorded = LoadEvidence({FA_PROFILE_BUNDLED});
-  EXPECT_EQ(recorded.origin, FA_PROFILE_BUNDLED);
+TEST_F(LoadEvidenceTest, FileTypesAreRecognisedByContent) {
+  const Evidence recorded = LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
+  EXPECT_EQ(recorded.origin, FA_PROFILE_BUNDLED_RECORDING);
   const std::string saved = Write("saved", ToJson(recorded));
   const Evidence read = LoadEvidence({saved});
   EXPECT_EQ(read.cases.size(), recorded.cases.size());
@@ -340,12 +332,12 @@ TEST_F(LoadEvidenceTest, RecordingsEvidenceAndBaselinesAreToldApartByTheirConten
   baseline.receipt.reason = "first";
   baseline.evidence = read;
   const std::string promoted = Write("promoted.json", ToJson(baseline));
-  const Evidence all = LoadEvidence({promoted, saved, FA_PROFILE_BUNDLED});
+  const Evidence all = LoadEvidence({promoted, saved, FA_PROFILE_BUNDLED_RECORDING});
   EXPECT_EQ(all.cases.size(), recorded.cases.size());
   EXPECT_EQ(all.processes.size(), 3U);
 }
 
-TEST_F(LoadEvidenceTest, WhatIsNoneOfTheseIsAnError) {
+TEST_F(LoadEvidenceTest, AnUnknownFileTypeIsAnError) {
   EXPECT_THROW((void)LoadEvidence({}), Error);
   EXPECT_THROW((void)LoadEvidence({folder_.string()}), Error);
   EXPECT_THROW((void)LoadEvidence({(folder_ / "nowhere").string()}), Error);

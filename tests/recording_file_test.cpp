@@ -14,7 +14,7 @@ namespace {
 
 class RecordingFileTest : public RecordingFiles {};
 
-TEST_F(RecordingFileTest, GivesBackEveryFieldThatWasWritten) {
+TEST_F(RecordingFileTest, EveryFieldSurvivesARoundTrip) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const RandomRecording sample = WriteSample(Path(), seed);
     const RecordingReader reader(Path());
@@ -44,7 +44,7 @@ TEST_F(RecordingFileTest, LoadsOnlyTheMetricsAskedFor) {
   }
 }
 
-TEST_F(RecordingFileTest, LoadsCodeAndCubinsOnlyWhenAskedFor) {
+TEST_F(RecordingFileTest, LoadsCodeAndCubinsOnlyOnRequest) {
   const RandomRecording sample = WriteSample(Path());
   Recording expected = sample.recording;
   expected.session.complete = true;
@@ -71,13 +71,13 @@ TEST_F(RecordingFileTest, ReadsAFileOfVersion1WithoutCode) {
   WriteSample(Path());
   Execute(Path(), "PRAGMA user_version=1");
   ExpectSays(ReadError(Path()), "not a recording's", "restore it");
-  std::string bytes = ReadBytes(path);
+  std::string bytes = ReadFile(path);
   bytes[63] = 2;
-  WriteBytes(Path(), bytes);
+  WriteFile(Path(), bytes);
   ReadError(Path());
 }
 
-TEST_F(RecordingFileTest, GivesSamplesAndCountsByFunctionAndOffset) {
+TEST_F(RecordingFileTest, SamplesAndCountsAreSortedByFunctionAndOffset) {
   RecordingWriter writer(Path());
   writer.Write(Case{.id = 1});
   writer.Write(DeviceFunction{.id = 1});
@@ -112,7 +112,7 @@ TEST_F(RecordingFileTest, GivesSamplesAndCountsByFunctionAndOffset) {
 }
 
 // Names and stacks are shared in the file, and copied for every instruction in memory.
-TEST_F(RecordingFileTest, WhatWouldUnpackToTooMuchIsRefusedByWriterAndReader) {
+TEST_F(RecordingFileTest, DataThatUnpacksToTooMuchIsRefusedByWriterAndReader) {
   std::vector<Instruction> instructions(100);
   for (std::uint32_t i = 0; i < instructions.size(); ++i) {
     instructions[i] = {.offset = i * 16, .opcode = "NOP", .frames = {{std::string(1 << 20, 'f'), "a.cu", 1}}};
@@ -136,7 +136,7 @@ TEST_F(RecordingFileTest, WhatWouldUnpackToTooMuchIsRefusedByWriterAndReader) {
   ExpectSays(ReadError(Path()), "unpack to more", "restore it");
 }
 
-TEST_F(RecordingFileTest, GivesBackAnImageOfManyPages) {
+TEST_F(RecordingFileTest, AnImageOfManyPagesSurvivesARoundTrip) {
   CounterImage image{.id = 1, .config_id = 1, .bytes = std::vector<std::uint8_t>(3'000'001)};
   std::mt19937 random(5);
   for (std::uint8_t& byte : image.bytes) byte = static_cast<std::uint8_t>(random());
@@ -148,7 +148,7 @@ TEST_F(RecordingFileTest, GivesBackAnImageOfManyPages) {
   EXPECT_EQ(RecordingReader(Path()).LoadImage(1).bytes, image.bytes);
 }
 
-TEST_F(RecordingFileTest, TheLastSessionAndDeviceCount) {
+TEST_F(RecordingFileTest, TheLastSessionAndDeviceAreUsed) {
   RecordingWriter writer(Path());
   writer.Write(Session{.tool_version = "1", .complete = true});
   writer.Write(Device{.name = "one"});
@@ -172,7 +172,7 @@ TEST_F(RecordingFileTest, BytesThatAreNotUtf8BecomeTheReplacementCharacter) {
             "a" + mark + "\xC3\xA9" + mark + "z" + mark + mark + mark);
 }
 
-TEST_F(RecordingFileTest, ReadsWithTheSqliteViews) {
+TEST_F(RecordingFileTest, TheSqliteViewsCanBeQueried) {
   {
     RecordingWriter writer(Path());
     writer.Write(Case{.id = 1, .kernel = "mma", .origin = "ladder", .shape = AttentionShape{.causal = true}});
@@ -210,7 +210,7 @@ TEST_F(RecordingFileTest, ReadsWithTheSqliteViews) {
 
 // Pieces that are none.
 
-TEST_F(RecordingFileTest, RefusesAPieceThatIsNoPartOfARecordingAndGoesOn) {
+TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
   RecordingWriter writer(Path());
   writer.Write(Case{.id = 1});
   const auto refused = [&](const auto& piece, const std::string& what) {

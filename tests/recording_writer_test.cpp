@@ -18,7 +18,7 @@ namespace {
 
 class RecordingWriterTest : public RecordingFiles {};
 
-TEST_F(RecordingWriterTest, FinishLeavesTheOneFileAndNothingBesideIt) {
+TEST_F(RecordingWriterTest, FinishLeavesOneFile) {
   RecordingWriter writer(Path());
   EXPECT_EQ(writer.part_path(), Path() + ".part");
   writer.Commit();
@@ -29,7 +29,7 @@ TEST_F(RecordingWriterTest, FinishLeavesTheOneFileAndNothingBesideIt) {
   ExpectSays(ErrorOf([&] { writer.Write(Session{}); }), "finished", "");
 }
 
-TEST_F(RecordingWriterTest, AWriterThatCommittedNothingLeavesNothing) {
+TEST_F(RecordingWriterTest, AWriterWithoutACommitLeavesNoFile) {
   {
     RecordingWriter writer(Path());
     writer.Write(Case{.id = 1});
@@ -53,13 +53,13 @@ TEST_F(RecordingWriterTest, AnAbandonedWriterKeepsWhatWasCommitted) {
 // Paths that cannot be written.
 
 TEST_F(RecordingWriterTest, AnExistingFileIsAnErrorUnlessItMayBeOverwritten) {
-  WriteBytes(Path(), "precious");
+  WriteFile(Path(), "precious");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path()); }), "exists already");
-  EXPECT_EQ(ReadBytes(Path()), "precious");
+  EXPECT_EQ(ReadFile(Path()), "precious");
   {
     RecordingWriter writer(Path(), true);
     writer.Commit();
-    EXPECT_EQ(ReadBytes(Path()), "precious");
+    EXPECT_EQ(ReadFile(Path()), "precious");
     writer.Finish();
   }
   EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
@@ -68,15 +68,15 @@ TEST_F(RecordingWriterTest, AnExistingFileIsAnErrorUnlessItMayBeOverwritten) {
 TEST_F(RecordingWriterTest, AFileThatAppearsDuringTheRunIsNotOverwritten) {
   RecordingWriter writer(Path());
   writer.Commit();
-  WriteBytes(Path(), "precious");
+  WriteFile(Path(), "precious");
   ExpectSays(ErrorOf([&] { writer.Finish(); }), "appeared");
-  EXPECT_EQ(ReadBytes(Path()), "precious");
+  EXPECT_EQ(ReadFile(Path()), "precious");
 }
 
 TEST_F(RecordingWriterTest, PathsThatCannotBeWrittenAreErrorsAtOnce) {
   ExpectSays(ErrorOf([&] { RecordingWriter writer(""); }), "empty");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("none/run.fap")); }), "no directory", "mkdir -p");
-  ExpectSays(ErrorOf([&] { RecordingWriter writer(directory_, true); }), "is a directory");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(folder_, true); }), "is a directory");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path(std::string(300, 'n')), true); }), "cannot write");
   fs::create_directory(Path("taken.fap.part"));
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("taken.fap")); }), "not a plain file");
@@ -91,7 +91,7 @@ TEST_F(RecordingWriterTest, PathsThatCannotBeWrittenAreErrorsAtOnce) {
 
 TEST_F(RecordingWriterTest, NamesThatSqliteWouldInterpretAreFiles) {
   const fs::path before = fs::current_path();
-  fs::current_path(directory_);
+  fs::current_path(folder_);
   for (const std::string name : {":memory:", "file:x.fap?mode=memory", "-x.fap"}) {
     RecordingWriter writer(name);
     writer.Finish();
@@ -101,7 +101,7 @@ TEST_F(RecordingWriterTest, NamesThatSqliteWouldInterpretAreFiles) {
   fs::current_path(before);
 }
 
-TEST_F(RecordingWriterTest, ASecondWriterOfTheSamePathIsRefusedAndDisturbsNothing) {
+TEST_F(RecordingWriterTest, ASecondWriterOfTheSamePathIsRefused) {
   RecordingWriter first(Path());
   for (int round = 0; round < 2; ++round) {  // before and after the first piece is on disk
     ExpectSays(ErrorOf([&] { RecordingWriter second(Path()); }), "being written", "another output path");
@@ -113,7 +113,7 @@ TEST_F(RecordingWriterTest, ASecondWriterOfTheSamePathIsRefusedAndDisturbsNothin
   EXPECT_EQ(RecordingReader(Path()).Load().cases.size(), 2u);
 }
 
-TEST_F(RecordingWriterTest, WhatAKilledRunLeftIsKeptAside) {
+TEST_F(RecordingWriterTest, ThePartialFileOfAKilledRunIsKeptUnderAnotherName) {
   for (int run = 1; run <= 2; ++run) {
     RecordingWriter writer(Path());
     writer.Write(Case{.id = run});
@@ -128,11 +128,11 @@ TEST_F(RecordingWriterTest, WhatAKilledRunLeftIsKeptAside) {
   EXPECT_EQ(RecordingReader(Path() + ".part.2").Load().cases.front().id, 2);
 }
 
-TEST_F(RecordingWriterTest, AForeignFileUnderThePartNameIsKeptAside) {
-  WriteBytes(Path() + ".part", std::string(5000, 'x'));
+TEST_F(RecordingWriterTest, AnUnrelatedFileUnderThePartNameIsKeptUnderAnotherName) {
+  WriteFile(Path() + ".part", std::string(5000, 'x'));
   RecordingWriter writer(Path());
   writer.Finish();
-  EXPECT_EQ(ReadBytes(Path() + ".part.1"), std::string(5000, 'x'));
+  EXPECT_EQ(ReadFile(Path() + ".part.1"), std::string(5000, 'x'));
 }
 
 TEST_F(RecordingWriterTest, AFullDiskIsOneErrorAndKeepsWhatWasCommitted) {
@@ -200,7 +200,7 @@ TEST_F(RecordingWriterTest, AKilledProcessLeavesEveryCommittedPiece) {
     if (committed == 0) continue;  // nothing was promised
     ++with_pieces;
     // The first byte of a journal's magic: there is something to roll back.
-    if (ReadBytes(path + ".part-journal").starts_with('\xd9')) ++with_hot_journal;
+    if (ReadFile(path + ".part-journal").starts_with('\xd9')) ++with_hot_journal;
     const RecordingReader reader(path + ".part");
     const Recording read = reader.Load();
     EXPECT_FALSE(read.session.complete);
@@ -224,8 +224,8 @@ TEST_F(RecordingWriterTest, AKilledProcessLeavesEveryCommittedPiece) {
 TEST_F(RecordingWriterTest, AJournalThatNamesAnotherFileIsNotRolledBack) {
   WriteSample(Path());
   // The tail that SQLite takes for "delete this file when you are done" (file format, section 3).
-  WriteBytes(Path() + "-journal", std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8) + std::string(600, '\1') +
-                                      std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8));
+  WriteFile(Path() + "-journal", std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8) + std::string(600, '\1') +
+                                     std::string("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8));
   ExpectSays(ReadError(Path()), "journal that is not ours");
 }
 

@@ -10,45 +10,19 @@ import math
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
-import urllib.error
-import urllib.parse
-import urllib.request
 
 import yaml
+
+from support.processes import free_port, get_text, wait_for
 
 PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 SPEEDUP = 2000  # six hours are 11 s, two minutes one
 EVALUATIONS = 4  # with every roll-up, before they are compared
 MOST_PER_GPU = 60
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def get(port, path, **parameters):
-    url = f"http://127.0.0.1:{port}{path}?{urllib.parse.urlencode(parameters, doseq=True)}"
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return answer.read().decode()
-
-
-def wait_for(what, condition, seconds=30):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            value = condition()
-            if value:
-                return value
-        time.sleep(0.2)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 def documented_blocks():
@@ -105,8 +79,8 @@ class RemoteWrite(unittest.TestCase):
             "scrape_configs": [{"job_name": "fa-profile-simulated", "sample_limit": 17000, "http_sd_configs": [
                 {"url": f"http://127.0.0.1:{exporter}/simulated/targets", "refresh_interval": "1s"}]}]}
         (cls.folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-        wait_for("the exporter answers", lambda: get(exporter, "/healthz"))
-        wait_for("VictoriaMetrics answers", lambda: get(cls.remote, "/health"))
+        wait_for("the exporter answers", lambda: get_text(exporter, "/healthz"))
+        wait_for("VictoriaMetrics answers", lambda: get_text(cls.remote, "/health"))
         cls.start("prometheus", "prometheus", "--config.file", cls.folder / "prometheus.yml", "--storage.tsdb.path",
                   cls.folder / "local", "--web.listen-address", f"127.0.0.1:{cls.prometheus}", "--log.level", "warn")
         cls.records = [rule["record"] for group in yaml.safe_load((cls.folder / "rules" / "rollups.yml").read_text())["groups"]
@@ -119,7 +93,7 @@ class RemoteWrite(unittest.TestCase):
 
     @classmethod
     def enough(cls):
-        answer = json.loads(get(cls.prometheus, "/api/v1/query",
+        answer = json.loads(get_text(cls.prometheus, "/api/v1/query",
                                 query="count_over_time(rollup_gpu_phase:faprof_phase_cycles:increase[1m])"))
         found = answer["data"]["result"]
         return found and min(int(series["value"][1]) for series in found) >= EVALUATIONS
@@ -127,14 +101,14 @@ class RemoteWrite(unittest.TestCase):
     @classmethod
     def local_samples(cls):
         """{labels: {milliseconds: value}}, each sample as it was stored."""
-        answer = json.loads(get(cls.prometheus, "/api/v1/query", query='{__name__=~"rollup_.+"}[5m]'))
+        answer = json.loads(get_text(cls.prometheus, "/api/v1/query", query='{__name__=~"rollup_.+"}[5m]'))
         return {identity(series["metric"]): {round(1000 * at): float(value) for at, value in series["values"]}
                 for series in answer["data"]["result"]}
 
     @classmethod
     def remote_samples(cls):
         """All that VictoriaMetrics has, up to then; None until it has a sample of each time that Prometheus has."""
-        lines = get(cls.remote, "/api/v1/export", **{"match[]": '{__name__=~".+"}'}).splitlines()
+        lines = get_text(cls.remote, "/api/v1/export", **{"match[]": '{__name__=~".+"}'}).splitlines()
         found = {}
         for line in map(json.loads, lines):
             found[identity(line["metric"])] = {at: value for at, value in zip(line["timestamps"], line["values"])
@@ -147,7 +121,7 @@ class RemoteWrite(unittest.TestCase):
         self.assertEqual(names, set(self.records))
         self.assertEqual(names, {dict(labels)["__name__"] for labels in self.local})
         # The raw metrics and the rules in between are with Prometheus alone.
-        everything = json.loads(get(self.prometheus, "/api/v1/label/__name__/values"))["data"]
+        everything = json.loads(get_text(self.prometheus, "/api/v1/label/__name__/values"))["data"]
         self.assertIn("faprof_phase_cycles_total", everything)
         self.assertIn("gpu_kernel_phase:faprof_phase_cycles:ratio", everything)
 
@@ -158,7 +132,7 @@ class RemoteWrite(unittest.TestCase):
         self.assertLessEqual(max(counts.values()), MOST_PER_GPU)
         print(f"series a GPU in remote storage: {max(counts.values())}; of the job: {len(self.arrived) - counts.total()}")
 
-    def test_values_are_prometheus_own(self):
+    def test_values_equal_those_of_prometheus(self):
         self.assertEqual(set(self.arrived), set(self.local))
         compared = 0
         for labels, samples in self.local.items():
@@ -169,7 +143,7 @@ class RemoteWrite(unittest.TestCase):
         self.assertGreaterEqual(compared, EVALUATIONS * len(self.local) / 2)
 
     def test_they_can_be_queried_there(self):
-        answer = json.loads(get(self.remote, "/api/v1/query", step="1m", time=self.newest / 1000, nocache=1,
+        answer = json.loads(get_text(self.remote, "/api/v1/query", step="1m", time=self.newest / 1000, nocache=1,
                                 query='sum by (phase) (rollup_gpu_phase:faprof_phase_cycles:increase{simulated="true"})'))
         phases = {series["metric"]["phase"]: float(series["value"][1]) for series in answer["data"]["result"]}
         self.assertGreater(phases["softmax"], 0)

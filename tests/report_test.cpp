@@ -12,27 +12,10 @@
 #include "fa_profile/metric_catalogue.h"
 #include "json_schema.h"
 #include "sample_recording.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
-
-const std::string kData = FA_PROFILE_TEST_DATA;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// Compares with a committed file. With FA_PROFILE_UPDATE_GOLDEN set it writes the file instead: review the diff.
-void ExpectGolden(const std::string& path, const std::string& text) {
-  if (std::getenv("FA_PROFILE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << text;
-    return;
-  }
-  EXPECT_EQ(text, ReadFile(path)) << path << " differs; FA_PROFILE_UPDATE_GOLDEN=1 writes it anew";
-}
 
 Profile SampleProfile() { return Analyze(sample::MakeRecording()); }
 
@@ -92,7 +75,7 @@ std::size_t LongestLine(const std::string& text) {
 }
 
 std::vector<std::string> SchemaErrors(const std::string& json) {
-  const JsonSchema schema(nlohmann::json::parse(ReadFile(kData + "/../../docs/report.schema.json")));
+  const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
   return schema.Validate(nlohmann::json::parse(json));
 }
 
@@ -140,20 +123,22 @@ const std::string kHostile[] = {
     "",
 };
 
-TEST(ReportTest, TextReportIsTheGoldenOne) { ExpectGolden(kData + "/golden/report.txt", Text(SampleProfile())); }
-TEST(ReportTest, JsonReportIsTheGoldenOne) { ExpectGolden(kData + "/golden/report.json", JsonText(SampleProfile())); }
-TEST(ReportTest, CsvReportIsTheGoldenOne) { ExpectGolden(kData + "/golden/report.csv", Csv(SampleProfile())); }
-TEST(ReportTest, TextDiffIsTheGoldenOne) {
-  ExpectGolden(kData + "/golden/diff.txt", TextDiff(SampleProfile(), ChangedProfile()));
+TEST(ReportTest, TextReportEqualsTheGoldenFile) { ExpectGolden("tests/data/golden/report.txt", Text(SampleProfile())); }
+TEST(ReportTest, JsonReportEqualsTheGoldenFile) {
+  ExpectGolden("tests/data/golden/report.json", JsonText(SampleProfile()));
 }
-TEST(ReportTest, JsonDiffIsTheGoldenOne) {
-  ExpectGolden(kData + "/golden/diff.json", JsonDiff(SampleProfile(), ChangedProfile()));
+TEST(ReportTest, CsvReportEqualsTheGoldenFile) { ExpectGolden("tests/data/golden/report.csv", Csv(SampleProfile())); }
+TEST(ReportTest, TextDiffEqualsTheGoldenFile) {
+  ExpectGolden("tests/data/golden/diff.txt", TextDiff(SampleProfile(), ChangedProfile()));
+}
+TEST(ReportTest, JsonDiffEqualsTheGoldenFile) {
+  ExpectGolden("tests/data/golden/diff.json", JsonDiff(SampleProfile(), ChangedProfile()));
 }
 
-TEST(ReportTest, TheMetricsDocumentIsCurrent) {
+TEST(ReportTest, TheMetricsDocumentIsUpToDate) {
   std::ostringstream out;
   WriteMetricsMarkdown(out);
-  ExpectGolden(kData + "/../../docs/metrics.md", out.str());
+  ExpectGolden("docs/metrics.md", out.str());
 }
 
 TEST(ReportTest, NoLineIsLongerThanTheWidth) {
@@ -164,18 +149,18 @@ TEST(ReportTest, NoLineIsLongerThanTheWidth) {
   }
 }
 
-TEST(ReportTest, AnAbsurdWidthIsTakenAsTheNarrowest) {
+TEST(ReportTest, AnInvalidWidthIsTakenAsTheNarrowest) {
   for (const int width : {-1, 0, 1, 39}) EXPECT_LE(LongestLine(Text(SampleProfile(), {.width = width})), 40U);
 }
 
-TEST(ReportTest, AsciiMeansAscii) {
+TEST(ReportTest, TheAsciiReportHasOnlyAscii) {
   for (const std::string& hostile : kHostile) {
     const std::string text = Text(Analyze(WithStrings(hostile)), {.ascii = true});
     for (const char c : text) ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F)) << static_cast<int>(c);
   }
 }
 
-TEST(ReportTest, ColourIsOnlyThereWhenAskedFor) {
+TEST(ReportTest, ColourIsUsedOnlyOnRequest) {
   EXPECT_EQ(Text(SampleProfile()).find('\x1b'), std::string::npos);
   EXPECT_NE(Text(SampleProfile(), {.color = true}).find("\x1b[31m NO"), std::string::npos);
 }
@@ -186,7 +171,7 @@ TEST(ReportTest, DetailsCanBeLeftOut) {
   EXPECT_NE(text.find("what is missing"), std::string::npos) << "what is missing is never left out";
 }
 
-TEST(ReportTest, HostileStringsReachNoTerminalAndBreakNoLine) {
+TEST(ReportTest, HostileStringsAreEscapedInText) {
   for (const std::string& hostile : kHostile) {
     const Profile profile = Analyze(WithStrings(hostile));
     const std::string text = Text(profile) + TextDiff(profile, SampleProfile());
@@ -237,7 +222,7 @@ TEST(ReportTest, TheSchemaRefusesWhatDoesNotFit) {
   EXPECT_FALSE(SchemaErrors(bad.dump()).empty());
 }
 
-TEST(ReportTest, AbsentIsNullInJsonAndSaidInText) {
+TEST(ReportTest, AbsentValuesAreNullInJsonAndMarkedInText) {
   const nlohmann::json report = nlohmann::json::parse(JsonText(SampleProfile()));
   const nlohmann::json& broken = report["entries"][5];
   ASSERT_EQ(broken["kernel"], "broken");
@@ -258,7 +243,7 @@ TEST(ReportTest, AnIncorrectKernelShowsNoSpeedAnywhere) {
   EXPECT_EQ(Csv(profile).find("seconds"), std::string::npos);
 }
 
-TEST(ReportTest, AnEmptyProfileIsAReportThatSaysSo) {
+TEST(ReportTest, AnEmptyProfileIsReportedAsEmpty) {
   const std::string text = Text(Profile{});
   EXPECT_NE(text.find("No kernel was recorded."), std::string::npos);
   EXPECT_NE(text.find("n/a"), std::string::npos);
@@ -266,7 +251,7 @@ TEST(ReportTest, AnEmptyProfileIsAReportThatSaysSo) {
   EXPECT_NE(TextDiff(Profile{}, Profile{}).find("No kernel is in both."), std::string::npos);
 }
 
-TEST(ReportTest, PhasesAreAskedForByTheirOwnCatalogue) {
+TEST(ReportTest, EveryPhaseHasEveryPhaseMetric) {
   const nlohmann::json report = nlohmann::json::parse(JsonText(SampleProfile()));
   const nlohmann::json& phases = report["entries"][0]["phases"]["phases"];
   EXPECT_EQ(phases[0]["metrics"].size(), PhaseCatalogue().size()) << "every metric is there, if only as null";
@@ -275,7 +260,7 @@ TEST(ReportTest, PhasesAreAskedForByTheirOwnCatalogue) {
   EXPECT_NE(Csv(SampleProfile()).find(",phase_threads_per_instruction,1,threads,softmax\r\n"), std::string::npos);
 }
 
-TEST(ReportTest, AnOddPhaseTableKeepsTheWidthAndSaysWhatDoesNotClose) {
+TEST(ReportTest, AnUnusualPhaseTableKeepsTheWidthAndMarksOpenSums) {
   Profile profile = SampleProfile();
   PhaseTable& table = *profile.entries[0].phases;
   table.phases.clear();

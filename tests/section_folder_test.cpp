@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fa_profile/error.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -18,16 +19,8 @@ namespace fs = std::filesystem;
 
 using Names = std::vector<std::string>;
 
-class SectionFolderTest : public testing::Test {
+class SectionFolderTest : public FolderTest {
  protected:
-  SectionFolderTest() : folder_(fs::temp_directory_path() / ("fa_sections_" + std::to_string(getpid()))) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~SectionFolderTest() override {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
   void Write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
   /// One section of set "s" with this text after its head.
   void Section(const std::string& text) const {
@@ -44,11 +37,9 @@ class SectionFolderTest : public testing::Test {
     }
     return "no error";
   }
-
-  fs::path folder_;
 };
 
-TEST_F(SectionFolderTest, TakesNamesAtAnyDepthAndAllRollupsOfACounter) {
+TEST_F(SectionFolderTest, ReadsNamesAtAnyDepthAndAllRollupsOfACounter) {
   Section(R"(Body { Items { HorizontalContainer { Items { BarChart { Metrics {
       Label: "x" Name: "sm__a.sum.per_second" } } } } } }
     Header { Metrics { Name: "sm__b.ratio" } Metrics { Name: "" } Metrics { Name: "sm__c.max_rate" } })");
@@ -86,7 +77,7 @@ TEST_F(SectionFolderTest, AnAlternativeThatPassesReplacesTheNameStatedFirst) {
   EXPECT_EQ(Metrics(90), Names{"sm__new.sum"});
 }
 
-TEST_F(SectionFolderTest, DerivedMetricsAreOmittedAndTheirOperandsAskedFor) {
+TEST_F(SectionFolderTest, DerivedMetricsAreOmittedAndTheirOperandsRequested) {
   Section(R"(Metrics { Metrics { Name: "derived__a" } }
     MetricDefinitions {
       MetricDefinitions { Name: "derived__a" Expression: "2 * simplify(sm__x.sum) / derived__b" }
@@ -112,7 +103,7 @@ TEST_F(SectionFolderTest, ExpandsBreakdownsMemoryWidgetsAndSuffixTables) {
   EXPECT_EQ(Metrics(), (Names{"sm__a.avg", "sm__a.max", "sm__a.min", "sm__a.sum"}));
 }
 
-TEST_F(SectionFolderTest, OmitsWhatNoCounterGivesWithTheReason) {
+TEST_F(SectionFolderTest, OmitsNamesWithoutACounterAndGivesTheReason) {
   Section(R"(Metrics { Metrics { Name: "group:smsp__pcsamp_warp_stall_reasons" } Metrics { Name: "launch__grid_size" }
     Metrics { Name: "group:unheard_of" } Metrics { Name: "pmsampling:sm__a.avg" } })");
   const MetricSet set = Read();
@@ -161,7 +152,7 @@ TEST_F(SectionFolderTest, DepthAndProductsHaveALimit) {
   EXPECT_NE(ErrorOf(table + "} }").find("more than 100000"), std::string::npos);
 }
 
-TEST_F(SectionFolderTest, ABadFolderOrSetIsAnErrorThatNamesTheCure) {
+TEST_F(SectionFolderTest, AnInvalidFolderOrSetIsAnErrorWithAHint) {
   EXPECT_THROW(ReadSectionFolder((folder_ / "absent").string(), "s", 90), Error);
   EXPECT_THROW(ReadSectionFolder(folder_.string(), "s", 90), Error);  // no .section file
   Section("");

@@ -50,7 +50,7 @@ std::map<std::string, std::map<std::string, double>> Shares(const SelftestRun& r
   return shares;
 }
 
-TEST_P(SelftestKernelTest, RunsAgainAndAgain) {
+TEST_P(SelftestKernelTest, CanBeLaunchedRepeatedly) {
   const SelftestRun run = Find(GetParam()).make();
   ASSERT_FALSE(run.truths.empty());
   EXPECT_FALSE(run.workload->shape().has_value());
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(All, SelftestKernelTest, testing::ValuesIn(Ids()),
 // Where many warps contend (..._full), what one phase takes depends on the others, and the name is only a name.
 class PhaseTargetTest : public testing::TestWithParam<std::pair<const char*, std::array<double, 3>>> {};
 
-TEST_P(PhaseTargetTest, SharesAreNearTheirName) {
+TEST_P(PhaseTargetTest, PhaseSharesAreNearTheirTargets) {
   const auto& [id, target] = GetParam();
   const SelftestRun run = Find(id).make();
   auto shares = Shares(run)["time_share"];
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Where one thread works, three warps of four and most of the fourth wait: half of the wall time is 3/8 of the
 // warp-time.
-TEST(SerialPhaseTest, TheOthersWait) {
+TEST(SerialPhaseTest, OtherWarpsWaitForTheSerialPhase) {
   const SelftestRun run = Find("serial_phase").make();
   auto shares = Shares(run);
   const double wall = shares["time_share"]["beta"];

@@ -7,7 +7,7 @@
 namespace fa_profile {
 namespace {
 
-TEST(SelftestKernelsTest, AreListedWithoutAGpuUnderNamesOfTheirOwn) {
+TEST(SelftestKernelsTest, AreListedWithoutAGpuUnderUniqueNames) {
   std::set<std::string> ids;
   for (const SelftestKernel& kernel : SelftestKernels()) {
     EXPECT_TRUE(ids.insert(kernel.id).second) << kernel.id << " is there twice";

@@ -24,26 +24,11 @@ import urllib.request
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
+from support.processes import free_port, wait_for
+
 PROGRAM, WRITE_RECORDINGS, SOURCE = sys.argv[1:4]
 FAKE_NVML, HANGING_NVML = sys.argv[4:6] if len(sys.argv) > 5 else ("", "")
 BUNDLED = pathlib.Path(SOURCE) / "recordings" / "h200-ladder-full.fap"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def wait_for(what, condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            value = condition()
-            if value:
-                return value
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 class Serve:
@@ -168,7 +153,7 @@ class ServeTest(unittest.TestCase):
             wait_for("another", lambda: serve.counted() == 2)
             self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 20)
 
-    def test_what_is_no_recording_is_set_aside_and_nothing_stops(self):
+    def test_invalid_recordings_are_moved_aside_and_serving_continues(self):
         outside = pathlib.Path(self.folder) / "outside.fap"
         shutil.copy(self.small(0), outside)
         with Serve(self.folder, "--max-recording-bytes", "10000000") as serve:
@@ -214,7 +199,7 @@ class ServeTest(unittest.TestCase):
             wait_for("the spool is empty", lambda: not list(serve.spool.glob("*.fap")))
             self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 300)
 
-    def test_a_damaged_state_is_kept_and_said(self):
+    def test_a_damaged_state_is_kept_and_reported(self):
         with Serve(self.folder) as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
@@ -226,7 +211,7 @@ class ServeTest(unittest.TestCase):
             self.assertIn("is damaged", serve.log_text())
             self.assertTrue(state.with_suffix(".json.damaged").exists())
 
-    def test_a_spool_that_vanishes_and_comes_back(self):
+    def test_a_spool_that_vanishes_is_reported_until_it_returns(self):
         with Serve(self.folder) as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
@@ -240,7 +225,7 @@ class ServeTest(unittest.TestCase):
 
     def test_a_state_that_cannot_be_written_keeps_recordings_in_the_spool(self):
         with Serve(self.folder) as serve:
-            blocker = serve.state / "exporter.json.part"
+            blocker = serve.state / f"exporter.json.part.{serve.process.pid}"
             blocker.mkdir()  # open() for writing fails, for root too
             serve.put(self.small(0), "a.fap")
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
@@ -250,7 +235,7 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 1)
             self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
 
-    def test_kernels_not_seen_go_away(self):
+    def test_kernels_that_are_no_longer_recorded_are_dropped(self):
         with Serve(self.folder, "--recording-interval", "1s") as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
@@ -278,7 +263,7 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.value("faprof_collector_failed_runs_total") == 2)
             self.assertEqual(serve.value("faprof_collector_perfmon_conflicts_total"), 1)
 
-    def test_the_end_finishes_the_scrape_at_hand(self):
+    def test_shutdown_finishes_the_current_scrape(self):
         with Serve(self.folder, "--simulate-fleet", "1", spool=False) as serve:
             with socket.create_connection(("127.0.0.1", serve.port)) as client:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
@@ -307,7 +292,7 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(serve.status("/simulated/sim-host-002/metrics"), 404)
             self.assertIn("SIMULATED", serve.log_text())
 
-    def test_clients_that_read_slowly_stop_nobody(self):
+    def test_slow_clients_do_not_delay_others(self):
         with Serve(self.folder, "--simulate-fleet", "1", spool=False) as serve:
             slow = []
             for _ in range(100):
@@ -337,7 +322,7 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(len(answers), 200)
             self.assertTrue(all("faprof_kernel_launches_total" in answer for answer in answers))
 
-    def test_a_link_in_the_spool_leads_nowhere(self):
+    def test_symbolic_links_in_the_spool_are_not_followed(self):
         elsewhere = pathlib.Path(self.folder) / "elsewhere"
         elsewhere.mkdir()
         for number in range(5):
@@ -355,7 +340,7 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 2)
             self.assertEqual(serve.counted("duplicate"), 0)
 
-    def test_numbers_that_nothing_measured_spoil_no_counter(self):
+    def test_invalid_numbers_of_a_recording_do_not_change_counters(self):
         for number, value in enumerate(("-1e9", "2e307")):
             folder = pathlib.Path(self.folder) / str(number)
             folder.mkdir()
@@ -368,7 +353,7 @@ class ServeTest(unittest.TestCase):
             wait_for("bad", lambda: serve.counted("bad") == 2)
             self.assertEqual(serve.value("faprof_sm_active_cycles_total", kernel="small"), 1000)
 
-    def test_an_upgrade_of_the_program_condemns_no_recording(self):
+    def test_replacing_the_program_does_not_mark_recordings_bad(self):
         program = pathlib.Path(self.folder) / "fa-profile"
         shutil.copy(PROGRAM, program)
         with unittest.mock.patch(f"{__name__}.PROGRAM", str(program)), Serve(self.folder) as serve:
@@ -376,7 +361,7 @@ class ServeTest(unittest.TestCase):
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
 
-    def test_a_state_that_cannot_be_read_is_not_taken_for_none(self):
+    def test_an_unreadable_state_is_an_error_and_not_an_empty_state(self):
         state = pathlib.Path(self.folder) / "state"
         for content in ("folder", '{"version": 2}'):
             shutil.rmtree(state, ignore_errors=True)
@@ -389,7 +374,7 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(run.returncode, 2, run.stderr)
             self.assertIn("newer" if content != "folder" else "cannot be read", run.stderr)
 
-    def test_the_log_has_one_line_a_message_and_outlives_its_reader(self):
+    def test_log_messages_are_one_line_and_a_closed_log_does_not_end_serve(self):
         with Serve(self.folder) as serve:
             (serve.spool / "x\n2026-01-01T00:00:00.000Z critical forged.fap").write_bytes(b"no")
             wait_for("bad", lambda: serve.counted("bad") == 1)
@@ -407,20 +392,20 @@ class ServeTest(unittest.TestCase):
         process.terminate()
         self.assertEqual(process.wait(timeout=20), 0)
 
-    def test_an_empty_option_is_not_taken_for_none(self):
+    def test_an_empty_option_value_is_an_error(self):
         run = self.run_program("serve", "--web-config", "", "--no-nvml", "--listen", "127.0.0.1:0")
         self.assertEqual(run.returncode, 2)
         self.assertIn("--web-config is given and empty", run.stderr)
 
     @unittest.skipUnless(HANGING_NVML, "built without CUDA, so without NVML")
-    def test_a_driver_that_hangs_stops_nothing(self):
+    def test_a_hanging_driver_does_not_block_serve(self):
         with Serve(self.folder, "--nvml-library", HANGING_NVML, nvml=True) as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
             self.assertEqual(serve.value("faprof_collector_up", collector="nvml"), 0)
             self.assertEqual(serve.stop(), 0)
 
-    def test_a_soak_leaves_memory_level(self):
+    def test_memory_does_not_grow_under_load(self):
         def memory():
             status = pathlib.Path(f"/proc/{serve.process.pid}/status").read_text()
             return int(status.split("VmRSS:")[1].split()[0]) / 1000  # MB
@@ -448,7 +433,7 @@ class ServeTest(unittest.TestCase):
                 self.assertLess(before, 50)
             self.assertLessEqual(serve.value("faprof_collector_open_files"), files + 2)
 
-    def test_a_run_that_cannot_profile_leaves_word_in_the_spool(self):
+    def test_a_failed_run_writes_a_failure_note_to_the_spool(self):
         with Serve(self.folder) as serve:
             run = self.run_program("--ncu-set", "basic", "--kernel", "^mma$", "--spool", str(serve.spool))
             if run.returncode == 0:  # there is a GPU here
@@ -492,7 +477,7 @@ class ServeTest(unittest.TestCase):
             self.assertIn(words.lower(), run.stderr.lower())
             self.assertNotIn("hunter2", run.stderr)
 
-    def test_a_textfile_is_whole_or_not_there(self):
+    def test_a_textfile_is_written_whole(self):
         output = pathlib.Path(self.folder) / "faprof.prom"
         run = self.run_program("textfile", str(BUNDLED), "--baseline", str(BUNDLED), "-o", str(output))
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -515,7 +500,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(output.read_text(), text)
         self.assertEqual(os.listdir(self.folder), ["faprof.prom"])
 
-    def test_push_replaces_its_group_and_deletes_it_when_told(self):
+    def test_push_replaces_its_group_and_deletes_it_on_request(self):
         port = free_port()
         gateway = subprocess.Popen(["prometheus-pushgateway", f"--web.listen-address=127.0.0.1:{port}",
                                     f"--persistence.file={self.folder}/pushgateway.db"], stderr=subprocess.DEVNULL)
@@ -551,7 +536,7 @@ class ServeTest(unittest.TestCase):
             self.assertNotIn(f'branch="{branch}"', metrics())
 
     @unittest.skipUnless(FAKE_NVML, "built without CUDA, so without NVML")
-    def test_devices_are_read_and_an_absent_nvml_is_said(self):
+    def test_devices_are_read_and_a_missing_nvml_is_reported(self):
         with Serve(self.folder, "--nvml-library", FAKE_NVML, nvml=True, spool=False) as serve:
             wait_for("devices", lambda: serve.value("faprof_device_up", gpu="0") == 1)
             self.assertEqual(serve.value("faprof_collector_up", collector="nvml"), 1)

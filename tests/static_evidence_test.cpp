@@ -17,6 +17,7 @@
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/recording_evidence.h"
+#include "test_files.h"
 
 namespace fa_profile {
 namespace {
@@ -46,29 +47,19 @@ void Run(float* p) {
 }
 )";
 
-class StaticEvidenceTest : public testing::Test {
+class StaticEvidenceTest : public FolderTest {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "fa-profile-static-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     if (!FindNvdisasm() || !FindCuobjdump()) GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // kSource as it is, compiled once for all cases: a copy of the object with its log.
   std::string Clean(const std::string& name = "clean.o") const {
     static const auto compiled = [this] {
       const std::string object = Compile(Write("k.cu", kSource), "first.o");
-      return std::pair(Slurp(object), Slurp(object + ".log"));
+      return std::pair(ReadFile(object), ReadFile(object + ".log"));
     }();
     Write(name + ".log", compiled.second);
     return Write(name, compiled.first);
-  }
-
-  static std::string Slurp(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   std::string Write(const std::string& name, const std::string& text) const {
@@ -116,8 +107,6 @@ class StaticEvidenceTest : public testing::Test {
     input.today = "2026-11-21";
     return Judge(input, Thresholds());
   }
-
-  fs::path folder_;
 };
 
 const CaseFacts& Facts(const Evidence& evidence, const std::string& kernel) {
@@ -149,7 +138,7 @@ std::set<std::string> Blocking(const GateResult& result) {
   return metrics;
 }
 
-TEST_F(StaticEvidenceTest, TheLaddersCasesAreItsRungs) {
+TEST_F(StaticEvidenceTest, TheCasesOfTheLadderAreItsRungs) {
   std::vector<std::string> rungs;
   for (const Kernel* kernel : Ladder()) rungs.push_back(kernel->id());
   const Evidence evidence = Of(FA_PROFILE_KERNELS);
@@ -179,7 +168,7 @@ TEST_F(StaticEvidenceTest, TheLadderIsIdenticalToItself) {
   for (const CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
 }
 
-TEST_F(StaticEvidenceTest, AFolderIsItsLadderAndItsLibraries) {
+TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   fs::create_directory_symlink(fs::path(FA_PROFILE_KERNELS).parent_path(), folder_ / "no");  // is not followed
   fs::create_directories(folder_ / "kernels");
   fs::copy(FA_PROFILE_KERNELS, folder_ / "kernels");
@@ -206,7 +195,7 @@ TEST_F(StaticEvidenceTest, AFolderIsItsLadderAndItsLibraries) {
   EXPECT_THROW((void)StaticEvidence(FA_PROFILE_KERNELS, options), Error);
 }
 
-TEST_F(StaticEvidenceTest, AKernelLibrarysKernelsAreItsOwnThoughItIncludesARung) {
+TEST_F(StaticEvidenceTest, AKernelLibraryThatIncludesARungKeepsItsOwnName) {
   const Evidence variant = Of(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so");
   EXPECT_FALSE(FindCase(variant, "mma", ""));
   int rungs = 0;
@@ -219,7 +208,7 @@ TEST_F(StaticEvidenceTest, AKernelLibrarysKernelsAreItsOwnThoughItIncludesARung)
   EXPECT_GT(own, 0);
 }
 
-TEST_F(StaticEvidenceTest, MutantsShowTheirFaults) {
+TEST_F(StaticEvidenceTest, MutantsHaveTheirPlantedFaults) {
   const Evidence mutants = Of(FA_PROFILE_MUTANTS);
   EXPECT_GT(OnlyCode(mutants, "SpillsKernel").spill_bytes, 0);
   EXPECT_EQ(OnlyCode(mutants, "CoalescedKernel").spill_bytes, 0);
@@ -229,7 +218,7 @@ TEST_F(StaticEvidenceTest, MutantsShowTheirFaults) {
   EXPECT_TRUE(OnlyCode(mutants, "CoalescedKernel").externals.empty());
 }
 
-TEST_F(StaticEvidenceTest, SpillsAndPrintfThatAreNewAreRegressions) {
+TEST_F(StaticEvidenceTest, NewSpillsAndPrintfAreRegressions) {
   const std::string source = Write("k.cu", kSource);
   const std::string clean = Clean();
   const std::string spilling = Compile(source, "spilling.o", {"-maxrregcount=24"});
@@ -269,7 +258,7 @@ TEST_F(StaticEvidenceTest, WmmaOnLocalMemoryIsSeenInTheWarningAndInTheCode) {
   EXPECT_TRUE(blocking.contains("compiler_warnings"));
 }
 
-TEST_F(StaticEvidenceTest, AWarningOfAFileWithoutKernelsIsThatFiles) {
+TEST_F(StaticEvidenceTest, AWarningOfAFileWithoutKernelsBelongsToThatFile) {
   const std::string source = Write("k.cu", kSource);
   const std::string object = Compile(source, "k.o");
   Write(
@@ -290,7 +279,7 @@ TEST_F(StaticEvidenceTest, AWarningOfAFileWithoutKernelsIsThatFiles) {
   EXPECT_EQ(JudgeBuilds(candidate, candidate).verdict, Verdict::kPass);
 }
 
-TEST(AlignWarningsTest, EvidenceOfARunSaysNothingOfItsCompiler) {
+TEST(AlignWarningsTest, EvidenceOfARunHasNoCompilerWarnings) {
   Evidence run;
   run.cases.resize(1);
   run.cases[0].kernel = "mma";
@@ -309,7 +298,7 @@ TEST(AlignWarningsTest, EvidenceOfARunSaysNothingOfItsCompiler) {
   EXPECT_EQ(build.losses, std::vector<std::string>{"the base came without a compiler log: warnings are not compared"});
 }
 
-TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnWhereABuildLies) {
+TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnTheBuildFolder) {
   std::vector<Evidence> all;
   for (const char* const place : {"here", "a/much/longer/path"}) {
     const std::string source = Write(std::string(place) + "/k.cu", kSource);
@@ -328,7 +317,7 @@ TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnWhereABuildLies) {
   EXPECT_EQ(ToJson(all[0]), ToJson(all[1]));
 }
 
-TEST_F(StaticEvidenceTest, OfSeveralArchitecturesTheNewestCountsUnlessOneIsAskedFor) {
+TEST_F(StaticEvidenceTest, TheNewestArchitectureIsUsedByDefault) {
   const std::string source = Write("k.cu", kSource);
   const std::string both =
       Compile(source, "k.o", {"-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"});
@@ -342,7 +331,7 @@ TEST_F(StaticEvidenceTest, OfSeveralArchitecturesTheNewestCountsUnlessOneIsAsked
   EXPECT_EQ(OnlyCode(StaticEvidence(both, options), "Hidden").architecture, "sm_90a");
 }
 
-TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOne) {
+TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOneCase) {
   const std::string first = Clean("k.o");
   const std::string second = Compile(Write("other.cu", kSource), "other.o");
   const std::string archive = (folder_ / "libboth.a").string();
@@ -354,7 +343,7 @@ TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOne) {
 
 TEST_F(StaticEvidenceTest, ABuildAndItsRecordingHaveTheSameHash) {
   const Evidence built = Of(FA_PROFILE_KERNELS);
-  const Evidence recorded = LoadEvidence({FA_PROFILE_BUNDLED});
+  const Evidence recorded = LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
   const CodeFacts& measured = recorded.cases.at(FindCase(recorded, "minimal", "1,8,512,64").value()).code.at(0);
   const std::vector<CodeFacts>& code = Facts(built, "minimal").code;
   const auto same = std::ranges::find(code, measured.name, &CodeFacts::name);
@@ -364,7 +353,7 @@ TEST_F(StaticEvidenceTest, ABuildAndItsRecordingHaveTheSameHash) {
   EXPECT_EQ(same->code_hash, measured.code_hash);
 }
 
-TEST_F(StaticEvidenceTest, WhatIsNoBuildIsAnErrorWithItsCure) {
+TEST_F(StaticEvidenceTest, AnInvalidBuildIsAnErrorWithAHint) {
   EXPECT_THROW((void)Of((folder_ / "nowhere").string()), Error);
   EXPECT_THROW((void)Of(folder_.string()), Error);
   EXPECT_THROW((void)Of(Write("text.o", "hello")), Error);

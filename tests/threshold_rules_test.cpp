@@ -36,7 +36,7 @@ TEST(ThresholdRulesTest, GlobsMatchWholeNames) {
   EXPECT_FALSE(GlobMatches("MMA", "mma"));
 }
 
-TEST(ThresholdRulesTest, ManyStarsTakeNoLonger) {
+TEST(ThresholdRulesTest, PatternsWithManyStarsAreFast) {
   std::string pattern;
   for (int i = 0; i < 100; ++i) pattern += "*a";
   const auto start = std::chrono::steady_clock::now();
@@ -65,7 +65,7 @@ std::vector<int> Lines(const std::vector<const ThresholdRule*>& rules) {
   return lines;
 }
 
-TEST(ThresholdRulesTest, OfSeveralRulesTheLastCountsForEachDemandByItself) {
+TEST(ThresholdRulesTest, ForEachDemandTheLastMatchingRuleWins) {
   const Thresholds layers = Layers();
   const Demand later = FindDemand(layers, "mma", "1,8,512,64", "", "instructions", "2026-12-01");
   EXPECT_EQ(later.relative, 0.02);
@@ -90,7 +90,7 @@ TEST(ThresholdRulesTest, OfSeveralRulesTheLastCountsForEachDemandByItself) {
   EXPECT_EQ(other_metric.severity, Severity::kError);
 }
 
-TEST(ThresholdRulesTest, AnExceptionCountsThroughItsLastDay) {
+TEST(ThresholdRulesTest, AnExceptionIsValidThroughItsLastDay) {
   const Thresholds layers = Layers();
   const Demand last_day = FindDemand(layers, "mma", "1,8,512,64", "", "instructions", "2026-11-30");
   EXPECT_EQ(last_day.relative, 0.10);
@@ -99,7 +99,7 @@ TEST(ThresholdRulesTest, AnExceptionCountsThroughItsLastDay) {
   EXPECT_EQ(Lines(Expired(layers, "2026-12-01")), std::vector<int>{10});
 }
 
-TEST(ThresholdRulesTest, APatternOfPhasesIsNotOfTheWholeKernel) {
+TEST(ThresholdRulesTest, APhasePatternDoesNotMatchTheWholeKernel) {
   const Thresholds layers = Layers();
   const auto maximum = [&](const std::string& phase) {
     return FindDemand(layers, "mma", "1,8,512,64", phase, "static_instructions", "2026-11-21").maximum;
@@ -139,7 +139,7 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
             "t.yaml:3: 'wmna' matches no ker");
 }
 
-TEST(ThresholdRulesTest, ARuleOfAPhaseThatIsNotThereIsAnError) {
+TEST(ThresholdRulesTest, ARuleForAMissingPhaseIsAnError) {
   const std::string rule = "phase: sofmax, metric: phase_time_ratio, maximum: 45%";
   EXPECT_EQ(Unmatched(rule, {{"mma", ""}}), "no error") << "nobody said which phases there are";
   EXPECT_EQ(Unmatched(rule, {{"mma", ""}}, {"qk", "softmax"}),
@@ -235,8 +235,8 @@ TEST(ThresholdRulesTest, TheValuesOfStaticMetricsComeFromTheCode) {
   for (const StaticMetric& metric : StaticMetrics()) EXPECT_TRUE(StaticValue(code, "", metric.id)) << metric.id;
 }
 
-TEST(ThresholdRulesTest, OurFileHoldsForTheLadder) {
-  const Thresholds ours = ParseThresholds(File("ci/thresholds.yaml"), "ci/thresholds.yaml");
+TEST(ThresholdRulesTest, TheShippedFileAppliesToTheLadder) {
+  const Thresholds ours = ParseThresholds(ReadSourceFile("ci/thresholds.yaml"), "ci/thresholds.yaml");
   Cases cases;
   for (const char* kernel : {"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}) {
     cases.emplace_back(kernel, "1,8,512,64");

@@ -39,11 +39,11 @@ Json ToJson(const YAML::Node& node) {
 }
 
 bool SchemaTakes(const std::string& text) {
-  static const JsonSchema schema(Json::parse(File("ci/thresholds.schema.json")));
+  static const JsonSchema schema(Json::parse(ReadSourceFile("ci/thresholds.schema.json")));
   return schema.Validate(ToJson(YAML::Load(text))).empty();
 }
 
-TEST(ThresholdsSchemaTest, AgreesWithTheParser) {
+TEST(ThresholdsSchemaTest, SchemaAndParserAcceptTheSameFiles) {
   const std::string end = ", owner: ada, reason: why, expires: 2026-12-31";
   const std::vector<std::string> texts = {
       "version: 1\n",
@@ -158,7 +158,7 @@ TEST(ThresholdsSchemaTest, AgreesWithTheParser) {
       Exception("metric: waves, maximum: 1, owner: ada, reason: why, expires: 2026-13-31"),
       Exception("metric: waves, maximum: 1, owner: ada, reason: why, expires: tomorrow"),
       Exception("metric: waves, maximum: 1, owner: ada, reason: why, expires: 1999-12-31"),
-      File("ci/thresholds.yaml"),
+      ReadSourceFile("ci/thresholds.yaml"),
   };
   int taken = 0;
   for (const std::string& text : texts) {
@@ -183,7 +183,7 @@ TEST(ThresholdsSchemaTest, NamesEveryMetricWithItsUnit) {
   for (const CatalogueMetric& metric : PhaseCatalogue()) agree("phase: pv, ", metric.id, metric.unit);
   for (const StaticMetric& metric : StaticMetrics()) agree("", metric.id, metric.unit);
   agree("", kCycles, "cycles");
-  const Json schema = Json::parse(File("ci/thresholds.schema.json"));
+  const Json schema = Json::parse(ReadSourceFile("ci/thresholds.schema.json"));
   for (const auto& [branch, of_phase] : {std::pair("then", true), std::pair("else", false)}) {
     for (const Json& id :
          schema.at("definitions").at("demand").at("allOf").at(0).at(branch).at("properties").at("metric").at("enum")) {

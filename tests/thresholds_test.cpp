@@ -87,10 +87,10 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
   EXPECT_EQ(read.rules[2].line, 2);
 }
 
-TEST(ThresholdsTest, WithoutAFileOrItsDefaultsTheDocumentedOnesHold) {
+TEST(ThresholdsTest, WithoutAFileTheDocumentedDefaultsApply) {
   const Thresholds none;
   const Thresholds bare = ParseThresholds("version: 1\n", "t.yaml");
-  const Thresholds ours = ParseThresholds(File("ci/thresholds.yaml"), "ci/thresholds.yaml");
+  const Thresholds ours = ParseThresholds(ReadSourceFile("ci/thresholds.yaml"), "ci/thresholds.yaml");
   EXPECT_TRUE(bare.default_lines.empty());
   EXPECT_EQ(ours.default_lines.size(), 13U) << "ours spells out each";
   for (const Thresholds& t : {none, bare, ours}) {
@@ -147,7 +147,7 @@ TEST(ThresholdsTest, NumbersAreInTheUnitOfTheirMetric) {
   EXPECT_EQ(OneRule("metric: l1_hit_ratio, minimum: 1").minimum.value(), 1.0);
 }
 
-TEST(ThresholdsTest, RefusesNumbersThatAreNone) {
+TEST(ThresholdsTest, RefusesInvalidNumbers) {
   for (const char* number : {".nan", ".NaN", "nan",    ".inf", "inf", "Infinity", "0x10",  "0o17",    "010", "1_000",
                              ".5",   "1.",   "+1",     "1e",   "1e+", "1e1%",     "'1'",   "\"0.5\"", "''",  "~",
                              "true", "[1]",  "{a: 1}", "5 %",  "5%%", "5x",       "1e999", "1e-999",  "five"}) {
@@ -166,7 +166,7 @@ TEST(ThresholdsTest, RefusesNumbersThatAreNone) {
             "t.yaml:3:37: 'maximum' of l1_hit_ratio is too large: '100.1%'");
 }
 
-TEST(ThresholdsTest, DefaultsHaveTheirRanges) {
+TEST(ThresholdsTest, DefaultsMustBeWithinTheirRanges) {
   EXPECT_EQ(ErrorOf(Defaults("budget: 101%")), "t.yaml:2:20: budget is too large: '101%'");
   EXPECT_EQ(ErrorOf(Defaults("duration: {relative: 2us}")),
             "t.yaml:2:33: duration.relative is in the wrong unit: '2us'");
@@ -185,7 +185,7 @@ TEST(ThresholdsTest, DefaultsHaveTheirRanges) {
   EXPECT_EQ(ErrorOf(Defaults("levels: {suspect: 5%}")), "t.yaml:2:30: levels.suspect is in the wrong unit: '5%'");
 }
 
-TEST(ThresholdsTest, UnknownNamesAreOfferedTheirNearMatches) {
+TEST(ThresholdsTest, UnknownNamesAreErrorsWithNearMatches) {
   EXPECT_EQ(ErrorOf("versoin: 1\n"), "t.yaml:1:1: unknown key 'versoin'; did you mean version?");
   EXPECT_EQ(ErrorOf("version: 1\nrule: []\n"), "t.yaml:2:1: unknown key 'rule'; did you mean rules?");
   EXPECT_EQ(ErrorOf(Defaults("durations: {}")), "t.yaml:2:12: unknown key 'durations'; did you mean duration?");
@@ -204,7 +204,7 @@ TEST(ThresholdsTest, UnknownNamesAreOfferedTheirNearMatches) {
   EXPECT_EQ(ErrorOf(Rule("metric: \"*\", maximum: 1")), "t.yaml:3:14: unknown metric '*'") << "a metric is no pattern";
 }
 
-TEST(ThresholdsTest, AMetricOfPhasesNeedsAPhaseAndNoOtherHasOne) {
+TEST(ThresholdsTest, OnlyPhaseMetricsHaveAPhaseAndTheyRequireIt) {
   EXPECT_EQ(ErrorOf(Rule("metric: phase_time_ratio, maximum: 45%")),
             "t.yaml:3:14: phase_time_ratio is a metric of phases");
   EXPECT_EQ(ErrorOf(Rule("phase: pv, metric: duration_seconds, maximum: 1us")),
@@ -235,7 +235,7 @@ TEST(ThresholdsTest, EveryMetricCanBeNamed) {
   EXPECT_FALSE(UnitOf("", "no_such"));
 }
 
-TEST(ThresholdsTest, ARuleDemandsSomethingThatCanBeFulfilled) {
+TEST(ThresholdsTest, ARuleMustDemandSomethingPossible) {
   EXPECT_EQ(ErrorOf(Rule("kernel: mma, maximum: 1")), "t.yaml:3:5: there is no metric");
   EXPECT_EQ(ErrorOf(Rule("kernel: mma, metric: waves, owner: ada")), "t.yaml:3:5: this demands nothing");
   EXPECT_EQ(ErrorOf(Rule("metric: waves, minimum: 2, maximum: 2")), "no error");
@@ -248,7 +248,7 @@ TEST(ThresholdsTest, ARuleDemandsSomethingThatCanBeFulfilled) {
             "t.yaml:3:5: severity is off, so the limits are without effect");
 }
 
-TEST(ThresholdsTest, AnExceptionHasAnOwnerAReasonAndAnEnd) {
+TEST(ThresholdsTest, AnExceptionRequiresAnOwnerAReasonAndAnEnd) {
   const std::string demand = "metric: waves, relative: 10%";
   EXPECT_EQ(ErrorOf(Exception(demand + ", reason: why, expires: 2026-12-31")),
             "t.yaml:3:5: an exception without owner");
@@ -265,7 +265,7 @@ TEST(ThresholdsTest, AnExceptionHasAnOwnerAReasonAndAnEnd) {
   }
 }
 
-TEST(ThresholdsTest, ARuleThatAnotherReplacesWholeIsAMistake) {
+TEST(ThresholdsTest, ARuleThatALaterRuleReplacesIsAnError) {
   const std::string a = "version: 1\nrules:\n  - {kernel: mma, metric: waves, minimum: 1}\n";
   EXPECT_EQ(ErrorOf(a + "  - {kernel: mma, metric: waves, minimum: 2}\n"),
             "t.yaml:4:5: line 3 gives 'minimum' for the same already");
@@ -278,7 +278,7 @@ TEST(ThresholdsTest, ARuleThatAnotherReplacesWholeIsAMistake) {
       << "that is what an exception is for";
 }
 
-TEST(ThresholdsTest, RefusesWhatShowsAReaderSomethingElse) {
+TEST(ThresholdsTest, RefusesTextThatDisplaysDifferentlyThanItReads) {
   EXPECT_EQ(ErrorOf("version: 1\nversion: 1\n"), "t.yaml:2:1: 'version' stands here twice");
   EXPECT_EQ(ErrorOf(Rule("metric: waves, maximum: 1, maximum: 2")), "t.yaml:3:33: 'maximum' stands here twice");
   EXPECT_EQ(ErrorOf(Defaults("budget: 1%, budget: 2%")), "t.yaml:2:24: 'budget' stands here twice");
@@ -310,7 +310,7 @@ TEST(ThresholdsTest, RefusesWhatShowsAReaderSomethingElse) {
   }
 }
 
-TEST(ThresholdsTest, RefusesBombsAndWhatIsTooLarge) {
+TEST(ThresholdsTest, RefusesAliasBombsAndLargeFiles) {
   std::string bomb = "a: &a [x, x]\n";
   for (char c = 'b'; c < 'z'; ++c) bomb += fmt::format("{}: &{} [*{}, *{}]\n", c, c, char(c - 1), char(c - 1));
   EXPECT_EQ(ErrorOf(bomb), "t.yaml:1:4: anchors (&name) are not allowed");
@@ -342,7 +342,7 @@ TEST(ThresholdsTest, RefusesBombsAndWhatIsTooLarge) {
             "t.yaml:1:1: there are more than 1000 rules and exceptions");
 }
 
-TEST(ThresholdsTest, TextsAreOneLineOfReadableText) {
+TEST(ThresholdsTest, TextsMustBeOnePrintableLine) {
   EXPECT_EQ(ErrorOf(Rule("metric: waves, maximum: 1, owner: 5")), "t.yaml:3:40: 'owner' must be a text");
   EXPECT_EQ(ErrorOf(Rule("metric: waves, maximum: 1, owner: '5'")), "no error");
   EXPECT_EQ(ErrorOf(Rule("metric: waves, maximum: 1, owner: ")), "t.yaml:3:40: 'owner' must be a text");

@@ -44,7 +44,7 @@ std::string Refusal(const std::string& output) {
   return "";
 }
 
-TEST(TimingSampleTest, SaysWhatAProcessMeasured) {
+TEST(TimingSampleTest, ContainsWhatAProcessMeasured) {
   const TimingSample sample = ParseTimingSample(Sample().dump() + "\n");
   EXPECT_EQ(sample.environment.gpu_uuid, "GPU-1");
   EXPECT_EQ(sample.environment.sm_clock_max_hz, 1980000000);
@@ -59,14 +59,14 @@ TEST(TimingSampleTest, SaysWhatAProcessMeasured) {
   EXPECT_EQ(sample.cases[2].error, "it does not launch");
 }
 
-TEST(TimingSampleTest, IsTheLastLineThatIsOne) {
+TEST(TimingSampleTest, TheLastValidLineOfTheOutputIsRead) {
   Json before = Sample();
   before["throttled"] = true;
   EXPECT_FALSE(ParseTimingSample("x\n" + before.dump() + "\n{\"a\": 1}\n" + Sample().dump() + "\n{ no\n\n").throttled);
   EXPECT_TRUE(ParseTimingSample(before.dump()).throttled) << "without a newline";
 }
 
-TEST(TimingSampleTest, WhatIsNoneIsRefusedWithTheReason) {
+TEST(TimingSampleTest, InvalidSamplesAreRefusedWithTheReason) {
   EXPECT_EQ(Refusal(""), "it printed nothing");
   EXPECT_EQ(Refusal("hello\n"), "no line of it is a JSON object with a version");
   EXPECT_EQ(Refusal("[1]\n"), "no line of it is a JSON object with a version");

@@ -17,7 +17,7 @@ namespace {
 constexpr double kNow = 1.8e9;
 
 const Recording& Bundled() {
-  static const Recording recording = RecordingReader(FA_PROFILE_BUNDLED).Load();
+  static const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   return recording;
 }
 
@@ -38,7 +38,7 @@ TEST(TotalsTest, PhaseCyclesAddUpToTheKernelsCycles) {
   }
 }
 
-TEST(TotalsTest, StallCyclesAreOfTheResidentWarps) {
+TEST(TotalsTest, StallCyclesAreScaledToTheResidentWarps) {
   for (const auto& [name, kernel] : Kernels(OfBundled())) {
     double sum = 0;
     for (const auto& [phase, totals] : kernel.phases) {
@@ -50,7 +50,7 @@ TEST(TotalsTest, StallCyclesAreOfTheResidentWarps) {
   }
 }
 
-TEST(TotalsTest, EveryTimedCallIsInTheHistogramAndInTheSum) {
+TEST(TotalsTest, TheHistogramCountsEveryTimedCall) {
   for (const Case& entry : Bundled().cases) {
     for (const Timing& timing : Bundled().timings) {
       if (timing.case_id != entry.id || !timing.part.empty()) continue;
@@ -69,7 +69,7 @@ TEST(TotalsTest, TheBottleneckIsThePhaseWithMostTimeAtTheCostliestShape) {
   EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").gauges.at("faprof_kernel_correct"), 1);
 }
 
-TEST(TotalsTest, AKernelThatIsNotCorrectHasNoSpeed) {
+TEST(TotalsTest, AnIncorrectKernelHasNoTimes) {
   Recording wrong = Bundled();
   for (Verification& verification : wrong.verifications) verification.draws_passed = 0;
   const Totals totals = Contribution(wrong, Analyze(wrong), kNow);
@@ -82,7 +82,7 @@ TEST(TotalsTest, AKernelThatIsNotCorrectHasNoSpeed) {
   }
 }
 
-TEST(TotalsTest, MergingTwiceDoublesSumsAndLeavesGauges) {
+TEST(TotalsTest, MergingTwiceDoublesSumsAndKeepsGauges) {
   Totals totals;
   Merge(totals, OfBundled());
   Merge(totals, OfBundled());
@@ -107,7 +107,7 @@ TEST(TotalsTest, JsonKeepsEveryBit) {
   EXPECT_EQ(*Kernels(again).at("wmma").sm_active_cycles, *Kernels(OfBundled()).at("wmma").sm_active_cycles);
 }
 
-TEST(TotalsTest, WhatIsNoTotalsIsAnError) {
+TEST(TotalsTest, InvalidTotalsAreAnError) {
   const std::string good = ToJson(OfBundled());
   EXPECT_THROW(TotalsFromJson(""), Error);
   EXPECT_THROW(TotalsFromJson("[]"), Error);
@@ -117,7 +117,7 @@ TEST(TotalsTest, WhatIsNoTotalsIsAnError) {
   EXPECT_NO_THROW(TotalsFromJson(R"({"version":1,"folded":0,"gpus":[]})"));
 }
 
-TEST(TotalsTest, KernelsBeyondTheCapAreOther) {
+TEST(TotalsTest, KernelsBeyondTheLimitAreLabelledOther) {
   Totals totals;
   for (int i = 0; i < kMaxKernelLabels + 5; ++i) {
     Totals one;
@@ -132,7 +132,7 @@ TEST(TotalsTest, KernelsBeyondTheCapAreOther) {
   EXPECT_EQ(totals.folded, 5);
 }
 
-TEST(TotalsTest, PhasesBeyondTheCapAreOtherAndTheUnattributedStays) {
+TEST(TotalsTest, PhasesBeyondTheLimitAreLabelledOtherAndUnattributedStays) {
   Totals from;
   KernelTotals& kernel = from.gpus[0].kernels["k"];
   for (int i = 0; i < kMaxPhaseLabels + 3; ++i) kernel.phases[std::string("p").append(std::to_string(i))].cycles = 1;
@@ -145,7 +145,7 @@ TEST(TotalsTest, PhasesBeyondTheCapAreOtherAndTheUnattributedStays) {
   EXPECT_EQ(phases.at("unattributed").cycles, 1);
 }
 
-TEST(TotalsTest, KernelsNotSeenAreForgottenAndTheirSlotsAreFree) {
+TEST(TotalsTest, KernelsNotSeenForLongAreDropped) {
   Totals totals = OfBundled();
   ForgetKernels(totals, kNow);
   EXPECT_EQ(totals.gpus.size(), 1U);
@@ -153,7 +153,7 @@ TEST(TotalsTest, KernelsNotSeenAreForgottenAndTheirSlotsAreFree) {
   EXPECT_TRUE(totals.gpus.empty());
 }
 
-TEST(TotalsTest, AKernelsLabelIsTheFunctionsOwnName) {
+TEST(TotalsTest, TheLabelOfAKernelIsItsFunctionName) {
   EXPECT_EQ(KernelLabel("mma"), "mma");
   EXPECT_EQ(KernelLabel("void flash::fwd_kernel<128, true>(flash::Params const&)"), "fwd_kernel");
   EXPECT_EQ(KernelLabel("ns::k(float*)"), "k");
@@ -163,7 +163,7 @@ TEST(TotalsTest, AKernelsLabelIsTheFunctionsOwnName) {
   EXPECT_EQ(KernelLabel(std::string(1000, 'x')).size(), 64U);
 }
 
-TEST(TotalsTest, EveryStallReasonHasAGroupOfEight) {
+TEST(TotalsTest, EveryStallReasonBelongsToOneOfEightGroups) {
   std::set<std::string_view> groups;
   for (const PcSampling& sampling : Bundled().samplings) {
     for (const PcSample& sample : sampling.samples) {
@@ -177,7 +177,7 @@ TEST(TotalsTest, EveryStallReasonHasAGroupOfEight) {
   EXPECT_EQ(StallGroup("a reason of a later chip"), "other");
 }
 
-TEST(TotalsTest, ShapesFallIntoFourBucketsAndNone) {
+TEST(TotalsTest, ShapesHaveFourBucketsAndABucketForNone) {
   AttentionShape shape;
   shape.seqlen = 512;
   EXPECT_EQ(ShapeBucket(shape), "le_512");

@@ -80,7 +80,7 @@ class WebAuthTest : public testing::Test {
   TestFolder folder_;
 };
 
-TEST_F(WebAuthTest, OnlyTheRightPasswordOpensAnyPath) {
+TEST_F(WebAuthTest, EveryPathRequiresTheRightPassword) {
   WriteUsers({{"alice", BcryptOf("wonder:land", 4)}, {"bob", BcryptOf("builder", 5)}});
   WebServer server(Options(), Serve);
   const auto status = [&](const std::string& path, const std::string& header) {
@@ -108,7 +108,7 @@ TEST_F(WebAuthTest, OnlyTheRightPasswordOpensAnyPath) {
   EXPECT_EQ(posts.Read().status, 401);
 }
 
-TEST_F(WebAuthTest, APasswordIsCheckedOnceForManyScrapes) {
+TEST_F(WebAuthTest, ARightPasswordIsRememberedBetweenScrapes) {
   WriteUsers({{"alice", BcryptOf("secret", 11)}});
   WebServer server(Options(), Serve);
   auto start = TestClock::now();
@@ -119,7 +119,7 @@ TEST_F(WebAuthTest, APasswordIsCheckedOnceForManyScrapes) {
   EXPECT_LT(SecondsSince(start), first) << "ten remembered answers";
 }
 
-TEST_F(WebAuthTest, AFloodOfWrongPasswordsHoldsUpNobodyElse) {
+TEST_F(WebAuthTest, AFloodOfWrongPasswordsDoesNotDelayOthers) {
   WriteUsers({{"alice", BcryptOf("secret", 7)}, {"bob", BcryptOf("builder", 7)}});
   WebServer server(Options(), Serve);
   EXPECT_EQ(Get(server.port(), "/", Authorization("alice:secret")).status, 200);
@@ -135,7 +135,7 @@ TEST_F(WebAuthTest, AFloodOfWrongPasswordsHoldsUpNobodyElse) {
   for (Client& client : flood) EXPECT_EQ(client.Read().status, 401);
 }
 
-TEST_F(WebAuthTest, AStopAnswersThoseWhoWaitForTheirCheck) {
+TEST_F(WebAuthTest, StopAnswersRequestsThatWaitForTheirPasswordCheck) {
   WriteUsers({{"alice", BcryptOf("secret", 10)}});
   WebOptions options = Options();
   options.timeout_seconds = 1;
@@ -190,7 +190,7 @@ TEST_F(WebAuthTest, PasswordsCannotBeTurnedOffWhileTheServerRuns) {
   EXPECT_EQ(Get(WebServer(Options(), Serve).port(), "/").status, 200) << "after a restart they are off";
 }
 
-TEST_F(WebAuthTest, PasswordsInClearTextAreWarnedOfWhereOthersCanHearThem) {
+TEST_F(WebAuthTest, PasswordsWithoutTlsAreWarnedAboutOnPublicAddresses) {
   WriteUsers({{"alice", BcryptOf("secret", 4)}});
   const auto warnings = [&](const std::string& address) {
     const Log log;
@@ -248,14 +248,14 @@ TEST_F(PasswordCheckerTest, AnUnknownUserTakesAsLongAsAWrongPassword) {
   EXPECT_GT(seconds("eve", "1"), wrong / 2);
 }
 
-TEST_F(PasswordCheckerTest, ARightPasswordOpensNothingForAUserWhoIsGone) {
+TEST_F(PasswordCheckerTest, ARememberedPasswordIsRefusedForARemovedUser) {
   const std::string hash = BcryptOf("secret", 4);
   EXPECT_EQ(Ask({{"alice", hash}, {"bob", hash}}, {"alice", "secret"}), Verdict::kRight);
   const PasswordChecker::Users left{{"bob", hash}};  // whose hash stands in for the unknown name
   EXPECT_EQ(checker_.Remembered({checker_, left, {"alice", "secret"}}), Verdict::kWrong);
 }
 
-TEST_F(PasswordCheckerTest, AnAnswerThatComesTooLateIsNotWorkedOut) {
+TEST_F(PasswordCheckerTest, AnExpiredRequestIsNotHashed) {
   std::atomic<int> verdict = -1;
   checker_.Ask({checker_, {{"a", BcryptOf("b", 4)}}, {"a", "b"}}, "x", WebClock::now() - std::chrono::seconds(1),
                [&](Verdict given) { verdict = static_cast<int>(given); });
@@ -263,7 +263,7 @@ TEST_F(PasswordCheckerTest, AnAnswerThatComesTooLateIsNotWorkedOut) {
   EXPECT_EQ(static_cast<Verdict>(verdict.load()), Verdict::kBusy);
 }
 
-TEST_F(PasswordCheckerTest, AnyNumberOfWrongPasswordsLeavesTheRightOneRemembered) {
+TEST_F(PasswordCheckerTest, WrongPasswordsDoNotEvictTheRememberedOne) {
   const PasswordChecker::Users users{{"alice", BcryptOf("secret", 4)}};
   EXPECT_EQ(Ask(users, {"alice", "secret"}), Verdict::kRight);
   std::atomic<int> answers = 0;

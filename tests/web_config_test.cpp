@@ -64,7 +64,7 @@ basic_auth_users:
   EXPECT_EQ(config.users.at("alice"), kHash);
 }
 
-TEST(WebConfigTest, AnEmptyFileAsksForNothing) {
+TEST(WebConfigTest, AnEmptyFileIsValid) {
   for (const char* text :
        {"", "# nothing\n", "---\n", "tls_server_config:\nbasic_auth_users:\n", "http_server_config: {}"}) {
     const WebConfig config = ParseWebConfig(text, "web.yml");
@@ -95,7 +95,7 @@ TEST(WebConfigTest, EveryClientAuthTypeIsKnown) {
             ClientAuth::kNone);
 }
 
-TEST(WebConfigTest, WhatIsWrongIsNamedWithItsPlaceAndTheCure) {
+TEST(WebConfigTest, ErrorsNameThePlaceAndTheRemedy) {
   const std::string tls = "tls_server_config:\n  cert_file: a\n  key_file: b\n";
   struct Case {
     std::string text;
@@ -137,7 +137,7 @@ TEST(WebConfigTest, WhatIsWrongIsNamedWithItsPlaceAndTheCure) {
   EXPECT_EQ(ProblemOf("basic_auth_users:\n  bob: hunter2").find("hunter2"), std::string::npos) << "shows a password";
 }
 
-TEST(WebConfigTest, CipherSuitesAreHadExactlyOrRefused) {
+TEST(WebConfigTest, CipherSuitesAreAppliedExactlyOrRefused) {
   TlsChoice choice;
   choice.cipher_suites = {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"};
   EXPECT_NE(
@@ -155,7 +155,7 @@ TEST(WebConfigTest, CipherSuitesAreHadExactlyOrRefused) {
   EXPECT_EQ(Problem([&] { TlsPriorities(choice); }), "");
 }
 
-TEST(WebConfigTest, EveryCipherSuiteThatCanBeNamedCanBeHad) {
+TEST(WebConfigTest, EveryNamedCipherSuiteIsAvailable) {
   for (const char* exchange : {"RSA", "ECDSA"}) {
     for (const char* cipher : {"AES_128_CBC_SHA", "AES_256_CBC_SHA", "AES_128_GCM_SHA256", "AES_256_GCM_SHA384",
                                "CHACHA20_POLY1305_SHA256"}) {

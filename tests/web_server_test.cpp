@@ -41,7 +41,7 @@ WebReply Serve(const WebRequest& request) {
   return reply;
 }
 
-TEST(WebServerTest, GivesTheHandlerTheRequestAndTheClientTheReply) {
+TEST(WebServerTest, PassesRequestsToTheHandlerAndItsRepliesToTheClient) {
   WebServer server(Options(), Serve);
   const HttpReply reply = Get(server.port(), "/echo?a=%20b&c", "Accept: text/plain\r\nAccept-Encoding: gzip\r\n");
   EXPECT_EQ(reply.status, 200);
@@ -96,7 +96,7 @@ TEST(WebServerTest, AHandlerThatThrowsIsAnInternalError) {
   EXPECT_EQ(client.Read().status, 200);
 }
 
-TEST(WebServerTest, GarbageIsTurnedAwayAndHarmsNobody) {
+TEST(WebServerTest, InvalidRequestsAreRefusedWithoutHarm) {
   WebServer server(Options(), Serve);
   std::string binary(4096, '\0');
   std::iota(binary.begin(), binary.end(), '\0');
@@ -142,7 +142,7 @@ TEST(WebServerTest, TwoHundredClientsAtOnceAreAllServed) {
   EXPECT_EQ(server.counts().by_status.at(200), 200U);
 }
 
-TEST(WebServerTest, SlowReadersAndHalfOpenConnectionsHoldUpNobodyAndAreDropped) {
+TEST(WebServerTest, SlowReadersAndHalfOpenConnectionsAreDroppedWithoutDelayingOthers) {
   WebOptions options = Options();
   options.timeout_seconds = 2;
   WebServer server(options, Serve);
@@ -160,7 +160,7 @@ TEST(WebServerTest, SlowReadersAndHalfOpenConnectionsHoldUpNobodyAndAreDropped) 
   EXPECT_LT(SecondsSince(start), 10.0);
 }
 
-TEST(WebServerTest, OneByteAtATimeHoldsNoConnectionForEver) {
+TEST(WebServerTest, ASlowRequestIsDroppedAfterTheTimeLimit) {
   WebServer server(Options(), Serve);
   Client writer(server.port());
   Client reader(server.port(), "127.0.0.1", 4096);
@@ -194,7 +194,7 @@ TEST(WebServerTest, OverTheLimitNewConnectionsAreRefusedAndOldOnesServed) {
   for (Client& client : busy) EXPECT_EQ(client.Read().body.size(), kLarge->size());
 }
 
-TEST(WebServerTest, OverTheLimitTheLongestIdleConnectionGivesWay) {
+TEST(WebServerTest, OverTheLimitTheLongestIdleConnectionIsClosed) {
   WebOptions options = Options();
   options.max_connections = 4;
   options.timeout_seconds = 20;
@@ -212,7 +212,7 @@ TEST(WebServerTest, OverTheLimitTheLongestIdleConnectionGivesWay) {
   EXPECT_EQ(idle[3].Read().status, 200);
 }
 
-TEST(WebServerTest, OneAddressCanHaveALimitOfItsOwn) {
+TEST(WebServerTest, ConnectionsPerAddressCanBeLimited) {
   WebOptions options = Options();
   options.max_connections_per_address = 2;
   WebServer server(options, Serve);
@@ -223,7 +223,7 @@ TEST(WebServerTest, OneAddressCanHaveALimitOfItsOwn) {
   EXPECT_EQ(Get(server.port(), "/", "", "127.0.0.2").status, 200);
 }
 
-TEST(WebServerTest, StopFinishesTheReplyAtHandAndTakesNoMore) {
+TEST(WebServerTest, StopFinishesTheCurrentReplyAndAcceptsNoMore) {
   WebOptions options = Options();
   options.timeout_seconds = 10;
   auto server = std::make_unique<WebServer>(options, Serve);
@@ -240,7 +240,7 @@ TEST(WebServerTest, StopFinishesTheReplyAtHandAndTakesNoMore) {
   server->Stop();  // again: harmless
 }
 
-TEST(WebServerTest, StopWaitsForNobodyLongerThanTheTimeLimit) {
+TEST(WebServerTest, StopWaitsAtMostTheTimeLimit) {
   auto server = std::make_unique<WebServer>(Options(), Serve);
   Client client(server->port(), "127.0.0.1", 4096);
   client.Get("/large");
@@ -250,7 +250,7 @@ TEST(WebServerTest, StopWaitsForNobodyLongerThanTheTimeLimit) {
   EXPECT_LT(SecondsSince(start), 10.0);
 }
 
-TEST(WebServerTest, ThePortIsFreeAtOnceAfterAStop) {
+TEST(WebServerTest, ThePortIsFreeAfterAStop) {
   WebOptions options = Options();
   auto server = std::make_unique<WebServer>(options, Serve);
   options.port = server->port();
@@ -282,7 +282,7 @@ TEST(WebServerTest, StopUnderLoadEndsCleanly) {
   }
 }
 
-TEST(WebServerTest, WhatKeepsItFromListeningIsSaidWithTheCure) {
+TEST(WebServerTest, AFailureToListenIsAnErrorWithAHint) {
   const WebServer server(Options(), Serve);
   WebOptions options = Options();
   options.port = server.port();

@@ -61,7 +61,7 @@ class WebTlsTest : public testing::Test {
   const Certificate server_certificate_{"server", &ca_};
 };
 
-TEST_F(WebTlsTest, ServesOverTlsAndOverNothingElse) {
+TEST_F(WebTlsTest, ServesOverTlsOnly) {
   WebServer server(Options(), Serve);
   const TlsReply reply = TlsGet(server.port(), ca_);
   EXPECT_TRUE(Served(reply)) << reply.problem;
@@ -70,7 +70,7 @@ TEST_F(WebTlsTest, ServesOverTlsAndOverNothingElse) {
   EXPECT_NE(Get(server.port(), "/").status, 200) << "plain HTTP";
 }
 
-TEST_F(WebTlsTest, TlsAndPasswordsAreAskedForTogether) {
+TEST_F(WebTlsTest, TlsAndPasswordsCanBeCombined) {
   // alice:secret, by htpasswd at cost 4
   WebServer server(
       Options("", "basic_auth_users:\n  alice: $2y$04$rd969IoPg2IG65ekBNIRuewqzNCjNCS5LkVe5s.yyEm94daSXbIY2\n"), Serve);
@@ -78,7 +78,7 @@ TEST_F(WebTlsTest, TlsAndPasswordsAreAskedForTogether) {
   EXPECT_TRUE(Served(TlsGet(server.port(), ca_, nullptr, "Authorization: Basic YWxpY2U6c2VjcmV0\r\n")));
 }
 
-TEST_F(WebTlsTest, EachClientAuthTypeAsksForWhatItsNameSays) {
+TEST_F(WebTlsTest, EachClientAuthTypeIsEnforced) {
   const Certificate good("client", &ca_, kDay, GNUTLS_KP_TLS_WWW_CLIENT);
   const Certificate expired("expired", &ca_, -kDay, GNUTLS_KP_TLS_WWW_CLIENT);
   const Certificate stranger("stranger", &other_ca_, kDay, GNUTLS_KP_TLS_WWW_CLIENT);
@@ -107,7 +107,7 @@ TEST_F(WebTlsTest, EachClientAuthTypeAsksForWhatItsNameSays) {
   }
 }
 
-TEST_F(WebTlsTest, VersionsAndCipherSuitesAreThoseOfTheFile) {
+TEST_F(WebTlsTest, VersionsAndCipherSuitesFollowTheFile) {
   {
     WebServer server(Options("  min_version: TLS13\n"), Serve);
     EXPECT_FALSE(Served(TlsGet(server.port(), ca_, nullptr, "", "NORMAL:-VERS-ALL:+VERS-TLS1.2")));
@@ -126,7 +126,7 @@ TEST_F(WebTlsTest, VersionsAndCipherSuitesAreThoseOfTheFile) {
   }
 }
 
-TEST_F(WebTlsTest, WhatCannotBeUsedIsAnErrorAtTheStartWithTheCure) {
+TEST_F(WebTlsTest, UnusableTlsSettingsAreErrorsAtTheStartWithAHint) {
   const auto expect = [&](const std::string& expected) {
     const std::string problem = ProblemOf(Options());
     EXPECT_NE(problem.find(expected), std::string::npos) << problem;
@@ -150,7 +150,7 @@ TEST_F(WebTlsTest, WhatCannotBeUsedIsAnErrorAtTheStartWithTheCure) {
   }
 }
 
-TEST_F(WebTlsTest, AnExpiredCertificateIsWarnedOfAndServed) {
+TEST_F(WebTlsTest, AnExpiredCertificateIsServedWithAWarning) {
   std::ostringstream log;
   const auto usual = spdlog::default_logger();
   spdlog::set_default_logger(
@@ -167,7 +167,7 @@ TEST_F(WebTlsTest, AnExpiredCertificateIsWarnedOfAndServed) {
   EXPECT_NE(log.str().find("server.crt, expired on 20"), std::string::npos) << log.str();
 }
 
-TEST_F(WebTlsTest, ANewCertificateIsShownWithoutARestart) {
+TEST_F(WebTlsTest, ANewCertificateIsUsedWithoutARestart) {
   WebServer server(Options(), Serve);
   ASSERT_TRUE(Served(TlsGet(server.port(), ca_)));
   // What certbot does in two steps: between them key and certificate do not belong together.
@@ -188,21 +188,21 @@ TEST_F(WebTlsTest, TheCaOfClientsChangesWithoutARestart) {
   EXPECT_TRUE(Becomes([&] { return Served(TlsGet(server.port(), ca_, &stranger)); }));
 }
 
-TEST_F(WebTlsTest, TlsIsNotTurnedOffWhileItRuns) {
+TEST_F(WebTlsTest, TlsCannotBeTurnedOffWhileTheServerRuns) {
   WebServer server(Options(), Serve);
   folder_.Write("web.yml", "http_server_config: {http2: false}\n");
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   EXPECT_TRUE(Served(TlsGet(server.port(), ca_)));
 }
 
-TEST_F(WebTlsTest, ClientCertificatesDoNotBecomeNeedlessWhileItRuns) {
+TEST_F(WebTlsTest, ClientCertificatesStayRequiredWhileTheServerRuns) {
   WebServer server(AskingClients("RequireAndVerifyClientCert"), Serve);
   (void)Options();  // writes the file anew, without what asks for them
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   EXPECT_FALSE(Served(TlsGet(server.port(), ca_)));
 }
 
-TEST_F(WebTlsTest, HandshakesThatNeverEndHoldUpNobodyAndAreDropped) {
+TEST_F(WebTlsTest, UnfinishedHandshakesAreDroppedWithoutDelayingOthers) {
   WebServer server(Options(), Serve);
   std::vector<Client> silent;
   for (int i = 0; i < 100; ++i) {

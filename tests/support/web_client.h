@@ -19,6 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "test_files.h"
+
 namespace fa_profile {
 
 using TestClock = std::chrono::steady_clock;
@@ -133,34 +135,5 @@ inline HttpReply Get(std::uint16_t port, const std::string& path, const std::str
   client.Get(path, headers);
   return client.Read();
 }
-
-/// A folder that goes away with the test.
-class TestFolder {
- public:
-  TestFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fa_web_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    path_ = name;
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  /// The path of the file, which holds `text` from one moment to the next.
-  std::string Write(const std::string& name, const std::string& text) const {
-    const auto path = path_ / name;
-    const auto part = path_ / (name + ".part");
-    std::ofstream(part) << text;
-    std::filesystem::rename(part, path);
-    return path.string();
-  }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace fa_profile

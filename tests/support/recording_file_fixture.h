@@ -17,26 +17,20 @@
 #include "fa_profile/recording_file.h"
 #include "random_recording.h"
 #include "seal_pages.h"
+#include "test_files.h"
 
 namespace fa_profile {
 
 namespace fs = std::filesystem;
 
-// A directory of its own for every case, gone afterwards.
-class RecordingFiles : public ::testing::Test {
+class RecordingFiles : public FolderTest {
  protected:
-  RecordingFiles() {
-    std::string pattern = ::testing::TempDir() + "recording_file_XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  ~RecordingFiles() override { fs::remove_all(directory_); }
-
-  std::string Path(const std::string& name = "run.fap") const { return directory_ / name; }
+  std::string Path(const std::string& name = "run.fap") const { return folder_ / name; }
 
   // Files in the directory, sorted.
   std::vector<std::string> Files() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(directory_)) names.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -49,18 +43,7 @@ class RecordingFiles : public ::testing::Test {
     writer.Finish();
     return sample;
   }
-
-  fs::path directory_;
 };
-
-inline std::string ReadBytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void WriteBytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
 
 inline std::span<const std::uint8_t> AsBytes(const std::string& bytes) {
   return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
@@ -84,7 +67,7 @@ inline void Execute(const std::string& path, const std::string& sql) {
   char* message = nullptr;
   EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message << "\n" << sql;
   sqlite3_close(handle);
-  WriteBytes(path, Sealed(ReadBytes(path)));
+  WriteFile(path, Sealed(ReadFile(path)));
 }
 
 // The message and hint of the one Error that `action` throws; fails when it throws none.

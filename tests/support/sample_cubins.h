@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fa_profile/recording.h"
+#include "test_files.h"
 
 namespace fa_profile {
 
@@ -25,10 +26,9 @@ inline std::string SampleCubinPath(const std::string& name) {
 }
 
 inline std::vector<std::uint8_t> SampleCubin(const std::string& name) {
-  std::ifstream file(SampleCubinPath(name), std::ios::binary);
-  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string bytes = ReadFile(SampleCubinPath(name));
   EXPECT_FALSE(bytes.empty()) << name;
-  return bytes;
+  return {bytes.begin(), bytes.end()};
 }
 
 using Lines = std::vector<std::pair<std::string, int>>;  ///< file and line of each frame, innermost first

@@ -8,6 +8,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/thresholds.h"
+#include "test_files.h"
 
 /// What the tests of threshold files share: texts of such files, and what is said of them.
 namespace fa_profile {
@@ -30,13 +31,6 @@ inline std::string HintOf(const std::string& text) {
   } catch (const Error& error) {
     return error.hint();
   }
-}
-
-/// A file of the repository.
-inline std::string File(const std::string& path) {
-  std::ifstream file(std::string(FA_PROFILE_SOURCE) + "/" + path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// A file with one rule, or one exception, of these words. They stand from line 3, column 6.
