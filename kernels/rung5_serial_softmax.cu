@@ -17,14 +17,12 @@ cudaError_t Launch(const AttentionParams& p, cudaStream_t stream) {
 }  // namespace
 
 const Rung& SerialSoftmaxRung() {
-  static const Rung rung{
+  static constexpr Rung rung{
       .number = 5,
       .id = "serial_softmax",
       .teaches = "the regression specimen: tensor cores and healthy occupancy, and one thread does the softmax",
-      .phases = {"load_q", "load_kv", "qk", "softmax", "rescale", "pv", "epilogue"},
-      .parts = {{"serial_softmax", Launch}},
-      .why_not = WhyNotCommon,
-      .workspace_bytes = [](const AttentionShape&) { return std::size_t{0}; }};
+      .phases = "load_q load_kv qk softmax rescale pv epilogue",
+      .parts = {{"serial_softmax", Launch}}};
   return rung;
 }
 

@@ -13,14 +13,12 @@ cudaError_t LaunchMma(const AttentionParams& params, cudaStream_t stream) {
 }  // namespace
 
 const Rung& MmaRung() {
-  static const Rung rung{
-      7,
-      "mma",
-      "FlashAttention-2: scores and probabilities never leave registers; a small shape is latency-bound",
-      {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"},
-      {{"mma", LaunchMma}},
-      WhyNotCommon,
-      [](const AttentionShape&) { return std::size_t{0}; }};
+  static constexpr Rung rung{
+      .number = 7,
+      .id = "mma",
+      .teaches = "FlashAttention-2: scores and probabilities never leave registers; a small shape is latency-bound",
+      .phases = "load_q load_kv sync qk softmax rescale pv epilogue",
+      .parts = {{"mma", LaunchMma}}};
   return rung;
 }
 
