@@ -71,7 +71,7 @@ int RunVerify(const VerifyOptions& options) {
       ThrowIfContextIsLost(*kernel, result);
     }
   }
-  if (verified == 0) throw Error("nothing was verified: no kernel takes the shape", "head_dim is 64 or 128");
+  if (verified == 0) throw Error("nothing was verified: no kernel takes the shape", "head_dim must be 64 or 128");
   if (!options.machine_readable) {
     fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
   }

@@ -1,7 +1,5 @@
 // Rung 1: one block per query row, the way the formula reads. Every SM is full of warps and the kernel is slow all the
 // same: lanes read K one row each (32 sectors a request), and every thread computes the exponential of every score.
-#include <string>
-
 #include "rung.h"
 
 namespace fa_profile {

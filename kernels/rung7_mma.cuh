@@ -5,15 +5,14 @@
 // A block owns kBlockM query rows of one (batch, head) and walks over the keys in tiles of kBlockN = kSplits * kWarpN.
 // Its warps form a grid of kRowWarps x kSplits: warp (r, s) owns rows [r * kRowsPerWarp, + kRowsPerWarp) of the block
 // and keys [s * kWarpN, + kWarpN) of every tile, with a softmax of its own; the epilogue merges the kSplits partial
-// results. The kRowWarps warps of one split load their own keys and wait for nobody else, so splits drift apart and
+// results. The kRowWarps warps of one split load their own keys and wait for no other warp, so splits drift apart and
 // one's exponentials run beside another's products.
 //
-// A header, because tests measure variants of this kernel (tests/rung7_variants): see Place.
+// A header, because tests/kernel_libs and tests/phase_truth build variants of this kernel: see Place.
 #pragma once
 
 #include <cuda_fp16.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "rung.h"
@@ -77,7 +76,7 @@ struct Tile {
   // fp32 rows of the epilogue: 8 floats of padding put the four rows that half a warp stores to 8 banks apart.
   static constexpr int kPartialStride = kHeadDim + 8;
   static constexpr int kPartialBytes = kSplits * kBlockM * (kPartialStride + 2) * 4;
-  static constexpr int kSharedBytes = std::max(kInputBytes, kPartialBytes);
+  static constexpr int kSharedBytes = kInputBytes > kPartialBytes ? kInputBytes : kPartialBytes;
 
   static_assert(kHeadDim % 16 == 0 && kRowsPerWarp % 16 == 0 && kWarpN % 16 == 0);
   static_assert((kWarpN * kChunks) % kSplitThreads == 0, "every thread copies the same number of chunks");

@@ -212,7 +212,7 @@ TEST_F(StaticEvidenceTest, AKernelLibrarysKernelsAreItsOwnThoughItIncludesARung)
   EXPECT_GT(variant.cases.size(), 0U);
   for (const CaseFacts& facts : variant.cases) {
     EXPECT_EQ(facts.kernel.find("(anonymous"), std::string::npos) << facts.kernel;
-    EXPECT_TRUE(facts.kernel.starts_with("MmaForward<mutant::Mutant<Tile<")) << facts.kernel;
+    EXPECT_TRUE(facts.kernel.starts_with("MmaForward<fa_profile::mutant::Mutant<")) << facts.kernel;
   }
 }
 

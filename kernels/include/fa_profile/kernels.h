@@ -62,7 +62,7 @@ struct SuiteShape {
 };
 
 /// The shapes `fa-profile verify` runs: the mission shape 100 draws causal and not, head dimensions 64 and 128,
-/// sequence lengths that are no multiple of any tile (1, 17, 65, 127, 333, ...), batch and heads from 1 up.
+/// sequence lengths that no tile divides (1, 17, 65, 127, 333, ...), batch and heads from 1 up.
 std::vector<SuiteShape> CorrectnessSuite();
 
 }  // namespace fa_profile
