@@ -30,7 +30,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 GPUS_PER_HOST = 8
 QUERY_TIMEOUT = 60
-MOST_GPUS_AT_ONCE = 1000  # beyond it nobody has all series of all kernels in one panel, and it takes minutes
+MOST_GPUS_AT_ONCE = 1000  # more would not fit one panel, and take minutes
 
 
 def free_port():
@@ -273,7 +273,7 @@ def main():
     parser.add_argument("--windows", action="store_true")
     arguments = parser.parse_args()
     if not shutil.which("prometheus"):
-        sys.exit("there is no prometheus: install Debian's package, or run ci/setup.sh")
+        sys.exit("prometheus not found: install Debian's package, or run ci/setup.sh")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # through the cleaning up
     windows(arguments) if arguments.windows else sizes(arguments)
 

@@ -1,11 +1,11 @@
-// Calls one rung back to back and tells how many calls were done: what another process costs a running kernel shows in
-// the rate.
+// Calls one rung back to back and prints how many calls are done. The rate shows what another process costs a running
+// kernel.
 //
 //   kernel_loop --kernel ID [--shape B,H,S,D] [--seconds N] [--interval S]
 //
-// One line each --interval seconds (1): the time on CLOCK_MONOTONIC in seconds, and the calls finished by then, both
-// since their beginnings. Two batches of about 20 ms are in flight, so the GPU does not wait for this program. Ends
-// when --seconds (10) are over, when killed, or when nobody reads its output.
+// Prints a line every --interval seconds (1): the time on CLOCK_MONOTONIC in seconds, and the number of calls finished
+// by then. Two batches of about 20 ms are in flight, so the GPU does not wait for this program. Ends after --seconds
+// (10), when killed, or when its output is closed.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -19,17 +19,13 @@
 #include <vector>
 
 #include "fa_profile/error.h"
-#include "fa_profile/kernels.h"
+#include "rungs.h"
 
 namespace fa_profile {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
 constexpr double kBatchSeconds = 0.02;
-
-void Check(cudaError_t result, const char* call) {
-  if (result != cudaSuccess) throw Error(call, cudaGetErrorName(result), cudaGetErrorString(result));
-}
 
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -44,7 +40,7 @@ double ParseSeconds(const std::string& name, const std::string& text) {
   double seconds = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error == std::errc{} && end == text.data() + text.size() && seconds > 0.0 && seconds <= 86400.0) return seconds;
-  throw Error(name + " takes seconds, not '" + text + "'");
+  throw Error(name + " must be a number of seconds, not '" + text + "'");
 }
 
 Options Parse(const std::vector<std::string>& arguments) {
@@ -62,16 +58,10 @@ Options Parse(const std::vector<std::string>& arguments) {
     } else if (name == "--interval") {
       options.interval = ParseSeconds(name, value);
     } else {
-      throw Error("unknown argument '" + name + "'", "there are --kernel, --shape, --seconds and --interval");
+      throw Error("unknown argument '" + name + "'", "the arguments are --kernel, --shape, --seconds and --interval");
     }
   }
   return options;
-}
-
-const Kernel& Select(const std::string& id) {
-  const auto found = std::find_if(Ladder().begin(), Ladder().end(), [&](const Kernel* k) { return k->id() == id; });
-  if (found == Ladder().end()) throw Error("there is no rung '" + id + "'", "`fa-profile list kernels` lists them");
-  return **found;
 }
 
 /// Calls that take about kBatchSeconds.
@@ -85,8 +75,9 @@ std::int64_t BatchSize(Workload& workload) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(kBatchSeconds / (Now() - start) * kTrial), 1, 10000);
 }
 
-void Run(const Options& options) {
-  const Kernel& kernel = Select(options.kernel);
+void Run(const std::vector<std::string>& arguments) {
+  const Options options = Parse(arguments);
+  const Kernel& kernel = FindRung(options.kernel);
   const std::unique_ptr<Workload> workload = kernel.MakeWorkload(options.shape, kSeed);
   std::array<cudaEvent_t, 2> finished{};
   for (cudaEvent_t& event : finished) {
@@ -120,12 +111,4 @@ void Run(const Options& options) {
 }  // namespace
 }  // namespace fa_profile
 
-int main(int argc, char** argv) {
-  try {
-    fa_profile::Run(fa_profile::Parse({argv + 1, argv + argc}));
-  } catch (const fa_profile::Error& error) {
-    std::fprintf(stderr, "kernel_loop: %s\n", error.what());
-    return 2;
-  }
-  return 0;
-}
+int main(int argc, char** argv) { return fa_profile::RunMain("kernel_loop", argc, argv, fa_profile::Run); }

@@ -1,5 +1,4 @@
-// Launches each rung once per shape, and nothing else: the program to hand to another profiler when its values are
-// compared with ours.
+// Launches each rung once per shape, and nothing else. Run it under another profiler to compare its values with ours.
 //
 //   fa_ladder_once [--shapes B,H,S,D;...] [--causal] [--repeat N] [--rungs a,b]
 #include <cuda_profiler_api.h>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "fa_profile/error.h"
-#include "fa_profile/kernels.h"
+#include "rungs.h"
 
 namespace fa_profile {
 namespace {
@@ -42,7 +41,7 @@ int ParseCount(const std::string& text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc{} && end == text.data() + text.size() && count > 0) return count;
-  throw Error("--repeat takes a positive number, not '" + text + "'");
+  throw Error("--repeat must be a positive number, not '" + text + "'");
 }
 
 Options Parse(const std::vector<std::string>& arguments) {
@@ -56,7 +55,7 @@ Options Parse(const std::vector<std::string>& arguments) {
       continue;
     }
     if (name != "--shapes" && name != "--rungs" && name != "--repeat") {
-      throw Error("unknown argument '" + name + "'", "there are --shapes, --causal, --repeat and --rungs");
+      throw Error("unknown argument '" + name + "'", "the arguments are --shapes, --causal, --repeat and --rungs");
     }
     if (++i == arguments.size()) throw Error(name + " needs a value");
     if (name == "--shapes") shapes = arguments[i];
@@ -70,27 +69,21 @@ Options Parse(const std::vector<std::string>& arguments) {
 std::vector<const Kernel*> Select(const std::vector<std::string>& ids) {
   if (ids.empty()) return Ladder();
   std::vector<const Kernel*> selected;
-  for (const std::string& id : ids) {
-    const auto found = std::find_if(Ladder().begin(), Ladder().end(), [&](const Kernel* k) { return k->id() == id; });
-    if (found == Ladder().end()) throw Error("there is no rung '" + id + "'");
-    selected.push_back(*found);
-  }
+  for (const std::string& id : ids) selected.push_back(&FindRung(id));
   return selected;
 }
 
-void Run(const Options& options) {
+void Run(const std::vector<std::string>& arguments) {
+  const Options options = Parse(arguments);
   for (const AttentionShape& shape : options.shapes) {
     for (const Kernel* kernel : Select(options.rungs)) {
       const std::unique_ptr<Workload> workload = kernel->MakeWorkload(shape, kSeed);
-      // Between these, for profilers that can wait for them (ncu --profile-from-start off): the inputs are made by
-      // kernels of their own.
+      // Other kernels make the inputs: `ncu --profile-from-start off` measures between these two calls alone.
       (void)cudaProfilerStart();
       for (int i = 0; i < options.repeat; ++i) workload->Launch(nullptr);
       const cudaError_t result = cudaDeviceSynchronize();
       (void)cudaProfilerStop();
-      if (result != cudaSuccess) {
-        throw Error("cudaDeviceSynchronize", cudaGetErrorName(result), cudaGetErrorString(result));
-      }
+      Check(result, "cudaDeviceSynchronize");
       std::printf("%s %s\n", kernel->id().c_str(), shape.ToString().c_str());
     }
   }
@@ -99,12 +92,4 @@ void Run(const Options& options) {
 }  // namespace
 }  // namespace fa_profile
 
-int main(int argc, char** argv) {
-  try {
-    fa_profile::Run(fa_profile::Parse({argv + 1, argv + argc}));
-  } catch (const fa_profile::Error& error) {
-    std::fprintf(stderr, "fa_ladder_once: %s\n", error.what());
-    return 2;
-  }
-  return 0;
-}
+int main(int argc, char** argv) { return fa_profile::RunMain("fa_ladder_once", argc, argv, fa_profile::Run); }

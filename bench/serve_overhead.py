@@ -88,16 +88,16 @@ class Loop:
         end = time.monotonic() + limit
         while not self.points:
             if self.process.poll() is not None or time.monotonic() > end:
-                raise Trouble(f"kernel_loop makes no calls: {tail(self.errors) or 'no word from it'}")
+                raise Trouble(f"kernel_loop makes no calls: {tail(self.errors) or 'it printed nothing'}")
             time.sleep(0.05)
 
     def rate(self, begin, end):
         """Calls a second between two times on CLOCK_MONOTONIC."""
         if self.process.poll() is not None:
-            raise Trouble(f"kernel_loop has ended: {tail(self.errors) or 'no word from it'}")
+            raise Trouble(f"kernel_loop has ended: {tail(self.errors) or 'it printed nothing'}")
         inside = [point for point in list(self.points) if begin <= point[0] <= end]
         if len(inside) < 2:
-            raise Trouble("kernel_loop told too little in a period")
+            raise Trouble("kernel_loop printed too few lines in a period")
         (t0, n0), (t1, n1) = inside[0], inside[-1]
         return (n1 - n0) / (t1 - t0)
 

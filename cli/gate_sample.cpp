@@ -16,10 +16,10 @@
 #include "fa_profile/error.h"
 #include "fa_profile/evidence.h"
 #include "fa_profile/gate_statistics.h"
+#include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
-#include "kernel_selection.h"
 
 namespace fa_profile {
 namespace {

@@ -12,11 +12,12 @@
 #include "fa_profile/device.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
+#include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
-#include "kernel_selection.h"
+#include "fa_profile/verification.h"
 #include "run_setup.h"
 
 namespace fa_profile {

@@ -7,9 +7,10 @@
 #include "commands.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
+#include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/progress_bar.h"
-#include "kernel_selection.h"
+#include "fa_profile/verification.h"
 
 namespace fa_profile {
 namespace {
@@ -31,27 +32,6 @@ std::vector<SuiteShape> ShapesToVerify(const VerifyOptions& options) {
 }
 
 }  // namespace
-
-nlohmann::json ToJson(const Verification& result) {
-  return {{"draws", result.draws},
-          {"draws_passed", result.draws_passed},
-          {"max_abs_error", result.max_abs_error},
-          {"max_error_ratio", result.max_error_ratio},
-          {"nonfinite", result.nonfinite},
-          {"unwritten", result.unwritten},
-          {"error", result.error}};
-}
-
-std::string Describe(const Verification& result) {
-  if (!result.error.empty()) return "FAILED: " + result.error;
-  const std::string counts = fmt::format("{} of {} draws", result.draws_passed, result.draws);
-  if (result.correct()) return fmt::format("correct, {}, max error {:.2e}", counts, result.max_abs_error);
-  std::string text = fmt::format("WRONG, {} right, max error {:.3g} ({:.3g} times the tolerance)", counts,
-                                 result.max_abs_error, result.max_error_ratio);
-  if (result.nonfinite > 0) text += fmt::format(", {} NaN or infinite", result.nonfinite);
-  if (result.unwritten > 0) text += fmt::format(", {} never written", result.unwritten);
-  return text;
-}
 
 int RunVerify(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
@@ -83,9 +63,7 @@ int RunVerify(const VerifyOptions& options) {
       ++verified;
       if (!result.correct()) ++wrong;
       if (options.machine_readable) {
-        nlohmann::json line = ToJson(result);
-        line["kernel"] = kernel->id();
-        fmt::print("{}\n", line.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}\n", ToJsonLine(kernel->id(), result));
         std::fflush(stdout);
       } else {
         fmt::print("{:<16} {:<22} {}\n", kernel->id(), entry.shape.ToString(), Describe(result));
@@ -93,7 +71,7 @@ int RunVerify(const VerifyOptions& options) {
       ThrowIfContextIsLost(*kernel, result);
     }
   }
-  if (verified == 0) throw Error("nothing was verified: no kernel takes the shape", "head_dim is 64 or 128");
+  if (verified == 0) throw Error("nothing was verified: no kernel takes the shape", "head_dim must be 64 or 128");
   if (!options.machine_readable) {
     fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
   }

@@ -22,6 +22,17 @@ std::size_t Fp16Bytes(const AttentionShape& shape) {
 
 float SoftmaxScale(const AttentionShape& shape) { return 1.0F / std::sqrt(static_cast<float>(shape.head_dim)); }
 
+AttentionParams ParamsOf(const AttentionShape& shape) {
+  AttentionParams params;
+  params.batch = shape.batch;
+  params.num_heads = shape.num_heads;
+  params.seqlen = shape.seqlen;
+  params.head_dim = shape.head_dim;
+  params.causal = shape.causal;
+  params.softmax_scale = SoftmaxScale(shape);
+  return params;
+}
+
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   if (bytes > 0) CheckCudaResult(cudaMalloc(&data_, bytes), "cudaMalloc");
 }
@@ -41,14 +52,9 @@ AttentionWorkload::AttentionWorkload(std::string kernel, std::string origin, con
       k_(Fp16Bytes(shape)),
       v_(Fp16Bytes(shape)),
       o_(Fp16Bytes(shape)),
-      workspace_(workspace_bytes) {
+      workspace_(workspace_bytes),
+      params_(ParamsOf(shape)) {
   for (const LaunchStep& step : steps_) part_names_.push_back(step.name);
-  params_.batch = shape.batch;
-  params_.num_heads = shape.num_heads;
-  params_.seqlen = shape.seqlen;
-  params_.head_dim = shape.head_dim;
-  params_.causal = shape.causal;
-  params_.softmax_scale = SoftmaxScale(shape);
   params_.q = q_.as<__half>();
   params_.k = k_.as<__half>();
   params_.v = v_.as<__half>();

@@ -42,6 +42,9 @@ class DeviceBuffer {
 /// 1/sqrt(head_dim).
 float SoftmaxScale(const AttentionShape& shape);
 
+/// The parameters of a call with this shape, without any memory.
+AttentionParams ParamsOf(const AttentionShape& shape);
+
 /// One launch of a kernel: its name, and how to enqueue it. `launch` throws Error when the launch is refused.
 struct LaunchStep {
   std::string name;

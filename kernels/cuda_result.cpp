@@ -14,11 +14,12 @@ std::string Hint(cudaError_t result) {
     case cudaErrorDevicesUnavailable:
       return "another process holds the GPU in exclusive mode: stop it, or choose another GPU with --device";
     case cudaErrorMemoryAllocation:
-      return "the GPU has too little free memory: take a smaller shape, or stop what else runs on it (`nvidia-smi`)";
+      return "the GPU has too little free memory: take a smaller shape, or stop other programs on it (`nvidia-smi` "
+             "lists them)";
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidDeviceFunction:
       return "the kernels were built for the architectures " FA_PROFILE_CUDA_ARCHITECTURES
-             " and this GPU is none of them: build again with -DCMAKE_CUDA_ARCHITECTURES=<that of your GPU>-real";
+             ", and this GPU has another one: build again with -DCMAKE_CUDA_ARCHITECTURES=<that of your GPU>-real";
     case cudaErrorSharedObjectInitFailed:
       return "libcublas of the CUDA toolkit this was built with cannot be loaded: install it or set LD_LIBRARY_PATH";
     case cudaErrorIllegalAddress:

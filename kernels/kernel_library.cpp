@@ -52,13 +52,13 @@ using LibraryHandle = std::unique_ptr<void, CloseLibrary>;
 // By absolute path: dlopen looks for a bare name in the system's library folders instead of here.
 LibraryHandle OpenLibrary(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
-    throw Error("there is no kernel library " + path, "--kernel-lib takes the path of a shared library (.so)");
+    throw Error("kernel library " + path + " not found", "--kernel-lib takes the path of a shared library (.so)");
   }
   const std::string message = "fa-profile: error: the kernel library " + path + " crashed while it was loaded\n";
   const CrashReport report(message);
   LibraryHandle handle(dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (handle == nullptr) {
-    throw Error("dlopen", {}, dlerror(), "build it as a shared library for this machine; `ldd` tells what it misses");
+    throw Error("dlopen", {}, dlerror(), "build it as a shared library for this machine; `ldd` lists what it lacks");
   }
   return handle;
 }
@@ -97,7 +97,7 @@ class Library {
     const fa_profile_attention_args args = Arguments(shape);
     std::array<char, kErrorBytes> error{};
     if (supports_(&args, error.data(), error.size()) == 0) return {};
-    return Text(error, "the library refuses it without a reason");
+    return Text(error, "the library refuses this shape and gives no reason");
   }
 
   std::size_t WorkspaceBytes(const AttentionShape& shape) const {

@@ -1,5 +1,10 @@
+// The list of rungs. To add a rung: write kernels/rung<number>_<id>.cu, which defines `const Rung& <Name>Rung()`
+// (rung1_minimal.cu is the shortest), and add its row to FA_PROFILE_LADDER. CMake, the commands, the gate's cases and
+// the tests take it from there; docs/kernels.md needs its section, and kernels_test asks for it.
 #include <initializer_list>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,22 +13,56 @@
 #include "cuda_result.h"
 #include "fa_profile/kernels.h"
 #include "rung.h"
-#include "tiled_variants.h"
 
 namespace fa_profile {
+
+// clang-format off: a row each
+#define FA_PROFILE_LADDER(ROW) \
+  ROW(MinimalRung)             \
+  ROW(ScalarRung)              \
+  ROW(TiledRung)               \
+  ROW(CublasRung)              \
+  ROW(SerialSoftmaxRung)       \
+  ROW(WmmaRung)                \
+  ROW(MmaRung)
+// Variants of rung 3, in its file. They are not on the ladder.
+#define FA_PROFILE_TILED_VARIANTS(ROW) \
+  ROW(TiledNoPadRung)                  \
+  ROW(TiledNoAsyncRung)                \
+  ROW(TiledScalarLoadRung)
+// clang-format on
+
+#define FA_PROFILE_DECLARE(name) const Rung& name();
+#define FA_PROFILE_ENTRY(name) &name(),
+FA_PROFILE_LADDER(FA_PROFILE_DECLARE)
+FA_PROFILE_TILED_VARIANTS(FA_PROFILE_DECLARE)
+
 namespace {
+
+std::vector<std::string> Words(const char* text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::string WhyNot(const AttentionShape& shape) {
+  if (shape.head_dim == 64 || shape.head_dim == 128) return {};
+  return "head_dim must be 64 or 128, not " + std::to_string(shape.head_dim);
+}
 
 std::unique_ptr<const Kernel> FromRung(const Rung& rung) {
   KernelSpec spec{.id = rung.id,
                   .origin = "ladder",
                   .rung = rung.number,
                   .teaches = rung.teaches,
-                  .phases = rung.phases,
+                  .phases = Words(rung.phases),
                   .steps = {},
-                  .why_not = rung.why_not,
-                  .workspace_bytes = rung.workspace_bytes};
+                  .why_not = WhyNot,
+                  .workspace_bytes = [bytes = rung.workspace_bytes](const AttentionShape& shape) {
+                    return bytes == nullptr ? 0 : bytes(ParamsOf(shape));
+                  }};
   for (const RungPart& part : rung.parts) {
-    const std::string what = rung.parts.size() == 1 ? rung.id : rung.id + "/" + part.name;
+    if (part.launch == nullptr) break;
+    const std::string what = spec.id == part.name ? spec.id : spec.id + "/" + part.name;
     spec.steps.push_back({part.name, [launch = part.launch, what](const AttentionParams& params, cudaStream_t stream) {
                             CheckCudaResult(launch(params, stream), what.c_str());
                           }});
@@ -33,7 +72,7 @@ std::unique_ptr<const Kernel> FromRung(const Rung& rung) {
 
 // Owns kernels and lends them out.
 struct KernelList {
-  explicit KernelList(std::initializer_list<const Rung*> rungs) {
+  KernelList(std::initializer_list<const Rung*> rungs) {
     for (const Rung* const rung : rungs) {
       owned.push_back(FromRung(*rung));
       lent.push_back(owned.back().get());
@@ -45,20 +84,13 @@ struct KernelList {
 
 }  // namespace
 
-std::string WhyNotCommon(const AttentionShape& shape) {
-  if (shape.head_dim == 64 || shape.head_dim == 128) return {};
-  return "head_dim must be 64 or 128, not " + std::to_string(shape.head_dim);
-}
-
 const std::vector<const Kernel*>& Ladder() {
-  // In order.
-  static const KernelList rungs{&MinimalRung(),       &ScalarRung(), &TiledRung(), &CublasRung(),
-                                &SerialSoftmaxRung(), &WmmaRung(),   &MmaRung()};
+  static const KernelList rungs{FA_PROFILE_LADDER(FA_PROFILE_ENTRY)};
   return rungs.lent;
 }
 
 const std::vector<const Kernel*>& TiledVariants() {
-  static const KernelList variants{&TiledNoPadRung(), &TiledNoAsyncRung(), &TiledScalarLoadRung()};
+  static const KernelList variants{FA_PROFILE_TILED_VARIANTS(FA_PROFILE_ENTRY)};
   return variants.lent;
 }
 

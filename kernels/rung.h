@@ -4,10 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <string>
-#include <vector>
-
-#include "fa_profile/attention_shape.h"
 
 namespace fa_profile {
 
@@ -23,37 +19,27 @@ struct AttentionParams {
   const __half* k = nullptr;
   const __half* v = nullptr;
   __half* o = nullptr;
-  void* workspace = nullptr;  // Rung::workspace_bytes() of device memory
+  void* workspace = nullptr;  // as many bytes as Rung::workspace_bytes says
   std::size_t workspace_bytes = 0;
 };
 
 /// One kernel launch of a rung.
 struct RungPart {
-  std::string name;  // "qk"; for a single-launch rung the rung's id
-  // Enqueues the launch and returns what the launch said; never synchronises.
+  const char* name;  // "qk"; for a rung of one launch the rung's id
+  // Enqueues the launch and returns its status; never synchronises.
   cudaError_t (*launch)(const AttentionParams& params, cudaStream_t stream);
 };
 
-/// A line of the registry. Each rung's file defines one.
+/// All that the ladder knows of a rung. The file kernels/rung<number>_<id>.cu defines it. It holds plain types only:
+/// nvcc reads the standard library's headers once for each architecture.
 struct Rung {
-  int number;
-  std::string id;
-  std::string teaches;
-  std::vector<std::string> phases;
-  std::vector<RungPart> parts;
-  std::string (*why_not)(const AttentionShape& shape);  // empty: takes it
-  std::size_t (*workspace_bytes)(const AttentionShape& shape);
+  int number;           // its place on the ladder, from 1
+  const char* id;       // "mma"
+  const char* teaches;  // one line: what to learn from its profile
+  const char* phases;   // the names of its phase functions, with a space between them
+  RungPart parts[3];    // in the order of the launches; the unused ones are empty
+  // Device memory it needs beside the tensors; its argument holds the shape alone. None: 0 bytes.
+  std::size_t (*workspace_bytes)(const AttentionParams& params) = nullptr;
 };
-
-const Rung& MinimalRung();        // rung1_minimal.cu
-const Rung& ScalarRung();         // rung2_scalar.cu
-const Rung& TiledRung();          // rung3_tiled.cu
-const Rung& CublasRung();         // rung4_cublas.cu
-const Rung& SerialSoftmaxRung();  // rung5_serial_softmax.cu
-const Rung& WmmaRung();           // rung6_wmma.cu
-const Rung& MmaRung();            // rung7_mma.cu
-
-/// Every rung takes head_dim 64 and 128 and any batch, num_heads and seqlen whose grid fits; says so otherwise.
-std::string WhyNotCommon(const AttentionShape& shape);
 
 }  // namespace fa_profile

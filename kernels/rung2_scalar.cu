@@ -139,13 +139,11 @@ cudaError_t Launch(const AttentionParams& p, cudaStream_t stream) {
 }  // namespace
 
 const Rung& ScalarRung() {
-  static const Rung rung{.number = 2,
-                         .id = "scalar",
-                         .teaches = "one warp per SM and no barrier: the latency of every load and FMA is in sight",
-                         .phases = {"load_q", "load_kv", "qk", "softmax", "rescale", "pv", "epilogue"},
-                         .parts = {{"scalar", Launch}},
-                         .why_not = WhyNotCommon,
-                         .workspace_bytes = [](const AttentionShape&) { return std::size_t{0}; }};
+  static constexpr Rung rung{.number = 2,
+                             .id = "scalar",
+                             .teaches = "one warp per SM and no barrier: the latency of every load and FMA is in sight",
+                             .phases = "load_q load_kv qk softmax rescale pv epilogue",
+                             .parts = {{"scalar", Launch}}};
   return rung;
 }
 

@@ -11,7 +11,6 @@
 
 #include "rung.h"
 #include "sm80.cuh"
-#include "tiled_variants.h"
 
 namespace fa_profile {
 namespace {
@@ -329,20 +328,19 @@ cudaError_t LaunchTiled(const AttentionParams& params, cudaStream_t stream) {
                                : LaunchTile<Tile<128, kSwizzled, kLoads>>(params, stream);
 }
 
-Rung MakeRung(const char* id, const char* teaches, cudaError_t (*launch)(const AttentionParams&, cudaStream_t)) {
-  return {3,
-          id,
-          teaches,
-          {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"},
-          {{id, launch}},
-          WhyNotCommon,
-          [](const AttentionShape&) { return std::size_t{0}; }};
+constexpr Rung MakeRung(const char* id, const char* teaches,
+                        cudaError_t (*launch)(const AttentionParams&, cudaStream_t)) {
+  return {.number = 3,
+          .id = id,
+          .teaches = teaches,
+          .phases = "load_q load_kv sync qk softmax rescale pv epilogue",
+          .parts = {{id, launch}}};
 }
 
 }  // namespace
 
 const Rung& TiledRung() {
-  static const Rung rung = MakeRung(
+  static constexpr Rung rung = MakeRung(
       "tiled",
       "K and V tiles in shared memory, copied asynchronously, no bank conflict: what the FMA pipe alone can give",
       LaunchTiled<true, Loads::kAsync16>);
@@ -350,21 +348,21 @@ const Rung& TiledRung() {
 }
 
 const Rung& TiledNoPadRung() {
-  static const Rung rung =
+  static constexpr Rung rung =
       MakeRung("tiled_no_pad", "rung 3 with the rows of K neither padded nor swizzled: bank conflicts",
                LaunchTiled<false, Loads::kAsync16>);
   return rung;
 }
 
 const Rung& TiledNoAsyncRung() {
-  static const Rung rung = MakeRung("tiled_no_async", "rung 3 with its tiles copied through registers: no LDGSTS",
-                                    LaunchTiled<true, Loads::kThroughRegisters>);
+  static constexpr Rung rung = MakeRung("tiled_no_async", "rung 3 with its tiles copied through registers: no LDGSTS",
+                                        LaunchTiled<true, Loads::kThroughRegisters>);
   return rung;
 }
 
 const Rung& TiledScalarLoadRung() {
-  static const Rung rung = MakeRung("tiled_scalar_load", "rung 3 with copies of 4 bytes: four times the LDGSTS",
-                                    LaunchTiled<true, Loads::kAsync4>);
+  static constexpr Rung rung = MakeRung("tiled_scalar_load", "rung 3 with copies of 4 bytes: four times the LDGSTS",
+                                        LaunchTiled<true, Loads::kAsync4>);
   return rung;
 }
 

@@ -18,12 +18,12 @@ constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
 // Rows of S (fp32) and P (fp16) are padded to a multiple of 8 elements, for 16-byte loads and stores.
 std::size_t RowStride(int seqlen) { return (static_cast<std::size_t>(seqlen) + 7) / 8 * 8; }
 
-std::size_t Scores(const AttentionShape& shape) {
-  return static_cast<std::size_t>(shape.batch) * shape.num_heads * shape.seqlen * RowStride(shape.seqlen);
+std::size_t Scores(const AttentionParams& p) {
+  return static_cast<std::size_t>(p.batch) * p.num_heads * p.seqlen * RowStride(p.seqlen);
 }
 
-std::size_t WorkspaceBytes(const AttentionShape& shape) {
-  return kCublasWorkspaceBytes + Scores(shape) * (sizeof(float) + sizeof(__half));
+std::size_t WorkspaceBytes(const AttentionParams& p) {
+  return kCublasWorkspaceBytes + Scores(p) * (sizeof(float) + sizeof(__half));
 }
 
 // The workspace: cuBLAS's own, then S, then P, both (batch, num_heads, seqlen, row stride).
@@ -31,9 +31,7 @@ float* ScoresOf(const AttentionParams& p) {
   return reinterpret_cast<float*>(static_cast<char*>(p.workspace) + kCublasWorkspaceBytes);
 }
 
-__half* WeightsOf(const AttentionParams& p) {
-  return reinterpret_cast<__half*>(ScoresOf(p) + Scores({p.batch, p.num_heads, p.seqlen, p.head_dim, p.causal}));
-}
+__half* WeightsOf(const AttentionParams& p) { return reinterpret_cast<__half*>(ScoresOf(p) + Scores(p)); }
 
 cudaError_t AsCudaError(cublasStatus_t status) {
   switch (status) {
@@ -169,13 +167,12 @@ cudaError_t LaunchSoftmax(const AttentionParams& p, cudaStream_t stream) {
 }  // namespace
 
 const Rung& CublasRung() {
-  static const Rung rung{
+  static constexpr Rung rung{
       .number = 4,
       .id = "cublas",
       .teaches = "fast products, slow attention: S and P travel through L2, and kernels wait in line",
-      .phases = {"qk", "softmax", "pv"},
+      .phases = "qk softmax pv",
       .parts = {{"qk", LaunchQk}, {"softmax", LaunchSoftmax}, {"pv", LaunchPv}},
-      .why_not = WhyNotCommon,
       .workspace_bytes = WorkspaceBytes};
   return rung;
 }

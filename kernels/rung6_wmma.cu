@@ -273,14 +273,13 @@ cudaError_t LaunchWmma(const AttentionParams& params, cudaStream_t stream) {
 }  // namespace
 
 const Rung& WmmaRung() {
-  static const Rung rung{
-      6,
-      "wmma",
-      "both products on the tensor cores, everything between them through shared memory: its wavefronts outweigh HMMA",
-      {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"},
-      {{"wmma", LaunchWmma}},
-      WhyNotCommon,
-      [](const AttentionShape&) { return std::size_t{0}; }};
+  static constexpr Rung rung{.number = 6,
+                             .id = "wmma",
+                             .teaches =
+                                 "both products on the tensor cores, everything between them through shared memory: "
+                                 "its wavefronts outweigh HMMA",
+                             .phases = "load_q load_kv sync qk softmax rescale pv epilogue",
+                             .parts = {{"wmma", LaunchWmma}}};
   return rung;
 }
 

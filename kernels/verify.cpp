@@ -48,7 +48,8 @@ Verification Verify(const Kernel& kernel, const AttentionShape& shape, int draws
                     const std::function<void(int)>& progress) {
   const std::unique_ptr<Workload> made = kernel.MakeWorkload(shape, seed);
   auto* const workload = dynamic_cast<AttentionWorkload*>(made.get());
-  if (workload == nullptr) throw Error(kernel.id() + " is no attention kernel: there is no reference for it");
+  if (workload == nullptr)
+    throw Error(kernel.id() + " is not an attention kernel: verify compares attention kernels only");
   const auto elements = static_cast<std::size_t>(shape.Elements());
   const DeviceBuffer reference(elements * sizeof(double));
   const DeviceBuffer device_errors(sizeof(OutputErrors));

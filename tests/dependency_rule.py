@@ -39,7 +39,7 @@ RULE = {
     "profiler/base": (set(), {"fmt", "utfcpp"}),
     "profiler/base/readers": (BASE, {"json", "yaml", "re2", "fmt"}),
     "profiler/model": (BASE, set()),
-    "kernels": (MODEL, {"cuda", "cublas", "nvtx"} | TEXT),
+    "kernels": (MODEL | {"profiler/base/readers"}, {"cuda", "cublas", "nvtx", "json"} | TEXT),
     "profiler/collect": (MODEL, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
     "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
     "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect"}, {"json"} | TEXT),

@@ -14,18 +14,10 @@
 #include "fa_profile/kernels.h"
 #include "fa_profile/reference.h"
 #include "gpu_reference.h"
+#include "gpu.h"
 
 namespace fa_profile {
 namespace {
-
-// Skips everything where there is no GPU.
-class NeedsDevice final : public testing::Environment {
-  void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU here";
-  }
-};
-[[maybe_unused]] testing::Environment* const kNeedsDevice = testing::AddGlobalTestEnvironment(new NeedsDevice);
 
 constexpr AttentionShape kMission{1, 8, 512, 64, false};
 

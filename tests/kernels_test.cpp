@@ -7,12 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "fa_profile/error.h"
 #include "fa_profile/reference.h"
+#include "rungs.h"
 #include "test_files.h"
 
 namespace fa_profile {
@@ -29,16 +31,38 @@ std::string LoadError(const std::string& path) {
   return "loaded";
 }
 
-TEST(LadderTest, HasSevenRungsInOrder) {
-  std::vector<std::string> ids;
+TEST(LadderTest, HasEveryRungsFileInOrder) {
+  std::map<int, std::string> rungs;
   for (const Kernel* kernel : Ladder()) {
-    ids.push_back(kernel->id());
-    EXPECT_EQ(kernel->rung(), static_cast<int>(ids.size()));
+    rungs[kernel->rung()] = kernel->id();
+    EXPECT_EQ(kernel->rung(), static_cast<int>(rungs.size()));
     EXPECT_EQ(kernel->origin(), "ladder");
     EXPECT_FALSE(kernel->teaches().empty());
     EXPECT_FALSE(kernel->phases().empty());
   }
-  EXPECT_EQ(ids, (std::vector<std::string>{"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}));
+  EXPECT_EQ(rungs, RungsOfFiles(FA_PROFILE_SOURCE));
+  EXPECT_GE(rungs.size(), 7U);
+}
+
+TEST(LadderTest, TheDocsHaveASectionForEveryRungAndForNoOther) {
+  std::ifstream docs(FA_PROFILE_SOURCE "/docs/kernels.md");
+  std::vector<std::string> sections;
+  for (std::string line; std::getline(docs, line);) {
+    if (line.starts_with("## Rung ")) sections.push_back(line);
+  }
+  std::vector<std::string> expected;
+  for (const Kernel* kernel : Ladder()) {
+    expected.push_back("## Rung " + std::to_string(kernel->rung()) + ": `" + kernel->id() + "`");
+  }
+  EXPECT_EQ(sections, expected);
+}
+
+TEST(LadderTest, TheVariantsOfRung3AreNotOnIt) {
+  ASSERT_EQ(TiledVariants().size(), 3U);
+  for (const Kernel* variant : TiledVariants()) {
+    EXPECT_EQ(variant->rung(), 3);
+    for (const Kernel* kernel : Ladder()) EXPECT_NE(variant->id(), kernel->id());
+  }
 }
 
 TEST(LadderTest, EveryRungAcceptsTheWholeSuite) {

@@ -7,17 +7,10 @@
 #include <string>
 
 #include "fa_profile/kernels.h"
+#include "gpu.h"
 
 namespace fa_profile {
 namespace {
-
-class NeedsDevice final : public testing::Environment {
-  void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU here";
-  }
-};
-[[maybe_unused]] testing::Environment* const kNeedsDevice = testing::AddGlobalTestEnvironment(new NeedsDevice);
 
 class MmaMutantTest : public testing::TestWithParam<std::string> {};
 

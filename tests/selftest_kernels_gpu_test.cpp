@@ -14,17 +14,10 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/selftest_kernels.h"
+#include "gpu.h"
 
 namespace fa_profile {
 namespace {
-
-class NeedsDevice final : public testing::Environment {
-  void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no GPU here";
-  }
-};
-[[maybe_unused]] testing::Environment* const kNeedsDevice = testing::AddGlobalTestEnvironment(new NeedsDevice);
 
 const SelftestKernel& Find(const std::string& id) {
   for (const SelftestKernel& kernel : SelftestKernels()) {

@@ -198,14 +198,11 @@ TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
 TEST_F(StaticEvidenceTest, AKernelLibraryThatIncludesARungKeepsItsOwnName) {
   const Evidence variant = Of(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so");
   EXPECT_FALSE(FindCase(variant, "mma", ""));
-  int rungs = 0;
-  int own = 0;
+  EXPECT_GT(variant.cases.size(), 0U);
   for (const CaseFacts& facts : variant.cases) {
     EXPECT_EQ(facts.kernel.find("(anonymous"), std::string::npos) << facts.kernel;
-    (facts.kernel.starts_with("MmaForward<") ? rungs : own) += 1;
+    EXPECT_TRUE(facts.kernel.starts_with("MmaForward<fa_profile::mutant::Mutant<")) << facts.kernel;
   }
-  EXPECT_GT(rungs, 0);
-  EXPECT_GT(own, 0);
 }
 
 TEST_F(StaticEvidenceTest, MutantsHaveTheirPlantedFaults) {

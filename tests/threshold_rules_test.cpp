@@ -7,6 +7,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/static_metrics.h"
 #include "fa_profile/thresholds.h"
+#include "rungs.h"
 #include "threshold_texts.h"
 
 namespace fa_profile {
@@ -238,9 +239,7 @@ TEST(ThresholdRulesTest, TheValuesOfStaticMetricsComeFromTheCode) {
 TEST(ThresholdRulesTest, TheShippedFileAppliesToTheLadder) {
   const Thresholds ours = ParseThresholds(ReadSourceFile("ci/thresholds.yaml"), "ci/thresholds.yaml");
   Cases cases;
-  for (const char* kernel : {"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"}) {
-    cases.emplace_back(kernel, "1,8,512,64");
-  }
+  for (const auto& [number, kernel] : RungsOfFiles(FA_PROFILE_SOURCE)) cases.emplace_back(kernel, "1,8,512,64");
   RequireRulesMatch(ours, cases, {"load_q", "load_kv", "sync", "qk", "softmax", "rescale", "pv", "epilogue"});
   for (const auto& [kernel, shape] : cases) {
     EXPECT_EQ(FindDemand(ours, kernel, shape, "", "spill_bytes", "2026-11-21").maximum, 0.0) << kernel;

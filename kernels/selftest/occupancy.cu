@@ -1,4 +1,4 @@
-// Kernels of which shared memory lets 1, 2 or 4 blocks onto an SM.
+// Kernels whose shared memory allows 1, 2 or 4 blocks on an SM.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -163,7 +163,7 @@ SelftestRun Make(const PhaseCase& c) {
   const auto run = [&](PhaseIterations n) {
     clocks = RunClocked(blocks * warps_per_block,
                         [&](std::uint64_t* sums) { return Launch(c, blocks, sink, n, sums, nullptr); });
-    // Without a barrier a warp waits for nobody: all of them are evidence.
+    // Without a barrier a warp waits for no other: all of them are evidence.
     return WallShares(clocks, c.beta == Beta::kAllFree ? 1 : warps_per_block, Tolerance(c));
   };
   const auto cycles_per_round = [&] {

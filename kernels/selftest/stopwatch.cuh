@@ -12,6 +12,11 @@ class Stopwatch {
   __device__ __forceinline__ void Start() {
     if constexpr (kClocks) last_ = Clock();
   }
+  static __device__ __forceinline__ Stopwatch Started() {
+    Stopwatch watch;
+    watch.Start();
+    return watch;
+  }
   /// The time since Start() or the last lap belongs to `slot`.
   __device__ __forceinline__ void Lap(int slot) {
     if constexpr (kClocks) {

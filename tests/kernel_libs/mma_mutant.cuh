@@ -1,5 +1,5 @@
-// Rung 7 with one thing undone or made worse, as a kernel library. Includer sets MUTANT_NAME first, and with the macros
-// below what is different; none of them: it is the rung's own code.
+// Rung 7 with one thing undone or made worse, as a kernel library. The file that includes this sets MUTANT_NAME first,
+// and the macros below for what is different. Without any of them it is the rung's own code.
 #pragma once
 
 #ifndef MUTANT_SERIAL_SOFTMAX
@@ -21,12 +21,7 @@
 #define MUTANT_BLOCKS_PER_SM 0  // above 0: caps the registers for so many blocks an SM, which spills
 #endif
 
-#define MmaRung UnusedMmaRung
-#include "rung7_mma.cu"  // NOLINT(bugprone-suspicious-include): its phases are private to it
-#undef MmaRung
-
-#include <algorithm>
-#include <string>
+#include "rung7_mma.cuh"
 
 #define FIXTURE_OWN_NAME
 #define FIXTURE_OWN_SUPPORTS
@@ -34,33 +29,12 @@
 #include "fixture.h"
 
 namespace fa_profile {
-
-std::string WhyNotCommon(const AttentionShape& shape) {  // the rung's file asks for it
-  return shape.head_dim == 64 || shape.head_dim == 128 ? std::string() : "head_dim must be 64 or 128";
-}
-
 namespace {
 namespace mutant {
 
 constexpr bool kSerialSoftmax = MUTANT_SERIAL_SOFTMAX;
-constexpr bool kPlainV = MUTANT_V_SWIZZLE != 7;
 
-enum class Phase { none, qk, softmax, pv, rescale, load_kv, epilogue };
-
-/// The exponentials to burn: MUTANT_EXTRA_WORK, which the compiler must not know. So a mutant differs from the one with
-/// none in one number, and not in how ptxas orders everything around the loop: that alone moves the time by 9 %.
-__device__ __forceinline__ int Work(const AttentionParams& params) { return MUTANT_EXTRA_WORK + (params.seqlen >> 31); }
-
-/// ptxas leaves out what nobody reads, volatile or not: so it is read, by a branch that is never taken.
-template <Phase phase>
-__device__ __forceinline__ void Burn(int work) {
-  if constexpr (phase == Phase::MUTANT_EXTRA_PHASE) {
-    float value = static_cast<float>(threadIdx.x) * 1e-3F;
-#pragma unroll 1
-    for (int i = 0; i < work; ++i) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
-    if (value < 0.0F) __trap();
-  }
-}
+enum class Phase { none, qk, softmax, pv, rescale, load_kv };
 
 /// A warp's room for the serial softmax: its scores, then its weights, and what it carries from tile to tile.
 template <class T>
@@ -71,15 +45,46 @@ struct Scratch {
   float correction[T::kRowsPerWarp];
 };
 
+/// Makes the kernel call the phases below instead of the rung's own.
+struct Place : fa_profile::Place {};
+
+/// One of the rung's tiles, changed.
+template <class Tile>
+struct Mutant : Tile {
+  using Place = mutant::Place;
+  static constexpr int kVSwizzle = MUTANT_V_SWIZZLE;
+  static constexpr int kBlocksPerSm = MUTANT_BLOCKS_PER_SM > 0 ? MUTANT_BLOCKS_PER_SM : Tile::kBlocksPerSm;
+  static constexpr int kSharedBytes =
+      Tile::kSharedBytes + (kSerialSoftmax ? Tile::kThreads / 32 * static_cast<int>(sizeof(Scratch<Tile>)) : 0);
+  static constexpr int kScratchAt = Tile::kSharedBytes;
+};
+
 template <class T>
-constexpr int kSharedBytes = T::kSharedBytes +
-                             (kSerialSoftmax ? T::kThreads / 32 * static_cast<int>(sizeof(Scratch<T>)) : 0);
+__device__ __forceinline__ Scratch<T>& ScratchOfWarp() {
+  extern __shared__ __align__(128) unsigned char shared[];
+  return reinterpret_cast<Scratch<T>*>(shared + T::kScratchAt)[threadIdx.x / 32];
+}
+
+/// Adds MUTANT_EXTRA_WORK exponentials to the phase. The compiler must not know their number, so that a mutant differs
+/// from the one without in one number, and not in how ptxas orders everything around the loop: that alone moves the
+/// time by 9 %. ptxas leaves out what is never read, volatile or not, so a branch that is never taken reads it.
+template <Phase phase>
+__device__ __forceinline__ void Burn(const Place& place) {
+  if constexpr (phase == Phase::MUTANT_EXTRA_PHASE) {
+    const int work = MUTANT_EXTRA_WORK + (place.params.seqlen >> 31);
+    float value = static_cast<float>(threadIdx.x) * 1e-3F;
+#pragma unroll 1
+    for (int i = 0; i < work; ++i) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
+    if (value < 0.0F) __trap();
+  }
+}
 
 /// The rung's softmax with the same result, by one lane, through shared memory.
 template <class T>
-__device__ __forceinline__ void softmax(PFragments<T>& p, const Scores<T>& scores, PerRow<T>& row_max,
-                                        PerRow<T>& row_sum, PerRow<T>& correction, float c, int key0,
-                                        const AttentionParams& params, const Place& place, Scratch<T>& scratch) {
+__device__ __forceinline__ void SerialSoftmax(PFragments<T>& p, const Scores<T>& scores, PerRow<T>& row_max,
+                                              PerRow<T>& row_sum, PerRow<T>& correction, float c, int key0,
+                                              const Place& place) {
+  Scratch<T>& scratch = ScratchOfWarp<T>();
   const int quad = place.lane % 4;
 #pragma unroll
   for (int mt = 0; mt < T::kMTiles; ++mt) {
@@ -96,7 +101,7 @@ __device__ __forceinline__ void softmax(PFragments<T>& p, const Scores<T>& score
 #pragma unroll 1
     for (int row = 0; row < T::kRowsPerWarp; ++row) {
       float* const line = scratch.scores[row];
-      const int visible = min(max(sm80::KeyEnd(place.warp_row + row, params) - key0, 0), T::kWarpN);
+      const int visible = min(max(sm80::KeyEnd(place.warp_row + row, place.params) - key0, 0), T::kWarpN);
       const float old_max = scratch.max[row];
       float max = old_max;
 #pragma unroll 1
@@ -134,186 +139,74 @@ __device__ __forceinline__ void softmax(PFragments<T>& p, const Scores<T>& score
   __syncwarp();
 }
 
-/// The rung's copy of a tile with part of its swizzle: chunk c of row r lies at chunk c ^ (r & MUTANT_V_SWIZZLE).
-template <class T>
-__device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end) {
-  if (key0 >= key_end) return;
-  constexpr int kRowsPerPass = T::kSplitThreads / T::kChunks;
-  const int thread = static_cast<int>(threadIdx.x) % T::kSplitThreads;
-  const int chunk = thread % T::kChunks;
-  const int first = thread / T::kChunks;
-#pragma unroll
-  for (int pass = 0; pass < T::kWarpN / kRowsPerPass; ++pass) {
-    const int row = first + pass * kRowsPerPass;
-    const bool valid = key0 + row < key_end;
-    const __half* const from = head + static_cast<std::int64_t>(key0 + row) * T::kHeadDim + 8 * chunk;
-    sm80::CopyAsync16(rows + static_cast<unsigned>(row * T::kRowBytes + ((chunk ^ (row & MUTANT_V_SWIZZLE)) << 4)),
-                      valid ? from : head, valid);
-  }
-}
-
-/// The rung's PV on such a tile: of the 8 rows that ldmatrix reads together those that differ in no swizzled bit lie in
-/// the same 4 banks.
-template <class T>
-__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, const Place& place,
-                                   int work) {
-  if constexpr (!kPlainV) {
-    fa_profile::pv<T>(o, p, rows, place);
-  } else {
-    const int swizzle = (place.lane >> 4) ^ (place.lane & MUTANT_V_SWIZZLE);
-    const std::uint32_t from = rows + static_cast<unsigned>((place.lane & 15) * T::kRowBytes);
-#pragma unroll
-    for (int kk = 0; kk < T::kWarpN / 16; ++kk) {
-#pragma unroll
-      for (int dp = 0; dp < T::kDTiles / 2; ++dp) {
-        std::uint32_t b[4];
-        const std::uint32_t column = from + static_cast<unsigned>(((2 * dp) ^ swizzle) << 4);
-        sm80::LoadMatrixTransposed(b, column + kk * 16 * T::kRowBytes);
-#pragma unroll
-        for (int mt = 0; mt < T::kMTiles; ++mt) {
-          sm80::Mma(o[mt][2 * dp], p[mt][kk], b[0], b[1]);
-          sm80::Mma(o[mt][2 * dp + 1], p[mt][kk], b[2], b[3]);
-        }
-      }
-    }
-  }
-  Burn<Phase::pv>(work);
+// The phases. Each calls the rung's own and adds to it: an instruction belongs to the phase that called it.
+template <class T, Operand kOperand>
+__device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end, Place& place) {
+  fa_profile::load_kv<T, kOperand>(rows, head, key0, key_end, place);
+  if constexpr (kOperand == kK) Burn<Phase::load_kv>(place);
 }
 
 template <class T>
-__device__ __forceinline__ void LoadV(std::uint32_t rows, const __half* head, int key0, int key_end) {
-  if constexpr (kPlainV) {
-    mutant::load_kv<T>(rows, head, key0, key_end);
-  } else {
-    fa_profile::load_kv<T>(rows, head, key0, key_end);
-  }
-}
-
-// The rung's phases, each with what is burnt in it: what a phase calls is the phase's.
-template <class T>
-__device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end, int work) {
-  fa_profile::load_kv<T>(rows, head, key0, key_end);
-  Burn<Phase::load_kv>(work);
-}
-
-template <class T>
-__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
-                                   const Place& place, int work) {
-  fa_profile::qk<T>(scores, q, q_rows, rows, place);
-  Burn<Phase::qk>(work);
-}
-
-template <class T>
-__device__ __forceinline__ void softmax(PFragments<T>& p, Scores<T>& scores, PerRow<T>& row_max, PerRow<T>& row_sum,
-                                        PerRow<T>& correction, float c, int key0, const AttentionParams& params,
-                                        const Place& place, int work) {
-  fa_profile::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place);
-  Burn<Phase::softmax>(work);
-}
-
-template <class T>
-__device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& correction, int work) {
-  fa_profile::rescale<T>(o, correction);
-  Burn<Phase::rescale>(work);
-}
-
-template <class T>
-constexpr int kBlocksPerSm = MUTANT_BLOCKS_PER_SM > 0 ? MUTANT_BLOCKS_PER_SM : T::kBlocksPerSm;
-
-// The rung's kernel, line by line.
-template <class T>
-__global__ void __launch_bounds__(T::kThreads, kBlocksPerSm<T>) MutantForward(const AttentionParams params) {
-  extern __shared__ __align__(128) unsigned char shared[];
-  const int row_blocks = (params.seqlen + T::kBlockM - 1) / T::kBlockM;
-  const int heads = params.batch * params.num_heads;
-  const int index = static_cast<int>(blockIdx.x);
-  const int head = params.causal ? index % heads : index / row_blocks;
-  const int block_row = (params.causal ? row_blocks - 1 - index / heads : index % row_blocks) * T::kBlockM;
-  const std::int64_t offset = static_cast<std::int64_t>(head) * params.seqlen * T::kHeadDim;
-  const __half* k_head = params.k + offset;
-  const __half* v_head = params.v + offset;
-
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const Place place{static_cast<int>(threadIdx.x) % 32, block_row + warp % T::kRowWarps * T::kRowsPerWarp,
-                    warp / T::kRowWarps};
-  const float c = params.softmax_scale * sm80::kLog2E;
-  const int key_end = sm80::KeyEnd(block_row + T::kBlockM - 1, params);
-  const int warp_key_end = sm80::KeyEnd(place.warp_row + T::kRowsPerWarp - 1, params);
-  const int tiles = (key_end + T::kBlockN - 1) / T::kBlockN;
-
-  const std::uint32_t k_tile = SharedAddress(shared);
-  const std::uint32_t v_tile = k_tile + T::kTileBytes;
-  const std::uint32_t q_tile = v_tile + T::kTileBytes;
-  const std::uint32_t q_rows = q_tile + (place.warp_row - block_row) * T::kRowBytes;
-  const int first_key = place.split * T::kWarpN;
-  const std::uint32_t k_rows = k_tile + first_key * T::kRowBytes;
-  const std::uint32_t v_rows = v_tile + first_key * T::kRowBytes;
-
-  const int work = Work(params);
-  mutant::load_kv<T>(k_rows, k_head, first_key, key_end, work);
-  QFragments<T> q;
-  load_q<T>(q, q_tile, params.q + offset, block_row, params.seqlen, place);
-
-  Accumulator<T> o = {};
-  PerRow<T> row_max;
-  PerRow<T> row_sum = {};
-#pragma unroll
-  for (int mt = 0; mt < T::kMTiles; ++mt) row_max[mt][0] = row_max[mt][1] = sm80::MinusInfinity();
+__device__ __forceinline__ void load_q(QFragments<T>& q, std::uint32_t q_tile, const __half* q_head, int block_row,
+                                       int seqlen, Place& place) {
+  fa_profile::load_q<T>(q, q_tile, q_head, block_row, seqlen, place);
   if constexpr (kSerialSoftmax) {
-    Scratch<T>& scratch = reinterpret_cast<Scratch<T>*>(shared + T::kSharedBytes)[warp];
+    Scratch<T>& scratch = ScratchOfWarp<T>();
     for (int row = place.lane; row < T::kRowsPerWarp; row += 32) {
       scratch.max[row] = sm80::MinusInfinity();
       scratch.sum[row] = 0.0F;
     }
     __syncwarp();
   }
+}
 
-  for (int tile = 0; tile < tiles; ++tile) {
-    const int key0 = tile * T::kBlockN + first_key;
-    const bool sees_keys = key0 < warp_key_end;
-    PFragments<T> p;
-
-    sync<T>(place);
-    LoadV<T>(v_rows, v_head, key0, key_end);
-    if (sees_keys) {
-      Scores<T> scores;
-      PerRow<T> correction;
-      mutant::qk<T>(scores, q, q_rows, k_rows, place, work);
-      if constexpr (kSerialSoftmax) {
-        mutant::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place,
-                           reinterpret_cast<Scratch<T>*>(shared + T::kSharedBytes)[warp]);
-      } else {
-        mutant::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, params, place, work);
-      }
-      mutant::rescale<T>(o, correction, work);
-    }
-    sync<T>(place);
+template <class T, Operand kOperand>
+__device__ __forceinline__ void sync(Place& place) {
+  fa_profile::sync<T, kOperand>(place);
+  if constexpr (kOperand == kV) {
 #pragma unroll
-    for (int i = 0; i < MUTANT_EXTRA_BARRIERS; ++i) sync<T>(place);
-    mutant::load_kv<T>(k_rows, k_head, key0 + T::kBlockN, key_end, work);
-    if (sees_keys) mutant::pv<T>(o, p, v_rows, place, work);
+    for (int i = 0; i < MUTANT_EXTRA_BARRIERS; ++i) fa_profile::sync<T, kOperand>(place);
   }
-  epilogue<T>(params.o + offset, reinterpret_cast<float*>(shared), o, row_max, row_sum, c, block_row, params.seqlen,
-              place);
 }
 
 template <class T>
-cudaError_t LaunchMutantTile(const AttentionParams& params, cudaStream_t stream) {
-  return sm80::Launch(MutantForward<T>, Blocks<T>(params), T::kThreads, kSharedBytes<T>, params, stream);
+__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
+                                   Place& place) {
+  fa_profile::qk<T>(scores, q, q_rows, rows, place);
+  Burn<Phase::qk>(place);
 }
 
-// As the rung chooses its tile; the serial softmax always takes the smaller one, since the larger leaves no register.
-template <class Latency, class Throughput>
-cudaError_t LaunchMutantBest(const AttentionParams& params, cudaStream_t stream) {
-  if constexpr (!kSerialSoftmax) {
-    int device = 0;
-    int sms = 0;
-    cudaError_t status = cudaGetDevice(&device);
-    if (status == cudaSuccess) status = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    if (status != cudaSuccess) return status;
-    if (Blocks<Latency>(params) > 2 * sms) return LaunchMutantTile<Throughput>(params, stream);
+template <class T>
+__device__ __forceinline__ void softmax(PFragments<T>& p, Scores<T>& scores, PerRow<T>& row_max, PerRow<T>& row_sum,
+                                        PerRow<T>& correction, float c, int key0, Place& place) {
+  if constexpr (kSerialSoftmax) {
+    SerialSoftmax<T>(p, scores, row_max, row_sum, correction, c, key0, place);
+  } else {
+    fa_profile::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, place);
   }
-  return LaunchMutantTile<Latency>(params, stream);
+  Burn<Phase::softmax>(place);
+}
+
+template <class T>
+__device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& correction, Place& place) {
+  fa_profile::rescale<T>(o, correction, place);
+  Burn<Phase::rescale>(place);
+}
+
+template <class T>
+__device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, Place& place) {
+  fa_profile::pv<T>(o, p, rows, place);
+  Burn<Phase::pv>(place);
+}
+
+// As the rung chooses its tile. The serial softmax always takes the smaller one: the larger leaves it no register.
+template <class Latency, class Throughput>
+cudaError_t Launch(const AttentionParams& params, cudaStream_t stream) {
+  if constexpr (kSerialSoftmax) {
+    return LaunchTile<Mutant<Latency>>(params, stream);
+  } else {
+    return LaunchBest<Mutant<Latency>, Mutant<Throughput>>(params, stream);
+  }
 }
 
 }  // namespace mutant
@@ -352,9 +245,9 @@ EXPORT int fa_profile_kernel_launch(const fa_profile_attention_args* args, char*
   auto* const stream = static_cast<cudaStream_t>(args->stream);
   cudaError_t result = cudaErrorInvalidValue;
   if (args->head_dim == 64) {
-    result = mutant::LaunchMutantBest<Latency64, Throughput64>(params, stream);
+    result = mutant::Launch<Latency64, Throughput64>(params, stream);
   } else if constexpr (kTakes128) {
-    result = mutant::LaunchMutantBest<Latency128, Throughput128>(params, stream);
+    result = mutant::Launch<Latency128, Throughput128>(params, stream);
   }
   if (result == cudaSuccess) return 0;
   std::snprintf(error, error_size, "%s", cudaGetErrorString(result));

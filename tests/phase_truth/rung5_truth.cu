@@ -1,12 +1,10 @@
-// Rung 5 taken apart. Its phases hand everything on through shared memory, so a phase can be left out without the
-// compiler seeing more to remove: it is told that the tile's contents are unknown.
-#define SerialSoftmaxRung UnusedSerialSoftmaxRung  // the library has its own
-#include "rung5_serial_softmax.cu"                 // NOLINT(bugprone-suspicious-include): its phases are private to it
-#undef SerialSoftmaxRung
-
-#include <utility>
+// Rung 5 taken apart. Its phases hand on everything through shared memory. So a phase can be left out without the
+// compiler removing more than that: it is told that the tile's contents are unknown.
+#include <cstdint>
+#include <functional>
 
 #include "phase_truth.h"
+#include "rung5_serial_softmax.cuh"
 #include "selftest/stopwatch.cuh"
 
 namespace fa_profile {
@@ -45,53 +43,68 @@ __device__ __forceinline__ void Keep(float (&o)[kOuter][kInner]) {
   }
 }
 
-// The rung's kernel, line by line.
-template <int kHeadDim, Without kWithout, bool kClocks>
-__global__ void __launch_bounds__(kThreads) Kernel(AttentionParams p, float* never, std::uint64_t* sums) {
-  __shared__ Tile<kHeadDim> tile;
-  const int tiles = (p.seqlen + kBlockM - 1) / kBlockM;
-  const int first_row = static_cast<int>(blockIdx.x % tiles) * kBlockM;
-  const int valid_rows = min(kBlockM, p.seqlen - first_row);
-  const std::size_t head = static_cast<std::size_t>(blockIdx.x / tiles) * p.seqlen * kHeadDim;
-  const std::size_t query = head + static_cast<std::size_t>(first_row) * kHeadDim;
-  const int end = p.causal ? first_row + valid_rows : p.seqlen;
-  float o[kHeadDim / kPvThreads][kBlockM] = {};
+// The rung's tile in shared memory, and what this thread knows of its time.
+template <int kHeadDimArg, Without kWithoutArg, bool kClocks>
+struct Variant {
+  static constexpr int kHeadDim = kHeadDimArg;
+  static constexpr Without kWithout = kWithoutArg;
+  Tile<kHeadDim>& tile;
+  float* never;  // is never written
+  Stopwatch<kClocks, kLaps> watch = Stopwatch<kClocks, kLaps>::Started();
+};
 
-  Unknown(tile);
-  Stopwatch<kClocks, kLaps> watch;
-  watch.Start();
-  load_q(tile, p.q + query, valid_rows);
-  watch.Lap(kLoadQ);
-  for (int first_key = 0; first_key < end; first_key += kBlockN) {
-    const std::size_t offset = head + static_cast<std::size_t>(first_key) * kHeadDim;
-    const int valid_keys = min(kBlockN, p.seqlen - first_key);
-    if constexpr (kWithout != Without::kLoadKv) load_kv(tile, p.k + offset, p.v + offset, valid_keys);
-    Unknown(tile);
-    watch.Lap(kLoadKv);
-    __syncthreads();
-    watch.Lap(kWaitLoadKv);
-    if constexpr (kWithout != Without::kQk) qk(tile);
-    Unknown(tile);
-    watch.Lap(kQk);
-    __syncthreads();
-    watch.Lap(kWaitQk);
-    if constexpr (kWithout != Without::kSoftmax) {
-      softmax(tile, first_row - first_key + 1, valid_keys, p.causal, p.softmax_scale * kLog2e);
-    }
-    Unknown(tile);
-    watch.Lap(kSoftmax);
-    __syncthreads();
-    watch.Lap(kWaitSoftmax);
-    if (threadIdx.x < kPvThreads) {
-      if constexpr (kWithout != Without::kRescale) rescale(tile, o);
-      watch.Lap(kRescale);
-      if constexpr (kWithout != Without::kPv) pv(tile, o);
-      watch.Lap(kPv);
-    }
-    __syncthreads();
-    watch.Lap(kWaitPv);
-  }
-  if constexpr (kWithout == Without::kEpilogue) {
+// The phases that the rung's kernel calls for such a tile.
+template <class T>
+__device__ __forceinline__ void load_q(T& variant, const __half* q, int valid) {
+  fa_profile::load_q(variant.tile, q, valid);
+  variant.watch.Lap(kLoadQ);
+}
+
+template <class T>
+__device__ __forceinline__ void load_kv(T& variant, const __half* k, const __half* v, int valid) {
+  if constexpr (T::kWithout != Without::kLoadKv) fa_profile::load_kv(variant.tile, k, v, valid);
+  Unknown(variant.tile);
+  variant.watch.Lap(kLoadKv);
+}
+
+template <class T>
+__device__ __forceinline__ void qk(T& variant) {
+  if constexpr (T::kWithout != Without::kQk) fa_profile::qk(variant.tile);
+  Unknown(variant.tile);
+  variant.watch.Lap(kQk);
+}
+
+template <class T>
+__device__ __forceinline__ void softmax(T& variant, int keys, int valid, bool causal, float scale) {
+  if constexpr (T::kWithout != Without::kSoftmax) fa_profile::softmax(variant.tile, keys, valid, causal, scale);
+  Unknown(variant.tile);
+  variant.watch.Lap(kSoftmax);
+}
+
+template <class T, class O>
+__device__ __forceinline__ void rescale(T& variant, O& o) {
+  if constexpr (T::kWithout != Without::kRescale) fa_profile::rescale(variant.tile, o);
+  variant.watch.Lap(kRescale);
+}
+
+template <class T, class O>
+__device__ __forceinline__ void pv(T& variant, O& o) {
+  if constexpr (T::kWithout != Without::kPv) fa_profile::pv(variant.tile, o);
+  variant.watch.Lap(kPv);
+}
+
+template <WaitsFor kWhat, class T>
+__device__ __forceinline__ void Barrier(T& variant) {
+  fa_profile::Barrier<kWhat>(variant.tile);
+  constexpr Lap kWait[] = {kWaitLoadKv, kWaitQk, kWaitSoftmax, kWaitPv};
+  variant.watch.Lap(kWait[kWhat]);
+}
+
+template <class T, class O>
+__device__ __forceinline__ void epilogue(T& variant, __half* out, int valid, O& o) {
+  if constexpr (T::kWithout != Without::kEpilogue) {
+    fa_profile::epilogue(variant.tile, out, valid, o);
+  } else {
     Keep(o);
     float sum = 0.0F;
 #pragma unroll
@@ -99,17 +112,21 @@ __global__ void __launch_bounds__(kThreads) Kernel(AttentionParams p, float* nev
 #pragma unroll
       for (const float x : row) sum += x;
     }
-    if (__float_as_uint(sum) == 0x7f9f1234U) *never = sum;
-  } else {
-    if (threadIdx.x < kPvThreads) epilogue(tile, p.o + query, valid_rows, o);
+    if (__float_as_uint(sum) == 0x7f9f1234U) *variant.never = sum;
   }
-  watch.Lap(kEpilogue);
-  watch.Write(sums);
+}
+
+template <int kHeadDim, Without kWithout, bool kClocks>
+__global__ void __launch_bounds__(kThreads) Kernel(AttentionParams p, float* never, std::uint64_t* sums) {
+  __shared__ Tile<kHeadDim> tile;
+  Unknown(tile);
+  Variant<kHeadDim, kWithout, kClocks> variant{tile, never};
+  SerialSoftmax(variant, p);
+  variant.watch.Lap(kEpilogue);
+  variant.watch.Write(sums);
 }
 
 constexpr int kHeadDim = 64;
-
-int Blocks(const AttentionParams& p) { return p.batch * p.num_heads * ((p.seqlen + kBlockM - 1) / kBlockM); }
 
 template <Without kWithout>
 std::function<cudaError_t(cudaStream_t)> LaunchWithout(const AttentionParams& p) {
@@ -131,12 +148,15 @@ TakenApart TakeRung5Apart(const AttentionParams& params) {
                "wait softmax", "rescale", "pv",           "wait pv", "epilogue"};
   rung.left_out = {"load_kv", "qk", "softmax", "rescale", "pv", "epilogue"};
   rung.warps_per_block = kThreads / 32;
-  rung.blocks = rung5::Blocks(params);
-  rung.unmodified = [&params](cudaStream_t stream) { return Launch(params, stream); };
+  rung.blocks = Blocks(params);
+  rung.unmodified = [&params](cudaStream_t stream) {
+    SerialSoftmaxKernel<rung5::kHeadDim><<<Blocks(params), kThreads, 0, stream>>>(params);
+    return cudaGetLastError();
+  };
   rung.copy = LaunchWithout<Without::kNothing>(params);
   rung.clocked = [&params](std::uint64_t* sums, cudaStream_t stream) {
     rung5::Kernel<rung5::kHeadDim, Without::kNothing, true>
-        <<<rung5::Blocks(params), kThreads, 0, stream>>>(params, reinterpret_cast<float*>(params.o), sums);
+        <<<Blocks(params), kThreads, 0, stream>>>(params, reinterpret_cast<float*>(params.o), sums);
     return cudaGetLastError();
   };
   rung.without = {LaunchWithout<Without::kLoadKv>(params),  LaunchWithout<Without::kQk>(params),

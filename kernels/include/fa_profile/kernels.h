@@ -19,7 +19,7 @@ class Kernel {
 
   virtual const std::string& id() const = 0;       ///< "mma"
   virtual const std::string& origin() const = 0;   ///< "ladder", or the library's path
-  virtual int rung() const = 0;                    ///< 1..7; 0 for a kernel library
+  virtual int rung() const = 0;                    ///< its place on the ladder, from 1; 0 for a kernel library
   virtual const std::string& teaches() const = 0;  ///< one line: what to learn from its profile
   /// Names of the phase functions inside the kernel ("load_kv", "qk", ...); empty when unknown.
   virtual const std::vector<std::string>& phases() const = 0;
@@ -32,7 +32,7 @@ class Kernel {
   virtual std::unique_ptr<Workload> MakeWorkload(const AttentionShape& shape, std::uint64_t seed) const = 0;
 };
 
-/// The seven rungs in order. Objects live as long as the program. Needs no GPU.
+/// The rungs in order (kernels/ladder.cpp). Objects live as long as the program. Needs no GPU.
 const std::vector<const Kernel*>& Ladder();
 
 /// Rung 3 with one thing undone each, which moves one counter each: "tiled_no_pad" (bank conflicts), "tiled_no_async"
@@ -62,7 +62,7 @@ struct SuiteShape {
 };
 
 /// The shapes `fa-profile verify` runs: the mission shape 100 draws causal and not, head dimensions 64 and 128,
-/// sequence lengths that are no multiple of any tile (1, 17, 65, 127, 333, ...), batch and heads from 1 up.
+/// sequence lengths that no tile divides (1, 17, 65, 127, 333, ...), batch and heads from 1 up.
 std::vector<SuiteShape> CorrectnessSuite();
 
 }  // namespace fa_profile

@@ -1,44 +1,59 @@
-#include "kernel_selection.h"
+#include "fa_profile/verification.h"
 
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <vector>
 
 #include "fa_profile/child_process.h"
-#include "fa_profile/device.h"
 #include "fa_profile/error.h"
-#include "fa_profile/kernel_pattern.h"
 
 namespace fa_profile {
+namespace {
 
-KernelSelection::KernelSelection(const std::string& pattern, const std::vector<std::string>& libraries) {
-  std::vector<std::string> ids;
-  for (const Kernel* const kernel : Ladder()) ids.push_back(kernel->id());
-  std::set<std::string> known(ids.begin(), ids.end());
-  for (const std::string& path : libraries) {
-    libraries_.push_back(LoadKernelLibrary(path));
-    const std::string& id = libraries_.back()->id();
-    if (!known.insert(id).second) {
-      throw Error("kernel library " + path + " is called '" + id + "', and so is another kernel",
-                  "give each kernel an id of its own in fa_profile_kernel_name()");
-    }
-    ids.push_back(id);
-  }
-  const std::vector<std::string> matches = MatchKernels(pattern, ids);
-  const std::set<std::string> wanted(matches.begin(), matches.end());
-  for (const Kernel* const kernel : Ladder()) {
-    if (wanted.count(kernel->id()) > 0) kernels_.push_back(kernel);
-  }
-  for (const auto& library : libraries_) {
-    if (wanted.count(library->id()) > 0) kernels_.push_back(library.get());
-  }
+Verification FromJson(const nlohmann::json& line) {
+  Verification result;
+  result.draws = line.value("draws", 0);
+  result.draws_passed = line.value("draws_passed", 0);
+  result.max_abs_error = line.value("max_abs_error", 0.0);
+  result.max_error_ratio = line.value("max_error_ratio", 0.0);
+  result.nonfinite = line.value("nonfinite", std::int64_t{0});
+  result.unwritten = line.value("unwritten", std::int64_t{0});
+  result.error = line.value("error", "");
+  return result;
+}
+
+}  // namespace
+
+std::string Describe(const Verification& result) {
+  if (!result.error.empty()) return "FAILED: " + result.error;
+  const std::string counts = fmt::format("{} of {} draws", result.draws_passed, result.draws);
+  if (result.correct()) return fmt::format("correct, {}, max error {:.2e}", counts, result.max_abs_error);
+  std::string text = fmt::format("WRONG, {} right, max error {:.3g} ({:.3g} times the tolerance)", counts,
+                                 result.max_abs_error, result.max_error_ratio);
+  if (result.nonfinite > 0) text += fmt::format(", {} NaN or infinite", result.nonfinite);
+  if (result.unwritten > 0) text += fmt::format(", {} never written", result.unwritten);
+  return text;
+}
+
+std::string ToJsonLine(const std::string& kernel, const Verification& result) {
+  const nlohmann::json line = {{"kernel", kernel},
+                               {"draws", result.draws},
+                               {"draws_passed", result.draws_passed},
+                               {"max_abs_error", result.max_abs_error},
+                               {"max_error_ratio", result.max_error_ratio},
+                               {"nonfinite", result.nonfinite},
+                               {"unwritten", result.unwritten},
+                               {"error", result.error}};
+  return line.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 void ThrowIfContextIsLost(const Kernel& kernel, const Verification& result) {
-  if (result.error.empty() || DeviceStillWorks()) return;
+  if (result.error.empty() || cudaDeviceSynchronize() == cudaSuccess) return;
   throw Error("kernel '" + kernel.id() + "' (" + kernel.origin() + ") crashed on the GPU: " + result.error,
               "leave it out with --kernel, or find the access with compute-sanitizer fa-profile verify --kernel " +
                   kernel.id());
@@ -77,15 +92,7 @@ Verification VerifyInChild(const Kernel& kernel, const std::string& library, con
                     std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1) + ")",
                 "run: fa-profile verify --kernel-lib " + library);
   }
-  Verification result;
-  result.draws = line.value("draws", 0);
-  result.draws_passed = line.value("draws_passed", 0);
-  result.max_abs_error = line.value("max_abs_error", 0.0);
-  result.max_error_ratio = line.value("max_error_ratio", 0.0);
-  result.nonfinite = line.value("nonfinite", std::int64_t{0});
-  result.unwritten = line.value("unwritten", std::int64_t{0});
-  result.error = line.value("error", "");
-  return result;
+  return FromJson(line);
 }
 
 }  // namespace fa_profile
