@@ -240,15 +240,25 @@ class ServeTest(unittest.TestCase):
 
     def test_a_state_that_cannot_be_written_keeps_recordings_in_the_spool(self):
         with Serve(self.folder) as serve:
-            blocker = serve.state / "exporter.json.part"
-            blocker.mkdir()  # open() for writing fails, for root too
+            aside = serve.state.rename(serve.folder / "aside")
+            serve.state.touch()  # a file in the folder's place stops root too
             serve.put(self.small(0), "a.fap")
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
             self.assertEqual(serve.counted(), 0)
             self.assertTrue((serve.spool / "a.fap").exists())
-            blocker.rmdir()
+            serve.state.unlink()
+            aside.rename(serve.state)
             wait_for("counted", lambda: serve.counted() == 1)
             self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
+
+    def test_what_a_killed_exporter_left_half_saved_goes(self):
+        left = pathlib.Path(self.folder) / "state" / "exporter.json.part.1.2a"
+        left.parent.mkdir()
+        left.write_text('{"vers')
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertFalse(left.exists())
 
     def test_kernels_not_seen_go_away(self):
         with Serve(self.folder, "--recording-interval", "1s") as serve:

@@ -71,6 +71,12 @@ StateFolder::StateFolder(const std::string& folder) : path_(folder + "/exporter.
     throw Error("another exporter keeps its state in " + folder,
                 "stop it, or give this one a folder of its own with --state");
   }
+  // What an exporter that was killed while it saved has left.
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().filename().string().starts_with("exporter.json.part")) fs::remove(entry->path(), ignored);
+  }
 }
 
 StateFolder::~StateFolder() { close(lock_); }
