@@ -14,9 +14,9 @@
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_code.h"
-#include "fa_profile/lint_report.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
+#include "formats.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
@@ -125,18 +125,13 @@ int RunLint(const LintCommand& command) {
   if (command.files.empty()) {
     throw Error("lint needs a file", "give a cubin, object file, program or library: fa-profile lint FILE...");
   }
-  if (command.format == Format::kCsv) throw Error("lint writes text or json, not csv", "use --format json");
   for (const std::string& id : command.fail_on) (void)Rule(id);
 
   Linter linter(command);
   for (const std::string& file : command.files) linter.Read(file);
   const std::vector<KernelLint> lints = linter.Take();
   if (command.options.phase_map) RequirePhases(lints, *command.options.phase_map);
-  if (command.format == Format::kJson) {
-    WriteJsonLint(std::cout, lints);
-  } else {
-    WriteTextLint(std::cout, lints, TerminalOptions());
-  }
+  command.format->lint(std::cout, lints, TerminalOptions());
 
   std::string failed;
   for (const KernelLint& lint : lints) {

@@ -17,6 +17,7 @@
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
 #include "fa_profile/failure_note.h"
+#include "formats.h"
 #include "gate_commands.h"
 #include "fa_profile/kernel_pattern.h"
 #include "metric_names.h"
@@ -24,16 +25,6 @@
 
 namespace fa_profile {
 namespace {
-
-const std::map<std::string, Format> kFormats = {
-    {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
-
-// Says the names alone, where CLI11 would show the enumeration's numbers too.
-CLI::CheckedTransformer Formats() {
-  CLI::CheckedTransformer formats(kFormats, CLI::ignore_case);
-  formats.description("");
-  return formats;
-}
 
 struct Arguments {
   RunOptions run;
@@ -51,7 +42,8 @@ struct Arguments {
   std::vector<std::string> report_shapes;
   bool report_causal = false;
   std::string phase_map;
-  Format format = Format::kText;
+  const Format* report_format = nullptr;
+  const Format* diff_format = nullptr;
   std::string list_what;
   std::string list_chip = "GH100";
   std::string list_pattern;
@@ -115,7 +107,7 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
   app.add_flag("--summary", run.summary, "Report the tables only, no block for each kernel");
   app.add_option("--explain", run.explain, "Tell what a finding means and where it was found, instead of the report");
   app.add_option("--phase-map", arguments.phase_map, "YAML file that says which code is which phase");
-  app.add_option("--format", run.format, "text, json or csv")->transform(Formats())->type_name("FORMAT");
+  AddFormatOption(app, run.format, &Format::report);
 }
 
 void AddLintOptions(CLI::App& app, Arguments& arguments) {
@@ -127,7 +119,7 @@ void AddLintOptions(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
       ->check(CLI::Range(0, 1 << 20));
-  app.add_option("--format", lint.format, "text or json")->transform(Formats())->type_name("FORMAT");
+  AddFormatOption(app, lint.format, &Format::lint);
   app.add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -198,7 +190,7 @@ int Dispatch(int argc, char** argv) {
 
   CLI::App* const report = app.add_subcommand("report", "Report from a recording");
   report->add_option("recording", arguments.report_path, "A *.fap file, or the *.fap.part of a killed run")->required();
-  report->add_option("--format", arguments.format, "text, json or csv")->transform(Formats())->type_name("FORMAT");
+  AddFormatOption(*report, arguments.report_format, &Format::report);
   report->add_option("--kernel", arguments.report.kernel_pattern, "Only kernels that match this regular expression");
   report->add_option("--shape", arguments.report_shapes, "Only this shape (repeatable)");
   report->add_flag("--causal", arguments.report_causal, "Causal attention, for --shape");
@@ -210,7 +202,7 @@ int Dispatch(int argc, char** argv) {
   CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
   diff->add_option("before", arguments.diff_before)->required();
   diff->add_option("after", arguments.diff_after)->required();
-  diff->add_option("--format", arguments.format, "text or json")->transform(Formats())->type_name("FORMAT");
+  AddFormatOption(*diff, arguments.diff_format, &Format::diff);
 
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
   verify->add_option("--kernel", arguments.verify.kernel_pattern, "Kernels that match this regular expression");
@@ -241,9 +233,7 @@ int Dispatch(int argc, char** argv) {
   selftest->add_option("--device", arguments.selftest.device, "CUDA device number")->capture_default_str();
   selftest->add_option("-o,--output", arguments.selftest.output, "Keep the recording (*.fap)");
   selftest->add_flag("--force", arguments.selftest.overwrite, "Replace an existing recording");
-  selftest->add_option("--format", arguments.selftest.format, "text or json")
-      ->transform(Formats())
-      ->type_name("FORMAT");
+  AddFormatOption(*selftest, arguments.selftest.format, &Format::selftest);
 
   CLI::App* const doctor = app.add_subcommand("doctor", "What would stop or weaken a run here, and its cure");
   doctor->add_option("--device", arguments.doctor_device, "CUDA device number")->capture_default_str();
@@ -282,9 +272,9 @@ int Dispatch(int argc, char** argv) {
     if (!arguments.report.explain.empty()) RequireFinding(arguments.report.explain);
     arguments.report.phase_map = std::move(phase_map);
     arguments.report.shapes = ParseShapes(arguments.report_shapes, arguments.report_causal);
-    return RunReport(arguments.report_path, arguments.format, arguments.report);
+    return RunReport(arguments.report_path, *arguments.report_format, arguments.report);
   }
-  if (*diff) return RunDiff(arguments.diff_before, arguments.diff_after, arguments.format);
+  if (*diff) return RunDiff(arguments.diff_before, arguments.diff_after, *arguments.diff_format);
   if (*list) return RunList(arguments.list_what, arguments.list_chip, arguments.list_pattern);
   if (*selftest) {
     arguments.selftest.command_line = CommandLine(argc, argv);

@@ -1,5 +1,3 @@
-#include "fa_profile/report.h"
-
 #include <algorithm>
 #include <iostream>
 #include <set>
@@ -10,13 +8,14 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/load_profile.h"
+#include "formats.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
 namespace {
 
-/// What is missing from calls that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. What is
-/// not said of one call is missing from all.
+/// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
+/// subject without '@' concerns all calls.
 bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
                      const std::set<AttentionShape>& shapes) {
   const std::size_t at = loss.subject.find('@');
@@ -28,7 +27,7 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
 
 }  // namespace
 
-void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter) {
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
   Profile profile = LoadProfile(recording_path, filter.phase_map).second;
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
@@ -39,7 +38,7 @@ void PrintReport(const std::string& recording_path, Format format, const ReportF
   const std::set<AttentionShape> shapes(filter.shapes.begin(), filter.shapes.end());
   for (const AttentionShape& shape : shapes) {
     if (std::ranges::none_of(profile.entries, [&](const ProfileEntry& entry) { return entry.shape == shape; })) {
-      throw Error(recording_path + " has no shape " + shape.ToString(), "leave --shape out to see those it has");
+      throw Error(recording_path + " has no shape " + shape.ToString(), "leave out --shape to see all shapes");
     }
   }
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) {
@@ -52,43 +51,22 @@ void PrintReport(const std::string& recording_path, Format format, const ReportF
     Explain(std::cout, filter.explain, profile, TerminalOptions().width);
     return;
   }
-  switch (format) {
-    case Format::kText: {
-      ReportOptions options = TerminalOptions();
-      options.details = !filter.summary;
-      WriteTextReport(std::cout, profile, options);
-      break;
-    }
-    case Format::kJson:
-      WriteJsonReport(std::cout, profile);
-      break;
-    case Format::kCsv:
-      WriteCsvReport(std::cout, profile);
-      break;
-  }
+  ReportOptions options = TerminalOptions();
+  options.details = !filter.summary;
+  format.report(std::cout, profile, options);
   std::cout.flush();
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
 
-int RunReport(const std::string& path, Format format, const ReportFilter& filter) {
+int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
   PrintReport(path, format, filter);
   return kExitFine;
 }
 
-int RunDiff(const std::string& before, const std::string& after, Format format) {
+int RunDiff(const std::string& before, const std::string& after, const Format& format) {
   const Profile a = LoadProfile(before).second;
   const Profile b = LoadProfile(after).second;
-  const ProfileDiff diff = Diff(a, b);
-  switch (format) {
-    case Format::kText:
-      WriteTextDiff(std::cout, diff, a, b, TerminalOptions());
-      break;
-    case Format::kJson:
-      WriteJsonDiff(std::cout, diff);
-      break;
-    case Format::kCsv:
-      throw Error("diff has no csv format", "use --format text or json");
-  }
+  format.diff(std::cout, Diff(a, b), a, b, TerminalOptions());
   return kExitFine;
 }
 

@@ -12,6 +12,7 @@
 
 #include "evidence_fixture.h"
 #include "fa_profile/baseline.h"
+#include "fa_profile/sha256.h"
 
 namespace fa_profile {
 namespace {

@@ -420,7 +420,7 @@ class ServeTest(unittest.TestCase):
     def test_an_empty_option_is_not_taken_for_none(self):
         run = self.run_program("serve", "--web-config", "", "--no-nvml", "--listen", "127.0.0.1:0")
         self.assertEqual(run.returncode, 2)
-        self.assertIn("--web-config is given and empty", run.stderr)
+        self.assertIn("--web-config is empty", run.stderr)
 
     @unittest.skipUnless(HANGING_NVML, "built without CUDA, so without NVML")
     def test_a_driver_that_hangs_stops_nothing(self):
@@ -480,17 +480,17 @@ class ServeTest(unittest.TestCase):
             "in use": taken,
             "another exporter": locked,
             "state folder": not_a_folder,
-            "no address": self.run_program("serve", "--listen", "nowhere", "--no-nvml"),
+            "is not an address": self.run_program("serve", "--listen", "nowhere", "--no-nvml"),
             "web.yml": self.run_program("serve", "--web-config", "/nonexistent/web.yml", "--no-nvml", "--listen", "127.0.0.1:0"),
             "INTERVAL": self.run_program("serve", "--interval", "soon"),
             "missing.fap": self.run_program("textfile", "missing.fap"),
             ".prom": self.run_program("textfile", str(self.small(0)), "-o", "x.txt"),
-            "no address of": self.run_program("push", "--gateway", "nowhere", str(self.small(0))),
+            "is not the address of a Pushgateway": self.run_program("push", "--gateway", "nowhere", str(self.small(0))),
             "did not answer": self.run_program("push", "--gateway", f"http://127.0.0.1:{free_port()}", str(self.small(0))),
-            "no label": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "9x=1", str(self.small(0))),
-            "no recording to push": self.run_program("push", "--gateway", "http://127.0.0.1:1"),
+            "is not a label": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "9x=1", str(self.small(0))),
+            "push needs a recording": self.run_program("push", "--gateway", "http://127.0.0.1:1"),
             "write --job": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "job=x", str(self.small(0))),
-            "'a' twice": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "a=1", "--group", "a=2", "--delete"),
+            "duplicate label 'a'": self.run_program("push", "--gateway", "http://127.0.0.1:1", "--group", "a=1", "--group", "a=2", "--delete"),
             "%2f": self.run_program("push", "--gateway", "http://me:hunter2/@127.0.0.1:1", "--delete"),
             "%40": self.run_program("push", "--gateway", "http://me:1/hunter2@127.0.0.1:1", "--delete"),
             "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
