@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
+#include "fa_profile/sha256.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/recording_evidence.h"

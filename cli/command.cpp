@@ -1,18 +1,8 @@
 #include "command.h"
 
-#include <map>
-
 #include "fa_profile/phase_map_file.h"
 
 namespace fa_profile {
-
-void AddFormat(CLI::App& app, Format& format, const std::string& choices) {
-  static const std::map<std::string, Format> kFormats = {
-      {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
-  CLI::CheckedTransformer formats(kFormats, CLI::ignore_case);
-  formats.description("");  // CLI11 would show the enumeration's numbers too
-  app.add_option("--format", format, choices)->transform(formats)->type_name("FORMAT");
-}
 
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
   app.add_option("--shape", shapes.texts, help);

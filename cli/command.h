@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "formats.h"
 
 namespace fa_profile {
 
@@ -29,9 +30,6 @@ void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push
 void AddGate(CLI::App& app, Invocation& invocation);
 void AddBaseline(CLI::App& app, Invocation& invocation);
-
-/// --format with these choices ("text, json or csv").
-void AddFormat(CLI::App& app, Format& format, const std::string& choices);
 
 /// --shape and --causal, as given.
 struct ShapeArguments {

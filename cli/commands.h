@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
-#include "fa_profile/exporter.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/phase_map.h"
 
@@ -16,7 +15,7 @@ inline constexpr int kExitFine = 0;
 inline constexpr int kExitRegression = 1;  ///< a kernel is not correct, or a check of selftest failed
 inline constexpr int kExitCannot = 2;
 
-enum class Format { kText, kJson, kCsv };
+struct Format;  // formats.h
 
 /// What the main job was asked for, as parsed.
 struct RunOptions {
@@ -37,7 +36,7 @@ struct RunOptions {
   int timed_launches = 100;
   int draws = 10;
   std::string raw = "all";  ///< shapes whose raw counter data is kept: "all", "first", "none"
-  Format format = Format::kText;
+  const Format* format = nullptr;
   int max_launches = 50;             ///< launches of a program that are measured
   std::vector<std::string> program;  ///< what follows `--`; empty: the ladder
   bool summary = false;              ///< the report's tables only
@@ -75,7 +74,7 @@ struct SelftestOptions {
   int device = 0;
   std::string output;  ///< recording to keep; empty: none
   bool overwrite = false;
-  Format format = Format::kText;
+  const Format* format = nullptr;
   std::string command_line;
 };
 int RunSelftest(const SelftestOptions& options);
@@ -88,8 +87,8 @@ struct ReportFilter {
   std::string explain;                 ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;   ///< says which instructions are which phase
 };
-int RunReport(const std::string& path, Format format, const ReportFilter& filter);
-int RunDiff(const std::string& before, const std::string& after, Format format);
+int RunReport(const std::string& path, const Format& format, const ReportFilter& filter);
+int RunDiff(const std::string& before, const std::string& after, const Format& format);
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
 int RunDoctor(int device, const std::string& file);
 
@@ -98,38 +97,16 @@ struct LintCommand {
   std::string kernel_pattern;  ///< regular expression for demangled names; empty: all
   std::string architecture;    ///< "sm_90a"; empty: all
   LintOptions options;
-  Format format = Format::kText;
+  const Format* format = nullptr;
   std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
   std::string explain;               ///< tells of this finding instead; empty: lints
 };
 int RunLint(const LintCommand& command);
 
-/// Serves metrics until SIGTERM or SIGINT.
-int RunServe(const ServeOptions& options);
-
-struct TextfileOptions {
-  std::vector<std::string> recordings;
-  std::string output;    ///< *.prom; empty: stdout
-  std::string baseline;  ///< recording; empty: none
-};
-/// Writes what the recordings say in Prometheus's text format, whole or not at all.
-int RunTextfile(const TextfileOptions& options);
-
-struct PushOptions {
-  std::vector<std::string> recordings;
-  std::string baseline;
-  std::string gateway;  ///< "http://host:port"
-  std::string job = "fa-profile-push";
-  std::vector<std::string> grouping;  ///< "name=value"
-  bool remove = false;                ///< delete the group instead
-};
-/// Replaces a group of a Pushgateway by what the recordings say, or deletes it.
-int RunPush(const PushOptions& options);
-
 /// The recording that comes with the program. Throws Error when it is missing.
 std::string BundledRecording();
 
 /// Prints the recording's report to stdout; shared by run, replay and report.
-void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter);
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter);
 
 }  // namespace fa_profile

@@ -1,57 +1,55 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <string>
 
 #include "command.h"
 #include "fa_profile/contribute.h"
 #include "fa_profile/error.h"
+#include "fa_profile/pushgateway.h"
+#include "fa_profile/serve.h"
+#include "fa_profile/textfile.h"
+#include "gpu_reader.h"
 
 namespace fa_profile {
 namespace {
 
+constexpr const char* kBaseline = "Recording to compare kernels with: faprof_baseline_*";
+
 // Seconds, from "15s", "1h", "500ms" or a number of seconds.
-CLI::AsNumberWithUnit Durations() {
+void AddDuration(CLI::App& command, const char* option, double& seconds, const char* help, double least, double most) {
   const std::map<std::string, double> units = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-  return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "DURATION");
+  command.add_option(option, seconds, help)
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "DURATION"))
+      ->check(CLI::Range(least, most))
+      ->option_text("DURATION");
 }
 
 void AddServe(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<ServeOptions>();
-  CLI::App& serve =
-      *app.add_subcommand("serve", "Serve metrics of recordings in a spool, and of the GPUs, to Prometheus");
-  serve.add_option("--spool", options->spool, "Folder in which recordings appear (fa-profile --spool writes there)");
-  serve.add_option(
-      "--state", options->state,
-      "Folder for the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or ~/.local/state/fa-profile");
+  constexpr double kDay = 86400;
+  CLI::App& serve = *app.add_subcommand("serve", "Serve metrics of recordings and of the GPUs to Prometheus");
+  serve.add_option("--spool", options->spool, "Folder where recordings appear (fa-profile --spool writes there)");
+  serve.add_option("--state", options->state,
+                   "Folder of the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or "
+                   "~/.local/state/fa-profile");
   serve.add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
   serve.add_option("--web-config", options->web_config,
                    "TLS and basic authentication, in the format of Prometheus's exporters");
-  serve.add_option("--interval", options->interval_seconds, "Between two collections: 15s, 1m; default 15s")
-      ->transform(Durations())
-      ->check(CLI::Range(0.1, 86400.0))
-      ->option_text("DURATION");
-  serve
-      .add_option("--recording-interval", options->recording_interval_seconds,
-                  "How often recordings are expected; a kernel not seen for three goes away; default 1h")
-      ->transform(Durations())
-      ->check(CLI::Range(1.0, 31 * 86400.0))
-      ->option_text("DURATION");
-  serve.add_option("--baseline", options->baseline, "Recording to compare kernels with");
+  AddDuration(serve, "--interval", options->interval_seconds, "Time between two collections: 15s, 1m; default 15s", 0.1,
+              kDay);
+  AddDuration(serve, "--recording-interval", options->recording_interval_seconds,
+              "Time between two recordings; a kernel not seen for three of them goes away; default 1h", 1, 31 * kDay);
+  serve.add_option("--baseline", options->baseline, kBaseline);
   serve.add_flag_callback(
       "--no-nvml", [options] { options->nvml = false; }, "Do not read the GPUs");
   serve.add_option("--nvml-library", options->nvml_library, "NVML's library")->group("");
   serve
-      .add_option("--simulate-fleet", options->simulated_hosts,
-                  "Also serve so many simulated hosts of 8 GPUs under /simulated/, plainly labelled")
-      ->check(CLI::Range(1, 10000));
-  serve
-      .add_option("--simulate-interval", options->simulate_interval_seconds,
-                  "Between two recordings of a simulated GPU; default 10s")
-      ->transform(Durations())
-      ->check(CLI::Range(0.1, 86400.0))
-      ->option_text("DURATION");
-  serve.add_option("--max-recording-bytes", options->max_recording_bytes, "Larger recordings are set aside")
+      .add_option("--simulate-fleet", options->simulated_hosts, "Also serve N simulated hosts of 8 GPUs at /simulated/")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  AddDuration(serve, "--simulate-interval", options->simulate_interval_seconds,
+              "Time between two recordings of a simulated GPU; default 10s", 0.1, kDay);
+  serve.add_option("--max-recording-bytes", options->max_recording_bytes, "Larger recordings are moved to bad/")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
       ->capture_default_str();
   serve.add_option("--keep", options->keep, "Files kept in the spool's done/ and bad/")
@@ -59,38 +57,80 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   serve.callback([options, &serve, &invocation] {
     invocation.run = [options, &serve] {
-      // An empty variable in a unit file must not mean "none": without a web config every client is let in.
+      // An empty variable in a unit file must not mean "none": without a web config anybody may read the metrics.
       for (const char* const option : {"--spool", "--state", "--web-config", "--baseline"}) {
         const CLI::Option* const given = serve.get_option(option);
         if (given->count() > 0 && given->as<std::string>().empty()) {
-          throw Error(std::string(option) + " is empty", "leave it out, or give it a value");
+          throw Error(std::string(option) + " is empty", "give it a value, or leave it out");
         }
       }
-      return RunServe(*options);
+      Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
+      return kExitFine;
     };
   });
 }
 
 void AddTextfile(CLI::App& app, Invocation& invocation) {
-  const auto options = std::make_shared<TextfileOptions>();
+  struct Arguments {
+    std::vector<std::string> recordings;
+    std::string output;
+    std::string baseline;
+  };
+  const auto arguments = std::make_shared<Arguments>();
   CLI::App& textfile =
-      *app.add_subcommand("textfile", "Metrics of recordings as a file for node_exporter's textfile collector");
-  textfile.add_option("recordings", options->recordings, "*.fap files")->required();
-  textfile.add_option("-o,--output", options->output, "*.prom file, replaced whole; default: standard output");
-  textfile.add_option("--baseline", options->baseline, "Recording to compare kernels with");
-  textfile.callback([options, &invocation] { invocation.run = [options] { return RunTextfile(*options); }; });
+      *app.add_subcommand("textfile", "Write metrics of recordings for node_exporter's textfile collector");
+  textfile.add_option("recordings", arguments->recordings, "*.fap files")->required();
+  textfile.add_option("-o,--output", arguments->output, "*.prom file, replaced as a whole; default: standard output");
+  textfile.add_option("--baseline", arguments->baseline, kBaseline);
+  textfile.callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      const MetricsText metrics = MetricsOf(arguments->recordings, arguments->baseline, std::cerr);
+      if (arguments->output.empty()) {
+        std::cout << metrics.text;
+        return kExitFine;
+      }
+      WriteTextfile(arguments->output, metrics);
+      std::cerr << "fa-profile: wrote " << metrics.series << " series to " << arguments->output << '\n';
+      return kExitFine;
+    };
+  });
+}
+
+struct PushArguments {
+  std::vector<std::string> recordings;
+  std::string gateway;  ///< "http://host:port"
+  std::string job = "fa-profile-push";
+  std::vector<std::string> grouping;  ///< "name=value"
+  std::string baseline;
+  bool remove = false;  ///< delete the group instead
+};
+
+int RunPush(const PushArguments& arguments) {
+  const PushGroup group(arguments.gateway, arguments.job, arguments.grouping);
+  if (arguments.remove) {
+    if (!arguments.recordings.empty()) throw Error("--delete takes no recordings", "delete the group, then push again");
+    group.Delete();
+    std::cerr << "fa-profile: deleted the group " << group.url() << '\n';
+    return kExitFine;
+  }
+  if (arguments.recordings.empty()) throw Error("push needs a recording", "fa-profile push --gateway URL FILE.fap");
+  const MetricsText metrics = MetricsOf(arguments.recordings, arguments.baseline, std::cerr);
+  group.Replace(metrics.text);
+  std::cerr << "fa-profile: pushed " << metrics.series << " series to " << group.url() << '\n';
+  return kExitFine;
 }
 
 void AddPush(CLI::App& app, Invocation& invocation) {
-  const auto options = std::make_shared<PushOptions>();
-  CLI::App& push = *app.add_subcommand("push", "Metrics of recordings to a Pushgateway");
-  push.add_option("recordings", options->recordings, "*.fap files");
-  push.add_option("--gateway", options->gateway, "Its address: http://HOST:PORT")->required();
-  push.add_option("--job", options->job, "Job of the group")->capture_default_str();
-  push.add_option("--group", options->grouping, "Label NAME=VALUE of the group (repeatable)")->allow_extra_args(false);
-  push.add_option("--baseline", options->baseline, "Recording to compare kernels with");
-  push.add_flag("--delete", options->remove, "Delete the group instead");
-  push.callback([options, &invocation] { invocation.run = [options] { return RunPush(*options); }; });
+  const auto arguments = std::make_shared<PushArguments>();
+  CLI::App& push = *app.add_subcommand("push", "Push metrics of recordings to a Pushgateway");
+  push.add_option("recordings", arguments->recordings, "*.fap files");
+  push.add_option("--gateway", arguments->gateway, "Its address: http://HOST:PORT")->required();
+  push.add_option("--job", arguments->job, "Job of the group")->capture_default_str();
+  push.add_option("--group", arguments->grouping, "Label NAME=VALUE of the group (repeatable)")
+      ->allow_extra_args(false);
+  push.add_option("--baseline", arguments->baseline, kBaseline);
+  push.add_flag("--delete", arguments->remove, "Delete the group instead");
+  push.callback([arguments, &invocation] { invocation.run = [arguments] { return RunPush(*arguments); }; });
 }
 
 }  // namespace
@@ -99,7 +139,7 @@ void AddExporter(CLI::App& app, Invocation& invocation) {
   AddServe(app, invocation);
   AddTextfile(app, invocation);
   AddPush(app, invocation);
-  app.add_subcommand("contribute", "What serve runs to read a recording")->group("")->callback([&invocation] {
+  app.add_subcommand("contribute", "Read one recording for serve")->group("")->callback([&invocation] {
     invocation.run = [] {
       PrintContribution(std::cout);
       return kExitFine;

@@ -17,6 +17,7 @@
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/repository.h"
 #include "fa_profile/utc_time.h"
+#include "formats.h"
 #include "gate_data.h"
 
 namespace fa_profile {
@@ -100,7 +101,7 @@ int Finish(const GateOptions& options, const GateResult& result) {
                                                                     &options.outputs.junit, &options.outputs.json,
                                                                     &options.outputs.textfile},
                           [](const std::string* path) { return *path == "-"; });
-  if (!stdout_taken) std::cout << (options.format == Format::kJson ? GateJson(result) : GateText(result));
+  if (!stdout_taken) std::cout << options.format->gate(result);
   WriteGateOutputs(result, options.outputs);
   return ExitCode(result, options.strict);
 }

@@ -25,7 +25,7 @@ struct GateOptions {
   std::string thresholds;  ///< empty: ci/thresholds.yaml where there is one, else the defaults
   bool explain = false;
   bool strict = false;
-  Format format = Format::kText;
+  const Format* format = nullptr;
   std::string save;
   int processes = 20;  ///< of --measure: timing processes
   int recordings = 2;  ///< of --measure: recording processes

@@ -7,20 +7,10 @@
 #include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_evidence.h"
+#include "formats.h"
 #include "gpu_reader.h"
 
 namespace fa_profile {
-namespace {
-
-CLI::CheckedTransformer TextOrJson() {
-  static const std::map<std::string, Format> kFormats = {{"text", Format::kText}, {"json", Format::kJson}};
-  CLI::CheckedTransformer formats(kFormats, CLI::ignore_case);
-  formats.description("");
-  return formats;
-}
-
-}  // namespace
-
 GateCommands::GateCommands(CLI::App& app) {
   options_.baselines = kBaselines;
   gate_ = app.add_subcommand("gate", "Is this change worse? A verdict, reports of it, and an exit code for CI");
@@ -62,9 +52,7 @@ void GateCommands::AddQuestion() {
 
 void GateCommands::AddReports() {
   GateOutputs& outputs = options_.outputs;
-  gate_->add_option("--format", options_.format, "Of what is printed: text or json")
-      ->transform(TextOrJson())
-      ->type_name("FORMAT");
+  AddFormatOption(*gate_, options_.format, &Format::gate);
   gate_->add_option("--markdown", outputs.markdown, "Write a comment for a pull request");
   gate_->add_option("--sarif", outputs.sarif, "Write SARIF 2.1.0");
   gate_->add_option("--junit", outputs.junit, "Write JUnit XML");
@@ -118,9 +106,7 @@ void GateCommands::AddSelftest() {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   selftest_->add_option("--seed", selftest_options_.seed, "Of the draws")->capture_default_str();
-  selftest_->add_option("--format", selftest_options_.format, "text or json")
-      ->transform(TextOrJson())
-      ->type_name("FORMAT");
+  AddFormatOption(*selftest_, selftest_options_.format, &Format::gate_selftest);
 }
 
 void GateCommands::AddSample(CLI::App& app) {

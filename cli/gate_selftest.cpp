@@ -9,6 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gate_trials.h"
+#include "formats.h"
 #include "gate_data.h"
 
 namespace fa_profile {
@@ -46,15 +47,13 @@ int RunGateSelftest(const GateSelftestOptions& options) {
   trials.false_alarm_trials = options.trials;
   trials.power_trials = options.power_trials;
   const TrialReport report = RunTrials(data, trials);
-  if (options.format == Format::kJson) {
-    std::cout << TrialReportJson(report);
-  } else {
+  if (options.format->for_people) {
     std::cout << fmt::format(
         "The gate, put to the proof on recorded processes: {}\nsame code: {}\nmutants: {}\n"
         "seed {}, {} fake pull requests, {} draws a question\n\n",
         path, Of(data.same_code), Of(data.mutants), options.seed, options.trials, options.power_trials);
-    std::cout << TrialReportText(report);
   }
+  std::cout << options.format->gate_selftest(report);
   return report.failed.empty() ? kExitFine : kExitRegression;
 }
 

@@ -13,7 +13,7 @@ struct GateSelftestOptions {
   std::int64_t trials = 20000;       ///< fake pull requests
   std::int64_t power_trials = 2000;  ///< draws for each question of what is found
   std::uint64_t seed = 1;
-  Format format = Format::kText;  ///< text or json
+  const Format* format = nullptr;
 };
 
 /// The gate against recorded processes of the same code and of mutants: how often it cries wolf, and what it misses.

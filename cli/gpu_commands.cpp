@@ -36,7 +36,7 @@ void AddSelftest(CLI::App& app, Invocation& invocation) {
   selftest->add_option("--device", options->device, "CUDA device number")->capture_default_str();
   selftest->add_option("-o,--output", options->output, "Keep the recording (*.fap)");
   selftest->add_flag("--force", options->overwrite, "Replace an existing recording");
-  AddFormat(*selftest, options->format, "text or json");
+  AddFormatOption(*selftest, options->format, &Format::selftest);
   selftest->callback([options, &invocation] {
     invocation.run = [options, &invocation] {
       options->command_line = invocation.command_line;

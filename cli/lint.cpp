@@ -16,7 +16,6 @@
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
-#include "fa_profile/lint_report.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
@@ -125,18 +124,13 @@ int RunLint(const LintCommand& command) {
   if (command.files.empty()) {
     throw Error("lint needs a file", "give a cubin, object file, program or library: fa-profile lint FILE...");
   }
-  if (command.format == Format::kCsv) throw Error("lint writes text or json, not csv", "use --format json");
   for (const std::string& id : command.fail_on) (void)Rule(id);
 
   Linter linter(command);
   for (const std::string& file : command.files) linter.Read(file);
   const std::vector<KernelLint> lints = linter.Take();
   if (command.options.phase_map) RequirePhases(lints, *command.options.phase_map);
-  if (command.format == Format::kJson) {
-    WriteJsonLint(std::cout, lints);
-  } else {
-    WriteTextLint(std::cout, lints, TerminalOptions());
-  }
+  command.format->lint(std::cout, lints, TerminalOptions());
 
   std::string failed;
   for (const KernelLint& lint : lints) {
@@ -164,7 +158,7 @@ void AddLint(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024));
   command->add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
       ->check(CLI::Range(0, 1 << 20));
-  AddFormat(*command, lint.format, "text or json");
+  AddFormatOption(*command, lint.format, &Format::lint);
   command->add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -109,7 +109,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_flag("--summary", run.summary, "Report the tables only, no block for each kernel");
   app.add_option("--explain", run.explain, "Tell what a finding means and where it was found, instead of the report");
   AddPhaseMap(app, invocation);
-  AddFormat(app, run.format, "text, json or csv");
+  AddFormatOption(app, run.format, &Format::report);
   // No command was given: a command's callback, called before this one, has set another.
   app.callback([shared, &app, &invocation] {
     if (invocation.run) return;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commands.h"
+#include "formats.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/recording_file.h"
@@ -50,11 +51,11 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       shapes += (shapes.empty() ? "" : "; ") + entry.shape->ToString();
     }
   }
-  // Input that is wrong with a GPU too is an error before what only lacks one. The recording holds the whole ladder; a
-  // kernel library has names of its own.
+  // Wrong input is an error before the missing GPU is. The recording has the whole ladder; a kernel library has other
+  // names.
   if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
-    throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "): a replay cannot honour it",
+    throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "), and a replay has none",
                 "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map and "
                 "--format, or "
                 "report FILE.fap");
@@ -64,8 +65,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       throw Error("the bundled recording has no shape " + shape.ToString(), "it has " + shapes);
     }
   }
-  // In every format the notice comes first: on stdout where a person reads it, on stderr where a program parses stdout.
-  std::ostream& notice = options.format == Format::kText ? std::cout : std::cerr;
+  // The notice comes first: on stdout in a format for people, on stderr when a program parses stdout.
+  std::ostream& notice = options.format->for_people ? std::cout : std::cerr;
   notice << fmt::format(
       "REPLAY, not a measurement: no GPU here. Bundled recording of an {}, driver {},\n"
       "taken {} at commit {} with set {}: {}\n"
@@ -74,11 +75,11 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       recording.session.tool_commit.substr(0, 12), recording.session.metric_set,
       std::filesystem::path(path).filename().string(), why_no_gpu);
   if (options.metric_set != recording.session.metric_set) {
-    notice << fmt::format("Set {} was asked for; the recording holds set {}.\n", options.metric_set,
+    notice << fmt::format("--ncu-set {} has no effect: the recording has set {}.\n", options.metric_set,
                           recording.session.metric_set);
   }
   notice << '\n';
-  PrintReport(path, options.format,
+  PrintReport(path, *options.format,
               {options.kernel_pattern, options.shapes, options.summary, options.explain, options.phase_map});
   return kExitFine;
 }

@@ -1,5 +1,3 @@
-#include "fa_profile/report.h"
-
 #include <algorithm>
 #include <iostream>
 #include <set>
@@ -10,13 +8,14 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/load_profile.h"
+#include "formats.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
 namespace {
 
-/// What is missing from calls that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. What is
-/// not said of one call is missing from all.
+/// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
+/// subject without '@' concerns all calls.
 bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
                      const std::set<AttentionShape>& shapes) {
   const std::size_t at = loss.subject.find('@');
@@ -28,7 +27,7 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
 
 }  // namespace
 
-void PrintReport(const std::string& recording_path, Format format, const ReportFilter& filter) {
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
   Profile profile = LoadProfile(recording_path, filter.phase_map).second;
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
@@ -39,7 +38,7 @@ void PrintReport(const std::string& recording_path, Format format, const ReportF
   const std::set<AttentionShape> shapes(filter.shapes.begin(), filter.shapes.end());
   for (const AttentionShape& shape : shapes) {
     if (std::ranges::none_of(profile.entries, [&](const ProfileEntry& entry) { return entry.shape == shape; })) {
-      throw Error(recording_path + " has no shape " + shape.ToString(), "leave --shape out to see those it has");
+      throw Error(recording_path + " has no shape " + shape.ToString(), "leave out --shape to see all shapes");
     }
   }
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) {
@@ -52,57 +51,36 @@ void PrintReport(const std::string& recording_path, Format format, const ReportF
     Explain(std::cout, filter.explain, profile, TerminalOptions().width);
     return;
   }
-  switch (format) {
-    case Format::kText: {
-      ReportOptions options = TerminalOptions();
-      options.details = !filter.summary;
-      WriteTextReport(std::cout, profile, options);
-      break;
-    }
-    case Format::kJson:
-      WriteJsonReport(std::cout, profile);
-      break;
-    case Format::kCsv:
-      WriteCsvReport(std::cout, profile);
-      break;
-  }
+  ReportOptions options = TerminalOptions();
+  options.details = !filter.summary;
+  format.report(std::cout, profile, options);
   std::cout.flush();
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
 
-int RunReport(const std::string& path, Format format, const ReportFilter& filter) {
+int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
   PrintReport(path, format, filter);
   return kExitFine;
 }
 
-int RunDiff(const std::string& before, const std::string& after, Format format) {
+int RunDiff(const std::string& before, const std::string& after, const Format& format) {
   const Profile a = LoadProfile(before).second;
   const Profile b = LoadProfile(after).second;
-  const ProfileDiff diff = Diff(a, b);
-  switch (format) {
-    case Format::kText:
-      WriteTextDiff(std::cout, diff, a, b, TerminalOptions());
-      break;
-    case Format::kJson:
-      WriteJsonDiff(std::cout, diff);
-      break;
-    case Format::kCsv:
-      throw Error("diff has no csv format", "use --format text or json");
-  }
+  format.diff(std::cout, Diff(a, b), a, b, TerminalOptions());
   return kExitFine;
 }
 
 void AddReport(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     std::string path;
-    Format format = Format::kText;
+    const Format* format = nullptr;
     ReportFilter filter;
     ShapeArguments shapes;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const report = app.add_subcommand("report", "Report from a recording");
   report->add_option("recording", arguments->path, "A *.fap file, or the *.fap.part of a killed run")->required();
-  AddFormat(*report, arguments->format, "text, json or csv");
+  AddFormatOption(*report, arguments->format, &Format::report);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
   report->add_flag("--summary", arguments->filter.summary, "Tables only, no block for each kernel");
@@ -115,7 +93,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
-      return RunReport(arguments->path, arguments->format, filter);
+      return RunReport(arguments->path, *arguments->format, filter);
     };
   });
 }
@@ -124,15 +102,15 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     std::string before;
     std::string after;
-    Format format = Format::kText;
+    const Format* format = nullptr;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
   diff->add_option("before", arguments->before)->required();
   diff->add_option("after", arguments->after)->required();
-  AddFormat(*diff, arguments->format, "text or json");
+  AddFormatOption(*diff, arguments->format, &Format::diff);
   diff->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return RunDiff(arguments->before, arguments->after, arguments->format); };
+    invocation.run = [arguments] { return RunDiff(arguments->before, arguments->after, *arguments->format); };
   });
 }
 

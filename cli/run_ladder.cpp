@@ -208,7 +208,7 @@ int RunLadder(const RunOptions& options) {
   writer.Finish();
   bar.Clear();
 
-  PrintReport(path, options.format, {"", {}, options.summary, options.explain, options.phase_map});
+  PrintReport(path, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
   std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", path, path);
   return wrong == 0 ? kExitFine : kExitRegression;
 }

@@ -119,7 +119,7 @@ int RunProgram(const RunOptions& options) {
     throw Error("nothing was measured: " + options.program[0] + WhatItDid(status, options.kernel_pattern),
                 "kernels launched by a CUDA graph are not seen; what the program printed may say more");
   }
-  PrintReport(written, options.format, {"", {}, options.summary, options.explain, options.phase_map});
+  PrintReport(written, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
   std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", written, written);
   if (WIFSIGNALED(status)) {
     throw Error(options.program[0] + " was killed (" + strsignal(WTERMSIG(status)) + ")",

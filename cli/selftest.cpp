@@ -9,6 +9,7 @@
 #include <set>
 
 #include "commands.h"
+#include "formats.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/check_truths.h"
 #include "fa_profile/collector.h"
@@ -20,7 +21,6 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/selftest_kernels.h"
-#include "fa_profile/selftest_report.h"
 #include "run_setup.h"
 #include "terminal_options.h"
 
@@ -140,7 +140,6 @@ SelftestReport Check(const Recording& recording, const std::vector<Prepared>& pr
 
 int RunSelftest(const SelftestOptions& options) {
   const std::vector<const SelftestKernel*> kernels = Select(options.kernel_pattern);
-  if (options.format == Format::kCsv) throw Error("selftest has no csv", "--format text or --format json");
   if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
     throw Error("selftest needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
   }
@@ -151,11 +150,7 @@ int RunSelftest(const SelftestOptions& options) {
   RecordingWriter writer(path, options.overwrite);
   const std::vector<Prepared> prepared = Measure(kernels, options, writer);
   const SelftestReport report = Check(RecordingReader(path).Load(), prepared);
-  if (options.format == Format::kJson) {
-    WriteJsonSelftest(std::cout, report);
-  } else {
-    WriteTextSelftest(std::cout, report, TerminalOptions());
-  }
+  options.format->selftest(std::cout, report, TerminalOptions());
   if (!folder) std::cerr << fmt::format("\nrecording: {}\n", path);
   const bool passed = report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0;
   return passed ? kExitFine : kExitRegression;

@@ -40,7 +40,7 @@ void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMet
 
 }  // namespace
 
-void WriteCsvReport(std::ostream& out, const Profile& profile) {
+void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
   out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase" << kLineEnd;
   for (const ProfileEntry& entry : profile.entries) {
     const std::string identity = Identity(entry);

@@ -1,8 +1,13 @@
+// JSON: every report of fa-profile that a program reads.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fa_profile/lint_report.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
+#include "fa_profile/selftest_report.h"
 
 namespace fa_profile {
 namespace {
@@ -16,7 +21,7 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// Strings and facts whose empty or zero value means that nobody knows.
+/// Strings and facts whose empty or zero value means "unknown".
 Json KnownText(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 template <typename Number>
 Json KnownNumber(Number value) {
@@ -115,7 +120,7 @@ Json ToJson(const Launch& l, bool with_duration) {
           {"duration_ns", duration}};
 }
 
-// What the two templates below convert; they see only what is declared before them.
+// The two templates below see only what is declared before them.
 Json ToJson(const StallShare& s);
 Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
@@ -124,6 +129,11 @@ Json ToJson(const Finding& f);
 Json ToJson(const ProfileEntry& e);
 Json ToJson(const DataLoss& l);
 Json ToJson(const MetricChange& c);
+Json ToJson(const PhaseCode& row);
+Json ToJson(const KernelLint& kernel);
+Json ToJson(const TruthCheck& check);
+Json ToJson(const SelftestReport::Kernel& kernel);
+Json ToJson(const KnownLie& lie);
 
 template <typename T>
 Json ObjectOrNull(const std::optional<T>& value) {
@@ -212,6 +222,77 @@ Json ToJson(const MetricChange& c) {
           {"after", OrNull(c.after)},    {"ratio", OrNull(c.ratio)},  {"judgement", c.judgement}};
 }
 
+Json ToJson(const LocalAccesses& accesses) {
+  return {{"stores", accesses.stores},
+          {"loads", accesses.loads},
+          {"store_bytes", accesses.store_bytes},
+          {"load_bytes", accesses.load_bytes}};
+}
+
+Json ToJson(const PhaseCode& row) {
+  Json json = {{"phase", row.phase}, {"loop_depth", row.loop_depth}, {"instructions", row.instructions}};
+  for (const char* const count : kLintCounts) json[count] = row.counts.at(count);
+  return json;
+}
+
+Json ToJson(const KernelLint& k) {
+  Json json = {{"file", k.file},
+               {"architecture", k.architecture},
+               {"name", k.name},
+               {"symbol", k.symbol},
+               {"code_hash", fmt::format("{:016x}", k.code_hash)},
+               {"code_bytes", k.code_bytes},
+               {"line_information", k.has_line_information},
+               {"registers_per_thread", OrNull(k.registers_per_thread)},
+               {"stack_frame_bytes", OrNull(k.stack_frame_bytes)},
+               {"spills", ToJson(k.spills)},
+               {"arrays", ToJson(k.arrays)},
+               {"static_shared_memory_bytes", k.static_shared_memory_bytes},
+               {"dynamic_shared_memory_bytes", k.dynamic_shared_memory_bytes},
+               {"threads_per_block", OrNull(k.threads_per_block)},
+               {"threads_source", KnownText(k.threads_source)},
+               {"occupancy", ObjectOrNull(k.occupancy)},
+               {"externals", k.externals},
+               {"attribution", k.attribution},
+               {"phases", ToArray(k.phases)},
+               {"findings", ToArray(k.findings)}};
+  // Machine code alone has no grid and no cost.
+  if (k.occupancy) json["occupancy"].erase("waves");
+  for (Json& finding : json["findings"]) finding.erase("weight");
+  return json;
+}
+
+const char* Name(TruthSource source) {
+  return source == TruthSource::kSass      ? "sass"
+         : source == TruthSource::kCounter ? "counter"
+         : source == TruthSource::kLaunch  ? "launch"
+                                           : "share";
+}
+
+const char* Name(TruthCheck::Verdict verdict) {
+  return verdict == TruthCheck::Verdict::kPass   ? "pass"
+         : verdict == TruthCheck::Verdict::kFail ? "fail"
+                                                 : "unavailable";
+}
+
+Json ToJson(const TruthCheck& check) {
+  const Truth& truth = check.truth;
+  return {{"source", Name(truth.source)},       {"name", truth.name},
+          {"opcode", KnownText(truth.opcode)},  {"phase", KnownText(truth.phase)},
+          {"expected", truth.expected},         {"tolerance", truth.tolerance},
+          {"measured", OrNull(check.measured)}, {"verdict", Name(check.verdict)},
+          {"note", KnownText(truth.note)}};
+}
+
+Json ToJson(const SelftestReport::Kernel& kernel) {
+  return {{"kernel", kernel.id}, {"proves", kernel.proves}, {"checks", ToArray(kernel.checks)}};
+}
+
+Json ToJson(const KnownLie& lie) {
+  return {{"kernel", lie.kernel},       {"counter", lie.counter},   {"how", lie.how},
+          {"truth", OrNull(lie.truth)}, {"says", OrNull(lie.says)}, {"still_lies", OrNull(lie.still_lies)}};
+}
+
 void Write(std::ostream& out, const Json& document) {
   // A recording may hold strings that are not UTF-8; the file must be JSON all the same.
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
@@ -219,11 +300,12 @@ void Write(std::ostream& out, const Json& document) {
 
 }  // namespace
 
-void WriteJsonReport(std::ostream& out, const Profile& profile) {
-  Json catalogue = Json::object();
-  for (const CatalogueMetric& metric : MetricCatalogue()) catalogue[std::string(metric.id)] = ToJson(metric);
-  Json phase_catalogue = Json::object();
-  for (const CatalogueMetric& metric : PhaseCatalogue()) phase_catalogue[std::string(metric.id)] = ToJson(metric);
+void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
+  const auto by_id = [](std::span<const CatalogueMetric> catalogue) {
+    Json json = Json::object();
+    for (const CatalogueMetric& metric : catalogue) json[std::string(metric.id)] = ToJson(metric);
+    return json;
+  };
   Write(out, {{"format", "fa-profile report"},
               {"version", kFormatVersion},
               {"session", ToJson(profile.session)},
@@ -231,17 +313,38 @@ void WriteJsonReport(std::ostream& out, const Profile& profile) {
               {"clocks", ToArray(profile.clocks)},
               {"entries", ToArray(profile.entries)},
               {"losses", ToArray(profile.losses)},
-              {"metrics", std::move(catalogue)},
-              {"phase_metrics", std::move(phase_catalogue)}});
+              {"metrics", by_id(MetricCatalogue())},
+              {"phase_metrics", by_id(PhaseCatalogue())}});
 }
 
-void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff) {
+void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, const Profile&, const ReportOptions&) {
   Write(out, {{"format", "fa-profile diff"},
               {"version", kFormatVersion},
               {"incomparable", diff.incomparable},
               {"changes", ToArray(diff.changes)},
               {"only_before", diff.only_before},
               {"only_after", diff.only_after}});
+}
+
+void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
+  Write(out, {{"format", "fa-profile lint"}, {"version", kFormatVersion}, {"kernels", ToArray(kernels)}});
+}
+
+void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {
+  Write(out, {{"format_version", kFormatVersion},
+              {"tool_version", report.session.tool_version},
+              {"tool_commit", report.session.tool_commit},
+              {"created_at", report.session.created_at},
+              {"device", report.device.name},
+              {"chip", report.device.chip},
+              {"driver_version", KnownText(report.device.driver_version)},
+              {"cupti_version", KnownText(report.device.cupti_version)},
+              {"passed", report.Count(TruthCheck::Verdict::kPass)},
+              {"failed", report.Count(TruthCheck::Verdict::kFail)},
+              {"unavailable", report.Count(TruthCheck::Verdict::kUnavailable)},
+              {"kernels", ToArray(report.kernels)},
+              {"known_lies", ToArray(report.known_lies)},
+              {"losses", ToArray(report.losses)}});
 }
 
 }  // namespace fa_profile

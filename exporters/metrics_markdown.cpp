@@ -15,14 +15,13 @@ Generated from the metric catalogue (`profiler/model/metric_catalogue.cpp`); do 
 
 Each metric is a formula over counters as CUPTI and Nsight Compute name them, and over variables: `device.*`, `launch.*`
 (of the longest launch), `shape.flops` and `timing.*` (launches without the profiler). Alternatives are tried in order;
-the first whose counters were all recorded counts. That is how one metric serves chips that name a counter differently,
-and sets that collect less: the `TriageCompute` counters are those of the set `phases`, which takes a single pass.
-A metric whose inputs are absent is absent: it is never zero. A kernel that is not correct has no metric in seconds or
-per second.
+the first whose counters were all recorded counts. So one metric serves chips with different counter names, and sets
+that collect less: the `TriageCompute` counters are those of the set `phases`, which takes a single pass.
+A metric without its inputs is absent, never zero. A kernel that is not correct has no metric in seconds or per second.
 
-*Exact* metrics give the same value for two launches of the same code on the same inputs: counts of instructions,
+*Exact* metrics have the same value for two launches of the same code on the same inputs: counts of instructions,
 requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles, durations, rates, hit rates.
-A counter is collected in one of several passes, so a ratio of two noisy counters can exceed what it could in one run.
+Counters are collected in several passes, so a ratio of two noisy counters can exceed its limit in a single run.
 Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used.
 
 )";
@@ -30,7 +29,7 @@ Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-an
 constexpr const char* kPhaseIntroduction = R"(# Metrics of a phase
 
 From the phase catalogue (`profiler/model/phase_catalogue.cpp`). Each is a formula over sums of what PC sampling and
-SASS metrics say of the phase's instructions; [phases.md](phases.md) says how an instruction finds its phase. Variables:
+SASS metrics report for the phase's instructions; [phases.md](phases.md) says how an instruction finds its phase. Variables:
 
 - `samples.total`, `samples.selected` (issuing) and other stall reasons; `samples.waiting`: at a barrier, for an mbarrier,
   or asleep.
@@ -40,7 +39,7 @@ SASS metrics say of the phase's instructions; [phases.md](phases.md) says how an
 - `kernel.<variable>`: the same, summed over all phases and the unattributed part.
 - `metric.<id>`: a metric of the kernel, above.
 
-A phase that did nothing of a kind has 0. What was not measured, or cannot be known without disassembly, is absent.
+A phase without work of a kind has 0. A quantity that was not measured, or needs a missing disassembly, is absent.
 )"
                                            "\n";
 
@@ -74,9 +73,9 @@ void WriteMetric(const CatalogueMetric& metric, std::ostream& out) {
 
 constexpr const char* kExportedIntroduction = R"(# Metrics for Prometheus
 
-From the table of what is exported (`profiler/model/exported_metrics.cpp`). [prometheus.md](prometheus.md) says how they
-get there. Counters add up what recordings measured and survive a restart of the exporter; labels are identity only, and
-Prometheus adds `job` and `instance`. What was not measured has no series: it is never zero.
+From the table of exported metrics (`profiler/model/exported_metrics.cpp`); [prometheus.md](prometheus.md) explains how
+to serve them. Counters add up what recordings measured and survive a restart of the exporter. Labels are identity only;
+Prometheus adds `job` and `instance`. A quantity that was not measured has no series; it is never reported as zero.
 
 | metric | type | labels | unit | what | from |
 |---|---|---|---|---|---|

@@ -9,7 +9,7 @@
 namespace fa_profile {
 namespace {
 
-constexpr std::size_t kMinWidth = 40;
+constexpr int kMinWidth = 40;
 constexpr std::size_t kMinColumn = 4;
 
 std::string Pad(const std::string& text, std::size_t width, bool left) {
@@ -25,8 +25,11 @@ std::string TrimRight(std::string text) {
 
 }  // namespace
 
-TextPage::TextPage(std::ostream& out, std::size_t width, bool color, bool ascii)
-    : out_(out), width_(std::max(width, kMinWidth)), color_(color), ascii_(ascii) {}
+TextPage::TextPage(std::ostream& out, const ReportOptions& options)
+    : out_(out),
+      width_(static_cast<std::size_t>(std::max(options.width, kMinWidth))),
+      color_(options.color),
+      ascii_(options.ascii) {}
 
 std::string TextPage::Safe(std::string_view text) const { return Printable(text, ascii_); }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fa_profile/report.h"
+
 namespace fa_profile {
 
 inline constexpr std::size_t kMaxIndent = 13;
@@ -25,7 +27,7 @@ struct Column {
 /// What a text exporter writes to: knows the width, the colours and the character set.
 class TextPage {
  public:
-  TextPage(std::ostream& out, std::size_t width, bool color, bool ascii);
+  TextPage(std::ostream& out, const ReportOptions& options);
 
   /// A line, cut at the width. Colours do not count.
   void Line(std::string_view text = {}, Style style = Style::kPlain);

@@ -61,7 +61,7 @@ void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::s
 
 void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
                    const ReportOptions& options) {
-  TextPage page(out, static_cast<std::size_t>(std::max(options.width, 0)), options.color, options.ascii);
+  TextPage page(out, options);
   page.Rule("fa-profile diff");
   page.Paragraph("before  ", Side(page, before));
   page.Paragraph("after   ", Side(page, after));
@@ -74,7 +74,7 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   }
   if (diff.changes.empty()) {
     page.Line();
-    page.Line("No kernel is in both.");
+    page.Line("The recordings have no kernel in common.");
   }
   for (const std::string& entry : diff.only_before) page.Paragraph("only before: ", page.Safe(entry));
   for (const std::string& entry : diff.only_after) page.Paragraph("only after: ", page.Safe(entry));

@@ -39,7 +39,7 @@ std::string SharedText(const KernelLint& kernel) {
 }
 
 std::string OccupancyText(const KernelLint& kernel) {
-  if (!kernel.threads_per_block) return "n/a: it was compiled for no number of threads; give --threads N";
+  if (!kernel.threads_per_block) return "n/a: the code does not fix the number of threads; give --threads N";
   const std::string block = fmt::format("{} threads ({})", *kernel.threads_per_block, kernel.threads_source);
   if (!kernel.occupancy) return fmt::format("n/a for blocks of {} on {}", block, kernel.architecture);
   return fmt::format(
@@ -93,7 +93,7 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
 }  // namespace
 
 void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options) {
-  TextPage page(out, static_cast<std::size_t>(options.width), options.color, options.ascii);
+  TextPage page(out, options);
   std::size_t findings = 0;
   for (const KernelLint& kernel : kernels) {
     WriteKernel(page, kernel);

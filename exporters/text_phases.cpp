@@ -66,7 +66,7 @@ std::string StallsText(const PhaseEntry& phase) {
   return fmt::format("{}", fmt::join(shares, ", "));
 }
 
-/// A table of those columns in which some phase has something; of `phases` those rows that have, unless `all`.
+/// A table without the columns that are zero in every phase, and, unless `all`, without the rows that are all zero.
 void WriteTable(TextPage& page, const std::vector<PhaseEntry>& phases, std::span<const PhaseColumn> columns, bool all,
                 bool with_stalls) {
   std::vector<PhaseColumn> shown;
@@ -98,7 +98,7 @@ void WriteSampling(TextPage& page, const PhaseTable& table) {
     text += table.dropped_samples == 0
                 ? std::string(", none dropped; ")
                 : fmt::format(", {} dropped; ", FormatValue(static_cast<double>(table.dropped_samples), "count"));
-    text += fmt::format("{} waiting (no work, in no time share); ", FormatValue(table.waiting_ratio, "ratio"));
+    text += fmt::format("{} waiting (in no time share); ", FormatValue(table.waiting_ratio, "ratio"));
   }
   text += "phases by " + page.Safe(table.attribution);
   page.Paragraph("  sampled    ", text);

@@ -77,7 +77,7 @@ void WriteHeader(TextPage& page, const Profile& profile) {
                              session.timed_launches, dot, session.draws));
   page.Paragraph("clocks    ", fmt::format("before: {}", Clock(profile, "before")));
   page.Paragraph("          ", fmt::format("after:  {}", Clock(profile, "after")));
-  if (!session.complete) page.Line("This run ended early: what is here is whole, but not all.", Style::kBad);
+  if (!session.complete) page.Line("This run ended early: the data is correct, but incomplete.", Style::kBad);
 }
 
 Cell CorrectCell(const ProfileEntry& entry) {
@@ -89,7 +89,7 @@ Cell CorrectCell(const ProfileEntry& entry) {
 std::string TopStall(const ProfileEntry& entry) {
   // Set phases counts two of the reasons; the greater of two is not the top of all.
   if (entry.stalls.empty() || !entry.metrics.contains("stall_wait_ratio")) return "n/a";
-  // The number is the point: a long name gives way, not it.
+  // A long name is cut, so that the number fits.
   constexpr std::size_t kLongestName = 11;
   const std::string& reason = entry.stalls.front().reason;
   const std::string name = reason.size() <= kLongestName ? reason : reason.substr(0, kLongestName - 1) + ".";
@@ -105,7 +105,7 @@ std::string TeraFlops(const ProfileEntry& entry) {
 }
 
 std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry, bool with_phases) {
-  // A part stands under its call.
+  // A part is listed below its call.
   const std::string name = entry.part.empty() ? entry.kernel : "  " + entry.part;
   std::vector<Cell> cells{{page.Safe(name)},
                           CorrectCell(entry),
@@ -228,7 +228,7 @@ void WriteStalls(TextPage& page, const ProfileEntry& entry) {
 }
 
 void WriteMetrics(TextPage& page, const ProfileEntry& entry) {
-  // Said in the lines above already.
+  // Shown in the lines above.
   static const std::set<std::string_view> kElsewhere{"duration_seconds",
                                                      "theoretical_occupancy_ratio",
                                                      "waves",
@@ -272,7 +272,7 @@ void WriteLosses(TextPage& page, const Profile& profile) {
     page.Line("Nothing.");
     return;
   }
-  // One paragraph per kind and reason; kinds in which every subject has a reason of its own share one paragraph.
+  // One paragraph per kind and reason; a kind whose subjects have different reasons shares one paragraph.
   struct Group {
     std::int64_t count = 0;
     std::vector<std::string> subjects;
@@ -301,7 +301,7 @@ void WriteLosses(TextPage& page, const Profile& profile) {
 }  // namespace
 
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options) {
-  TextPage page(out, static_cast<std::size_t>(std::max(options.width, 0)), options.color, options.ascii);
+  TextPage page(out, options);
   WriteHeader(page, profile);
   WriteSummary(page, profile);
   if (options.details) {

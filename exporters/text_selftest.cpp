@@ -93,16 +93,16 @@ void WriteLie(TextPage& page, const KnownLie& lie) {
     return;
   }
   const std::string said =
-      fmt::format("{} said {} of {}, true is {}", lie.counter, Number(lie.says, TruthSource::kCounter), lie.kernel,
+      fmt::format("{} reported {} for {}; the true value is {}", lie.counter, Number(lie.says, TruthSource::kCounter), lie.kernel,
                   Number(lie.truth, TruthSource::kCounter));
   page.Paragraph(
-      "  ", page.Safe(*lie.still_lies ? fmt::format("{}: it {}", said, lie.how) : said + ": here it tells the truth"));
+      "  ", page.Safe(*lie.still_lies ? fmt::format("{}: it {}", said, lie.how) : said + ": it is correct here"));
 }
 
 }  // namespace
 
 void WriteTextSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions& options) {
-  TextPage page(out, static_cast<std::size_t>(options.width), options.color, options.ascii);
+  TextPage page(out, options);
   const auto or_unknown = [&page](const std::string& text) { return text.empty() ? "n/a" : page.Safe(text); };
   page.Line(fmt::format("{}{}driver {}{}CUPTI {}{}{}", or_unknown(report.device.name), page.separator(),
                         or_unknown(report.device.driver_version), page.separator(),

@@ -1,4 +1,5 @@
 #include "fa_profile/baseline.h"
+#include "fa_profile/sha256.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "evidence_fixture.h"
+#include "fa_profile/sha256.h"
 #include "fa_profile/baseline.h"
 #include "run_program.h"
 #include "test_files.h"

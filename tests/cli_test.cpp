@@ -141,6 +141,18 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("list nonsense", "nonsense not in {kernels,", "--help");
 }
 
+TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
+  ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
+                "use --format text, json or csv");
+  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'", "use --format text or json");
+  ExpectRefused("selftest --format csv", "selftest has no format 'csv'", "use --format text or json");
+  ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
+  ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json or csv");
+  EXPECT_NE(Run("report --help").out.find("text, json or csv"), std::string::npos);
+  EXPECT_NE(Run("lint --help").out.find("text or json"), std::string::npos);
+  EXPECT_EQ(Run("diff --format JSON " + bundled_ + " " + bundled_).exit_code, 0);
+}
+
 TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {
   // A matcher that backtracks goes through more than 4^14 ways to read "serial_softmax" before it gives up.
   const auto start = std::chrono::steady_clock::now();

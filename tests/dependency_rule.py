@@ -37,7 +37,7 @@ MODEL = BASE | {"profiler/model"}
 CODE = MODEL | {"profiler/sass", "profiler/analyze"}
 RULE = {
     "profiler/base": (set(), {"fmt", "utfcpp"}),
-    "profiler/base/readers": (BASE, {"json", "yaml", "re2", "fmt"}),
+    "profiler/base/readers": (BASE, {"json", "yaml", "re2", "gnutls", "fmt"}),
     "profiler/model": (BASE, set()),
     "kernels": (MODEL | {"profiler/base/readers"}, {"cuda", "cublas", "nvtx", "json"} | TEXT),
     "profiler/collect": (MODEL, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
@@ -48,12 +48,12 @@ RULE = {
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml"} | TEXT),
     "exporters": (MODEL, {"json"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
-    "exporters/web": (MODEL, {"yaml", "microhttpd", "gnutls"} | TEXT),
+    "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "microhttpd", "gnutls"} | TEXT),
     "exporters/serve": (
-        MODEL | {"profiler/load", "exporters/prometheus", "exporters/web"},
-        {"json", "gnutls"} | TEXT,
+        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web"},
+        {"json", "gnutls", "curl"} | TEXT,
     ),
-    "ci/gate": (MODEL | {"profiler/base/readers"}, {"json", "yaml", "gnutls"} | TEXT),
+    "ci/gate": (MODEL | {"profiler/base/readers"}, {"json", "yaml"} | TEXT),
     "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate"}, TEXT),
     "ci/gate/measure": (MODEL | {"ci/gate"}, {"json"} | TEXT),
 }

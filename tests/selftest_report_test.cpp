@@ -45,8 +45,8 @@ TEST(SelftestReportTest, EachCheckIsALineWithItsNumbers) {
        {"alpha LDS: instructions ", "13,107,200    13,107,200          0  pass",
         "50.00 %       51.23 %   +1.23 pt  FAIL", "by the kernel's own clock reads", "-3.04e+09  FAIL",
         "n/a             n/a",
-        "sm__inst_executed_pipe_tensor.sum said 1,056 of phases_50_30_20, true is 0: it counts HFMA2",
-        "here it tells the truth", "tpc__gone.sum was not measured here", "the hardware dropped some",
+        "sm__inst_executed_pipe_tensor.sum reported 1,056 for phases_50_30_20; the true value is 0: it\n  counts HFMA2",
+        "it is correct here", "tpc__gone.sum was not measured here", "the hardware dropped some",
         "FAIL: 1 of 3 checks passed, 1 of metrics that this chip lacks"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }

@@ -184,8 +184,8 @@ TEST_F(WebAuthTest, PasswordsCannotBeTurnedOffWhileTheServerRuns) {
     WriteUsers({{"bob", BcryptOf("builder", 4)}});
     EXPECT_TRUE(Becomes([&] { return Get(server.port(), "/", Authorization("bob:builder")).status == 200; }));
   }
-  EXPECT_EQ(log.Count("there is no user left"), 1);
-  EXPECT_EQ(log.Count("(restart it to do that)"), 1);
+  EXPECT_EQ(log.Count("basic_auth_users is empty"), 1);
+  EXPECT_EQ(log.Count("(restart it to turn them off)"), 1);
   folder_.Write("web.yml", "");
   EXPECT_EQ(Get(WebServer(Options(), Serve).port(), "/").status, 200) << "after a restart they are off";
 }
@@ -220,7 +220,7 @@ TEST_F(WebAuthTest, ABrokenFileIsAnErrorAtTheStart) {
     const WebServer server(Options(), Serve);
     FAIL() << "started";
   } catch (const Error& problem) {
-    EXPECT_EQ(problem.hint(), "correct the name, or write the file: docs/web-config.md says what can stand in it");
+    EXPECT_EQ(problem.hint(), "check the path and its permissions; docs/web-config.md explains the file");
   }
 }
 

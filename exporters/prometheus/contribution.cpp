@@ -46,7 +46,7 @@ std::string OriginLabel(const std::string& origin) {
   return origin == "ladder" || origin == "program" ? origin : "library";
 }
 
-// Only what a git commit looks like: the text is a recording's, and the page is ours.
+// Only what looks like a git commit: a recording may hold any text.
 std::string CommitLabel(const std::string& commit) {
   const std::size_t hex = commit.find_first_not_of("0123456789abcdef");
   return commit.substr(0, std::min<std::size_t>(hex, 12));
@@ -102,7 +102,7 @@ void SetBottleneck(const ProfileEntry& entry, KernelTotals& kernel) {
   }
 }
 
-// What a kernel is, of one entry.
+// Gauges and bottleneck of a kernel, from one entry.
 void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotals& kernel) {
   static const std::map<std::string, std::string> kGauges = GaugesById();
   kernel.gauges.clear();
@@ -120,7 +120,7 @@ void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotal
   }
 }
 
-// What a call of the entry costs, to find the costliest of a kernel's shapes; -1 when nothing is known.
+// The cost of a call, to find the costliest of a kernel's shapes; -1 when unknown.
 double Cost(const ProfileEntry& entry) {
   if (entry.timing) return entry.timing->median_ns;
   return Metric(entry.metrics, "replay_duration_seconds").value_or(-1e-9) * 1e9;
@@ -203,7 +203,7 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
     if (entry.metrics.contains("sm_active_cycles")) shape.profiled_launches += 1;
     if (entry.phases) AddPhases(entry, kernel);
   }
-  // Capped here too, so that what a program of a thousand kernels adds stays small.
+  // Capped here too: a program may have a thousand kernels.
   Totals capped;
   Merge(capped, totals);
   return capped;

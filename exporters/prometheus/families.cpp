@@ -11,6 +11,7 @@
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/page.h"
 #include "fa_profile/version.h"
+#include "sums.h"
 
 namespace fa_profile {
 namespace {
@@ -19,7 +20,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// Fills families of the table, and keeps each GPU within its budget: what is set first stays.
+/// Fills families of the table, and keeps each GPU within its limit of series: the first ones set stay.
 class Builder {
  public:
   Builder() {
@@ -89,10 +90,10 @@ class Builder {
     std::vector<std::string> labels;
   };
 
-  // A family or a label that the table lacks is a mistake of this file.
+  // A family or label outside the table is a bug of this file.
   Row& Find(const std::string& name) {
     const auto found = index_.find(name);
-    if (found == index_.end()) throw std::logic_error("no exported metric " + name);
+    if (found == index_.end()) throw std::logic_error("not an exported metric: " + name);
     return rows_[found->second];
   }
 
@@ -145,11 +146,9 @@ void SetDevice(const GpuReading& reading, const std::string& driver, Builder& pa
   for (const auto& [reason, active] : reading.throttled) {
     page.Set("faprof_device_throttled", {gpu, reason}, active ? 1.0 : 0.0);
   }
-  if (reading.ecc_corrected) {
-    page.Set("faprof_device_ecc_errors_total", {gpu, "corrected"}, static_cast<double>(*reading.ecc_corrected));
-  }
-  if (reading.ecc_uncorrected) {
-    page.Set("faprof_device_ecc_errors_total", {gpu, "uncorrected"}, static_cast<double>(*reading.ecc_uncorrected));
+  for (const auto& [kind, count] :
+       {std::pair("corrected", reading.ecc_corrected), {"uncorrected", reading.ecc_uncorrected}}) {
+    if (count) page.Set("faprof_device_ecc_errors_total", {gpu, kind}, static_cast<double>(*count));
   }
   int own = 0;
   double other = 0;
@@ -170,11 +169,7 @@ void SetDevice(const GpuReading& reading, const std::string& driver, Builder& pa
 void SetKernel(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
   page.Set("faprof_kernel_info", {gpu, name, kernel.origin, kernel.commit}, 1.0);
   for (const auto& [gauge, value] : kernel.gauges) page.Set(gauge, {gpu, name}, value);
-  page.Set("faprof_tensor_active_cycles_total", {gpu, name}, kernel.tensor_active_cycles);
-  page.Set("faprof_sm_active_cycles_total", {gpu, name}, kernel.sm_active_cycles);
-  page.Set("faprof_warps_active_cycles_total", {gpu, name}, kernel.warps_active_cycles);
-  page.Set("faprof_dram_bytes_total", {gpu, name}, kernel.dram_bytes);
-  page.Set("faprof_collector_samples_dropped_total", {gpu, name}, kernel.dropped_samples);
+  for (const auto& sum : kKernelSums) page.Set(sum.metric, {gpu, name}, kernel.*sum.value);
   if (kernel.bottleneck.empty()) return;
   for (const auto& [phase, totals] : kernel.phases) {
     if (phase == "unattributed") continue;
@@ -184,8 +179,9 @@ void SetKernel(const std::string& gpu, const std::string& name, const KernelTota
 
 void SetShapes(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
   for (const auto& [shape, totals] : kernel.shapes) {
-    page.Set("faprof_kernel_launches_total", {gpu, name, shape}, totals.launches);
-    page.Set("faprof_kernel_profiled_launches_total", {gpu, name, shape}, totals.profiled_launches);
+    for (const auto& sum : kShapeSums) {
+      if (sum.metric != nullptr) page.Set(sum.metric, {gpu, name, shape}, totals.*sum.value);
+    }
     if (totals.flops > 0) page.Set("faprof_kernel_flops_total", {gpu, name, shape}, totals.flops);
     if (totals.launches > 0) page.SetHistogram("faprof_kernel_duration_seconds", {gpu, name, shape}, totals);
   }
@@ -194,9 +190,7 @@ void SetShapes(const std::string& gpu, const std::string& name, const KernelTota
 void SetPhases(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
   for (const auto& [phase, totals] : kernel.phases) {
     page.Set("faprof_phase_cycles_total", {gpu, name, phase}, totals.cycles);
-    page.Set("faprof_phase_instructions_total", {gpu, name, phase}, totals.instructions);
-    page.Set("faprof_shared_wavefronts_total", {gpu, name, phase}, totals.wavefronts);
-    page.Set("faprof_shared_excess_wavefronts_total", {gpu, name, phase}, totals.excess_wavefronts);
+    for (const auto& sum : kPhaseSums) page.Set(sum.metric, {gpu, name, phase}, totals.*sum.value);
   }
 }
 
@@ -208,7 +202,7 @@ void SetStalls(const std::string& gpu, const std::string& name, const KernelTota
   }
 }
 
-// What is most needed first: the budget takes from the end.
+// The most needed first: the limit cuts the end.
 void SetTotals(const Totals& totals, Builder& page) {
   for (const auto set : {SetKernel, SetShapes, SetPhases, SetStalls}) {
     for (const auto& [index, gpu] : totals.gpus) {
@@ -316,8 +310,7 @@ Baseline BaselineOf(const Recording& recording, const Profile& profile) {
   if (strptime(recording.session.created_at.c_str(), "%Y-%m-%dT%H:%M:%S", &time) != nullptr) {
     baseline.taken = static_cast<double>(timegm(&time));
   }
-  // From the same sums that are served, so that a host which repeats this recording is at its baseline, whatever shapes
-  // are in it.
+  // From the sums that are served: a host that repeats this recording is exactly at its baseline, whatever its shapes.
   const Totals totals = Contribution(recording, profile, baseline.taken);
   for (const auto& [index, gpu] : totals.gpus) {
     for (const auto& [kernel, sums] : gpu.kernels) {

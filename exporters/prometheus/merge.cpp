@@ -2,6 +2,7 @@
 
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/totals.h"
+#include "sums.h"
 
 namespace fa_profile {
 namespace {
@@ -13,24 +14,19 @@ void Add(std::optional<double>& sum, const std::optional<double>& value) {
 }
 
 void Add(ShapeTotals& into, const ShapeTotals& from) {
-  into.launches += from.launches;
-  into.profiled_launches += from.profiled_launches;
-  into.flops += from.flops;
-  into.duration_sum_seconds += from.duration_sum_seconds;
+  for (const auto& sum : kShapeSums) into.*sum.value += from.*sum.value;
   for (std::size_t i = 0; i < into.duration_counts.size(); ++i) into.duration_counts[i] += from.duration_counts[i];
 }
 
 void Add(PhaseTotals& into, const PhaseTotals& from) {
   into.cycles += from.cycles;
-  Add(into.instructions, from.instructions);
-  Add(into.wavefronts, from.wavefronts);
-  Add(into.excess_wavefronts, from.excess_wavefronts);
+  for (const auto& sum : kPhaseSums) Add(into.*sum.value, from.*sum.value);
   for (const auto& [reason, cycles] : from.stall_cycles) into.stall_cycles[reason] += cycles;
 }
 
 bool IsReserved(const std::string& label) { return label == kOther || label == "unattributed"; }
 
-// The name under which `wanted` is counted among `known`, of which at most `most` have one of their own.
+// The name under which `wanted` is counted among `known`; at most `most` of them keep their own.
 template <typename Value>
 std::string Slot(const std::string& wanted, const std::map<std::string, Value>& known, int most, double& folded) {
   if (IsReserved(wanted) || known.contains(wanted)) return wanted;
@@ -40,7 +36,7 @@ std::string Slot(const std::string& wanted, const std::map<std::string, Value>& 
   return kOther;
 }
 
-// "other" is many kernels: it has sums, and nothing that describes one.
+// "other" is many kernels: it has sums, and no gauges.
 void Describe(KernelTotals& into, const KernelTotals& from) {
   into.gauges = from.gauges;
   into.bottleneck = from.bottleneck;
@@ -52,11 +48,7 @@ void Add(KernelTotals& into, const KernelTotals& from, double& folded) {
   for (const auto& [shape, totals] : from.shapes) Add(into.shapes[shape], totals);
   for (const auto& [phase, totals] : from.phases)
     Add(into.phases[Slot(phase, into.phases, kMaxPhaseLabels, folded)], totals);
-  Add(into.tensor_active_cycles, from.tensor_active_cycles);
-  Add(into.sm_active_cycles, from.sm_active_cycles);
-  Add(into.warps_active_cycles, from.warps_active_cycles);
-  Add(into.dram_bytes, from.dram_bytes);
-  Add(into.dropped_samples, from.dropped_samples);
+  for (const auto& sum : kKernelSums) Add(into.*sum.value, from.*sum.value);
   into.last_seen = std::max(into.last_seen, from.last_seen);
 }
 
@@ -81,18 +73,13 @@ double LargestSum(const Totals& totals) {
   const auto see = [&largest](const std::optional<double>& value) { largest = std::max(largest, value.value_or(0)); };
   for (const auto& [index, gpu] : totals.gpus) {
     for (const auto& [name, kernel] : gpu.kernels) {
-      for (const auto* const sum : {&kernel.tensor_active_cycles, &kernel.sm_active_cycles, &kernel.warps_active_cycles,
-                                    &kernel.dram_bytes, &kernel.dropped_samples}) {
-        see(*sum);
-      }
+      for (const auto& sum : kKernelSums) see(kernel.*sum.value);
       for (const auto& [shape, calls] : kernel.shapes) {
-        see(std::max(calls.flops, calls.duration_sum_seconds));
+        for (const auto& sum : kShapeSums) see(calls.*sum.value);
       }
       for (const auto& [phase, sums] : kernel.phases) {
         see(sums.cycles);
-        see(sums.instructions);
-        see(sums.wavefronts);
-        see(sums.excess_wavefronts);
+        for (const auto& sum : kPhaseSums) see(sums.*sum.value);
         for (const auto& [reason, cycles] : sums.stall_cycles) see(cycles);
       }
     }

@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kText = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kOpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Cuts `text` at the first `separator`: returns what stands before it, in lower case and without blanks around it, and
-/// leaves in `text` what follows.
+/// Cuts `text` at the first `separator`: returns the part before it, in lower case and without blanks around it, and
+/// leaves the rest in `text`.
 std::string Cut(std::string_view& text, char separator) {
   const std::size_t at = std::min(text.find(separator), text.size());
   std::string_view part = text.substr(0, at);
@@ -29,8 +29,8 @@ std::string Cut(std::string_view& text, char separator) {
   return lower;
 }
 
-/// The weight (RFC 9110, 12.4.2) that a header like Accept gives the first of `names` that it has: 0 to 1. A name that
-/// stands there repeatedly has its greatest; 0 when there is none, and for what is no weight.
+/// The weight (RFC 9110, 12.4.2) that a header like Accept gives the first of `names` that it has: 0 to 1. The greatest
+/// counts when a name is repeated. 0 when the header has none of the names, and for an invalid weight.
 double Quality(std::string_view header, std::initializer_list<std::string_view> names) {
   std::map<std::string, double> qualities;
   while (!header.empty()) {
@@ -57,6 +57,14 @@ double Quality(std::string_view header, std::initializer_list<std::string_view> 
 }
 
 }  // namespace
+
+std::string ToText(const Families& families) { return prometheus::TextSerializer().Serialize(families.families); }
+
+std::string GateTextfile(const GateState& state) {
+  PageInput input;
+  input.gate = &state;
+  return ToText(MakeFamilies(input));
+}
 
 std::string ToOpenMetrics(const std::string& text) {
   constexpr std::string_view kTotal = "_total";
@@ -99,9 +107,7 @@ std::string Gzip(const std::string& bytes) {
 }
 
 Page::Page(const Families& families)
-    : series_(families.series),
-      dropped_(families.dropped),
-      text_(std::make_shared<std::string>(prometheus::TextSerializer().Serialize(families.families))) {}
+    : series_(families.series), dropped_(families.dropped), text_(std::make_shared<std::string>(ToText(families))) {}
 
 Page::Body Page::Render(const std::string& accept, const std::string& accept_encoding) const {
   const double open_quality = Quality(accept, {"application/openmetrics-text"});

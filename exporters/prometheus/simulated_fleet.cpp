@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sums.h"
+
 namespace fa_profile {
 namespace {
 
@@ -38,28 +40,22 @@ void Scale(std::optional<double>& value, double factor) {
 KernelTotals Repeated(const KernelTotals& measured, double runs, double slower) {
   KernelTotals kernel = measured;
   for (auto& [name, shape] : kernel.shapes) {
-    shape.launches *= runs;
-    shape.profiled_launches *= runs;
-    shape.flops *= runs;
-    shape.duration_sum_seconds *= runs * slower;
+    for (const auto& sum : kShapeSums) shape.*sum.value *= runs;
+    shape.duration_sum_seconds *= slower;
     for (double& count : shape.duration_counts) count *= runs;
   }
   for (auto& [name, phase] : kernel.phases) {
     phase.cycles *= runs * slower;
-    Scale(phase.instructions, runs);
-    Scale(phase.wavefronts, runs);
-    Scale(phase.excess_wavefronts, runs);
+    for (const auto& sum : kPhaseSums) Scale(phase.*sum.value, runs);
     for (auto& [reason, cycles] : phase.stall_cycles) cycles *= runs * slower;
   }
-  Scale(kernel.tensor_active_cycles, runs);
-  Scale(kernel.sm_active_cycles, runs * slower);
-  Scale(kernel.warps_active_cycles, runs * slower);
-  Scale(kernel.dram_bytes, runs);
-  Scale(kernel.dropped_samples, runs);
+  for (const auto& sum : kKernelSums) Scale(kernel.*sum.value, runs);
+  Scale(kernel.sm_active_cycles, slower);
+  Scale(kernel.warps_active_cycles, slower);
   return kernel;
 }
 
-// One phase slower in the last `runs` of the recordings that `kernel` is the sum of.
+// Makes one phase slower in the last `runs` of the recordings that `kernel` sums up.
 void SlowPhase(KernelTotals& kernel, const KernelTotals& measured, const std::string& phase, double runs) {
   const auto found = kernel.phases.find(phase);
   if (found == kernel.phases.end() || !measured.sm_active_cycles || *measured.sm_active_cycles <= 0) return;
@@ -72,7 +68,7 @@ void SlowPhase(KernelTotals& kernel, const KernelTotals& measured, const std::st
   }
 }
 
-// What NVML would say. Clocks, temperature and power are the recording's; the shares of time follow from its cycles;
+// What NVML would report. Clocks, temperature and power are the recording's; the shares of time follow from its cycles;
 // the rest are an H200's.
 GpuReading Simulated(GpuReading reading, const Totals::Gpu& measured, double busy, double runs, double interval) {
   double tensor = 0;
@@ -111,8 +107,7 @@ SimulatedFleet::SimulatedFleet(int hosts, Totals measured, HostReading reading, 
       recording_(std::move(recording)),
       interval_seconds_(interval_seconds),
       started_(started) {
-  if (measured_.gpus.empty())
-    throw std::invalid_argument("a fleet cannot be simulated from a recording without kernels");
+  if (measured_.gpus.empty()) throw std::invalid_argument("a simulated fleet needs a recording with kernels");
 }
 
 std::string SimulatedFleet::HostName(int host) {
@@ -129,7 +124,7 @@ int SimulatedFleet::FindHost(const std::string& name) const {
 }
 
 Families SimulatedFleet::At(int host, double now, const Baseline* baseline) const {
-  if (host < 0 || host >= hosts_) throw std::out_of_range("no such simulated host");
+  if (host < 0 || host >= hosts_) throw std::out_of_range("simulated host not found");
   const Totals::Gpu& measured = measured_.gpus.begin()->second;
   Totals totals;
   HostReading reading;
@@ -145,10 +140,8 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
       const double slower = (outlier ? kOutlierSlowdown : 1.0) * (1 + kNoise * Deviation(Seed(host, index, name)));
       KernelTotals& copy = gpu.kernels[name];
       copy = Repeated(kernel, runs, slower);
-      if (const auto ratio = copy.gauges.find("faprof_kernel_tensor_core_utilization_ratio");
-          ratio != copy.gauges.end()) {
-        ratio->second /= slower;
-      }
+      const auto ratio = copy.gauges.find("faprof_kernel_tensor_core_utilization_ratio");
+      if (ratio != copy.gauges.end()) ratio->second /= slower;
       if (host == kChangedHost && index == kChangedGpu && name == kChangedKernel) {
         SlowPhase(copy, kernel, kChangedPhase, std::max(0.0, runs - kRecordingsBeforeChange));
       }

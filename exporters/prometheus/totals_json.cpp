@@ -1,8 +1,10 @@
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "fa_profile/error.h"
 #include "fa_profile/totals.h"
+#include "sums.h"
 
 namespace fa_profile {
 namespace {
@@ -11,10 +13,6 @@ using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr double kMostOfASum = 1e100;
-
-void Put(Json& json, const char* name, const std::optional<double>& value) {
-  if (value) json[name] = *value;
-}
 
 // A gauge.
 double AnyNumber(const Json& json) {
@@ -32,95 +30,88 @@ double Number(const Json& json) {
   return value;
 }
 
-std::optional<double> Get(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found == json.end() ? std::nullopt : std::optional(Number(*found));
+// The layout of the file, once for both directions: `field` is a Writer or a Reader.
+template <typename Field>
+void Fields(const Field& field, ShapeTotals& totals) {
+  for (const auto& sum : kShapeSums) field(sum.name, totals.*sum.value);
+  field("duration_counts", totals.duration_counts);
 }
 
-Json ShapeJson(const ShapeTotals& totals) {
-  return {{"launches", totals.launches},
-          {"profiled_launches", totals.profiled_launches},
-          {"flops", totals.flops},
-          {"duration_sum_seconds", totals.duration_sum_seconds},
-          {"duration_counts", totals.duration_counts}};
+template <typename Field>
+void Fields(const Field& field, PhaseTotals& totals) {
+  field("cycles", totals.cycles);
+  field("stall_cycles", totals.stall_cycles);
+  for (const auto& sum : kPhaseSums) field(sum.name, totals.*sum.value);
 }
 
-ShapeTotals ShapeFrom(const Json& json) {
-  ShapeTotals totals;
-  totals.launches = Number(json.at("launches"));
-  totals.profiled_launches = Number(json.at("profiled_launches"));
-  totals.flops = Number(json.at("flops"));
-  totals.duration_sum_seconds = Number(json.at("duration_sum_seconds"));
-  const Json& counts = json.at("duration_counts");
-  if (counts.size() != totals.duration_counts.size()) throw Error("a histogram has other buckets than this program's");
-  for (std::size_t i = 0; i < counts.size(); ++i) totals.duration_counts[i] = Number(counts.at(i));
-  return totals;
+template <typename Field>
+void Fields(const Field& field, KernelTotals& totals) {
+  field("shapes", totals.shapes);
+  field("phases", totals.phases);
+  field.Gauges("gauges", totals.gauges);
+  field("bottleneck", totals.bottleneck);
+  field("origin", totals.origin);
+  field("commit", totals.commit);
+  field("last_seen", totals.last_seen);
+  for (const auto& sum : kKernelSums) field(sum.name, totals.*sum.value);
 }
 
-Json PhaseJson(const PhaseTotals& totals) {
-  Json json{{"cycles", totals.cycles}, {"stall_cycles", totals.stall_cycles}};
-  Put(json, "instructions", totals.instructions);
-  Put(json, "wavefronts", totals.wavefronts);
-  Put(json, "excess_wavefronts", totals.excess_wavefronts);
-  return json;
+template <typename Field>
+void Fields(const Field& field, Totals::Gpu& gpu) {
+  field("uuid", gpu.uuid);
+  field("kernels", gpu.kernels);
 }
 
-std::map<std::string, double> Numbers(const Json& json, double (*number)(const Json&)) {
-  std::map<std::string, double> numbers;
-  for (const auto& [name, value] : json.items()) numbers[name] = number(value);
-  return numbers;
-}
+struct Writer {
+  Json& json;
 
-PhaseTotals PhaseFrom(const Json& json) {
-  PhaseTotals totals;
-  totals.cycles = Number(json.at("cycles"));
-  totals.stall_cycles = Numbers(json.at("stall_cycles"), Number);
-  totals.instructions = Get(json, "instructions");
-  totals.wavefronts = Get(json, "wavefronts");
-  totals.excess_wavefronts = Get(json, "excess_wavefronts");
-  return totals;
-}
+  template <typename Value>
+  void operator()(const char* name, const Value& value) const {
+    json[name] = value;
+  }
+  void operator()(const char* name, const std::optional<double>& value) const {
+    if (value) json[name] = *value;
+  }
+  template <typename Value>
+  void operator()(const char* name, std::map<std::string, Value>& values) const {
+    Json& object = json[name] = Json::object();
+    for (auto& [key, value] : values) Fields(Writer{object[key]}, value);
+  }
+  void operator()(const char* name, std::map<std::string, double>& values) const { json[name] = values; }
+  void Gauges(const char* name, const std::map<std::string, double>& values) const { json[name] = values; }
+};
 
-Json KernelJson(const KernelTotals& totals) {
-  Json json{{"shapes", Json::object()},        {"phases", Json::object()}, {"gauges", totals.gauges},
-            {"bottleneck", totals.bottleneck}, {"origin", totals.origin},  {"commit", totals.commit},
-            {"last_seen", totals.last_seen}};
-  for (const auto& [shape, value] : totals.shapes) json["shapes"][shape] = ShapeJson(value);
-  for (const auto& [phase, value] : totals.phases) json["phases"][phase] = PhaseJson(value);
-  Put(json, "tensor_active_cycles", totals.tensor_active_cycles);
-  Put(json, "sm_active_cycles", totals.sm_active_cycles);
-  Put(json, "warps_active_cycles", totals.warps_active_cycles);
-  Put(json, "dram_bytes", totals.dram_bytes);
-  Put(json, "dropped_samples", totals.dropped_samples);
-  return json;
-}
+struct Reader {
+  const Json& json;
 
-KernelTotals KernelFrom(const Json& json) {
-  KernelTotals totals;
-  for (const auto& [shape, value] : json.at("shapes").items()) totals.shapes[shape] = ShapeFrom(value);
-  for (const auto& [phase, value] : json.at("phases").items()) totals.phases[phase] = PhaseFrom(value);
-  totals.gauges = Numbers(json.at("gauges"), AnyNumber);
-  totals.bottleneck = json.at("bottleneck").get<std::string>();
-  totals.origin = json.at("origin").get<std::string>();
-  totals.commit = json.at("commit").get<std::string>();
-  totals.last_seen = Number(json.at("last_seen"));
-  totals.tensor_active_cycles = Get(json, "tensor_active_cycles");
-  totals.sm_active_cycles = Get(json, "sm_active_cycles");
-  totals.warps_active_cycles = Get(json, "warps_active_cycles");
-  totals.dram_bytes = Get(json, "dram_bytes");
-  totals.dropped_samples = Get(json, "dropped_samples");
-  return totals;
-}
+  void operator()(const char* name, std::string& text) const { text = json.at(name).get<std::string>(); }
+  void operator()(const char* name, double& sum) const { sum = Number(json.at(name)); }
+  void operator()(const char* name, std::optional<double>& sum) const {
+    if (const auto found = json.find(name); found != json.end()) sum = Number(*found);
+  }
+  template <std::size_t kCount>
+  void operator()(const char* name, std::array<double, kCount>& counts) const {
+    const Json& values = json.at(name);
+    if (values.size() != kCount) throw Error("a histogram has other buckets than this program's");
+    for (std::size_t i = 0; i < kCount; ++i) counts[i] = Number(values.at(i));
+  }
+  template <typename Value>
+  void operator()(const char* name, std::map<std::string, Value>& values) const {
+    for (const auto& [key, value] : json.at(name).items()) Fields(Reader{value}, values[key]);
+  }
+  void operator()(const char* name, std::map<std::string, double>& sums) const {
+    for (const auto& [key, value] : json.at(name).items()) sums[key] = Number(value);
+  }
+  void Gauges(const char* name, std::map<std::string, double>& values) const {
+    for (const auto& [key, value] : json.at(name).items()) values[key] = AnyNumber(value);
+  }
+};
 
 }  // namespace
 
 std::string ToJson(const Totals& totals) {
   Json gpus = Json::array();
-  for (const auto& [index, gpu] : totals.gpus) {
-    Json kernels = Json::object();
-    for (const auto& [name, kernel] : gpu.kernels) kernels[name] = KernelJson(kernel);
-    gpus.push_back({{"gpu", index}, {"uuid", gpu.uuid}, {"kernels", std::move(kernels)}});
-  }
+  for (auto [index, gpu] : totals.gpus) Fields(Writer{gpus.emplace_back(Json{{"gpu", index}})}, gpu);
   return Json{{"version", kVersion}, {"folded", totals.folded}, {"gpus", std::move(gpus)}}.dump();
 }
 
@@ -128,21 +119,19 @@ Totals TotalsFromJson(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     if (json.at("version").get<int>() != kVersion) {
-      throw Error("these totals are of version " + json.at("version").dump() + ", this program's are of version " +
+      throw Error("the totals have version " + json.at("version").dump() + ", and this program reads version " +
                   std::to_string(kVersion));
     }
     Totals totals;
     totals.folded = Number(json.at("folded"));
     for (const Json& entry : json.at("gpus")) {
       const int index = entry.at("gpu").get<int>();
-      if (index < 0 || index >= kMostGpus) throw Error("a GPU has number " + std::to_string(index));
-      Totals::Gpu& gpu = totals.gpus[index];
-      gpu.uuid = entry.at("uuid").get<std::string>();
-      for (const auto& [name, kernel] : entry.at("kernels").items()) gpu.kernels[name] = KernelFrom(kernel);
+      if (index < 0 || index >= kMostGpus) throw Error("the GPU number is out of range: " + std::to_string(index));
+      Fields(Reader{entry}, totals.gpus[index]);
     }
     return totals;
   } catch (const Json::exception& error) {
-    throw Error("these are no totals of the exporter: " + std::string(error.what()));
+    throw Error("these are not totals of the exporter: " + std::string(error.what()));
   }
 }
 

@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-
 namespace fa_profile {
 namespace {
 
@@ -58,7 +57,7 @@ HostReading BackgroundGpuReader::Latest() const {
     reading.nvml = false;
     reading.gpm = false;
     reading.nvml_error = "NVML has not answered for " + std::to_string(static_cast<int>(age)) +
-                         " s: the driver hangs; nvidia-smi may hang too, and the kernel's log says why";
+                         " s: the driver hangs; nvidia-smi may hang too; the kernel log has the reason";
   }
   return reading;
 }

@@ -1,50 +1,29 @@
 #include "fa_profile/contribute.h"
 
-#include <gnutls/crypto.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <ctime>
-#include <ostream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "fa_profile/error.h"
-#include "fa_profile/totals.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/sha256.h"
+#include "fa_profile/totals.h"
 
 namespace fa_profile {
 namespace {
 
-// What no recording of a sane run needs; the bundled one takes 0.2 s and 68 MB.
+// More than the recording of a sane run needs; the bundled one takes 0.2 s and 68 MB.
 [[maybe_unused]] constexpr rlim_t kMostMemoryBytes = rlim_t{4} << 30U;
-// Shorter than what a service manager waits for the exporter to end.
+// Shorter than the time in which a service manager expects the exporter to end.
 constexpr unsigned kMostSeconds = 20;
 
 // The name of this process's stdin, by which SQLite can open it.
 constexpr const char* kStdin = "/proc/self/fd/0";
-
-std::string Sha256OfStdin() {
-  gnutls_hash_hd_t hash = nullptr;
-  if (gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) != 0) throw Error("SHA-256 is not available in GnuTLS");
-  std::array<char, 1 << 16> buffer{};
-  for (off_t offset = 0;;) {
-    const ssize_t count = pread(STDIN_FILENO, buffer.data(), buffer.size(), offset);
-    if (count <= 0) break;
-    (void)gnutls_hash(hash, buffer.data(), static_cast<std::size_t>(count));
-    offset += count;
-  }
-  std::array<unsigned char, 32> digest{};
-  gnutls_hash_deinit(hash, digest.data());
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += "0123456789abcdef"[byte >> 4U];
-    text += "0123456789abcdef"[byte & 15U];
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -54,14 +33,14 @@ void PrintContribution(std::ostream& out) {
   (void)setrlimit(RLIMIT_AS, &memory);
 #endif
   (void)alarm(kMostSeconds);
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // of no use to anybody without the exporter
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // useless without the exporter
   nlohmann::json answer;
   try {
     const auto [recording, profile] = LoadProfile(kStdin);
     const Totals totals = Contribution(recording, profile, static_cast<double>(std::time(nullptr)));
-    if (!(LargestSum(totals) <= kMostOfAContribution)) throw Error("it holds numbers that nothing can have measured");
+    if (!(LargestSum(totals) <= kMostOfAContribution)) throw Error("its numbers are beyond what a GPU can do");
     answer["totals"] = nlohmann::json::parse(ToJson(totals));
-    answer["sha256"] = Sha256OfStdin();
+    answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {
     answer = {{"error", error.message()}};
   } catch (const std::bad_alloc&) {

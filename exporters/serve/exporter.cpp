@@ -1,9 +1,7 @@
 #include "fa_profile/exporter.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,44 +12,43 @@
 
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
 
 using Json = nlohmann::json;
 
-// Collections and recordings that may be missed before what is shown is old.
+// Intervals without a collection or a recording after which the exporter is not ready.
 constexpr double kMissed = 3;
-// Recordings counted between two savings of the state, and the share of the interval that counting may begin in: a full
-// spool must not keep the page from being renewed.
+// Recordings counted between two saves of the state, and the share of the interval in which counting may begin: a full
+// spool must not delay the page.
 constexpr std::size_t kMostPerCollection = 64;
 constexpr double kCountingShare = 0.5;
-// Also when its file was replaced by an upgrade.
+// Works also after an upgrade has replaced the file.
 constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-WebReply Reply(int status, std::string text, const char* type = "text/plain; charset=utf-8") {
-  WebReply reply;
-  reply.status = status;
-  reply.content_type = type;
-  reply.body = std::make_shared<std::string>(std::move(text));
-  return reply;
+WebReply Rendered(const Page& page, const WebRequest& request) {
+  Page::Body body = page.Render(request.accept, request.accept_encoding);
+  return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
 }
 
-// What a recording adds, read by a process of its own. Throws Error with the reason when it cannot be read.
-Json Contributed(const OpenFile& file) {
+// What a recording adds, read by a separate process. Throws Error with the reason when it cannot be read.
+Json Contributed(const Descriptor& file) {
   ChildOutput output;
   try {
-    output = CaptureChild(kThisProgram, {"fa-profile", "contribute"}, file.descriptor());
+    output = CaptureChild(kThisProgram, {"fa-profile", "contribute"}, file.get());
   } catch (const Error& error) {
-    throw NotNow(error.message());  // no processes or no memory, which says nothing about the recording
+    throw NotNow(error.message());  // no process or no memory: the recording may be fine
   }
   if (WIFSIGNALED(output.status)) {
-    if (WTERMSIG(output.status) == SIGKILL) throw NotNow("reading it was killed: too little memory?");
-    throw Error(fmt::format("reading it ended with signal {} ({})", WTERMSIG(output.status),
+    if (WTERMSIG(output.status) == SIGKILL) throw NotNow("the process that read it was killed: check the memory");
+    throw Error(fmt::format("the process that read it ended with signal {} ({})", WTERMSIG(output.status),
                             strsignal(WTERMSIG(output.status))));
   }
   try {
@@ -59,15 +56,8 @@ Json Contributed(const OpenFile& file) {
     if (answer.contains("error")) throw Error(answer.at("error").get<std::string>());
     return answer;
   } catch (const Json::exception&) {
-    throw Error("the process that read it gave no answer");
+    throw Error("the process that read it did not answer");
   }
-}
-
-std::string ReadSome(const OpenFile& file) {
-  std::string text(kMostFailureBytes, '\0');
-  const ssize_t count = read(file.descriptor(), text.data(), text.size());
-  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  return text;
 }
 
 // A process may see other device numbers than the host; NVML's are the host's.
@@ -102,14 +92,16 @@ HostReading ReadingOf(const Recording& recording) {
 
 }  // namespace
 
+Baseline LoadBaseline(const std::string& path) {
+  const auto [recording, profile] = LoadProfile(path);
+  return BaselineOf(recording, profile);
+}
+
 Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> read_gpus,
                    const std::function<std::string()>& bundled_recording)
     : options_(options) {
   collector_.started = Now();
-  if (!options_.baseline.empty()) {
-    const auto [recording, profile] = LoadProfile(options_.baseline);
-    baseline_ = BaselineOf(recording, profile);
-  }
+  if (!options_.baseline.empty()) baseline_ = LoadBaseline(options_.baseline);
   if (!options_.spool.empty()) {
     state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
     state_ = state_folder_->Load();
@@ -124,12 +116,12 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
     if (!baseline_) baseline_ = BaselineOf(recording, profile);
     fleet_.emplace(options_.simulated_hosts, Contribution(recording, profile, Now()), ReadingOf(recording),
                    std::filesystem::path(path).filename().string(), options_.simulate_interval_seconds, Now());
-    spdlog::warn("SIMULATED: {} hosts of {} GPUs that repeat {}; their series carry simulated=\"true\"",
+    spdlog::warn("SIMULATED: {} hosts of {} GPUs that repeat {}; their series have simulated=\"true\"",
                  options_.simulated_hosts, kSimulatedGpusPerHost, path);
   }
 }
 
-// Once when it changes, not at every collection.
+// Logs a change, not every collection.
 void Exporter::Say(const std::string& collector, bool up, const std::string& why) {
   const auto before = collector_.up.find(collector);
   const bool changed = before == collector_.up.end() ? !up : before->second != up;
@@ -165,14 +157,14 @@ void Exporter::CountRecording(const std::string& name, ExporterState& next, Leav
   } catch (const Error& error) {
     next.recordings_bad += 1;
     leaving[name] = {"bad", identity};
-    spdlog::warn("{} is set aside: {}", Printable(name), Printable(error.message()));
+    spdlog::warn("{} is moved to bad/: {}", Printable(name), Printable(error.message()));
   }
 }
 
 void Exporter::CountFailure(const std::string& name, ExporterState& next, Leaving& leaving) {
   const std::string identity = spool_->Identity(name);
   try {
-    const Json note = Json::parse(ReadSome(spool_->Open(name)));
+    const Json note = Json::parse(ReadOpenFile(spool_->Open(name).get(), name, kMostFailureBytes));
     const auto kind = note.at("kind").get<std::string>();
     const auto why = note.at("error").get<std::string>();
     next.failed_runs += 1;
@@ -182,11 +174,11 @@ void Exporter::CountFailure(const std::string& name, ExporterState& next, Leavin
   } catch (const NotNow&) {
   } catch (const std::exception& error) {
     leaving[name] = {"bad", identity};
-    spdlog::warn("{} is set aside: it is no failure note ({})", Printable(name), Printable(error.what()));
+    spdlog::warn("{} is moved to bad/: it is not a failure note ({})", Printable(name), Printable(error.what()));
   }
 }
 
-// A name under which another file stands by now is not moved: that one was not counted.
+// Another file that has the name by now stays: it was not counted.
 void Exporter::Move(const Leaving& leaving) {
   for (const auto& [name, target] : leaving) {
     if (spool_->Identity(name) != target.identity || spool_->MoveTo(target.subfolder, name)) {
@@ -197,13 +189,13 @@ void Exporter::Move(const Leaving& leaving) {
   }
 }
 
-// What was counted is saved before a file leaves the spool, and a file that is still there after a crash is known by
-// its hash: nothing is counted twice, and nothing is lost.
+// The state is saved before a file leaves the spool, and a file that is still there after a crash is known by its hash:
+// nothing is counted twice, and nothing is lost.
 void Exporter::CountSpool() {
   try {
     Move(Leaving(stuck_));
     Spool::Listing listing = spool_->List();
-    // What could not be read at the last collection comes last: it must not hold up the others for ever.
+    // Files that could not be read at the last collection come last, so that they do not block the others.
     std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
     waiting_.clear();
     not_now_.clear();
@@ -235,8 +227,8 @@ void Exporter::CountSpool() {
 
 void Exporter::ReadGpus() {
   host_ = gpus_->Latest();
-  Say("nvml", host_.nvml, host_.nvml_error + "; on a host without NVIDIA GPUs: serve --no-nvml");
-  // Where GPM never gave anything it does not exist, or not yet: that is said once, and is no collector that is down.
+  Say("nvml", host_.nvml, host_.nvml_error + "; on a host without NVIDIA GPUs use serve --no-nvml");
+  // A GPU that never gave GPM may not have it: that is logged once, and the collector is not down.
   if (host_.gpm || collector_.up.contains("gpm")) {
     Say("gpm", host_.gpm, host_.gpm_error);
   } else if (host_.nvml && gpm_error_ != host_.gpm_error) {
@@ -275,7 +267,7 @@ void Exporter::Publish(double started) {
   collector_.series_dropped += static_cast<double>(page->dropped());
   if (page->dropped() != dropped_) {
     dropped_ = page->dropped();
-    spdlog::warn("{} series are left out of the page, stall cycles first: more than the budget", dropped_);
+    spdlog::warn("{} series are over the page's limit and left out, stall cycles first", dropped_);
   }
   const std::lock_guard lock(mutex_);
   page_ = page;
@@ -285,30 +277,28 @@ void Exporter::Publish(double started) {
 
 WebReply Exporter::Ready() const {
   const std::lock_guard lock(mutex_);
-  if (!page_) return Reply(503, "not ready: nothing was collected yet\n");
+  if (!page_) return TextReply(503, "not ready: nothing was collected yet\n");
   if (Now() - last_collection_ > kMissed * options_.interval_seconds) {
-    return Reply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", Now() - last_collection_));
+    return TextReply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", Now() - last_collection_));
   }
-  if (spool_ && last_recording_ == 0) return Reply(503, "not ready: no recording was counted yet\n");
+  if (spool_ && last_recording_ == 0) return TextReply(503, "not ready: no recording was counted yet\n");
   if (spool_ && Now() - last_recording_ > kMissed * options_.recording_interval_seconds) {
-    return Reply(503,
-                 fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", Now() - last_recording_));
+    return TextReply(
+        503, fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", Now() - last_recording_));
   }
-  return Reply(200, "ready\n");
+  return TextReply(200, "ready\n");
 }
 
 WebReply Exporter::Simulated(const WebRequest& request) const {
   constexpr std::string_view kPrefix = "/simulated/";
   constexpr std::string_view kSuffix = "/metrics";
-  if (request.path == "/simulated/targets") return Reply(200, fleet_->Targets(address_), "application/json");
+  if (request.path == "/simulated/targets") return TextReply(200, fleet_->Targets(address_), "application/json");
   std::string_view name = std::string_view(request.path).substr(kPrefix.size());
-  if (!name.ends_with(kSuffix)) return Reply(404, "no such page\n");
+  if (!name.ends_with(kSuffix)) return TextReply(404, "page not found\n");
   name.remove_suffix(kSuffix.size());
   const int host = fleet_->FindHost(std::string(name));
-  if (host < 0) return Reply(404, "no such simulated host\n");
-  const Page page(fleet_->At(host, Now(), baseline_ ? &*baseline_ : nullptr));
-  Page::Body body = page.Render(request.accept, request.accept_encoding);
-  return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
+  if (host < 0) return TextReply(404, "simulated host not found\n");
+  return Rendered(Page(fleet_->At(host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
 }
 
 WebReply Exporter::Answer(const WebRequest& request) const {
@@ -318,18 +308,16 @@ WebReply Exporter::Answer(const WebRequest& request) const {
       const std::lock_guard lock(mutex_);
       page = page_;
     }
-    if (!page) return Reply(503, "nothing was collected yet\n");
-    Page::Body body = page->Render(request.accept, request.accept_encoding);
-    return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
+    return page ? Rendered(*page, request) : TextReply(503, "nothing was collected yet\n");
   }
-  if (request.path == "/healthz") return Reply(200, "alive\n");
+  if (request.path == "/healthz") return TextReply(200, "alive\n");
   if (request.path == "/readyz") return Ready();
   if (fleet_ && request.path.starts_with("/simulated/")) return Simulated(request);
   if (request.path == "/") {
-    return Reply(200, fleet_ ? "fa-profile serve: /metrics, /healthz, /readyz, /simulated/targets\n"
-                             : "fa-profile serve: /metrics, /healthz, /readyz\n");
+    return TextReply(200, fleet_ ? "fa-profile serve: /metrics, /healthz, /readyz, /simulated/targets\n"
+                                 : "fa-profile serve: /metrics, /healthz, /readyz\n");
   }
-  return Reply(404, "no such page; there are /metrics, /healthz and /readyz\n");
+  return TextReply(404, "page not found; the pages are /metrics, /healthz and /readyz\n");
 }
 
 }  // namespace fa_profile

@@ -3,15 +3,13 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <utility>
 
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
@@ -24,20 +22,25 @@ using Json = nlohmann::json;
 
 constexpr int kStateVersion = 1;
 
-// Not damage, and not to be thrown away.
+// Far more than 20,000 hashes and the kernels of 64 GPUs take.
+constexpr std::size_t kMostStateBytes = std::size_t{256} << 20U;
+
+// The file is whole, but this version cannot read it.
 struct NewerState {};
 
+constexpr std::pair<const char*, double ExporterState::*> kNumbers[] = {
+    {"last_recording", &ExporterState::last_recording},
+    {"recordings_counted", &ExporterState::recordings_counted},
+    {"recordings_bad", &ExporterState::recordings_bad},
+    {"recordings_duplicate", &ExporterState::recordings_duplicate},
+    {"perfmon_conflicts", &ExporterState::perfmon_conflicts},
+    {"failed_runs", &ExporterState::failed_runs},
+};
+
 std::string Text(const ExporterState& state) {
-  return Json{{"version", kStateVersion},
-              {"totals", Json::parse(ToJson(state.totals))},
-              {"counted", state.counted},
-              {"last_recording", state.last_recording},
-              {"recordings_counted", state.recordings_counted},
-              {"recordings_bad", state.recordings_bad},
-              {"recordings_duplicate", state.recordings_duplicate},
-              {"perfmon_conflicts", state.perfmon_conflicts},
-              {"failed_runs", state.failed_runs}}
-      .dump();
+  Json json{{"version", kStateVersion}, {"totals", Json::parse(ToJson(state.totals))}, {"counted", state.counted}};
+  for (const auto& [name, number] : kNumbers) json[name] = state.*number;
+  return json.dump();
 }
 
 ExporterState FromText(const std::string& text) {
@@ -46,12 +49,7 @@ ExporterState FromText(const std::string& text) {
   ExporterState state;
   state.totals = TotalsFromJson(json.at("totals").dump());
   state.counted = json.at("counted").get<std::deque<std::string>>();
-  state.last_recording = json.at("last_recording").get<double>();
-  state.recordings_counted = json.at("recordings_counted").get<double>();
-  state.recordings_bad = json.at("recordings_bad").get<double>();
-  state.recordings_duplicate = json.at("recordings_duplicate").get<double>();
-  state.perfmon_conflicts = json.at("perfmon_conflicts").get<double>();
-  state.failed_runs = json.at("failed_runs").get<double>();
+  for (const auto& [name, number] : kNumbers) state.*number = json.at(name).get<double>();
   return state;
 }
 
@@ -61,47 +59,52 @@ StateFolder::StateFolder(const std::string& folder) : path_(folder + "/exporter.
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string lock = folder + "/exporter.lock";
-  lock_ = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (lock_ < 0) {
+  lock_ = Descriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock_) {
     throw Error("the state folder " + folder + " cannot be written to: " + std::strerror(errno),
                 "give another one with --state");
   }
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    close(lock_);
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw Error("another exporter keeps its state in " + folder,
-                "stop it, or give this one a folder of its own with --state");
+                "stop it, or give this one another folder with --state");
+  }
+  // What an exporter that was killed while it saved has left.
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().filename().string().starts_with("exporter.json.part")) fs::remove(entry->path(), ignored);
   }
 }
 
-StateFolder::~StateFolder() { close(lock_); }
-
 ExporterState StateFolder::Load() const {
   std::error_code unknown;
-  std::ifstream file(path_, std::ios::binary);
-  if (!file && !fs::exists(fs::symlink_status(path_, unknown))) return {};
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf()).good()) {
-    throw Error("the state " + path_ + " cannot be read: " + std::strerror(errno),
-                "give it to the user that runs the exporter; without it counters would start from zero");
+  if (!fs::exists(fs::symlink_status(path_, unknown))) return {};
+  std::string text;
+  try {
+    text = ReadFile(path_, kMostStateBytes);
+  } catch (const Error& failure) {
+    throw Error("the state cannot be read: " + failure.message(),
+                "make it readable for the user that runs the exporter; without it counters would start from zero");
   }
   try {
-    return FromText(text.str());
+    return FromText(text);
   } catch (const NewerState&) {
     throw Error("the state " + path_ + " was written by a newer fa-profile",
-                "run that version, or give this one a folder of its own with --state");
+                "run that version, or give this one another folder with --state");
   } catch (const std::exception& error) {
     std::string aside = path_ + ".damaged";
     std::error_code failed;
     for (int i = 1; fs::exists(aside, failed); ++i) aside = path_ + ".damaged." + std::to_string(i);
     fs::rename(path_, aside, failed);
-    spdlog::error("the state {} is damaged ({}): kept as {}, and counters start from zero", path_, error.what(), aside);
+    spdlog::error("the state {} is damaged ({}): it is kept as {}, and counters start from zero", path_, error.what(),
+                  aside);
     return {};
   }
 }
 
 void StateFolder::Save(const ExporterState& state) const {
   std::error_code error;
-  fs::create_directories(fs::path(path_).parent_path(), error);  // somebody may have removed it
+  fs::create_directories(fs::path(path_).parent_path(), error);  // it may have been removed
   try {
     WriteWholeFile(path_, Text(state), 0600);
   } catch (const Error& failure) {
@@ -116,7 +119,7 @@ std::string DefaultStateFolder() {
     const char* const value = std::getenv(variable);
     if (value != nullptr && *value != '\0') return std::string(value) + suffix;
   }
-  throw Error("there is no folder for the exporter's state: HOME is not set", "give one with --state");
+  throw Error("the exporter has no folder for its state: HOME is not set", "give one with --state");
 }
 
 }  // namespace fa_profile

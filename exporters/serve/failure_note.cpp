@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "fa_profile/files.h"
 #include "fa_profile/utc_time.h"
 
 namespace fa_profile {
@@ -30,12 +29,8 @@ void LeaveFailureNote(const std::string& spool, const Error& error) noexcept {
     const nlohmann::json note = {{"kind", IsConflict(error.code()) ? "perfmon_conflict" : "other"},
                                  {"error", error.message()},
                                  {"created_at", UtcNow("%Y-%m-%dT%H:%M:%SZ")}};
-    const std::string path = spool + "/" + SpoolName(".failure");
-    std::ofstream file(path + ".part");
-    file << note.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    file.close();
-    std::error_code ignored;
-    if (file) std::filesystem::rename(path + ".part", path, ignored);
+    WriteWholeFile(spool + "/" + SpoolName(".failure"),
+                   note.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
   } catch (...) {
   }
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
@@ -46,12 +47,6 @@ std::string WhatItIs(mode_t mode) {
 
 }  // namespace
 
-OpenFile::~OpenFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-OpenFile::OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
 Spool::Spool(std::string folder, std::uintmax_t most_bytes, int keep)
     : folder_(std::move(folder)), most_bytes_(most_bytes), keep_(keep) {}
 
@@ -60,15 +55,15 @@ Spool::Listing Spool::List() const {
   fs::directory_iterator entries(folder_, error);
   if (error) {
     throw Error("the spool " + folder_ + " cannot be read: " + error.message(),
-                "it must be a folder that this user can read and write; it is looked at again at every collection");
+                "it must be a folder that this user can read and write; the next collection tries again");
   }
   std::vector<Found> recordings;
   std::vector<Found> failures;
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    if (error) break;  // what is left is there at the next call
+    if (error) break;  // the next call lists the rest
     const std::string name = entries->path().filename().string();
     const bool recording = name.ends_with(".fap");
-    if (!recording && !name.ends_with(".failure")) continue;  // a run's *.part among them
+    if (!recording && !name.ends_with(".failure")) continue;  // such as *.part of a run
     struct stat status {};
     if (lstat(entries->path().c_str(), &status) != 0) continue;
     (recording ? recordings : failures).push_back({status.st_mtim, name});
@@ -76,20 +71,20 @@ Spool::Listing Spool::List() const {
   return {Names(std::move(recordings)), Names(std::move(failures))};
 }
 
-OpenFile Spool::Open(const std::string& name) const {
+Descriptor Spool::Open(const std::string& name) const {
   const std::string path = folder_ + "/" + name;
   struct stat status {};
   if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw Error("it is " + WhatItIs(status.st_mode) + ", not a file");
   }
-  // Between the two calls it may have become something else: not followed, and not waited for.
-  OpenFile file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file.descriptor() < 0) {
+  // It may have changed between the two calls: a link is not followed, a FIFO is not waited for.
+  Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) {
     const std::string reason = std::string("it cannot be opened: ") + std::strerror(errno);
     if (errno == ELOOP || errno == ENXIO) throw Error(reason);
     throw NotNow(reason);
   }
-  if (fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode)) throw Error("it is not a file");
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw Error("it is not a file");
   if (static_cast<std::uintmax_t>(status.st_size) > most_bytes_) {
     throw Error("it has " + std::to_string(status.st_size) + " bytes, more than the " + std::to_string(most_bytes_) +
                 " allowed (--max-recording-bytes)");
@@ -105,15 +100,15 @@ std::string Spool::Identity(const std::string& name) const {
 }
 
 bool Spool::MoveTo(const std::string& subfolder, const std::string& name) const {
-  // By descriptors: who may write to the spool must not have files elsewhere moved or pruned through a link.
-  const OpenFile spool(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  (void)mkdirat(spool.descriptor(), subfolder.c_str(), 0770);
-  const OpenFile target(openat(spool.descriptor(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (target.descriptor() < 0 || renameat(spool.descriptor(), name.c_str(), target.descriptor(), name.c_str()) != 0) {
+  // By descriptors: a link in the spool must not move or remove files elsewhere.
+  const Descriptor spool(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)mkdirat(spool.get(), subfolder.c_str(), 0770);
+  const Descriptor target(openat(spool.get(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (target.get() < 0 || renameat(spool.get(), name.c_str(), target.get(), name.c_str()) != 0) {
     spdlog::warn("{} cannot be moved to {}/{}: {}", Printable(name), folder_, subfolder, std::strerror(errno));
     return false;
   }
-  Prune(target.descriptor());
+  Prune(target.get());
   return true;
 }
 
@@ -132,16 +127,9 @@ void Spool::Prune(int folder) const {
   if (files.size() <= static_cast<std::size_t>(keep_)) return;
   const std::vector<std::string> names = Names(std::move(files));
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep_) < names.size(); ++i) {
-    // A folder that somebody named like a recording goes only when it is empty.
+    // A folder with the name of a recording goes only when it is empty.
     if (unlinkat(folder, names[i].c_str(), 0) != 0) (void)unlinkat(folder, names[i].c_str(), AT_REMOVEDIR);
   }
-}
-
-std::string Printable(std::string text) {
-  for (char& letter : text) {
-    if (static_cast<unsigned char>(letter) < ' ' || letter == 127) letter = '?';
-  }
-  return text;
 }
 
 }  // namespace fa_profile

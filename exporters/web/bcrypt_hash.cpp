@@ -30,7 +30,8 @@ std::string ProblemOfBcryptHash(const std::string& hash) {
                       std::all_of(hash.begin() + kDigits, hash.end(), IsHashDigit);
   if (!bcrypt) return "is not a bcrypt hash ($2a$, $2b$ or $2y$)";
   const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
-  if (cost < kLeastCost || cost > kGreatestCost) return "has a cost of " + std::to_string(cost) + ", not of 4 to 16";
+  if (cost < kLeastCost || cost > kGreatestCost)
+    return "has cost " + std::to_string(cost) + "; the cost must be 4 to 16";
   return "";
 }
 

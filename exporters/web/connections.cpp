@@ -8,7 +8,7 @@
 namespace fa_profile {
 
 void Connections::Shut(Connection& connection) {
-  // One that the HTTP library has not started yet would not be noticed: its limit is looked at again soon.
+  // A shutdown before the HTTP library has it would not be noticed; a later round ends it.
   if (connection.shut || !connection.started) return;
   connection.shut = true;
   shutdown(connection.fd, SHUT_RDWR);
@@ -49,7 +49,7 @@ Connection& Connections::Start(int fd) {
 }
 
 void Connections::Remove(int fd) {
-  std::unique_ptr<Connection> gone;  // what it kept is let go without the lock
+  std::unique_ptr<Connection> gone;  // destroyed after the lock is released
   const std::scoped_lock lock(mutex_);
   const auto found = open_.find(fd);
   if (found == open_.end()) return;
@@ -91,11 +91,6 @@ WebClock::time_point Connections::EndLate(bool stopping) {
     if (!late) next = std::min(next, connection->deadline);
   }
   return next;
-}
-
-void Connections::EndAll() {
-  const std::scoped_lock lock(mutex_);
-  for (auto& [_, connection] : open_) Shut(*connection);
 }
 
 int Connections::size() const {

@@ -10,7 +10,7 @@ namespace fa_profile {
 
 using WebClock = std::chrono::steady_clock;
 
-/// How long a connection may wait for its request before another may have its place, or a stop end it.
+/// How long a connection may wait for its request before another may replace it, or a stop may end it.
 constexpr std::chrono::milliseconds kPatience{500};
 
 /// One open connection. Its fields are Connections' own.
@@ -19,40 +19,39 @@ struct Connection {
   std::string address;
   WebClock::time_point deadline;
   WebClock::time_point since;         ///< waiting for a request since then
-  bool waiting = true;                ///< for a request, as against being answered
-  bool started = false;               ///< the HTTP library has it, and tells of its end before it closes `fd`
-  bool shut = false;                  ///< told to end; only its owner's thread still has to notice
+  bool waiting = true;                ///< for a request; false while it is answered
+  bool started = false;               ///< the HTTP library has it, and reports its end before it closes `fd`
+  bool shut = false;                  ///< its socket is shut down; its owner's thread has yet to notice
   std::shared_ptr<const void> keeps;  ///< what must outlive the connection
 };
 
 /// The open connections and their time limits. Every method may be called from any thread.
 ///
-/// A connection is ended by shutting its socket down, which the thread that serves it then notices; the descriptor
-/// itself is closed by that thread alone, after Remove(): so none is ever shut down that has become somebody else's.
+/// To end a connection its socket is shut down, and the thread that serves it notices. Only that thread closes the
+/// descriptor, after Remove(): so a descriptor is never shut down after it got a new owner.
 class Connections {
  public:
   Connections(int limit, int limit_per_address, std::chrono::seconds timeout)
       : limit_(limit), limit_per_address_(limit_per_address), timeout_(timeout) {}
 
-  /// Takes note of a connection just accepted, or returns false where there is no room. When all places are taken, the
-  /// connection that has waited longest for a request, and longer than kPatience, loses its own.
+  /// Adds an accepted connection, or returns false when there is no room. When all places are taken, the connection
+  /// that has waited longest for a request, and longer than kPatience, is ended.
   bool Add(int fd, std::string address);
-  /// The connection that was added with this descriptor, from now on in the hands of the HTTP library.
+  /// The connection that was added with this descriptor. From now on the HTTP library owns it.
   Connection& Start(int fd);
   void Remove(int fd);
 
   void Keep(Connection& connection, std::shared_ptr<const void> kept);
   std::string AddressOf(const Connection& connection) const;
 
-  /// A whole request has come, or its answer is ready: the time limit starts again.
+  /// A whole request has arrived, or its answer is ready: the time limit starts again.
   void Serve(Connection& connection);
-  /// The answer is taken: from now on the connection waits for the next request.
+  /// The client has the answer: the connection waits for the next request.
   void Wait(Connection& connection);
 
-  /// Ends those whose time is up; when `stopping` also those that wait for a request longer than kPatience. Returns
-  /// when to come again.
+  /// Ends connections whose time is up; when `stopping` also those that wait for a request longer than kPatience.
+  /// Returns when to call it again.
   WebClock::time_point EndLate(bool stopping);
-  void EndAll();
 
   int size() const;
 

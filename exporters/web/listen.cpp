@@ -19,14 +19,14 @@ namespace {
   std::string hint;
   switch (code) {
     case EADDRINUSE:
-      hint =
-          fmt::format("stop what listens there (`ss -ltnp 'sport = :{}'` names it), or listen on another port", port);
+      hint = fmt::format(
+          "stop the program that listens there (`ss -ltnp 'sport = :{}'` names it), or choose another port", port);
       break;
     case EACCES:
-      hint = port < 1024 ? "ports below 1024 need CAP_NET_BIND_SERVICE; choose one above" : "the system forbids it";
+      hint = port < 1024 ? "ports below 1024 need CAP_NET_BIND_SERVICE; choose a higher one" : "the system forbids it";
       break;
     case EADDRNOTAVAIL:
-      hint = "no interface of this machine has that address; `ip address` lists those it has, 0.0.0.0 means all";
+      hint = "no interface of this machine has that address; `ip address` lists the addresses, 0.0.0.0 means all";
       break;
     default:
       break;
@@ -69,7 +69,7 @@ Listener Listen(const std::string& address, std::uint16_t port) {
 
   Descriptor fd(socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) Fail("socket", errno, where, port);
-  // Without it a restart would have to wait for the last connections to leave TIME_WAIT.
+  // Lets a restart bind while old connections are in TIME_WAIT.
   const int yes = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0) Fail("bind", errno, where, port);

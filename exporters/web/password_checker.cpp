@@ -34,11 +34,11 @@ PasswordChecker::Question::Question(const PasswordChecker& checker, const Users&
   if (known_) {
     hash_ = found->second;
   } else if (!users.empty()) {
-    // Hashes may differ in cost. Which one stands in for an unknown name is fixed, and cannot be told from outside.
+    // Hashes may differ in cost. Each unknown name always gets the same one, which cannot be guessed.
     const auto index = static_cast<unsigned char>(checker.KeyedHash("stand-in" + credentials.user)[0]) % users.size();
     hash_ = std::next(users.begin(), static_cast<std::ptrdiff_t>(index))->second;
   }
-  // The hash has a fixed length and the name no NUL that would not count: no two questions share a text.
+  // The hash has a fixed length and the length of the name comes before it: no two questions share a text.
   key_ = checker.KeyedHash(hash_ + std::to_string(credentials.user.size()) + ":" + credentials.user + password_);
 }
 
@@ -53,7 +53,7 @@ void PasswordChecker::Memory::Add(const std::string& key) {
 PasswordChecker::PasswordChecker() {
   const int status = gnutls_rnd(GNUTLS_RND_KEY, secret_.data(), secret_.size());
   if (status != GNUTLS_E_SUCCESS) {
-    throw Error("gnutls_rnd", gnutls_strerror_name(status), "the system gives no random numbers");
+    throw Error("gnutls_rnd", gnutls_strerror_name(status), "the system has no random numbers");
   }
   worker_ = std::thread([this] { Work(); });
 }
@@ -69,7 +69,7 @@ std::string PasswordChecker::KeyedHash(const std::string& text) const {
 std::optional<Verdict> PasswordChecker::Remembered(const Question& question) {
   const std::scoped_lock lock(mutex_);
   if (wrong_.Has(question.key_)) return Verdict::kWrong;
-  // What is right for a hash says nothing of a name that is not, or no longer, a user's.
+  // A right answer counts only for a name that is a user's, still.
   if (right_.Has(question.key_)) return question.known_ ? Verdict::kRight : Verdict::kWrong;
   return std::nullopt;
 }
@@ -104,7 +104,7 @@ void PasswordChecker::Work() {
     Waiting next = Next();
     const bool over = stopped_ || WebClock::now() > next.deadline;
     lock.unlock();
-    // Many may have come with the same password before the first was answered.
+    // Several requests may have come with the same password before the first was answered.
     std::optional<Verdict> verdict = over ? Verdict::kBusy : Remembered(next.question);
     if (!verdict.has_value()) {
       const bool right = BcryptMatches(next.question.password_, next.question.hash_) && next.question.known_;

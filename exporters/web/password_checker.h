@@ -16,7 +16,7 @@
 
 namespace fa_profile {
 
-/// User and password of an `Authorization: Basic ...` header; nothing when it is no such header.
+/// User and password of an `Authorization: Basic ...` header; absent for any other header.
 struct Credentials {
   std::string user;
   std::string password;
@@ -26,9 +26,9 @@ struct Credentials {
 
 enum class Verdict { kRight, kWrong, kBusy };
 
-/// Checks passwords against bcrypt hashes, which is slow on purpose: in one thread of its own, so that it holds up no
-/// other request, and each pair of user and password once. Addresses take turns, so that one that sends wrong passwords
-/// all day delays the others by one check at most. Every method may be called from any thread.
+/// Checks passwords against bcrypt hashes, which is slow on purpose: in one separate thread, so that other requests do
+/// not wait, and each pair of user and password once. Addresses take turns, so that one that sends wrong passwords all
+/// day delays the others by at most one check. Every method may be called from any thread.
 class PasswordChecker {
  public:
   using Users = std::map<std::string, std::string>;  // name -> hash
@@ -39,26 +39,26 @@ class PasswordChecker {
   PasswordChecker(const PasswordChecker&) = delete;
   PasswordChecker& operator=(const PasswordChecker&) = delete;
 
-  /// One question: the credentials and the hash they are held against. An unknown user's are held against the hash of
-  /// one of the users, so that the answer takes as long as for a wrong password, and are wrong whatever comes out.
+  /// Credentials and the hash to compare them with. An unknown user's are compared with the hash of one of the users,
+  /// so that the answer takes as long as for a wrong password; they are always wrong.
   class Question {
    public:
     Question(const PasswordChecker& checker, const Users& users, const Credentials& credentials);
 
    private:
     friend class PasswordChecker;
-    std::string key_;  // what its answer is remembered by: a keyed hash, so that no password stays in memory
+    std::string key_;  // a keyed hash, under which the answer is remembered: no password stays in memory
     std::string password_;
     std::string hash_;
     bool known_;
   };
 
-  /// The answer, if it was given before.
+  /// The answer, if it is known already.
   std::optional<Verdict> Remembered(const Question& question);
-  /// `done` is called exactly once, from another thread or, once stopped, from this one. kBusy: not before `deadline`,
-  /// or stopped.
+  /// Calls `done` exactly once: from another thread or, once stopped, from this one. kBusy: not answered before
+  /// `deadline`, or stopped.
   void Ask(Question question, const std::string& address, WebClock::time_point deadline, Done done);
-  /// Answers all that still wait with kBusy.
+  /// Answers all waiting questions with kBusy.
   void Stop();
 
  private:
@@ -89,7 +89,7 @@ class PasswordChecker {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  // Apart, so that any number of wrong passwords makes no right one be forgotten.
+  // Two memories, so that wrong passwords never push out a right one.
   Memory right_{256};
   Memory wrong_{4096};
   std::map<std::string, std::deque<Waiting>> waiting_;  // by address; no deque is empty

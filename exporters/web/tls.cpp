@@ -6,15 +6,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 
 namespace fa_profile {
 namespace {
 
-constexpr const char* kPemHint = "PEM is expected: -----BEGIN ...";
+constexpr const char* kPemHint = "the file must be PEM: -----BEGIN ...";
 
 gnutls_datum_t View(const std::string& text) {
   return {reinterpret_cast<unsigned char*>(const_cast<char*>(text.data())), static_cast<unsigned int>(text.size())};
@@ -28,6 +31,96 @@ std::string NameOf(const PemSource& source, const char* key) {
   throw Error(call, gnutls_strerror_name(status), fmt::format("{}: {}", message, gnutls_strerror(status)), hint);
 }
 
+// As Go: forward secrecy or nothing.
+constexpr const char* kForwardSecrecy = "NORMAL:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA";
+
+/// A cipher suite in the words of a priority string. Those of TLS 1.3 have no key exchange of their own.
+struct Suite {
+  std::string exchange;
+  std::string cipher;
+  std::string mac;
+};
+
+/// IANA's name of a suite that GnuTLS calls TLS_ECDHE_RSA_AES_128_CBC_SHA1 or TLS_ECDHE_RSA_CHACHA20_POLY1305.
+std::string IanaName(std::string name) {
+  for (const std::string_view exchange : {"TLS_ECDHE_RSA_", "TLS_ECDHE_ECDSA_"}) {
+    if (name.starts_with(exchange)) name.insert(exchange.size(), "WITH_");
+  }
+  if (name.ends_with("_SHA1")) name.pop_back();
+  if (name.ends_with("_POLY1305")) name += "_SHA256";
+  return name;
+}
+
+/// The suites that a priority string enables, by IANA's names.
+std::map<std::string, Suite> Suites(const std::string& priorities) {
+  gnutls_priority_t cache = nullptr;
+  const char* at = nullptr;
+  const int status = gnutls_priority_init2(&cache, priorities.c_str(), &at, 0);
+  if (status != GNUTLS_E_SUCCESS) {
+    Fail("gnutls_priority_init2", status,
+         fmt::format("GnuTLS cannot use the priorities {} from '{}' on", priorities, at == nullptr ? "" : at),
+         "choose more versions, cipher suites or curves");
+  }
+  std::map<std::string, Suite> suites;
+  unsigned int index = 0;
+  for (unsigned int i = 0;; ++i) {
+    const int got = gnutls_priority_get_cipher_suite_index(cache, i, &index);
+    if (got == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE) break;
+    if (got != GNUTLS_E_SUCCESS) continue;  // not compiled in
+    gnutls_kx_algorithm_t exchange{};
+    gnutls_cipher_algorithm_t cipher{};
+    gnutls_mac_algorithm_t mac{};
+    gnutls_protocol_t least{};
+    const char* const name = gnutls_cipher_suite_info(index, nullptr, &exchange, &cipher, &mac, &least);
+    if (name == nullptr) continue;
+    suites[IanaName(name)] = {least == GNUTLS_TLS1_3 ? "" : gnutls_kx_get_name(exchange),
+                              gnutls_cipher_get_name(cipher), gnutls_mac_get_name(mac)};
+  }
+  gnutls_priority_deinit(cache);
+  return suites;
+}
+
+/// The priorities that leave of kForwardSecrecy the parts of these suites.
+std::string OnlyPartsOf(const std::vector<std::string>& names) {
+  const std::map<std::string, Suite> known = Suites(kForwardSecrecy);
+  std::string exchanges;
+  std::string others;
+  for (const std::string& name : names) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      std::vector<std::string> all;
+      for (const auto& [each, suite] : known) all.push_back(each);
+      throw Error("unknown cipher suite '" + name + "'" + DidYouMean(name, all),
+                  fmt::format("it can be {}", fmt::join(all, ", ")));
+    }
+    const Suite& suite = found->second;
+    if (!suite.exchange.empty()) exchanges += ":+" + suite.exchange;
+    others += ":+" + suite.cipher + ":+" + suite.mac;
+  }
+  // TLS 1.3 takes its key exchange from the groups alone, which GnuTLS offers only beside one of the older ones.
+  if (exchanges.empty()) exchanges = ":+ECDHE-RSA";
+  return ":-KX-ALL:-CIPHER-ALL:-MAC-ALL" + exchanges + others;
+}
+
+/// Throws Error unless the enabled suites of TLS 1.2 are those that the choice names, and TLS 1.3 has one.
+void RequireExactly(const TlsChoice& choice, const std::map<std::string, Suite>& enabled) {
+  std::vector<std::string> extra;
+  bool tls13 = false;
+  for (const auto& [name, suite] : enabled) {
+    tls13 = tls13 || suite.exchange.empty();
+    const bool named = std::ranges::find(choice.cipher_suites, name) != choice.cipher_suites.end();
+    if (!suite.exchange.empty() && !named && choice.min_version < 13) extra.push_back(name);
+  }
+  if (!extra.empty()) {
+    throw Error(fmt::format("GnuTLS cannot enable these cipher suites without {}", fmt::join(extra, ", ")),
+                "ciphers and key exchanges are chosen separately: list every combination of those in the list");
+  }
+  if (choice.max_version >= 13 && !tls13) {
+    throw Error("none of these cipher suites leaves TLS 1.3 a cipher",
+                "add one with AES_128_GCM, AES_256_GCM or CHACHA20_POLY1305, or set max_version: TLS12");
+  }
+}
+
 /// When the whole chain in `pem` is valid: {begin, end}.
 std::pair<std::time_t, std::time_t> Validity(const std::string& pem, const std::string& name) {
   gnutls_x509_crt_t* list = nullptr;
@@ -35,7 +128,7 @@ std::pair<std::time_t, std::time_t> Validity(const std::string& pem, const std::
   const gnutls_datum_t text = View(pem);
   const int status = gnutls_x509_crt_list_import2(&list, &count, &text, GNUTLS_X509_FMT_PEM, 0);
   if (status != GNUTLS_E_SUCCESS) {
-    Fail("gnutls_x509_crt_list_import2", status, "there is no certificate in " + name, kPemHint);
+    Fail("gnutls_x509_crt_list_import2", status, name + " holds no certificate", kPemHint);
   }
   std::pair<std::time_t, std::time_t> valid{0, std::numeric_limits<std::time_t>::max()};
   for (unsigned int i = 0; i < count; ++i) {
@@ -50,7 +143,7 @@ std::pair<std::time_t, std::time_t> Validity(const std::string& pem, const std::
 /// Called in the handshake once the client's certificates are there. 0: go on.
 int VerifyClient(gnutls_session_t session) {
   unsigned int count = 0;
-  // Whether one must come at all is settled with gnutls_certificate_server_set_request().
+  // gnutls_certificate_server_set_request() decides whether a client must have one.
   if (gnutls_certificate_get_peers(session, &count) == nullptr || count == 0) return 0;
   std::string purpose = GNUTLS_KP_TLS_WWW_CLIENT;
   gnutls_typed_vdata_st data{GNUTLS_DT_KEY_PURPOSE_OID, reinterpret_cast<unsigned char*>(purpose.data()), 0};
@@ -62,11 +155,32 @@ int VerifyClient(gnutls_session_t session) {
 
 }  // namespace
 
+std::string TlsPriorities(const TlsChoice& choice) {
+  if (choice.max_version < choice.min_version) {
+    throw Error("max_version is below min_version", "exchange them, or remove one");
+  }
+  std::string text = kForwardSecrecy;
+  if (!choice.cipher_suites.empty()) text += OnlyPartsOf(choice.cipher_suites);
+  text += ":-VERS-ALL";
+  for (int version = choice.max_version; version >= choice.min_version; --version) {
+    text += fmt::format(":+VERS-TLS1.{}", version - 10);
+  }
+  if (!choice.groups.empty()) text += fmt::format(":-GROUP-ALL:+GROUP-{}", fmt::join(choice.groups, ":+GROUP-"));
+  if (choice.prefer_server) text += ":%SERVER_PRECEDENCE";
+  const std::map<std::string, Suite> enabled = Suites(text);
+  if (!choice.cipher_suites.empty()) RequireExactly(choice, enabled);
+  return text;
+}
+
 TlsTexts ReadTlsTexts(const TlsConfig& config) {
   const auto read = [](const PemSource& source, const char* what) {
     if (source.file.empty()) return source.text;
-    return ReadSmallFile(source.file, what,
-                         "correct the name; a relative one is taken from the folder of the web config file");
+    try {
+      return ReadFile(source.file, kLargestFile);
+    } catch (const Error& problem) {
+      throw Error(fmt::format("{}: {}", what, problem.message()),
+                  problem.hint() + "; a relative name is taken from the folder of the web config file");
+    }
   };
   return {read(config.certificate, "the server's certificate"), read(config.key, "the server's key"),
           read(config.client_ca, "the CA of the clients")};
@@ -90,7 +204,7 @@ TlsIdentity::TlsIdentity(const TlsConfig& config, const TlsTexts& texts)
          "name the key that the certificate was requested with; in a chain the server's own certificate comes first");
   }
   if (status < 0) {
-    Fail("gnutls_certificate_set_x509_key_mem2", status, "there is no usable private key in " + key_name,
+    Fail("gnutls_certificate_set_x509_key_mem2", status, key_name + " holds no usable private key",
          texts.key.find("ENCRYPTED") != std::string::npos ? "decrypt it: openssl pkey -in KEY -out KEY.plain"
                                                           : kPemHint);
   }
@@ -99,34 +213,24 @@ TlsIdentity::TlsIdentity(const TlsConfig& config, const TlsTexts& texts)
     status = gnutls_certificate_set_x509_trust_mem(credentials, &ca, GNUTLS_X509_FMT_PEM);
     if (status <= 0) {
       Fail("gnutls_certificate_set_x509_trust_mem", status < 0 ? status : GNUTLS_E_NO_CERTIFICATE_FOUND,
-           "there is no certificate in " + NameOf(config.client_ca, "client_ca"), kPemHint);
+           NameOf(config.client_ca, "client_ca") + " holds no certificate", kPemHint);
     }
   }
   gnutls_priority_t priorities = nullptr;
   status = gnutls_priority_init(&priorities, config.priorities.c_str(), nullptr);
-  if (status != GNUTLS_E_SUCCESS) Fail("gnutls_priority_init", status, "no such choice: " + config.priorities, "");
+  if (status != GNUTLS_E_SUCCESS) Fail("gnutls_priority_init", status, config.priorities + " cannot be used", "");
   priorities_.reset(priorities);
 }
 
 void TlsIdentity::Apply(gnutls_session_t session) const {
   gnutls_priority_set(session, priorities_.get());
   gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials_.get());
-  switch (client_auth_) {
-    case ClientAuth::kNone:
-      gnutls_certificate_server_set_request(session, GNUTLS_CERT_IGNORE);
-      return;
-    case ClientAuth::kRequest:
-    case ClientAuth::kVerifyIfGiven:
-      gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
-      break;
-    case ClientAuth::kRequireAny:
-    case ClientAuth::kRequireAndVerify:
-      gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
-      break;
-  }
-  if (client_auth_ == ClientAuth::kVerifyIfGiven || client_auth_ == ClientAuth::kRequireAndVerify) {
-    gnutls_session_set_verify_function(session, &VerifyClient);
-  }
+  const bool require = client_auth_ == ClientAuth::kRequireAny || client_auth_ == ClientAuth::kRequireAndVerify;
+  const bool verify = client_auth_ == ClientAuth::kVerifyIfGiven || client_auth_ == ClientAuth::kRequireAndVerify;
+  gnutls_certificate_server_set_request(session, client_auth_ == ClientAuth::kNone ? GNUTLS_CERT_IGNORE
+                                                 : require                         ? GNUTLS_CERT_REQUIRE
+                                                                                   : GNUTLS_CERT_REQUEST);
+  if (verify) gnutls_session_set_verify_function(session, &VerifyClient);
 }
 
 std::string TlsIdentity::ProblemAt(std::time_t now) const {

@@ -6,10 +6,24 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "web_config.h"
 
 namespace fa_profile {
+
+/// What a web config file may choose of a TLS connection.
+struct TlsChoice {
+  int min_version = 12;  ///< 10 to 13: TLS 1.0 to 1.3
+  int max_version = 13;
+  std::vector<std::string> cipher_suites;  ///< IANA's names, which are Go's; empty: GnuTLS's with forward secrecy
+  bool prefer_server = true;
+  std::vector<std::string> groups;  ///< GnuTLS's names; empty: GnuTLS's own choice
+};
+
+/// The choice as a priority string of GnuTLS. Throws Error: an unknown suite, a maximum below the minimum, nothing left
+/// to offer, and suites that GnuTLS cannot enable without others: it chooses ciphers and key exchanges, not suites.
+std::string TlsPriorities(const TlsChoice& choice);
 
 /// The texts that a TlsConfig names.
 struct TlsTexts {
@@ -20,13 +34,13 @@ struct TlsTexts {
   bool operator==(const TlsTexts&) const = default;
 };
 
-/// Reads the files. Throws Error that names the file and the cure.
+/// Reads the files. Throws Error that names the file.
 TlsTexts ReadTlsTexts(const TlsConfig& config);
 
 /// What the server shows of itself and asks of its clients. Immutable; connections in any thread may share it.
 class TlsIdentity {
  public:
-  /// Throws Error: no certificate in the text, a key that is none or not the certificate's, no CA.
+  /// Throws Error: no certificate in the text, no key, another certificate's key, no CA.
   TlsIdentity(const TlsConfig& config, const TlsTexts& texts);
 
   /// Makes `session`, before its handshake, use this identity, which must outlive it.

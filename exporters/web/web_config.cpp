@@ -1,14 +1,9 @@
 #include "web_config.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -16,14 +11,13 @@
 
 #include "bcrypt_hash.h"
 #include "fa_profile/error.h"
-#include "listen.h"
-#include "tls_priorities.h"
+#include "fa_profile/strict_yaml.h"
+#include "tls.h"
 
 namespace fa_profile {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
-constexpr const char* kSeeDocs = "docs/web-config.md lists what can stand here";
+constexpr const char* kSeeDocs = "docs/web-config.md lists the keys and their values";
 
 // Header -> its allowed values; none: any.
 const std::map<std::string, std::vector<std::string>> kHeaders = {
@@ -42,6 +36,11 @@ const std::map<std::string, ClientAuth> kClientAuth = {
     {"RequireAndVerifyClientCert", ClientAuth::kRequireAndVerify},
 };
 
+// Go's names.
+const std::map<std::string, int> kVersions = {{"TLS10", 10}, {"TLS11", 11}, {"TLS12", 12}, {"TLS13", 13}};
+const std::map<std::string, std::string> kCurves = {
+    {"CurveP256", "SECP256R1"}, {"CurveP384", "SECP384R1"}, {"CurveP521", "SECP521R1"}, {"X25519", "X25519"}};
+
 template <typename Map>
 std::vector<std::string> Keys(const Map& map) {
   std::vector<std::string> keys;
@@ -51,37 +50,31 @@ std::vector<std::string> Keys(const Map& map) {
 
 class ConfigReader {
  public:
-  explicit ConfigReader(std::string path) : path_(std::move(path)) {}
+  explicit ConfigReader(const std::string& path) : path_(path), yaml_(path, kSeeDocs) {}
 
-  WebConfig Read(const std::string& text) {
+  WebConfig Read(const std::string& text) const {
     WebConfig config;
-    ReadMap(Parse(text), "the web config file",
+    const YAML::Node root = Parse(text);
+    Refuse(root, "rate_limit", "limit the rate in a proxy, or remove the key");
+    ReadMap(root, "the web config file",
             {{"tls_server_config", [&](const YAML::Node& node) { config.tls = ReadTls(node); }},
              {"http_server_config", [&](const YAML::Node& node) { ReadHttp(node, config); }},
-             {"basic_auth_users", [&](const YAML::Node& node) { ReadUsers(node, config); }},
-             {"rate_limit",
-              [&](const YAML::Node& node) {
-                Fail(node, "rate_limit is not supported", "limit the rate in a proxy, or remove the key");
-              },
-              Field::kRefused}});
+             {"basic_auth_users", [&](const YAML::Node& node) { ReadUsers(node, config); }}});
     return config;
   }
 
  private:
-  struct Field {
-    enum Kind { kTaken, kRefused };
-
-    std::string key;
-    std::function<void(const YAML::Node&)> read;
-    Kind kind = kTaken;  // a refused one has an error of its own, and no hint proposes it
-  };
-
-  [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& message, const std::string& hint) const {
-    if (mark.is_null()) throw Error(path_ + ": " + message, hint);
-    throw Error(fmt::format("{}:{}:{}: {}", path_, mark.line + 1, mark.column + 1, message), hint);
-  }
   [[noreturn]] void Fail(const YAML::Node& node, const std::string& message, const std::string& hint) const {
-    Fail(node.Mark(), message, hint);
+    yaml_.Fail(node, message, hint);
+  }
+
+  // A key of exporter-toolkit's that this server lacks; ReadMap()'s hint must not propose it.
+  void Refuse(const YAML::Node& node, const char* key, const std::string& hint) const {
+    if (node.IsMap() && node[key]) Fail(node[key], std::string(key) + " is not supported", hint);
+  }
+
+  void ReadMap(const YAML::Node& node, const std::string& what, const std::vector<StrictYaml::Field>& fields) const {
+    if (!node.IsNull()) yaml_.ReadMap(node, what, fields);
   }
 
   YAML::Node Parse(const std::string& text) const {
@@ -89,7 +82,7 @@ class ConfigReader {
     try {
       return YAML::Load(text);
     } catch (const YAML::Exception& problem) {
-      Fail(problem.mark, "this is not YAML: " + problem.msg, kSeeDocs);
+      yaml_.Fail(problem.mark, "this is not YAML: " + problem.msg, kSeeDocs);
     }
   }
 
@@ -107,19 +100,19 @@ class ConfigReader {
   }
 
   std::string Text(const YAML::Node& node, const std::string& what) const {
-    if (!node.IsScalar()) Fail(node, what + " is expected to be text", kSeeDocs);
+    if (!node.IsScalar()) Fail(node, what + " must be text", kSeeDocs);
     return node.Scalar();
   }
 
   bool Flag(const YAML::Node& node, const std::string& what) const {
     const std::string text = Text(node, what);
-    if (text != "true" && text != "false") Fail(node, what + " is true or false, not '" + text + "'", kSeeDocs);
+    if (text != "true" && text != "false") Fail(node, what + " must be true or false, not '" + text + "'", kSeeDocs);
     return text == "true";
   }
 
   std::vector<std::string> Texts(const YAML::Node& node, const std::string& what) const {
     if (node.IsNull()) return {};
-    if (!node.IsSequence()) Fail(node, what + " is expected to be a list", kSeeDocs);
+    if (!node.IsSequence()) Fail(node, what + " must be a list", kSeeDocs);
     std::vector<std::string> texts;
     for (const YAML::Node& item : node) texts.push_back(Text(item, "an item of " + what));
     return texts;
@@ -128,28 +121,13 @@ class ConfigReader {
   void ReadEntries(const YAML::Node& node, const std::string& what,
                    const std::function<void(const std::string&, const YAML::Node&, const YAML::Node&)>& read) const {
     if (node.IsNull()) return;
-    if (!node.IsMap()) Fail(node, what + " is expected to be a mapping", kSeeDocs);
+    if (!node.IsMap()) Fail(node, what + " must be a mapping", kSeeDocs);
     std::set<std::string> seen;
     for (const auto& item : node) {
       const std::string key = Text(item.first, "a key");
-      if (!seen.insert(key).second) Fail(item.first, "'" + key + "' stands here twice", "keep one of them");
+      if (!seen.insert(key).second) Fail(item.first, "duplicate key '" + key + "'", "keep one of them");
       read(key, item.first, item.second);
     }
-  }
-
-  void ReadMap(const YAML::Node& node, const std::string& what, const std::vector<Field>& fields) const {
-    ReadEntries(node, what, [&](const std::string& key, const YAML::Node& at, const YAML::Node& value) {
-      const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == key; });
-      if (field == fields.end()) {
-        std::vector<std::string> known;
-        for (const Field& f : fields) {
-          if (f.kind == Field::kTaken) known.push_back(f.key);
-        }
-        Fail(at, "unknown key '" + key + "'" + DidYouMean(key, known),
-             fmt::format("{} can have {}", what, fmt::join(known, ", ")));
-      }
-      field->read(value);
-    });
   }
 
   template <typename Value>
@@ -170,49 +148,41 @@ class ConfigReader {
   }
 
   std::optional<TlsConfig> ReadTls(const YAML::Node& node) const {
+    if (node.IsNull() || (node.IsMap() && node.size() == 0)) return std::nullopt;
+    Refuse(node, "client_allowed_sans",
+           "remove it, and let client_ca_file name a CA that signs for the allowed clients alone");
     TlsConfig tls;
     TlsChoice choice;
-    YAML::Node ciphers = node;
-    const auto pem = [&](PemSource& source, const char* inline_key, const char* file_key) -> std::vector<Field> {
-      const auto once = [&source, this](const YAML::Node& at, PemSource given) {
-        if (!source.empty()) Fail(at, "given twice: as text and as a file", "keep one of them");
-        source = std::move(given);
-      };
-      return {{inline_key,
-               [=, this](const YAML::Node& n) {
-                 once(n, {"", Text(n, inline_key)});
-               }},
-              {file_key, [=, this](const YAML::Node& n) { once(n, File(n, file_key)); }}};
-    };
-    std::vector<Field> fields = {
+    std::vector<StrictYaml::Field> fields = {
         {"client_auth_type", [&](const YAML::Node& n) { tls.client_auth = OneOf(n, "client_auth_type", kClientAuth); }},
-        {"min_version", [&](const YAML::Node& n) { choice.min_version = OneOf(n, "min_version", TlsVersions()); }},
-        {"max_version", [&](const YAML::Node& n) { choice.max_version = OneOf(n, "max_version", TlsVersions()); }},
-        {"cipher_suites",
-         [&](const YAML::Node& n) {
-           ciphers.reset(n);
-           choice.cipher_suites = Texts(n, "cipher_suites");
-         }},
+        {"min_version", [&](const YAML::Node& n) { choice.min_version = OneOf(n, "min_version", kVersions); }},
+        {"max_version", [&](const YAML::Node& n) { choice.max_version = OneOf(n, "max_version", kVersions); }},
+        {"cipher_suites", [&](const YAML::Node& n) { choice.cipher_suites = Texts(n, "cipher_suites"); }},
         {"prefer_server_cipher_suites",
          [&](const YAML::Node& n) { choice.prefer_server = Flag(n, "prefer_server_cipher_suites"); }},
-        {"curve_preferences", [&](const YAML::Node& n) { choice.curves = Texts(n, "curve_preferences"); }},
-        {"client_allowed_sans",
-         [this](const YAML::Node& n) {
-           Fail(n, "client_allowed_sans is not supported",
-                "remove it, and let client_ca_file name a CA that signs for the allowed clients alone");
-         },
-         Field::kRefused}};
-    for (auto& more : {pem(tls.certificate, "cert", "cert_file"), pem(tls.key, "key", "key_file"),
-                       pem(tls.client_ca, "client_ca", "client_ca_file")}) {
-      fields.insert(fields.end(), more.begin(), more.end());
-    }
-    if (node.IsNull() || (node.IsMap() && node.size() == 0)) return std::nullopt;
+        {"curve_preferences", [&](const YAML::Node& n) {
+           (void)Texts(n, "curve_preferences");
+           for (const YAML::Node& item : n) choice.groups.push_back(OneOf(item, "a curve", kCurves));
+         }}};
+    const auto add_pem = [&](PemSource& source, const char* inline_key, const char* file_key) {
+      const auto add = [&, this](const char* key, bool is_file) {
+        fields.push_back({key, [=, this, &source](const YAML::Node& n) {
+                            if (!source.empty()) Fail(n, "given twice: as text and as a file", "keep one of them");
+                            source = is_file ? File(n, key) : PemSource{"", Text(n, key)};
+                          }});
+      };
+      add(inline_key, false);
+      add(file_key, true);
+    };
+    add_pem(tls.certificate, "cert", "cert_file");
+    add_pem(tls.key, "key", "key_file");
+    add_pem(tls.client_ca, "client_ca", "client_ca_file");
     ReadMap(node, "tls_server_config", fields);
     RequireWhole(node, tls);
     try {
       tls.priorities = TlsPriorities(choice);
     } catch (const Error& problem) {
-      Fail(ciphers, problem.message(), problem.hint());
+      Fail(node["cipher_suites"] ? node["cipher_suites"] : node, problem.message(), problem.hint());
     }
     return tls;
   }
@@ -225,7 +195,7 @@ class ConfigReader {
     const bool verifies =
         tls.client_auth == ClientAuth::kVerifyIfGiven || tls.client_auth == ClientAuth::kRequireAndVerify;
     if (verifies && tls.client_ca.empty()) {
-      Fail(node, "client_auth_type verifies client certificates and there is no client_ca_file",
+      Fail(node, "client_auth_type verifies client certificates, and client_ca_file is missing",
            "name the CA certificates that sign for clients");
     }
     if (!tls.client_ca.empty() && tls.client_auth == ClientAuth::kNone) {
@@ -236,7 +206,7 @@ class ConfigReader {
 
   void ReadHttp(const YAML::Node& node, WebConfig& config) const {
     ReadMap(node, "http_server_config",
-            // HTTP/2 is an offer that a server need not make: HTTP/1.1 is all there is here.
+            // Accepted, and without effect: the server speaks HTTP/1.1 only.
             {{"http2", [&](const YAML::Node& n) { (void)Flag(n, "http2"); }},
              {"headers", [&](const YAML::Node& n) { ReadHeaders(n, config); }}});
   }
@@ -245,7 +215,7 @@ class ConfigReader {
     ReadEntries(node, "headers", [&](const std::string& name, const YAML::Node& at, const YAML::Node& node_of_value) {
       const auto known = kHeaders.find(name);
       if (known == kHeaders.end()) {
-        Fail(at, "the header '" + name + "' cannot be set here" + DidYouMean(name, Keys(kHeaders)),
+        Fail(at, "the header '" + name + "' cannot be set" + DidYouMean(name, Keys(kHeaders)),
              fmt::format("it can be {}", fmt::join(Keys(kHeaders), ", ")));
       }
       if (node_of_value.IsNull()) return;
@@ -266,9 +236,9 @@ class ConfigReader {
   void ReadUsers(const YAML::Node& node, WebConfig& config) const {
     ReadEntries(node, "basic_auth_users", [&](const std::string& user, const YAML::Node& at, const YAML::Node& value) {
       if (user.empty() || user.find(':') != std::string::npos) {
-        Fail(at, "'" + user + "' cannot be a user's name: it is empty or has a colon", "choose another name");
+        Fail(at, "'" + user + "' cannot be a user name: it is empty or has a colon", "choose another name");
       }
-      // The message never shows the value: it may well be the password itself.
+      // The message never shows the value: it may be the password itself.
       const std::string problem = ProblemOfBcryptHash(value.IsScalar() ? value.Scalar() : "");
       if (!problem.empty()) {
         Fail(value, "the hash of user '" + user + "' " + problem, "make one with: htpasswd -nBC 10 '" + user + "'");
@@ -278,37 +248,11 @@ class ConfigReader {
   }
 
   std::string path_;
+  StrictYaml yaml_;
 };
 
 }  // namespace
 
 WebConfig ParseWebConfig(const std::string& text, const std::string& path) { return ConfigReader(path).Read(text); }
-
-std::string ReadSmallFile(const std::string& path, const std::string& what, const std::string& cure_if_missing) {
-  // Not to be held up by a FIFO that nobody writes to.
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) {
-    const int code = errno;
-    throw Error("open", strerrorname_np(code), fmt::format("cannot read {}, {}: {}", what, path, std::strerror(code)),
-                code == EACCES ? "let the user that runs this read it: chown or chmod it, or add the user to its group"
-                               : cure_if_missing);
-  }
-  struct stat about {};
-  if (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    throw Error(fmt::format("{}, {}, is not a regular file", what, path), "name a file");
-  }
-  std::string text(kLargestFile + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = read(file.get(), text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw Error("read", strerrorname_np(errno), fmt::format("cannot read {}, {}", what, path));
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (size > kLargestFile) throw Error(fmt::format("{}, {}, is larger than 1 MiB", what, path), "name another file");
-  text.resize(size);
-  return text;
-}
 
 }  // namespace fa_profile

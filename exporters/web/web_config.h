@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@ namespace fa_profile {
 
 /// PEM text, or the file that holds it.
 struct PemSource {
-  std::string file;  ///< as it can be opened; empty when the text stands in the web config file
+  std::string file;  ///< as it can be opened; empty when the web config file holds the text
   std::string text;
 
   bool empty() const { return file.empty() && text.empty(); }
@@ -23,7 +24,7 @@ struct TlsConfig {
   PemSource key;
   PemSource client_ca;  ///< empty without one
   ClientAuth client_auth = ClientAuth::kNone;
-  std::string priorities;  ///< versions, cipher suites and curves, in GnuTLS's words
+  std::string priorities;  ///< versions, cipher suites and curves: a priority string of GnuTLS
 };
 
 struct WebConfig {
@@ -32,13 +33,12 @@ struct WebConfig {
   std::map<std::string, std::string> users;                  ///< name -> bcrypt hash; empty: anybody may
 };
 
-/// A web config file in the format of Prometheus's exporter-toolkit (docs/web-config.md). `path` stands in front of the
-/// line and column of every error, and relative file names in it are taken from its folder. Throws Error: no YAML; an
-/// unknown key, value, header or cipher suite; a hash that is not bcrypt's; what this server does not support.
-WebConfig ParseWebConfig(const std::string& text, const std::string& path);
+/// Limit of the web config file, and of each file that it names.
+inline constexpr std::size_t kLargestFile = 1 << 20;
 
-/// The text of a regular file of at most 1 MiB. Throws Error; `what` says what it is ("the web config file"),
-/// `cure_if_missing` what to do when there is none.
-std::string ReadSmallFile(const std::string& path, const std::string& what, const std::string& cure_if_missing);
+/// A web config file in the format of Prometheus's exporter-toolkit (docs/web-config.md). Every error begins with
+/// `path`, line and column; relative file names are taken from its folder. Throws Error: not YAML; an unknown key,
+/// value, header or cipher suite; a hash that is not bcrypt's; what this server does not support.
+WebConfig ParseWebConfig(const std::string& text, const std::string& path);
 
 }  // namespace fa_profile

@@ -32,10 +32,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How often the web config file is looked at.
+/// How often the web config file is checked for a change.
 constexpr auto kRound = 500ms;
 constexpr auto kRoundWhileStopping = 20ms;
-/// Refused connections are told of no more often.
+/// The least time between two warnings of refused connections.
 constexpr auto kBetweenWarnings = 1min;
 
 struct DaemonStopper {
@@ -58,13 +58,6 @@ std::string AddressText(const sockaddr_storage& address) {
     inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr, text, sizeof text);
   }
   return text;
-}
-
-WebReply TextReply(int status, std::string text) {
-  WebReply reply;
-  reply.status = status;
-  reply.body = std::make_shared<const std::string>(std::move(text));
-  return reply;
 }
 
 std::string HeaderOf(MHD_Connection* connection, const char* name) {
@@ -92,9 +85,13 @@ const WebOptions& Checked(const WebOptions& options) {
 
 }  // namespace
 
-// Threads: libmicrohttpd's own run OnRequest() and the other callbacks; the password checker has one; and the door,
-// which accepts connections and ends late ones. The door is ours because libmicrohttpd's own knows no limit over all
-// its threads, none on the whole time of a request, and cannot stop listening under load without a race (0.9.75).
+WebReply TextReply(int status, std::string text, std::string content_type) {
+  return {status, std::move(content_type), "", std::make_shared<const std::string>(std::move(text))};
+}
+
+// Threads: libmicrohttpd's own run OnRequest() and the other callbacks; the password checker has one; and the door
+// accepts connections and ends late ones. The door is ours because libmicrohttpd (0.9.75) has no limit over all its
+// threads, no limit on the whole time of a request, and cannot stop listening under load without a race.
 class WebServer::Impl {
  public:
   Impl(const WebOptions& options, Handler handler)
@@ -109,8 +106,8 @@ class WebServer::Impl {
     const auto settings = settings_.Current();
     if (!settings->config.users.empty() && !settings->tls.has_value() && !listener_.loopback) {
       spdlog::warn(
-          "web server: {} asks for passwords without TLS, and they come over the network in clear text: add a "
-          "tls_server_config, or listen on 127.0.0.1",
+          "web server: {} asks for passwords without TLS, so clients send them in clear text: add a tls_server_config, "
+          "or listen on 127.0.0.1",
           options_.web_config);
     }
     StartDaemon();
@@ -126,7 +123,7 @@ class WebServer::Impl {
     const std::uint64_t one = 1;
     (void)!write(wake_.get(), &one, sizeof one);
     door_.join();
-    passwords_.Stop();  // none may be suspended when the daemon stops
+    passwords_.Stop();  // no connection may be suspended when the daemon stops
     daemon_.reset();
   }
 
@@ -177,10 +174,10 @@ void WebServer::Impl::StartDaemon() {
                                                   const char* method, const char*, const char*, std::size_t* body_size,
                                                   void** context) -> MHD_Result {
     if (*context == nullptr) *context = new Request;
-    if (*body_size != 0) return MHD_NO;  // bodies are refused before any of it is read
+    if (*body_size != 0) return MHD_NO;  // a body is refused before it is read
     return static_cast<Impl*>(self)->OnRequest(connection, method, *static_cast<Request*>(*context));
   };
-  // Gives the target as it was written, before it is unescaped; what it returns becomes the request's context.
+  // Gets the target before it is unescaped; what it returns becomes the request's context.
   const auto on_target = +[](void*, const char* target, MHD_Connection*) -> void* {
     auto request = std::make_unique<Request>();
     const char* question = std::strchr(target, '?');
@@ -198,10 +195,10 @@ void WebServer::Impl::StartDaemon() {
                                                         MHD_ConnectionNotificationCode code) {
     static_cast<Impl*>(self)->OnConnection(connection, context, code);
   };
-  // Each connection gets the certificate in force when it begins, see OnConnection(); this one is none and never shown.
+  // OnConnection() gives each connection the current certificate; libmicrohttpd demands a callback and never needs it.
   const auto no_certificate = +[](gnutls_session_t, const gnutls_datum_t*, int, const gnutls_pk_algorithm_t*, int,
                                   gnutls_pcert_st**, unsigned int*, gnutls_privkey_t*) -> int { return -1; };
-  // The limit that counts is that of connections_; here, one that its connections in any distribution stay below.
+  // connections_ has the limit that counts; this one is above it however the threads share the connections.
   const auto no_limit = static_cast<unsigned int>(options_.max_connections * 2 * options_.threads);
   std::vector<MHD_OptionItem> more;
   if (tls) more.push_back({MHD_OPTION_HTTPS_CERT_CALLBACK, 0, reinterpret_cast<void*>(no_certificate)});
@@ -217,7 +214,7 @@ void WebServer::Impl::StartDaemon() {
                                  MHD_OPTION_END));
   if (daemon_ == nullptr) {
     throw Error("MHD_start_daemon", "", "the web server cannot start",
-                "its threads or descriptors may be over a limit: see `ulimit -a`");
+                "it may need more threads or descriptors than allowed: see `ulimit -a`");
   }
 }
 
@@ -237,7 +234,7 @@ void WebServer::Impl::KeepDoor() {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(until - now, WebClock::duration(0)));
     pollfd watched[] = {{wake_.get(), static_cast<short>(stopping_ ? 0 : POLLIN), 0},
                         {listener_.socket.get(), POLLIN, 0}};
-    (void)poll(watched, 2, static_cast<int>(wait.count()));  // an interrupted one is only an earlier round
+    (void)poll(watched, 2, static_cast<int>(wait.count()));  // an interruption only makes the round shorter
     if (watched[1].revents != 0) AcceptAll();
     if (WebClock::now() >= next_look) {
       settings_.Refresh();
@@ -255,7 +252,7 @@ void WebServer::Impl::AcceptAll() {
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      // Out of descriptors or memory: it stays acceptable, and asking again at once would only burn time.
+      // Out of descriptors or memory: the connection stays acceptable, and an immediate retry would burn time.
       WarnOfRefused(std::strerror(errno));
       std::this_thread::sleep_for(50ms);
       return;
@@ -268,7 +265,7 @@ void WebServer::Impl::AcceptAll() {
     // Closes the descriptor itself when it fails.
     if (MHD_add_connection(daemon_.get(), fd, reinterpret_cast<sockaddr*>(&address), size) != MHD_YES) {
       connections_.Remove(fd);
-      WarnOfRefused("libmicrohttpd takes no more");
+      WarnOfRefused("libmicrohttpd refused it");
     }
   }
 }
@@ -310,8 +307,8 @@ MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* me
     request.asked.accept_encoding = HeaderOf(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
     request.settings = settings_.Current();
     if (Connection* known = Of(connection)) connections_.Serve(*known);
-    // Answered now, before the body is read, the connection is closed after it; answered at the next call it is kept.
-    if (HasBody(connection)) return Send(connection, request, TextReply(413, "A request has no body here.\n"));
+    // An answer before the body is read closes the connection; an answer at the next call keeps it.
+    if (HasBody(connection)) return Send(connection, request, TextReply(413, "Requests must not have a body.\n"));
     return MHD_YES;
   } catch (const std::exception& problem) {
     spdlog::error("web server: {}", problem.what());
@@ -328,11 +325,12 @@ MHD_Result WebServer::Impl::Answer(MHD_Connection* connection, Request& request)
       if (credentials.has_value()) return AskForPassword(connection, request, *credentials);
       request.verdict = Verdict::kWrong;
     }
-    if (request.verdict == Verdict::kBusy) return Send(connection, request, TextReply(503, "Busy with passwords.\n"));
+    if (request.verdict == Verdict::kBusy)
+      return Send(connection, request, TextReply(503, "Too many passwords to check.\n"));
     if (request.verdict != Verdict::kRight) return Send(connection, request, TextReply(401, "Unauthorized\n"));
   }
   if (request.asked.method != "GET" && request.asked.method != "HEAD") {
-    return Send(connection, request, TextReply(405, "Only GET and HEAD.\n"));
+    return Send(connection, request, TextReply(405, "Use GET or HEAD.\n"));
   }
   return Send(connection, request, Handle(request.asked));
 }
@@ -345,7 +343,7 @@ MHD_Result WebServer::Impl::AskForPassword(MHD_Connection* connection, Request& 
   Connection* known = Of(connection);
   const std::string address = known == nullptr ? "" : connections_.AddressOf(*known);
   MHD_suspend_connection(connection);
-  // A request lives until its connection goes on: libmicrohttpd closes none that is suspended.
+  // The request lives until its connection resumes: libmicrohttpd does not close a suspended connection.
   passwords_.Ask(std::move(question), address, WebClock::now() + std::chrono::seconds(options_.timeout_seconds),
                  [connection, &request](Verdict verdict) {
                    request.verdict = verdict;
@@ -359,7 +357,7 @@ WebReply WebServer::Impl::Handle(const WebRequest& asked) const {
     return handler_(asked);
   } catch (const std::exception& problem) {
     spdlog::error("{} {}: {}", asked.method, asked.path, problem.what());
-    return TextReply(500, "Internal error; the log says more.\n");
+    return TextReply(500, "Internal error; the log has the details.\n");
   }
 }
 

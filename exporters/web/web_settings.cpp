@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 
 namespace fa_profile {
 namespace {
@@ -14,11 +15,14 @@ bool AsksForClients(const WebConfig& config) {
   return config.tls.has_value() && config.tls->client_auth != ClientAuth::kNone;
 }
 
-/// The settings that the files hold now; null when they are those of `current`.
+/// The settings in the files; null when `current` has them already.
 std::shared_ptr<const WebSettings> Read(const std::string& path, const WebSettings* current) {
   auto settings = std::make_shared<WebSettings>();
-  settings->text = ReadSmallFile(path, "the web config file",
-                                 "correct the name, or write the file: docs/web-config.md says what can stand in it");
+  try {
+    settings->text = ReadFile(path, kLargestFile);
+  } catch (const Error& problem) {
+    throw Error(problem.message(), problem.hint() + "; docs/web-config.md explains the file");
+  }
   settings->config = ParseWebConfig(settings->text, path);
   if (settings->config.tls.has_value()) settings->tls_texts = ReadTlsTexts(*settings->config.tls);
   if (current != nullptr && settings->text == current->text && settings->tls_texts == current->tls_texts)
@@ -27,13 +31,14 @@ std::shared_ptr<const WebSettings> Read(const std::string& path, const WebSettin
   if (current != nullptr && settings->tls.has_value() != current->tls.has_value()) {
     throw Error(path + ": TLS cannot be turned on or off while the server runs", "restart it");
   }
-  // A file that was emptied, or is being written, must not open the server to everybody.
+  // An emptied or half-written file must not open the server to everyone.
   if (current != nullptr && settings->config.users.empty() && !current->config.users.empty()) {
-    throw Error(path + ": there is no user left, and passwords cannot be turned off while the server runs",
-                "restart it to do that");
+    throw Error(path + ": basic_auth_users is empty, and passwords cannot be turned off while the server runs",
+                "restart it to turn them off");
   }
   if (current != nullptr && AsksForClients(current->config) && !AsksForClients(settings->config)) {
-    throw Error(path + ": client certificates cannot be made needless while the server runs", "restart it to do that");
+    throw Error(path + ": client certificates cannot be turned off while the server runs",
+                "restart it to turn them off");
   }
   return settings;
 }
@@ -54,14 +59,14 @@ void WebSettingsFile::Refresh() {
   if (path_.empty()) return;
   try {
     if (auto changed = Read(path_, Current().get())) {
-      spdlog::info("{}: changed, and in force from now on", path_);
+      spdlog::info("{}: the new settings are in force", path_);
       const std::scoped_lock lock(mutex_);
       current_ = std::move(changed);
     }
     last_problem_.clear();
   } catch (const Error& problem) {
     const std::string text = problem.message() + (problem.hint().empty() ? "" : " (" + problem.hint() + ")");
-    if (text != last_problem_) spdlog::error("{}; what was in force before stays in force", text);
+    if (text != last_problem_) spdlog::error("{}; the old settings stay in force", text);
     last_problem_ = text;
   }
   WarnOfCertificate();
@@ -72,10 +77,8 @@ void WebSettingsFile::WarnOfCertificate() {
   if (!settings->tls.has_value()) return;
   const std::string problem = settings->tls->ProblemAt(std::time(nullptr));
   if (!problem.empty() && problem != last_warning_) {
-    spdlog::warn(
-        "the server's certificate, {}, {}: clients will refuse it; put a new one in its place (no restart is "
-        "needed)",
-        settings->tls->certificate_name(), problem);
+    spdlog::warn("the server's certificate {} {}: clients will refuse it; replace the file (no restart is needed)",
+                 settings->tls->certificate_name(), problem);
   }
   last_warning_ = problem;
 }

@@ -10,7 +10,7 @@
 
 namespace fa_profile {
 
-/// A web config file with the files that it names, as they were at one moment.
+/// A web config file and the files that it names, as of one moment.
 struct WebSettings {
   WebConfig config;
   std::string text;
@@ -22,11 +22,11 @@ struct WebSettings {
 /// from one.
 class WebSettingsFile {
  public:
-  /// An empty path: nobody is asked for anything. Throws Error.
+  /// An empty path: plain HTTP for everyone. Throws Error.
   explicit WebSettingsFile(std::string path);
 
   std::shared_ptr<const WebSettings> Current() const;
-  /// Puts the files in force if any of them has changed. What cannot be used is logged once, and the settings stay.
+  /// Puts the files in force if any of them has changed. Files that cannot be used are logged once and change nothing.
   void Refresh();
 
  private:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 
@@ -72,7 +73,10 @@ PendingFile::PendingFile(std::string path, std::string_view content, unsigned mo
     if (S_ISDIR(status.st_mode)) CannotWrite(path_, EISDIR);
     part_ = path_;  // a device or a pipe: a rename would replace it
   } else {
-    part_ = path_ + ".part." + std::to_string(getpid());
+    // A name of its own each time: in a container every process may be number 1, and what a killed one left must not
+    // block the next.
+    part_ =
+        fmt::format("{}.part.{}.{:x}", path_, getpid(), std::chrono::system_clock::now().time_since_epoch().count());
     flags |= O_CREAT | O_EXCL | O_NOFOLLOW;  // never one that is there already, which may be a link
     removes_ = true;
   }

@@ -14,21 +14,20 @@ constexpr std::string_view kPerCase = "gpu kernel shape";
 constexpr std::string_view kPerKernel = "gpu kernel";
 constexpr std::string_view kPerPhase = "gpu kernel phase";
 
-// Counters rather than ratios: a fleet must be able to sum before it divides. What a recording measured is added once;
-// a recording times many calls (launches) and takes the counters of one (profiled launches), so that numbers of the two
-// kinds are divided by the count of their own.
+// Counters rather than ratios: a fleet must sum before it divides. Each recording is added once. It times many calls
+// (launches) and takes the counters of one (profiled launches): divide a sum by the count of its own kind.
 constexpr ExportedMetric kTable[] = {
     // What was run, and how long it took.
     {"faprof_kernel_launches_total", kCounter, "count", kPerCase, "Calls timed without the profiler.", "timing"},
     {"faprof_kernel_profiled_launches_total", kCounter, "count", kPerCase,
-     "Calls whose hardware counters were taken: what all cycles, instructions, wavefronts and bytes here are of.",
+     "Calls whose hardware counters were taken. Cycles, instructions, wavefronts and bytes are sums over them.",
      "ranges"},
     {"faprof_kernel_flops_total", kCounter, "flops", kPerCase,
-     "FLOPs that the mathematics of the timed calls needs; the softmax is not counted.", "shape_flops"},
+     "FLOPs that the timed calls need by definition; the softmax is not counted.", "shape_flops"},
     {"faprof_kernel_duration_seconds", kHistogram, "seconds", kPerCase, "Durations of calls without the profiler.",
      "duration_seconds"},
     {"faprof_kernel_correct", kGauge, "bool", kPerKernel,
-     "1 when the newest verification against the float64 reference passed, 0 when not.", "verification"},
+     "1 when the newest verification against the float64 reference passed, 0 when it failed.", "verification"},
 
     // Where the cycles went.
     {"faprof_phase_cycles_total", kCounter, "cycles", kPerPhase,
@@ -61,9 +60,9 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_kernel_shared_memory_bytes", kGauge, "bytes", kPerKernel, "Shared memory per block of the longest launch.",
      "shared_memory_per_block_bytes"},
     {"faprof_kernel_theoretical_occupancy_ratio", kGauge, "ratio", kPerKernel,
-     "Warps that the launch lets an SM hold, of those it can hold.", "theoretical_occupancy_ratio"},
+     "Warps that the launch allows on an SM, as a share of the SM's maximum.", "theoretical_occupancy_ratio"},
     {"faprof_kernel_achieved_occupancy_ratio", kGauge, "ratio", kPerKernel,
-     "Warps resident on average while an SM was busy, of those it can hold.", "achieved_occupancy_ratio"},
+     "Mean resident warps while an SM was busy, as a share of the SM's maximum.", "achieved_occupancy_ratio"},
     {"faprof_kernel_tensor_core_utilization_ratio", kGauge, "ratio", kPerKernel,
      "Share of the cycles in which the tensor pipe was busy.", "tensor_core_utilization_ratio"},
     {"faprof_kernel_bottleneck", kGauge, "bool", "gpu kernel bottleneck",
@@ -72,7 +71,7 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_kernel_info", kGauge, "info", "gpu kernel origin commit",
      "Where the kernel came from, and the commit of the tool that measured it. Always 1.", "session"},
 
-    // What it is held against.
+    // The baseline.
     {"faprof_baseline_phase_ratio", kGauge, "ratio", "kernel phase",
      "The phase's share of the kernel's SM cycles in the baseline recording, over all of its shapes.",
      "phase_time_ratio"},
@@ -86,12 +85,12 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_gate_verdict", kGauge, "bool", "case verdict", "1 for the newest verdict of the case, 0 for the others.",
      "gate"},
     {"faprof_gate_change_ratio", kGauge, "ratio", "case",
-     "Change of the case's duration against its baseline: 0.05 is 5 % slower.", "gate"},
+     "Change of the case's duration relative to its baseline: 0.05 is 5 % slower.", "gate"},
     {"faprof_gate_aa_trials_total", kCounter, "count", "", "Comparisons of the same code with itself.", "gate"},
-    {"faprof_gate_aa_false_positives_total", kCounter, "count", "", "Those of them that were called a regression.",
-     "gate"},
+    {"faprof_gate_aa_false_positives_total", kCounter, "count", "",
+     "Comparisons of the same code with itself that were judged a regression.", "gate"},
 
-    // The device, from NVML at each collection. GPM (Hopper and newer) counts in a unit of its own, apart from CUPTI's.
+    // The device, from NVML at each collection. GPM (Hopper and newer) counts in another unit than CUPTI.
     {"faprof_gpu_info", kGauge, "info", "gpu uuid name driver compute_capability", "The GPU. Always 1.", "NVML"},
     {"faprof_device_up", kGauge, "bool", "gpu", "1 when the GPU answered NVML.", "NVML"},
     {"faprof_device_sm_clock_hertz", kGauge, "hertz", "gpu", "SM clock.", "NVML clock info"},
@@ -107,7 +106,7 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_device_busy_ratio", kGauge, "ratio", "gpu", "Share of the time in which a kernel ran on the GPU.",
      "NVML utilization rates"},
     {"faprof_device_throttled", kGauge, "bool", "gpu reason",
-     "1 while the clocks are held down for this reason (sw_power_cap, hw_slowdown, sw_thermal, hw_thermal, "
+     "1 while the clocks are lowered for this reason (sw_power_cap, hw_slowdown, sw_thermal, hw_thermal, "
      "hw_power_brake, sync_boost).",
      "NVML current clocks event reasons"},
     {"faprof_device_ecc_errors_total", kCounter, "count", "gpu kind",
@@ -116,7 +115,7 @@ constexpr ExportedMetric kTable[] = {
      "NVML events"},
     {"faprof_device_sm_active_ratio", kGauge, "ratio", "gpu",
      "Share of the cycles in which an SM was busy, mean over SMs.", "NVML GPM SM utilization"},
-    {"faprof_device_sm_occupancy_ratio", kGauge, "ratio", "gpu", "Resident warps of those that the SMs can hold.",
+    {"faprof_device_sm_occupancy_ratio", kGauge, "ratio", "gpu", "Resident warps, as a share of the SMs' maximum.",
      "NVML GPM SM occupancy"},
     {"faprof_device_tensor_active_ratio", kGauge, "ratio", "gpu",
      "Share of the cycles in which the tensor pipes were busy.", "NVML GPM any tensor utilization"},
@@ -126,7 +125,7 @@ constexpr ExportedMetric kTable[] = {
     // The exporter itself.
     {"faprof_build_info", kGauge, "info", "version commit", "The exporter. Always 1.", "build"},
     {"faprof_simulation_info", kGauge, "info", "simulated hosts recording",
-     "There only where the data are simulated from a recording. Always 1.", "exporter"},
+     "Present only when the data are simulated from a recording. Always 1.", "exporter"},
     {"faprof_collector_up", kGauge, "bool", "collector",
      "1 when the newest collection from this source worked: spool, nvml, gpm, state.", "exporter"},
     {"faprof_collector_last_collection_timestamp_seconds", kGauge, "seconds", "",
@@ -136,21 +135,21 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_collector_collection_duration_seconds", kGauge, "seconds", "", "How long the newest collection took.",
      "exporter"},
     {"faprof_collector_recordings_total", kCounter, "count", "result",
-     "Recordings found in the spool: counted, duplicate (counted before), bad (set aside).", "exporter"},
+     "Recordings found in the spool: counted, duplicate (counted before), bad (moved to bad/).", "exporter"},
     {"faprof_collector_spool_files", kGauge, "count", "", "Recordings that wait in the spool.", "exporter"},
     {"faprof_collector_samples_dropped_total", kCounter, "count", kPerKernel, "PC samples that the hardware dropped.",
      "exporter"},
     {"faprof_collector_unattributed_ratio", kGauge, "ratio", kPerKernel,
      "Share of the kernel's time that belongs to no phase, newest recording.", "phase_time_ratio"},
     {"faprof_collector_overhead_ratio", kGauge, "ratio", kPerKernel,
-     "How much longer a call took under PC sampling than without, newest recording.", "samplings"},
+     "Relative slowdown of a call under PC sampling, newest recording: 0.1 is 10 % longer.", "samplings"},
     {"faprof_collector_perfmon_conflicts_total", kCounter, "count", "",
      "Runs that could not profile because something else held the GPU's counters.", "failure notes in the spool"},
     {"faprof_collector_failed_runs_total", kCounter, "count", "", "Runs that left a failure note in the spool.",
      "failure notes in the spool"},
     {"faprof_collector_series", kGauge, "count", "", "Series on the newest page.", "exporter"},
     {"faprof_collector_series_dropped_total", kCounter, "count", "",
-     "Series left out of pages because of the budget, and kernels, phases and Xids folded into `other`.", "exporter"},
+     "Series left out of pages because of the limit, and kernels, phases and Xids folded into `other`.", "exporter"},
     {"faprof_collector_http_requests_total", kCounter, "count", "code", "HTTP requests answered, by status code.",
      "exporter"},
     {"faprof_collector_http_connections", kGauge, "count", "", "HTTP connections that are open.", "exporter"},

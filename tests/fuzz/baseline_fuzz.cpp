@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fa_profile/baseline.h"
+#include "fa_profile/sha256.h"
 #include "fa_profile/error.h"
 
 namespace {

@@ -1,15 +1,13 @@
 #include "fa_profile/baseline.h"
 
 #include <fmt/format.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "files/evidence_json.h"
 #include "fa_profile/error.h"
+#include "fa_profile/sha256.h"
 
 namespace fa_profile {
 namespace {
@@ -164,15 +162,6 @@ std::string LineageOf(const Environment& environment) {
                                 : "unknown";
   return fmt::format("{}_{}_cuda-{}_{}", OrUnknown(Slug(environment.gpu_name)), OrUnknown(Slug(branch)),
                      OrUnknown(Slug(environment.cuda_runtime_version)), clock);
-}
-
-std::string Sha256(const std::string& bytes) {
-  std::array<unsigned char, kHashDigits / 2> digest{};
-  if (const int status = gnutls_hash_fast(GNUTLS_DIG_SHA256, bytes.data(), bytes.size(), digest.data()); status < 0) {
-    throw Error("gnutls_hash_fast", gnutls_strerror_name(status), gnutls_strerror(status),
-                "this GnuTLS cannot make SHA-256: is it the distribution's?");
-  }
-  return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
 std::string ToJson(const PromotedBaseline& baseline) {

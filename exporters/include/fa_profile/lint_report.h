@@ -13,6 +13,6 @@ namespace fa_profile {
 void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
 
 /// docs/lint.schema.json describes it. Absent values are null.
-void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels);
+void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
 
 }  // namespace fa_profile

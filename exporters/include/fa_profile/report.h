@@ -17,22 +17,23 @@ struct ReportOptions {
 
 /// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,
 /// occupancy, stalls, phases and metrics; what is missing. Strings from a recording are printed with control
-/// characters, invisible characters and invalid UTF-8 escaped. What is absent reads "n/a".
+/// characters, invisible characters and invalid UTF-8 escaped. An absent value reads "n/a".
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
 /// docs/report.schema.json describes it. Absent values are null. Invalid UTF-8 becomes U+FFFD.
-void WriteJsonReport(std::ostream& out, const Profile& profile);
+void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
 /// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase. RFC 4180.
 /// A verified entry also has a row `correct` of 1 or 0 (unit "bool"). `phase` names the phase in the rows of the phase
 /// catalogue's metrics. Fields that are absent are empty.
-void WriteCsvReport(std::ostream& out, const Profile& profile);
+void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
-/// What changed, worst first within an entry; what stayed the same is only counted.
+/// Changed metrics, worst first within an entry, and the number of unchanged ones.
 void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
                    const ReportOptions& options = {});
 /// docs/report.schema.json, definition `diff`, describes it.
-void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff);
+void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
+                   const ReportOptions& options = {});
 
 /// docs/metrics.md: every row of the metric catalogue with its formula and source.
 void WriteMetricsMarkdown(std::ostream& out);

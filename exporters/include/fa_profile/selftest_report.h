@@ -12,6 +12,6 @@ namespace fa_profile {
 void WriteTextSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions& options = {});
 
 /// docs/cli.md describes it. Absent values are null.
-void WriteJsonSelftest(std::ostream& out, const SelftestReport& report);
+void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions& options = {});
 
 }  // namespace fa_profile

@@ -19,12 +19,11 @@
 
 namespace fa_profile {
 
-/// What the exporter knows of itself.
+/// The exporter's own metrics.
 struct CollectorState {
-  std::map<std::string, bool>
-      up;  ///< by collector: "spool", "nvml", "gpm", "state"; those that are switched off are absent
-  double last_collection = 0;  ///< Unix time; 0: none yet
-  double last_recording = 0;   ///< Unix time; 0: none yet
+  std::map<std::string, bool> up;  ///< by collector: "spool", "nvml", "gpm", "state"; absent: switched off
+  double last_collection = 0;      ///< Unix time; 0: none yet
+  double last_recording = 0;       ///< Unix time; 0: none yet
   double collection_seconds = 0;
   std::map<std::string, double> recordings;  ///< by result: "counted", "duplicate", "bad"
   double spool_files = 0;
@@ -36,7 +35,7 @@ struct CollectorState {
   double started = 0;  ///< Unix time
 };
 
-/// What kernels are held against: means and shares of one recording, over all of its shapes.
+/// What kernels are compared with: means and shares of one recording, over all of its shapes.
 struct Baseline {
   std::string gpu_name;
   std::string driver;
@@ -46,16 +45,16 @@ struct Baseline {
   std::map<std::pair<std::string, std::string>, double> durations_seconds;  ///< by kernel and shape bucket
 };
 
-/// The baseline that a recording is.
+/// The baseline that a recording gives.
 Baseline BaselineOf(const Recording& recording, const Profile& profile);
 
-/// Said where the data are simulated.
+/// Present when the data are simulated.
 struct SimulationInfo {
   int hosts = 0;
   std::string recording;
 };
 
-/// Everything a page is made from; what is absent has no series.
+/// Everything that a page is made from; an absent part has no series.
 struct PageInput {
   const Totals* totals = nullptr;
   const HostReading* host = nullptr;
@@ -65,8 +64,8 @@ struct PageInput {
   const SimulationInfo* simulation = nullptr;
 };
 
-/// The families of a page, in the order of the table of exported metrics, and what the budget of kMaxSeriesPerGpu left
-/// out. When a GPU has more, what goes first is stall cycles, then the other phases' counters, then histograms.
+/// The families of a page, in the order of the table of exported metrics. A GPU has kMaxSeriesPerGpu series at most:
+/// stall cycles are left out first, then the other phases' counters, then histograms.
 struct Families {
   std::vector<prometheus::MetricFamily> families;
   std::size_t series = 0;   ///< lines with a value; a histogram has one per bucket, and its sum and count
@@ -74,7 +73,10 @@ struct Families {
 };
 Families MakeFamilies(const PageInput& input);
 
-/// A page of metrics, rendered once and shared by all who ask while the next one is being made. Safe from any thread.
+/// Prometheus's text format 0.0.4.
+std::string ToText(const Families& families);
+
+/// A page of metrics, rendered once and shared by all clients until the next page. Safe from any thread.
 class Page {
  public:
   explicit Page(const Families& families);
@@ -108,7 +110,7 @@ std::string ToOpenMetrics(const std::string& text);
 /// gzip, at the fastest level.
 std::string Gzip(const std::string& bytes);
 
-/// The gate's families alone (docs/metrics.md, faprof_gate_*), as Prometheus's text format 0.0.4.
+/// The gate's families alone (docs/metrics.md, faprof_gate_*), in Prometheus's text format 0.0.4.
 std::string GateTextfile(const GateState& state);
 
 }  // namespace fa_profile

@@ -8,11 +8,11 @@
 namespace fa_profile {
 
 inline constexpr int kSimulatedGpusPerHost = 8;
-/// The planted outlier: this GPU of this host takes so much longer for every call.
+/// The planted outlier: every call takes longer by this factor on this GPU of this host.
 inline constexpr int kOutlierHost = 1;
 inline constexpr int kOutlierGpu = 5;
 inline constexpr double kOutlierSlowdown = 1.25;
-/// The planted change: on this GPU one phase of a kernel takes so much longer from its 13th recording on.
+/// The planted change: on this GPU one phase of a kernel takes longer by this factor from the 13th recording on.
 inline constexpr int kChangedHost = 0;
 inline constexpr int kChangedGpu = 2;
 inline constexpr const char* kChangedKernel = "mma";
@@ -20,8 +20,8 @@ inline constexpr const char* kChangedPhase = "softmax";
 inline constexpr double kChangedSlowdown = 1.45;
 inline constexpr double kRecordingsBeforeChange = 12;
 
-/// Hosts that never were: every GPU repeats what one recording measured, again and again, with noise of its own. What
-/// it shows at a time is a pure function of the time, so that a restart changes nothing and no host needs memory.
+/// Simulated hosts: every GPU repeats one recording again and again, with its own noise. A page is a pure function of
+/// the time, so that a restart changes nothing and no host needs memory.
 class SimulatedFleet {
  public:
   /// `measured`: Contribution() of a real recording (its first GPU is taken). `reading`: what a device of the kind
@@ -29,14 +29,12 @@ class SimulatedFleet {
   SimulatedFleet(int hosts, Totals measured, HostReading reading, std::string recording, double interval_seconds,
                  double started);
 
-  int hosts() const { return hosts_; }
-
   /// "sim-host-007".
   static std::string HostName(int host);
   /// The host of this name, or -1.
   int FindHost(const std::string& name) const;
 
-  /// Every host's page at `now`, Unix time. Throws std::out_of_range for a host that is none.
+  /// A host's page at `now`, Unix time. Throws std::out_of_range for an unknown host.
   Families At(int host, double now, const Baseline* baseline) const;
 
   /// Prometheus's HTTP service discovery: one target group per host; `address` is host:port of this exporter.

@@ -12,14 +12,14 @@
 
 namespace fa_profile {
 
-/// Upper bounds of the duration histogram's buckets, seconds; +Inf comes after them. No whole numbers, which
-/// OpenMetrics would want written as 1.0.
+/// Upper bounds of the duration histogram's buckets, seconds; +Inf comes after them. No whole numbers: OpenMetrics
+/// writes them as 1.0, Prometheus as 1.
 inline constexpr std::array<double, 10> kDurationBounds = {0.00001, 0.000025, 0.00005, 0.0001, 0.00025,
                                                            0.0005,  0.001,    0.0025,  0.01,   0.1};
 
-/// GPUs that a host can have; a recording that names another number is wrong.
+/// GPUs of a host; a recording with a higher number is wrong.
 inline constexpr int kMostGpus = 64;
-/// What one recording can add to a sum: so much that nothing real comes near it, and little enough to add up for ever.
+/// The most that one recording can add to a sum: far above anything real, and far below overflow after years.
 inline constexpr double kMostOfAContribution = 1e30;
 
 /// Sums over calls of one kernel at shapes of one bucket.
@@ -57,7 +57,7 @@ struct KernelTotals {
   double last_seen = 0;                  ///< Unix time
 };
 
-/// What the exporter counts: everything that must survive its restart.
+/// What the exporter counts, and keeps across restarts.
 struct Totals {
   struct Gpu {
     std::string uuid;
@@ -67,12 +67,12 @@ struct Totals {
   double folded = 0;        ///< kernels and phases put into "other"
 };
 
-/// What one recording adds. Pure. Only whole calls count, or a program's ranges. A kernel that is not correct adds no
-/// launches and no durations: its speed is not a result. `now`: Unix time of being counted.
+/// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not
+/// correct adds no launches and no durations: its speed is not a result. `now`: Unix time of being counted.
 Totals Contribution(const Recording& recording, const Profile& profile, double now);
 
-/// Adds `from` to `into`: sums are summed, what is of the newest is taken from `from`. A kernel that would be more than
-/// kMaxKernelLabels, or a phase more than kMaxPhaseLabels, is folded into "other".
+/// Adds `from` to `into`: sums are added, everything else is taken from `from`. Kernels beyond kMaxKernelLabels and
+/// phases beyond kMaxPhaseLabels are folded into "other".
 void Merge(Totals& into, const Totals& from);
 
 /// Forgets kernels not seen since `before`, Unix time; a GPU without kernels goes too.
@@ -81,7 +81,8 @@ void ForgetKernels(Totals& totals, double before);
 /// The largest sum in it.
 double LargestSum(const Totals& totals);
 
-/// As JSON, doubles exactly. FromJson() throws Error when it is not what ToJson() wrote, and when a sum is negative.
+/// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for negative
+/// sums.
 std::string ToJson(const Totals& totals);
 Totals TotalsFromJson(std::string_view text);
 

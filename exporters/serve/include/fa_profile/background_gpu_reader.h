@@ -7,8 +7,8 @@
 
 namespace fa_profile {
 
-/// Reads in a thread of its own, because a sick driver lets no call return: neither a collection nor the end of the
-/// program waits for it.
+/// Reads in a separate thread, because calls into a broken driver may never return: neither a collection nor the end of
+/// the program waits for them.
 class BackgroundGpuReader {
  public:
   /// Waits at most two seconds for the first reading.
@@ -17,7 +17,7 @@ class BackgroundGpuReader {
   BackgroundGpuReader(const BackgroundGpuReader&) = delete;
   BackgroundGpuReader& operator=(const BackgroundGpuReader&) = delete;
 
-  /// The newest reading; one without NVML that says so when it is older than three intervals (at least five seconds).
+  /// The newest reading. After three intervals (at least five seconds) without one: a reading without NVML, and why.
   HostReading Latest() const;
 
  private:

@@ -5,7 +5,7 @@
 namespace fa_profile {
 
 /// Reads a recording from this process's stdin, within limits of time and memory, and writes what it adds to the
-/// exporter's totals as JSON. It runs in a process apart from the exporter, so that no recording can take that down.
+/// exporter's totals as JSON. It runs in a separate process, so that no recording can crash the exporter.
 void PrintContribution(std::ostream& out);
 
 }  // namespace fa_profile

@@ -11,8 +11,8 @@
 #include "fa_profile/gpu_reading.h"
 #include "fa_profile/page.h"
 #include "fa_profile/simulated_fleet.h"
-#include "fa_profile/web_server.h"
 #include "fa_profile/spool.h"
+#include "fa_profile/web_server.h"
 
 namespace fa_profile {
 
@@ -32,17 +32,20 @@ struct ServeOptions {
   int keep = 100;
 };
 
+/// The baseline that a recording file is. Throws Error.
+Baseline LoadBaseline(const std::string& path);
+
 /// What `serve` does between requests: counts the spool's recordings, reads the GPUs, and makes the page that the next
 /// scrapes get. Collect() is called from one thread; Answer() from any.
 class Exporter {
  public:
-  /// Reads the baseline and the state. `read_gpus`: what NVML says of this host, called in a thread of its own; empty
-  /// with options.nvml off. `bundled_recording`: what simulated hosts repeat. Throws Error when what was asked for
-  /// cannot be had.
+  /// Reads the baseline and the state. `read_gpus`: reads this host's GPUs, called in a separate thread; empty with
+  /// options.nvml off. `bundled_recording`: path of the recording that simulated hosts repeat. Throws Error when an
+  /// option cannot be honoured.
   Exporter(const ServeOptions& options, std::function<HostReading()> read_gpus,
            const std::function<std::string()>& bundled_recording);
 
-  /// One collection. Never throws for what the host, the spool or a recording did: that is counted and logged.
+  /// One collection. Problems of the host, the spool or a recording are counted and logged, not thrown.
   void Collect();
 
   /// `cancelled`: asked between two recordings.
@@ -52,7 +55,7 @@ class Exporter {
 
   /// Requests answered and connections open, for the next page.
   void set_web_counts(std::function<WebCounts()> counts) { web_counts_ = std::move(counts); }
-  /// Under which Prometheus finds simulated hosts: "127.0.0.1:9407".
+  /// Where Prometheus finds simulated hosts: "127.0.0.1:9407".
   void set_address(std::string address) { address_ = std::move(address); }
 
  private:
@@ -78,7 +81,7 @@ class Exporter {
   std::optional<Spool> spool_;
   std::optional<BackgroundGpuReader> gpus_;
   HostReading host_;
-  std::string gpm_error_;  ///< as last said
+  std::string gpm_error_;  ///< as last logged
   std::optional<Baseline> baseline_;
   std::optional<SimulatedFleet> fleet_;
   CollectorState collector_;

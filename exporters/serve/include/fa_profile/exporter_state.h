@@ -4,12 +4,13 @@
 #include <set>
 #include <string>
 
+#include "fa_profile/descriptor.h"
 #include "fa_profile/totals.h"
 
 namespace fa_profile {
 
-/// What the exporter must not lose when it ends: its totals, and which recordings are in them. One file, replaced by
-/// rename, so that it is always whole: a recording is either counted and known, or neither.
+/// What survives the exporter's end: its totals, and which recordings are in them. One file, replaced by rename, so
+/// that it is always whole: a recording is both counted and known, or neither.
 struct ExporterState {
   Totals totals;
   std::deque<std::string> counted;  ///< SHA-256 of the recordings counted, the oldest first, at most kMostRemembered
@@ -23,27 +24,25 @@ struct ExporterState {
 
 inline constexpr std::size_t kMostRemembered = 20000;
 
-/// The folder of the state, locked for this process. Throws Error when another exporter has it, or it cannot be made.
+/// The folder of the state, locked for this process.
 class StateFolder {
  public:
+  /// Makes the folder. Throws Error when it cannot, and when another exporter has locked it.
   explicit StateFolder(const std::string& folder);
-  ~StateFolder();
-  StateFolder(const StateFolder&) = delete;
-  StateFolder& operator=(const StateFolder&) = delete;
 
-  /// The state as last saved; empty when there is none. A file that is damaged is kept under another name and said in
-  /// the log: the counters then start again from zero, as after any reset.
+  /// The state as last saved; empty when there is none. A damaged file is renamed and logged: the counters then start
+  /// from zero, as after any reset. Throws Error for a file that cannot be read or is a newer version's.
   ExporterState Load() const;
 
-  /// Durable when it returns. Throws Error; the state before is then still there.
+  /// Durable when it returns. Throws Error; the old state is then still there.
   void Save(const ExporterState& state) const;
 
  private:
   std::string path_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
-/// Where the state is kept unless told: $STATE_DIRECTORY (systemd's), $XDG_STATE_HOME/fa-profile, or
+/// The default folder of the state: $STATE_DIRECTORY (systemd's), $XDG_STATE_HOME/fa-profile, or
 /// ~/.local/state/fa-profile. Throws Error when none is set.
 std::string DefaultStateFolder();
 

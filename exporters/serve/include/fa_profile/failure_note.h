@@ -6,9 +6,9 @@
 
 namespace fa_profile {
 
-/// Leaves word in the exporter's spool that a run could not do its job, so that a fleet sees it: NAME.failure, JSON
-/// with "kind" ("perfmon_conflict" when something else holds the GPU's counters, "other"), "error" and "created_at".
-/// Throws nothing: the run's own error is what the user must see.
+/// Reports a failed run to the exporter: writes NAME.failure into its spool, JSON with "kind" ("perfmon_conflict" when
+/// something else holds the GPU's counters, "other"), "error" and "created_at". Throws nothing: the user must see the
+/// run's own error.
 void LeaveFailureNote(const std::string& spool, const Error& error) noexcept;
 
 /// A name in the spool that no other run has: host, time and process.

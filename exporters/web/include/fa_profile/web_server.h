@@ -24,45 +24,48 @@ struct WebReply {
   std::shared_ptr<const std::string> body;  ///< shared, never copied per client; null is an empty one
 };
 
+/// A reply that is short and text.
+WebReply TextReply(int status, std::string text, std::string content_type = WebReply{}.content_type);
+
 struct WebOptions {
   std::string address = "127.0.0.1";  ///< a name or number, "[::1]" too; empty listens on every interface
   std::uint16_t port = 9407;          ///< 0: any free one
-  std::string web_config;             ///< path of a web config file (docs/web-config.md); empty: plain HTTP for anybody
+  std::string web_config;  ///< path of a web config file (docs/web-config.md); empty: plain HTTP for everyone
   int max_connections = 256;
-  int max_connections_per_address = 0;  ///< 0: no limit of its own
+  int max_connections_per_address = 0;  ///< 0: no separate limit
   int timeout_seconds = 10;             ///< for a whole request to arrive, and for its whole reply to be taken
   std::size_t max_request_bytes = 16 * std::size_t{1024};  ///< request line and headers together; bodies are refused
   int threads = 2;
 };
 
 struct WebCounts {
-  /// Replies by status. What could not be read as a request (garbage, headers over the limit) is answered with 4xx and
-  /// closed before it gets here.
+  /// Replies by status, without those to input that is not a request (garbage, headers over the limit): libmicrohttpd
+  /// answers it with 4xx and closes the connection.
   std::map<int, std::uint64_t> by_status;
   int connections = 0;  ///< open now
 };
 
-/// An HTTP/1.1 server for a few small pages, which clients that are slow, silent, many or hostile do not stop: a
-/// request must arrive and a reply be taken within `timeout_seconds` each, however many bytes trickle; a connection
-/// over the limit takes the place of the one that has been waiting longest for a request, or is closed at once where
-/// all are busy.
+/// An HTTP/1.1 server for a few small pages. Slow, silent, many or hostile clients do not stop it: a request must
+/// arrive, and a reply be taken, within `timeout_seconds` each, even if bytes trickle; a connection over the limit
+/// replaces the one that has waited longest for a request, or is closed at once when all are busy.
 ///
-/// With a web config file: TLS, client certificates and basic authentication, before anything else is looked at. The
-/// file and those it names are read again when they change; one that cannot be used is logged once and changes nothing.
+/// With a web config file it checks TLS, client certificates and basic authentication before anything else. It reads
+/// the file, and the files named in it, again when they change; files that cannot be used are logged once and change
+/// nothing.
 class WebServer {
  public:
   /// Called from several threads at once, for GET and HEAD; other methods get 405, requests with a body 413. An
   /// exception is logged and answered with 500. No lock is held while a client takes the body.
   using Handler = std::function<WebReply(const WebRequest&)>;
 
-  /// Listens when it returns. Throws Error: address in use or not ours, no permission, a web config file that cannot be
-  /// used (with file, line and column), a certificate or key that cannot.
+  /// Listens when it returns. Throws Error: the address is in use or not this machine's, no permission, a web config
+  /// file that cannot be used (with file, line and column), a certificate or key that cannot be used.
   WebServer(const WebOptions& options, Handler handler);
   ~WebServer();
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;
 
-  /// Lets go of the port at once, finishes the requests at hand for at most `timeout_seconds`, then closes. Harmless
+  /// Closes the port at once, finishes open requests for at most `timeout_seconds`, then closes. Harmless
   /// when repeated; not for a handler to call.
   void Stop();
 

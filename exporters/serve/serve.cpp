@@ -1,3 +1,5 @@
+#include "fa_profile/serve.h"
+
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -8,11 +10,9 @@
 #include <cmath>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
-#include "commands.h"
 #include "fa_profile/error.h"
-#include "fa_profile/exporter.h"
-#include "gpu_reader.h"
 
 namespace fa_profile {
 namespace {
@@ -28,7 +28,7 @@ std::pair<std::string, std::uint16_t> ParseListen(const std::string& text) {
     good = parsed.ec == std::errc() && parsed.ptr == end;
   }
   if (!good) {
-    throw Error("'" + text + "' is no address to listen on",
+    throw Error("--listen '" + text + "' is not an address and a port",
                 "write --listen ADDRESS:PORT, for instance 127.0.0.1:9407 or [::1]:9407");
   }
   std::string address = text.substr(0, colon);
@@ -64,16 +64,17 @@ bool EndIsPending(const sigset_t& signals) {
 
 }  // namespace
 
-int RunServe(const ServeOptions& options) {
+void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
+           const std::function<std::string()>& bundled_recording) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("fa-profile"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
-  (void)std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to end
-  // Before any thread is made, so that the signals come to this one alone.
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a closed log must not end the exporter
+  // Before any thread starts, so that the signals come to this one alone.
   const sigset_t signals = EndSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const auto [address, port] = ParseListen(options.listen);
-  Exporter exporter(options, options.nvml ? MakeGpuReader(options.nvml_library) : nullptr, BundledRecording);
+  Exporter exporter(options, std::move(read_gpus), bundled_recording);
   WebOptions web;
   web.address = address;
   web.port = port;
@@ -84,7 +85,7 @@ int RunServe(const ServeOptions& options) {
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   exporter.set_address(fmt::format("{}:{}", host, server.port()));
   spdlog::info("listening on {}:{}{}", host, server.port(),
-               options.web_config.empty() ? "" : ", as " + options.web_config + " says");
+               options.web_config.empty() ? "" : ", with " + options.web_config);
 
   using Clock = std::chrono::steady_clock;
   for (bool ended = false; !ended;) {
@@ -93,9 +94,8 @@ int RunServe(const ServeOptions& options) {
     const double spent = std::chrono::duration<double>(Clock::now() - began).count();
     ended = WaitForEnd(signals, options.interval_seconds - spent);
   }
-  spdlog::info("ending: replies at hand are finished first");
+  spdlog::info("stopping: open replies are finished first");
   server.Stop();
-  return kExitFine;
 }
 
 }  // namespace fa_profile

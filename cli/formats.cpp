@@ -1,0 +1,56 @@
+#include "formats.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gate_report.h"
+#include "fa_profile/gate_trials.h"
+
+namespace fa_profile {
+
+// To add a format: write exporters/NAME.cpp with a writer for each report that the format has, declare the writers in
+// exporters/include/fa_profile/{report,lint_report,selftest_report}.h, and add a row here. The choices of every
+// --format, its help and its errors follow from the table. tests/report_test.cpp holds the golden outputs.
+std::span<const Format> Formats() {
+  static constexpr Format kFormats[] = {
+      {.name = "text",
+       .for_people = true,
+       .report = WriteTextReport,
+       .diff = WriteTextDiff,
+       .lint = WriteTextLint,
+       .selftest = WriteTextSelftest,
+       .gate = GateText,
+       .gate_selftest = TrialReportText},
+      {.name = "json",
+       .for_people = false,
+       .report = WriteJsonReport,
+       .diff = WriteJsonDiff,
+       .lint = WriteJsonLint,
+       .selftest = WriteJsonSelftest,
+       .gate = GateJson,
+       .gate_selftest = TrialReportJson},
+      {.name = "csv", .for_people = false, .report = WriteCsvReport},
+  };
+  return kFormats;
+}
+
+void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices) {
+  format = choices.front();
+  std::vector<std::string> names;
+  std::string list;
+  for (const Format* const choice : choices) {
+    list += names.empty() ? "" : choice == choices.back() ? " or " : ", ";
+    list += names.emplace_back(choice->name);
+  }
+  const auto choose = [&format, choices, names, list, of = command.get_name()](const std::string& given) {
+    const auto found = std::ranges::find(names, CLI::detail::to_lower(given));
+    if (found == names.end()) {
+      throw Error(of + " has no format '" + given + "'" + DidYouMean(given, names), "use --format " + list);
+    }
+    format = choices[static_cast<std::size_t>(found - names.begin())];
+  };
+  command.add_option_function<std::string>("--format", choose, list)->type_name("FORMAT");
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fa_profile/lint_report.h"
+#include "fa_profile/report.h"
+#include "fa_profile/selftest_report.h"
+
+namespace CLI {
+class App;
+}
+
+namespace fa_profile {
+
+struct GateResult;
+struct TrialReport;
+
+/// A format of output. A null writer: the command does not have the format.
+struct Format {
+  const char* name;  ///< --format NAME
+  bool for_people;   ///< stdout may also hold notices; in every other format a program parses stdout
+  void (*report)(std::ostream&, const Profile&, const ReportOptions&) = nullptr;
+  void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
+               const ReportOptions&) = nullptr;
+  void (*lint)(std::ostream&, const std::vector<KernelLint>&, const ReportOptions&) = nullptr;
+  void (*selftest)(std::ostream&, const SelftestReport&, const ReportOptions&) = nullptr;
+  std::string (*gate)(const GateResult&) = nullptr;
+  std::string (*gate_selftest)(const TrialReport&) = nullptr;
+};
+
+/// The table, in formats.cpp. The first row is every command's default.
+std::span<const Format> Formats();
+
+/// Adds --format with these choices to a command. `format` is the first unless the user says otherwise.
+void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices);
+
+/// The same; the choices are the formats that have this writer: AddFormatOption(app, format, &Format::report).
+template <typename Writer>
+void AddFormatOption(CLI::App& command, const Format*& format, Writer Format::*writer) {
+  std::vector<const Format*> choices;
+  for (const Format& row : Formats()) {
+    if (row.*writer != nullptr) choices.push_back(&row);
+  }
+  AddFormatOption(command, format, choices);
+}
+
+}  // namespace fa_profile

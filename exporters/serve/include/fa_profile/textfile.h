@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace fa_profile {
+
+/// Metrics in Prometheus's text format 0.0.4.
+struct MetricsText {
+  std::string text;
+  std::size_t series = 0;
+};
+
+/// What the recordings add up to. A recording that is given twice counts once, as it does for `serve`, and a line on
+/// `notices` reports it. `baseline`: a recording; empty: none. Throws Error when one of them cannot be read.
+MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline, std::ostream& notices);
+
+/// Writes a file for node_exporter's textfile collector, whole or not at all. Throws Error: it does not end in .prom,
+/// it cannot be written.
+void WriteTextfile(const std::string& path, const MetricsText& metrics);
+
+}  // namespace fa_profile

@@ -1,0 +1,45 @@
+#include "fa_profile/textfile.h"
+
+#include <ctime>
+#include <map>
+#include <optional>
+#include <ostream>
+
+#include "fa_profile/error.h"
+#include "fa_profile/exporter.h"
+#include "fa_profile/files.h"
+#include "fa_profile/load_profile.h"
+#include "fa_profile/page.h"
+#include "fa_profile/sha256.h"
+
+namespace fa_profile {
+
+MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline, std::ostream& notices) {
+  Totals totals;
+  std::map<std::string, std::string> counted;  // SHA-256 -> path
+  for (const std::string& path : recordings) {
+    const auto [recording, profile] = LoadProfile(path);
+    const auto [first, is_new] = counted.emplace(Sha256OfFile(path), path);
+    if (is_new) {
+      Merge(totals, Contribution(recording, profile, static_cast<double>(std::time(nullptr))));
+    } else {
+      notices << "fa-profile: " << path << " is the same recording as " << first->second << " and counts once\n";
+    }
+  }
+  std::optional<Baseline> loaded;
+  if (!baseline.empty()) loaded = LoadBaseline(baseline);
+  PageInput input;
+  input.totals = &totals;
+  input.baseline = loaded ? &*loaded : nullptr;
+  const Families families = MakeFamilies(input);
+  return {ToText(families), families.series};
+}
+
+void WriteTextfile(const std::string& path, const MetricsText& metrics) {
+  if (!path.ends_with(".prom")) {
+    throw Error(path + " does not end in .prom: node_exporter reads only files that do", "write -o NAME.prom");
+  }
+  WriteWholeFile(path, metrics.text);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,59 @@
+#include "fa_profile/sha256.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#include <array>
+#include <fstream>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+namespace {
+
+class Hash {
+ public:
+  Hash() {
+    if (const int status = gnutls_hash_init(&handle_, GNUTLS_DIG_SHA256); status < 0) {
+      throw Error("gnutls_hash_init", gnutls_strerror_name(status), gnutls_strerror(status),
+                  "this GnuTLS cannot make SHA-256: is it the distribution's?");
+    }
+  }
+  ~Hash() { gnutls_hash_deinit(handle_, nullptr); }
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+
+  void Add(const char* bytes, std::size_t count) { (void)gnutls_hash(handle_, bytes, count); }
+
+  std::string Digits() {
+    std::array<unsigned char, 32> digest{};
+    gnutls_hash_output(handle_, digest.data());
+    return fmt::format("{:02x}", fmt::join(digest, ""));
+  }
+
+ private:
+  gnutls_hash_hd_t handle_ = nullptr;
+};
+
+}  // namespace
+
+std::string Sha256(std::string_view bytes) {
+  Hash hash;
+  hash.Add(bytes.data(), bytes.size());
+  return hash.Digits();
+}
+
+std::string Sha256OfFile(const std::string& path) {
+  Hash hash;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 1 << 16> buffer{};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    hash.Add(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.eof()) throw Error(path + " cannot be read", "check the path, its permissions, and its disk or network");
+  return hash.Digits();
+}
+
+}  // namespace fa_profile
