@@ -4,7 +4,7 @@
 
 #include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
-#include "gpu_reader.h"
+#include "gpu_access.h"
 #include "fa_profile/recording_evidence.h"
 
 namespace fa_profile {

@@ -14,12 +14,12 @@
 #include "explain.h"
 #include "exporter_commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
 #include "fa_profile/failure_note.h"
 #include "gate_commands.h"
 #include "fa_profile/kernel_pattern.h"
-#include "metric_names.h"
 #include "fa_profile/phase_map_file.h"
 
 namespace fa_profile {

@@ -12,7 +12,7 @@
 #include "commands.h"
 #include "fa_profile/exporter.h"
 #include "fa_profile/error.h"
-#include "gpu_reader.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {

@@ -8,6 +8,7 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
+#include "gpu_access.h"
 #include "kernel_selection.h"
 #include "fa_profile/progress_bar.h"
 
@@ -55,9 +56,7 @@ std::string Describe(const Verification& result) {
 
 int RunVerify(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
-  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
-    throw Error("verify needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
-  }
+  RequireGpu("verify");
   const Device device = OpenDevice(options.device, /*counters=*/false);
   if (!options.machine_readable) {
     fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64\n", device.name,
