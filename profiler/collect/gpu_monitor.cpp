@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMillijoulesPerJoule = 1000.0;
 
-/// The Xid errors of one GPU, as NVML's events. Each GPU has an event set of its own, because a registration that fails
+/// The Xid errors of one GPU, as NVML's events. Each GPU has its own event set, because a registration that fails
 /// may leave its set in an undefined state.
 class XidListener {
  public:

@@ -27,7 +27,7 @@ class HostObject {
   std::vector<std::string> SubMetrics(CUpti_MetricType type, const std::string& base) const;
 
   /// False: CUPTI cannot configure these metrics together, and the object is poisoned. Metrics added by separate calls
-  /// get passes of their own, so add all of them at once.
+  /// get separate passes, so add all of them at once.
   [[nodiscard]] bool AddMetrics(std::span<const std::string> metrics);
   std::vector<std::uint8_t> ConfigImage() const;
 

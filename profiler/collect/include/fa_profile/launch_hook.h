@@ -4,7 +4,7 @@
 
 namespace fa_profile {
 
-/// Watches a program that launches kernels of its own.
+/// Watches the kernel launches of a program.
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;

@@ -20,7 +20,7 @@ class HostObject;
 std::vector<std::string> SupportedChips();
 
 /// Validates `metrics` against the chip and builds the config image in one ConfigAddMetrics call (several calls would
-/// each get passes of their own). Needs no GPU. `availability` is the device's counter availability image; empty
+/// each get separate passes). Needs no GPU. `availability` is the device's counter availability image; empty
 /// plans for everything the chip has. `cache_dir`: where validated plans are kept, keyed by chip, CUPTI version,
 /// availability and metric list; empty: no cache. A corrupt cache entry is ignored and rewritten; a cache that cannot
 /// be written is not an error.

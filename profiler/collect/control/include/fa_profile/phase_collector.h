@@ -20,7 +20,7 @@ namespace fa_profile {
 using Disassembler =
     std::function<std::vector<DeviceFunction>(const Cubin&, const std::vector<std::string>& functions)>;
 
-/// Measures inside kernels: PC samples, then SASS metrics per instruction, each in runs of its own, and the machine
+/// Measures inside kernels: PC samples, then SASS metrics per instruction, each in separate runs, and the machine
 /// code as it was loaded.
 ///
 /// Construct it before the first kernel of the process is loaded, and destroy it before anything else is profiled:
