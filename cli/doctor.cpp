@@ -4,8 +4,7 @@
 
 #include "commands.h"
 #include "fa_profile/device.h"
-#include "fa_profile/error.h"
-#include "line_info.h"
+#include "fa_profile/diagnose_code.h"
 
 namespace fa_profile {
 
@@ -13,6 +12,7 @@ int RunDoctor(int device, const std::string& file) {
   std::vector<Diagnosis> found;
   if (file.empty()) {
     found = DiagnoseDevice(device);
+    found.push_back(DiagnoseNvdisasm());
   } else {
     found.push_back(DiagnoseLineInfo(file));
   }

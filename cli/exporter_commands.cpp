@@ -8,7 +8,7 @@
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
 #include "fa_profile/textfile.h"
-#include "gpu_reader.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {

@@ -8,7 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/recording_evidence.h"
 #include "formats.h"
-#include "gpu_reader.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 GateCommands::GateCommands(CLI::App& app) {

@@ -20,6 +20,7 @@
 #include "fa_profile/kernels.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {
@@ -58,14 +59,14 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
 }
 
 // The median is over launches of this one process; what is tested is between processes.
-nlohmann::json TimeCase(const SampleCase& one, CallTimer& timer, int launches) {
+nlohmann::json TimeCase(const SampleCase& one, int launches) {
   constexpr int kWarmup = 5;
   nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : kReferenceKernel},
                          {"shape", one.kernel != nullptr ? one.shape.ToString() : ""}};
   try {
     const std::unique_ptr<Workload> workload =
         one.kernel != nullptr ? one.kernel->MakeWorkload(one.shape, /*seed=*/1) : MakeGateReference();
-    const CallTiming timing = timer.Time(*workload, kWarmup, launches);
+    const CallTiming timing = TimeCalls(*workload, kWarmup, launches);
     const double seconds = Median(timing.durations_ns) * 1e-9;
     line["duration_seconds"] = seconds;
     if (timing.sm_clock_hz) {
@@ -85,9 +86,7 @@ nlohmann::json TimeCase(const SampleCase& one, CallTimer& timer, int launches) {
 
 int RunGateSample(const GateSampleOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
-  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
-    throw Error("gate-sample needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
-  }
+  RequireGpu("gate-sample");
   const std::vector<AttentionShape> shapes =
       options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
   const Device device = OpenDevice(options.device);
@@ -97,9 +96,8 @@ int RunGateSample(const GateSampleOptions& options) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), std::mt19937_64(options.order));
 
-  CallTimer timer;
   std::vector<nlohmann::json> lines(cases.size());
-  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], timer, options.launches);
+  for (const std::size_t index : order) lines[index] = TimeCase(cases[index], options.launches);
 
   const ClockSample clocks = ReadClocks(device, "after", losses);
   nlohmann::json sample = {{"version", 1},

@@ -14,7 +14,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_map.h"
-#include "gpu_lists.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {

@@ -1,10 +1,9 @@
-// What the commands that need CUDA say in a build without it (preset host).
+// The commands that need CUDA, in a build without it (preset host).
 #include "commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
 #include "gate_sample.h"
-#include "gpu_lists.h"
-#include "gpu_reader.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {
@@ -32,7 +31,7 @@ std::optional<unsigned> ComputeProcesses(const std::string&) { return std::nullo
 std::function<HostReading()> MakeGpuReader(const std::string&) {
   return [] {
     HostReading host;
-    host.nvml_error = "this program was built without CUDA, and so without NVML; serve --no-nvml does not ask for it";
+    host.nvml_error = "this program was built without CUDA and NVML; serve --no-nvml turns this reading off";
     return host;
   };
 }

@@ -6,8 +6,8 @@
 #include "fa_profile/error.h"
 #include "fa_profile/failure_note.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
-#include "metric_names.h"
 
 namespace fa_profile {
 namespace {

@@ -9,8 +9,9 @@
 #include "formats.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/metric_names.h"
 #include "fa_profile/recording_file.h"
-#include "metric_names.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {
@@ -36,7 +37,7 @@ std::string BundledRecording() {
 }
 
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
-  RequireKnownCounters(options.metrics);
+  if (!options.metrics.empty()) RequireKnownCounters(options.metrics, KnownCounters());
   const std::string path = BundledRecording();
   LoadOptions no_metrics;
   no_metrics.metrics.emplace();

@@ -1,19 +1,22 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/collector.h"
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/metric_host.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
@@ -43,43 +46,6 @@ Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, cons
   return result;
 }
 
-// A kernel that is correct at a shape, and its case.
-struct VerifiedCase {
-  const Kernel* kernel;
-  AttentionShape shape;
-  std::int64_t case_id;
-};
-
-// Cases are measured together as long as their tensors leave half of the GPU's memory free: the passes of the range
-// profiler cost about as much for fifty ranges as for one. `collect` measures jobs; its second argument says whether
-// their raw counter data is kept.
-void Measure(const std::vector<VerifiedCase>& cases, const std::string& raw,
-             const std::function<void(const std::vector<CollectJob>&, bool)>& collect) {
-  std::vector<std::unique_ptr<Workload>> workloads;
-  std::vector<CollectJob> jobs;
-  const auto collect_jobs = [&](bool keep_images) {
-    if (!jobs.empty()) collect(jobs, keep_images);
-    jobs.clear();
-    workloads.clear();
-  };
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const bool of_first_shape = cases[i].shape == cases.front().shape;
-    const bool keep = raw == "all" || (raw == "first" && of_first_shape);
-    try {
-      workloads.push_back(cases[i].kernel->MakeWorkload(cases[i].shape, /*seed=*/1));
-    } catch (const Error& error) {
-      if (jobs.empty() || error.code() != "cudaErrorMemoryAllocation") throw;
-      collect_jobs(keep);  // it does not fit beside the others: it may fit alone
-      workloads.push_back(cases[i].kernel->MakeWorkload(cases[i].shape, /*seed=*/1));
-    }
-    jobs.push_back({cases[i].case_id, workloads.back().get()});
-    const bool shape_ends = i + 1 == cases.size() || cases[i + 1].shape != cases[i].shape;
-    constexpr double kLeastFree = 0.5;
-    if (shape_ends && (FreeMemoryShare() < kLeastFree || (raw == "first" && of_first_shape))) collect_jobs(keep);
-  }
-  collect_jobs(raw == "all");
-}
-
 bool WantsPhases(const RunOptions& options) {
   if (options.phases != "auto") return options.phases == "on";
   return options.metrics.empty() &&
@@ -90,33 +56,87 @@ bool WantsPhases(const RunOptions& options) {
 Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
   if (auto disassembler = FindDisassembler()) return *disassembler;
   losses.push_back({"not_disassembled", "nvdisasm",
-                    "it was not found: phases are known by function and line, what their instructions do is not, and "
-                    "no wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
+                    "not found: phases are known by function and line, but not what their instructions do, and no "
+                    "wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
                     1});
   return [](const Cubin& cubin, const std::vector<std::string>& functions) {
     return ReadInlineStacks(cubin.bytes, cubin.crc, functions);
   };
 }
 
-}  // namespace
+// A shape that no kernel takes is an error before anything runs.
+void RequireShapes(const KernelSelection& selection, const std::vector<AttentionShape>& shapes) {
+  for (const AttentionShape& shape : shapes) {
+    std::string reason;
+    const bool taken = std::ranges::any_of(selection.kernels(), [&](const Kernel* kernel) {
+      reason = kernel->WhyNot(shape);
+      return reason.empty();
+    });
+    if (!taken) throw Error("no kernel takes shape " + shape.ToString() + ": " + reason, "see fa-profile list kernels");
+  }
+}
 
-std::string WhyNoGpu() { return DeviceCount() > 0 ? "" : WhyNoDevice(); }
+// What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
+void LaunchUnverified(const Kernel& kernel, const AttentionShape& shape) {
+  kernel.MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
+  if (DeviceStillWorks()) return;
+  throw Error("kernel '" + kernel.id() + "' (" + kernel.origin() + ") crashed on the GPU",
+              "leave it out with --kernel, or find the cause with fa-profile verify --kernel " + kernel.id());
+}
+
+// The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
+// is in the recording.
+std::vector<PendingCase> VerifyCases(const KernelSelection& selection, const std::vector<AttentionShape>& shapes,
+                                     const RunOptions& options, CollectRun& run, ProgressBar& bar, int& wrong) {
+  std::vector<PendingCase> cases;
+  for (const AttentionShape& shape : shapes) {
+    for (const Kernel* const kernel : selection.kernels()) {
+      if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
+        run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), why_not, 1});
+        continue;
+      }
+      const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape};
+      run.sink.Write(entry);
+      if (options.draws == 0) {  // the recording tells that the case was not verified
+        run.sink.Commit();
+        LaunchUnverified(*kernel, shape);
+      } else {
+        Verification verification = VerifyFirst(*kernel, shape, options, bar);
+        verification.case_id = entry.id;
+        run.sink.Write(verification);
+        run.sink.Commit();
+        if (!verification.correct()) {
+          ++wrong;
+          bar.Clear();
+          std::cerr << fmt::format("fa-profile: {} at {}: {}; it is not measured\n", kernel->id(), shape.ToString(),
+                                   Describe(verification));
+          continue;
+        }
+      }
+      cases.push_back({entry.id, shape, [kernel, shape] { return kernel->MakeWorkload(shape, /*seed=*/1); }});
+    }
+  }
+  return cases;
+}
+
+Session LadderSession(const RunOptions& options, const std::string& metric_set) {
+  Session session = NewSession(options.command_line, metric_set);
+  session.replay_mode = options.kernel_replay ? "kernel" : "user";
+  session.cache_policy = options.flush_cache ? "flush" : "warm";
+  session.warmup_launches = options.warmup_launches;
+  session.timed_launches = options.timed_launches;
+  session.draws = options.draws;
+  return session;
+}
+
+}  // namespace
 
 int RunLadder(const RunOptions& options) {
   PrepareProcessForNvtx();
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
   const std::vector<AttentionShape> shapes =
       options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
-  for (const AttentionShape& shape : shapes) {
-    bool taken = false;
-    std::string reason;
-    for (const Kernel* const kernel : selection.kernels()) {
-      const std::string why_not = kernel->WhyNot(shape);
-      taken = taken || why_not.empty();
-      if (!why_not.empty()) reason = why_not;
-    }
-    if (!taken) throw Error("no kernel takes shape " + shape.ToString() + ": " + reason, "see fa-profile list kernels");
-  }
+  RequireShapes(selection, shapes);
 
   const Device device = OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
@@ -126,8 +146,7 @@ int RunLadder(const RunOptions& options) {
     std::cerr << fmt::format("fa-profile: {} was left by a run that was killed; it is kept as {}\n", writer.part_path(),
                              *writer.kept_aside());
   }
-  const Session session = NewSession(options, set.name);
-  writer.Write(session);
+  writer.Write(LadderSession(options, set.name));
   writer.Write(device);
   std::vector<DataLoss> losses;
   writer.Write(ReadClocks(device, "before", losses));
@@ -139,77 +158,27 @@ int RunLadder(const RunOptions& options) {
   (void)std::signal(SIGINT, OnInterrupt);
   (void)std::signal(SIGTERM, OnInterrupt);
   ProgressBar bar;
-  CollectOptions collect;
-  collect.metrics = set.metrics;
-  collect.kernel_replay = options.kernel_replay;
-  collect.flush_cache = options.flush_cache;
-  collect.warmup_launches = options.warmup_launches;
-  collect.timed_launches = options.timed_launches;
-  collect.cache_dir = CacheDirectory();
-  std::int64_t next_id = 1;
-  const auto show = [&bar](const Progress& progress) {
-    bar.Show(progress.stage, progress.subject, progress.done, progress.total);
-  };
-  const auto cancelled = [] { return interrupted.load(); };
-  Collector collector(device, collect, writer, next_id, show, cancelled);
-
+  const std::unique_ptr<GpuApi> gpu = OpenGpuApi(device, options.flush_cache, PlanCacheFolder());
+  CollectRun run{device, *gpu, writer, 1, ShowOn(bar), [] { return interrupted.load(); }};
   // Before the first kernel is loaded: CUPTI knows no other code inside.
-  std::unique_ptr<PhaseCollector> phases;
-  if (WantsPhases(options)) {
-    phases =
-        std::make_unique<PhaseCollector>(device, PhaseCollectOptions{options.flush_cache, DisassemblerOrStacks(losses)},
-                                         writer, next_id, show, cancelled);
-  }
+  std::optional<PhaseCollector> phases;
+  if (WantsPhases(options)) phases.emplace(run, DisassemblerOrStacks(losses));
 
-  int wrong = 0;
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
-  std::vector<VerifiedCase> verified;
-  for (const AttentionShape& shape : shapes) {
-    for (const Kernel* const kernel : selection.kernels()) {
-      if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
-        losses.push_back({"kernel_skipped", CallName(kernel->id(), shape), why_not, 1});
-        continue;
-      }
-      const Case entry{next_id++, kernel->id(), kernel->origin(), shape};
-      writer.Write(entry);
-      if (options.draws == 0) {  // the recording says of the case that it was not verified
-        writer.Commit();
-        // What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
-        kernel->MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
-        if (!DeviceStillWorks()) {
-          throw Error("kernel '" + kernel->id() + "' (" + kernel->origin() + ") crashed on the GPU",
-                      "leave it out with --kernel, or look what is wrong: fa-profile verify --kernel " + kernel->id());
-        }
-        verified.push_back({kernel, shape, entry.id});
-        continue;
-      }
-      Verification verification = VerifyFirst(*kernel, shape, options, bar);
-      verification.case_id = entry.id;
-      writer.Write(verification);
-      writer.Commit();
-      if (verification.correct()) {
-        verified.push_back({kernel, shape, entry.id});
-      } else {
-        ++wrong;
-        bar.Clear();
-        std::cerr << fmt::format("fa-profile: {} at {}: {}; it is not measured\n", kernel->id(), shape.ToString(),
-                                 Describe(verification));
-      }
-    }
-  }
+  int wrong = 0;
+  const std::vector<PendingCase> cases = VerifyCases(selection, shapes, options, run, bar, wrong);
   if (phases) {
-    Measure(verified, "none", [&](const std::vector<CollectJob>& jobs, bool) { phases->Collect(jobs); });
+    CollectTogether(*gpu, cases, "none", [&](const std::vector<CollectJob>& jobs, bool) { phases->Collect(jobs); });
     phases.reset();  // before the range profiler comes
   }
-  Measure(verified, options.raw,
-          [&](const std::vector<CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
+  Collector collector(run, {set.metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
+  CollectTogether(*gpu, cases, options.raw,
+                  [&](const std::vector<CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
   writer.Write(ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();
   bar.Clear();
-
-  PrintReport(path, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
-  std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", path, path);
+  ReportRun(options, path);
   return wrong == 0 ? kExitFine : kExitRegression;
 }
 

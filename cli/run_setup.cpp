@@ -1,55 +1,18 @@
 #include "run_setup.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <set>
+#include <fmt/format.h>
+
+#include <iostream>
 
 #include "fa_profile/disassembly.h"
-#include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_host.h"
-#include "fa_profile/section_folder.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 
 namespace fa_profile {
 
 MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
-  if (!options.metrics.empty()) return {"custom", "given with --metrics", options.metrics, {}};
-  if (!options.section_folder.empty()) {
-    return ReadSectionFolder(options.section_folder, options.metric_set,
-                             10 * device.compute_capability_major + device.compute_capability_minor);
-  }
-  MetricSet set = BuiltinMetricSet(options.metric_set, device.chip);
-  if (set.name == "full") {
-    // What our own catalogue reads beyond Nsight Compute's set: twelve counters on GH100, which add no pass. Names of
-    // other chips are left out, and so are the `TriageCompute` alternatives, which are for the single pass of set
-    // phases and would add one.
-    const std::set<std::string> known = CounterNames(device.chip);
-    for (const std::string& input : CatalogueInputs()) {
-      if (input.find("TriageCompute") == std::string::npos && known.contains(input.substr(0, input.find('.')))) {
-        set.metrics.push_back(input);
-      }
-    }
-    std::ranges::sort(set.metrics);
-    const auto repeated = std::ranges::unique(set.metrics);
-    set.metrics.erase(repeated.begin(), repeated.end());
-  }
-  return set;
-}
-
-Session NewSession(const RunOptions& options, const std::string& metric_set) {
-  Session session;
-  session.tool_version = Version();
-  session.tool_commit = Commit();
-  session.created_at = UtcNow("%Y-%m-%dT%H:%M:%SZ");
-  session.command_line = options.command_line;
-  session.metric_set = metric_set;
-  session.replay_mode = options.kernel_replay ? "kernel" : "user";
-  session.cache_policy = options.flush_cache ? "flush" : "warm";
-  session.warmup_launches = options.warmup_launches;
-  session.timed_launches = options.timed_launches;
-  session.draws = options.draws;
-  return session;
+  return WantedMetrics(MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
 }
 
 std::string OutputPath(const RunOptions& options) {
@@ -64,14 +27,14 @@ std::optional<Disassembler> FindDisassembler() {
   };
 }
 
-std::string CacheDirectory() {
-  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::string(cache) + "/fa-profile";
-  }
-  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return std::string(home) + "/.cache/fa-profile";
-  }
-  return {};
+std::function<void(const Progress&)> ShowOn(ProgressBar& bar) {
+  return
+      [&bar](const Progress& progress) { bar.Show(progress.stage, progress.subject, progress.done, progress.total); };
+}
+
+void ReportRun(const RunOptions& options, const std::string& recording) {
+  PrintReport(recording, options.format, {"", {}, options.summary, options.explain, options.phase_map});
+  std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", recording, recording);
 }
 
 }  // namespace fa_profile

@@ -6,17 +6,15 @@
 #include "commands.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_collector.h"
+#include "fa_profile/progress_bar.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile {
 
-/// What every profiling run needs first, of the ladder and of a program alike.
+/// What runs of the ladder, of a program and of the selftest share.
 
-/// --metrics, or the set from --section-folder or ours, for this device.
+/// WantedMetrics() of the options.
 MetricSet WantedMetrics(const RunOptions& options, const Device& device);
-
-/// The session as asked for, with the time it is now.
-Session NewSession(const RunOptions& options, const std::string& metric_set);
 
 /// -o, or "fa-profile-<UTC time>.fap".
 std::string OutputPath(const RunOptions& options);
@@ -24,7 +22,10 @@ std::string OutputPath(const RunOptions& options);
 /// Reads machine code with nvdisasm; absent where that is missing.
 std::optional<Disassembler> FindDisassembler();
 
-/// Where validated metric plans are kept: $XDG_CACHE_HOME or ~/.cache; empty when neither is set.
-std::string CacheDirectory();
+/// Shows a collector's progress. `bar` outlives it.
+std::function<void(const Progress&)> ShowOn(ProgressBar& bar);
+
+/// Reports a finished run, and names its recording on stderr.
+void ReportRun(const RunOptions& options, const std::string& recording);
 
 }  // namespace fa_profile

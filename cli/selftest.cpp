@@ -1,11 +1,10 @@
-// fa-profile selftest: kernels whose truth is known, measured like any other and held against it.
+// fa-profile selftest: measures kernels whose true counts are known, and compares.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "commands.h"
@@ -13,14 +12,16 @@
 #include "fa_profile/analyze.h"
 #include "fa_profile/check_truths.h"
 #include "fa_profile/collector.h"
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/metric_host.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/private_folder.h"
-#include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/selftest_kernels.h"
+#include "gpu_access.h"
 #include "run_setup.h"
 #include "terminal_options.h"
 
@@ -40,7 +41,7 @@ std::vector<const SelftestKernel*> Select(const std::string& pattern) {
 
 Disassembler RequireDisassembler() {
   if (auto disassembler = FindDisassembler()) return *disassembler;
-  throw Error("nvdisasm is missing, which the self-test reads machine code with",
+  throw Error("nvdisasm is missing: selftest reads machine code with it",
               "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
               "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
 }
@@ -75,36 +76,32 @@ std::vector<std::string> Counters(const std::vector<Prepared>& prepared) {
   return {names.begin(), names.end()};
 }
 
-Session NewSelftestSession(const SelftestOptions& options) {
-  RunOptions run;
-  run.command_line = options.command_line;
-  run.warmup_launches = 1;
-  run.timed_launches = 0;
-  run.draws = 0;
-  return NewSession(run, "selftest");
+Session SelftestSession(const SelftestOptions& options) {
+  Session session = NewSession(options.command_line, "selftest");
+  session.replay_mode = "user";
+  session.cache_policy = "warm";
+  session.warmup_launches = 1;
+  return session;
 }
 
-// Measures into the writer, and gives the truths by case.
+// Measures into the writer.
 std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestOptions& options,
                               RecordingWriter& writer) {
   const Disassembler disassembler = RequireDisassembler();
   const Device device = OpenDevice(options.device);
   std::vector<DataLoss> losses;
-  writer.Write(NewSelftestSession(options));
+  writer.Write(SelftestSession(options));
   writer.Write(device);
   writer.Write(ReadClocks(device, "before", losses));
   ProgressBar bar;
-  std::int64_t next_id = 1;
-  const auto show = [&bar](const Progress& progress) {
-    bar.Show(progress.stage, progress.subject, progress.done, progress.total);
-  };
-  // Before the first kernel is loaded, those that clock the truth included.
-  auto phases =
-      std::make_unique<PhaseCollector>(device, PhaseCollectOptions{false, disassembler}, writer, next_id, show);
+  const std::unique_ptr<GpuApi> gpu = OpenGpuApi(device, /*flush_cache=*/false, PlanCacheFolder());
+  CollectRun run{device, *gpu, writer, 1, ShowOn(bar)};
+  // Before the first kernel is loaded, also before those that clock the truth.
+  std::optional<PhaseCollector> phases(std::in_place, run, disassembler);
   std::vector<Prepared> prepared;
   for (const SelftestKernel* const kernel : kernels) {
     bar.Show("truth", kernel->id, static_cast<int>(prepared.size()), static_cast<int>(kernels.size()));
-    const Case entry{next_id++, kernel->id, "selftest", std::nullopt};
+    const Case entry{run.next_id++, kernel->id, "selftest", std::nullopt};
     writer.Write(entry);
     prepared.push_back({kernel, entry.id, kernel->make()});
   }
@@ -115,8 +112,7 @@ std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels,
   collect.metrics = Counters(prepared);
   collect.warmup_launches = 1;
   collect.timed_launches = 0;
-  collect.cache_dir = CacheDirectory();
-  Collector(device, collect, writer, next_id, show).Collect(Jobs(prepared, true, true), /*keep_images=*/false);
+  Collector(run, collect).Collect(Jobs(prepared, true, true), /*keep_images=*/false);
   writer.Write(ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();
@@ -130,7 +126,7 @@ SelftestReport Check(const Recording& recording, const std::vector<Prepared>& pr
     const auto entry = std::ranges::find_if(profile.entries, [&each](const ProfileEntry& candidate) {
       return candidate.case_id == each.case_id && candidate.part.empty();
     });
-    if (entry == profile.entries.end()) throw Error("nothing was measured of " + each.kernel->id);
+    if (entry == profile.entries.end()) throw Error(each.kernel->id + " was not measured");
     report.kernels.push_back({each.kernel->id, each.kernel->proves, CheckTruths(recording, *entry, each.run.truths)});
   }
   return report;
@@ -140,9 +136,7 @@ SelftestReport Check(const Recording& recording, const std::vector<Prepared>& pr
 
 int RunSelftest(const SelftestOptions& options) {
   const std::vector<const SelftestKernel*> kernels = Select(options.kernel_pattern);
-  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
-    throw Error("selftest needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
-  }
+  RequireGpu("selftest");
   PrepareProcessForNvtx();
   std::optional<PrivateFolder> folder;
   if (options.output.empty()) folder.emplace();

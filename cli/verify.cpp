@@ -11,6 +11,7 @@
 #include "fa_profile/kernels.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/verification.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 namespace {
@@ -35,9 +36,7 @@ std::vector<SuiteShape> ShapesToVerify(const VerifyOptions& options) {
 
 int RunVerify(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
-  if (const std::string why_not = WhyNoGpu(); !why_not.empty()) {
-    throw Error("verify needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
-  }
+  RequireGpu("verify");
   const Device device = OpenDevice(options.device, /*counters=*/false);
   if (!options.machine_readable) {
     fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64\n", device.name,

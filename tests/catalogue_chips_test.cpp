@@ -22,7 +22,7 @@ Names RowsLackedBy(const std::string& chip, bool single_pass_counters_only = fal
   const Names accepted(plan.metrics.begin(), plan.metrics.end());
   Names lacked;
   for (const CatalogueMetric& metric : MetricCatalogue()) {
-    // A variable counts as known, and every value is a harmless one: what is asked is whether the names resolve.
+    // A variable counts as known, and every value is harmless: the question is whether the names resolve.
     double value = 1.0;
     const auto result = Expression(metric.formula).Evaluate([&](const std::string& name) -> std::optional<double> {
       if (name.find("__") != std::string::npos && !accepted.contains(name)) return std::nullopt;

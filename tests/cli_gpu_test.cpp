@@ -187,7 +187,7 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
     ASSERT_EQ(recording.verifications.size(), 2U) << library;
     EXPECT_TRUE(recording.verifications[0].correct()) << library;
     EXPECT_FALSE(recording.verifications[1].correct()) << library;
-    EXPECT_EQ(recording.timings.size(), 1U) << library << ": the speed of a wrong kernel is no result";
+    EXPECT_EQ(recording.timings.size(), 1U) << library << ": the speed of a wrong kernel is not a result";
   }
 }
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "fa_profile/collector.h"
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
-#include "fa_profile/launch_hook.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/metric_sets.h"
 #include "recording_builder.h"
@@ -56,11 +56,17 @@ class CollectorGpuTest : public testing::Test {
   void SetUp() override {
     if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
   }
-  static RecordingBuilder Collect(const std::set<std::string>& ids, const CollectOptions& options) {
+  static void CollectInto(RecordingSink& sink, const std::vector<CollectJob>& jobs, const CollectOptions& options,
+                          bool flush_cache = false, std::function<bool()> cancelled = {}) {
+    const std::unique_ptr<GpuApi> gpu = OpenGpuApi(*device_, flush_cache, "");
+    CollectRun run{*device_, *gpu, sink, 100, {}, std::move(cancelled)};
+    Collector(run, options).Collect(jobs);
+  }
+  static RecordingBuilder Collect(const std::set<std::string>& ids, const CollectOptions& options,
+                                  bool flush_cache = false) {
     const Ladders ladders(ids);
     RecordingBuilder builder;
-    std::int64_t next_id = 100;
-    Collector(*device_, options, builder, next_id).Collect(ladders.jobs());
+    CollectInto(builder, ladders.jobs(), options, flush_cache);
     return builder;
   }
   static inline std::unique_ptr<Device> device_;
@@ -91,9 +97,7 @@ TEST_F(CollectorGpuTest, TheWholeCallExecutesWhatItsPartsExecute) {
 TEST_F(CollectorGpuTest, InstructionCountsAreTheSameInEveryRunAndReplayMode) {
   CollectOptions options = FewOptions();
   const RecordingBuilder first = Collect({"tiled", "mma"}, options);
-  options.flush_cache = true;
-  const RecordingBuilder flushed = Collect({"tiled", "mma"}, options);
-  options.flush_cache = false;
+  const RecordingBuilder flushed = Collect({"tiled", "mma"}, options, /*flush_cache=*/true);
   options.kernel_replay = true;
   const RecordingBuilder replayed = Collect({"tiled", "mma"}, options);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -157,8 +161,7 @@ TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsRequested) {
   CollectOptions options;
   options.timed_launches = 100;
   for (const bool flush : {false, true}) {
-    options.flush_cache = flush;
-    const RecordingBuilder built = Collect({"cublas"}, options);
+    const RecordingBuilder built = Collect({"cublas"}, options, flush);
     ASSERT_EQ(built.recording.timings.size(), 4U);
     for (const Timing& timing : built.recording.timings) {
       EXPECT_EQ(timing.durations_ns.size(), 100U);
@@ -189,11 +192,10 @@ TEST_F(CollectorGpuTest, UnknownMetricIsALossAndTheRestIsMeasured) {
 TEST_F(CollectorGpuTest, CancellingEndsTheRunAndKeepsWhatWasCommitted) {
   const Ladders ladders({"tiled", "mma"});
   RecordingBuilder builder;
-  std::int64_t next_id = 100;
   CollectOptions options = FewOptions();
   options.ranges_per_batch = 1;
-  Collector collector(*device_, options, builder, next_id, {}, [&] { return !builder.recording.ranges.empty(); });
-  EXPECT_THROW(collector.Collect(ladders.jobs()), Error);
+  const auto cancelled = [&] { return !builder.recording.ranges.empty(); };
+  EXPECT_THROW(CollectInto(builder, ladders.jobs(), options, false, cancelled), Error);
   EXPECT_EQ(builder.recording.ranges.size(), 1U);
   EXPECT_GT(builder.commits, 0);
 }
@@ -231,8 +233,7 @@ TEST_F(CollectorGpuTest, EachVariantOfTheTiledRungMovesItsCounter) {
   const std::string copies = "smsp__inst_executed_op_ldgsts.sum";
   options.metrics = {wavefronts, copies};
   RecordingBuilder built;
-  std::int64_t next_id = 100;
-  Collector(*device_, options, built, next_id).Collect(jobs);
+  CollectInto(built, jobs, options);
   ASSERT_EQ(built.recording.ranges.size(), 4U);
   const auto value = [&](std::size_t i, const std::string& metric) {
     return built.recording.ranges[i].metrics.at(metric);
@@ -258,10 +259,9 @@ TEST_F(CollectorGpuTest, TenRangesOfSetFullTakeAtMost200MegabytesMore) {
   CollectOptions options = FewOptions();
   options.metrics = BuiltinMetricSet("full", device_->chip).metrics;
   RecordingBuilder builder;  // keeps the image, which a file would not: taken off below
-  std::int64_t next_id = 100;
   std::ofstream("/proc/self/clear_refs") << "5";
   const std::int64_t before = StatusBytes("VmRSS");
-  Collector(*device_, options, builder, next_id).Collect(ladders.jobs());
+  CollectInto(builder, ladders.jobs(), options);
   std::int64_t kept = 0;
   for (const auto& [id, image] : builder.images) kept += static_cast<std::int64_t>(image.bytes.size());
   const std::int64_t growth = StatusBytes("VmHWM") - before - kept;

@@ -102,7 +102,7 @@ TEST_F(GpuMonitorTest, AMissingLibraryIsReportedAndTriedAgain) {
   EXPECT_FALSE(absent.nvml);
   EXPECT_TRUE(Contains(absent.nvml_error, library.string() + " (part of the driver) cannot be loaded"));
   EXPECT_FALSE(absent.gpm);
-  EXPECT_EQ(absent.gpm_error, "NVML is not there");
+  EXPECT_EQ(absent.gpm_error, "NVML is not available");
   EXPECT_TRUE(absent.gpus.empty());
 
   std::filesystem::create_symlink(FAKE_NVML, library);

@@ -1,5 +1,3 @@
-#include "activity.h"
-
 #include <cupti_activity.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "check_cupti.h"
+#include "cupti_objects.h"
 #include "fa_profile/demangle.h"
 
 namespace fa_profile {
@@ -20,11 +19,7 @@ namespace {
 struct Collected {
   std::mutex mutex;
   ActivityTrace trace;
-  struct OpenRange {
-    NvtxRange range;
-    std::uint32_t id;
-  };
-  std::map<std::uint32_t, OpenRange> open;  // by marker id
+  std::map<std::uint32_t, NvtxRange> open;  // by marker id
 };
 
 Collected& TheCollected() {
@@ -59,12 +54,12 @@ void TakeMarker(const CUpti_ActivityMarker2& marker, Collected& collected) {
     range.name = marker.name != nullptr ? marker.name : "";
     range.thread = marker.objectId.pt.threadId;
     range.start_ns = static_cast<std::int64_t>(marker.timestamp);
-    collected.open[marker.id] = {std::move(range), marker.id};
+    collected.open[marker.id] = std::move(range);
   } else if ((marker.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0) {
     const auto open = collected.open.find(marker.id);
     if (open == collected.open.end()) return;  // opened before tracing began
-    open->second.range.end_ns = static_cast<std::int64_t>(marker.timestamp);
-    collected.trace.nvtx_ranges.push_back(std::move(open->second.range));
+    open->second.end_ns = static_cast<std::int64_t>(marker.timestamp);
+    collected.trace.nvtx_ranges.push_back(std::move(open->second));
     collected.open.erase(open);
   }
 }

@@ -40,16 +40,21 @@ void CheckCuda(cudaError_t result, const char* call, std::source_location where)
               HintFor(result));
 }
 
-CUcontext CurrentContext() {
-  using CtxGetCurrent = CUresult (*)(CUcontext*);
+void* DriverEntry(const char* name) noexcept {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found{};
   constexpr unsigned kCudaVersion = 12000;
-  CheckCuda(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &entry, kCudaVersion, cudaEnableDefault, &found),
-            "cudaGetDriverEntryPointByVersion");
-  if (found != cudaDriverEntryPointSuccess) throw Error("the driver has no cuCtxGetCurrent", "update the driver");
+  if (cudaGetDriverEntryPointByVersion(name, &entry, kCudaVersion, cudaEnableDefault, &found) != cudaSuccess) {
+    return nullptr;
+  }
+  return found == cudaDriverEntryPointSuccess ? entry : nullptr;
+}
+
+CUcontext CurrentContext() {
+  auto* const get_current = reinterpret_cast<CUresult (*)(CUcontext*)>(DriverEntry("cuCtxGetCurrent"));
+  if (get_current == nullptr) throw Error("the driver has no cuCtxGetCurrent", "update the driver");
   CUcontext context = nullptr;
-  const CUresult result = reinterpret_cast<CtxGetCurrent>(entry)(&context);
+  const CUresult result = get_current(&context);
   if (result != CUDA_SUCCESS || context == nullptr) {
     throw Error("cuCtxGetCurrent", "CUresult " + std::to_string(result), "no CUDA context is current");
   }

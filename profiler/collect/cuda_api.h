@@ -5,14 +5,16 @@
 
 #include <cstddef>
 #include <source_location>
-#include <utility>
 
 namespace fa_profile {
 
 /// The one place in collect where a CUDA runtime result becomes an Error.
 void CheckCuda(cudaError_t result, const char* call, std::source_location where = std::source_location::current());
 
-/// The calling thread's current context, found without linking the driver library.
+/// A function of the driver, found without linking its library; nullptr when the driver lacks it.
+void* DriverEntry(const char* name) noexcept;
+
+/// The calling thread's current context. Throws Error.
 CUcontext CurrentContext();
 
 /// Owns a cudaStream_t.
@@ -33,11 +35,7 @@ class CudaStream {
 class CudaEvent {
  public:
   CudaEvent() { CheckCuda(cudaEventCreate(&event_), "cudaEventCreate"); }
-  ~CudaEvent() {
-    if (event_ != nullptr) (void)cudaEventDestroy(event_);
-  }
-  CudaEvent(CudaEvent&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  CudaEvent& operator=(CudaEvent&&) = delete;
+  ~CudaEvent() { (void)cudaEventDestroy(event_); }
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
   cudaEvent_t get() const { return event_; }

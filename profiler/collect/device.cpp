@@ -7,16 +7,15 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <string_view>
+#include <memory>
 
 #include "check_cupti.h"
 #include "cuda_api.h"
+#include "cupti_objects.h"
+#include "fa_profile/counter_session.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_host.h"
 #include "nvml.h"
-#include "range_profiler.h"
 
 namespace fa_profile {
 namespace {
@@ -45,10 +44,9 @@ std::int64_t Attribute(cudaDeviceAttr attribute, int ordinal) {
 
 std::string ChipName(int ordinal) {
   InitializeProfiler();
-  CUpti_Device_GetChipName_Params params = {};
-  params.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE;
-  params.deviceIndex = static_cast<std::size_t>(ordinal);
-  CheckCupti(cuptiDeviceGetChipName(&params), "cuptiDeviceGetChipName");
+  const auto params = CallCupti(
+      cuptiDeviceGetChipName, "cuptiDeviceGetChipName",
+      {.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = static_cast<std::size_t>(ordinal)});
   return params.pChipName;
 }
 
@@ -56,37 +54,22 @@ Diagnosis Ok(std::string subject, std::string detail) {
   return {Diagnosis::Level::kOk, std::move(subject), std::move(detail), {}};
 }
 
+Diagnosis Warn(std::string subject, std::string detail, std::string cure) {
+  return {Diagnosis::Level::kWarning, std::move(subject), std::move(detail), std::move(cure)};
+}
+
 // Takes the counters for real: permission and another profiler show only then.
 Diagnosis DiagnoseCounters(const Device& device) {
   try {
     const std::vector<std::string> metrics = {"sm__cycles_active.avg"};
     const MetricPlan plan = PlanMetrics(device.chip, metrics);
-    RangeProfiler profiler(CurrentContext());
-    const CounterData data = profiler.CollectUserRanges(
-        plan, {{"doctor", [] {}, [] { CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }}});
-    return Ok("counters", "hardware counters can be read (" + std::to_string(data.passes) + " pass)");
+    const std::unique_ptr<RangeProfiler> profiler = OpenRangeProfiler(CurrentContext());
+    (void)RunPasses(*profiler, plan, {{"doctor", [] {}, [] {}}});
+    return Ok("counters", "hardware counters can be read");
   } catch (const Error& error) {
     return {Diagnosis::Level::kProblem, "counters", error.api() + " " + error.code() + " " + error.message(),
             error.hint().empty() ? "see the CUPTI documentation for this code" : error.hint()};
   }
-}
-
-bool OnPath(std::string_view program) {
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "";
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    std::error_code ignored;
-    if (!folder.empty() && std::filesystem::exists(std::filesystem::path(folder) / program, ignored)) return true;
-  }
-  return false;
-}
-
-Diagnosis DiagnoseNvdisasm() {
-  if (OnPath("nvdisasm")) return Ok("nvdisasm", "found on PATH");
-  return {Diagnosis::Level::kWarning, "nvdisasm", "not on PATH",
-          "install the CUDA toolkit's nvdisasm (pip install nvidia-cuda-nvdisasm) and put it on PATH"};
 }
 
 Device ReadDevice(int ordinal, bool counters) {
@@ -153,8 +136,7 @@ Device OpenDevice(int ordinal, bool counters) {
   const int count = DeviceCount();
   if (count == 0) throw Error("no GPU: " + WhyNoDevice(), "`nvidia-smi` should list one");
   if (ordinal < 0 || ordinal >= count) {
-    throw Error("there is no device " + std::to_string(ordinal),
-                "--device takes 0 to " + std::to_string(count - 1) + " here");
+    throw Error("there is no device " + std::to_string(ordinal), "give --device 0 to " + std::to_string(count - 1));
   }
   CheckCuda(cudaSetDevice(ordinal), "cudaSetDevice");
   CheckCuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
@@ -168,13 +150,6 @@ Device OpenCurrentDevice() {
 }
 
 void ReleaseDevice() { CheckCuda(cudaDeviceReset(), "cudaDeviceReset"); }
-
-double FreeMemoryShare() {
-  std::size_t free_bytes = 0;
-  std::size_t total_bytes = 0;
-  CheckCuda(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
-  return total_bytes == 0 ? 0.0 : static_cast<double>(free_bytes) / static_cast<double>(total_bytes);
-}
 
 bool DeviceStillWorks() noexcept { return cudaDeviceSynchronize() == cudaSuccess; }
 
@@ -212,7 +187,6 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   } catch (const Error& error) {
     found.push_back(
         {Diagnosis::Level::kProblem, "GPU", error.message(), error.hint() + "; reports from recordings work without"});
-    found.push_back(DiagnoseNvdisasm());
     return found;
   }
   found.push_back(Ok("GPU", device.name + " (" + device.chip + "), compute capability " +
@@ -222,24 +196,16 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
                                      " (CUDA " + device.cuda_driver_version + "), runtime " +
                                      device.cuda_runtime_version + ", CUPTI " + device.cupti_version));
   if (std::stod(device.cuda_driver_version) < std::stod(device.cuda_runtime_version)) {
-    found.push_back({Diagnosis::Level::kWarning, "versions", "the driver is older than the CUDA runtime",
-                     "update the driver, or build with the toolkit of the driver's version"});
+    found.push_back(Warn("versions", "the driver is older than the CUDA runtime",
+                         "update the driver, or build with the toolkit of the driver's version"));
   }
   found.push_back(DiagnoseCounters(device));
-  const Nvml nvml;
-  if (nvml.available()) {
-    const std::optional<nvml::Device> handle = nvml.Find(device.uuid);
-    const std::optional<unsigned> told = handle ? NvmlGpu(nvml, *handle).ComputeProcesses() : std::nullopt;
-    const unsigned processes = told.value_or(1);  // ourselves, when NVML cannot tell
-    if (processes > 1) {
-      found.push_back({Diagnosis::Level::kWarning, "other work", std::to_string(processes) + " processes use this GPU",
-                       "counters of device-wide units and durations will include their work: stop them"});
-    }
-  } else {
-    found.push_back({Diagnosis::Level::kWarning, "NVML", nvml.why_not(),
-                     "clocks, power and throttling will be missing from recordings"});
+  if (const Nvml nvml; !nvml.available()) {
+    found.push_back(Warn("NVML", nvml.why_not(), "without it recordings lack clocks, power and throttling"));
+  } else if (const unsigned processes = CountComputeProcesses(device.uuid).value_or(1); processes > 1) {
+    found.push_back(Warn("other work", std::to_string(processes) + " processes use this GPU",
+                         "stop them: counters of device-wide units and durations will include their work"));
   }
-  found.push_back(DiagnoseNvdisasm());
   return found;
 }
 

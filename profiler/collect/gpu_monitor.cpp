@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMillijoulesPerJoule = 1000.0;
 
-/// The Xid errors of one GPU, as NVML's events. Each GPU has an event set of its own, because a registration that fails
+/// The Xid errors of one GPU, as NVML's events. Each GPU has its own event set, because a registration that fails
 /// may leave its set in an undefined state.
 class XidListener {
  public:
@@ -97,7 +97,7 @@ class GpuMonitor::Impl {
     for (const auto& [why_not, gpus] : without_gpm) {
       host.gpm_error += (host.gpm_error.empty() ? "GPU " : "; GPU ") + gpus + ": " + why_not;
     }
-    if (count == 0) host.gpm_error = host.nvml ? "NVML lists no GPU" : "NVML is not there";
+    if (count == 0) host.gpm_error = host.nvml ? "NVML lists no GPU" : "NVML is not available";
     // What was there before stays in sight.
     for (auto index = static_cast<int>(count); index < static_cast<int>(gpus_.size()); ++index) {
       GpuReading gone;

@@ -1,7 +1,5 @@
 #include "host_object.h"
 
-#include <utility>
-
 #include "check_cupti.h"
 
 namespace fa_profile {
@@ -14,46 +12,34 @@ std::vector<const char*> Pointers(std::span<const std::string> names) {
 }
 
 HostObject::HostObject(const std::string& chip, std::span<const std::uint8_t> availability) {
-  CUpti_Profiler_Host_Initialize_Params params = {};
-  params.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE;
-  params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-  params.pChipName = chip.c_str();
-  params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
-  CheckCupti(cuptiProfilerHostInitialize(&params), "cuptiProfilerHostInitialize");
-  object_ = params.pHostObject;
+  const auto params = CallCupti(cuptiProfilerHostInitialize, "cuptiProfilerHostInitialize",
+                                {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+                                 .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+                                 .pChipName = chip.c_str(),
+                                 .pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data()});
+  object_.reset(params.pHostObject);
 }
 
-HostObject::~HostObject() {
-  if (object_ == nullptr) return;
+void HostObject::Deinitialize::operator()(CUpti_Profiler_Host_Object* object) const noexcept {
   CUpti_Profiler_Host_Deinitialize_Params params = {};
   params.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE;
-  params.pHostObject = object_;
+  params.pHostObject = object;
   (void)cuptiProfilerHostDeinitialize(&params);
 }
 
-HostObject::HostObject(HostObject&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-
-HostObject& HostObject::operator=(HostObject&& other) noexcept {
-  std::swap(object_, other.object_);
-  return *this;
-}
-
 std::vector<const char*> HostObject::BaseMetrics(CUpti_MetricType type) const {
-  CUpti_Profiler_Host_GetBaseMetrics_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE;
-  params.pHostObject = object_;
-  params.metricType = type;
-  CheckCupti(cuptiProfilerHostGetBaseMetrics(&params), "cuptiProfilerHostGetBaseMetrics");
+  const auto params = CallCupti(
+      cuptiProfilerHostGetBaseMetrics, "cuptiProfilerHostGetBaseMetrics",
+      {.structSize = CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE, .pHostObject = get(), .metricType = type});
   return {params.ppMetricNames, params.ppMetricNames + params.numMetrics};
 }
 
 std::vector<std::string> HostObject::SubMetrics(CUpti_MetricType type, const std::string& base) const {
-  CUpti_Profiler_Host_GetSubMetrics_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE;
-  params.pHostObject = object_;
-  params.metricType = type;
-  params.pMetricName = base.c_str();
-  CheckCupti(cuptiProfilerHostGetSubMetrics(&params), "cuptiProfilerHostGetSubMetrics");
+  const auto params = CallCupti(cuptiProfilerHostGetSubMetrics, "cuptiProfilerHostGetSubMetrics",
+                                {.structSize = CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE,
+                                 .pHostObject = get(),
+                                 .metricType = type,
+                                 .pMetricName = base.c_str()});
   return {params.ppSubMetrics, params.ppSubMetrics + params.numOfSubmetrics};
 }
 
@@ -61,7 +47,7 @@ bool HostObject::AddMetrics(std::span<const std::string> metrics) {
   std::vector<const char*> names = Pointers(metrics);
   CUpti_Profiler_Host_ConfigAddMetrics_Params params = {};
   params.structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE;
-  params.pHostObject = object_;
+  params.pHostObject = get();
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   const CUptiResult result = cuptiProfilerHostConfigAddMetrics(&params);
@@ -71,28 +57,25 @@ bool HostObject::AddMetrics(std::span<const std::string> metrics) {
 }
 
 std::vector<std::uint8_t> HostObject::ConfigImage() const {
-  CUpti_Profiler_Host_GetConfigImageSize_Params size = {};
-  size.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE;
-  size.pHostObject = object_;
-  CheckCupti(cuptiProfilerHostGetConfigImageSize(&size), "cuptiProfilerHostGetConfigImageSize");
+  const auto size =
+      CallCupti(cuptiProfilerHostGetConfigImageSize, "cuptiProfilerHostGetConfigImageSize",
+                {.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE, .pHostObject = get()});
   std::vector<std::uint8_t> image(size.configImageSize);
-  CUpti_Profiler_Host_GetConfigImage_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE;
-  params.pHostObject = object_;
-  params.configImageSize = image.size();
-  params.pConfigImage = image.data();
-  CheckCupti(cuptiProfilerHostGetConfigImage(&params), "cuptiProfilerHostGetConfigImage");
+  CallCupti(cuptiProfilerHostGetConfigImage, "cuptiProfilerHostGetConfigImage",
+            {.structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
+             .pHostObject = get(),
+             .configImageSize = image.size(),
+             .pConfigImage = image.data()});
   return image;
 }
 
 int NumPasses(std::span<const std::uint8_t> config_image) {
   // CUPTI takes a pointer to non-const here, and only reads.
   std::vector<std::uint8_t> image(config_image.begin(), config_image.end());
-  CUpti_Profiler_Host_GetNumOfPasses_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE;
-  params.configImageSize = image.size();
-  params.pConfigImage = image.data();
-  CheckCupti(cuptiProfilerHostGetNumOfPasses(&params), "cuptiProfilerHostGetNumOfPasses");
+  const auto params = CallCupti(cuptiProfilerHostGetNumOfPasses, "cuptiProfilerHostGetNumOfPasses",
+                                {.structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
+                                 .configImageSize = image.size(),
+                                 .pConfigImage = image.data()});
   return static_cast<int>(params.numOfPasses);
 }
 

@@ -4,6 +4,7 @@
 #include <cupti_profiler_host.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,11 +20,6 @@ class HostObject {
   /// `availability`: the device's counter availability image, which CUPTI reads during this call only, or empty.
   /// Throws Error when CUPTI does not know the chip.
   explicit HostObject(const std::string& chip, std::span<const std::uint8_t> availability = {});
-  ~HostObject();
-  HostObject(HostObject&& other) noexcept;
-  HostObject& operator=(HostObject&& other) noexcept;
-  HostObject(const HostObject&) = delete;
-  HostObject& operator=(const HostObject&) = delete;
 
   /// Names without rollup or submetric. They live as long as the object.
   std::vector<const char*> BaseMetrics(CUpti_MetricType type) const;
@@ -31,14 +27,17 @@ class HostObject {
   std::vector<std::string> SubMetrics(CUpti_MetricType type, const std::string& base) const;
 
   /// False: CUPTI cannot configure these metrics together, and the object is poisoned. Metrics added by separate calls
-  /// get passes of their own, so add all of them at once.
+  /// get separate passes, so add all of them at once.
   [[nodiscard]] bool AddMetrics(std::span<const std::string> metrics);
   std::vector<std::uint8_t> ConfigImage() const;
 
-  CUpti_Profiler_Host_Object* get() const { return object_; }
+  CUpti_Profiler_Host_Object* get() const { return object_.get(); }
 
  private:
-  CUpti_Profiler_Host_Object* object_ = nullptr;
+  struct Deinitialize {
+    void operator()(CUpti_Profiler_Host_Object* object) const noexcept;
+  };
+  std::unique_ptr<CUpti_Profiler_Host_Object, Deinitialize> object_;
 };
 
 /// How often a range runs to collect what `config_image` configures.

@@ -1,58 +1,21 @@
 #include "fa_profile/launch_hook.h"
 
 #include <cuda.h>
-#include <cuda_runtime_api.h>
 #include <cupti.h>
 
 #include <optional>
-#include <utility>
 
-#include "counter_session.h"
 #include "cuda_api.h"
 #include "fa_profile/demangle.h"
-#include "range_profiler.h"
 
 namespace fa_profile {
-
-struct KernelRangeCollector::Impl {
-  CounterSession session;
-  RangeProfiler profiler;
-};
-
-KernelRangeCollector::KernelRangeCollector(const Device& device, const std::vector<std::string>& metrics,
-                                           const std::string& cache_dir, RecordingSink& sink, std::int64_t& next_id)
-    // The session first: counter availability cannot be read while a profiler is enabled.
-    : impl_(new Impl{CounterSession(device, metrics, cache_dir, sink, next_id), RangeProfiler(CurrentContext())}) {}
-
-KernelRangeCollector::~KernelRangeCollector() = default;
-
-void KernelRangeCollector::Start(std::size_t max_launches) {
-  impl_->profiler.StartKernelRanges(impl_->session.plan(), max_launches);
-}
-
-void KernelRangeCollector::Stop(std::int64_t case_id, const std::vector<std::string>& parts) {
-  std::vector<MeasuredRange> measured;
-  measured.reserve(parts.size());
-  for (const std::string& part : parts) measured.push_back({case_id, part, ""});
-  impl_->session.Write(impl_->profiler.StopKernelRanges(), measured, /*keep_image=*/true);
-}
-
 namespace {
 
-template <typename Function>
-Function DriverEntry(const char* name) {
-  void* entry = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  constexpr unsigned kCudaVersion = 12000;
-  if (cudaGetDriverEntryPointByVersion(name, &entry, kCudaVersion, cudaEnableDefault, &found) != cudaSuccess) {
-    return nullptr;
-  }
-  return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(entry) : nullptr;
-}
-
 void ReadAttributes(CUfunction function, Launch& launch) {
-  static const auto get = DriverEntry<CUresult (*)(int*, CUfunction_attribute, CUfunction)>("cuFuncGetAttribute");
-  static const auto to_function = DriverEntry<CUresult (*)(CUfunction*, CUkernel)>("cuKernelGetFunction");
+  static auto* const get =
+      reinterpret_cast<CUresult (*)(int*, CUfunction_attribute, CUfunction)>(DriverEntry("cuFuncGetAttribute"));
+  static auto* const to_function =
+      reinterpret_cast<CUresult (*)(CUfunction*, CUkernel)>(DriverEntry("cuKernelGetFunction"));
   if (get == nullptr) return;
   int value = 0;
   // The runtime may pass a context-independent CUkernel in the place of a CUfunction.

@@ -15,6 +15,9 @@
 
 #include "check_cupti.h"
 #include "fa_profile/error.h"
+#include "fa_profile/metric_catalogue.h"
+#include "fa_profile/metric_names.h"
+#include "fa_profile/section_folder.h"
 #include "host_object.h"
 #include "plan_cache.h"
 
@@ -23,30 +26,29 @@ namespace {
 
 constexpr std::array kMetricTypes = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO, CUPTI_METRIC_TYPE_THROUGHPUT};
 
-// Edit distances to a chip's 3,600 names take milliseconds a word. A list typed by hand gets near matches; of a long
-// built-in list made for another chip they would take seconds and help nobody.
+// Edit distances to a chip's 3,600 names take milliseconds a word. A list typed by hand gets near matches. For a long
+// built-in list, made for another chip, they would take seconds.
 constexpr int kMaxSuggestions = 20;
+
+// " a b c"
+std::string Listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += " " + word;
+  return text;
+}
 
 HostObject OpenChip(const std::string& chip, std::span<const std::uint8_t> availability) {
   const std::vector<std::string> chips = SupportedChips();
   if (std::find(chips.begin(), chips.end(), chip) == chips.end()) {
-    std::string known;
-    for (const std::string& name : chips) known += " " + name;
-    throw Error("this CUPTI knows no chip '" + chip + "'" + DidYouMean(chip, chips), "it knows" + known);
+    throw Error("this CUPTI does not know chip '" + chip + "'" + DidYouMean(chip, chips), "it knows" + Listed(chips));
   }
   return HostObject(chip, availability);
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 // A metric's unit: "sm" of "sm__cycles_active.avg". Counters of one unit are configured by the same rules.
 std::string Unit(const std::string& metric) { return metric.substr(0, metric.find("__")); }
 
-// Says by name what a chip has, without asking CUPTI to configure it.
+// Which metrics a chip has, by name, without asking CUPTI to configure them.
 class NameCheck {
  public:
   explicit NameCheck(const HostObject& host) : host_(host) {
@@ -64,8 +66,8 @@ class NameCheck {
       std::vector<std::string>& known = base->second.submetrics;
       if (known.empty()) known = host_.SubMetrics(base->second.type, base->first);
       if (std::find(known.begin(), known.end(), metric.substr(end)) != known.end()) return {};
-      std::string reason = end == metric.size() ? "a name ends with one of " : metric.substr(end) + " is none of ";
-      return reason + Joined(known);
+      const std::string wrong = end == metric.size() ? "has no rollup" : metric.substr(end) + " is not known";
+      return wrong + "; the name ends with one of" + Listed(known);
     }
     return "the chip has no counter of this name" + Suggestion(metric);
   }
@@ -83,8 +85,7 @@ class NameCheck {
       std::sort(names_.begin(), names_.end());
     }
     // Compared without the rollup, which would hide what differs.
-    const std::size_t unit = metric.find("__");
-    return DidYouMean(metric.substr(0, metric.find('.', unit == std::string::npos ? 0 : unit)), names_);
+    return DidYouMean(MetricBase(metric), names_);
   }
 
   const HostObject& host_;
@@ -119,29 +120,29 @@ class Fitting {
     return HostObject(chip_, availability_).AddMetrics(metrics);  // a fresh object: a refusal poisons it
   }
 
-  // Whether the chip itself can: an object with an availability image takes a tenth of a second to make, and a hundred
-  // of them are asked here.
+  // Whether the chip can. An object with an availability image takes a tenth of a second to make, and DropUnits needs a
+  // hundred.
   bool ChipTakesTogether(std::span<const std::string> metrics) { return HostObject(chip_, {}).AddMetrics(metrics); }
 
-  // Some units share a configuration with nothing else (PCIe and NVLink byte counters). One metric of each unit stands
-  // for it: that takes milliseconds, where trying all metrics takes half a second. The units with most metrics stay.
+  // Some units cannot share a configuration (PCIe and NVLink byte counters). One metric of each unit is tried, which
+  // takes milliseconds, where trying all metrics takes half a second. The units with most metrics stay.
   void DropUnitsThatDoNotShare(std::vector<std::string>& metrics) {
     std::unordered_map<std::string, std::size_t> sizes;
-    std::vector<std::string> speakers;
+    std::vector<std::string> samples;
     for (const std::string& metric : metrics) {
-      if (sizes[Unit(metric)]++ == 0) speakers.push_back(metric);
+      if (sizes[Unit(metric)]++ == 0) samples.push_back(metric);
     }
-    if (ChipTakesTogether(speakers)) return;
-    std::stable_sort(speakers.begin(), speakers.end(),
+    if (ChipTakesTogether(samples)) return;
+    std::stable_sort(samples.begin(), samples.end(),
                      [&](const auto& a, const auto& b) { return sizes[Unit(a)] > sizes[Unit(b)]; });
     std::vector<std::string> kept;
     std::unordered_set<std::string> dropped;
-    for (const std::string& speaker : speakers) {
-      kept.push_back(speaker);
+    for (const std::string& sample : samples) {
+      kept.push_back(sample);
       if (ChipTakesTogether(kept)) continue;
       kept.pop_back();
-      // A speaker refused alone says nothing about its unit; bisection will find it.
-      if (ChipTakesTogether(std::span(&speaker, 1))) dropped.insert(Unit(speaker));
+      // A metric that is refused alone is not its unit's fault; bisection will find it.
+      if (ChipTakesTogether(std::span(&sample, 1))) dropped.insert(Unit(sample));
     }
     std::erase_if(metrics, [&](const std::string& metric) {
       if (!dropped.contains(Unit(metric))) return false;
@@ -150,7 +151,7 @@ class Fitting {
     });
   }
 
-  // Adds to `accepted` what of `metrics` can be configured with what is there already.
+  // Adds to `accepted` those of `metrics` that can be configured together with the others there.
   void Bisect(std::span<const std::string> metrics, std::vector<std::string>& accepted) {
     const std::size_t before = accepted.size();
     accepted.insert(accepted.end(), metrics.begin(), metrics.end());
@@ -184,9 +185,8 @@ std::uint32_t CuptiVersion() {
 }  // namespace
 
 std::vector<std::string> SupportedChips() {
-  CUpti_Profiler_Host_GetSupportedChips_Params params = {};
-  params.structSize = CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE;
-  CheckCupti(cuptiProfilerHostGetSupportedChips(&params), "cuptiProfilerHostGetSupportedChips");
+  const auto params = CallCupti(cuptiProfilerHostGetSupportedChips, "cuptiProfilerHostGetSupportedChips",
+                                {.structSize = CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE});
   return {params.ppChipNames, params.ppChipNames + params.numChips};
 }
 
@@ -217,8 +217,8 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
   if (plan.metrics.empty()) {
     std::string first;
     if (!plan.refused.empty()) first = ": " + plan.refused[0].subject + ": " + plan.refused[0].reason;
-    throw Error(chip + " can collect none of the " + std::to_string(metrics.size()) + " metrics asked for" + first,
-                "`fa-profile list counters --chip " + chip + "` lists what it can");
+    throw Error(chip + " can collect none of the " + std::to_string(metrics.size()) + " metrics" + first,
+                "`fa-profile list counters --chip " + chip + "` lists what it can collect");
   }
   plan.config_image = host.ConfigImage();
   plan.passes = NumPasses(plan.config_image);
@@ -226,23 +226,51 @@ MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> met
   return plan;
 }
 
+std::string PlanCacheFolder() {
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/fa-profile";
+  }
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.cache/fa-profile" : std::string();
+}
+
+MetricSet WantedMetrics(const MetricRequest& request, const Device& device) {
+  if (!request.metrics.empty()) return {"custom", "given with --metrics", request.metrics, {}};
+  if (!request.section_folder.empty()) {
+    return ReadSectionFolder(request.section_folder, request.set,
+                             10 * device.compute_capability_major + device.compute_capability_minor);
+  }
+  MetricSet set = BuiltinMetricSet(request.set, device.chip);
+  if (set.name != "full") return set;
+  // What our own catalogue reads beyond Nsight Compute's set: twelve counters on GH100, which add no pass. Names of
+  // other chips are left out, and so are the `TriageCompute` alternatives, which are for the single pass of set phases
+  // and would add one.
+  const std::set<std::string> known = CounterNames(device.chip);
+  for (const std::string& input : CatalogueInputs()) {
+    if (input.find("TriageCompute") == std::string::npos && known.contains(std::string(MetricBase(input)))) {
+      set.metrics.push_back(input);
+    }
+  }
+  std::ranges::sort(set.metrics);
+  const auto repeated = std::ranges::unique(set.metrics);
+  set.metrics.erase(repeated.begin(), repeated.end());
+  return set;
+}
+
 namespace {
 
-// CUPTI reads past the image for an index that is not there.
+// CUPTI reads past the image for an index that it does not have.
 void CheckRange(std::span<const std::uint8_t> image, std::size_t index) {
   const std::size_t ranges = MetricEvaluator::NumRanges(image);
   if (index < ranges) return;
-  throw Error("range " + std::to_string(index) + " of a counter data image with " + std::to_string(ranges));
+  throw Error("the counter data image has " + std::to_string(ranges) + " ranges: there is no range " +
+              std::to_string(index));
 }
 
 }  // namespace
 
-struct MetricEvaluator::Impl {
-  HostObject host;
-};
-
 MetricEvaluator::MetricEvaluator(const std::string& chip, std::span<const std::uint8_t> availability)
-    : impl_(std::make_unique<Impl>(Impl{OpenChip(chip, availability)})) {}
+    : host_(std::make_unique<HostObject>(OpenChip(chip, availability))) {}
 MetricEvaluator::~MetricEvaluator() = default;
 MetricEvaluator::MetricEvaluator(MetricEvaluator&&) noexcept = default;
 MetricEvaluator& MetricEvaluator::operator=(MetricEvaluator&&) noexcept = default;
@@ -253,16 +281,15 @@ std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uin
   std::vector<const char*> names = Pointers(metrics);
   // NaN first, so that a value which CUPTI does not write is absent and not 0.
   std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
-  CUpti_Profiler_Host_EvaluateToGpuValues_Params params = {};
-  params.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE;
-  params.pHostObject = impl_->host.get();
-  params.pCounterDataImage = image.data();
-  params.counterDataImageSize = image.size();
-  params.rangeIndex = index;
-  params.ppMetricNames = names.data();
-  params.numMetrics = names.size();
-  params.pMetricValues = values.data();
-  CheckCupti(cuptiProfilerHostEvaluateToGpuValues(&params), "cuptiProfilerHostEvaluateToGpuValues");
+  CallCupti(cuptiProfilerHostEvaluateToGpuValues, "cuptiProfilerHostEvaluateToGpuValues",
+            {.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
+             .pHostObject = host_->get(),
+             .pCounterDataImage = image.data(),
+             .counterDataImageSize = image.size(),
+             .rangeIndex = index,
+             .ppMetricNames = names.data(),
+             .numMetrics = names.size(),
+             .pMetricValues = values.data()});
   std::map<std::string, double> result;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) result.emplace(metrics[i], values[i]);
@@ -273,23 +300,21 @@ std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uin
 std::size_t MetricEvaluator::NumRanges(std::span<const std::uint8_t> image) {
   // Without this CUPTI answers "not initialised": what reads an image loads nothing by itself.
   static const std::vector<std::string> initialized = SupportedChips();
-  CUpti_RangeProfiler_GetCounterDataInfo_Params params = {};
-  params.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE;
-  params.pCounterDataImage = image.data();
-  params.counterDataImageSize = image.size();
-  CheckCupti(cuptiRangeProfilerGetCounterDataInfo(&params), "cuptiRangeProfilerGetCounterDataInfo");
+  const auto params = CallCupti(cuptiRangeProfilerGetCounterDataInfo, "cuptiRangeProfilerGetCounterDataInfo",
+                                {.structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE,
+                                 .pCounterDataImage = image.data(),
+                                 .counterDataImageSize = image.size()});
   return params.numTotalRanges;
 }
 
 std::string MetricEvaluator::RangeName(std::span<const std::uint8_t> image, std::size_t index) {
   CheckRange(image, index);
-  CUpti_RangeProfiler_CounterData_GetRangeInfo_Params params = {};
-  params.structSize = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE;
-  params.pCounterDataImage = image.data();
-  params.counterDataImageSize = image.size();
-  params.rangeIndex = index;
-  params.rangeDelimiter = "/";
-  CheckCupti(cuptiRangeProfilerCounterDataGetRangeInfo(&params), "cuptiRangeProfilerCounterDataGetRangeInfo");
+  const auto params = CallCupti(cuptiRangeProfilerCounterDataGetRangeInfo, "cuptiRangeProfilerCounterDataGetRangeInfo",
+                                {.structSize = CUpti_RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE,
+                                 .pCounterDataImage = image.data(),
+                                 .counterDataImageSize = image.size(),
+                                 .rangeIndex = index,
+                                 .rangeDelimiter = "/"});
   // CUPTI allocates the name and leaves it to its caller.
   const std::unique_ptr<const char, decltype([](const char* name) { std::free(const_cast<char*>(name)); })> name(
       params.rangeName);
@@ -311,11 +336,10 @@ std::vector<ChipMetric> ChipMetrics(const std::string& chip) {
   std::vector<ChipMetric> metrics;
   for (const CUpti_MetricType type : kMetricTypes) {
     for (const char* name : host.BaseMetrics(type)) {
-      CUpti_Profiler_Host_GetMetricProperties_Params params = {};
-      params.structSize = CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE;
-      params.pHostObject = host.get();
-      params.pMetricName = name;
-      CheckCupti(cuptiProfilerHostGetMetricProperties(&params), "cuptiProfilerHostGetMetricProperties");
+      const auto params = CallCupti(cuptiProfilerHostGetMetricProperties, "cuptiProfilerHostGetMetricProperties",
+                                    {.structSize = CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE,
+                                     .pHostObject = host.get(),
+                                     .pMetricName = name});
       const auto text = [](const char* string) { return string == nullptr ? std::string() : std::string(string); };
       metrics.push_back({name, kTypeNames[type], text(params.pDescription), text(params.pDimUnit)});
     }

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 /// The part of NVML's stable ABI that is used here, under NVML's names in our spelling: the toolkit packages of several
-/// distributions lack nvml.h, and nothing links NVML. Each function stands with its exported name and its signature.
+/// distributions lack nvml.h, and nothing links NVML. Each function has its exported name and its signature.
 namespace fa_profile::nvml {
 
 using Device = struct DeviceTag*;

@@ -1,4 +1,5 @@
-#include "pc_sampler.h"
+#include <cupti.h>
+#include <cupti_pcsampling.h>
 
 #include <algorithm>
 #include <array>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "check_cupti.h"
+#include "cupti_objects.h"
 
 namespace fa_profile {
 namespace {
@@ -25,51 +27,72 @@ std::string ReasonName(std::string_view name) {
   return std::string(name);
 }
 
-}  // namespace
+class CuptiPcSampler final : public PcSampler {
+ public:
+  CuptiPcSampler(CUcontext context, std::uint32_t period_cycles);
+  ~CuptiPcSampler() override { Disable(); }
+  CuptiPcSampler(const CuptiPcSampler&) = delete;
+  CuptiPcSampler& operator=(const CuptiPcSampler&) = delete;
 
-PcSampler::PcSampler(CUcontext context, std::uint32_t period_cycles) : context_(context) {
-  CUpti_PCSamplingEnableParams enable = {};
-  enable.size = CUpti_PCSamplingEnableParamsSize;
-  enable.ctx = context_;
-  CheckCupti(cuptiPCSamplingEnable(&enable), "cuptiPCSamplingEnable");
-  try {
-    ReadStallReasons();
-    Configure(period_cycles);
-  } catch (...) {
+  void Start() override {
+    CallCupti(cuptiPCSamplingStart, "cuptiPCSamplingStart", {.size = CUpti_PCSamplingStartParamsSize, .ctx = context_});
+  }
+  void Stop() override {
+    CallCupti(cuptiPCSamplingStop, "cuptiPCSamplingStop", {.size = CUpti_PCSamplingStopParamsSize, .ctx = context_});
+  }
+  PcSamples Take() override;
+
+ private:
+  void Disable() const noexcept {
     CUpti_PCSamplingDisableParams disable = {};
     disable.size = CUpti_PCSamplingDisableParamsSize;
     disable.ctx = context_;
     (void)cuptiPCSamplingDisable(&disable);
+  }
+  void Configure(std::uint32_t period_cycles);
+  void ReadStallReasons();
+  void Add(const CUpti_PCSamplingData& data, PcSamples& samples) const;
+
+  CUcontext context_;
+  std::vector<std::string> reasons_;  // by CUPTI's index
+  // What CUPTI writes samples into. It keeps the pointer.
+  struct Buffer {
+    std::vector<CUpti_PCSamplingStallReason> reasons;
+    std::vector<CUpti_PCSamplingPCData> pcs;
+    CUpti_PCSamplingData data{};
+    void Prepare(std::size_t reason_count);
+  };
+  Buffer configured_;  // CUPTI's own, of its configuration: cuptiPCSamplingGetData empties it into the other
+  Buffer fetched_;
+};
+
+CuptiPcSampler::CuptiPcSampler(CUcontext context, std::uint32_t period_cycles) : context_(context) {
+  CallCupti(cuptiPCSamplingEnable, "cuptiPCSamplingEnable",
+            {.size = CUpti_PCSamplingEnableParamsSize, .ctx = context_});
+  try {
+    ReadStallReasons();
+    Configure(period_cycles);
+  } catch (...) {
+    Disable();
     throw;
   }
 }
 
-PcSampler::~PcSampler() {
-  CUpti_PCSamplingDisableParams disable = {};
-  disable.size = CUpti_PCSamplingDisableParamsSize;
-  disable.ctx = context_;
-  (void)cuptiPCSamplingDisable(&disable);
-}
-
-void PcSampler::ReadStallReasons() {
+void CuptiPcSampler::ReadStallReasons() {
   std::size_t count = 0;
-  CUpti_PCSamplingGetNumStallReasonsParams number = {};
-  number.size = CUpti_PCSamplingGetNumStallReasonsParamsSize;
-  number.ctx = context_;
-  number.numStallReasons = &count;
-  CheckCupti(cuptiPCSamplingGetNumStallReasons(&number), "cuptiPCSamplingGetNumStallReasons");
+  CallCupti(cuptiPCSamplingGetNumStallReasons, "cuptiPCSamplingGetNumStallReasons",
+            {.size = CUpti_PCSamplingGetNumStallReasonsParamsSize, .ctx = context_, .numStallReasons = &count});
 
   std::vector<std::uint32_t> indices(count);
   std::vector<std::array<char, CUPTI_STALL_REASON_STRING_SIZE>> names(count);
   std::vector<char*> pointers;
   for (auto& name : names) pointers.push_back(name.data());
-  CUpti_PCSamplingGetStallReasonsParams list = {};
-  list.size = CUpti_PCSamplingGetStallReasonsParamsSize;
-  list.ctx = context_;
-  list.numStallReasons = count;
-  list.stallReasonIndex = indices.data();
-  list.stallReasons = pointers.data();
-  CheckCupti(cuptiPCSamplingGetStallReasons(&list), "cuptiPCSamplingGetStallReasons");
+  CallCupti(cuptiPCSamplingGetStallReasons, "cuptiPCSamplingGetStallReasons",
+            {.size = CUpti_PCSamplingGetStallReasonsParamsSize,
+             .ctx = context_,
+             .numStallReasons = count,
+             .stallReasonIndex = indices.data(),
+             .stallReasons = pointers.data()});
   for (std::size_t i = 0; i < count; ++i) {
     reasons_.resize(std::max<std::size_t>(reasons_.size(), indices[i] + 1));
     reasons_[indices[i]] = ReasonName(names[i].data());
@@ -79,7 +102,7 @@ void PcSampler::ReadStallReasons() {
   fetched_.Prepare(count);
 }
 
-void PcSampler::Buffer::Prepare(std::size_t reason_count) {
+void CuptiPcSampler::Buffer::Prepare(std::size_t reason_count) {
   reasons.resize(kPcsPerRound * reason_count);
   pcs.resize(kPcsPerRound);
   for (std::size_t i = 0; i < kPcsPerRound; ++i) {
@@ -91,7 +114,7 @@ void PcSampler::Buffer::Prepare(std::size_t reason_count) {
   data.pPcData = pcs.data();
 }
 
-void PcSampler::Configure(std::uint32_t period_cycles) {
+void CuptiPcSampler::Configure(std::uint32_t period_cycles) {
   std::array<CUpti_PCSamplingConfigurationInfo, 7> attributes = {};
   attributes[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
   attributes[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
@@ -108,15 +131,14 @@ void PcSampler::Configure(std::uint32_t period_cycles) {
   attributes[5].attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBufferBytes;
   attributes[6].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
   attributes[6].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = kWorkerSleepMs;
-  CUpti_PCSamplingConfigurationInfoParams params = {};
-  params.size = CUpti_PCSamplingConfigurationInfoParamsSize;
-  params.ctx = context_;
-  params.numAttributes = attributes.size();
-  params.pPCSamplingConfigurationInfo = attributes.data();
-  CheckCupti(cuptiPCSamplingSetConfigurationAttribute(&params), "cuptiPCSamplingSetConfigurationAttribute");
+  CallCupti(cuptiPCSamplingSetConfigurationAttribute, "cuptiPCSamplingSetConfigurationAttribute",
+            {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+             .ctx = context_,
+             .numAttributes = attributes.size(),
+             .pPCSamplingConfigurationInfo = attributes.data()});
 }
 
-void PcSampler::Take(const CUpti_PCSamplingData& data, PcSamples& samples) const {
+void CuptiPcSampler::Add(const CUpti_PCSamplingData& data, PcSamples& samples) const {
   samples.total += data.totalSamples;
   samples.dropped += data.droppedSamples;
   samples.other += data.nonUsrKernelsTotalSamples;
@@ -136,21 +158,7 @@ void PcSampler::Take(const CUpti_PCSamplingData& data, PcSamples& samples) const
   }
 }
 
-PcSamples PcSampler::Sample(const std::function<void()>& body) {
-  CUpti_PCSamplingStartParams start = {};
-  start.size = CUpti_PCSamplingStartParamsSize;
-  start.ctx = context_;
-  CheckCupti(cuptiPCSamplingStart(&start), "cuptiPCSamplingStart");
-  CUpti_PCSamplingStopParams stop = {};
-  stop.size = CUpti_PCSamplingStopParamsSize;
-  stop.ctx = context_;
-  try {
-    body();
-  } catch (...) {
-    (void)cuptiPCSamplingStop(&stop);
-    throw;
-  }
-  CheckCupti(cuptiPCSamplingStop(&stop), "cuptiPCSamplingStop");
+PcSamples CuptiPcSampler::Take() {
   PcSamples samples;
   do {
     CUpti_PCSamplingGetDataParams get = {};
@@ -163,9 +171,15 @@ PcSamples PcSampler::Sample(const std::function<void()>& body) {
       break;
     }
     CheckCupti(result, "cuptiPCSamplingGetData");
-    Take(fetched_.data, samples);
+    Add(fetched_.data, samples);
   } while (fetched_.data.remainingNumPcs > 0);
   return samples;
+}
+
+}  // namespace
+
+std::unique_ptr<PcSampler> OpenPcSampler(CUcontext context, std::uint32_t period_cycles) {
+  return std::make_unique<CuptiPcSampler>(context, period_cycles);
 }
 
 }  // namespace fa_profile

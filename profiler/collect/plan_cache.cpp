@@ -1,168 +1,110 @@
 #include "plan_cache.h"
 
-#include <unistd.h>
-
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
+
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
 
 namespace fa_profile {
 namespace {
 
-// File: magic, payload's FNV-1a hash, payload. Integers are little-endian 64 bit; strings and byte arrays follow their
-// length, lists their count. The last digit of the magic is the format's version.
-constexpr std::string_view kMagic = "FAPLAN01";
+// File: magic, the body's hash as 16 hexadecimal digits, body. The last digit of the magic is the format's version. The
+// body is a list of fields: the request, passes, config image, number of metrics, metrics, and for each refusal its
+// kind, subject and reason.
+constexpr std::string_view kMagic = "FAPLAN02";
+constexpr std::size_t kHashDigits = 16;
 
-class Writer {
- public:
-  void Number(std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) bytes_.push_back(static_cast<char>(value >> shift & 0xff));
-  }
-  void Bytes(std::string_view bytes) {
-    Number(bytes.size());
-    bytes_.append(bytes);
-  }
-  void Strings(std::span<const std::string> strings) {
-    Number(strings.size());
-    for (const std::string& string : strings) Bytes(string);
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
-
-// Reads what Writer wrote. After running past the end every value is empty and ok() is false.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-  std::uint64_t Number() {
-    std::uint64_t value = 0;
-    const std::string_view bytes = Take(8);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-    }
-    return value;
-  }
-  std::string_view Bytes() { return Take(Number()); }
-  std::vector<std::string> Strings() {
-    std::vector<std::string> strings;
-    for (std::uint64_t left = Number(); left > 0 && ok_; --left) strings.emplace_back(Bytes());
-    return strings;
-  }
-  bool ok() const { return ok_; }
-
- private:
-  std::string_view Take(std::uint64_t size) {
-    if (size > rest_.size()) {
-      ok_ = false;
-      rest_ = {};
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-  std::string_view rest_;
-  bool ok_ = true;
-};
+using Fields = std::vector<std::string>;
 
 // FNV-1a, 64 bit (public domain, Fowler, Noll, Vo): finds damage and tells requests apart; it is not a defence.
-std::uint64_t Fnv1a(std::string_view bytes) {
+std::string Hash(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
+  std::string digits(kHashDigits + 1, '\0');
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  digits.pop_back();
+  return digits;
 }
 
-std::string_view AsText(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+// Each field after its length in decimal digits and a colon.
+std::string Pack(const Fields& fields) {
+  std::string bytes;
+  for (const std::string& field : fields) bytes.append(std::to_string(field.size())).append(":").append(field);
+  return bytes;
 }
 
-std::string Serialize(const PlanRequest& request) {
-  Writer writer;
-  writer.Bytes(request.chip);
-  writer.Number(request.cupti_version);
-  writer.Bytes(AsText(request.availability));
-  writer.Strings(request.metrics);
-  return writer.bytes();
+// Of bytes that Pack() gave: their hash has been compared.
+Fields Unpack(std::string_view bytes) {
+  Fields fields;
+  while (!bytes.empty()) {
+    const std::size_t colon = bytes.find(':');
+    const std::size_t size = std::stoul(std::string(bytes.substr(0, colon)));
+    fields.emplace_back(bytes.substr(colon + 1, size));
+    bytes.remove_prefix(colon + 1 + size);
+  }
+  return fields;
 }
 
-std::filesystem::path FileFor(const std::string& cache_dir, const std::string& request) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  const std::uint64_t hash = Fnv1a(request);
-  std::string name = "plan-";
-  for (int shift = 60; shift >= 0; shift -= 4) name += kDigits[hash >> shift & 0xf];
-  return std::filesystem::path(cache_dir) / (name + ".bin");
+std::string Key(const PlanRequest& request) {
+  Fields fields = {request.chip, std::to_string(request.cupti_version),
+                   std::string(request.availability.begin(), request.availability.end())};
+  fields.insert(fields.end(), request.metrics.begin(), request.metrics.end());
+  return Pack(fields);
+}
+
+std::string FileFor(const std::string& cache_dir, const std::string& key) {
+  return (std::filesystem::path(cache_dir) / ("plan-" + Hash(key) + ".bin")).string();
 }
 
 }  // namespace
 
 std::optional<MetricPlan> ReadCachedPlan(const std::string& cache_dir, const PlanRequest& request) {
-  const std::string asked = Serialize(request);
-  const std::filesystem::path path = FileFor(cache_dir, asked);
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) return std::nullopt;
-  std::string bytes(size, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) return std::nullopt;
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
+  const std::string key = Key(request);
+  std::string bytes;
+  try {
+    bytes = ReadFile(FileFor(cache_dir, key), kMostBytes);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (!bytes.starts_with(kMagic) || bytes.size() < kMagic.size() + kHashDigits) return std::nullopt;
+  const std::string_view body = std::string_view(bytes).substr(kMagic.size() + kHashDigits);
+  if (bytes.compare(kMagic.size(), kHashDigits, Hash(body)) != 0) return std::nullopt;
+  Fields fields = Unpack(body);
+  if (fields[0] != key) return std::nullopt;
 
-  const std::string_view view = bytes;
-  if (view.substr(0, kMagic.size()) != kMagic || view.size() < kMagic.size() + 8) return std::nullopt;
-  const std::string_view payload = view.substr(kMagic.size() + 8);
-  if (Reader(view.substr(kMagic.size(), 8)).Number() != Fnv1a(payload)) return std::nullopt;
-
-  Reader reader(payload);
-  if (reader.Bytes() != asked) return std::nullopt;
   MetricPlan plan;
   plan.chip = request.chip;
-  plan.metrics = reader.Strings();
-  const std::string_view image = reader.Bytes();
-  plan.config_image.assign(image.begin(), image.end());
-  plan.passes = static_cast<int>(reader.Number());
-  for (std::uint64_t left = reader.Number(); left > 0 && reader.ok(); --left) {
-    DataLoss loss;
-    loss.kind = reader.Bytes();
-    loss.subject = reader.Bytes();
-    loss.reason = reader.Bytes();
-    plan.refused.push_back(std::move(loss));
-  }
-  if (!reader.ok()) return std::nullopt;
+  plan.passes = std::stoi(fields[1]);
+  plan.config_image.assign(fields[2].begin(), fields[2].end());
+  const auto metrics = fields.begin() + 4;
+  const auto refused = metrics + std::stol(fields[3]);
+  plan.metrics.assign(std::make_move_iterator(metrics), std::make_move_iterator(refused));
+  for (auto loss = refused; loss != fields.end(); loss += 3) plan.refused.push_back({loss[0], loss[1], loss[2], 1});
   plan.from_cache = true;
   return plan;
 }
 
 bool WriteCachedPlan(const std::string& cache_dir, const PlanRequest& request, const MetricPlan& plan) {
-  const std::string asked = Serialize(request);
-  Writer payload;
-  payload.Bytes(asked);
-  payload.Strings(plan.metrics);
-  payload.Bytes(AsText(plan.config_image));
-  payload.Number(static_cast<std::uint64_t>(plan.passes));
-  payload.Number(plan.refused.size());
-  for (const DataLoss& loss : plan.refused) {
-    payload.Bytes(loss.kind);
-    payload.Bytes(loss.subject);
-    payload.Bytes(loss.reason);
+  const std::string key = Key(request);
+  Fields fields = {key, std::to_string(plan.passes), std::string(plan.config_image.begin(), plan.config_image.end()),
+                   std::to_string(plan.metrics.size())};
+  fields.insert(fields.end(), plan.metrics.begin(), plan.metrics.end());
+  for (const DataLoss& loss : plan.refused) fields.insert(fields.end(), {loss.kind, loss.subject, loss.reason});
+  const std::string body = Pack(fields);
+  try {
+    std::error_code ignored;  // the error of writing the file follows
+    std::filesystem::create_directories(cache_dir, ignored);
+    WriteWholeFile(FileFor(cache_dir, key), std::string(kMagic) + Hash(body) + body);
+  } catch (const Error&) {
+    return false;
   }
-  Writer checksum;
-  checksum.Number(Fnv1a(payload.bytes()));
-
-  std::error_code error;
-  std::filesystem::create_directories(cache_dir, error);
-  const std::filesystem::path path = FileFor(cache_dir, asked);
-  std::filesystem::path temporary = path;
-  temporary += std::to_string(getpid()) + ".tmp";  // two runs may store the same plan at once
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << kMagic << checksum.bytes() << payload.bytes();
-  file.close();
-  const bool written = file.good();
-  if (written) std::filesystem::rename(temporary, path, error);
-  if (written && !error) return true;
-  std::filesystem::remove(temporary, error);
-  return false;
+  return true;
 }
 
 }  // namespace fa_profile

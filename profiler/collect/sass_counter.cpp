@@ -1,5 +1,3 @@
-#include "sass_counter.h"
-
 #include <cupti_profiler_target.h>
 #include <cupti_sass_metrics.h>
 
@@ -8,24 +6,21 @@
 #include <utility>
 
 #include "check_cupti.h"
-#include "fa_profile/error.h"
-#include "range_profiler.h"
+#include "cupti_objects.h"
 
 namespace fa_profile {
 
 std::vector<std::string> SassMetrics(const std::string& chip) {
   InitializeProfiler();
-  CUpti_SassMetrics_GetNumOfMetrics_Params number = {};
-  number.structSize = CUpti_SassMetrics_GetNumOfMetrics_Params_STRUCT_SIZE;
-  number.pChipName = chip.c_str();
-  CheckCupti(cuptiSassMetricsGetNumOfMetrics(&number), "cuptiSassMetricsGetNumOfMetrics");
+  const auto number =
+      CallCupti(cuptiSassMetricsGetNumOfMetrics, "cuptiSassMetricsGetNumOfMetrics",
+                {.structSize = CUpti_SassMetrics_GetNumOfMetrics_Params_STRUCT_SIZE, .pChipName = chip.c_str()});
   std::vector<CUpti_SassMetrics_MetricDetails> details(number.numOfMetrics);
-  CUpti_SassMetrics_GetMetrics_Params list = {};
-  list.structSize = CUpti_SassMetrics_GetMetrics_Params_STRUCT_SIZE;
-  list.pChipName = chip.c_str();
-  list.numOfMetrics = details.size();
-  list.pMetricsList = details.data();
-  CheckCupti(cuptiSassMetricsGetMetrics(&list), "cuptiSassMetricsGetMetrics");
+  CallCupti(cuptiSassMetricsGetMetrics, "cuptiSassMetricsGetMetrics",
+            {.structSize = CUpti_SassMetrics_GetMetrics_Params_STRUCT_SIZE,
+             .pChipName = chip.c_str(),
+             .numOfMetrics = details.size(),
+             .pMetricsList = details.data()});
   std::vector<std::string> names;
   names.reserve(details.size());
   for (const CUpti_SassMetrics_MetricDetails& metric : details) names.emplace_back(metric.pMetricName);
@@ -33,82 +28,78 @@ std::vector<std::string> SassMetrics(const std::string& chip) {
   return names;
 }
 
-SassCounter::SassCounter(const std::string& chip, int device, CUcontext context,
-                         const std::vector<std::string>& metrics)
-    : device_(device), context_(context) {
+namespace {
+
+class CuptiSassCounter final : public SassCounter {
+ public:
+  CuptiSassCounter(const Device& device, CUcontext context, const std::vector<std::string>& metrics);
+  ~CuptiSassCounter() override {
+    CUpti_SassMetricsUnsetConfig_Params unset = {};
+    unset.structSize = CUpti_SassMetricsUnsetConfig_Params_STRUCT_SIZE;
+    unset.deviceIndex = device_;
+    (void)cuptiSassMetricsUnsetConfig(&unset);
+  }
+  CuptiSassCounter(const CuptiSassCounter&) = delete;
+  CuptiSassCounter& operator=(const CuptiSassCounter&) = delete;
+
+  void Start() override {
+    CallCupti(cuptiSassMetricsEnable, "cuptiSassMetricsEnable",
+              {.structSize = CUpti_SassMetricsEnable_Params_STRUCT_SIZE, .ctx = context_, .enableLazyPatching = 1});
+  }
+  std::vector<CountedPc> Take() override;
+  std::uint64_t Stop() override {
+    const auto disable = CallCupti(cuptiSassMetricsDisable, "cuptiSassMetricsDisable",
+                                   {.structSize = CUpti_SassMetricsDisable_Params_STRUCT_SIZE, .ctx = context_});
+    return disable.numOfDroppedRecords;
+  }
+
+ private:
+  std::uint32_t device_;
+  CUcontext context_;
+  std::map<std::uint64_t, std::string> names_;  // by CUPTI's id
+};
+
+CuptiSassCounter::CuptiSassCounter(const Device& device, CUcontext context, const std::vector<std::string>& metrics)
+    : device_(static_cast<std::uint32_t>(device.ordinal)), context_(context) {
   InitializeProfiler();
   std::vector<CUpti_SassMetrics_Config> configs;
   for (const std::string& metric : metrics) {
-    CUpti_SassMetrics_GetProperties_Params properties = {};
-    properties.structSize = CUpti_SassMetrics_GetProperties_Params_STRUCT_SIZE;
-    properties.pChipName = chip.c_str();
-    properties.pMetricName = metric.c_str();
-    CheckCupti(cuptiSassMetricsGetProperties(&properties), "cuptiSassMetricsGetProperties");
+    const auto properties = CallCupti(cuptiSassMetricsGetProperties, "cuptiSassMetricsGetProperties",
+                                      {.structSize = CUpti_SassMetrics_GetProperties_Params_STRUCT_SIZE,
+                                       .pChipName = device.chip.c_str(),
+                                       .pMetricName = metric.c_str()});
     names_[properties.metric.metricId] = metric;
     CUpti_SassMetrics_Config config = {};
     config.metricId = properties.metric.metricId;
     config.outputGranularity = CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU;
     configs.push_back(config);
   }
-  CUpti_SassMetricsSetConfig_Params set = {};
-  set.structSize = CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE;
-  set.numOfMetricConfig = configs.size();
-  set.pConfigs = configs.data();
-  set.deviceIndex = static_cast<std::uint32_t>(device_);
-  CheckCupti(cuptiSassMetricsSetConfig(&set), "cuptiSassMetricsSetConfig");
+  CallCupti(cuptiSassMetricsSetConfig, "cuptiSassMetricsSetConfig",
+            {.structSize = CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE,
+             .numOfMetricConfig = configs.size(),
+             .pConfigs = configs.data(),
+             .deviceIndex = device_});
 }
 
-SassCounter::~SassCounter() {
-  CUpti_SassMetricsUnsetConfig_Params unset = {};
-  unset.structSize = CUpti_SassMetricsUnsetConfig_Params_STRUCT_SIZE;
-  unset.deviceIndex = static_cast<std::uint32_t>(device_);
-  (void)cuptiSassMetricsUnsetConfig(&unset);
-}
-
-SassCounts SassCounter::Count(const std::function<void()>& body) {
-  CUpti_SassMetricsEnable_Params enable = {};
-  enable.structSize = CUpti_SassMetricsEnable_Params_STRUCT_SIZE;
-  enable.ctx = context_;
-  enable.enableLazyPatching = 1;
-  CheckCupti(cuptiSassMetricsEnable(&enable), "cuptiSassMetricsEnable");
-  CUpti_SassMetricsDisable_Params disable = {};
-  disable.structSize = CUpti_SassMetricsDisable_Params_STRUCT_SIZE;
-  disable.ctx = context_;
-  SassCounts counts;
-  try {
-    body();
-    counts = Flush();
-  } catch (...) {
-    (void)cuptiSassMetricsDisable(&disable);
-    throw;
-  }
-  CheckCupti(cuptiSassMetricsDisable(&disable), "cuptiSassMetricsDisable");
-  counts.dropped = disable.numOfDroppedRecords;
-  return counts;
-}
-
-SassCounts SassCounter::Flush() {
-  CUpti_SassMetricsGetDataProperties_Params properties = {};
-  properties.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE;
-  properties.ctx = context_;
-  CheckCupti(cuptiSassMetricsGetDataProperties(&properties), "cuptiSassMetricsGetDataProperties");
+std::vector<CountedPc> CuptiSassCounter::Take() {
+  const auto properties =
+      CallCupti(cuptiSassMetricsGetDataProperties, "cuptiSassMetricsGetDataProperties",
+                {.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE, .ctx = context_});
   const std::size_t records = properties.numOfPatchedInstructionRecords;
   const std::size_t instances = properties.numOfInstances;
-  SassCounts counts;
-  if (records == 0 || instances == 0) return counts;
+  if (records == 0 || instances == 0) return {};
   std::vector<CUpti_SassMetrics_InstanceValue> values(records * instances);
   std::vector<CUpti_SassMetrics_Data> data(records);
   for (std::size_t i = 0; i < records; ++i) {
     data[i].structSize = sizeof(CUpti_SassMetrics_Data);
     data[i].pInstanceValues = &values[i * instances];
   }
-  CUpti_SassMetricsFlushData_Params flush = {};
-  flush.structSize = CUpti_SassMetricsFlushData_Params_STRUCT_SIZE;
-  flush.ctx = context_;
-  flush.numOfPatchedInstructionRecords = records;
-  flush.numOfInstances = instances;
-  flush.pMetricsData = data.data();
-  CheckCupti(cuptiSassMetricsFlushData(&flush), "cuptiSassMetricsFlushData");
+  CallCupti(cuptiSassMetricsFlushData, "cuptiSassMetricsFlushData",
+            {.structSize = CUpti_SassMetricsFlushData_Params_STRUCT_SIZE,
+             .ctx = context_,
+             .numOfPatchedInstructionRecords = records,
+             .numOfInstances = instances,
+             .pMetricsData = data.data()});
   // A record holds one metric of an instruction; the function's index is 0 in all of them.
   std::map<std::tuple<std::uint64_t, std::string, std::uint32_t>, CountedPc> merged;
   for (const CUpti_SassMetrics_Data& record : data) {
@@ -119,11 +110,19 @@ SassCounts SassCounter::Flush() {
       if (name != names_.end()) pc.values[name->second] += record.pInstanceValues[i].value;
     }
   }
+  std::vector<CountedPc> pcs;
   for (auto& [key, pc] : merged) {
     std::tie(pc.cubin_crc, pc.function, pc.offset) = key;
-    counts.pcs.push_back(std::move(pc));
+    pcs.push_back(std::move(pc));
   }
-  return counts;
+  return pcs;
+}
+
+}  // namespace
+
+std::unique_ptr<SassCounter> OpenSassCounter(const Device& device, CUcontext context,
+                                             const std::vector<std::string>& metrics) {
+  return std::make_unique<CuptiSassCounter>(device, context, metrics);
 }
 
 }  // namespace fa_profile

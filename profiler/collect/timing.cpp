@@ -1,11 +1,8 @@
 #include "timing.h"
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
-#include <utility>
 
-#include "fa_profile/error.h"
+#include "fa_profile/collect_run.h"
 #include "sm_clock.h"
 
 namespace fa_profile {
@@ -20,14 +17,10 @@ double ElapsedNs(const CudaEvent& start, const CudaEvent& stop) {
   return static_cast<double>(milliseconds) * kNanosecondsPerMillisecond;
 }
 
-void ThrowIfCancelled(const std::function<bool()>& cancelled) {
-  if (cancelled && cancelled()) throw Error("interrupted", "what was finished is in the .part file");
-}
-
 // Owns an executable graph of `repeats` calls.
 class CallGraph {
  public:
-  CallGraph(const std::function<void(cudaStream_t)>& enqueue, int repeats, cudaStream_t stream) {
+  CallGraph(const std::function<void(StreamHandle)>& enqueue, int repeats, cudaStream_t stream) {
     CheckCuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     try {
@@ -51,15 +44,15 @@ class CallGraph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-TimedLaunches TimeFlushed(const std::function<void(cudaStream_t)>& enqueue, int samples, const CacheFlusher& flusher,
-                          const std::function<bool()>& cancelled) {
+CallTiming TimeFlushed(const std::function<void(StreamHandle)>& enqueue, int samples, const CacheFlusher& flusher,
+                       const std::function<void()>& between) {
   const CudaStream stream;
   const CudaEvent start;
   const CudaEvent stop;
-  TimedLaunches timed;
+  CallTiming timed;
   timed.method = "events, L2 flushed before each call";
   for (int i = 0; i < samples; ++i) {
-    ThrowIfCancelled(cancelled);
+    if (between) between();
     flusher.Flush(stream.get());
     CheckCuda(cudaEventRecord(start.get(), stream.get()), "cudaEventRecord");
     enqueue(stream.get());
@@ -71,9 +64,9 @@ TimedLaunches TimeFlushed(const std::function<void(cudaStream_t)>& enqueue, int 
 
 }  // namespace
 
-TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int samples, const CacheFlusher& flusher,
-                           const std::function<bool()>& cancelled, SmClock* clock) {
-  if (flusher.enabled()) return TimeFlushed(enqueue, samples, flusher, cancelled);
+CallTiming TimeLaunches(const std::function<void(StreamHandle)>& enqueue, int samples, const CacheFlusher& flusher,
+                        const std::function<void()>& between, SmClock* clock) {
+  if (flusher.enabled()) return TimeFlushed(enqueue, samples, flusher, between);
   const CudaStream stream;
   const CudaEvent start;
   const CudaEvent stop;
@@ -84,33 +77,31 @@ TimedLaunches TimeLaunches(const std::function<void(cudaStream_t)>& enqueue, int
     return ElapsedNs(start, stop);
   };
 
-  constexpr double kReplayNs = 200e3;
-  constexpr int kMostRepeats = 64;
   int repeats = 1;
   {
     const CallGraph once(enqueue, 1, stream.get());
     (void)time_replay(once);  // uploads the graph
-    repeats = std::clamp(static_cast<int>(std::ceil(kReplayNs / std::max(time_replay(once), 1.0))), 1, kMostRepeats);
+    repeats = RepeatsPerReplay(time_replay(once));
   }
   const CallGraph graph(enqueue, repeats, stream.get());
   (void)time_replay(graph);
   std::optional<CallGraph> stamped;
   if (clock != nullptr) {
-    const auto with_stamps = [&](cudaStream_t on) {
-      clock->Start(on);
+    const auto with_stamps = [&](StreamHandle on) {
+      clock->Start(static_cast<cudaStream_t>(on));
       for (int i = 0; i < repeats; ++i) enqueue(on);
-      clock->Stop(on);
+      clock->Stop(static_cast<cudaStream_t>(on));
     };
     stamped.emplace(with_stamps, 1, stream.get());
     stamped->Launch(stream.get());
     clock->Forget(stream.get());
   }
 
-  TimedLaunches timed;
+  CallTiming timed;
   timed.method = "graph replay, " + std::to_string(repeats) + (repeats == 1 ? " call" : " calls") + " a sample";
   timed.durations_ns.reserve(static_cast<std::size_t>(samples));
   for (int i = 0; i < samples; ++i) {
-    ThrowIfCancelled(cancelled);
+    if (between) between();
     timed.durations_ns.push_back(time_replay(graph) / repeats);
     if (clock != nullptr) {
       stamped->Launch(stream.get());

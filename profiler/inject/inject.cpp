@@ -1,21 +1,24 @@
-// libfa_profile_inject.so: loaded by the CUDA driver into a program that knows nothing of us (CUDA_INJECTION64_PATH).
-// Every kernel launch that is wanted becomes one range with kernel replay and is written at once, so that a program
+// libfa_profile_inject.so: loaded by the CUDA driver into the program that is profiled (CUDA_INJECTION64_PATH).
+// Every wanted kernel launch becomes one range with kernel replay and is written at once, so that a program
 // that crashes keeps what was measured.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fa_profile/counter_session.h"
+#include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
+#include "fa_profile/inject_protocol.h"
+#include "fa_profile/kernel_pattern.h"
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/recording_file.h"
-#include "fa_profile/inject_protocol.h"
-#include "fa_profile/kernel_pattern.h"
 
 namespace fa_profile {
 namespace {
@@ -49,16 +52,18 @@ class Injection final : public LaunchObserver {
   std::recursive_mutex mutex_;
   bool failed_ = false;
   int depth_ = 0;  // launches entered on the thread that measures; 0: nothing is being measured
-  KernelPattern pattern_{Environment(kInjectKernelPattern)};  // fa-profile has seen that it is one
+  KernelPattern pattern_{Environment(kInjectKernelPattern)};  // which fa-profile has checked
   long most_launches_ = std::atol(Environment(kInjectMaxLaunches).c_str());
   long measured_ = 0;
   std::int64_t skipped_ = 0;
   Launch current_;
   Device device_;
-  std::int64_t next_id_ = 1;
   std::vector<DataLoss> losses_;
   std::unique_ptr<RecordingWriter> writer_;
-  std::unique_ptr<KernelRangeCollector> collector_;
+  std::unique_ptr<GpuApi> gpu_;
+  std::optional<CollectRun> run_;
+  std::optional<CounterSession> session_;
+  std::unique_ptr<RangeProfiler> profiler_;
 };
 
 void Injection::Open() {
@@ -75,7 +80,10 @@ void Injection::Open() {
        set.empty() ? std::vector<MetricSet::Omitted>() : BuiltinMetricSet(set, device_.chip).omitted) {
     writer_->Write(DataLoss{"metric_not_a_counter", omitted.metric, omitted.reason, 1});
   }
-  collector_ = std::make_unique<KernelRangeCollector>(device_, metrics, Environment(kInjectCache), *writer_, next_id_);
+  gpu_ = OpenGpuApi(device_, /*flush_cache=*/false, Environment(kInjectCache));
+  run_.emplace(CollectRun{device_, *gpu_, *writer_});
+  session_.emplace(*run_, metrics);
+  profiler_ = gpu_->OpenRangeProfiler();
   writer_->Commit();
 }
 
@@ -92,10 +100,10 @@ void Injection::OnLaunch(const Launch& launch) noexcept {
       ++skipped_;
       return;
     }
-    depth_ = 1;  // what Open() launches is not the program's
+    depth_ = 1;  // launches of Open() are not the program's
     if (writer_ == nullptr) Open();
     current_ = launch;
-    collector_->Start(1);
+    session_->StartKernelRanges(*profiler_, 1);
     mutex_.lock();
   } catch (const std::exception& error) {
     depth_ = 0;
@@ -108,12 +116,12 @@ void Injection::OnLaunched() noexcept {
   if (depth_ == 0 || --depth_ > 0) return;
   mutex_.unlock();  // OnLaunch's; ours is held until the end
   try {
-    const Case entry{next_id_++, FunctionName(current_.kernel_name), "program", std::nullopt};
+    const Case entry{run_->next_id++, FunctionName(current_.kernel_name), "program", std::nullopt};
     writer_->Write(entry);
-    current_.id = next_id_++;
+    current_.id = run_->next_id++;
     current_.case_id = entry.id;
     writer_->Write(current_);
-    collector_->Stop(entry.id, {""});
+    session_->WriteKernelRanges(*profiler_, {{entry.id, "", ""}}, /*keep_image=*/true);
     ++measured_;
   } catch (const std::exception& error) {
     Fail(error.what());

@@ -7,12 +7,11 @@
 
 namespace fa_profile {
 
-/// Reads every GPU of this host through NVML, again and again, beside whatever runs there: no CUDA context, no CUPTI.
-/// It never throws for what NVML does: a library that is absent or refuses, a GPU that is lost and a question that
-/// is not answered are said in the reading. What failed is tried again at each Read(), so a driver that comes later
-/// is found, and a question that failed once is answered the next time.
+/// Reads every GPU of this host through NVML, again and again, beside other work: no CUDA context, no CUPTI.
+/// It does not throw for NVML's failures: an absent library, a lost GPU and a question without an answer are reported
+/// in the reading. What failed is tried again at each Read(), so a driver that is loaded later is found.
 ///
-/// One thread, the one that made it or another, but one. A call into a driver in trouble can take seconds: give it a
+/// One thread, which need not be the one that made it. A call into a driver in trouble can take seconds: give it a
 /// thread on which nothing else waits.
 class GpuMonitor {
  public:

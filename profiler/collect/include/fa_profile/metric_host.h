@@ -9,25 +9,18 @@
 #include <string_view>
 #include <vector>
 
-#include "fa_profile/recording.h"
+#include "fa_profile/gpu_api.h"
+#include "fa_profile/metric_sets.h"
 
 namespace fa_profile {
 
-/// A set of metrics made ready for collection: CUPTI's config image and how many passes it takes.
-struct MetricPlan {
-  std::string chip;
-  std::vector<std::string> metrics;  ///< accepted, in the order the config image was built with
-  std::vector<std::uint8_t> config_image;
-  int passes = 0;
-  std::vector<DataLoss> refused;  ///< kind "metric_unavailable": what the chip or CUPTI refused, and why
-  bool from_cache = false;
-};
+class HostObject;
 
 /// Chips that this CUPTI knows by name ("GH100").
 std::vector<std::string> SupportedChips();
 
 /// Validates `metrics` against the chip and builds the config image in one ConfigAddMetrics call (several calls would
-/// each get passes of their own). Needs no GPU. `availability` is the device's counter availability image; empty
+/// each get separate passes). Needs no GPU. `availability` is the device's counter availability image; empty
 /// plans for everything the chip has. `cache_dir`: where validated plans are kept, keyed by chip, CUPTI version,
 /// availability and metric list; empty: no cache. A corrupt cache entry is ignored and rewritten; a cache that cannot
 /// be written is not an error.
@@ -35,10 +28,24 @@ std::vector<std::string> SupportedChips();
 MetricPlan PlanMetrics(const std::string& chip, std::span<const std::string> metrics,
                        std::span<const std::uint8_t> availability = {}, const std::string& cache_dir = {});
 
+/// Where validated plans are kept: $XDG_CACHE_HOME/fa-profile or ~/.cache/fa-profile; empty when neither is set.
+std::string PlanCacheFolder();
+
+/// The metrics that a run asks for.
+struct MetricRequest {
+  std::vector<std::string> metrics;  ///< CUPTI names; empty: those of the set
+  std::string section_folder;  ///< of an installed Nsight Compute, read instead of the built-in sets; may be empty
+  std::string set;             ///< "full"
+};
+
+/// The metrics of `request` for this device. The built-in set "full" has, beside Nsight Compute's metrics, every
+/// counter that our catalogue reads. Throws Error: unknown set, a section folder that cannot be read.
+MetricSet WantedMetrics(const MetricRequest& request, const Device& device);
+
 /// Evaluates decoded counter data images. Needs no GPU. One per chip; keeps a host object open. One thread.
-/// Images must be whole, as CUPTI made them: CUPTI trusts them, and a damaged one can crash it. Whoever reads them from
-/// a file checks them first (the recording's compressed frames carry a checksum). Throws Error: an empty image, a range
-/// that is not in it, a metric that the chip lacks.
+/// Images must be whole, as CUPTI made them: CUPTI trusts them, and a damaged one can crash it. Check what you read
+/// from a file first (the recording's compressed frames carry a checksum). Throws Error: an empty image, a range that
+/// is not in it, a metric that the chip lacks.
 class MetricEvaluator {
  public:
   explicit MetricEvaluator(const std::string& chip, std::span<const std::uint8_t> availability = {});
@@ -56,8 +63,7 @@ class MetricEvaluator {
   static std::string RangeName(std::span<const std::uint8_t> image, std::size_t index);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<HostObject> host_;
 };
 
 /// Base names ("sm__cycles_active") of every metric the chip has. Throws Error for an unknown chip.

@@ -6,7 +6,7 @@
 
 namespace fa_profile {
 
-// What fa-profile tells the library it injects, by environment variables of the program.
+// Environment variables by which fa-profile tells the injected library what to do.
 inline constexpr const char* kInjectOutput = "FA_PROFILE_INJECT_OUTPUT";        // recording to write
 inline constexpr const char* kInjectOverwrite = "FA_PROFILE_INJECT_OVERWRITE";  // "1": replace an existing one
 inline constexpr const char* kInjectMetrics = "FA_PROFILE_INJECT_METRICS";      // file, one CUPTI name a line

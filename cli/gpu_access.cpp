@@ -1,12 +1,26 @@
-#include "gpu_lists.h"
+#include "gpu_access.h"
 
 #include <fmt/format.h>
 
+#include <memory>
+
+#include "commands.h"
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/gpu_monitor.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/metric_sets.h"
 
 namespace fa_profile {
+
+std::string WhyNoGpu() { return WhyNoDevice(); }
+
+void RequireGpu(const std::string& what) {
+  const std::string why_not = WhyNoGpu();
+  if (why_not.empty()) return;
+  throw Error(what + " needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
+}
 
 void ListKernels(const std::string& pattern) {
   for (const Kernel* const kernel : Ladder()) {
@@ -33,5 +47,12 @@ std::set<std::string> KnownCounters() {
   for (const std::string& chip : MetricSetChips()) names.merge(CounterNames(chip));
   return names;
 }
+
+std::function<HostReading()> MakeGpuReader(const std::string& library) {
+  const auto monitor = std::make_shared<GpuMonitor>(library);
+  return [monitor] { return monitor->Read(); };
+}
+
+std::optional<unsigned> ComputeProcesses(const std::string& uuid) { return CountComputeProcesses(uuid); }
 
 }  // namespace fa_profile

@@ -22,8 +22,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kWidgets 
     {"MemoryDeviceMemoryTable", "group:memory__dram_table"},
 }};
 
-// Nsight Compute collects all four rollups of a counter or throughput of which a section names one; not of its own
-// groups and derived metrics, and not of those it samples ("TriageCompute").
+// Where a section names one rollup of a counter or throughput, Nsight Compute collects all four. It does not for its
+// own groups and derived metrics, nor for the metrics it samples ("TriageCompute").
 void InsertWithRollups(const std::string& metric, std::set<std::string>& metrics) {
   const bool own = metric.find(':') != std::string::npos || metric.starts_with("derived__");
   if (!own && metric.find("Triage") == std::string::npos) {
@@ -31,7 +31,7 @@ void InsertWithRollups(const std::string& metric, std::set<std::string>& metrics
       const std::size_t at = metric.find(rollup);
       if (at == std::string::npos) continue;
       const std::string rest = metric.substr(at + rollup.size());
-      if (!rest.empty() && rest.front() != '.') continue;  // ".max_rate" is no rollup
+      if (!rest.empty() && rest.front() != '.') continue;  // ".max_rate" is not a rollup
       for (const std::string_view each : kRollups) metrics.insert(metric.substr(0, at) + std::string(each) + rest);
       return;
     }
@@ -100,7 +100,7 @@ std::set<std::string> Section::Metrics(int cc) const {
 }
 
 // Adds the metrics that a message names: name -> whether all its rollups are collected. They are not where an
-// alternative ("Options") stands in for the name stated first.
+// alternative ("Options") replaces the name stated first.
 void Section::Names(const TextField& message, int cc, std::map<std::string, bool>& names) const {
   const auto is_alternative = [](const TextField& field) {
     return field.name == "Options" && !field.Scalar("Name").empty();
@@ -148,7 +148,7 @@ void Section::SuffixTable(const TextField& table, int cc, std::map<std::string, 
   }
 }
 
-// Scopes of collection, driver versions and virtual GPUs are not looked at: what does not apply gives no value.
+// Scopes of collection, driver versions and virtual GPUs are ignored: a metric that does not apply gives no value.
 bool Section::Passes(const TextField& message, int cc) const {
   for (const TextField& filter : message.fields) {
     if (filter.name != "Filter") continue;

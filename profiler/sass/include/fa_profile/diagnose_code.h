@@ -2,12 +2,15 @@
 
 #include <string>
 
-#include "fa_profile/device.h"
+#include "fa_profile/diagnosis.h"
 
 namespace fa_profile {
 
 /// Whether the GPU code in `file` (a cubin, object, library or program) carries line information (nvcc -lineinfo),
 /// without which nothing can be attributed to source lines. Throws Error when the file cannot be read.
 Diagnosis DiagnoseLineInfo(const std::string& file);
+
+/// Whether nvdisasm is where FindNvdisasm() looks. Does not throw.
+Diagnosis DiagnoseNvdisasm();
 
 }  // namespace fa_profile

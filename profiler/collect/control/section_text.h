@@ -15,12 +15,12 @@ struct TextField {
   std::string scalar;
   std::vector<TextField> fields;
 
-  /// The scalar of the first field `name` inside; empty when there is none.
+  /// The scalar of the first field `field` inside; empty when it has no such field.
   std::string_view Scalar(std::string_view field) const;
 };
 
 /// Parses protobuf text format without a schema: any field name is taken. The result is a message without a name.
-/// Throws Error "file:line: ..." for text that is no such message, is nested deeper than 100 or larger than 64 MB.
+/// Throws Error "file:line: ..." for text that is not such a message, is nested deeper than 100 or larger than 64 MB.
 TextField ParseTextFormat(std::string_view text, const std::string& file);
 
 }  // namespace fa_profile

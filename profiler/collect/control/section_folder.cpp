@@ -1,12 +1,11 @@
 #include "fa_profile/section_folder.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "section.h"
 
 namespace fa_profile {
@@ -20,25 +19,15 @@ std::vector<Section> ReadSections(const std::string& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() == ".section") paths.push_back(entry->path());
   }
-  if (error) {
-    throw Error("cannot read the section folder " + folder + ": " + error.message(),
-                "Nsight Compute keeps its files in <installation>/sections, or ~/Documents/NVIDIA Nsight Compute/");
-  }
-  if (paths.empty()) {
-    throw Error("no .section file in " + folder,
-                "Nsight Compute keeps its files in <installation>/sections, or ~/Documents/NVIDIA Nsight Compute/");
+  if (error || paths.empty()) {
+    throw Error(
+        error ? "cannot read the section folder " + folder + ": " + error.message() : "no .section file in " + folder,
+        "Nsight Compute keeps its files in <installation>/sections, or ~/Documents/NVIDIA Nsight Compute/");
   }
   std::sort(paths.begin(), paths.end());
   std::vector<Section> sections;
-  for (const fs::path& path : paths) {
-    const std::uintmax_t size = fs::file_size(path, error);  // an error for a folder, too
-    std::string text(error ? 0 : size, '\0');
-    std::ifstream file(path, std::ios::binary);
-    if (error || !file.read(text.data(), static_cast<std::streamsize>(size))) {
-      throw Error("cannot read " + path.string());
-    }
-    sections.emplace_back(text, path.string());
-  }
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // Nsight Compute's largest has 1.4 MB
+  for (const fs::path& path : paths) sections.emplace_back(ReadFile(path.string(), kMostBytes), path.string());
   return sections;
 }
 
@@ -48,7 +37,7 @@ std::set<std::string> AllSets(const std::vector<Section>& sections) {
   return sets;
 }
 
-// The chip whose names stand for the compute capability's.
+// The chip whose names a compute capability gets.
 std::string_view ChipOf(int cc) {
   if (cc >= 100) return "GB100";
   if (cc >= 90) return "GH100";
@@ -85,8 +74,8 @@ MetricSet ReadSectionFolder(const std::string& folder, std::string_view set, int
   result.metrics.assign(metrics.begin(), metrics.end());
   for (const std::string& name : omitted) {
     const std::string_view reason = OmissionReason(name);
-    result.omitted.push_back({name, reason.empty() ? "Nsight Compute expands it by itself, and into what is not known"
-                                                   : std::string(reason)});
+    result.omitted.push_back(
+        {name, reason.empty() ? "Nsight Compute expands it; the result is not known" : std::string(reason)});
   }
   return result;
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/gpu_reading.h"
+
+namespace fa_profile {
+
+/// Questions about GPUs, their kernels and counters, as a build with CUDA answers them and one without (no_cuda.cpp).
+
+/// Throws Error, "`what` needs a GPU", when WhyNoGpu() gives a reason.
+void RequireGpu(const std::string& what);
+
+/// Prints names that contain `pattern`. A build without CUDA throws Error.
+void ListKernels(const std::string& pattern);
+void ListCounters(const std::string& chip, const std::string& pattern);
+void ListChips();
+
+/// Chips that CUPTI knows; in a build without CUDA those that the metric sets are made for.
+std::vector<std::string> KnownChips();
+
+/// Base names of every counter of the chips that the metric sets are made for; empty in a build without CUDA.
+std::set<std::string> KnownCounters();
+
+/// Reads the host's GPUs through NVML, the library of this name. In a build without CUDA the reading has no NVML.
+std::function<HostReading()> MakeGpuReader(const std::string& library);
+
+/// Processes with a compute context on the GPU of this UUID, as NVML counts them. Absent: NVML does not know, or this
+/// build has no CUDA.
+std::optional<unsigned> ComputeProcesses(const std::string& uuid);
+
+}  // namespace fa_profile

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/collect_run.h"
+
+namespace fa_profile {
+
+/// Turns machine code into the functions of these (mangled) names, with their instructions. The ids of the result are
+/// ignored. Throws Error. Called from several threads at once.
+using Disassembler =
+    std::function<std::vector<DeviceFunction>(const Cubin&, const std::vector<std::string>& functions)>;
+
+/// Measures inside kernels: PC samples, then SASS metrics per instruction, each in separate runs, and the machine
+/// code as it was loaded.
+///
+/// Construct it before the first kernel of the process is loaded, and destroy it before anything else is profiled:
+/// CUPTI names samples only of code that was loaded while PC sampling was enabled. One per process, one thread, with
+/// the device current.
+class PhaseCollector {
+ public:
+  /// Without a disassembler functions are written without instructions.
+  PhaseCollector(CollectRun& run, Disassembler disassembler);
+
+  /// Samples and counts each job's whole call, writes it with the code it ran, and commits. What is missing goes to the
+  /// sink as DataLoss. Throws Error for CUDA and CUPTI failures. `sample` false: counts only.
+  ///
+  /// The sampling period follows from the call's duration. Where the hardware drops samples, or CUPTI's buffer is full,
+  /// the call is sampled again with a period four times as long, up to three times. A call that takes 2 % longer while
+  /// it is sampled than without, before and after, is a DataLoss "sampling_disturbs".
+  void Collect(const std::vector<CollectJob>& jobs, bool sample = true);
+
+ private:
+  // New functions of one cubin, being disassembled while the device is busy.
+  struct Code {
+    std::uint64_t crc = 0;
+    std::optional<Cubin> cubin;  // absent: it was not seen being loaded
+    bool cubin_is_new = false;
+    std::vector<std::pair<std::string, std::int64_t>> functions;  // name and id
+    std::future<std::vector<DeviceFunction>> disassembled;
+  };
+
+  CallTiming Time(const CollectJob& job);
+  void Sample(const CollectJob& job);
+  void Count(const CollectJob& job);
+  void OpenCounter();
+  std::int64_t FunctionId(std::uint64_t crc, const std::string& name);
+  void StartDisassembling();
+  void Write(Code& code);
+  void WriteAll();
+
+  CollectRun& run_;
+  Disassembler disassembler_;
+  std::unique_ptr<ModuleCapture> modules_;
+  std::unique_ptr<PcSampler> sampler_;
+  std::uint32_t period_;  // of sampler_
+  std::unique_ptr<SassCounter> counter_;
+  std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions_;  // id by CRC and name
+  std::vector<Code> code_;
+  std::set<std::int64_t> known_functions_;
+  std::set<std::uint64_t> known_cubins_;
+  // What was measured and waits for its functions to be written.
+  std::vector<PcSampling> samplings_;
+  std::vector<SassCounting> countings_;
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fa_profile/gpu_api.h"
+
+/// CUPTI's objects behind gpu_api.h, one source file each.
+namespace fa_profile {
+
+/// CUPTI's device side, once a process: cuptiDeviceGetChipName crashes without it. Needs a driver.
+void InitializeProfiler();
+
+/// The device's counter availability image, by which a plan leaves out what this driver and machine do not allow.
+std::vector<std::uint8_t> CounterAvailability(CUcontext context);
+
+std::unique_ptr<RangeProfiler> OpenRangeProfiler(CUcontext context);
+std::unique_ptr<PcSampler> OpenPcSampler(CUcontext context, std::uint32_t period_cycles);
+std::vector<std::string> SassMetrics(const std::string& chip);
+std::unique_ptr<SassCounter> OpenSassCounter(const Device& device, CUcontext context,
+                                             const std::vector<std::string>& metrics);
+std::unique_ptr<ModuleCapture> CaptureModules();
+
+/// GpuApi::Trace(). The activity API is off otherwise, because recording costs about 0.8 us of CPU time a launch. Not
+/// reentrant; one thread.
+ActivityTrace TraceActivity(const std::function<void()>& body);
+
+}  // namespace fa_profile

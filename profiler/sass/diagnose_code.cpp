@@ -1,0 +1,69 @@
+#include "fa_profile/diagnose_code.h"
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
+
+namespace fa_profile {
+namespace {
+
+// ELF header of a cubin: 64-bit, e_machine EM_CUDA at offset 18.
+constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF\x02";
+constexpr std::size_t kMachineOffset = 18;
+constexpr std::uint16_t kMachineCuda = 190;
+// Section that nvcc -lineinfo adds to a cubin.
+constexpr std::string_view kLineSection = ".nv_debug_line_sass";
+constexpr std::string_view kFatbinMagic = "\x50\xed\x55\xba";
+
+bool HasCubin(std::string_view bytes) {
+  for (std::size_t at = bytes.find(kElfMagic); at != std::string_view::npos; at = bytes.find(kElfMagic, at + 1)) {
+    if (at + kMachineOffset + sizeof(std::uint16_t) > bytes.size()) break;
+    std::uint16_t machine = 0;
+    std::memcpy(&machine, &bytes[at + kMachineOffset], sizeof(machine));
+    if (machine == kMachineCuda) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Diagnosis DiagnoseLineInfo(const std::string& file) {
+  constexpr std::size_t kMost = std::size_t{16} << 30U;  // libraries of machine learning have gigabytes
+  const std::string bytes = ReadFile(file, kMost);
+  if (bytes.find(kLineSection) != std::string::npos) {
+    return {Diagnosis::Level::kOk, "line info", file + " has line information", ""};
+  }
+  const std::string cure = "compile it with nvcc -lineinfo (costs nothing at run time)";
+  const auto warn = [](std::string detail, std::string what_to_do) {
+    return Diagnosis{Diagnosis::Level::kWarning, "line info", std::move(detail), std::move(what_to_do)};
+  };
+  if (HasCubin(bytes)) return warn(file + " has GPU code without line information", cure);
+  if (bytes.find(kFatbinMagic) != std::string::npos) {
+    return warn(file + " has compressed GPU code, which doctor does not read",
+                "link it with nvcc --no-compress to have it checked; " + cure);
+  }
+  return warn(file + " has no GPU code", "give the file that nvcc made");
+}
+
+Diagnosis DiagnoseNvdisasm() {
+  std::string problem = "not found";
+  try {
+    if (const std::optional<std::string> path = FindNvdisasm()) {
+      return {Diagnosis::Level::kOk, "nvdisasm", "found: " + *path, ""};
+    }
+  } catch (const Error& error) {
+    problem = error.message();
+  }
+  return {
+      Diagnosis::Level::kWarning, "nvdisasm", problem,
+      "install the CUDA toolkit's nvdisasm (ci/setup.sh fetches it) and put it on PATH, or set FA_PROFILE_NVDISASM"};
+}
+
+}  // namespace fa_profile
