@@ -6,7 +6,7 @@
 
 #include "fa_profile/attention_shape.h"
 #include "fa_profile/exporter.h"
-#include "fa_profile/lint.h"
+#include "fa_profile/lint_files.h"
 #include "fa_profile/phase_map.h"
 
 namespace fa_profile {
@@ -93,14 +93,10 @@ int RunDiff(const std::string& before, const std::string& after, Format format);
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
 int RunDoctor(int device, const std::string& file);
 
-struct LintCommand {
-  std::vector<std::string> files;
-  std::string kernel_pattern;  ///< regular expression for demangled names; empty: all
-  std::string architecture;    ///< "sm_90a"; empty: all
-  LintOptions options;
+struct LintCommand : LintRequest {
   Format format = Format::kText;
   std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
-  std::string explain;               ///< tells of this finding instead; empty: lints
+  std::string explain;               ///< explains this finding instead; empty: lints
 };
 int RunLint(const LintCommand& command);
 

@@ -11,9 +11,9 @@
 
 #include "baseline_command.h"
 #include "commands.h"
-#include "explain.h"
 #include "exporter_commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/findings.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/version.h"
 #include "fa_profile/failure_note.h"

@@ -5,9 +5,10 @@
 #include <set>
 
 #include "commands.h"
-#include "explain.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
+#include "fa_profile/explain.h"
+#include "fa_profile/findings.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/load_profile.h"
 #include "terminal_options.h"
@@ -49,7 +50,7 @@ void PrintReport(const std::string& recording_path, Format format, const ReportF
     std::erase_if(profile.losses, [&](const DataLoss& loss) { return IsOfAnotherCall(loss, wanted, shapes); });
   }
   if (!filter.explain.empty()) {
-    Explain(std::cout, filter.explain, profile, TerminalOptions().width);
+    WriteExplanation(std::cout, RequireFinding(filter.explain), profile, TerminalOptions());
     return;
   }
   switch (format) {
