@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
-#include "fa_profile/lint.h"
+#include "fa_profile/lint_files.h"
 #include "fa_profile/phase_map.h"
 
 namespace fa_profile {
@@ -92,14 +92,10 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
 int RunDoctor(int device, const std::string& file);
 
-struct LintCommand {
-  std::vector<std::string> files;
-  std::string kernel_pattern;  ///< regular expression for demangled names; empty: all
-  std::string architecture;    ///< "sm_90a"; empty: all
-  LintOptions options;
+struct LintCommand : LintRequest {
   const Format* format = nullptr;
   std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
-  std::string explain;               ///< tells of this finding instead; empty: lints
+  std::string explain;               ///< explains this finding instead; empty: lints
 };
 int RunLint(const LintCommand& command);
 

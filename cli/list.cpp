@@ -25,9 +25,8 @@ void RequireChip(const std::string& chip) {
   if (std::ranges::find(of_sets, chip) != of_sets.end()) return;
   const std::vector<std::string> chips = KnownChips();
   if (std::ranges::find(chips, chip) != chips.end()) return;
-  std::string known;
-  for (const std::string& name : chips) known += " " + name;
-  throw Error("there is no chip '" + chip + "'" + DidYouMean(chip, chips), "this program knows" + known);
+  throw Error("there is no chip '" + chip + "'" + DidYouMean(chip, chips),
+              fmt::format("the known chips are {}", fmt::join(chips, ", ")));
 }
 
 /// The phases that are known without a map of the user's, and by what an instruction belongs to each.

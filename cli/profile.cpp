@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "command.h"
-#include "explain.h"
 #include "fa_profile/error.h"
 #include "fa_profile/failure_note.h"
+#include "fa_profile/findings.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
@@ -29,7 +29,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
-  if (!run.explain.empty()) RequireFinding(run.explain);
+  if (!run.explain.empty()) (void)RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
          {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {

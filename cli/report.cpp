@@ -3,9 +3,10 @@
 #include <set>
 
 #include "command.h"
-#include "explain.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
+#include "fa_profile/explain.h"
+#include "fa_profile/findings.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/load_profile.h"
 #include "formats.h"
@@ -48,7 +49,7 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
     std::erase_if(profile.losses, [&](const DataLoss& loss) { return IsOfAnotherCall(loss, wanted, shapes); });
   }
   if (!filter.explain.empty()) {
-    Explain(std::cout, filter.explain, profile, TerminalOptions().width);
+    WriteExplanation(std::cout, RequireFinding(filter.explain), profile, TerminalOptions());
     return;
   }
   ReportOptions options = TerminalOptions();
@@ -91,7 +92,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
     invocation.run = [arguments, &invocation] {
       ReportFilter& filter = arguments->filter;
       filter.phase_map = ReadPhaseMap(invocation);
-      if (!filter.explain.empty()) RequireFinding(filter.explain);
+      if (!filter.explain.empty()) (void)RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
       return RunReport(arguments->path, *arguments->format, filter);
     };

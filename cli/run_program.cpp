@@ -38,19 +38,8 @@ int RunProgram(const RunOptions& options) {
     throw Error(options.program[0] + " was killed (" + strsignal(WTERMSIG(end.status)) + ")",
                 "what was measured before is in " + end.recording);
   }
-<<<<<<< HEAD
-  PrintReport(written, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
-  std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", written, written);
-  if (WIFSIGNALED(status)) {
-    throw Error(options.program[0] + " was killed (" + strsignal(WTERMSIG(status)) + ")",
-                "what was measured before is in " + written);
-  }
-  if (WEXITSTATUS(status) != 0) {
-    std::cerr << fmt::format("fa-profile: {} ended with exit code {}\n", options.program[0], WEXITSTATUS(status));
-=======
   if (WEXITSTATUS(end.status) != 0) {
     std::cerr << fmt::format("fa-profile: {} ended with exit code {}\n", options.program[0], WEXITSTATUS(end.status));
->>>>>>> collect
   }
   return kExitFine;
 }

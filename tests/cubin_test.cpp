@@ -152,8 +152,8 @@ TEST(CubinTest, ConstantsOfOneKernelDoNotChangeTheHashOfAnother) {
 
 TEST(CubinTest, AFileThatIsNotACubinIsAnErrorThatSaysWhy) {
   const Bytes good = SampleCubin("sm_90a.cubin");
-  EXPECT_NE(HintFor({}).find("no ELF file"), std::string::npos);
-  EXPECT_NE(HintFor(Bytes(100, 'x')).find("no ELF file"), std::string::npos);
+  EXPECT_NE(HintFor({}).find("not an ELF file"), std::string::npos);
+  EXPECT_NE(HintFor(Bytes(100, 'x')).find("not an ELF file"), std::string::npos);
   EXPECT_NE(HintFor(Bytes(good.begin(), good.begin() + 63)).find("cut off"), std::string::npos);
   EXPECT_NE(HintFor(Bytes(good.begin(), good.end() - 1)).find("cut off"), std::string::npos);
   Bytes changed = good;

@@ -1,6 +1,7 @@
 #include "fa_profile/disassembly.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
+#include "fa_profile/private_folder.h"
 #include "sample_cubins.h"
 
 namespace fa_profile {
@@ -27,7 +29,7 @@ class Script {
   const std::string& path() const { return path_; }
 
  private:
-  TemporaryFolder folder_;
+  PrivateFolder folder_;
   std::string path_;
 };
 
@@ -73,7 +75,7 @@ TEST(DisassemblyTest, EveryInstructionHasTheFilesAndLinesOfNvdisasmsListing) {
   for (const char* name : kSampleCubins) {
     SCOPED_TRACE(name);
     const auto cubin = SampleCubin(name);
-    Listing expected = ReadListing(RunProgram({*nvdisasm, "-c", "-gi", SampleCubinPath(name)}, 60).out);
+    Listing expected = ReadListing(RunCudaTool({*nvdisasm, "-c", "-gi", SampleCubinPath(name)}).out);
     const CubinInfo info = ReadCubin(cubin);
     const auto functions = Disassemble(cubin, 42, *nvdisasm);
     ASSERT_EQ(functions.size(), info.functions.size());
@@ -141,19 +143,26 @@ TEST(DisassemblyTest, AFailingToolIsAnErrorThatSaysHowItFailed) {
   EXPECT_NE(ErrorOf("echo \"nvdisasm fatal   : Unknown option 'json'\" >&2; exit 1").find("too old"),
             std::string::npos);
   EXPECT_NE(ErrorOf("echo 'nvdisasm fatal : broken' >&2; exit 3").find("nvdisasm fatal : broken"), std::string::npos);
-  EXPECT_NE(ErrorOf("kill -9 $$").find("exit code 137"), std::string::npos);
+  EXPECT_NE(ErrorOf("kill -9 $$").find("signal 9"), std::string::npos);
   EXPECT_NE(ErrorOf("echo hello").find("something else"), std::string::npos);
   EXPECT_THROW(Disassemble(SampleCubin("sm_90a.cubin"), 0, "/no/such/nvdisasm"), Error);
 }
 
-TEST(DisassemblyTest, ATooSlowProgramIsKilled) { EXPECT_THROW(RunProgram({Script("exec sleep 60").path()}, 1), Error); }
+TEST(DisassemblyTest, ATooSlowProgramIsKilled) {
+  EXPECT_THROW(RunCudaTool({Script("exec sleep 60").path()}, {}, 1), Error);
+}
 
 TEST(DisassemblyTest, ProgramsMayPrintMoreThanAPipeHolds) {
-  const ProgramResult result =
-      RunProgram({Script("head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 7").path()}, 60);
-  EXPECT_EQ(result.exit_code, 7);
-  EXPECT_EQ(result.out.size(), 300000);
-  EXPECT_EQ(result.err.size(), 300000);
+  const ChildEnd result =
+      RunCudaTool({Script("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 7").path()});
+  EXPECT_EQ(WEXITSTATUS(result.status), 7);
+  EXPECT_EQ(result.out.size(), 3000000);
+  EXPECT_EQ(result.err.size(), 3000000);
+}
+
+TEST(DisassemblyTest, AToolRunsInTheFolderItIsGiven) {
+  const PrivateFolder folder;
+  EXPECT_EQ(RunCudaTool({"/bin/pwd"}, folder.path().string()).out, folder.path().string() + "\n");
 }
 
 TEST(DisassemblyTest, TheEnvironmentVariableNamesTheToolAndMustNameAProgram) {

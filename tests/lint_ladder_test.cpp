@@ -22,12 +22,12 @@ class LintLadderTest : public LintFixture {
 
   // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
   int ExpectWhatPtxasSays(const std::string& source) const {
-    const ProgramResult compiled = RunProgram(
+    const ChildEnd compiled = RunCudaTool(
         {FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-O3", "-lineinfo", "-w", "-Xptxas", "-v", "-gencode",
          "arch=compute_90a,code=sm_90a", "-I" FA_PROFILE_SOURCE "/kernels", "-I" FA_PROFILE_SOURCE "/kernels/include",
          "-I" FA_PROFILE_SOURCE "/profiler/model/include", FA_PROFILE_SOURCE "/" + source, "-o", "x.cubin"},
-        300, folder_.string());
-    EXPECT_EQ(compiled.exit_code, 0) << compiled.err;
+        folder_.string(), 300);
+    EXPECT_EQ(compiled.status, 0) << compiled.err;
     const nlohmann::json lint = nlohmann::json::parse(Run("--format json x.cubin").out);
     std::map<std::string, nlohmann::json> kernels;
     for (const nlohmann::json& kernel : lint.at("kernels")) kernels[kernel.at("symbol")] = kernel;
@@ -96,22 +96,22 @@ TEST_F(LintLadderTest, TheCodeHashDoesNotDependOnTheSourceFolder) {
     const std::filesystem::path folder = folder_ / place;
     std::filesystem::create_directories(folder);
     std::filesystem::copy(FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", folder / "kernels.cu");
-    const ProgramResult compiled = RunProgram({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", "-gencode",
-                                               "arch=compute_90a,code=sm_90a", "kernels.cu", "-o", "x.cubin"},
-                                              300, folder.string());
-    ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+    const ChildEnd compiled = RunCudaTool({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", "-gencode",
+                                           "arch=compute_90a,code=sm_90a", "kernels.cu", "-o", "x.cubin"},
+                                          folder.string(), 300);
+    ASSERT_EQ(compiled.status, 0) << compiled.err;
     hashes.push_back(Kernels((folder / "x.cubin").string()).at("reduce<128>").at("code_hash"));
   }
   EXPECT_EQ(hashes[0], hashes[1]);
 }
 
 TEST_F(LintLadderTest, PtxWithoutMachineCodeIsAnErrorWithAHint) {
-  const ProgramResult compiled =
-      RunProgram({FA_PROFILE_NVCC, "-c", "-std=c++20", "-gencode", "arch=compute_90,code=compute_90",
-                  FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},
-                 300, folder_.string());
-  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
-  ExpectRefused("ptx.o", "ptx.o holds PTX alone", "code=sm_90a");
+  const ChildEnd compiled =
+      RunCudaTool({FA_PROFILE_NVCC, "-c", "-std=c++20", "-gencode", "arch=compute_90,code=compute_90",
+                   FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},
+                  folder_.string(), 300);
+  ASSERT_EQ(compiled.status, 0) << compiled.err;
+  ExpectRefused("ptx.o", "ptx.o holds only PTX", "code=sm_90a");
 }
 
 TEST(SmLimitsTest, OccupancyIsThatOfCudasOwnCalculator) {

@@ -6,6 +6,9 @@
 #include <random>
 #include <set>
 
+#include "fa_profile/error.h"
+#include "fa_profile/findings.h"
+
 namespace fa_profile {
 namespace {
 
@@ -247,14 +250,15 @@ TEST(LintTest, EveryRuleHasAllItsTexts) {
   for (const FindingRule& rule : LintRules()) {
     SCOPED_TRACE(rule.id);
     EXPECT_TRUE(ids.insert(rule.id).second);
-    EXPECT_EQ(FindLintRule(rule.id), &rule);
-    EXPECT_EQ(FindFindingRule(rule.id), nullptr) << "the report's findings have another one of this name";
+    EXPECT_EQ(&RequireLintFinding(rule.id), &rule);
+    EXPECT_THROW((void)RequireFinding(rule.id), Error) << "the report's findings have another one of this name";
+    EXPECT_TRUE(rule.weight.empty()) << "lint measures no time";
     for (const std::string* text : {&rule.title, &rule.condition, &rule.source, &rule.cure, &rule.story}) {
       EXPECT_FALSE(text->empty());
     }
   }
   EXPECT_EQ(ids, tested);
-  EXPECT_EQ(FindLintRule("nonsense"), nullptr);
+  EXPECT_THROW((void)RequireLintFinding("nonsense"), Error);
 }
 
 TEST(LintTest, RandomInstructionsCanBeLinted) {

@@ -47,41 +47,46 @@ TEST(PhaseMapFileTest, ReadsFunctionsLinesAndOpcodesInOrder) {
 TEST(PhaseMapFileTest, ErrorsNameLineColumnAndProblem) {
   EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [f\n"),
             "map.yaml:3:1: this is not YAML: end of sequence flow not found");
-  EXPECT_EQ(ErrorOf("- a\n"), "map.yaml:1:1: a mapping with the key 'phases' is expected");
+  EXPECT_EQ(ErrorOf("- a\n"), "map.yaml:1:1: a phase map must be a mapping");
   EXPECT_EQ(ErrorOf("phase: {}\n"), "map.yaml:1:1: unknown key 'phase'; did you mean phases?");
   EXPECT_EQ(ErrorOf("phases: [a]\n"), "map.yaml:1:9: 'phases' must be a mapping from names to what belongs to them");
-  EXPECT_EQ(ErrorOf("phases:\n  a: softmax\n"), "map.yaml:2:6: phase 'a' must have functions, lines or opcodes");
+  EXPECT_EQ(ErrorOf("phases:\n  a: softmax\n"), "map.yaml:2:6: phase 'a' must be a mapping");
   EXPECT_EQ(ErrorOf("phases:\n  a:\n    function: f\n"),
             "map.yaml:3:5: unknown key 'function'; did you mean functions?");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: {f: 1}}\n"), "map.yaml:2:18: 'functions' must be a list of texts");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [[f]]}\n"), "map.yaml:2:19: each of them must be a text");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f}\n  a: {functions: g}\n"),
-            "map.yaml:3:3: phase 'a' stands here twice");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: {f: 1}}\n"), "map.yaml:2:18: a list of texts is expected");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [[f]]}\n"), "map.yaml:2:19: an item of the list must be a text");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f}\n  a: {functions: g}\n"), "map.yaml:3:3: duplicate phase 'a'");
   EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f, functions: g}\n"), "map.yaml:2:21: 'functions' stands here twice");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: []}\n"), "map.yaml:2:3: nothing belongs to phase 'a'");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: []}\n"), "map.yaml:2:3: phase 'a' is empty");
   EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\nphases: {b: {functions: g}}\n"),
             "map.yaml:2:1: 'phases' stands here twice");
-  EXPECT_EQ(ErrorOf(""), "map.yaml: a mapping with the key 'phases' is expected");
+  EXPECT_EQ(ErrorOf(""), "map.yaml: a phase map must be a mapping");
   EXPECT_EQ(ErrorOf(",0"), "map.yaml:1:1: only one YAML document is expected") << "documents without end";
   EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\n---\n{}\n"), "map.yaml:2:1: only one YAML document is expected");
   EXPECT_EQ(ErrorOf("{}\n"), "map.yaml:1:1: there is no key 'phases'");
   EXPECT_EQ(ErrorOf("phases:\n  '(unattributed)': {functions: f}\n"),
-            "map.yaml:2:3: '(unattributed)' is no name for a phase");
+            "map.yaml:2:3: '(unattributed)' cannot be the name of a phase");
+}
+
+TEST(PhaseMapFileTest, WhatAReaderCannotSeeIsRefused) {
+  EXPECT_EQ(ErrorOf("phases: {a: &x {functions: f}}\n"), "map.yaml:1:13: anchors (&name) are not allowed");
+  EXPECT_EQ(ErrorOf("phases: {a: {functions: f\xE2\x80\xAE}}\n").substr(0, 14), "map.yaml:1:26:");
 }
 
 TEST(PhaseMapFileTest, FunctionsAreBaseNamesAndOpcodesAreWrittenInCapitals) {
   EXPECT_EQ(ErrorOf("phases: {a: {functions: 'fa::softmax<64>'}}\n"),
-            "map.yaml:1:25: 'fa::softmax<64>' is no function's base name");
+            "map.yaml:1:25: 'fa::softmax<64>' is not the base name of a function");
   EXPECT_EQ(ErrorOf("phases: {a: {opcodes: hmma}}\n"),
-            "map.yaml:1:23: 'hmma' is no machine opcode or beginning of one");
-  EXPECT_EQ(ErrorOf("phases: {a: {opcodes: ''}}\n"), "map.yaml:1:23: '' is no machine opcode or beginning of one");
+            "map.yaml:1:23: 'hmma' is not a machine opcode or the beginning of one");
+  EXPECT_EQ(ErrorOf("phases: {a: {opcodes: ''}}\n"),
+            "map.yaml:1:23: '' is not a machine opcode or the beginning of one");
 }
 
 TEST(PhaseMapFileTest, LineRangesAreFileAndLinesInOrder) {
   for (const char* const text : {"k.cu", "k.cu:", ":3", "k.cu:0", "k.cu:-3", "k.cu:1-", "k.cu:1-2-3", "k.cu:1-x",
                                  "k.cu:1 - 2", "k.cu:99999999999", "k.cu:+1"}) {
     EXPECT_EQ(ErrorOf(std::string("phases: {a: {lines: '") + text + "'}}\n"),
-              std::string("map.yaml:1:21: '") + text + "' is no range of lines");
+              std::string("map.yaml:1:21: '") + text + "' is not a range of lines");
   }
   EXPECT_EQ(ErrorOf("phases: {a: {lines: 'k.cu:20-10'}}\n"),
             "map.yaml:1:21: the range 'k.cu:20-10' ends before it begins");
@@ -91,12 +96,12 @@ TEST(PhaseMapFileTest, TwoPhasesCannotClaimTheSameCode) {
   const auto two = [](const std::string& a, const std::string& b) {
     return ErrorOf("phases:\n  a: {" + a + "}\n  b: {" + b + "}\n");
   };
-  EXPECT_EQ(two("functions: f", "functions: f"), "map.yaml:3:18: function 'f' is in phase 'a' already");
-  EXPECT_EQ(two("opcodes: LDG", "opcodes: LDG"), "map.yaml:3:16: opcode 'LDG' is in phase 'a' already");
+  EXPECT_EQ(two("functions: f", "functions: f"), "map.yaml:3:18: function 'f' is already in phase 'a'");
+  EXPECT_EQ(two("opcodes: LDG", "opcodes: LDG"), "map.yaml:3:16: opcode 'LDG' is already in phase 'a'");
   EXPECT_EQ(two("lines: 'k.cu:10-20'", "lines: 'k.cu:15-30'"),
-            "map.yaml:3:14: lines 15-20 of k.cu are in phase 'a' already");
+            "map.yaml:3:14: lines 15-20 of k.cu are already in phase 'a'");
   EXPECT_EQ(two("lines: 'src/k.cu:10-20'", "lines: 'k.cu:20'"),
-            "map.yaml:3:14: lines 20-20 of k.cu are in phase 'a' already");
+            "map.yaml:3:14: lines 20-20 of k.cu are already in phase 'a'");
   EXPECT_EQ(two("lines: 'k.cu:10-20'", "lines: 'k.cu:21-30'"), "no error");
   EXPECT_EQ(two("lines: 'k.cu:10-20'", "lines: 'other_k.cu:10-20'"), "no error") << "the end of a path, not of a name";
   EXPECT_EQ(two("opcodes: MUFU.EX2", "opcodes: MUFU"), "no error") << "the first prefix that fits counts";
@@ -132,8 +137,8 @@ TEST(PhaseMapFileTest, AMapWithoutAnyMatchInTheRecordingIsAnError) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.message(),
-              "the phase map map.yaml names no instruction of any kernel in the recording; did you mean qk?");
-    EXPECT_EQ(error.hint(), "the functions there are qk");
+              "no instruction in the recording belongs to a phase of the phase map map.yaml; did you mean qk?");
+    EXPECT_EQ(error.hint(), "the functions in it are qk");
   }
   EXPECT_THROW((void)RequirePhases(Recording{}, ParsePhaseMap("phases: {a: {functions: qk}}", "map.yaml")), Error);
 }

@@ -113,9 +113,10 @@ TEST(RecordingEvidenceTest, LossesExcludeRemarks) {
             std::vector<std::string>{"range_dropped: cublas/softmax: the counter data image was full"});
   recording.losses = {{"sampling_disturbs", "mma", "3 % slower", 1}, {"samples_dropped", "mma", "some", 1}};
   recording.session.complete = false;
-  EXPECT_EQ(Of(recording).losses,
-            (std::vector<std::string>{"samples_dropped: mma: some",
-                                      "recording_incomplete: session: the run ended early; what is here is whole"}));
+  EXPECT_EQ(
+      Of(recording).losses,
+      (std::vector<std::string>{"samples_dropped: mma: some",
+                                "recording_incomplete: session: the run ended early; what was recorded is complete"}));
 }
 
 TEST(RecordingEvidenceTest, AKernelRecordedTwiceIsAnError) {

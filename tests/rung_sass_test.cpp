@@ -11,6 +11,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/gpu_code.h"
+#include "fa_profile/private_folder.h"
 #include "sample_cubins.h"
 
 namespace fa_profile {
@@ -32,12 +33,12 @@ class RungSassTest : public testing::Test {
 
   // What `program` prints about the cubin.
   std::string Print(std::vector<std::string> command, const EmbeddedCubin& cubin) const {
-    const TemporaryFolder folder;
+    const PrivateFolder folder;
     const std::string path = (folder.path() / "x.cubin").string();
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(cubin.bytes.data()), static_cast<std::streamsize>(cubin.bytes.size()));
     command.push_back(path);
-    return RunProgram(command, 60).out;
+    return RunCudaTool(command).out;
   }
 
   std::string nvdisasm_;

@@ -86,8 +86,8 @@ class StaticEvidenceTest : public FolderTest {
                                      "-o",
                                      output};
     command.insert(command.end(), more.begin(), more.end());
-    const ProgramResult compiled = RunProgram(command, 300);
-    EXPECT_EQ(compiled.exit_code, 0) << compiled.err;
+    const ChildEnd compiled = RunCudaTool(command, {}, 300);
+    EXPECT_EQ(compiled.status, 0) << compiled.err;
     Write(name + ".log", FA_PROFILE_NVCC " -c " + source + "\n" + compiled.out + compiled.err);
     return output;
   }
@@ -332,7 +332,7 @@ TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOneCase) {
   const std::string first = Clean("k.o");
   const std::string second = Compile(Write("other.cu", kSource), "other.o");
   const std::string archive = (folder_ / "libboth.a").string();
-  ASSERT_EQ(RunProgram({"/usr/bin/ar", "cr", archive, first, second}, 60).exit_code, 0);
+  ASSERT_EQ(RunCudaTool({"/usr/bin/ar", "cr", archive, first, second}).status, 0);
   const Evidence evidence = Of(archive);
   EXPECT_EQ(Kernels(evidence), (std::vector<std::string>{"Hidden", "Static", "Sums<48>"}));
   EXPECT_EQ(Facts(evidence, "Sums<48>").code.size(), 1U);

@@ -9,9 +9,10 @@
 #include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/findings.h"
-#include "fa_profile/metric_catalogue.h"
 #include "fa_profile/occupancy.h"
 #include "fa_profile/phases.h"
+#include "fa_profile/units.h"
+#include "measured_code.h"
 #include "phase_sums.h"
 
 namespace fa_profile {
@@ -20,7 +21,7 @@ namespace {
 /// Nsight Compute's rule (SpeedOfLight): a kernel that reaches 60 % of neither peak is bound by latency.
 constexpr double kBoundRatio = 0.6;
 
-/// Share of a kernel's time that may belong to no phase without a word.
+/// Share of a kernel's time that may belong to no phase before a DataLoss reports it.
 constexpr double kUnattributedRatio = 0.05;
 
 /// Everything a recording says about one case. Pointers into the recording.
@@ -114,7 +115,7 @@ std::optional<double> SumOfPartMedians(const CaseData& data, const std::vector<s
   return sum;
 }
 
-std::vector<StallShare> StallsOf(const std::map<std::string, double>& metrics) {
+std::vector<StallShare> StallsOf(const Metrics& metrics) {
   constexpr std::string_view kPrefix = "stall_";
   constexpr std::string_view kSuffix = "_ratio";
   std::vector<StallShare> stalls;
@@ -126,15 +127,15 @@ std::vector<StallShare> StallsOf(const std::map<std::string, double>& metrics) {
   return stalls;
 }
 
-std::string BottleneckOf(const std::map<std::string, double>& metrics) {
-  const auto compute = metrics.find("compute_sol_ratio");
-  const auto memory = metrics.find("memory_sol_ratio");
-  if (compute == metrics.end() || memory == metrics.end()) return {};
-  if (std::max(compute->second, memory->second) < kBoundRatio) return "latency";
-  return compute->second >= memory->second ? "compute" : "memory";
+std::string BottleneckOf(const Metrics& metrics) {
+  const auto compute = Find(metrics, "compute_sol_ratio");
+  const auto memory = Find(metrics, "memory_sol_ratio");
+  if (!compute || !memory) return {};
+  if (std::max(*compute, *memory) < kBoundRatio) return "latency";
+  return *compute >= *memory ? "compute" : "memory";
 }
 
-void DropSpeeds(std::map<std::string, double>& metrics) {
+void DropSpeeds(Metrics& metrics) {
   std::erase_if(metrics, [](const auto& item) {
     const std::string_view unit = FindMetric(item.first)->unit;
     return unit == "seconds" || unit.ends_with("_per_second");
@@ -196,20 +197,15 @@ class CaseAnalyzer {
 
   /// The machine code that was sampled or counted in a call of the case.
   std::vector<const DeviceFunction*> FunctionsOfCase() const {
-    std::set<std::int64_t> ids;
+    std::vector<const PcSampling*> samplings;
+    std::vector<const SassCounting*> countings;
     for (const PcSampling& sampling : recording_.samplings) {
-      if (sampling.case_id != data_.kernel_case->id) continue;
-      for (const PcSample& sample : sampling.samples) ids.insert(sample.function_id);
+      if (sampling.case_id == data_.kernel_case->id) samplings.push_back(&sampling);
     }
     for (const SassCounting& counting : recording_.countings) {
-      if (counting.case_id != data_.kernel_case->id) continue;
-      for (const SassCount& count : counting.counts) ids.insert(count.function_id);
+      if (counting.case_id == data_.kernel_case->id) countings.push_back(&counting);
     }
-    std::vector<const DeviceFunction*> functions;
-    for (const DeviceFunction& function : recording_.functions) {
-      if (ids.contains(function.id)) functions.push_back(&function);
-    }
-    return functions;
+    return MeasuredFunctions(recording_, samplings, countings);
   }
 
   ProfileEntry MakeEntry(const std::string& part, const Range* range) const {
@@ -237,7 +233,7 @@ class CaseAnalyzer {
     return entry;
   }
 
-  std::map<std::string, double> Derive(const ProfileEntry& entry, const Range* range) const {
+  Metrics Derive(const ProfileEntry& entry, const Range* range) const {
     DeriveInputs inputs;
     inputs.device = &device_;
     inputs.counters = range == nullptr ? nullptr : &range->metrics;
@@ -262,7 +258,7 @@ class CaseAnalyzer {
   std::string single_part_;         ///< the name of its part, where the recording has one
 };
 
-/// Names the counters that stand between the recording and a metric, for the alternative that lacks the fewest.
+/// Names the counters that a metric needs and the recording lacks, for the alternative that lacks the fewest.
 std::string MissingInputs(std::string_view formula, const std::set<std::string>& known) {
   std::vector<std::string> fewest;
   bool first = true;
@@ -297,7 +293,7 @@ void AddUnderived(const Recording& recording, Profile& profile) {
   }
 }
 
-/// Tables of which much of the time belongs to no phase, and sums that do not close: one DataLoss each.
+/// One DataLoss for each table with much unattributed time, and for each sum that does not close.
 void AddPhaseLosses(Profile& profile) {
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.phases) continue;
@@ -308,13 +304,11 @@ void AddPhaseLosses(Profile& profile) {
             {"phase_sums_open", subject, closure.quantity + " of the phases do not add up to those of the kernel", 1});
       }
     }
-    const PhaseEntry& unattributed = entry.phases->phases.back();
-    const auto ratio = unattributed.metrics.find("phase_time_ratio");
-    if (ratio == unattributed.metrics.end() || ratio->second <= kUnattributedRatio) continue;
-    const auto percent = static_cast<int>(std::lround(100.0 * ratio->second));
+    const auto ratio = Find(entry.phases->phases.back().metrics, "phase_time_ratio");  // the unattributed
+    if (!ratio || *ratio <= kUnattributedRatio) continue;
     profile.losses.push_back(
         {"phase_unattributed", subject,
-         std::to_string(percent) + " % of the time belongs to no phase (" + entry.phases->attribution + ")", 1});
+         Percent(*ratio, 0) + " of the time belongs to no phase (" + entry.phases->attribution + ")", 1});
   }
 }
 
@@ -327,7 +321,8 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map) 
   profile.clocks = recording.clocks;
   profile.losses = recording.losses;
   if (!recording.session.complete) {
-    profile.losses.push_back({"recording_incomplete", "session", "the run ended early; what is here is whole", 1});
+    profile.losses.push_back(
+        {"recording_incomplete", "session", "the run ended early; what was recorded is complete", 1});
   }
   for (const CaseData& data : CollectCases(recording)) {
     CaseAnalyzer(recording, data, map).AddEntries(profile.entries);

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "derive.h"
 #include "fa_profile/phases.h"
+#include "measured_code.h"
 
 namespace fa_profile {
 namespace {
@@ -26,11 +28,6 @@ constexpr Liar kLiars[] = {
      "counts HFMA2, by which compilers load constants, in a kernel without a matrix instruction"},
 };
 
-std::optional<double> Find(const std::map<std::string, double>& values, const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? std::nullopt : std::optional(found->second);
-}
-
 /// The counters of a case, whole call.
 std::optional<double> FindCounter(const Recording& recording, std::int64_t case_id, const std::string& name) {
   for (const Range& range : recording.ranges) {
@@ -42,13 +39,11 @@ std::optional<double> FindCounter(const Recording& recording, std::int64_t case_
 /// What was measured of one case.
 class Measurements {
  public:
-  Measurements(const Recording& recording, const ProfileEntry& entry) : recording_(recording), entry_(entry) {
+  Measurements(const Recording& recording, const ProfileEntry& entry)
+      : recording_(recording), entry_(entry), unavailable_(UnavailableMetrics(recording)) {
     const PhaseMap map = SelftestPhases();
     for (const DeviceFunction& function : recording.functions) {
       functions_.emplace(function.id, Labelled{&function, PhasesOf(function, map)});
-    }
-    for (const DataLoss& loss : recording.losses) {
-      if (loss.kind == "metric_unavailable") unavailable_.insert(loss.subject);
     }
   }
 
@@ -98,12 +93,13 @@ class Measurements {
       if (value == count.values.end()) continue;
       const auto labelled = functions_.find(count.function_id);
       if (labelled == functions_.end()) return std::nullopt;
-      const std::vector<Instruction>& instructions = labelled->second.function->instructions;
-      const auto place = std::ranges::lower_bound(instructions, count.offset, {}, &Instruction::offset);
-      if (place == instructions.end() || place->offset != count.offset) return std::nullopt;  // not disassembled
-      const std::string& phase = labelled->second.phases[static_cast<std::size_t>(place - instructions.begin())];
-      const bool meant = place->opcode.starts_with(truth.opcode) && (truth.phase.empty() || phase == truth.phase);
-      if (meant) sum += static_cast<double>(value->second);
+      const DeviceFunction& function = *labelled->second.function;
+      const auto index = IndexOf(function, count.offset);
+      if (!index) return std::nullopt;  // not disassembled
+      const bool in_phase = truth.phase.empty() || labelled->second.phases[*index] == truth.phase;
+      if (in_phase && function.instructions[*index].opcode.starts_with(truth.opcode)) {
+        sum += static_cast<double>(value->second);
+      }
     }
     return sum;
   }

@@ -20,7 +20,7 @@ std::string_view Base(const Instruction& instruction) {
   return std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
 }
 
-/// Index of the instruction at the offset that stands last in the operands.
+/// Index of the instruction at the offset that ends the operands.
 std::optional<std::size_t> Target(const Instructions& instructions, const Instruction& branch) {
   const std::size_t start = branch.operands.rfind("0x");
   if (start == std::string::npos) return std::nullopt;
@@ -57,7 +57,7 @@ ConvergencePoints ReadConvergence(const Instructions& instructions) {
     const auto target = Target(instructions, instruction);
     if (target) points[instruction.operands.substr(0, instruction.operands.find(','))].insert(*target);
   }
-  // Mostly a BSYNC stands right before the place its BSSY names. What is left are places reached from elsewhere.
+  // Mostly a BSYNC is right before the place its BSSY names. The others are places reached from elsewhere.
   for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
     if (Base(instructions[i]) != "BSYNC") continue;
     if (const auto found = points.find(instructions[i].operands); found != points.end()) found->second.erase(i + 1);
@@ -173,7 +173,7 @@ bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
   return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
 }
 
-constexpr std::size_t kNear = 8;  // what belongs to one wait stands within a few instructions, scheduled among others
+constexpr std::size_t kNear = 8;  // the instructions of one wait are near each other, scheduled among others
 
 // Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
 std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {
@@ -192,7 +192,7 @@ void MarkLoop(const Instructions& instructions, std::size_t question, const std:
   for (std::size_t i = FirstOfLoop(instructions, question, instructions[branch]); i <= branch; ++i) waits[i] = true;
 }
 
-// Asked early, and other work done before the answer is needed: there stands a branch to a loop that asks again.
+// Asked early, with other work before the answer is needed: at that place is a branch to a loop that asks again.
 bool BranchesToQuestion(const Instructions& instructions, const Instruction& branch) {
   if (Base(branch) != "BRA") return false;
   const std::size_t target = Target(instructions, branch).value_or(instructions.size());

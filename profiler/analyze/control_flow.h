@@ -35,7 +35,7 @@ ControlFlow ReadControlFlow(const DeviceFunction& function);
 /// Whether the instruction is a barrier at which warps wait: BAR.SYNC or BAR.RED, not BAR.ARV.
 bool IsWaitingBarrier(const Instruction& instruction);
 
-/// The barrier that a warp which stands at `index` waits at: that instruction itself, or the last one it came past, by
+/// The barrier that a warp at `index` waits at: that instruction itself, or the last one it came past, by
 /// the shortest way back. BAR.SYNC.DEFER_BLOCKING lets a warp go on until something needs the barrier, so a warp that
 /// waits is found up to some instructions behind it. Nothing when no barrier lies on the way from the entry.
 std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const ControlFlow& flow, std::size_t index);
@@ -45,9 +45,9 @@ std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const C
 /// Sorted indices.
 std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const ControlFlow& flow, std::size_t barrier);
 
-/// By instruction: whether it belongs to a wait for an mbarrier: SYNCS.PHASECHK and what stands between it and the
-/// branch on its answer, that branch included; what stands before it in a loop that asks again; and a branch into such
-/// a loop, where a warp stands that asked early.
+/// By instruction: whether it belongs to a wait for an mbarrier: SYNCS.PHASECHK and the code between it and the
+/// branch on its answer, that branch included; the code before it in a loop that asks again; and a branch into such a
+/// loop, where a warp is that asked early.
 std::vector<bool> AsyncWaits(const DeviceFunction& function);
 
 }  // namespace fa_profile

@@ -2,25 +2,17 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
-
-#include "fa_profile/expression.h"
-#include "fa_profile/metric_catalogue.h"
-
 namespace fa_profile {
 namespace {
-
-/// The variables of formulas, by name. What is not known is not in it.
-using Variables = std::map<std::string, double>;
 
 double DurationNs(const Launch& launch) { return ElapsedNs(launch.start_ns, launch.end_ns); }
 
 template <typename Number>
-void SetIfPositive(Variables& variables, const char* name, Number value) {
+void SetIfPositive(Metrics& variables, const char* name, Number value) {
   if (value > 0) variables[name] = static_cast<double>(value);
 }
 
-void AddLaunches(const DeriveInputs& inputs, Variables& variables) {
+void AddLaunches(const DeriveInputs& inputs, Metrics& variables) {
   const std::vector<Launch>& launches = *inputs.launches;
   const Launch* longest = LongestLaunch(launches);
   if (longest == nullptr) return;
@@ -44,13 +36,12 @@ void AddLaunches(const DeriveInputs& inputs, Variables& variables) {
 std::optional<double> ElapsedCorrection(const DeriveInputs& inputs) {
   if (!inputs.user_ranges) return 1.0;
   if (inputs.timing == nullptr || inputs.counters == nullptr || inputs.timing->median_ns <= 0.0) return std::nullopt;
-  const auto range = inputs.counters->find("gpu__time_duration.sum");
-  if (range == inputs.counters->end()) return std::nullopt;
-  return range->second / inputs.timing->median_ns;
+  const auto range_ns = Find(*inputs.counters, "gpu__time_duration.sum");
+  return range_ns ? std::optional(*range_ns / inputs.timing->median_ns) : std::nullopt;
 }
 
-Variables MakeVariables(const DeriveInputs& inputs) {
-  Variables variables;
+Metrics MakeVariables(const DeriveInputs& inputs) {
+  Metrics variables;
   const Device& device = *inputs.device;
   if (device.warp_size > 0) {
     SetIfPositive(variables, "device.max_warps_per_sm", device.max_threads_per_sm / device.warp_size);
@@ -70,40 +61,37 @@ Variables MakeVariables(const DeriveInputs& inputs) {
   return variables;
 }
 
-struct ParsedMetric {
-  const CatalogueMetric* metric;
-  Expression formula;
-};
+}  // namespace
 
-const std::vector<ParsedMetric>& ParsedCatalogue() {
-  static const std::vector<ParsedMetric> parsed = [] {
-    std::vector<ParsedMetric> result;
-    for (const CatalogueMetric& metric : MetricCatalogue()) result.push_back({&metric, Expression(metric.formula)});
-    return result;
-  }();
-  return parsed;
+std::optional<double> Find(const Metrics& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
-}  // namespace
+ParsedCatalogue::ParsedCatalogue(std::span<const CatalogueMetric> catalogue) {
+  for (const CatalogueMetric& metric : catalogue) formulas_.emplace_back(&metric, Expression(metric.formula));
+}
+
+Metrics ParsedCatalogue::Evaluate(const Lookup& lookup) const {
+  Metrics metrics;
+  for (const auto& [metric, formula] : formulas_) {
+    if (const auto value = formula.Evaluate(lookup)) metrics.emplace(metric->id, *value);
+  }
+  return metrics;
+}
 
 const Launch* LongestLaunch(const std::vector<Launch>& launches) {
   const auto longest = std::ranges::max_element(launches, {}, DurationNs);
   return longest == launches.end() ? nullptr : &*longest;
 }
 
-std::map<std::string, double> DeriveMetrics(const DeriveInputs& inputs) {
-  const Variables variables = MakeVariables(inputs);
-  const Lookup lookup = [&](const std::string& name) -> std::optional<double> {
-    if (const auto found = variables.find(name); found != variables.end()) return found->second;
-    if (inputs.counters == nullptr) return std::nullopt;
-    const auto found = inputs.counters->find(name);
-    return found == inputs.counters->end() ? std::nullopt : std::optional(found->second);
-  };
-  std::map<std::string, double> values;
-  for (const ParsedMetric& parsed : ParsedCatalogue()) {
-    if (const auto value = parsed.formula.Evaluate(lookup)) values.emplace(parsed.metric->id, *value);
-  }
-  return values;
+Metrics DeriveMetrics(const DeriveInputs& inputs) {
+  static const ParsedCatalogue catalogue(MetricCatalogue());
+  const Metrics variables = MakeVariables(inputs);
+  return catalogue.Evaluate([&](const std::string& name) {
+    const auto variable = Find(variables, name);
+    return variable || inputs.counters == nullptr ? variable : Find(*inputs.counters, name);
+  });
 }
 
 }  // namespace fa_profile

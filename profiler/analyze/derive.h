@@ -2,19 +2,40 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
+#include "fa_profile/expression.h"
+#include "fa_profile/metric_catalogue.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile {
 
+/// Values by metric's id or variable's name. What is not known is not in it.
+using Metrics = std::map<std::string, double>;
+
+std::optional<double> Find(const Metrics& values, const std::string& name);
+
+/// The formulas of a catalogue, parsed once.
+class ParsedCatalogue {
+ public:
+  explicit ParsedCatalogue(std::span<const CatalogueMetric> catalogue);
+
+  /// The metrics that have a value, by id.
+  Metrics Evaluate(const Lookup& lookup) const;
+
+ private:
+  std::vector<std::pair<const CatalogueMetric*, Expression>> formulas_;
+};
+
 /// What the formulas of one entry may read. Nothing is owned.
 struct DeriveInputs {
   const Device* device = nullptr;
-  const std::map<std::string, double>* counters = nullptr;  ///< null: the entry has no range
+  const Metrics* counters = nullptr;  ///< null: the entry has no range
   const std::vector<Launch>* launches = nullptr;
   bool user_ranges = true;  ///< the counters are of a user range, which is longer than what it holds
   const Occupancy* occupancy = nullptr;
@@ -28,6 +49,6 @@ struct DeriveInputs {
 const Launch* LongestLaunch(const std::vector<Launch>& launches);
 
 /// All catalogue metrics that have a value, by id.
-std::map<std::string, double> DeriveMetrics(const DeriveInputs& inputs);
+Metrics DeriveMetrics(const DeriveInputs& inputs);
 
 }  // namespace fa_profile

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "derive.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/call_name.h"
-#include "fa_profile/metric_catalogue.h"
 
 namespace fa_profile {
 namespace {
@@ -14,8 +14,6 @@ constexpr double kClockTolerance = 0.05;
 
 /// A phase's share of the time (and other shares from samples) moves by as much from run to run.
 constexpr double kShareTolerance = 0.01;
-
-using Metrics = std::map<std::string, double>;
 
 std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shape->ToString() : std::string(); }
 
@@ -61,11 +59,6 @@ std::string Judge(const CatalogueMetric& metric, double before, double after, do
   return (after > before) == (metric.polarity == Polarity::kHigherIsBetter) ? "better" : "worse";
 }
 
-std::optional<double> Find(const std::map<std::string, double>& metrics, std::string_view id) {
-  const auto found = metrics.find(std::string(id));
-  return found == metrics.end() ? std::nullopt : std::optional(found->second);
-}
-
 /// Sorting key: what came or went last, a change from zero first.
 double Weight(const MetricChange& change) {
   if (change.ratio) return std::abs(*change.ratio);
@@ -80,8 +73,8 @@ void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& b
                     std::vector<MetricChange>& changes) {
   for (const CatalogueMetric& metric : catalogue) {
     change.metric = metric.id;
-    change.before = Find(before, metric.id);
-    change.after = Find(after, metric.id);
+    change.before = Find(before, change.metric);
+    change.after = Find(after, change.metric);
     change.ratio.reset();
     if (!change.before && !change.after) continue;
     if (!change.before || !change.after) {

@@ -2,8 +2,7 @@
 
 namespace fa_profile {
 
-// The thresholds of the findings. Ratios are 0..1. The table's texts (finding_rules.cpp) print them, so that a changed
-// number changes what --explain says.
+// The thresholds of the findings. Ratios are 0..1. The findings' texts name them (finding_texts.cpp).
 
 inline constexpr double kSerialThreads = 4.0;    ///< of 32 a warp has
 inline constexpr double kSerialTime = 0.20;      ///< a phase with less hurts little, whatever its threads do
@@ -23,5 +22,9 @@ inline constexpr double kSmallGrid = 0.50;       ///< waves
 inline constexpr double kExponentials = 0.60;    ///< of the special-function units' peak
 inline constexpr double kGaps = 0.10;            ///< of the call
 inline constexpr double kCopyWait = 0.50;        ///< of a phase's samples
+
+// Lint's.
+inline constexpr double kLowTheoreticalOccupancy = 0.25;
+inline constexpr int kRowLoopDepth = 2;  ///< a loop inside the loop over key blocks
 
 }  // namespace fa_profile

@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <ranges>
 
+#include "derive.h"
+#include "fa_profile/units.h"
+#include "finding_texts.h"
 #include "finding_thresholds.h"
 #include "machine_calls.h"
 
 namespace fa_profile {
 namespace {
 
-using Metrics = std::map<std::string, double>;
 using Findings = std::vector<Finding>;
 
 struct Subject {
@@ -23,45 +25,23 @@ struct Subject {
   std::span<const DeviceFunction* const> functions;
 };
 
-std::optional<double> Get(const Metrics& metrics, const char* id) {
-  const auto found = metrics.find(id);
-  return found == metrics.end() ? std::nullopt : std::optional(found->second);
-}
-
 /// Of a phase or kernel: the metric is known and fits.
 bool AtLeast(const Metrics& metrics, const char* id, double limit) {
-  const auto value = Get(metrics, id);
+  const auto value = Find(metrics, id);
   return value && *value >= limit;
 }
 bool AtMost(const Metrics& metrics, const char* id, double limit) {
-  const auto value = Get(metrics, id);
+  const auto value = Find(metrics, id);
   return value && *value <= limit;
 }
-double OrZero(const Metrics& metrics, const char* id) { return Get(metrics, id).value_or(0.0); }
+double OrZero(const Metrics& metrics, const char* id) { return Find(metrics, id).value_or(0.0); }
 
-std::string Percent(double ratio) {
-  const double percent = 100.0 * ratio;
-  return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
-}
+std::string Percent(double ratio) { return ShortPercent(ratio) + " %"; }
+std::string Count(double value) { return FormatValue(value, "count"); }
 
-/// "302 us", "1.31 M": three digits and a prefix, as the reports print them.
-std::string Scaled(double value, const char* unit) {
-  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
-  std::size_t step = 0;
-  while (std::abs(value) >= 999.5 && step + 1 < std::size(kPrefixes)) {
-    value /= 1000.0;
-    ++step;
-  }
-  const bool whole = step == 0 && value == std::floor(value);
-  const int digits = whole || std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
-  std::string text = fmt::format("{:.{}f}", value, digits);
-  if (step > 0 || *unit != '\0') text += fmt::format(" {}{}", kPrefixes[step], unit);
-  return text;
-}
-std::string Count(double value) { return Scaled(value, ""); }
-std::string Time(double seconds) {
-  if (seconds >= 0.9995e-3) return seconds >= 0.9995 ? Scaled(seconds, "s") : Scaled(seconds * 1e3, "ms");
-  return seconds >= 0.9995e-6 ? Scaled(seconds * 1e6, "us") : Scaled(seconds * 1e9, "ns");
+/// What a rule found; FindProblems() adds id and cure.
+Finding Found(std::string phase, std::string evidence, double weight) {
+  return {{}, std::move(phase), std::move(evidence), {}, weight};
 }
 
 double ShareOf(const PhaseEntry& phase) { return OrZero(phase.metrics, "phase_time_ratio"); }
@@ -69,7 +49,8 @@ double ShareOf(const PhaseEntry& phase) { return OrZero(phase.metrics, "phase_ti
 /// "softmax takes 53 % of the time (302 us)"
 std::string Takes(const PhaseEntry& phase) {
   std::string text = fmt::format("{} takes {} of the time", phase.name, Percent(ShareOf(phase)));
-  if (const auto seconds = Get(phase.metrics, "phase_time_seconds")) text += fmt::format(" ({})", Time(*seconds));
+  if (const auto seconds = Find(phase.metrics, "phase_time_seconds"))
+    text += fmt::format(" ({})", FormatValue(seconds, "seconds"));
   return text;
 }
 
@@ -78,7 +59,7 @@ const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
   return subject.entry.phases ? subject.entry.phases->phases : kNone;
 }
 
-/// Those that a rule can name a cure for: not the code that nobody knows.
+/// Those that a rule can name a cure for: not unattributed code.
 auto NamedPhases(const Subject& subject) {
   return PhaseList(subject) | std::views::filter([](const PhaseEntry& phase) { return phase.name != kUnattributed; });
 }
@@ -103,7 +84,7 @@ double StallOf(const std::vector<StallShare>& stalls, std::string_view reason) {
 }
 
 /// Nsight Compute's sense of it: some unit works near what it can.
-/// Nothing is said where the two speeds of light are not known.
+/// Counts as busy where one of the two speeds of light is not known: then no rule calls the units idle.
 bool SomePipeIsBusy(const Metrics& metrics) {
   if (!metrics.contains("compute_sol_ratio") || !metrics.contains("memory_sol_ratio")) return true;
   constexpr const char* kPipes[] = {"compute_sol_ratio", "memory_sol_ratio", "tensor_core_utilization_ratio",
@@ -112,31 +93,10 @@ bool SomePipeIsBusy(const Metrics& metrics) {
 }
 
 /// What helps against a stall reason.
-std::string CureOfStall(std::string_view reason) {
-  struct Row {
-    std::string_view reason;
-    std::string_view cure;
-  };
-  constexpr Row kCures[] = {
-      {"long_scoreboard", "it waits for global memory or a copy: load earlier (more stages), or less"},
-      {"short_scoreboard",
-       "it waits for shared memory or special functions: fewer and wider accesses, more independent work in between"},
-      {"barrier", "its warps wait for each other: even out their work, or let fewer warps share a barrier"},
-      {"wait", "each instruction waits for the one before: more independent work per warp (unroll, interleave)"},
-      {"math_pipe_throttle", "its pipe is full: fewer such instructions, or another pipe's work meanwhile"},
-      {"mio_throttle", "too many shared-memory or special instructions queue: wider accesses, ldmatrix"},
-      {"lg_throttle", "too many global or local accesses queue: fewer and wider ones"},
-      {"not_selected", "warps are ready and queue to issue: fewer instructions for the same result"},
-      {"no_instructions", "the instruction cache misses: smaller loops and less unrolling"},
-      {"branch_resolving", "it waits for branches: unroll, or predicate short ones"},
-      {"gmma", "it waits for warpgroup matrix instructions: keep more than one under way"},
-      {"dispatch_stall", "the dispatch waits for operands: spread register use, mix the pipes"},
-      {"imc_miss", "constants miss their cache: index them alike in all threads, or load them once"},
-  };
-  for (const Row& row : kCures) {
-    if (row.reason == reason) return std::string(row.cure);
-  }
-  return "nothing else in the kernel costs as much: look at its instructions first";
+std::string CureOfStall(const std::string& reason) {
+  const std::map<std::string, std::string>& cures = RequireFinding("bottleneck-phase").cure_of_stall;
+  const auto found = cures.find(reason);
+  return found == cures.end() ? cures.at("other") : found->second;
 }
 
 void NotCorrect(const Subject& subject, Findings& findings) {
@@ -148,31 +108,30 @@ void NotCorrect(const Subject& subject, Findings& findings) {
                              : fmt::format("a launch failed: {}", v->error);
   if (v->nonfinite > 0) evidence += fmt::format(", {} NaN or infinite", v->nonfinite);
   if (v->unwritten > 0) evidence += fmt::format(", {} never written", v->unwritten);
-  findings.push_back({"not-correct", {}, evidence, {}, 1.0});
+  findings.push_back(Found({}, evidence, 1.0));
 }
 
 void BottleneckPhase(const Subject& subject, Findings& findings) {
   const PhaseEntry* top = TopPhase(subject);
   if (top == nullptr) return;
-  Finding finding{"bottleneck-phase", top->name, Takes(*top), {}, ShareOf(*top)};
-  if (!top->stalls.empty()) {
-    finding.evidence += fmt::format(": {} {}", top->stalls[0].reason, Percent(top->stalls[0].ratio));
-    if (top->stalls.size() > 1) {
-      finding.evidence += fmt::format(", {} {}", top->stalls[1].reason, Percent(top->stalls[1].ratio));
-    }
+  Finding finding = Found(top->name, Takes(*top), ShareOf(*top));
+  const auto& stalls = top->stalls;
+  if (!stalls.empty()) {
+    finding.evidence += fmt::format(": {} {}", stalls[0].reason, Percent(stalls[0].ratio));
+    if (stalls.size() > 1) finding.evidence += fmt::format(", {} {}", stalls[1].reason, Percent(stalls[1].ratio));
     finding.evidence += " of its samples";
-    finding.cure = CureOfStall(top->stalls[0].reason);
-  } else {
-    finding.cure = CureOfStall({});
   }
-  if (top->name == kUnattributed) {
-    finding.cure = "nobody knows what this code is: build with -lineinfo, or name its phases (--phase-map)";
-  }
+  finding.cure = top->name == kUnattributed
+                     ? "this code belongs to no known phase: build with -lineinfo, or name its phases (--phase-map)"
+                     : CureOfStall(stalls.empty() ? "other" : stalls[0].reason);
   findings.push_back(std::move(finding));
 }
 
+/// In the softmax, or in the other phases.
+template <bool kSoftmax>
 void SerialPhase(const Subject& subject, Findings& findings) {
   for (const PhaseEntry& phase : NamedPhases(subject)) {
+    if ((phase.name == "softmax") != kSoftmax) continue;
     if (!AtMost(phase.metrics, "phase_threads_per_instruction", kSerialThreads)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
     std::string evidence =
@@ -181,8 +140,7 @@ void SerialPhase(const Subject& subject, Findings& findings) {
     if (const double barrier = StallOf(subject.entry.stalls, "barrier"); barrier > 0.0) {
       evidence += fmt::format("; {} of all warp-cycles wait at a barrier", Percent(barrier));
     }
-    const bool softmax = phase.name == "softmax";
-    findings.push_back({softmax ? "serial-softmax" : "serial-phase", phase.name, evidence, {}, ShareOf(phase)});
+    findings.push_back(Found(phase.name, evidence, ShareOf(phase)));
   }
 }
 
@@ -191,20 +149,18 @@ void TensorIdle(const Subject& subject, Findings& findings) {
   const Metrics& metrics = subject.entry.metrics;
   const double instructions = SumOverPhases(subject, "phase_tensor_instructions");
   if (top == nullptr || instructions == 0.0 || OrZero(top->metrics, "phase_tensor_instructions") > 0.0) return;
-  const auto active = Get(metrics, "tensor_core_utilization_ratio");
+  const auto active = Find(metrics, "tensor_core_utilization_ratio");
   if (!active || *active >= kTensorIdle) return;
   double without = 0.0;
   for (const PhaseEntry& phase : PhaseList(subject)) {
     if (OrZero(phase.metrics, "phase_tensor_instructions") == 0.0) without += ShareOf(phase);
   }
   if (without < kMostTime) return;
-  findings.push_back({"tensor-idle",
-                      top->name,
-                      fmt::format("{} tensor instructions keep the tensor pipe active {} of the time, while phases "
-                                  "without any take {}, {} the most",
-                                  Count(instructions), Percent(*active), Percent(without), top->name),
-                      {},
-                      ShareOf(*top)});
+  findings.push_back(Found(top->name,
+                           fmt::format("{} tensor instructions keep the tensor pipe active {} of the time, while "
+                                       "phases without any take {}, {} the most",
+                                       Count(instructions), Percent(*active), Percent(without), top->name),
+                           ShareOf(*top)));
 }
 
 void TensorAbsent(const Subject& subject, Findings& findings) {
@@ -213,11 +169,11 @@ void TensorAbsent(const Subject& subject, Findings& findings) {
   const double flops = OrZero(entry.metrics, "shape_flops");
   if (flops < kTensorWork) return;
   std::optional<double> instructions;
-  if (const auto hmma = Get(entry.metrics, "hmma_instructions")) {
+  if (const auto hmma = Find(entry.metrics, "hmma_instructions")) {
     instructions = *hmma + OrZero(entry.metrics, "gmma_instructions");
   }
   for (const PhaseEntry& phase : PhaseList(subject)) {
-    if (const auto here = Get(phase.metrics, "phase_tensor_instructions"))
+    if (const auto here = Find(phase.metrics, "phase_tensor_instructions"))
       instructions = instructions.value_or(0) + *here;
   }
   if (instructions != 0.0) return;
@@ -225,12 +181,12 @@ void TensorAbsent(const Subject& subject, Findings& findings) {
   for (const PhaseEntry& phase : PhaseList(subject)) {
     if (phase.name == "qk" || phase.name == "pv") products += ShareOf(phase);
   }
-  std::string evidence = fmt::format("{}FLOP of matrix products and no tensor instruction", Count(flops));
-  if (const auto peak = Get(entry.metrics, "peak_tensor_flops_per_second")) {
-    evidence += fmt::format("; the tensor cores could do {}FLOP/s", Count(*peak));
+  std::string evidence = fmt::format("{} of matrix products and no tensor instruction", FormatValue(flops, "flops"));
+  if (const auto peak = Find(entry.metrics, "peak_tensor_flops_per_second")) {
+    evidence += fmt::format("; the tensor cores could do {}", FormatValue(peak, "flops_per_second"));
   }
   if (products > 0.0) evidence += fmt::format("; qk and pv take {} of the time", Percent(products));
-  findings.push_back({"tensor-absent", {}, evidence, {}, products > 0.0 ? products : 1.0});
+  findings.push_back(Found({}, evidence, products > 0.0 ? products : 1.0));
 }
 
 void BankConflicts(const Subject& subject, Findings& findings) {
@@ -238,14 +194,12 @@ void BankConflicts(const Subject& subject, Findings& findings) {
     if (!AtLeast(phase.metrics, "phase_bank_conflict_ratio", kConflicts)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
     const double ratio = OrZero(phase.metrics, "phase_bank_conflict_ratio");
-    findings.push_back(
-        {"bank-conflicts",
-         phase.name,
-         fmt::format("{} of {} shared-memory wavefronts in {} repeat an access ({}); {}",
-                     Count(OrZero(phase.metrics, "phase_bank_conflicts")),
-                     Count(OrZero(phase.metrics, "phase_shared_wavefronts")), phase.name, Percent(ratio), Takes(phase)),
-         {},
-         ratio * ShareOf(phase)});
+    findings.push_back(Found(
+        phase.name,
+        fmt::format("{} of {} shared-memory wavefronts in {} repeat an access ({}); {}",
+                    Count(OrZero(phase.metrics, "phase_bank_conflicts")),
+                    Count(OrZero(phase.metrics, "phase_shared_wavefronts")), phase.name, Percent(ratio), Takes(phase)),
+        ratio * ShareOf(phase)));
   }
 }
 
@@ -258,25 +212,22 @@ void Uncoalesced(const Subject& subject, Findings& findings) {
         continue;
       if (!AtMost(phase.metrics, "phase_coalescing_ratio", kCoalescing)) continue;
       const double useful = OrZero(phase.metrics, "phase_coalescing_ratio");
-      findings.push_back({"uncoalesced",
-                          phase.name,
-                          fmt::format("{} asks for {} global sectors where {} would do ({} useful); {}", phase.name,
-                                      Count(sectors), Count(useful * sectors), Percent(useful), Takes(phase)),
-                          {},
-                          (1.0 - useful) * ShareOf(phase)});
+      findings.push_back(
+          Found(phase.name,
+                fmt::format("{} asks for {} global sectors where {} would do ({} useful); {}", phase.name,
+                            Count(sectors), Count(useful * sectors), Percent(useful), Takes(phase)),
+                (1.0 - useful) * ShareOf(phase)));
     }
     return;
   }
-  const auto sectors = Get(subject.entry.metrics, "global_load_sectors_per_request");
+  const auto sectors = Find(subject.entry.metrics, "global_load_sectors_per_request");
   if (!sectors || *sectors < kSectorsPerLoad) return;
   const double waits = StallOf(subject.entry.stalls, "long_scoreboard") + StallOf(subject.entry.stalls, "lg_throttle");
-  findings.push_back({"uncoalesced",
-                      {},
-                      fmt::format("a warp's global load takes {:.1f} sectors; 4-byte loads side by side take 4, "
-                                  "16-byte loads 16; {} of warp-cycles wait for loads",
-                                  *sectors, Percent(waits)),
-                      {},
-                      waits});
+  findings.push_back(Found({},
+                           fmt::format("a warp's global load takes {:.1f} sectors; 4-byte loads side by side take 4, "
+                                       "16-byte loads 16; {} of warp-cycles wait for loads",
+                                       *sectors, Percent(waits)),
+                           waits));
 }
 
 void LocalMemory(const Subject& subject, Findings& findings) {
@@ -298,35 +249,32 @@ void LocalMemory(const Subject& subject, Findings& findings) {
     if (most == nullptr || here > OrZero(most->metrics, "phase_local_sectors")) most = &phase;
   }
   const double share = bytes / (bytes + global);
-  std::string evidence =
-      fmt::format("{} of local memory traffic, {} of what L1 is asked for", Scaled(bytes, "B"), Percent(share));
+  std::string evidence = fmt::format("{} of local memory traffic, {} of what L1 is asked for",
+                                     FormatValue(bytes, "bytes"), Percent(share));
   if (per_thread > 0) evidence += fmt::format("; {} B a thread", per_thread);
   if (most != nullptr) {
     evidence +=
         fmt::format("; most of it, {} sectors, in {}", Count(OrZero(most->metrics, "phase_local_sectors")), most->name);
   }
-  findings.push_back(
-      {"local-memory", most == nullptr ? "" : most->name, evidence, {}, most == nullptr ? share : share * time});
+  findings.push_back(most == nullptr ? Found({}, evidence, share) : Found(most->name, evidence, share * time));
 }
 
 void LowOccupancy(const Subject& subject, Findings& findings) {
   const ProfileEntry& entry = subject.entry;
-  const auto achieved = Get(entry.metrics, "achieved_occupancy_ratio");
-  const auto issue = Get(entry.metrics, "issue_slot_utilization_ratio");
+  const auto achieved = Find(entry.metrics, "achieved_occupancy_ratio");
+  const auto issue = Find(entry.metrics, "issue_slot_utilization_ratio");
   if (!achieved || *achieved > kFewWarps || !issue || 1.0 - *issue < kIdleIssueSlots || !entry.occupancy) return;
   // A grid that does not even fill what the launch allows is another finding, with another cure.
   if (entry.occupancy->waves < 1.0 || SomePipeIsBusy(entry.metrics)) return;
   const double latency = StallOf(entry.stalls, "long_scoreboard") + StallOf(entry.stalls, "short_scoreboard");
   if (latency < kLatencyStalls) return;
-  findings.push_back(
-      {"low-occupancy",
-       {},
-       fmt::format("{} of the warps an SM can hold are there ({}: {} block{} per SM), {} of warp-cycles "
-                   "wait for memory and {} of issue slots stay empty",
-                   Percent(*achieved), fmt::join(entry.occupancy->limiters, " and "), entry.occupancy->blocks_per_sm,
-                   entry.occupancy->blocks_per_sm == 1 ? "" : "s", Percent(latency), Percent(1.0 - *issue)),
-       {},
-       latency});
+  const int blocks = entry.occupancy->blocks_per_sm;
+  findings.push_back(Found({},
+                           fmt::format("{} of the warps an SM can hold are resident ({}: {} block{} per SM), {} of "
+                                       "warp-cycles wait for memory and {} of issue slots stay empty",
+                                       Percent(*achieved), fmt::join(entry.occupancy->limiters, " and "), blocks,
+                                       blocks == 1 ? "" : "s", Percent(latency), Percent(1.0 - *issue)),
+                           latency));
 }
 
 void SmallGrid(const Subject& subject, Findings& findings) {
@@ -338,51 +286,46 @@ void SmallGrid(const Subject& subject, Findings& findings) {
   const double idle = std::max(0.0, 1.0 - blocks / subject.device.sm_count);
   std::string evidence = fmt::format("{:.0f} blocks are {:.2f} waves: the GPU could hold {} at once", blocks, o.waves,
                                      o.blocks_per_sm * subject.device.sm_count);
-  if (idle > 0.0)
+  if (idle > 0.0) {
     evidence +=
         fmt::format(", and {:.0f} of its {} SMs get none", idle * subject.device.sm_count, subject.device.sm_count);
-  findings.push_back({"small-grid", {}, evidence, {}, idle});
+  }
+  findings.push_back(Found({}, evidence, idle));
 }
 
 void ExponentialBound(const Subject& subject, Findings& findings) {
   // Phases of different warps overlap: what a unit does in a phase's share of the time it may do over more of it. It is
   // a bound only when the unit is also busy for about that share of the whole kernel.
-  const auto whole = Get(subject.entry.metrics, "xu_pipe_ratio");
+  const auto whole = Find(subject.entry.metrics, "xu_pipe_ratio");
   for (const PhaseEntry& phase : NamedPhases(subject)) {
     if (whole && *whole < kExponentials * ShareOf(phase)) continue;
     if (!AtLeast(phase.metrics, "phase_mufu_utilization_ratio", kExponentials)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
     const double busy = OrZero(phase.metrics, "phase_mufu_utilization_ratio");
-    findings.push_back(
-        {"exp-bound",
-         phase.name,
-         fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
-                     Percent(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
-         {},
-         ShareOf(phase)});
+    findings.push_back(Found(
+        phase.name,
+        fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
+                    Percent(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
+        ShareOf(phase)));
   }
   if (!PhaseList(subject).empty()) return;
-  if (const auto busy = Get(subject.entry.metrics, "xu_pipe_ratio"); busy && *busy >= kExponentials) {
-    findings.push_back({"exp-bound",
-                        {},
-                        fmt::format("the special-function pipe is {} busy over the whole kernel", Percent(*busy)),
-                        {},
-                        *busy});
+  if (const auto busy = Find(subject.entry.metrics, "xu_pipe_ratio"); busy && *busy >= kExponentials) {
+    findings.push_back(
+        Found({}, fmt::format("the special-function pipe is {} busy over the whole kernel", Percent(*busy)), *busy));
   }
 }
 
 void LaunchGaps(const Subject& subject, Findings& findings) {
   const Metrics& metrics = subject.entry.metrics;
-  const auto duration = Get(metrics, "duration_seconds");
-  const auto gaps = Get(metrics, "gap_timing_seconds");
+  const auto duration = Find(metrics, "duration_seconds");
+  const auto gaps = Find(metrics, "gap_timing_seconds");
   if (!duration || !gaps || *gaps < kGaps * *duration) return;
+  const double share = *gaps / *duration;
   findings.push_back(
-      {"launch-gaps",
-       {},
-       fmt::format("the {} kernels of the call leave {} of its {} unused ({})", subject.entry.launches.size(),
-                   Time(*gaps), Time(*duration), Percent(*gaps / *duration)),
-       {},
-       *gaps / *duration});
+      Found({},
+            fmt::format("the {} kernels of the call leave {} of its {} unused ({})", subject.entry.launches.size(),
+                        FormatValue(gaps, "seconds"), FormatValue(duration, "seconds"), Percent(share)),
+            share));
 }
 
 void DevicePrintf(const Subject& subject, Findings& findings) {
@@ -398,40 +341,74 @@ void DevicePrintf(const Subject& subject, Findings& findings) {
   std::int64_t stack = 0;
   for (const Launch& launch : subject.entry.launches) stack = std::max(stack, launch.local_memory_per_thread_bytes);
   if (stack > 0) evidence += fmt::format("; {} B of stack a thread", stack);
-  findings.push_back({"device-printf", {}, evidence, {}, 0.0});
+  findings.push_back(Found({}, evidence, 0.0));
 }
 
 void WaitForCopy(const Subject& subject, Findings& findings) {
   // At the limit of the memory's bandwidth the wait is the transfer.
-  const auto memory = Get(subject.entry.metrics, "memory_sol_ratio");
+  const auto memory = Find(subject.entry.metrics, "memory_sol_ratio");
   if (!memory || *memory >= kBusyPipe) return;
   for (const PhaseEntry& phase : NamedPhases(subject)) {
     const double wait = StallOf(phase.stalls, "long_scoreboard");
     if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
-    findings.push_back({"wait-for-copy",
-                        phase.name,
-                        fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Percent(wait)),
-                        {},
-                        wait * ShareOf(phase)});
+    findings.push_back(Found(
+        phase.name, fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Percent(wait)),
+        wait * ShareOf(phase)));
   }
 }
 
-constexpr std::array kChecks{BottleneckPhase, SerialPhase,  TensorIdle,   TensorAbsent, BankConflicts,
-                             Uncoalesced,     LocalMemory,  LowOccupancy, SmallGrid,    ExponentialBound,
-                             LaunchGaps,      DevicePrintf, WaitForCopy};
+struct Rule {
+  const char* id;
+  void (*find)(const Subject&, Findings&);
+};
+
+// The findings of a report. To add one:
+//  1. write its rule above, with the thresholds in finding_thresholds.h, and add a row here;
+//  2. write findings/report/<id>.md (its thresholds as {names}, which finding_texts.cpp lists);
+//  3. test it: a row in tests/findings_test.cpp, and one per threshold in tests/finding_thresholds_test.cpp.
+// Findings of equal weight keep this order, and the first other finding in the longest phase explains that phase: so a
+// cause comes before its effect.
+constexpr Rule kRules[] = {
+    {"not-correct", NotCorrect},
+    {"bottleneck-phase", BottleneckPhase},
+    {"serial-softmax", SerialPhase<true>},
+    {"serial-phase", SerialPhase<false>},
+    {"tensor-idle", TensorIdle},
+    {"bank-conflicts", BankConflicts},
+    {"uncoalesced", Uncoalesced},
+    {"local-memory", LocalMemory},
+    {"exp-bound", ExponentialBound},
+    {"wait-for-copy", WaitForCopy},
+    {"tensor-absent", TensorAbsent},
+    {"low-occupancy", LowOccupancy},
+    {"small-grid", SmallGrid},
+    {"launch-gaps", LaunchGaps},
+    {"device-printf", DevicePrintf},
+};
 
 }  // namespace
+
+const std::vector<FindingRule>& FindingRules() {
+  static const std::vector<FindingRule> rules = [] {
+    std::vector<FindingRule> all;
+    for (const Rule& rule : kRules) all.push_back(ReadFindingText(rule.id));
+    return all;
+  }();
+  return rules;
+}
 
 std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& device,
                                   std::span<const DeviceFunction* const> functions) {
   const Subject subject{entry, device, functions};
   Findings findings;
-  NotCorrect(subject, findings);
-  if (findings.empty()) {
-    for (const auto check : kChecks) check(subject, findings);
-  }
-  for (Finding& finding : findings) {
-    if (finding.cure.empty()) finding.cure = FindFindingRule(finding.id)->cure;
+  for (std::size_t i = 0; i < std::size(kRules); ++i) {
+    const std::size_t before = findings.size();
+    kRules[i].find(subject, findings);
+    for (Finding& finding : findings | std::views::drop(before)) {
+      finding.id = kRules[i].id;
+      if (finding.cure.empty()) finding.cure = FindingRules()[i].cure;
+    }
+    if (kRules[i].find == NotCorrect && !findings.empty()) return findings;
   }
   // A rule that knows what is wrong with the longest phase cures it better than the phase's stalls do.
   for (Finding& finding : findings) {
@@ -439,12 +416,9 @@ std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& devic
     const auto cause = std::ranges::find_if(findings, [&](const Finding& other) {
       return other.phase == finding.phase && other.id != finding.id && other.id != "tensor-idle";
     });
-    if (cause != findings.end()) finding.cure = "that of " + cause->id + ", which is found in it too";
+    if (cause != findings.end()) finding.cure = "see " + cause->id + ", which is found in this phase too";
   }
-  const auto place = [](const Finding& finding) { return FindFindingRule(finding.id) - FindingRules().data(); };
-  std::ranges::stable_sort(findings, [&](const Finding& a, const Finding& b) {
-    return a.weight != b.weight ? a.weight > b.weight : place(a) < place(b);
-  });
+  std::ranges::stable_sort(findings, std::greater<>(), &Finding::weight);
   return findings;
 }
 

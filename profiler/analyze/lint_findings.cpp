@@ -10,6 +10,9 @@
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/occupancy.h"
+#include "fa_profile/units.h"
+#include "finding_texts.h"
+#include "finding_thresholds.h"
 #include "machine_calls.h"
 
 namespace fa_profile {
@@ -30,13 +33,6 @@ int Count(const LintSubject& subject, const char* what) {
 
 std::string Plural(std::int64_t count, const char* word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
-/// "kernel.cu:17" of the outermost frame, which is the kernel's own line; else the offset in the code.
-std::string PlaceOf(const Instruction& instruction) {
-  if (instruction.frames.empty()) return fmt::format("offset {:#x}", instruction.offset);
-  const InlineFrame& frame = instruction.frames.back();
-  return fmt::format("{}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
 }
 
 Found CodeIsATrap(const LintSubject& subject) {
@@ -176,15 +172,21 @@ Found LowOccupancy(const LintSubject& subject) {
   const auto& occupancy = subject.lint.occupancy;
   if (!occupancy || occupancy->theoretical_ratio >= kLowTheoreticalOccupancy) return std::nullopt;
   const auto limits = [&](const char* resource) { return std::ranges::count(occupancy->limiters, resource) > 0; };
-  const bool registers = limits("registers");
-  if (!registers && !limits("shared memory")) return std::nullopt;
-  return Evidence({}, fmt::format("{:.3g} % of an SM's warps: {} of {} threads, limited by {}",
-                                  100.0 * occupancy->theoretical_ratio, Plural(occupancy->blocks_per_sm, "block"),
-                                  subject.lint.threads_per_block.value_or(0), fmt::join(occupancy->limiters, " and ")));
+  if (!limits("registers") && !limits("shared memory")) return std::nullopt;
+  return Evidence(
+      {}, fmt::format("{} of an SM's warps: {} of {} threads, limited by {}",
+                      FormatValue(occupancy->theoretical_ratio, "ratio"), Plural(occupancy->blocks_per_sm, "block"),
+                      subject.lint.threads_per_block.value_or(0), fmt::join(occupancy->limiters, " and ")));
 }
 
-using Finder = Found (*)(const LintSubject&);
-constexpr std::pair<std::string_view, Finder> kFinders[] = {
+struct Rule {
+  const char* id;
+  Found (*find)(const LintSubject&);
+};
+
+// Lint's findings, in the order in which a kernel's are listed. To add one: its rule above and a row here, its text in
+// findings/lint/<id>.md, a case in tests/lint_test.cpp, and one on real code in tests/cli_lint_test.cpp.
+constexpr Rule kRules[] = {
     {"code-is-a-trap", CodeIsATrap},
     {"wmma-without-tensor", WmmaWithoutTensor},
     {"spills", Spills},
@@ -199,23 +201,25 @@ constexpr std::pair<std::string_view, Finder> kFinders[] = {
 
 }  // namespace
 
+const std::vector<FindingRule>& LintRules() {
+  static const std::vector<FindingRule> rules = [] {
+    std::vector<FindingRule> all;
+    for (const Rule& rule : kRules) all.push_back(ReadFindingText(rule.id));
+    return all;
+  }();
+  return rules;
+}
+
 std::vector<Finding> FindInCode(const LintSubject& subject) {
   std::vector<Finding> findings;
-  for (const FindingRule& rule : LintRules()) {
-    const auto finder = std::ranges::find(kFinders, rule.id, &std::pair<std::string_view, Finder>::first);
-    if (finder == std::end(kFinders)) continue;
-    Found found = finder->second(subject);
+  for (std::size_t i = 0; i < std::size(kRules); ++i) {
+    Found found = kRules[i].find(subject);
     if (!found) continue;
-    found->id = rule.id;
-    found->cure = rule.cure;
+    found->id = kRules[i].id;
+    found->cure = LintRules()[i].cure;
     findings.push_back(std::move(*found));
   }
   return findings;
-}
-
-const FindingRule* FindLintRule(std::string_view id) {
-  const auto rule = std::ranges::find(LintRules(), id, &FindingRule::id);
-  return rule == LintRules().end() ? nullptr : &*rule;
 }
 
 }  // namespace fa_profile

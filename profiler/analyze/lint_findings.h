@@ -20,8 +20,4 @@ struct LintSubject {
 /// Of each rule at most one finding, in the table's order.
 std::vector<Finding> FindInCode(const LintSubject& subject);
 
-// Thresholds. The table's texts (lint_rules.cpp) print them.
-inline constexpr double kLowTheoreticalOccupancy = 0.25;
-inline constexpr int kRowLoopDepth = 2;
-
 }  // namespace fa_profile

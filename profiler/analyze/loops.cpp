@@ -37,7 +37,7 @@ class LoopFinder {
     std::size_t next_successor = 0;
   };
 
-  // Depth first, with a stack of its own: a path may be as long as the function.
+  // Depth first, with an explicit stack: a path may be as long as the function.
   void Walk(std::size_t root) {
     std::vector<Step> path;
     const auto enter = [&](std::size_t block) {

@@ -1,6 +1,7 @@
 #include "machine_calls.h"
 
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <string_view>
 
 namespace fa_profile {
@@ -8,17 +9,6 @@ namespace {
 
 /// "R10" of "R10, c[0x4][R0]".
 std::string_view FirstOperand(std::string_view operands) { return operands.substr(0, operands.find(',')); }
-
-std::string PlaceOf(const Instruction& instruction) {
-  // The outermost frames are the kernel's own lines; the innermost may be a header of the toolkit.
-  if (!instruction.frames.empty()) {
-    const InlineFrame& frame = instruction.frames.back();
-    return frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line);
-  }
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "offset 0x%x", instruction.offset);
-  return text;
-}
 
 std::string CalleeOf(std::string_view operands) {
   for (const std::string_view name : {"vprintf", "__assertfail", "malloc", "free"}) {
@@ -28,6 +18,12 @@ std::string CalleeOf(std::string_view operands) {
 }
 
 }  // namespace
+
+std::string PlaceOf(const Instruction& instruction) {
+  if (instruction.frames.empty()) return fmt::format("offset {:#x}", instruction.offset);
+  const InlineFrame& frame = instruction.frames.back();
+  return fmt::format("{}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
+}
 
 std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function) {
   std::vector<MachineCall> calls;

@@ -13,8 +13,12 @@ struct MachineCall {
   std::string where;   ///< "kernel.cu:17", or "offset 0x180" without line information
 };
 
+/// "kernel.cu:17" of the outermost frame, which is the kernel's own line: the innermost may be in a header of the
+/// toolkit. Without frames "offset 0x180".
+std::string PlaceOf(const Instruction& instruction);
+
 /// The calls whose target the loader put into constant bank 4, which is how the runtime's functions are reached: they
-/// live in no cubin. Calls of the program's own functions are relative or have their address from elsewhere.
+/// are in no cubin. Calls of the program's own functions are relative or have their address from elsewhere.
 std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function);
 
 }  // namespace fa_profile

@@ -9,6 +9,7 @@
 #include "control_flow.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/profile.h"
+#include "measured_code.h"
 #include "opcode.h"
 
 namespace fa_profile {
@@ -18,12 +19,6 @@ constexpr const char* kExecuted = "smsp__sass_inst_executed";
 constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
 constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal";
 constexpr const char* kPredicateOn = "smsp__sass_thread_inst_executed_pred_on";
-
-std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset) {
-  const auto found = std::ranges::lower_bound(function.instructions, offset, {}, &Instruction::offset);
-  if (found == function.instructions.end() || found->offset != offset) return std::nullopt;
-  return static_cast<std::size_t>(found - function.instructions.begin());
-}
 
 const std::string& PhaseAt(const LabelledFunction& labelled, std::optional<std::size_t> index) {
   return index && *index < labelled.phases.size() ? labelled.phases[*index] : labelled.otherwise;
@@ -101,7 +96,7 @@ class FunctionSamples {
     });
   }
 
-  /// By phase, of all it waits for. Empty when nobody can be named.
+  /// By phase, of all it waits for. Empty when that is not known.
   std::map<std::string, double> SharesOf(std::size_t barrier, const ControlFlow& flow) const {
     if (BelongsToRoles(barrier)) return {};
     std::map<std::string, double> work;
@@ -130,7 +125,7 @@ const LabelledFunction* Find(const std::vector<LabelledFunction>& functions, std
   return found == functions.end() ? nullptr : &*found;
 }
 
-/// Phases of which a count cannot be known.
+/// Phases with a count that cannot be known.
 struct Unknowns {
   std::set<std::string> opcodes;  // with code that was not disassembled
   std::set<std::string> shapes;   // with matrix instructions that do not say their shape

@@ -13,7 +13,7 @@ namespace fa_profile {
 /// A function and what of it belongs to which phase. Nothing is owned.
 struct LabelledFunction {
   const DeviceFunction* function = nullptr;
-  std::string otherwise;            ///< phase of what `phases` says nothing about
+  std::string otherwise;            ///< phase of the instructions that `phases` does not list
   std::vector<std::string> phases;  ///< by instruction; empty: the whole function is `otherwise`
 };
 
@@ -29,7 +29,7 @@ using PhaseVariables = std::map<std::string, double>;
 /// Sums by phase. What was not measured is absent; what was measured, and did not happen in a phase, is 0.
 struct PhaseSums {
   std::map<std::string, PhaseVariables> phases;
-  double uncharged_waits = 0.0;  ///< samples of warps of which nobody can say what phase they waited for
+  double uncharged_waits = 0.0;  ///< samples of warps that waited for an unknown phase
   bool sampled = false;
   bool counted = false;
 

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <utility>
 
+#include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
-#include "fa_profile/expression.h"
-#include "fa_profile/metric_catalogue.h"
+#include "measured_code.h"
 #include "phase_sums.h"
 
 namespace fa_profile {
@@ -72,22 +72,6 @@ Measured FindMeasured(const Recording& recording, const ProfileEntry& entry) {
                     FindPiece(recording.countings, entry.case_id, entry.part), true};
   if (measured.sampling != nullptr || measured.counting != nullptr || entry.part.empty()) return measured;
   return {FindPiece(recording.samplings, entry.case_id, {}), FindPiece(recording.countings, entry.case_id, {}), false};
-}
-
-/// The functions that were sampled or counted.
-std::vector<const DeviceFunction*> FunctionsOf(const Recording& recording, const Measured& measured) {
-  std::set<std::int64_t> ids;
-  if (measured.sampling != nullptr) {
-    for (const PcSample& sample : measured.sampling->samples) ids.insert(sample.function_id);
-  }
-  if (measured.counting != nullptr) {
-    for (const SassCount& count : measured.counting->counts) ids.insert(count.function_id);
-  }
-  std::vector<const DeviceFunction*> functions;
-  for (const DeviceFunction& function : recording.functions) {
-    if (ids.contains(function.id)) functions.push_back(&function);
-  }
-  return functions;
 }
 
 /// The parts of a case that launch a kernel, in launch order.
@@ -158,19 +142,6 @@ std::optional<std::vector<const DeviceFunction*>> OnlyOf(const std::vector<const
   return own;
 }
 
-std::set<std::string> UnavailableMetrics(const Recording& recording) {
-  std::set<std::string> unavailable;
-  for (const DataLoss& loss : recording.losses) {
-    if (loss.kind == "metric_unavailable") unavailable.insert(loss.subject);
-  }
-  return unavailable;
-}
-
-std::optional<double> Find(const std::map<std::string, double>& values, const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? std::nullopt : std::optional(found->second);
-}
-
 /// Of "metric.<id>" the entry's value.
 std::optional<double> FindMetricOf(const ProfileEntry& entry, const std::string& name) {
   constexpr std::string_view kPrefix = "metric.";
@@ -187,37 +158,23 @@ class PhaseDeriver {
     for (const auto& [name, value] : whole) common_["kernel." + name] = value;
   }
 
-  std::map<std::string, double> Derive(const PhaseVariables& phase) const {
-    const Lookup lookup = [&](const std::string& name) -> std::optional<double> {
+  Metrics Derive(const PhaseVariables& phase) const {
+    static const ParsedCatalogue catalogue(PhaseCatalogue());
+    return catalogue.Evaluate([&](const std::string& name) {
       if (const auto value = FindMetricOf(entry_, name)) return value;
       if (const auto value = Find(phase, name)) return value;
       return Find(common_, name);
-    };
-    std::map<std::string, double> metrics;
-    for (const auto& [metric, formula] : ParsedCatalogue()) {
-      if (const auto value = formula.Evaluate(lookup)) metrics.emplace(metric->id, *value);
-    }
-    return metrics;
+    });
   }
 
  private:
-  using Parsed = std::pair<const CatalogueMetric*, Expression>;
-  static const std::vector<Parsed>& ParsedCatalogue() {
-    static const std::vector<Parsed> parsed = [] {
-      std::vector<Parsed> result;
-      for (const CatalogueMetric& metric : PhaseCatalogue()) result.emplace_back(&metric, Expression(metric.formula));
-      return result;
-    }();
-    return parsed;
-  }
-
   const ProfileEntry& entry_;
   PhaseVariables common_;
 };
 
 /// A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the work
 /// (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
-void KeepRatiosOfPeaks(std::map<std::string, double>& metrics) {
+void KeepRatiosOfPeaks(Metrics& metrics) {
   constexpr double kMostOvershoot = 1.1;
   for (const char* const id : {"phase_tensor_utilization_ratio", "phase_mufu_utilization_ratio"}) {
     const auto found = metrics.find(id);
@@ -257,15 +214,15 @@ double OtherSamples(const Recording& recording, std::int64_t case_id) {
   return samples;
 }
 
-/// The counters of an entry: of its own range, or of the only one of a call of one kernel.
-const std::map<std::string, double>* CountersOf(const Recording& recording, const ProfileEntry& entry, bool several) {
+/// The counters of an entry: its own range's, or those of the only range of a call of one kernel.
+const Metrics* CountersOf(const Recording& recording, const ProfileEntry& entry, bool several) {
   if (const Range* own = FindPiece(recording.ranges, entry.case_id, entry.part)) return &own->metrics;
   if (!entry.part.empty() || several) return nullptr;
   const auto only = std::ranges::find(recording.ranges, entry.case_id, &Range::case_id);
   return only == recording.ranges.end() ? nullptr : &only->metrics;
 }
 
-std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const std::map<std::string, double>* counters,
+std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const Metrics* counters,
                                 const std::optional<double>& named_samples, const PhaseVariables& whole) {
   const Lookup lookup = [&](const std::string& name) -> std::optional<double> {
     if (name == "sampling.named") return named_samples;
@@ -284,7 +241,7 @@ std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const std::map<std::s
   return closures;
 }
 
-/// As many as fit: a recording can hold counts of which the sum does not.
+/// As many as fit: the sum of a recording's counts may be larger.
 std::uint64_t ToCount(double samples) {
   constexpr double kTooMany = 0x1p64;
   return samples < kTooMany ? static_cast<std::uint64_t>(samples) : std::numeric_limits<std::uint64_t>::max();
@@ -309,7 +266,7 @@ std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& der
 std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const ProfileEntry& entry,
                                         const std::optional<PhaseMap>& map) {
   const Measured measured = FindMeasured(recording, entry);
-  std::vector<const DeviceFunction*> functions = FunctionsOf(recording, measured);
+  std::vector<const DeviceFunction*> functions = MeasuredFunctions(recording, {measured.sampling}, {measured.counting});
   const Parts parts(recording, entry.case_id);
   if (!measured.own) {
     auto own = OnlyOf(functions, parts, entry.part);

@@ -63,6 +63,9 @@ class SpawnPlan {
     Require(posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
             "posix_spawn_file_actions_addopen");
   }
+  void ChangeTo(const std::string& folder) {
+    Require(posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
+  }
   void OwnGroup() {
     // What the caller has its own handlers for, or ignores, is no business of the child.
     sigset_t signals;
@@ -92,14 +95,14 @@ class SpawnPlan {
 
 constexpr std::size_t kMostOutput = 1 << 20;
 
-// Reads what is there, and keeps the end of it. False: there will be no more.
-bool ReadSome(int descriptor, std::string& text) {
+// Reads what is there, and keeps at least the last `most` bytes of it. False: there will be no more.
+bool ReadSome(int descriptor, std::size_t most, std::string& text) {
   std::array<char, 65536> buffer{};
   const ssize_t count = read(descriptor, buffer.data(), buffer.size());
   if (count < 0) return errno == EINTR || errno == EAGAIN;
   if (count == 0) return false;
   text.append(buffer.data(), static_cast<std::size_t>(count));
-  if (text.size() > 2 * kMostOutput) text.erase(0, text.size() - kMostOutput);
+  if (text.size() / 2 > most) text.erase(0, text.size() - most);
   return true;
 }
 
@@ -172,6 +175,7 @@ ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string
   plan.EmptyStdin();
   plan.Connect(out.write_end.get(), STDOUT_FILENO);
   plan.Connect(err.write_end.get(), STDERR_FILENO);
+  if (!limits.folder.empty()) plan.ChangeTo(limits.folder);
   plan.OwnGroup();
   const Clock::time_point start = Clock::now();
   const auto seconds = [&start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -203,10 +207,12 @@ ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string
     if (ready == 0 && ended) break;
     if (ready <= 0) continue;
     for (std::size_t i = 0; i < pipes.size(); ++i) {
-      if (pipes[i].fd >= 0 && pipes[i].revents != 0 && !ReadSome(pipes[i].fd, *texts[i])) pipes[i].fd = -1;
+      if (pipes[i].fd >= 0 && pipes[i].revents != 0 && !ReadSome(pipes[i].fd, limits.output, *texts[i])) {
+        pipes[i].fd = -1;
+      }
     }
   }
-  for (std::string* const text : texts) text->erase(0, text->size() - std::min(text->size(), kMostOutput));
+  for (std::string* const text : texts) text->erase(0, text->size() - std::min(text->size(), limits.output));
   return end;
 }
 

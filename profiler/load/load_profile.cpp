@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "fa_profile/analyze.h"
-#include "fa_profile/recording_file.h"
 #include "fa_profile/phase_map_file.h"
+#include "fa_profile/recording_file.h"
 
 namespace fa_profile {
 
@@ -16,7 +16,7 @@ std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::op
   Recording recording = RecordingReader(path).Load(options);
   if (map) {
     for (const std::string& what : RequirePhases(recording, *map)) {
-      std::cerr << "fa-profile: " << what << " of the " << map->name << " names no instruction in " << path << '\n';
+      std::cerr << "fa-profile: " << what << " of the " << map->name << " matches no instruction in " << path << '\n';
     }
   }
   Profile profile = Analyze(recording, map);

@@ -22,6 +22,86 @@ constexpr std::string_view kLaunchRecord = "CUPTI activity API, kernel record";
 constexpr std::string_view kPaper = "FlashAttention papers: 4 B H D FLOPs per score, over measured time";
 constexpr std::string_view kOurs = "fa-profile, docs/metrics.md";
 
+/// Text that formulas are put together from at compile time.
+template <std::size_t kSize>
+struct Piece {
+  constexpr Piece() = default;
+  constexpr Piece(const char (&text)[kSize]) { std::copy_n(text, kSize, chars); }
+  constexpr operator std::string_view() const { return {chars, kSize - 1}; }
+  char chars[kSize]{};
+};
+
+template <std::size_t kA, std::size_t kB>
+constexpr Piece<kA + kB - 1> operator+(const Piece<kA>& a, const Piece<kB>& b) {
+  Piece<kA + kB - 1> both;
+  std::copy_n(b.chars, kB, std::copy_n(a.chars, kA - 1, both.chars));
+  return both;
+}
+template <std::size_t kA, std::size_t kB>
+constexpr auto operator+(const Piece<kA>& a, const char (&b)[kB]) {
+  return a + Piece(b);
+}
+template <std::size_t kA, std::size_t kB>
+constexpr auto operator+(const char (&a)[kA], const Piece<kB>& b) {
+  return Piece(a) + b;
+}
+
+// What the rooflines are made of. GH100 counts tensor work by the type of its operands, other chips by the result's
+// too.
+constexpr Piece kTensorWork =
+    "sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
+    "sm__ops_path_tensor_src_tf32_dst_fp32.sum";
+constexpr Piece kTensorWorkByResult =
+    "sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
+    "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum";
+constexpr Piece kFp32Work =
+    "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
+    "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum";
+constexpr Piece kTensorPeak =
+    "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second";
+constexpr Piece kTensorPeakByResult =
+    "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second";
+constexpr Piece kDramPeak = "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second";
+constexpr Piece kDramBytes = "dram__bytes_read.sum + dram__bytes_write.sum";
+constexpr Piece kPerSecond = " / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction";
+
+constexpr auto kTensorFlops = kTensorWork + " | " + kTensorWorkByResult;
+constexpr auto kExecutedFlopsPerSecond = "(" + kTensorWork + " + " + kFp32Work + ")" + kPerSecond + " | (" +
+                                         kTensorWorkByResult + " + " + kFp32Work + ")" + kPerSecond;
+constexpr auto kArithmeticIntensity = "(" + kTensorWork + " + " + kFp32Work + ") / (" + kDramBytes + ") | (" +
+                                      kTensorWorkByResult + " + " + kFp32Work + ") / (" + kDramBytes + ")";
+constexpr auto kTensorPeaks = kTensorPeak + " | " + kTensorPeakByResult;
+constexpr auto kMmaSyncPeaks =
+    "sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second "
+    "| " +
+    kTensorPeakByResult;
+constexpr auto kRooflineRatio = "max((" + kTensorWork + " + " + kFp32Work + ") / (" + kTensorPeak + "), (" +
+                                kDramBytes + ") / (" + kDramPeak + "))" + kPerSecond + " | max((" +
+                                kTensorWorkByResult + " + " + kFp32Work + ") / (" + kTensorPeakByResult + "), (" +
+                                kDramBytes + ") / (" + kDramPeak + "))" + kPerSecond;
+constexpr auto kRooflineRidge =
+    kTensorPeak + " / (" + kDramPeak + ") | " + kTensorPeakByResult + " / (" + kDramPeak + ")";
+constexpr auto kDramBytesPerSecond = "(" + kDramBytes + ")" + kPerSecond;
+
+template <Piece kReason>
+constexpr auto kStallLabel = kReason;
+template <Piece kReason>
+constexpr auto kStallId = "stall_" + kReason + "_ratio";
+template <Piece kReason>
+constexpr auto kStalled = "smsp__average_warps_issue_stalled_" + kReason +
+                          "_per_issue_active.ratio / smsp__average_warp_latency_per_inst_issued.ratio";
+template <Piece kReason>
+constexpr auto kStalledOrTriage = kStalled<kReason> + " | SM_C.TriageCompute.smsp__warps_issue_stalled_" + kReason +
+                                  ".sum / TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum";
+
+/// The row of a stall reason; `kTriage`: the single-pass set counts it.
+template <Piece kReason, bool kTriage = false>
+constexpr CatalogueMetric Stall(std::string_view help) {
+  std::string_view formula = kStalled<kReason>;
+  if constexpr (kTriage) formula = kStalledOrTriage<kReason>;
+  return {kStallId<kReason>, kStallLabel<kReason>, "ratio", kNeutral, kNoisy, formula, kNcuStates, help};
+}
+
 // These rules shape the formulas below.
 // - The whole tensor pipe also runs HFMA2, which compilers use to load constants: once per warp in kernels that have no
 //   matrix instruction at all. Instruction counts are therefore taken per opcode, and HFMA2 is subtracted on the chips
@@ -32,10 +112,9 @@ constexpr std::string_view kOurs = "fa-profile, docs/metrics.md";
 // - Where a chip has a counter and its `_v2` (AD104), Nsight Compute reads the second; so do these formulas.
 // - A value per elapsed time is that of the range, and a user range also holds the launch's latency: about 5 us. Such
 //   formulas are multiplied with range.elapsed_correction, which refers them to the call's unprofiled duration.
-// - Two counters lie on GH100 and are not used: TPC.TriageCompute.tpc__warps_active_realtime counts every warp twice
-// and
-//   nothing while an SM is full (tpc__warps_active_shader_cs_realtime is right); sm__inst_executed_pipe_tensor counts
-//   one HFMA2 per warp.
+// - Two counters lie on GH100 and are not used: TPC.TriageCompute.tpc__warps_active_realtime counts every warp
+//   twice, and nothing while an SM is full (tpc__warps_active_shader_cs_realtime is right);
+//   sm__inst_executed_pipe_tensor counts one HFMA2 per warp.
 // - Counters in a `TriageCompute` group share one pass of the range profiler. They are last in a list of alternatives:
 //   a set of many passes has the named counters, the set `phases` has only these.
 constexpr CatalogueMetric kCatalogue[] = {
@@ -81,12 +160,8 @@ constexpr CatalogueMetric kCatalogue[] = {
      "in."},
     {"gmma_instructions", "warpgroup MMA instructions", "instructions", kNeutral, kExact,
      "sm__inst_executed_pipe_tensor_op_gmma.sum", kNcuGuide, "Warpgroup matrix instructions (Hopper)."},
-    {"tensor_flops", "tensor FLOPs executed", "flops", kNeutral, kExact,
-     "sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_tf32_dst_fp32.sum | "
-     "sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-     kNcuRoofline, "FLOPs executed on tensor cores in fp16, bf16 and tf32."},
+    {"tensor_flops", "tensor FLOPs executed", "flops", kNeutral, kExact, kTensorFlops, kNcuRoofline,
+     "FLOPs executed on tensor cores in fp16, bf16 and tf32."},
 
     // Speed of light.
     {"compute_sol_ratio", "compute throughput", "ratio", kHigher, kNoisy,
@@ -105,67 +180,22 @@ constexpr CatalogueMetric kCatalogue[] = {
      "Device memory against its peak."},
 
     // Roofline.
-    {"fp32_flops", "fp32 FLOPs executed", "flops", kNeutral, kExact,
-     "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-     kNcuRoofline, "FLOPs of FFMA, FADD and FMUL whose predicate was on."},
-    {"executed_flops_per_second", "executed FLOP/s", "flops_per_second", kHigher, kNoisy,
-     "(sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
-     "(gpu__time_duration.sum * 1e-9) * range.elapsed_correction | "
-     "(sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum + "
-     "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / (gpu__time_duration.sum * 1e-9) * "
-     "range.elapsed_correction",
+    {"fp32_flops", "fp32 FLOPs executed", "flops", kNeutral, kExact, kFp32Work, kNcuRoofline,
+     "FLOPs of FFMA, FADD and FMUL whose predicate was on."},
+    {"executed_flops_per_second", "executed FLOP/s", "flops_per_second", kHigher, kNoisy, kExecutedFlopsPerSecond,
      kNcuRoofline, "Tensor and fp32 FLOPs the hardware executed per second of the profiled pass."},
     {"arithmetic_intensity_dram", "arithmetic intensity, DRAM", "flops_per_byte", kNeutral, kNoisy,
-     "(sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
-     "(dram__bytes_read.sum + dram__bytes_write.sum) | "
-     "(sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum + "
-     "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / (dram__bytes_read.sum + dram__bytes_write.sum)",
-     kNcuRoofline, "Executed FLOPs per byte of DRAM traffic."},
-    {"peak_tensor_flops_per_second", "tensor peak", "flops_per_second", kNeutral, kNoisy,
-     "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second | "
-     "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second",
-     kNcuRoofline, "Dense fp16 tensor peak at the SM clock of the profiled pass."},
-    {"peak_mma_sync_flops_per_second", "mma.sync peak", "flops_per_second", kNeutral, kNoisy,
-     "sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * "
-     "sm__cycles_elapsed.avg.per_second | "
-     "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second",
+     kArithmeticIntensity, kNcuRoofline, "Executed FLOPs per byte of DRAM traffic."},
+    {"peak_tensor_flops_per_second", "tensor peak", "flops_per_second", kNeutral, kNoisy, kTensorPeaks, kNcuRoofline,
+     "Dense fp16 tensor peak at the SM clock of the profiled pass."},
+    {"peak_mma_sync_flops_per_second", "mma.sync peak", "flops_per_second", kNeutral, kNoisy, kMmaSyncPeaks,
      kNcuRoofline, "Dense fp16 peak of warp-level matrix instructions: on Hopper two thirds of the tensor peak."},
-    {"peak_dram_bytes_per_second", "DRAM peak", "bytes_per_second", kNeutral, kNoisy,
-     "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second", kNcuRoofline,
+    {"peak_dram_bytes_per_second", "DRAM peak", "bytes_per_second", kNeutral, kNoisy, kDramPeak, kNcuRoofline,
      "DRAM bandwidth at the memory clock of the profiled pass."},
-    {"roofline_ratio", "of the roofline", "ratio", kHigher, kNoisy,
-     "max((sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_tf32_dst_fp32.sum + 2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
-     "(sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second), "
-     "(dram__bytes_read.sum + dram__bytes_write.sum) / "
-     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)) / (gpu__time_duration.sum * 1e-9) * "
-     "range.elapsed_correction | "
-     "max((sm__ops_path_tensor_src_fp16_dst_fp16.sum + sm__ops_path_tensor_src_fp16_dst_fp32.sum + "
-     "sm__ops_path_tensor_src_bf16_dst_fp32.sum + sm__ops_path_tensor_src_tf32_dst_fp32.sum + "
-     "2 * smsp__sass_thread_inst_executed_op_ffma_pred_on.sum + smsp__sass_thread_inst_executed_op_fadd_pred_on.sum + "
-     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum) / "
-     "(sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second), "
-     "(dram__bytes_read.sum + dram__bytes_write.sum) / "
-     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)) / (gpu__time_duration.sum * 1e-9) * "
-     "range.elapsed_correction",
-     kNcuRoofline,
+    {"roofline_ratio", "of the roofline", "ratio", kHigher, kNoisy, kRooflineRatio, kNcuRoofline,
      "Executed FLOP/s over what the roofline allows at this arithmetic intensity: tensor peak or DRAM bandwidth."},
-    {"roofline_ridge", "ridge of the roofline", "flops_per_byte", kNeutral, kNoisy,
-     "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second / "
-     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second) | "
-     "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second / "
-     "(dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second)",
-     kNcuRoofline, "Arithmetic intensity at which the tensor peak, and no longer DRAM, is the roof."},
+    {"roofline_ridge", "ridge of the roofline", "flops_per_byte", kNeutral, kNoisy, kRooflineRidge, kNcuRoofline,
+     "Arithmetic intensity at which the tensor peak, and no longer DRAM, is the roof."},
 
     // Occupancy and issue.
     {"theoretical_occupancy_ratio", "theoretical occupancy", "ratio", kNeutral, kExact,
@@ -276,11 +306,10 @@ constexpr CatalogueMetric kCatalogue[] = {
      "Bytes between L1 and L2 per second of the profiled pass."},
     {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy, "lts__t_sector_hit_rate.pct / 100", kNcuMemory,
      "Share of L2 sector lookups that hit."},
-    {"dram_bytes", "DRAM bytes", "bytes", kLower, kNoisy, "dram__bytes_read.sum + dram__bytes_write.sum", kNcuMemory,
+    {"dram_bytes", "DRAM bytes", "bytes", kLower, kNoisy, kDramBytes, kNcuMemory,
      "Bytes read from and written to device memory."},
-    {"dram_bytes_per_second", "DRAM bandwidth", "bytes_per_second", kNeutral, kNoisy,
-     "(dram__bytes_read.sum + dram__bytes_write.sum) / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction",
-     kNcuMemory, "DRAM bytes per second of the profiled pass."},
+    {"dram_bytes_per_second", "DRAM bandwidth", "bytes_per_second", kNeutral, kNoisy, kDramBytesPerSecond, kNcuMemory,
+     "DRAM bytes per second of the profiled pass."},
     {"local_memory_bytes", "local memory traffic", "bytes", kLower, kExact,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum)", kNcuMemory,
      "Bytes of local loads and stores: register spills and arrays indexed at run time."},
@@ -294,82 +323,24 @@ constexpr CatalogueMetric kCatalogue[] = {
      "Static and dynamic shared memory per block of the longest launch."},
 
     // Warp states: what share of the warp-cycles was spent in each.
-    {"stall_long_scoreboard_ratio", "long_scoreboard", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio | "
-     "SM_C.TriageCompute.smsp__warps_issue_stalled_long_scoreboard.sum / "
-     "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
-     kNcuStates, "Waiting for a load from global, local or texture memory (L1, L2 or DRAM)."},
-    {"stall_short_scoreboard_ratio", "short_scoreboard", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio | "
-     "SM_C.TriageCompute.smsp__warps_issue_stalled_short_scoreboard.sum / "
-     "TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum",
-     kNcuStates, "Waiting for shared memory or the transcendental pipe."},
-    {"stall_barrier_ratio", "barrier", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting for other warps at a block barrier."},
-    {"stall_mio_throttle_ratio", "mio_throttle", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "The queue to shared memory and special functions was full."},
-    {"stall_lg_throttle_ratio", "lg_throttle", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "The queue to global and local memory was full."},
-    {"stall_tex_throttle_ratio", "tex_throttle", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_tex_throttle_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "The queue to the texture pipe was full."},
-    {"stall_wait_ratio", "wait", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting a fixed latency between dependent instructions."},
-    {"stall_math_pipe_throttle_ratio", "math_pipe_throttle", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "The math pipe the next instruction needs was busy."},
-    {"stall_gmma_ratio", "gmma", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting for a warpgroup matrix instruction (Hopper)."},
-    {"stall_not_selected_ratio", "not_selected", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Ready, but the scheduler issued another warp."},
-    {"stall_no_instruction_ratio", "no_instruction", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting for an instruction fetch, or after a jump."},
-    {"stall_imc_miss_ratio", "imc_miss", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_imc_miss_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting for an immediate constant cache miss."},
-    {"stall_branch_resolving_ratio", "branch_resolving", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_branch_resolving_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting for a branch target."},
-    {"stall_dispatch_stall_ratio", "dispatch_stall", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "The dispatcher held the instruction back."},
-    {"stall_drain_ratio", "drain", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_drain_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting for stores to drain before exit."},
-    {"stall_membar_ratio", "membar", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_membar_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Waiting at a memory barrier."},
-    {"stall_sleeping_ratio", "sleeping", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_sleeping_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "All threads of the warp slept or yielded."},
-    {"stall_misc_ratio", "misc", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_misc_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Any other reason."},
+    Stall<"long_scoreboard", true>("Waiting for a load from global, local or texture memory (L1, L2 or DRAM)."),
+    Stall<"short_scoreboard", true>("Waiting for shared memory or the transcendental pipe."),
+    Stall<"barrier">("Waiting for other warps at a block barrier."),
+    Stall<"mio_throttle">("The queue to shared memory and special functions was full."),
+    Stall<"lg_throttle">("The queue to global and local memory was full."),
+    Stall<"tex_throttle">("The queue to the texture pipe was full."),
+    Stall<"wait">("Waiting a fixed latency between dependent instructions."),
+    Stall<"math_pipe_throttle">("The math pipe the next instruction needs was busy."),
+    Stall<"gmma">("Waiting for a warpgroup matrix instruction (Hopper)."),
+    Stall<"not_selected">("Ready, but the scheduler issued another warp."),
+    Stall<"no_instruction">("Waiting for an instruction fetch, or after a jump."),
+    Stall<"imc_miss">("Waiting for an immediate constant cache miss."),
+    Stall<"branch_resolving">("Waiting for a branch target."),
+    Stall<"dispatch_stall">("The dispatcher held the instruction back."),
+    Stall<"drain">("Waiting for stores to drain before exit."),
+    Stall<"membar">("Waiting at a memory barrier."),
+    Stall<"sleeping">("All threads of the warp slept or yielded."),
+    Stall<"misc">("Any other reason."),
     {"warp_issuing_ratio", "issuing", "ratio", kNeutral, kNoisy,
      "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio / "
      "smsp__average_warp_latency_per_inst_issued.ratio",

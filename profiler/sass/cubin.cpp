@@ -80,7 +80,7 @@ std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes, std::uint64_t hash = kF
 
 // The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved
 // out, tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. Those of the
-// module count for all of its functions: which of them reads what is not said. Bank 0 holds a launch's parameters.
+// module count for all of its functions: which of them reads what is not known. Bank 0 holds a launch's parameters.
 std::map<std::string_view, std::span<const std::uint8_t>> ReadableData(const ElfFile& elf, std::string_view function) {
   constexpr std::string_view kBank = ".nv.constant";
   std::map<std::string_view, std::span<const std::uint8_t>> data;

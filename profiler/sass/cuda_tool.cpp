@@ -1,16 +1,10 @@
 #include "cuda_tool.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <limits>
 #include <sstream>
 #include <system_error>
 
@@ -31,74 +25,12 @@ std::string Variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Both ends of a pipe that a child does not inherit unless told to.
-class Pipe {
- public:
-  Pipe() {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0)
-      throw Error("pipe2", std::strerror(errno), "cannot talk to another program");
-  }
-  ~Pipe() {
-    CloseWriteEnd();
-    close(ends_[0]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int read_end() const { return ends_[0]; }
-  int write_end() const { return ends_[1]; }
-  void CloseWriteEnd() {
-    if (ends_[1] >= 0) close(ends_[1]);
-    ends_[1] = -1;
-  }
-
- private:
-  std::array<int, 2> ends_{};
-};
-
-pid_t Start(std::vector<std::string> arguments, const std::string& folder, const Pipe& out, const Pipe& err) {
-  std::vector<char*> words;
-  for (std::string& argument : arguments) words.push_back(argument.data());
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.write_end(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write_end(), STDERR_FILENO);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  pid_t child = 0;
-  const int failure = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) throw Error("cannot start " + arguments[0] + ": " + std::strerror(failure));
-  return child;
-}
-
-// Reads both pipes to their ends. False when time ran out first.
-bool ReadAll(const Pipe& out, const Pipe& err, int limit_s, ProgramResult& result) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(limit_s);
-  std::array<pollfd, 2> files{{{out.read_end(), POLLIN, 0}, {err.read_end(), POLLIN, 0}}};
-  const std::array<std::string*, 2> texts{&result.out, &result.err};
-  std::vector<char> buffer(1 << 16);
-  while (files[0].fd >= 0 || files[1].fd >= 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    if (poll(files.data(), files.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) return false;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      if (files[i].revents == 0) continue;
-      const ssize_t size = read(files[i].fd, buffer.data(), buffer.size());
-      if (size > 0) texts[i]->append(buffer.data(), static_cast<std::size_t>(size));
-      if (size == 0 || (size < 0 && errno != EINTR)) files[i].fd = -1;
-      files[i].revents = 0;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<std::string> FindCudaTool(const std::string& name, const char* variable) {
   if (const std::string named = Variable(variable); !named.empty()) {
     if (IsProgram(named)) return named;
-    throw Error(std::string(variable) + " is " + named + ", and no program is there",
+    throw Error(std::string(variable) + " is " + named + ", which is not a program",
                 std::string("set ") + variable + " to the path of " + name + ", or unset it");
   }
   std::vector<fs::path> folders;
@@ -119,35 +51,11 @@ std::optional<std::string> FindCudaTool(const std::string& name, const char* var
   return std::nullopt;
 }
 
-ProgramResult RunProgram(const std::vector<std::string>& arguments, int limit_s, const std::string& folder) {
-  ProgramResult result;
-  Pipe out;
-  Pipe err;
-  const pid_t child = Start(arguments, folder, out, err);
-  out.CloseWriteEnd();
-  err.CloseWriteEnd();
-  const bool in_time = ReadAll(out, err, limit_s, result);
-  if (!in_time) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!in_time) throw Error(arguments[0] + " took longer than " + std::to_string(limit_s) + " s");
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return result;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "fa-profile-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) {
-    throw Error("mkdtemp", std::strerror(errno), "cannot make a folder under " + fs::temp_directory_path().string(),
-                "set TMPDIR to a folder that can be written to");
-  }
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::string& folder, double limit_s) {
+  const ChildLimits limits{.seconds = limit_s, .output = std::numeric_limits<std::size_t>::max(), .folder = folder};
+  ChildEnd end = RunChildGroup(arguments.front(), arguments, limits);
+  if (end.timed_out) throw Error(arguments.front() + " " + Describe(end));
+  return end;
 }
 
 }  // namespace fa_profile

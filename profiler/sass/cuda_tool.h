@@ -1,9 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "fa_profile/child_process.h"
 
 namespace fa_profile {
 
@@ -12,28 +13,8 @@ namespace fa_profile {
 /// when `variable` is set and names no program.
 std::optional<std::string> FindCudaTool(const std::string& name, const char* variable);
 
-/// What a program left behind.
-struct ProgramResult {
-  int exit_code = 0;  ///< 128 + the signal's number when one ended it
-  std::string out;
-  std::string err;
-};
-
-/// Runs a program in `folder`, without a shell, and takes all it prints. Throws Error when it cannot be started, or
-/// runs longer than `limit_s` (it is killed then).
-ProgramResult RunProgram(const std::vector<std::string>& arguments, int limit_s, const std::string& folder = ".");
-
-/// A folder of its own under the system's temporary one, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// Runs a program without a shell in `folder` (empty: this process's) and keeps all that it prints. Throws Error when it
+/// cannot be started, or runs longer than `limit_s` (it is killed then).
+ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::string& folder = {}, double limit_s = 120.0);
 
 }  // namespace fa_profile

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "cuda_tool.h"
 #include "elf_file.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/line_table.h"
+#include "fa_profile/private_folder.h"
 
 namespace fa_profile {
 namespace {
@@ -53,19 +54,14 @@ DeviceFunction ParseFunction(const nlohmann::json& json) {
 
 std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& nvdisasm, const std::string& indices,
                         int sm) {
-  const TemporaryFolder folder;
+  const PrivateFolder folder;
   const std::string path = (folder.path() / "code.cubin").string();
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(cubin.data()), static_cast<std::streamsize>(cubin.size()));
-  file.close();
-  if (!file) throw Error("cannot write " + path, "free some space there, or set TMPDIR to a folder on another disk");
-
-  constexpr int kLimitSeconds = 120;
+  WriteWholeFile(path, {reinterpret_cast<const char*>(cubin.data()), cubin.size()});
   std::vector<std::string> arguments{nvdisasm, "-json"};
   if (!indices.empty()) arguments.insert(arguments.end(), {"-fun", indices});
   arguments.push_back(path);
-  ProgramResult result = RunProgram(arguments, kLimitSeconds);
-  if (result.exit_code == 0) return std::move(result.out);
+  ChildEnd result = RunCudaTool(arguments);
+  if (result.status == 0) return std::move(result.out);
   const std::string said = result.err.substr(0, result.err.find_last_not_of(" \n") + 1);
   if (said.find("Unknown option") != std::string::npos) {
     throw Error(nvdisasm + " is too old: it cannot print JSON", kInstall);
@@ -75,7 +71,7 @@ std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& 
                 "it may be older than the compiler that made the cubin, or newer than it can read; set "
                 "FA_PROFILE_NVDISASM to one of the same CUDA version");
   }
-  throw Error(nvdisasm, "exit code " + std::to_string(result.exit_code), said, kInstall);
+  throw Error(nvdisasm + " " + Describe(result), kInstall);
 }
 
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
@@ -120,6 +116,11 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
 
 std::optional<std::string> FindNvdisasm() { return FindCudaTool("nvdisasm", "FA_PROFILE_NVDISASM"); }
 
+std::string RequireNvdisasm() {
+  if (auto nvdisasm = FindNvdisasm()) return *nvdisasm;
+  throw Error("nvdisasm is missing; machine code is read with it", kInstall);
+}
+
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted) {
   const ElfFile elf = ReadElf(cubin);
@@ -151,7 +152,6 @@ std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std
 
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted) {
-  constexpr std::uint32_t kStep = 16;  // since sm_70
   const ElfFile elf = ReadElf(cubin);
   const LineTable lines(cubin);
   std::vector<DeviceFunction> functions;
@@ -162,7 +162,7 @@ std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin
     function.cubin_crc = crc;
     function.name = symbol.name;
     const std::uint64_t bytes = std::min<std::uint64_t>(symbol.size, cubin.size());
-    for (std::uint32_t offset = 0; offset + kStep <= bytes; offset += kStep) {
+    for (std::uint32_t offset = 0; offset + kInstructionBytes <= bytes; offset += kInstructionBytes) {
       Instruction instruction;
       instruction.offset = offset;
       instruction.frames = lines.Frames(function.name, offset);

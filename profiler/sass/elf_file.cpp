@@ -49,11 +49,11 @@ Header ReadHeader(std::span<const std::uint8_t> bytes, ElfFile& elf) {
                                       "\x7f"
                                       "ELF",
                                       4) != 0) {
-    throw Error("this is not a cubin: it is no ELF file", kMakeOne);
+    throw Error("this is not a cubin: it is not an ELF file", kMakeOne);
   }
   if (bytes.size() < 64) throw Error("the cubin is cut off in its header", kMakeAgain);
   if (bytes[4] != 2 || bytes[5] != 1) {
-    throw Error("the cubin is a 32-bit or big-endian one, which no GPU of today loads", kMakeOne);
+    throw Error("the cubin is 32-bit or big-endian, which current GPUs do not load", kMakeOne);
   }
   const std::uint8_t abi_version = bytes[8];
   ByteReader reader(bytes);
@@ -61,7 +61,7 @@ Header ReadHeader(std::span<const std::uint8_t> bytes, ElfFile& elf) {
   constexpr std::uint16_t kExecutable = 2;
   elf.is_linked = reader.U16() == kExecutable;
   if (reader.U16() != kMachineCuda) {
-    throw Error("this ELF file holds no GPU code of its own: it is for another machine",
+    throw Error("this ELF file is not GPU code: it is for another machine",
                 "give the cubin; cuobjdump -xelf all FILE extracts those inside a program or library");
   }
   reader.Take(4 + 8);  // version, entry
@@ -121,8 +121,8 @@ void ReadSymbols(ElfFile& elf) {
   const auto table = std::find_if(elf.sections.begin(), elf.sections.end(),
                                   [](const ElfFile::Section& section) { return section.type == kSymbolTable; });
   if (table == elf.sections.end()) {
-    throw Error("the cubin has no symbols: somebody stripped it, so its functions cannot be told apart",
-                "build it again and leave out strip, objcopy -S and the like");
+    throw Error("the cubin has no symbols: it was stripped, so its functions cannot be told apart",
+                "build it again without strip, objcopy -S and the like");
   }
   if (table->link >= elf.sections.size()) throw Error("the cubin's symbols have no names", kMakeAgain);
   Names names(elf.sections[table->link].bytes);

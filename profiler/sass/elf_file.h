@@ -43,12 +43,12 @@ struct ElfFile {
 
   const Section* Find(std::string_view name) const;  ///< null when there is none
   std::vector<Relocation> Relocations(std::string_view section) const;
-  /// The functions that hold a whole code section: kernels, and subroutines that stand for themselves. Their indices in
+  /// The functions that hold a whole code section: kernels, and subroutines that are not inside one. Their indices in
   /// `symbols`, by section.
   std::map<std::uint32_t, std::uint32_t> OuterFunctions() const;
 };
 
-/// Reads a cubin. Throws an Error that names the cure when the bytes are none, or are cut off, or lack symbols.
+/// Reads a cubin. Throws an Error that names the cure when the bytes are not a cubin, are cut off, or lack symbols.
 ElfFile ReadElf(std::span<const std::uint8_t> bytes);
 
 }  // namespace fa_profile

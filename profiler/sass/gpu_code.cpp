@@ -1,41 +1,32 @@
 #include "fa_profile/gpu_code.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
-#include <system_error>
 
 #include "cuda_tool.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
+#include "fa_profile/private_folder.h"
 
 namespace fa_profile {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLimitSeconds = 120;
-
 std::vector<std::uint8_t> ReadBytes(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code ignored;
-  if (!file || !fs::is_regular_file(path, ignored)) {
-    throw Error("cannot read " + path.string(), "give a cubin, object file, program or library");
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
+  constexpr std::size_t kMost = std::size_t{4} << 30;
+  const std::string bytes = ReadFile(path.string(), kMost);
+  return {bytes.begin(), bytes.end()};
 }
 
 bool IsCubin(const std::vector<std::uint8_t>& bytes) {
+  constexpr std::array<std::uint8_t, 4> kElf{0x7f, 'E', 'L', 'F'};
   constexpr std::uint8_t kMachineCuda = 190;
-  return bytes.size() > 20 &&
-         std::memcmp(bytes.data(),
-                     "\x7f"
-                     "ELF",
-                     4) == 0 &&
-         bytes[18] == kMachineCuda && bytes[19] == 0;
+  return bytes.size() > 20 && std::equal(kElf.begin(), kElf.end(), bytes.begin()) && bytes[18] == kMachineCuda &&
+         bytes[19] == 0;
 }
 
 // "sm_90a" of "prog.1.sm_90a.cubin".
@@ -57,13 +48,13 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
 std::vector<EmbeddedCubin> Extract(const std::string& path) {
   const auto cuobjdump = FindCuobjdump();
   if (!cuobjdump) {
-    throw Error("cuobjdump is missing, which takes GPU code out of " + path,
+    throw Error("cuobjdump is missing; GPU code is taken out of " + path + " with it",
                 "install the CUDA toolkit's binary utilities (ci/setup.sh fetches them), set "
                 "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump, or give a .cubin");
   }
   const std::string file = fs::absolute(path).string();
-  const TemporaryFolder folder;
-  const ProgramResult result = RunProgram({*cuobjdump, "-xelf", "all", file}, kLimitSeconds, folder.path().string());
+  const PrivateFolder folder;
+  const ChildEnd result = RunCudaTool({*cuobjdump, "-xelf", "all", file}, folder.path().string());
   std::vector<EmbeddedCubin> cubins;
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     const std::string name = entry.path().filename().string();
@@ -73,14 +64,14 @@ std::vector<EmbeddedCubin> Extract(const std::string& path) {
     std::sort(cubins.begin(), cubins.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     return cubins;
   }
-  const ProgramResult ptx = RunProgram({*cuobjdump, "-lptx", file}, kLimitSeconds);
+  const ChildEnd ptx = RunCudaTool({*cuobjdump, "-lptx", file});
   if (ptx.out.find("PTX file") != std::string::npos) {
-    throw Error(path + " holds PTX alone: its machine code is made when it is loaded",
+    throw Error(path + " holds only PTX, which the driver compiles when it is loaded",
                 "build it with machine code too, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
   }
   const std::string said = result.err.substr(0, result.err.find('\n'));
   throw Error(path + " holds no GPU code" + (said.empty() ? "" : " (" + said + ")"),
-              "give the cubin, object file, program or library that the kernels are in");
+              "give the cubin, object file, program or library with the kernels");
 }
 
 }  // namespace
@@ -105,7 +96,7 @@ std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::strin
     if (IsFor(cubin.architecture, architecture)) chosen.push_back(std::move(cubin));
   }
   if (chosen.empty()) {
-    throw Error(path + " holds no code for " + architecture + ", but for " + others, "ask for one of those");
+    throw Error(path + " holds no code for " + architecture + ", only for " + others, "ask for one of those");
   }
   return chosen;
 }

@@ -20,7 +20,7 @@ namespace fa_profile {
 /// not a result. Metrics that could not be derived are absent.
 ///
 /// `map` says which instructions are which phase; absent, ChoosePhaseMap() decides (fa_profile/phases.h). Where more
-/// than a twentieth of a kernel's time belongs to no phase, and where rules of `map` overlap, a DataLoss says so.
+/// than a twentieth of a kernel's time belongs to no phase, and where rules of `map` overlap, a DataLoss reports it.
 Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map = std::nullopt);
 
 /// CUPTI metric names that Analyze() reads: load only these for a fast report.

@@ -18,7 +18,7 @@ PhaseMap SelftestPhases();
 /// `truths`. What was not measured fails, unless the recording says that the chip lacks the metric.
 ///
 /// Shares: "time_share" is the phase catalogue's phase_time_ratio; "warp_time_share" is the part of all samples that
-/// stood at work in the phase, and of sync all that waited for other warps, wherever they stood; "work_share" is
+/// were at work in the phase, and for sync all that waited for other warps, wherever they were; "work_share" is
 /// "warp_time_share" of those at work.
 std::vector<TruthCheck> CheckTruths(const Recording& recording, const ProfileEntry& entry,
                                     const std::vector<Truth>& truths);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fa_profile/findings.h"
+#include "fa_profile/finding_rule.h"
 #include "fa_profile/kernel_lint.h"
 #include "fa_profile/phase_map.h"
 #include "fa_profile/recording.h"
@@ -44,11 +44,12 @@ struct LintOptions {
 /// the frame at a constant offset, at or above the lowest offset that LDL.LU loads from, is spilling.
 KernelLint Lint(const KernelCode& kernel, const LintOptions& options = {});
 
-/// The table of lint's findings, in the order in which a kernel's are listed.
+/// Lint's findings, in the order in which a kernel's are listed. Their texts are the Markdown files of
+/// profiler/analyze/findings/lint/.
 const std::vector<FindingRule>& LintRules();
 
-/// The row with this id, or nullptr.
-const FindingRule* FindLintRule(std::string_view id);
+/// The row with this id. Throws Error, with near matches or the command that has it, for any other.
+const FindingRule& RequireLintFinding(std::string_view id);
 
 /// What an SM of a compute capability (90: 9.0) can hold, in the fields of Device that occupancy depends on; the SMs of
 /// the GPU are set to 1. Nothing for one that is not known. CUDA C++ Programming Guide, technical specifications per

@@ -25,8 +25,8 @@ PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions);
 /// entry's case: docs/phases.md defines every number. Nothing when it has neither for these kernels.
 ///
 /// An entry that is a whole call of several kernels has its parts as phases; one of a part has the phases of the
-/// part's own functions, or nothing when another part of the call runs the same function, for then nobody can tell
-/// their samples apart.
+/// part's own functions, or nothing when another part of the call runs the same function, because their samples
+/// cannot be told apart.
 ///
 /// Reads of `entry`: case_id, part, timing, and those `metrics` that formulas and closures name. `map`: absent,
 /// ChoosePhaseMap() of all functions concerned. A function without instructions is unattributed.

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -29,13 +30,15 @@ ChildOutput CaptureChild(const std::string& program, const std::vector<std::stri
 /// What a child may use up before it is ended.
 struct ChildLimits {
   double seconds = 120.0;
-  const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler: end it now; nullptr: nobody does
+  const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler: end it now; nullptr: never
+  std::size_t output = 1 << 20;                    ///< bytes that are kept of each stream: the last ones
+  std::string folder{};                            ///< it runs there; empty: in this process's working folder
 };
 
 /// How a child of RunChildGroup() ended.
 struct ChildEnd {
-  std::string out;  ///< stdout, the last MiB of it
-  std::string err;  ///< stderr, the same
+  std::string out;  ///< the end of stdout
+  std::string err;  ///< the end of stderr
   int status = 0;   ///< as waitpid() gives it
   bool timed_out = false;
   bool interrupted = false;

@@ -10,8 +10,7 @@
 
 namespace fa_profile {
 
-/// Opens a recording and concludes what there is to conclude, reading no more of it than that takes; with `cubins` the
-/// machine code too.
+/// Reads a recording and analyzes it. Loads only the metrics that Analyze() reads; with `cubins` the machine code too.
 std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt,
                                           bool cubins = false);
 

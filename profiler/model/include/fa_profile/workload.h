@@ -28,7 +28,7 @@ class Workload {
   /// Kernel id ("mma") and where it comes from ("ladder", or the path of a kernel library).
   virtual const std::string& kernel() const = 0;
   virtual const std::string& origin() const = 0;
-  /// Absent for work that is no attention call.
+  /// Absent for work that is not an attention call.
   virtual std::optional<AttentionShape> shape() const = 0;
 
   /// Names of the parts, in launch order; never empty.

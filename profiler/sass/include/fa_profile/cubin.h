@@ -32,7 +32,7 @@ struct CubinInfo {
   std::vector<CubinFunction> functions;  ///< a subroutine placed inside a kernel is part of it
 };
 
-/// Reads the ELF headers of a cubin, from CUDA 11 on. Throws Error, with what to do, for bytes that are no cubin, a
+/// Reads the ELF headers of a cubin, from CUDA 11 on. Throws Error, with what to do, for bytes that are not a cubin, a
 /// 32-bit one, one that is cut off, one whose symbols were stripped.
 CubinInfo ReadCubin(std::span<const std::uint8_t> cubin);
 

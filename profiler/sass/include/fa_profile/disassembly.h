@@ -15,16 +15,19 @@ namespace fa_profile {
 /// puts it. Absent when nowhere. Throws Error when FA_PROFILE_NVDISASM names no program.
 std::optional<std::string> FindNvdisasm();
 
+/// The same. Throws Error, with how to install it, when it is nowhere.
+std::string RequireNvdisasm();
+
 /// The functions of a cubin, each instruction with its inline stack (empty without line information): all, or those
 /// `wanted` (mangled names). Ids are 0. A subroutine that the compiler placed inside a kernel is part of the kernel.
 /// `crc` is put into each function. Runs the program `nvdisasm` for at most two minutes. Throws Error when the bytes
-/// are no cubin, and when nvdisasm is missing, too old (it needs -json: CUDA 13), does not know the architecture, or
+/// are not a cubin, and when nvdisasm is missing, too old (it needs -json: CUDA 13), does not know the architecture, or
 /// fails.
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
 
-/// The same without nvdisasm: where the instructions are and their inline stacks, no opcodes. It is enough to say which
-/// phase an instruction is of, and not what it does. Throws Error when the bytes are no cubin.
+/// The same without nvdisasm: where the instructions are and their inline stacks, no opcodes. That is enough to tell
+/// the phase of an instruction, but not what it does. Throws Error when the bytes are not a cubin.
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted = {});
 

@@ -19,8 +19,8 @@ std::optional<std::string> FindCuobjdump();
 
 /// The cubins in a .cubin file, or, through cuobjdump, in an object file, executable, shared or static library. With
 /// `architecture` ("sm_90a", "sm_90" for both, "90") only those built for it. Throws Error, with what to do, when the
-/// file cannot be read, holds no GPU code, holds PTX alone, holds none for the architecture, or needs a cuobjdump that
-/// is not there.
+/// file cannot be read, holds no GPU code, only PTX, or none for the architecture, or needs a cuobjdump that is not
+/// installed.
 std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture = {});
 
 }  // namespace fa_profile

@@ -15,11 +15,11 @@ namespace fa_profile {
 /// which NVIDIA's compilers also tell which function was inlined into which.
 class LineTable {
  public:
-  /// Reads all of it; empty for a cubin without line information. Throws Error for bytes that are no cubin or damaged.
+  /// Reads all of it; empty for a cubin without line information. Throws Error for bytes that are damaged or not a cubin.
   explicit LineTable(std::span<const std::uint8_t> cubin);
 
   /// The frames of the instruction `offset` bytes into `function` (mangled), innermost first; the last is the function
-  /// that holds the instruction: a subroutine where one lies there inside a kernel. Empty where the table says nothing.
+  /// that holds the instruction: a subroutine where it is one inside a kernel. Empty where the table has nothing.
   std::vector<InlineFrame> Frames(const std::string& function, std::uint64_t offset) const;
 
   bool empty() const { return functions_.empty(); }

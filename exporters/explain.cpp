@@ -1,0 +1,50 @@
+#include "fa_profile/explain.h"
+
+#include <sstream>
+
+#include "fa_profile/call_name.h"
+#include "table.h"
+
+namespace fa_profile {
+namespace {
+
+TextPage Page(std::ostream& out, const ReportOptions& options) {
+  return {out, static_cast<std::size_t>(options.width), options.color, options.ascii};
+}
+
+}  // namespace
+
+void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options) {
+  TextPage page = Page(out, options);
+  page.Paragraph({}, rule.id + ": " + rule.title);
+  std::istringstream story(rule.story);
+  for (std::string paragraph; std::getline(story, paragraph);) {
+    page.Line();
+    page.Paragraph({}, paragraph);
+  }
+  page.Line();
+  page.Paragraph("fires when  ", rule.condition);
+  if (!rule.weight.empty()) page.Paragraph("weight      ", rule.weight);
+  page.Paragraph("source      ", rule.source);
+  page.Paragraph("what to do  ", rule.cure);
+  for (const auto& [reason, cure] : rule.cure_of_stall) page.Paragraph("  " + reason + ": ", cure);
+}
+
+void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile& profile,
+                      const ReportOptions& options) {
+  WriteExplanation(out, rule, options);
+  TextPage page = Page(out, options);
+  page.Line();
+  bool found = false;
+  for (const ProfileEntry& entry : profile.entries) {
+    for (const Finding& finding : entry.findings) {
+      if (finding.id != rule.id) continue;
+      if (!found) page.Line("In this recording:");
+      found = true;
+      page.Paragraph("  - ", page.Safe(CallName(entry.kernel, entry.shape, entry.part) + ": " + finding.evidence));
+    }
+  }
+  if (!found) page.Line("This recording does not have it.");
+}
+
+}  // namespace fa_profile

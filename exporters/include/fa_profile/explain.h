@@ -1,0 +1,18 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "fa_profile/finding_rule.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/report.h"
+
+namespace fa_profile {
+
+/// All that is known about one kind of finding.
+void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options = {});
+
+/// The same, and where `profile` has it.
+void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile& profile,
+                      const ReportOptions& options = {});
+
+}  // namespace fa_profile

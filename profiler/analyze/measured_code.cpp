@@ -1,0 +1,40 @@
+#include "measured_code.h"
+
+#include <algorithm>
+
+namespace fa_profile {
+
+std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
+                                                     const std::vector<const PcSampling*>& samplings,
+                                                     const std::vector<const SassCounting*>& countings) {
+  std::set<std::int64_t> ids;
+  for (const PcSampling* sampling : samplings) {
+    if (sampling == nullptr) continue;
+    for (const PcSample& sample : sampling->samples) ids.insert(sample.function_id);
+  }
+  for (const SassCounting* counting : countings) {
+    if (counting == nullptr) continue;
+    for (const SassCount& count : counting->counts) ids.insert(count.function_id);
+  }
+  std::vector<const DeviceFunction*> functions;
+  for (const DeviceFunction& function : recording.functions) {
+    if (ids.contains(function.id)) functions.push_back(&function);
+  }
+  return functions;
+}
+
+std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset) {
+  const auto found = std::ranges::lower_bound(function.instructions, offset, {}, &Instruction::offset);
+  if (found == function.instructions.end() || found->offset != offset) return std::nullopt;
+  return static_cast<std::size_t>(found - function.instructions.begin());
+}
+
+std::set<std::string> UnavailableMetrics(const Recording& recording) {
+  std::set<std::string> unavailable;
+  for (const DataLoss& loss : recording.losses) {
+    if (loss.kind == "metric_unavailable") unavailable.insert(loss.subject);
+  }
+  return unavailable;
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// The functions that were sampled or counted in these pieces, any of which may be null; in the recording's order.
+std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
+                                                     const std::vector<const PcSampling*>& samplings,
+                                                     const std::vector<const SassCounting*>& countings);
+
+/// Index of the instruction at `offset`; nothing where none begins there.
+std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset);
+
+/// The metrics that the chip, or its CUPTI, lacks: their absence is not 0.
+std::set<std::string> UnavailableMetrics(const Recording& recording);
+
+}  // namespace fa_profile

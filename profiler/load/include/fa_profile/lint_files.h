@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/kernel_lint.h"
+#include "fa_profile/lint.h"
+#include "fa_profile/phase_map.h"
+
+namespace fa_profile {
+
+/// What of some files is linted, and how.
+struct LintRequest {
+  std::vector<std::string> files;  ///< cubins, object files, programs, libraries
+  std::string kernel_pattern;      ///< regular expression for demangled names; empty: all
+  std::string architecture;        ///< "sm_90a"; empty: all
+  LintOptions options;
+};
+
+/// Lints the kernels, file by file. Throws Error: nvdisasm is missing; a file has no GPU code (ReadGpuCode()); no kernel
+/// was found, or none that matches (with near matches).
+std::vector<KernelLint> LintFiles(const LintRequest& request);
+
+/// Throws Error when no instruction of these kernels belongs to a phase of `map`, which was meant for other code.
+/// Returns the phases that have none while others have some.
+std::vector<std::string> RequirePhases(const std::vector<KernelLint>& lints, const PhaseMap& map);
+
+}  // namespace fa_profile
