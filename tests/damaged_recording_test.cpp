@@ -68,7 +68,7 @@ TEST_F(DamagedRecordingTest, RowsThatNoRunCouldHaveWrittenAreDamage) {
       {"UPDATE range SET image_id = 99", "image"},
       {"UPDATE value SET value = 9e999", "not finite"},
       {"UPDATE value SET range_id = range_id + 99", "belongs to no range"},
-      {"UPDATE counter_config_metric SET metric_id = 9999", "metric without a name"},
+      {"UPDATE counter_config_metric SET metric_id = 9999", "has metric 9999"},
       {"UPDATE metric SET name = '' WHERE id = 1", "empty"},
       {"UPDATE data_loss SET count = -1", "count"},
       {"UPDATE device_function SET id = id + 100000", "belongs to function"},

@@ -11,9 +11,9 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/recording.h"
+#include "limits.h"
 #include "page_checksums.h"
-#include "schema.h"
-#include "validate.h"
+#include "tables.h"
 
 namespace fa_profile::store {
 namespace {
@@ -192,18 +192,19 @@ struct Opening {
 
   // Ours, byte for byte, and nothing else: otherwise a table we read could be a view or a virtual table in disguise.
   void RequireOurSchema() {
-    connection->SetBudget(size_bytes);
-    std::unordered_map<std::string_view, const SchemaObject*> missing;
+    connection->SetLimits(size_bytes, 0);
+    std::unordered_map<std::string_view, SchemaObject> missing;
     const auto version = static_cast<int>(BigEndian32(ReadHeader(), 60));  // known by now
-    for (const SchemaObject& object : Schema(version)) missing.emplace(object.name, &object);
+    for (const SchemaObject& object : Schema(version)) missing.emplace(object.name, object);
     Statement objects(*connection, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema");
+    std::string type, object_name, sql;
     while (objects.Next()) {
-      const std::string type = objects.Text();
-      const std::string object_name = objects.Text();
-      const std::string sql = objects.Text();
+      objects.Read(type);
+      objects.Read(object_name);
+      objects.Read(sql);
       if (type == "index" && object_name == "sqlite_autoindex_metric_1" && sql.empty()) continue;
       const auto place = missing.find(object_name);
-      if (place == missing.end() || place->second->type != type || place->second->sql != sql) {
+      if (place == missing.end() || place->second.type != type || place->second.sql != sql) {
         connection->Damaged("it holds a " + type.substr(0, 20) + " " + object_name.substr(0, 60) +
                             " that is not a recording's");
       }
@@ -216,7 +217,9 @@ struct Opening {
   // nothing else in it has been checked.
   void RequireUnfinished() {
     Statement session(*connection, "SELECT complete FROM session");
-    if (session.Next() && session.Bool()) {
+    bool complete = false;
+    if (session.Next()) session.Read(complete);
+    if (complete) {
       throw Error(name + " is damaged: it is complete, but the checksum of its first page is gone",
                   "restore it from a copy or measure again; if its run was killed at its very end, give it a name that "
                   "ends in .part to read it unchecked");

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
@@ -256,29 +257,27 @@ struct Recording {
   std::vector<DataLoss> losses;
 };
 
+/// One piece of a recording. A new kind of record joins this list; profiler/store/tables.cpp says what else it takes.
+using RecordingPiece =
+    std::variant<const Session*, const Device*, const ClockSample*, const Case*, const Verification*, const Timing*,
+                 const Launch*, const NvtxRange*, const CounterConfig*, const CounterImage*, const Range*, const Cubin*,
+                 const DeviceFunction*, const PcSampling*, const SassCounting*, const DataLoss*>;
+
 /// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value.
 /// Ids are given by the caller, unique per kind and above 0. A piece that refers to another comes after it.
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;
-  virtual void Write(const Session&) = 0;  ///< may be written again: the last one counts
-  virtual void Write(const Device&) = 0;
-  virtual void Write(const ClockSample&) = 0;
-  virtual void Write(const Case&) = 0;
-  virtual void Write(const Verification&) = 0;
-  virtual void Write(const Timing&) = 0;
-  virtual void Write(const Launch&) = 0;
-  virtual void Write(const NvtxRange&) = 0;
-  virtual void Write(const CounterConfig&) = 0;
-  virtual void Write(const CounterImage&) = 0;
-  virtual void Write(const Range&) = 0;
-  virtual void Write(const Cubin&) = 0;
-  virtual void Write(const DeviceFunction&) = 0;
-  virtual void Write(const PcSampling&) = 0;
-  virtual void Write(const SassCounting&) = 0;
-  virtual void Write(const DataLoss&) = 0;
+  /// A Session and a Device may be written again: the last one counts.
+  template <typename Piece>
+  void Write(const Piece& piece) {
+    Take(&piece);
+  }
   /// Everything written since the last Commit() becomes durable together.
   virtual void Commit() = 0;
+
+ private:
+  virtual void Take(const RecordingPiece& piece) = 0;
 };
 
 }  // namespace fa_profile
