@@ -1,4 +1,4 @@
-// Files that are no recordings, or no longer.
+// Files that are not recordings, and damaged recordings.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 class DamagedRecordingTest : public RecordingFiles {};
 
-TEST_F(DamagedRecordingTest, WhatIsNoRecordingIsOneErrorThatSaysWhatItIs) {
+TEST_F(DamagedRecordingTest, AFileThatIsNotARecordingIsOneErrorThatSaysWhatItIs) {
   ExpectSays(ReadError(Path("none.fap")), "No such file");
   ExpectSays(ReadError(directory_), "is a directory");
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
@@ -89,14 +89,14 @@ TEST_F(DamagedRecordingTest, RowsThatNoRunCouldHaveWrittenAreDamage) {
       {"UPDATE stall_reason SET name = '' WHERE id = 1", "a name"},
       {"UPDATE pc_sample SET function_id = function_id + 9999", "of function"},
       {"UPDATE pc_sample SET samples = x'37'", "samples holds"},
-      {"UPDATE pc_sample SET samples = ''", "is not one"},
-      {"UPDATE pc_sample SET samples = '[]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1,-2]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1,]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1,2'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1]]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1 ]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[9223372036854775808]'", "is not one"},
+      {"UPDATE pc_sample SET samples = ''", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1,-2]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1,]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1,2'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1]]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1 ]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[9223372036854775808]'", "is malformed"},
       {"UPDATE pc_sample SET offset = -1 - offset", "offset is"},
       {"INSERT INTO pc_sample SELECT DISTINCT sampling_id, function_id, reason_id, 4294967295, '[1,1]' FROM pc_sample",
        "offset is"},

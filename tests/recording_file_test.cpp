@@ -208,9 +208,9 @@ TEST_F(RecordingFileTest, ReadsWithTheSqliteViews) {
             "mma|f|0|LDG|wait|5|mma|f|16|FADD|wait|6|mma|f|0|LDG|n|8|mma|f|16|FADD|n|8|");
 }
 
-// Pieces that are none.
+// Pieces that a recording cannot hold.
 
-TEST_F(RecordingFileTest, RefusesAPieceThatIsNoPartOfARecordingAndGoesOn) {
+TEST_F(RecordingFileTest, RefusesAPieceThatARecordingCannotHoldAndGoesOn) {
   RecordingWriter writer(Path());
   writer.Write(Case{.id = 1});
   const auto refused = [&](const auto& piece, const std::string& what) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "fa_profile/error.h"
-#include "limits.h"
+#include "value_limits.h"
 
 namespace fa_profile::store {
 
@@ -62,10 +62,10 @@ void Subject::RequireColumns() const {
 namespace {
 
 // "a, b": the names of all columns, or of those of the key.
-std::string Names(const Table& table, bool key_alone) {
+std::string Names(const Table& table, int version, bool key_alone) {
   std::string names;
   for (const Column& column : table.columns) {
-    if (key_alone && !column.is_key) continue;
+    if (column.since > version || (key_alone && !column.is_key)) continue;
     if (!names.empty()) names += ", ";
     names += column.name;
   }
@@ -74,14 +74,15 @@ std::string Names(const Table& table, bool key_alone) {
 
 }  // namespace
 
-std::string CreateTable(const Table& table) {
+std::string CreateTable(const Table& table, int version) {
   std::string sql = std::string("CREATE TABLE ") + table.name + '(';
   for (const Column& column : table.columns) {
+    if (column.since > version) continue;
     if (&column != table.columns.begin()) sql += ',';
     sql += std::string("\n  ") + column.name + ' ' + column.type;
     if (column.refers_to != nullptr) sql += std::string(" REFERENCES ") + column.refers_to->name + "(id)";
   }
-  if (const std::string key = Names(table, true); !key.empty()) {
+  if (const std::string key = Names(table, version, true); !key.empty()) {
     return sql + ",\n  PRIMARY KEY(" + key + ")\n) WITHOUT ROWID";
   }
   return sql + "\n)";
@@ -95,9 +96,10 @@ std::string InsertRow(const Table& table) {
   return sql + ')';
 }
 
-std::string SelectRows(const Table& table, const std::string& where) {
-  const std::string key = Names(table, true);
-  return "SELECT " + Names(table, false) + " FROM " + table.name + where + " ORDER BY " + (key.empty() ? "id" : key);
+std::string SelectRows(const Table& table, int version, const std::string& where) {
+  const std::string key = Names(table, version, true);
+  return "SELECT " + Names(table, version, false) + " FROM " + table.name + where + " ORDER BY " +
+         (key.empty() ? "id" : key);
 }
 
 }  // namespace fa_profile::store

@@ -65,6 +65,7 @@ struct Column {
   std::int64_t (*id)(const void* row) = nullptr;  ///< its value when it is an id or refers to one; 0: NULL
   const Table* refers_to = nullptr;               ///< whose id the column holds
   bool is_key = false;                            ///< part of the key of a table without an id
+  int since = 1;                                  ///< schema version
 };
 
 /// One table of a recording: all that the schema, the writer, the reader, the checks and docs/recording.md need.
@@ -78,13 +79,14 @@ struct Table {
 /// The table of `Row`, one for every type in tables.h.
 template <typename Row>
 struct TableOf {
-  static const Table value;
+  static const Table kTable;
 };
 
-std::string CreateTable(const Table& table);
+/// As a file of schema version `version` has it: without the columns that came later.
+std::string CreateTable(const Table& table, int version);
 std::string InsertRow(const Table& table);
 /// All columns, and the rows in the order of the key. `where`: "", or " WHERE ...".
-std::string SelectRows(const Table& table, const std::string& where);
+std::string SelectRows(const Table& table, int version, const std::string& where);
 
 template <typename Row>
 const Row& As(const void* row) {
@@ -138,6 +140,12 @@ constexpr Column Key(const char* name, const char* note = "") {
   return column;
 }
 
+/// A column that its table got in schema version `version`. Older files leave its field as it is.
+constexpr Column Since(int version, Column column) {
+  column.since = version;
+  return column;
+}
+
 /// 64 bits that are not a count: any value is valid.
 template <auto kMember>
 constexpr Column Bits(const char* name, const char* note = "") {
@@ -165,7 +173,7 @@ constexpr Column Reference(const char* name, const char* note = "") {
   column.name = name;
   column.type = "INTEGER NOT NULL";
   column.note = note;
-  column.refers_to = &TableOf<Target>::value;
+  column.refers_to = &TableOf<Target>::kTable;
   return column;
 }
 

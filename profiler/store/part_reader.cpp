@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "limits.h"
 #include "rules.h"
+#include "value_limits.h"
 
 namespace fa_profile::store {
 namespace {
@@ -28,7 +28,7 @@ void ReadElements(Connection& connection, std::int64_t Row::*owner, const std::v
       next_position = 0;
     }
     if (index == owner_ids.size() || owner_ids[index] != row.*owner || row.position != next_position++) {
-      connection.Damaged("a list in it has elements that do not belong to it");
+      connection.Damaged("a list has elements that do not belong to it");
     }
     take(index, row);
   }
@@ -157,7 +157,7 @@ void ReadList(const Connection& connection, std::string_view list, const Take& t
   const char* place = list.data();
   const char* const end = place + list.size();
   const auto damaged = [&] {
-    connection.Damaged("a list of samples in it is not one: " + std::string(list.substr(0, 40)));
+    connection.Damaged("a list of samples is malformed: " + std::string(list.substr(0, 40)));
   };
   if (list.size() < 3 || *place != '[') damaged();
   for (std::int64_t index = 0; *place != ']'; ++index) {

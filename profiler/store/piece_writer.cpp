@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "limits.h"
+#include "value_limits.h"
 
 namespace fa_profile::store {
 namespace {

@@ -61,7 +61,7 @@ void PieceWriter::RequireFunctions(const Piece& piece) const {
   if constexpr (requires { EntriesOf(piece); }) {
     for (const auto& entry : EntriesOf(piece)) {
       if (function_ids_.contains(entry.function_id)) continue;
-      throw Error(Subject(TableOf<Piece>::value, &piece).Name() + " refers to function " +
+      throw Error(Subject(TableOf<Piece>::kTable, &piece).Name() + " refers to function " +
                   std::to_string(entry.function_id) + ", which was not written before it");
     }
   }

@@ -2,9 +2,9 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
-#include "limits.h"
 #include "open_recording.h"
 #include "part_reader.h"
+#include "value_limits.h"
 
 namespace fa_profile {
 
@@ -18,13 +18,6 @@ struct RecordingReader::Impl {
   Connection& Begin() {
     file.connection->SetLimits(file.size_bytes, store::kMaxCodeBytes);
     return *file.connection;
-  }
-
-  int SchemaVersion() {
-    store::Statement statement(Begin(), "PRAGMA user_version");
-    int version = 0;
-    if (statement.Next()) statement.Read(version);
-    return version;
   }
 };
 
@@ -45,11 +38,11 @@ RecordingReader RecordingReader::FromBytes(std::span<const std::uint8_t> bytes) 
 
 Recording RecordingReader::Load(const LoadOptions& options) const {
   Recording recording;
-  recording.schema_version = impl_->SchemaVersion();
   store::TableReader tables(impl_->Begin());
+  recording.schema_version = tables.connection().schema_version();
   // A table comes after those that it refers to.
   std::vector<store::MetricName> metrics = LoadMetricNames(tables);
-  tables.LoadIds(store::TableOf<CounterImage>::value);
+  tables.LoadIds(store::TableOf<CounterImage>::kTable);
   recording.session = tables.LoadOne<Session>();
   recording.device = tables.LoadOne<Device>();
   recording.clocks = tables.Load<ClockSample>();
@@ -85,7 +78,7 @@ CounterImage RecordingReader::LoadImage(std::int64_t id) const {
 }
 
 std::vector<std::int64_t> RecordingReader::ImageIds() const {
-  return store::TableReader(impl_->Begin()).LoadIds(store::TableOf<CounterImage>::value);
+  return store::TableReader(impl_->Begin()).LoadIds(store::TableOf<CounterImage>::kTable);
 }
 
 }  // namespace fa_profile

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
 #include "page_checksums.h"
@@ -32,12 +33,10 @@ bool RenameToFree(const std::string& from, const std::string& to) {
   throw Error("rename", std::strerror(errno), "cannot rename " + from + " to " + to);
 }
 
-// Makes a rename last through a power cut.
+// Makes a rename last through a power cut. Not where the directory may be written but not read.
 void SyncDirectory(const std::string& directory) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;  // a directory that may be written but not read: the rename itself has succeeded
-  ::fsync(descriptor);
-  ::close(descriptor);
+  const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) ::fsync(folder.get());
 }
 
 // Throws unless a recording can be made at `path`.
@@ -45,7 +44,7 @@ void CheckTarget(const std::string& path, bool overwrite) {
   struct stat status {};
   const std::string directory = std::filesystem::path(path).parent_path();
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    throw Error("cannot write " + path + ": there is no directory " + directory, "create it: mkdir -p " + directory);
+    throw Error("cannot write " + path + ": directory " + directory + " not found", "create it: mkdir -p " + directory);
   }
   if (::access(directory.c_str(), W_OK | X_OK) != 0) {
     throw Error("cannot write " + path + ": " + directory + ": " + std::strerror(errno),
@@ -80,12 +79,12 @@ struct RecordingWriter::Impl {
 
   // Opens the `.part` and holds its lock until the end: SQLite's own, in exclusive mode, goes with the process.
   void Open() {
-    // A killed run's file is moved away under its lock, so the second try finds the place free; more tries are needed
-    // only when other processes come and go at the same path.
+    // A killed run's file is renamed under its lock, so that the second try succeeds. More tries are needed only when
+    // other processes use the same path.
     for (int attempt = 0; attempt < 10; ++attempt) {
       if (TryOpen()) return;
     }
-    throw Error(part_path + " is being taken by other processes again and again", "give this run another output path");
+    throw Error("other processes keep creating " + part_path, "give this run another output path");
   }
 
   bool TryOpen() {
@@ -126,21 +125,21 @@ struct RecordingWriter::Impl {
     return IsNew() || MoveAside();
   }
 
-  // A new file, or one whose run was killed before its first Commit(): there is nothing in it to lose. Its size,
-  // because inside our transaction SQLite counts the first page already.
+  // A new file, or one whose run was killed before its first Commit(): it holds nothing. Asks for its size, because
+  // inside our transaction SQLite counts the first page already.
   bool IsNew() const {
     struct stat status {};
     return ::stat(full_part_path.c_str(), &status) == 0 && status.st_size == 0;
   }
 
-  // Removes the journal, of which nothing is needed any more, while the lock is held; and tells SQLite to leave its
-  // name alone on closing, when it may be the next run's.
+  // Removes the journal, which is no longer needed, while the lock is held. Tells SQLite not to remove it again on
+  // closing: by then a file of that name may be the next run's.
   void DropJournal() {
     sqlite3_exec(connection->handle(), "PRAGMA journal_mode=PERSIST", nullptr, nullptr, nullptr);
     ::unlink((full_part_path + "-journal").c_str());
   }
 
-  // Gives what a killed run left a name of its own: it may be all that is left of hours. Always false: try again.
+  // Renames what a killed run left: it may be the only result of hours. Always false: try again.
   bool MoveAside() {
     for (int number = 1;; ++number) {
       std::string suffix = ".";
@@ -216,7 +215,7 @@ RecordingWriter::~RecordingWriter() {
       sqlite3_get_autocommit(handle) != 0 || sqlite3_exec(handle, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK;
   if (!clean) return;  // the journal is needed to recover what was committed
   impl_->DropJournal();
-  // Under the lock still, so that it is not another run's file that goes.
+  // Still under the lock: later it may be another run's file.
   if (!impl_->committed) ::unlink(impl_->full_part_path.c_str());
 }
 
@@ -252,7 +251,7 @@ void RecordingWriter::Finish() {
                   "the recording is complete under the first name: rename it yourself");
     }
   } else if (!RenameToFree(impl_->full_part_path, impl_->full_path)) {
-    throw Error(impl_->path + " has appeared while this run went on",
+    throw Error("another process created " + impl_->path + " during this run",
                 "the recording is complete as " + impl_->part_path + ": rename it yourself");
   }
   impl_->connection.reset();

@@ -21,13 +21,13 @@ class RowWriter {
   /// Inserts `row`, unchecked; a Session or Device takes the place of the last one. Returns the id of its row.
   template <typename Row>
   std::int64_t Insert(const Row& row) {
-    return Insert(TableOf<Row>::value, &row);
+    return Insert(TableOf<Row>::kTable, &row);
   }
 
   /// The id of a name in the table of `Names`, which gets it when it is new.
   template <typename Names>
   std::int64_t NameId(const std::string& name) {
-    auto& ids = names_[&TableOf<Names>::value];
+    auto& ids = names_[&TableOf<Names>::kTable];
     if (const auto known = ids.find(name); known != ids.end()) return known->second;
     const auto [place, is_new] = ids.try_emplace(ToText(name), static_cast<std::int64_t>(ids.size()) + 1);
     if (is_new) Insert(Names{{place->second, place->first}});
@@ -47,14 +47,16 @@ template <typename Row>
 class RowReader {
  public:
   explicit RowReader(Connection& connection, const std::string& where = "")
-      : statement_(connection, SelectRows(TableOf<Row>::value, where)) {}
+      : statement_(connection, SelectRows(TableOf<Row>::kTable, connection.schema_version(), where)) {}
 
   /// Selects the rows that `where` takes for this value.
   void Bind(std::int64_t value) { statement_.Bind(value); }
 
   bool Next(Row& row) {
     if (!statement_.Next()) return false;
-    for (const Column& column : TableOf<Row>::value.columns) column.read(statement_, &row);
+    for (const Column& column : TableOf<Row>::kTable.columns) {
+      if (column.since <= statement_.connection().schema_version()) column.read(statement_, &row);
+    }
     return true;
   }
 
@@ -74,20 +76,16 @@ void RequireValid(const Connection& connection, const Row& row) {
   }
 }
 
-/// The piece with this id among those that ascend; null when there is none.
-template <typename Pieces>
-auto Find(Pieces& pieces, std::int64_t id) -> decltype(&pieces.front()) {
-  const auto place = std::lower_bound(pieces.begin(), pieces.end(), id,
-                                      [](const auto& piece, std::int64_t wanted) { return piece.id < wanted; });
-  return place != pieces.end() && place->id == id ? &*place : nullptr;
-}
-
-/// The same; throws Error (damaged) when there is none. `what` refers to it: "an instruction has opcode".
+/// The piece with this id among those that ascend. Throws Error (damaged) when there is none; `what` refers to it: "an
+/// instruction has opcode".
 template <typename Pieces>
 auto& Require(const Connection& connection, Pieces& pieces, std::int64_t id, const char* what) {
-  auto* const piece = Find(pieces, id);
-  if (piece == nullptr) connection.Damaged(std::string(what) + ' ' + std::to_string(id) + ", which is missing");
-  return *piece;
+  const auto place = std::lower_bound(pieces.begin(), pieces.end(), id,
+                                      [](const auto& piece, std::int64_t wanted) { return piece.id < wanted; });
+  if (place == pieces.end() || place->id != id) {
+    connection.Damaged(std::string(what) + ' ' + std::to_string(id) + ", which is missing");
+  }
+  return *place;
 }
 
 /// Reads whole tables, checks their rows, and follows references to tables read before.
@@ -106,17 +104,17 @@ class TableReader {
   template <typename Piece, typename ReadParts>
   std::vector<Piece> Load(const ReadParts& read_parts) {
     std::vector<Piece> pieces;
-    std::vector<std::int64_t>& ids = ids_[&TableOf<Piece>::value];
+    std::vector<std::int64_t>& ids = ids_[&TableOf<Piece>::kTable];
     RowReader<Piece> rows(connection_);
     for (Piece piece; rows.Next(piece); piece = Piece()) {
       pieces.push_back(std::move(piece));
       ids.push_back(rows.id());
     }
-    RequireAscending(TableOf<Piece>::value, ids);
+    RequireAscending(TableOf<Piece>::kTable, ids);
     read_parts(pieces, ids);
     for (const Piece& piece : pieces) {
       RequireValid(connection_, piece);
-      RequireReferences(TableOf<Piece>::value, &piece);
+      RequireReferences(TableOf<Piece>::kTable, &piece);
     }
     return pieces;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "limits.h"
+#include "value_limits.h"
 
 namespace fa_profile::store {
 namespace {

@@ -25,7 +25,7 @@ void CheckContent(const Subject&, const Row&) {}
 /// after it read.
 template <typename Row>
 void Check(const Row& row) {
-  const Subject subject(TableOf<Row>::value, &row);
+  const Subject subject(TableOf<Row>::kTable, &row);
   subject.RequireColumns();
   CheckContent(subject, row);
 }

@@ -49,7 +49,7 @@ void Connection::Check(int result) const {
   if (use_ == Use::kRead && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
                              primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
                              primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
-    Damaged(std::string("SQLite says: ") + sqlite3_errmsg(handle_));
+    Damaged(std::string("SQLite reports: ") + sqlite3_errmsg(handle_));
   }
   const int system_error = sqlite3_system_errno(handle_);
   if (primary == SQLITE_FULL || primary == SQLITE_IOERR) {

@@ -28,6 +28,9 @@ class Connection {
 
   sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
+  /// Of a recording that is read.
+  int schema_version() const { return schema_version_; }
+  void SetSchemaVersion(int version) { schema_version_ = version; }
 
   /// Runs statements that give no rows.
   void Execute(const std::string& sql);
@@ -49,6 +52,7 @@ class Connection {
   sqlite3* handle_;
   std::string path_;
   Use use_;
+  int schema_version_ = 0;
   std::int64_t row_bytes_left_ = 0;
   std::int64_t memory_bytes_left_ = 0;
 };

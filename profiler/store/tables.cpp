@@ -1,14 +1,17 @@
 // Every table and view of a recording.
 //
-// To add a column: one line in its table below, and a field in the struct that holds it.
+// To add a column: a field in its struct (recording.h, or tables.h), and one line in its table below.
 // To add a kind of record:
-//   1. recording.h: its struct, which joins the list RecordingPiece; and a member of Recording.
-//   2. Here: its table, declared in tables.h and listed in kTables. Its columns say what is written, read and checked.
-//   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = rows.Load<Kind>();`.
-//   4. Only if a record takes rows of other tables, too: a WriteParts() in piece_writer.cpp, and in step 3 what reads
-//      them back.
-// Either makes a new schema version: raise kRecordingSchemaVersion, give what is new `.since`, and keep what a released
-// version has as it is. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds (its last section).
+//   1. recording.h: a struct, its place in the list RecordingPiece, and a member of Recording. Write() then takes it.
+//   2. Here: its table, which is declared in tables.h and listed in kTables. Columns say what is stored, read, checked
+//      and documented. What several fields must satisfy together is a CheckContent() in rules.h.
+//   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = tables.Load<Kind>();`.
+//   4. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, and a reader in part_reader.h.
+//   5. tests/random_recording.h and tests/recording_builder.h: the new kind.
+// Either makes a new schema version, say 3: raise kRecordingSchemaVersion. A new column is
+// the last of its table, as Since(3, Field<...>(...)); new tables and views have 3 as their last value. Do not change
+// what a released version has. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
+// (docs/recording.md, Fuzzing).
 #include "tables.h"
 
 #include <algorithm>
@@ -17,8 +20,8 @@
 
 #include "compression.h"
 #include "fa_profile/error.h"
-#include "limits.h"
 #include "rules.h"
+#include "value_limits.h"
 
 namespace fa_profile::store {
 namespace {
@@ -44,8 +47,7 @@ constexpr Column ShapePart(const char* name, const char* note = "") {
 
 // Bytes that a row holds packed, as two columns: how many, and a zstd frame of them.
 
-const std::vector<std::uint8_t>& Content(const Cubin& cubin) { return cubin.bytes; }
-const std::vector<std::uint8_t>& Content(const CounterImage& image) { return image.bytes; }
+auto& Content(const auto& row) { return row.bytes; }
 
 // Of each instruction the predicate and the operands, each with a NUL behind it.
 std::vector<std::uint8_t> Content(const DeviceFunction& function) {
@@ -59,8 +61,7 @@ std::vector<std::uint8_t> Content(const DeviceFunction& function) {
   return texts;
 }
 
-void SetContent(Connection&, Cubin& cubin, std::vector<std::uint8_t> bytes) { cubin.bytes = std::move(bytes); }
-void SetContent(Connection&, CounterImage& image, std::vector<std::uint8_t> bytes) { image.bytes = std::move(bytes); }
+void SetContent(Connection&, auto& row, std::vector<std::uint8_t> bytes) { row.bytes = std::move(bytes); }
 
 // Makes the instructions, whose other fields are read later.
 void SetContent(Connection& connection, DeviceFunction& function, const std::vector<std::uint8_t>& bytes) {
@@ -97,26 +98,25 @@ std::vector<std::uint8_t> Unpack(Connection& connection, std::span<const std::ui
 
 template <typename Row, std::size_t kLimit, Order kOrder>
 constexpr Column PackedSize(const char* name) {
-  return {.name = name,
-          .type = "INTEGER NOT NULL",
-          .note = "before packing",
-          .write = [](Statement& to, const void* row) { to.Bind(Content(As<Row>(row)).size()); },
-          .read =
-              [](Statement& from, void* row) {  // the next column, too
-                std::uint64_t size = 0;
-                std::span<const std::uint8_t> frame;
-                from.Read(size);
-                from.Read(frame);
-                const Subject subject(TableOf<Row>::value, row);
-                SetContent(from.connection(), As<Row>(row),
-                           Unpack(from.connection(), frame, size, kLimit, kOrder, subject));
-              },
-          .check =
-              [](const Subject& subject, const char* field, const void* row) {
-                const std::size_t size = Content(As<Row>(row)).size();
-                if (size > kLimit)
-                  subject.Refuse(field, std::to_string(size), "the limit is " + std::to_string(kLimit));
-              }};
+  Column column = {.name = name,
+                   .type = "INTEGER NOT NULL",
+                   .note = "before packing",
+                   .write = [](Statement& to, const void* row) { to.Bind(Content(As<Row>(row)).size()); },
+                   .read = [](Statement& from, void* row) {  // the next column, too
+                     std::uint64_t size = 0;
+                     std::span<const std::uint8_t> frame;
+                     from.Read(size);
+                     from.Read(frame);
+                     const Subject subject(TableOf<Row>::kTable, row);
+                     SetContent(from.connection(), As<Row>(row),
+                                Unpack(from.connection(), frame, size, kLimit, kOrder, subject));
+                   }};
+  if (std::is_same_v<Row, DeviceFunction>) return column;  // PieceWriter bounds all code in memory
+  column.check = [](const Subject& subject, const char* field, const void* row) {
+    const std::size_t size = Content(As<Row>(row)).size();
+    if (size > kLimit) subject.Refuse(field, std::to_string(size), "the limit is " + std::to_string(kLimit));
+  };
+  return column;
 }
 
 template <typename Row, Order kOrder>
@@ -128,7 +128,7 @@ constexpr Column PackedFrame(const char* name, const char* note) {
           .read = [](Statement&, void*) {}};
 }
 
-// A name that rows share. `kIsOfValue`: of what was counted, and so never empty.
+// A name that rows share by its id. `kIsOfValue`: the name of a value, which is never empty.
 template <typename Row, bool kIsOfValue = false>
 constexpr Column NameText(const char* note, const char* type = "TEXT NOT NULL") {
   Column column = Field<&Name::name, Row>("name", note);
@@ -148,7 +148,7 @@ constexpr const char* kOutside = "NULL: outside every case";
 // checks the type of every value instead.
 
 template <>
-const Table TableOf<Session>::value = {
+const Table TableOf<Session>::kTable = {
     "session",
     "how the run was asked for; one row",
     {OnlyRow(), Field<&Session::tool_version>("tool_version"),
@@ -163,7 +163,7 @@ const Table TableOf<Session>::value = {
      Field<&Session::complete>("complete", "1 when the run reached its end, else 0")}};
 
 template <>
-const Table TableOf<Device>::value = {
+const Table TableOf<Device>::kTable = {
     "device",
     "the GPU and the software over it; at most one row",
     {OnlyRow(),
@@ -192,7 +192,7 @@ const Table TableOf<Device>::value = {
      Field<&Device::cupti_version>("cupti_version", "CUPTI_API_VERSION")}};
 
 template <>
-const Table TableOf<ClockSample>::value = {
+const Table TableOf<ClockSample>::kTable = {
     "clock_sample",
     "clocks and state of the device at one moment; NULL: NVML did not give it",
     {RowNumber(), Field<&ClockSample::when>("taken", "`before` or `after` the measurement"),
@@ -201,7 +201,7 @@ const Table TableOf<ClockSample>::value = {
      Bits<&ClockSample::throttle_reasons>("throttle_reasons", "NVML's bit mask, as a signed number")}};
 
 template <>
-const Table TableOf<Case>::value = {
+const Table TableOf<Case>::kTable = {
     "kernel_case",
     "one kernel at one shape; the columns of the shape are all NULL for a program without one",
     {Id<&Case::id>(), Field<&Case::kernel>("kernel"),
@@ -211,39 +211,39 @@ const Table TableOf<Case>::value = {
      ShapePart<&AttentionShape::causal>("causal", "0 or 1")}};
 
 template <>
-const Table TableOf<Verification>::value = {
+const Table TableOf<Verification>::kTable = {
     "verification",
     "the comparison of a case with the float64 reference",
     {RowNumber(), Reference<&Verification::case_id, Case>("case_id"),
      Field<&Verification::draws>("draws", "random inputs"), Field<&Verification::draws_passed>("draws_passed"),
      Field<&Verification::max_abs_error>("max_abs_error", "over the finite outputs of all draws"),
      Field<&Verification::max_error_ratio>("max_error_ratio",
-                                           "largest error / (1e-3 + 1e-3 * reference); at most 1 passes"),
+                                           "largest |error| / (1e-3 + 1e-3 * |reference|); at most 1 passes"),
      Field<&Verification::nonfinite>("nonfinite", "outputs that are NaN or infinite"),
      Field<&Verification::unwritten>("unwritten", "outputs that the kernel did not write"),
      Field<&Verification::error>("error", "of a failed launch, which ended the draws; else empty")}};
 
 template <>
-const Table TableOf<Timing>::value = {
+const Table TableOf<Timing>::kTable = {
     "timing",
     "a series of timed launches without the profiler",
     {RowNumber(), Reference<&Timing::case_id, Case>("case_id"), Field<&Timing::part>("part", kWholeCall),
      Field<&Timing::method>("method", "`graph replay` or `events`")}};
 
 template <>
-const Table TableOf<TimingSample>::value = {
+const Table TableOf<TimingSample>::kTable = {
     "timing_sample",
     "one duration of a series",
     {Key<&TimingSample::timing_id>("timing_id"), Key<&TimingSample::position>("position", "from 0, in the order taken"),
      Field<&TimingSample::duration_ns>("duration_ns")}};
 
 template <>
-const Table TableOf<Launch>::value = {
+const Table TableOf<Launch>::kTable = {
     "launch",
     "one kernel launch, as CUPTI's activity records give it",
     {Id<&Launch::id>(),
      OptionalReference<&Launch::case_id, Case>("case_id", kOutside),
-     Field<&Launch::part>("part", "that launched it; empty: not known"),
+     Field<&Launch::part>("part", "the part that launched it; empty: not known"),
      Field<&Launch::kernel_name>("kernel_name", "demangled"),
      Field<&Launch::grid, Launch, 0>("grid_x"),
      Field<&Launch::grid, Launch, 1>("grid_y"),
@@ -266,7 +266,7 @@ const Table TableOf<Launch>::value = {
      Field<&Launch::end_ns>("end_ns")}};
 
 template <>
-const Table TableOf<NvtxRange>::value = {
+const Table TableOf<NvtxRange>::kTable = {
     "nvtx_range",
     "one NVTX push/pop range, seen while the launches were recorded",
     {RowNumber(), OptionalReference<&NvtxRange::case_id, Case>("case_id", kOutside),
@@ -275,20 +275,20 @@ const Table TableOf<NvtxRange>::value = {
      Field<&NvtxRange::start_ns>("start_ns"), Field<&NvtxRange::end_ns>("end_ns")}};
 
 template <>
-const Table TableOf<MetricName>::value = {
+const Table TableOf<MetricName>::kTable = {
     "metric",
     "a metric",
     {Id<&Name::id, MetricName>(),
      NameText<MetricName, true>("CUPTI's, with rollup and submetric", "TEXT NOT NULL UNIQUE")}};
 
 template <>
-const Table TableOf<CounterConfig>::value = {
+const Table TableOf<CounterConfig>::kTable = {
     "counter_config",
     "one configuration asked of CUPTI",
     {Id<&CounterConfig::id>(), Field<&CounterConfig::chip>("chip"), Field<&CounterConfig::passes>("passes")}};
 
 template <>
-const Table TableOf<ConfigMetric>::value = {
+const Table TableOf<ConfigMetric>::kTable = {
     "counter_config_metric",
     "a metric of a configuration",
     {Key<&ConfigMetric::config_id>("config_id"),
@@ -296,7 +296,7 @@ const Table TableOf<ConfigMetric>::value = {
      Field<&ConfigMetric::metric_id>("metric_id")}};
 
 template <>
-const Table TableOf<CounterImage>::value = {
+const Table TableOf<CounterImage>::kTable = {
     "counter_image",
     "a decoded CUPTI counter data image, from which the values of its ranges can be evaluated again",
     {Id<&CounterImage::id>(), Reference<&CounterImage::config_id, CounterConfig>("config_id"),
@@ -305,7 +305,7 @@ const Table TableOf<CounterImage>::value = {
          "zstd", "one zstd frame with a checksum; the order of its bytes is given below")}};
 
 template <>
-const Table TableOf<Range>::value = {
+const Table TableOf<Range>::kTable = {
     "range",
     "a measured range: a case, or a part of one",
     {Id<&Range::id>(), Reference<&Range::case_id, Case>("case_id"), Field<&Range::part>("part", kWholeCall),
@@ -316,16 +316,16 @@ const Table TableOf<Range>::value = {
 // Metric first: a report reads some metrics of every range, which are then neighbours. No REFERENCES here: the writer
 // makes both ids itself, and a look-up for each of a million rows would only cost time.
 template <>
-const Table TableOf<MetricValue>::value = {
+const Table TableOf<MetricValue>::kTable = {
     "value",
     "one metric of one range; a metric that gave no value has no row",
     {Key<&MetricValue::metric_id>("metric_id"), Key<&MetricValue::range_id>("range_id"),
      Field<&MetricValue::value>("value")}};
 
 template <>
-const Table TableOf<DataLoss>::value = {
+const Table TableOf<DataLoss>::kTable = {
     "data_loss",
-    "something missing from the truth: dropped samples, metrics that the chip lacks, an unknown clock",
+    "something that could not be measured: dropped samples, metrics that the chip lacks, an unknown clock",
     {RowNumber(), Field<&DataLoss::kind>("kind", "`metric_unavailable`, `range_dropped`, `nvml`, ..."),
      Field<&DataLoss::subject>("subject", "the metric, range or API"), Field<&DataLoss::reason>("reason", "in words"),
      Field<&DataLoss::count>("count")}};
@@ -333,15 +333,16 @@ const Table TableOf<DataLoss>::value = {
 // Since version 2: the code that ran, and what its instructions did.
 
 template <>
-const Table TableOf<Cubin>::value = {"cubin",
-                                     "machine code as it was loaded onto the device",
-                                     {Id<&Cubin::id>(), Bits<&Cubin::crc>("crc", "CUPTI's, 64 bits as a signed number"),
-                                      PackedSize<Cubin, kMaxCubinBytes, Order::kAsGiven>("size_bytes"),
-                                      PackedFrame<Cubin, Order::kAsGiven>("zstd", "one zstd frame")},
-                                     2};
+const Table TableOf<Cubin>::kTable = {
+    "cubin",
+    "machine code as it was loaded onto the device",
+    {Id<&Cubin::id>(), Bits<&Cubin::crc>("crc", "CUPTI's, 64 bits as a signed number"),
+     PackedSize<Cubin, kMaxCubinBytes, Order::kAsGiven>("size_bytes"),
+     PackedFrame<Cubin, Order::kAsGiven>("zstd", "one zstd frame")},
+    2};
 
 template <>
-const Table TableOf<DeviceFunction>::value = {
+const Table TableOf<DeviceFunction>::kTable = {
     "device_function",
     "a function, mostly a kernel, whose instructions were sampled or counted",
     {Id<&DeviceFunction::id>(),
@@ -353,22 +354,22 @@ const Table TableOf<DeviceFunction>::value = {
     2};
 
 template <>
-const Table TableOf<Opcode>::value = {
+const Table TableOf<Opcode>::kTable = {
     "opcode", "an opcode", {Id<&Name::id, Opcode>(), NameText<Opcode>("`HMMA.16816.F32`")}, 2};
 
 template <>
-const Table TableOf<SourceFunction>::value = {
+const Table TableOf<SourceFunction>::kTable = {
     "source_function",
     "a function in the source",
     {Id<&Name::id, SourceFunction>(), NameText<SourceFunction>("demangled, with scope and template arguments")},
     2};
 
 template <>
-const Table TableOf<SourceFile>::value = {
+const Table TableOf<SourceFile>::kTable = {
     "source_file", "a source file", {Id<&Name::id, SourceFile>(), NameText<SourceFile>("its path")}, 2};
 
 template <>
-const Table TableOf<InlineStack>::value = {
+const Table TableOf<InlineStack>::kTable = {
     "inline_stack",
     "a frame: a place in the source, and the frame that it was inlined into",
     {Id<&InlineStack::id>(), Field<&InlineStack::parent_id>("parent_id", "a smaller id; NULL: outermost"),
@@ -379,7 +380,7 @@ const Table TableOf<InlineStack>::value = {
 // Predicates and operands are packed in device_function, where they take a fifth: two thirds of a kernel's operands
 // differ, so that a table of them would save nothing.
 template <>
-const Table TableOf<InstructionRow>::value = {
+const Table TableOf<InstructionRow>::kTable = {
     "instruction",
     "one machine instruction",
     {Key<&InstructionRow::function_id>("function_id"),
@@ -389,7 +390,7 @@ const Table TableOf<InstructionRow>::value = {
     2};
 
 template <>
-const Table TableOf<StallReason>::value = {
+const Table TableOf<StallReason>::kTable = {
     "stall_reason",
     "what a warp waited for",
     {Id<&Name::id, StallReason>(),
@@ -398,15 +399,15 @@ const Table TableOf<StallReason>::value = {
     2};
 
 template <>
-const Table TableOf<PcSampling>::value = {
+const Table TableOf<PcSampling>::kTable = {
     "pc_sampling",
-    "PC sampling of a case or a part of it, in a run of its own",
+    "PC sampling of a case or a part of it, in a separate run",
     {Id<&PcSampling::id>(), Reference<&PcSampling::case_id, Case>("case_id"),
      Field<&PcSampling::part>("part", kWholeCall),
      Field<&PcSampling::period_cycles>("period_cycles", "each SM sub-partition samples one warp every so many cycles"),
      Field<&PcSampling::launches>("launches", "calls sampled"),
      Field<&PcSampling::total_samples>("total_samples",
-                                       "as the hardware counted, with the dropped and those of other code"),
+                                       "as the hardware counted, with dropped samples and those of other code"),
      Field<&PcSampling::dropped_samples>("dropped_samples"),
      Field<&PcSampling::call_ns>("call_ns", "median duration of a sampled call; NULL: not known")},
     2};
@@ -414,18 +415,18 @@ const Table TableOf<PcSampling>::value = {
 // A row is a run of neighbouring instructions, `samples` a JSON list: a row for each of 388,357 numbers took 6.5 MB
 // where this takes 1.4 MB.
 template <>
-const Table TableOf<SampleRun>::value = {
+const Table TableOf<SampleRun>::kTable = {
     "pc_sample",
     "samples of neighbouring instructions, one stall reason",
     {Key<&SampleRun::sampling_id>("sampling_id"), Key<&SampleRun::function_id>("function_id"),
      Key<&SampleRun::reason_id>("reason_id"), Key<&SampleRun::offset>("offset", "of the first instruction"),
      Field<&SampleRun::samples>("samples",
-                                "a JSON list, each number of the instruction 16 bytes after the one before. "
+                                "a JSON list of one number per instruction, 16 bytes apart. "
                                 "The writer makes lists of at most 128, a reader takes any length")},
     2};
 
 template <>
-const Table TableOf<SassCounting>::value = {
+const Table TableOf<SassCounting>::kTable = {
     "sass_counting",
     "SASS metrics of one call of a case or a part of it, from runs of patched code",
     {Id<&SassCounting::id>(), Reference<&SassCounting::case_id, Case>("case_id"),
@@ -435,28 +436,28 @@ const Table TableOf<SassCounting>::value = {
 // A row is a run of neighbouring instructions with the same count, as those of a basic block have: a row for each of
 // 592,425 numbers took 9.8 MB where this takes 0.9 MB.
 template <>
-const Table TableOf<CountRun>::value = {
+const Table TableOf<CountRun>::kTable = {
     "sass_count",
     "one SASS metric of neighbouring instructions with the same count; not counted: no row",
     {Key<&CountRun::counting_id>("counting_id"), Key<&CountRun::function_id>("function_id"),
      Key<&CountRun::metric_id>("metric_id"), Key<&CountRun::offset>("offset", "of the first instruction"),
-     Field<&CountRun::instructions>("instructions", "each 16 bytes after the one before; at most 1,024"),
-     Field<&CountRun::count>("count", "of each of them, summed over the device")},
+     Field<&CountRun::instructions>("instructions", "how many, 16 bytes apart; at most 1,024"),
+     Field<&CountRun::count>("count", "of each of these instructions, summed over the device")},
     2};
 
 namespace {
 
 constexpr std::array kTables = {
-    &TableOf<Session>::value,      &TableOf<Device>::value,         &TableOf<ClockSample>::value,
-    &TableOf<Case>::value,         &TableOf<Verification>::value,   &TableOf<Timing>::value,
-    &TableOf<TimingSample>::value, &TableOf<Launch>::value,         &TableOf<NvtxRange>::value,
-    &TableOf<MetricName>::value,   &TableOf<CounterConfig>::value,  &TableOf<ConfigMetric>::value,
-    &TableOf<CounterImage>::value, &TableOf<Range>::value,          &TableOf<MetricValue>::value,
-    &TableOf<DataLoss>::value,     &TableOf<Cubin>::value,          &TableOf<DeviceFunction>::value,
-    &TableOf<Opcode>::value,       &TableOf<SourceFunction>::value, &TableOf<SourceFile>::value,
-    &TableOf<InlineStack>::value,  &TableOf<InstructionRow>::value, &TableOf<StallReason>::value,
-    &TableOf<PcSampling>::value,   &TableOf<SampleRun>::value,      &TableOf<SassCounting>::value,
-    &TableOf<CountRun>::value,
+    &TableOf<Session>::kTable,      &TableOf<Device>::kTable,         &TableOf<ClockSample>::kTable,
+    &TableOf<Case>::kTable,         &TableOf<Verification>::kTable,   &TableOf<Timing>::kTable,
+    &TableOf<TimingSample>::kTable, &TableOf<Launch>::kTable,         &TableOf<NvtxRange>::kTable,
+    &TableOf<MetricName>::kTable,   &TableOf<CounterConfig>::kTable,  &TableOf<ConfigMetric>::kTable,
+    &TableOf<CounterImage>::kTable, &TableOf<Range>::kTable,          &TableOf<MetricValue>::kTable,
+    &TableOf<DataLoss>::kTable,     &TableOf<Cubin>::kTable,          &TableOf<DeviceFunction>::kTable,
+    &TableOf<Opcode>::kTable,       &TableOf<SourceFunction>::kTable, &TableOf<SourceFile>::kTable,
+    &TableOf<InlineStack>::kTable,  &TableOf<InstructionRow>::kTable, &TableOf<StallReason>::kTable,
+    &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
+    &TableOf<CountRun>::kTable,
 };
 
 constexpr View kViews[] = {
@@ -524,7 +525,7 @@ std::vector<SchemaObject> Schema(int version) {
   std::vector<SchemaObject> objects;
   for (int since = 1; since <= version; ++since) {
     for (const Table* table : kTables) {
-      if (table->since == since) objects.push_back({"table", table->name, CreateTable(*table)});
+      if (table->since == since) objects.push_back({"table", table->name, CreateTable(*table, version)});
     }
     for (const View& view : kViews) {
       if (view.since == since) objects.push_back({"view", view.name, view.sql});

@@ -64,34 +64,34 @@ struct CountRun {
 };
 
 // clang-format off
-template <> const Table TableOf<Session>::value;
-template <> const Table TableOf<Device>::value;
-template <> const Table TableOf<ClockSample>::value;
-template <> const Table TableOf<Case>::value;
-template <> const Table TableOf<Verification>::value;
-template <> const Table TableOf<Timing>::value;
-template <> const Table TableOf<TimingSample>::value;
-template <> const Table TableOf<Launch>::value;
-template <> const Table TableOf<NvtxRange>::value;
-template <> const Table TableOf<MetricName>::value;
-template <> const Table TableOf<CounterConfig>::value;
-template <> const Table TableOf<ConfigMetric>::value;
-template <> const Table TableOf<CounterImage>::value;
-template <> const Table TableOf<Range>::value;
-template <> const Table TableOf<MetricValue>::value;
-template <> const Table TableOf<DataLoss>::value;
-template <> const Table TableOf<Cubin>::value;
-template <> const Table TableOf<DeviceFunction>::value;
-template <> const Table TableOf<Opcode>::value;
-template <> const Table TableOf<SourceFunction>::value;
-template <> const Table TableOf<SourceFile>::value;
-template <> const Table TableOf<InlineStack>::value;
-template <> const Table TableOf<InstructionRow>::value;
-template <> const Table TableOf<StallReason>::value;
-template <> const Table TableOf<PcSampling>::value;
-template <> const Table TableOf<SampleRun>::value;
-template <> const Table TableOf<SassCounting>::value;
-template <> const Table TableOf<CountRun>::value;
+template <> const Table TableOf<Session>::kTable;
+template <> const Table TableOf<Device>::kTable;
+template <> const Table TableOf<ClockSample>::kTable;
+template <> const Table TableOf<Case>::kTable;
+template <> const Table TableOf<Verification>::kTable;
+template <> const Table TableOf<Timing>::kTable;
+template <> const Table TableOf<TimingSample>::kTable;
+template <> const Table TableOf<Launch>::kTable;
+template <> const Table TableOf<NvtxRange>::kTable;
+template <> const Table TableOf<MetricName>::kTable;
+template <> const Table TableOf<CounterConfig>::kTable;
+template <> const Table TableOf<ConfigMetric>::kTable;
+template <> const Table TableOf<CounterImage>::kTable;
+template <> const Table TableOf<Range>::kTable;
+template <> const Table TableOf<MetricValue>::kTable;
+template <> const Table TableOf<DataLoss>::kTable;
+template <> const Table TableOf<Cubin>::kTable;
+template <> const Table TableOf<DeviceFunction>::kTable;
+template <> const Table TableOf<Opcode>::kTable;
+template <> const Table TableOf<SourceFunction>::kTable;
+template <> const Table TableOf<SourceFile>::kTable;
+template <> const Table TableOf<InlineStack>::kTable;
+template <> const Table TableOf<InstructionRow>::kTable;
+template <> const Table TableOf<StallReason>::kTable;
+template <> const Table TableOf<PcSampling>::kTable;
+template <> const Table TableOf<SampleRun>::kTable;
+template <> const Table TableOf<SassCounting>::kTable;
+template <> const Table TableOf<CountRun>::kTable;
 // clang-format on
 
 struct View {

@@ -21,7 +21,7 @@ namespace fa_profile {
 /// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() tells.
 ///
 /// Used from one thread. Throws Error with the cure: the disk is full, the path is not writable, exists, or is another
-/// writer's. After an Error of the disk the writer takes nothing more. A piece that is no part of a recording (a value
+/// writer's. After an Error of the disk the writer takes nothing more. A piece that a recording cannot hold (a value
 /// that is not finite, an id twice, a reference to what was not written: see docs/recording.md) is refused by an Error
 /// and leaves the writer as it was. Texts are stored as UTF-8; bytes that are not become U+FFFD.
 class RecordingWriter final : public RecordingSink {
