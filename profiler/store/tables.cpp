@@ -61,7 +61,8 @@ std::vector<std::uint8_t> Content(const DeviceFunction& function) {
   return texts;
 }
 
-void SetContent(Connection&, auto& row, std::vector<std::uint8_t> bytes) { row.bytes = std::move(bytes); }
+void SetContent(Connection&, Cubin& cubin, std::vector<std::uint8_t> bytes) { cubin.bytes = std::move(bytes); }
+void SetContent(Connection&, CounterImage& image, std::vector<std::uint8_t> bytes) { image.bytes = std::move(bytes); }
 
 // Makes the instructions, whose other fields are read later.
 void SetContent(Connection& connection, DeviceFunction& function, const std::vector<std::uint8_t>& bytes) {
