@@ -1,4 +1,4 @@
-// Files that are no recordings, or no longer.
+// Files that are not recordings, and damaged recordings.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -68,7 +68,7 @@ TEST_F(DamagedRecordingTest, RowsThatNoRunCanWriteAreReportedAsDamage) {
       {"UPDATE range SET image_id = 99", "image"},
       {"UPDATE value SET value = 9e999", "not finite"},
       {"UPDATE value SET range_id = range_id + 99", "belongs to no range"},
-      {"UPDATE counter_config_metric SET metric_id = 9999", "metric without a name"},
+      {"UPDATE counter_config_metric SET metric_id = 9999", "has metric 9999"},
       {"UPDATE metric SET name = '' WHERE id = 1", "empty"},
       {"UPDATE data_loss SET count = -1", "count"},
       {"UPDATE device_function SET id = id + 100000", "belongs to function"},
@@ -89,14 +89,14 @@ TEST_F(DamagedRecordingTest, RowsThatNoRunCanWriteAreReportedAsDamage) {
       {"UPDATE stall_reason SET name = '' WHERE id = 1", "a name"},
       {"UPDATE pc_sample SET function_id = function_id + 9999", "of function"},
       {"UPDATE pc_sample SET samples = x'37'", "samples holds"},
-      {"UPDATE pc_sample SET samples = ''", "is not one"},
-      {"UPDATE pc_sample SET samples = '[]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1,-2]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1,]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1,2'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1]]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[1 ]'", "is not one"},
-      {"UPDATE pc_sample SET samples = '[9223372036854775808]'", "is not one"},
+      {"UPDATE pc_sample SET samples = ''", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1,-2]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1,]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1,2'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1]]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[1 ]'", "is malformed"},
+      {"UPDATE pc_sample SET samples = '[9223372036854775808]'", "is malformed"},
       {"UPDATE pc_sample SET offset = -1 - offset", "offset is"},
       {"INSERT INTO pc_sample SELECT DISTINCT sampling_id, function_id, reason_id, 4294967295, '[1,1]' FROM pc_sample",
        "offset is"},

@@ -208,7 +208,7 @@ TEST_F(RecordingFileTest, TheSqliteViewsCanBeQueried) {
             "mma|f|0|LDG|wait|5|mma|f|16|FADD|wait|6|mma|f|0|LDG|n|8|mma|f|16|FADD|n|8|");
 }
 
-// Pieces that are none.
+// Pieces that a recording cannot hold.
 
 TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
   RecordingWriter writer(Path());

@@ -25,14 +25,12 @@ constexpr std::size_t kWordBytes = 8;
 // Walks the bytes in the frame's order: each call gives the index among them of the frame's next byte.
 class Walk {
  public:
-  Walk(Order order, std::size_t size) : words_bytes_(order == Order::kPlanes ? size / kWordBytes * kWordBytes : 0) {
-    if (words_bytes_ == 0) plane_ = kWordBytes;
-  }
+  Walk(Order order, std::size_t size) : words_(order == Order::kPlanes ? size / kWordBytes : 0) {}
   std::size_t Next() {
-    if (plane_ == kWordBytes) return words_bytes_ + tail_++;
-    const std::size_t index = word_ + plane_;
-    word_ += kWordBytes;
-    if (word_ == words_bytes_) {
+    const std::size_t next = next_++;
+    if (next >= words_ * kWordBytes) return next;  // what is left of the last word, or all bytes as given
+    const std::size_t index = word_ * kWordBytes + plane_;
+    if (++word_ == words_) {
       word_ = 0;
       ++plane_;
     }
@@ -40,10 +38,10 @@ class Walk {
   }
 
  private:
-  std::size_t words_bytes_;
-  std::size_t word_ = 0;   // first byte of the word
-  std::size_t plane_ = 0;  // byte in the word; kWordBytes: the words are done
-  std::size_t tail_ = 0;
+  std::size_t words_;
+  std::size_t next_ = 0;
+  std::size_t word_ = 0;
+  std::size_t plane_ = 0;  // byte in the word
 };
 
 // zstd's format (RFC 8878, 3.1.1.2): a block holds at most 128 KiB of content and takes at least a 3-byte header and

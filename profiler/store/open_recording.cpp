@@ -12,8 +12,8 @@
 #include "fa_profile/error.h"
 #include "fa_profile/recording.h"
 #include "page_checksums.h"
-#include "schema.h"
-#include "validate.h"
+#include "tables.h"
+#include "value_limits.h"
 
 namespace fa_profile::store {
 namespace {
@@ -86,12 +86,12 @@ struct Opening {
     const int result = Touch();
     if (result == SQLITE_READONLY_ROLLBACK) {
       if (JournalNamesAnotherFile(full_path)) {
-        throw Error(name + " has a journal that is not ours", "move " + name + "-journal away if you trust the rest");
+        throw Error(name + "-journal was not written by fa-profile", "move it away if you trust " + name);
       }
       Open(full_path, SQLITE_OPEN_READWRITE);
       const int recovered = Touch();
       if ((recovered & 0xFF) == SQLITE_READONLY || (recovered & 0xFF) == SQLITE_CANTOPEN) {
-        throw Error(name + " is of a killed run, and what was unfinished in it has to be taken back first",
+        throw Error(name + " was left by a killed run; its unfinished part must be rolled back first",
                     "make the file and its directory writable, or copy it together with " + name + "-journal");
       }
       CheckOpened(recovered);
@@ -141,7 +141,7 @@ struct Opening {
   void RequireNoWriteAheadLog() {
     const Header header = ReadHeader();
     if (header[18] > 1 && std::memcmp(header.data(), "SQLite format 3", 16) == 0) {
-      throw Error(name + " was switched to a write-ahead log, which no recording has",
+      throw Error(name + " uses a write-ahead log, which a recording never does",
                   "switch it back: sqlite3 FILE 'PRAGMA journal_mode=DELETE'");
     }
   }
@@ -180,6 +180,7 @@ struct Opening {
                   "update fa-profile");
     }
     if (version < 1) connection->Damaged("its schema version is " + std::to_string(version));
+    connection->SetSchemaVersion(version);
     RequireWhole(header);
     RequireNoTail(header);
     // A text encoding other than UTF-8 would make every length of ours mean something else.
@@ -192,18 +193,18 @@ struct Opening {
 
   // Ours, byte for byte, and nothing else: otherwise a table we read could be a view or a virtual table in disguise.
   void RequireOurSchema() {
-    connection->SetBudget(size_bytes);
-    std::unordered_map<std::string_view, const SchemaObject*> missing;
-    const auto version = static_cast<int>(BigEndian32(ReadHeader(), 60));  // known by now
-    for (const SchemaObject& object : Schema(version)) missing.emplace(object.name, &object);
+    connection->SetLimits(size_bytes, 0);
+    std::unordered_map<std::string_view, SchemaObject> missing;
+    for (const SchemaObject& object : Schema(connection->schema_version())) missing.emplace(object.name, object);
     Statement objects(*connection, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema");
+    std::string type, object_name, sql;
     while (objects.Next()) {
-      const std::string type = objects.Text();
-      const std::string object_name = objects.Text();
-      const std::string sql = objects.Text();
+      objects.Read(type);
+      objects.Read(object_name);
+      objects.Read(sql);
       if (type == "index" && object_name == "sqlite_autoindex_metric_1" && sql.empty()) continue;
       const auto place = missing.find(object_name);
-      if (place == missing.end() || place->second->type != type || place->second->sql != sql) {
+      if (place == missing.end() || place->second.type != type || place->second.sql != sql) {
         connection->Damaged("it holds a " + type.substr(0, 20) + " " + object_name.substr(0, 60) +
                             " that is not a recording's");
       }
@@ -212,12 +213,14 @@ struct Opening {
     if (!missing.empty()) connection->Damaged("it lacks the table " + std::string(missing.begin()->first));
   }
 
-  // Eight zeros on the first page say that there are no checksums yet. In a finished file they are an accident, and
-  // nothing else in it has been checked.
+  // Eight zeros on the first page mean that the file has no checksums yet. In a finished file they are an accident, and
+  // nothing else in it was checked.
   void RequireUnfinished() {
     Statement session(*connection, "SELECT complete FROM session");
-    if (session.Next() && session.Bool()) {
-      throw Error(name + " is damaged: it is complete, but the checksum of its first page is gone",
+    bool complete = false;
+    if (session.Next()) session.Read(complete);
+    if (complete) {
+      throw Error(name + " is damaged: it is complete, but the checksum of its first page is missing",
                   "restore it from a copy or measure again; if its run was killed at its very end, give it a name that "
                   "ends in .part to read it unchecked");
     }

@@ -4,37 +4,28 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <utility>
 
 #include "fa_profile/error.h"
-#include "utf8.h"
+#include "fa_profile/utf8.h"
 
 namespace fa_profile::store {
 namespace {
 
-// The names users can look up; the numbers of the others are in the message.
+// The name of a result that a user can look up.
 std::string ResultName(int result) {
-  switch (result & 0xFF) {
-    case SQLITE_BUSY:
-      return "SQLITE_BUSY";
-    case SQLITE_CANTOPEN:
-      return "SQLITE_CANTOPEN";
-    case SQLITE_CONSTRAINT:
-      return "SQLITE_CONSTRAINT";
-    case SQLITE_CORRUPT:
-      return "SQLITE_CORRUPT";
-    case SQLITE_FULL:
-      return "SQLITE_FULL";
-    case SQLITE_IOERR:
-      return "SQLITE_IOERR";
-    case SQLITE_NOMEM:
-      return "SQLITE_NOMEM";
-    case SQLITE_READONLY:
-      return "SQLITE_READONLY";
-    default:
-      return "SQLite result " + std::to_string(result);
+  constexpr std::array<std::pair<int, const char*>, 8> kNames = {{{SQLITE_BUSY, "SQLITE_BUSY"},
+                                                                  {SQLITE_CANTOPEN, "SQLITE_CANTOPEN"},
+                                                                  {SQLITE_CONSTRAINT, "SQLITE_CONSTRAINT"},
+                                                                  {SQLITE_CORRUPT, "SQLITE_CORRUPT"},
+                                                                  {SQLITE_FULL, "SQLITE_FULL"},
+                                                                  {SQLITE_IOERR, "SQLITE_IOERR"},
+                                                                  {SQLITE_NOMEM, "SQLITE_NOMEM"},
+                                                                  {SQLITE_READONLY, "SQLITE_READONLY"}}};
+  for (const auto& [code, name] : kNames) {
+    if ((result & 0xFF) == code) return name;
   }
+  return "SQLite result " + std::to_string(result);
 }
 
 }  // namespace
@@ -44,7 +35,9 @@ Connection::Connection(sqlite3* handle, std::string path, Use use)
 
 Connection::~Connection() { sqlite3_close_v2(handle_); }
 
-void Connection::Execute(const char* sql) { Check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
+void Connection::Execute(const std::string& sql) {
+  Check(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr));
+}
 
 void Connection::Check(int result) const {
   if (result == SQLITE_OK || result == SQLITE_ROW || result == SQLITE_DONE) return;
@@ -56,7 +49,7 @@ void Connection::Check(int result) const {
   if (use_ == Use::kRead && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
                              primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
                              primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
-    Damaged(std::string("SQLite says: ") + sqlite3_errmsg(handle_));
+    Damaged(std::string("SQLite reports: ") + sqlite3_errmsg(handle_));
   }
   const int system_error = sqlite3_system_errno(handle_);
   if (primary == SQLITE_FULL || primary == SQLITE_IOERR) {
@@ -83,9 +76,19 @@ void Connection::Damaged(const std::string& what) const {
               "restore it from a copy or measure again; `sqlite3 FILE .recover` may save some of its tables");
 }
 
-void Connection::Charge(std::int64_t bytes) {
-  budget_bytes_ -= bytes;
-  if (budget_bytes_ < 0) Damaged("it seems to hold more rows than fit in its size");
+void Connection::SetLimits(std::int64_t row_bytes, std::int64_t memory_bytes) {
+  row_bytes_left_ = row_bytes;
+  memory_bytes_left_ = memory_bytes;
+}
+
+void Connection::ChargeRow(std::int64_t bytes) {
+  row_bytes_left_ -= bytes;
+  if (row_bytes_left_ < 0) Damaged("it seems to hold more rows than fit in its size");
+}
+
+void Connection::ChargeMemory(std::int64_t bytes) {
+  if (bytes > memory_bytes_left_) Damaged("its code, samples and counts unpack to more than a recording may hold");
+  memory_bytes_left_ -= bytes;
 }
 
 Statement::Statement(Connection& connection, const std::string& sql) : connection_(connection) {
@@ -95,27 +98,27 @@ Statement::Statement(Connection& connection, const std::string& sql) : connectio
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
-void Statement::Bind(int index, std::int64_t value) { connection_.Check(sqlite3_bind_int64(statement_, index, value)); }
+void Statement::Bind(std::int64_t value) { connection_.Check(sqlite3_bind_int64(statement_, ++column_, value)); }
 
-void Statement::Bind(int index, double value) { connection_.Check(sqlite3_bind_double(statement_, index, value)); }
+void Statement::Bind(double value) { connection_.Check(sqlite3_bind_double(statement_, ++column_, value)); }
 
-void Statement::Bind(int index, const std::string& text) {
-  if (IsText(text)) {
-    connection_.Check(sqlite3_bind_text64(statement_, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
-  } else {
-    const std::string clean = ToText(text);
-    connection_.Check(
-        sqlite3_bind_text64(statement_, index, clean.data(), clean.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-  }
+void Statement::Bind(const std::string& text) {
+  const auto bind = [&](const std::string& valid, sqlite3_destructor_type lifetime) {
+    connection_.Check(sqlite3_bind_text64(statement_, ++column_, valid.data(), valid.size(), lifetime, SQLITE_UTF8));
+  };
+  IsText(text) ? bind(text, SQLITE_STATIC) : bind(ToText(text), SQLITE_TRANSIENT);
 }
 
-void Statement::Bind(int index, std::span<const std::uint8_t> blob) {
-  connection_.Check(sqlite3_bind_blob64(statement_, index, blob.data(), blob.size(), SQLITE_STATIC));
+void Statement::Bind(std::vector<std::uint8_t> blob) {
+  blob_ = std::move(blob);
+  connection_.Check(sqlite3_bind_blob64(statement_, ++column_, blob_.data(), blob_.size(), SQLITE_STATIC));
 }
 
-void Statement::Finish() {
+void Statement::Run() {
+  column_ = 0;
   const int result = sqlite3_step(statement_);
   sqlite3_reset(statement_);
+  blob_ = {};
   connection_.Check(result);
 }
 
@@ -128,76 +131,76 @@ bool Statement::Next() {
     return false;
   }
   // The least a row takes on its page: a 2-byte pointer, the lengths of payload and header, a type byte per column.
-  connection_.Charge(4 + sqlite3_column_count(statement_));
+  connection_.ChargeRow(4 + sqlite3_column_count(statement_));
   return true;
+}
+
+void Statement::Damaged(const std::string& what) const {
+  connection_.Damaged(std::string(sqlite3_column_name(statement_, column_ - 1)) + ' ' + what);
 }
 
 int Statement::TakeColumn(int type) {
   const int column = column_++;
-  const int actual = sqlite3_column_type(statement_, column);
-  if (actual != type) {
-    connection_.Damaged(std::string(sqlite3_column_name(statement_, column)) + " holds a value of another type");
-  }
+  if (sqlite3_column_type(statement_, column) != type) Damaged("holds a value of another type");
   return column;
 }
 
-bool Statement::IsNull() {
-  if (sqlite3_column_type(statement_, column_) != SQLITE_NULL) return false;
-  ++column_;
-  return true;
+void Statement::Read(std::int64_t& value) { value = sqlite3_column_int64(statement_, TakeColumn(SQLITE_INTEGER)); }
+
+void Statement::Read(std::uint64_t& bits) {
+  std::int64_t number = 0;
+  Read(number);
+  bits = static_cast<std::uint64_t>(number);
 }
 
-std::int64_t Statement::Int64() { return sqlite3_column_int64(statement_, TakeColumn(SQLITE_INTEGER)); }
+void Statement::Read(bool& value) { value = ReadWithin(0, 1) == 1; }
 
-int Statement::Int() {
-  const std::int64_t value = Int64();
-  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    connection_.Damaged(std::string(sqlite3_column_name(statement_, column_ - 1)) + " is " + std::to_string(value));
-  }
-  return static_cast<int>(value);
-}
-
-std::uint32_t Statement::Uint32() {
-  const std::int64_t value = Int64();
-  if (value < 0 || value > std::numeric_limits<std::uint32_t>::max()) {
-    connection_.Damaged(std::string(sqlite3_column_name(statement_, column_ - 1)) + " is " + std::to_string(value));
-  }
-  return static_cast<std::uint32_t>(value);
-}
-
-bool Statement::Bool() {
-  const int value = Int();
-  if (value != 0 && value != 1) {
-    connection_.Damaged(std::string(sqlite3_column_name(statement_, column_ - 1)) + " is " + std::to_string(value));
-  }
-  return value == 1;
-}
-
-double Statement::Double() {
-  const double value = sqlite3_column_double(statement_, TakeColumn(SQLITE_FLOAT));
-  if (!std::isfinite(value)) {
-    connection_.Damaged(std::string(sqlite3_column_name(statement_, column_ - 1)) + " is not finite");
-  }
+std::int64_t Statement::ReadWithin(std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  Read(value);
+  if (value < least || value > most) Damaged("is " + std::to_string(value));
   return value;
 }
 
-std::string Statement::Text() {
-  const int column = TakeColumn(SQLITE_TEXT);
-  const unsigned char* text = sqlite3_column_text(statement_, column);
-  if (text == nullptr) connection_.Check(SQLITE_NOMEM);
-  std::string copy(reinterpret_cast<const char*>(text),
-                   static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
-  connection_.Charge(static_cast<std::int64_t>(copy.size()));
-  if (!IsText(copy)) {
-    connection_.Damaged(std::string(sqlite3_column_name(statement_, column)) + " holds bytes that are not UTF-8");
-  }
-  return copy;
+void Statement::Read(double& value) {
+  value = sqlite3_column_double(statement_, TakeColumn(SQLITE_FLOAT));
+  if (!std::isfinite(value)) Damaged("is not finite");
 }
 
-std::span<const std::uint8_t> Statement::Blob() {
+void Statement::Read(std::string& text) {
+  const int column = TakeColumn(SQLITE_TEXT);
+  const unsigned char* bytes = sqlite3_column_text(statement_, column);
+  if (bytes == nullptr) connection_.Check(SQLITE_NOMEM);
+  text.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  connection_.ChargeRow(static_cast<std::int64_t>(text.size()));
+  if (!IsText(text)) Damaged("holds bytes that are not UTF-8");
+}
+
+void Statement::Read(std::span<const std::uint8_t>& blob) {
   const int column = TakeColumn(SQLITE_BLOB);
   const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_, column));
-  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  blob = {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  connection_.ChargeRow(static_cast<std::int64_t>(blob.size()));
+}
+
+bool IsText(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Character character = DecodeUtf8(text);
+    if (character.code_point == 0) return false;
+    text.remove_prefix(character.bytes);
+  }
+  return true;
+}
+
+std::string ToText(std::string_view text) {
+  std::string clean;
+  while (!text.empty()) {
+    const Utf8Character character = DecodeUtf8(text);
+    const bool valid = character.code_point != 0;
+    clean += valid ? text.substr(0, character.bytes) : "\xEF\xBF\xBD";
+    text.remove_prefix(valid ? character.bytes : 1);
+  }
+  return clean;
 }
 
 bool JournalNamesAnotherFile(const std::string& database_path) {

@@ -2,16 +2,20 @@
 
 #include <sqlite3.h>
 
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace fa_profile::store {
 
-/// Owner of one SQLite connection, and the choke point of SQLite's results: Check() turns each into an Error that fits
-/// what the connection is for. One thread.
+/// Owner of one SQLite connection. Check() turns each of SQLite's results into an Error that fits what the connection
+/// is for. One thread.
 class Connection {
  public:
   enum class Use { kRead, kWrite };
@@ -24,29 +28,37 @@ class Connection {
 
   sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
+  /// Of a recording that is read.
+  int schema_version() const { return schema_version_; }
+  void SetSchemaVersion(int version) { schema_version_ = version; }
 
   /// Runs statements that give no rows.
-  void Execute(const char* sql);
+  void Execute(const std::string& sql);
 
   /// Returns for SQLITE_OK, SQLITE_ROW and SQLITE_DONE; throws Error for everything else.
   void Check(int result) const;
 
-  /// The file is not what a recording is. `what` completes "F.fap is damaged: ".
+  /// Throws the Error "F.fap is damaged: <what>".
   [[noreturn]] void Damaged(const std::string& what) const;
 
-  /// Bounds what reading can cost: a page of a hostile file may be reached many times, so that a small file seems to
-  /// hold any number of rows. An honest file has each row once, and so cannot give more bytes than it has.
-  void SetBudget(std::int64_t bytes) { budget_bytes_ = bytes; }
-  void Charge(std::int64_t bytes);
+  /// Bounds what reading a hostile file can cost, in two ways. Its rows: a page may be reached many times, so that a
+  /// small file seems to hold any number of rows; an honest file gives no more bytes than it has. And its code in
+  /// memory: names and stacks are shared in the file and copied for each instruction.
+  void SetLimits(std::int64_t row_bytes, std::int64_t memory_bytes);
+  void ChargeRow(std::int64_t bytes);
+  void ChargeMemory(std::int64_t bytes);
 
  private:
   sqlite3* handle_;
   std::string path_;
   Use use_;
-  std::int64_t budget_bytes_ = 0;
+  int schema_version_ = 0;
+  std::int64_t row_bytes_left_ = 0;
+  std::int64_t memory_bytes_left_ = 0;
 };
 
-/// One prepared statement: Run() to write a row, Next() and the getters to read rows column by column.
+/// One prepared statement. To write a row: Bind() each value in order, then Run(). To read rows: Next(), then Read()
+/// each column in order.
 class Statement {
  public:
   Statement(Connection& connection, const std::string& sql);
@@ -54,61 +66,75 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  /// Binds `values` to the parameters in order and executes. Values are int, std::int64_t, double, texts, blobs
-  /// (std::span<const std::uint8_t>) and optionals of them (absent is NULL).
-  template <typename... T>
-  void Run(const T&... values) {
-    BindAll(values...);
-    Finish();
+  Connection& connection() { return connection_; }
+
+  /// Binds the next parameter. A text must outlive Run(); bytes of it that are not UTF-8 are replaced. Absent is NULL.
+  /// SQLite has no unsigned numbers: 64 bits are stored as the signed number with the same bits.
+  void Bind(std::int64_t value);
+  void Bind(double value);
+  void Bind(const std::string& text);
+  void Bind(std::vector<std::uint8_t> blob);
+  template <std::integral T>
+  void Bind(T value) {
+    Bind(static_cast<std::int64_t>(value));
   }
-
-  template <typename... T>
-  void BindAll(const T&... values) {
-    int index = 0;
-    (Bind(++index, values), ...);
-  }
-
-  /// Steps to the next row; false when there is none. The getters then start at its first column.
-  bool Next();
-
-  /// The next column of the row. Throws Error (damaged) when the value has another type or does not fit, is not finite,
-  /// or is a text that is not UTF-8.
-  std::int64_t Int64();
-  int Int();
-  std::uint32_t Uint32();
-  bool Bool();
-  double Double();
-  std::string Text();
-  std::span<const std::uint8_t> Blob();  ///< valid until the next step
-  /// The same for a column that may be NULL.
-  std::optional<std::int64_t> OptionalInt64() { return IsNull() ? std::nullopt : std::optional(Int64()); }
-  std::optional<int> OptionalInt() { return IsNull() ? std::nullopt : std::optional(Int()); }
-  std::optional<double> OptionalDouble() { return IsNull() ? std::nullopt : std::optional(Double()); }
-
- private:
-  void Bind(int index, std::int64_t value);
-  void Bind(int index, int value) { Bind(index, std::int64_t{value}); }
-  void Bind(int index, std::uint32_t value) { Bind(index, std::int64_t{value}); }
-  void Bind(int index, bool value) { Bind(index, std::int64_t{value}); }
-  void Bind(int index, double value);
-  void Bind(int index, const std::string& text);
-  void Bind(int index, std::span<const std::uint8_t> blob);
   template <typename T>
-  void Bind(int index, const std::optional<T>& value) {
+  void Bind(const std::optional<T>& value) {
     if (value) {
-      Bind(index, *value);
+      Bind(*value);
     } else {
-      connection_.Check(sqlite3_bind_null(statement_, index));
+      connection_.Check(sqlite3_bind_null(statement_, ++column_));
     }
   }
-  void Finish();
-  bool IsNull();
+  void Run();
+
+  /// Steps to the next row; false after the last one.
+  bool Next();
+
+  /// Reads the next column. Throws Error (damaged) when the value has another type or does not fit, is not finite, or
+  /// is a text that is not UTF-8.
+  void Read(std::int64_t& value);
+  void Read(bool& value);
+  void Read(double& value);
+  void Read(std::string& text);
+  void Read(std::span<const std::uint8_t>& blob);  ///< valid until the next step
+  void Read(std::uint64_t& bits);
+  template <std::integral T>
+  void Read(T& value) {
+    value = static_cast<T>(ReadWithin(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  }
+  template <typename T>
+  void Read(std::optional<T>& value) {
+    if (IsNull()) {
+      value.reset();
+      Skip();
+    } else {
+      Read(value.emplace());
+    }
+  }
+  bool IsNull() { return sqlite3_column_type(statement_, column_) == SQLITE_NULL; }
+  void Skip() { ++column_; }
+
+  /// The first column of a row, as a number.
+  std::int64_t Id() { return sqlite3_column_int64(statement_, 0); }
+
+ private:
+  std::int64_t ReadWithin(std::int64_t least, std::int64_t most);
   int TakeColumn(int type);
+  [[noreturn]] void Damaged(const std::string& what) const;
 
   Connection& connection_;
   sqlite3_stmt* statement_ = nullptr;
-  int column_ = 0;
+  int column_ = 0;                  // bound or read last: SQLite counts parameters from 1, columns from 0
+  std::vector<std::uint8_t> blob_;  // bound
 };
+
+/// Whether `text` is UTF-8 without a NUL, as every text in a recording is.
+bool IsText(std::string_view text);
+
+/// `text` with each byte that IsText() refuses replaced by U+FFFD. Names from outside (a path, a demangled symbol) may
+/// hold any bytes and must not stop a run.
+std::string ToText(std::string_view text);
 
 /// Whether the rollback journal of `database_path` names a super-journal. Ours never do, and SQLite's recovery may
 /// delete the file so named: a hostile journal must not be rolled back.

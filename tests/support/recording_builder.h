@@ -13,23 +13,28 @@ class RecordingBuilder final : public RecordingSink {
   std::map<std::int64_t, CounterImage> images;
   int commits = 0;
 
-  void Write(const Session& v) override { recording.session = v; }
-  void Write(const Device& v) override { recording.device = v; }
-  void Write(const ClockSample& v) override { recording.clocks.push_back(v); }
-  void Write(const Case& v) override { recording.cases.push_back(v); }
-  void Write(const Verification& v) override { recording.verifications.push_back(v); }
-  void Write(const Timing& v) override { recording.timings.push_back(v); }
-  void Write(const Launch& v) override { recording.launches.push_back(v); }
-  void Write(const NvtxRange& v) override { recording.nvtx_ranges.push_back(v); }
-  void Write(const CounterConfig& v) override { recording.configs.push_back(v); }
-  void Write(const CounterImage& v) override { images[v.id] = v; }
-  void Write(const Range& v) override { recording.ranges.push_back(v); }
-  void Write(const Cubin& v) override { recording.cubins.push_back(v); }
-  void Write(const DeviceFunction& v) override { recording.functions.push_back(v); }
-  void Write(const PcSampling& v) override { recording.samplings.push_back(v); }
-  void Write(const SassCounting& v) override { recording.countings.push_back(v); }
-  void Write(const DataLoss& v) override { recording.losses.push_back(v); }
   void Commit() override { ++commits; }
+
+ private:
+  void Take(const RecordingPiece& piece) override {
+    std::visit([this](const auto* concrete) { Keep(*concrete); }, piece);
+  }
+  void Keep(const Session& v) { recording.session = v; }
+  void Keep(const Device& v) { recording.device = v; }
+  void Keep(const ClockSample& v) { recording.clocks.push_back(v); }
+  void Keep(const Case& v) { recording.cases.push_back(v); }
+  void Keep(const Verification& v) { recording.verifications.push_back(v); }
+  void Keep(const Timing& v) { recording.timings.push_back(v); }
+  void Keep(const Launch& v) { recording.launches.push_back(v); }
+  void Keep(const NvtxRange& v) { recording.nvtx_ranges.push_back(v); }
+  void Keep(const CounterConfig& v) { recording.configs.push_back(v); }
+  void Keep(const CounterImage& v) { images[v.id] = v; }
+  void Keep(const Range& v) { recording.ranges.push_back(v); }
+  void Keep(const Cubin& v) { recording.cubins.push_back(v); }
+  void Keep(const DeviceFunction& v) { recording.functions.push_back(v); }
+  void Keep(const PcSampling& v) { recording.samplings.push_back(v); }
+  void Keep(const SassCounting& v) { recording.countings.push_back(v); }
+  void Keep(const DataLoss& v) { recording.losses.push_back(v); }
 };
 
 }  // namespace fa_profile

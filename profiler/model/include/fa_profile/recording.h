@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "fa_profile/attention_shape.h"
@@ -14,7 +15,7 @@ namespace fa_profile {
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
 inline constexpr int kRecordingSchemaVersion = 2;
 
-/// How a run was asked for. One per recording.
+/// How a run was started. One per recording.
 struct Session {
   std::string tool_version;
   std::string tool_commit;  ///< git commit the tool was built from; "-dirty" appended when it was not clean
@@ -26,7 +27,7 @@ struct Session {
   int warmup_launches = 0;   ///< unprofiled launches before anything is measured
   int timed_launches = 0;    ///< launches timed, without the profiler, per case
   int draws = 0;             ///< random inputs each case was verified with
-  bool complete = false;     ///< false: the run was killed; what is there is good
+  bool complete = false;     ///< false: the run was killed; the rest is valid
 };
 
 /// The GPU and the software over it.
@@ -56,7 +57,7 @@ struct Device {
   std::string cupti_version;         ///< CUPTI_API_VERSION as "130001"
 };
 
-/// The device's clocks and state at one moment, from NVML. What NVML does not answer is absent.
+/// The device's clocks and state at one moment, from NVML. A value that NVML does not give is absent.
 struct ClockSample {
   std::string when;  ///< "before" or "after"
   std::optional<std::int64_t> sm_hz;
@@ -74,7 +75,7 @@ struct Case {
   std::optional<AttentionShape> shape;  ///< absent for a program
 };
 
-/// What the comparison with the float64 reference said.
+/// Result of the comparison with the float64 reference.
 struct Verification {
   std::int64_t case_id = 0;
   int draws = 0;
@@ -134,7 +135,7 @@ struct NvtxRange {
   std::int64_t end_ns = 0;
 };
 
-/// One metric configuration: what was asked of CUPTI in one call.
+/// One metric configuration: the metrics requested from CUPTI in one call.
 struct CounterConfig {
   std::int64_t id = 0;
   std::string chip;
@@ -167,7 +168,7 @@ struct Cubin {
   std::vector<std::uint8_t> bytes;
 };
 
-/// One level of the inlining that put an instruction where it is.
+/// One level of inlining above an instruction.
 struct InlineFrame {
   std::string function;  ///< demangled, with its scope and template arguments
   std::string file;
@@ -183,7 +184,7 @@ struct Instruction {
   std::vector<InlineFrame> frames;  ///< innermost first; the last is the function that holds the instruction
 };
 
-/// A device function (mostly a kernel) of which instructions were sampled or counted.
+/// A device function, mostly a kernel, whose instructions were sampled or counted.
 struct DeviceFunction {
   std::int64_t id = 0;
   std::uint64_t cubin_crc = 0;
@@ -191,9 +192,9 @@ struct DeviceFunction {
   std::vector<Instruction> instructions;  ///< whole, by offset; empty when it could not be disassembled
 };
 
-/// Samples of one instruction: how often a warp was found at it, by what it waited for. CUPTI's reasons without their
-/// prefix ("long_scoreboard"; "selected" is issuing). The twin "..._not_issued" counts those of them in a cycle in
-/// which the scheduler issued nothing.
+/// Samples of one instruction: how often a warp was found at it, by stall reason. The names are CUPTI's without their
+/// prefix ("long_scoreboard"; "selected" means that it issued). "<reason>_not_issued" counts the samples of <reason> in
+/// cycles in which the scheduler issued nothing.
 struct PcSample {
   std::int64_t function_id = 0;
   std::uint32_t offset = 0;
@@ -207,20 +208,20 @@ struct PcSampling {
   std::string part;                 ///< empty: the whole call
   int period_cycles = 0;            ///< each SM sub-partition samples one warp every so many cycles
   int launches = 0;                 ///< calls sampled
-  std::uint64_t total_samples = 0;  ///< as the hardware counted, the dropped and those of other code included
+  std::uint64_t total_samples = 0;  ///< as the hardware counted, with dropped samples and those of other code
   std::uint64_t dropped_samples = 0;
   std::optional<double> call_ns;  ///< median duration of a sampled call
   std::vector<PcSample> samples;
 };
 
-/// What one instruction did: CUPTI's SASS metrics by name ("smsp__sass_inst_executed"), summed over the device.
+/// Counts of one instruction: CUPTI's SASS metrics by name ("smsp__sass_inst_executed"), summed over the device.
 struct SassCount {
   std::int64_t function_id = 0;
   std::uint32_t offset = 0;
   std::map<std::string, std::uint64_t> values;
 };
 
-/// SASS metrics of one call of a case, or of one part, from runs of patched code (exact, and never timed).
+/// SASS metrics of one call of a case, or of one part, from runs of patched code: exact, and not timed.
 struct SassCounting {
   std::int64_t id = 0;
   std::int64_t case_id = 0;
@@ -228,7 +229,7 @@ struct SassCounting {
   std::vector<SassCount> counts;
 };
 
-/// Something that is missing from the truth: dropped ranges, metrics the chip lacks, an unknown clock.
+/// Something that could not be measured: dropped ranges, metrics that the chip lacks, an unknown clock.
 struct DataLoss {
   std::string kind;     ///< "metric_unavailable", "metric_not_collected", "range_dropped", "nvml", ...
   std::string subject;  ///< the metric, range or API
@@ -236,7 +237,7 @@ struct DataLoss {
   std::int64_t count = 1;
 };
 
-/// What the device said: everything right of this value needs no GPU.
+/// All that one run measured. Code that takes this value needs no GPU.
 struct Recording {
   int schema_version = kRecordingSchemaVersion;
   Session session;
@@ -256,29 +257,27 @@ struct Recording {
   std::vector<DataLoss> losses;
 };
 
+/// One piece of a recording. A new kind of record joins this list; profiler/store/tables.cpp says what else it takes.
+using RecordingPiece =
+    std::variant<const Session*, const Device*, const ClockSample*, const Case*, const Verification*, const Timing*,
+                 const Launch*, const NvtxRange*, const CounterConfig*, const CounterImage*, const Range*, const Cubin*,
+                 const DeviceFunction*, const PcSampling*, const SassCounting*, const DataLoss*>;
+
 /// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value.
 /// Ids are given by the caller, unique per kind and above 0. A piece that refers to another comes after it.
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;
-  virtual void Write(const Session&) = 0;  ///< may be written again: the last one counts
-  virtual void Write(const Device&) = 0;
-  virtual void Write(const ClockSample&) = 0;
-  virtual void Write(const Case&) = 0;
-  virtual void Write(const Verification&) = 0;
-  virtual void Write(const Timing&) = 0;
-  virtual void Write(const Launch&) = 0;
-  virtual void Write(const NvtxRange&) = 0;
-  virtual void Write(const CounterConfig&) = 0;
-  virtual void Write(const CounterImage&) = 0;
-  virtual void Write(const Range&) = 0;
-  virtual void Write(const Cubin&) = 0;
-  virtual void Write(const DeviceFunction&) = 0;
-  virtual void Write(const PcSampling&) = 0;
-  virtual void Write(const SassCounting&) = 0;
-  virtual void Write(const DataLoss&) = 0;
+  /// A Session and a Device may be written again: the last one counts.
+  template <typename Piece>
+  void Write(const Piece& piece) {
+    Take(&piece);
+  }
   /// Everything written since the last Commit() becomes durable together.
   virtual void Commit() = 0;
+
+ private:
+  virtual void Take(const RecordingPiece& piece) = 0;
 };
 
 }  // namespace fa_profile

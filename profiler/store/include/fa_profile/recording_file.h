@@ -21,7 +21,7 @@ namespace fa_profile {
 /// it is renamed to `<path>.part.1` (or the next free number), which kept_aside() tells.
 ///
 /// Used from one thread. Throws Error with the cure: the disk is full, the path is not writable, exists, or is another
-/// writer's. After an Error of the disk the writer takes nothing more. A piece that is no part of a recording (a value
+/// writer's. After an Error of the disk the writer takes nothing more. A piece that a recording cannot hold (a value
 /// that is not finite, an id twice, a reference to what was not written: see docs/recording.md) is refused by an Error
 /// and leaves the writer as it was. Texts are stored as UTF-8; bytes that are not become U+FFFD.
 class RecordingWriter final : public RecordingSink {
@@ -30,22 +30,6 @@ class RecordingWriter final : public RecordingSink {
   explicit RecordingWriter(std::string path, bool overwrite = false);
   ~RecordingWriter() override;
 
-  void Write(const Session&) override;  ///< `complete` is not taken from here: only Finish() says so
-  void Write(const Device&) override;
-  void Write(const ClockSample&) override;
-  void Write(const Case&) override;
-  void Write(const Verification&) override;
-  void Write(const Timing&) override;
-  void Write(const Launch&) override;
-  void Write(const NvtxRange&) override;
-  void Write(const CounterConfig&) override;
-  void Write(const CounterImage&) override;
-  void Write(const Range&) override;
-  void Write(const Cubin&) override;
-  void Write(const DeviceFunction&) override;
-  void Write(const PcSampling&) override;    ///< instructions without samples are not kept
-  void Write(const SassCounting&) override;  ///< instructions without values are not kept
-  void Write(const DataLoss&) override;
   void Commit() override;
 
   /// Commits, marks the session complete and renames to the final name. The writer takes nothing after it.
@@ -58,6 +42,8 @@ class RecordingWriter final : public RecordingSink {
   const std::optional<std::string>& kept_aside() const;
 
  private:
+  void Take(const RecordingPiece& piece) override;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

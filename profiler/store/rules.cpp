@@ -1,0 +1,132 @@
+#include "rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "value_limits.h"
+
+namespace fa_profile::store {
+namespace {
+
+template <typename Entry>
+void CheckEntries(const Subject& subject, const std::vector<Entry>& entries) {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> places;
+  places.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    subject.RequireId("function_id", entry.function_id);
+    places.emplace_back(entry.function_id, entry.offset);
+    for (const auto& [name, value] : ValuesOf(entry)) {
+      subject.RequireName(name);
+      subject.Require(name, value);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  const auto twice = std::adjacent_find(places.begin(), places.end());
+  if (twice != places.end()) {
+    subject.Refuse("offset", std::to_string(twice->second),
+                   "function " + std::to_string(twice->first) + " has that instruction twice");
+  }
+}
+
+// What a string or a vector takes beside its content, and a node of a map: of the common 64-bit libraries, rounded up.
+constexpr std::int64_t kAllocationBytes = 32;
+constexpr std::int64_t kNodeBytes = 128;
+
+std::int64_t TextBytes(const std::string& text) { return static_cast<std::int64_t>(text.size()) + kAllocationBytes; }
+
+template <typename Entry>
+std::int64_t EntriesBytes(const std::vector<Entry>& entries) {
+  std::int64_t bytes = 0;
+  for (const Entry& entry : entries) {
+    for (const auto& [name, value] : ValuesOf(entry)) bytes += ValueBytes(name);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void CheckContent(const Subject& subject, const Case& item) {
+  if (!item.shape) return;
+  // AttentionShape's own bounds; multiplied step by step, because four hostile numbers overflow 64 bits.
+  std::int64_t elements = 1;
+  for (const int extent : {item.shape->batch, item.shape->num_heads, item.shape->seqlen, item.shape->head_dim}) {
+    if (extent < 1) subject.Refuse("shape", std::to_string(extent), "every extent is at least 1");
+    elements *= extent;
+    if (elements > (std::int64_t{1} << 31)) subject.Refuse("shape", "too large", "a tensor has at most 2^31 elements");
+  }
+}
+
+void CheckContent(const Subject& subject, const Verification& verification) {
+  if (verification.draws_passed > verification.draws) {
+    subject.Refuse("draws_passed", std::to_string(verification.draws_passed),
+                   "there were " + std::to_string(verification.draws) + " draws");
+  }
+}
+
+void CheckContent(const Subject& subject, const Timing& timing) {
+  for (const double duration_ns : timing.durations_ns) subject.RequireNotNegative("duration_ns", duration_ns);
+}
+
+void CheckContent(const Subject& subject, const CounterConfig& config) {
+  for (const std::string& name : config.metrics) subject.RequireName(name);
+}
+
+void CheckContent(const Subject& subject, const Range& range) {
+  for (const auto& [name, value] : range.metrics) {
+    subject.RequireName(name);
+    subject.Require(name, value);
+  }
+}
+
+void CheckContent(const Subject& subject, const DeviceFunction& function) {
+  std::int64_t last_offset = -1;
+  for (const Instruction& instruction : function.instructions) {
+    if (instruction.offset <= last_offset) {
+      subject.Refuse("offset", std::to_string(instruction.offset), "instructions are in the order of their offsets");
+    }
+    last_offset = instruction.offset;
+    subject.Require("predicate", instruction.predicate);
+    subject.Require("opcode", instruction.opcode);
+    subject.Require("operands", instruction.operands);
+    for (const InlineFrame& frame : instruction.frames) {
+      subject.Require("source function", frame.function);
+      subject.Require("source file", frame.file);
+      subject.Require("line", frame.line);
+    }
+  }
+}
+
+void CheckContent(const Subject& subject, const PcSampling& sampling) {
+  if (sampling.call_ns) subject.RequireNotNegative("call_ns", *sampling.call_ns);
+  CheckEntries(subject, sampling.samples);
+}
+
+void CheckContent(const Subject& subject, const SassCounting& counting) { CheckEntries(subject, counting.counts); }
+
+std::int64_t CodeBytes(const Cubin& cubin) { return static_cast<std::int64_t>(cubin.bytes.size()) + kAllocationBytes; }
+
+std::int64_t CodeBytes(const DeviceFunction& function) {
+  std::int64_t bytes = TextBytes(function.name);
+  for (const Instruction& instruction : function.instructions) {
+    // The predicate and the operands once more: as they are unpacked.
+    bytes += InstructionBytes(instruction) + TextBytes(instruction.predicate) + TextBytes(instruction.operands);
+    for (const InlineFrame& frame : instruction.frames) bytes += FrameBytes(frame.function, frame.file);
+  }
+  return bytes;
+}
+
+std::int64_t CodeBytes(const PcSampling& sampling) { return EntriesBytes(sampling.samples); }
+std::int64_t CodeBytes(const SassCounting& counting) { return EntriesBytes(counting.counts); }
+
+std::int64_t InstructionBytes(const Instruction& instruction) {
+  return static_cast<std::int64_t>(sizeof instruction) + TextBytes(instruction.predicate) +
+         TextBytes(instruction.opcode) + TextBytes(instruction.operands);
+}
+
+std::int64_t FrameBytes(const std::string& function, const std::string& file) {
+  return static_cast<std::int64_t>(sizeof(InlineFrame)) + TextBytes(function) + TextBytes(file);
+}
+
+std::int64_t ValueBytes(const std::string& name) { return kNodeBytes + static_cast<std::int64_t>(name.size()); }
+
+}  // namespace fa_profile::store

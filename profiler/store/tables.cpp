@@ -1,0 +1,538 @@
+// Every table and view of a recording.
+//
+// To add a column: a field in its struct (recording.h, or tables.h), and one line in its table below.
+// To add a kind of record:
+//   1. recording.h: a struct, its place in the list RecordingPiece, and a member of Recording. Write() then takes it.
+//   2. Here: its table, which is declared in tables.h and listed in kTables. Columns say what is stored, read, checked
+//      and documented. What several fields must satisfy together is a CheckContent() in rules.h.
+//   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = tables.Load<Kind>();`.
+//   4. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, and a reader in part_reader.h.
+//   5. tests/random_recording.h and tests/recording_builder.h: the new kind.
+// Either makes a new schema version, say 3: raise kRecordingSchemaVersion. A new column is
+// the last of its table, as Since(3, Field<...>(...)); new tables and views have 3 as their last value. Do not change
+// what a released version has. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
+// (docs/recording.md, Fuzzing).
+#include "tables.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "compression.h"
+#include "fa_profile/error.h"
+#include "rules.h"
+#include "value_limits.h"
+
+namespace fa_profile::store {
+namespace {
+
+// A part of a case's shape. All of them are NULL for a case without one; `kFirst` is read first and decides.
+template <auto kPart, bool kFirst = false>
+constexpr Column ShapePart(const char* name, const char* note = "") {
+  return {.name = name,
+          .type = "INTEGER",
+          .note = note,
+          .write =
+              [](Statement& to, const void* row) {
+                const auto& shape = As<Case>(row).shape;
+                to.Bind(shape ? std::optional((*shape).*kPart) : std::nullopt);
+              },
+          .read =
+              [](Statement& from, void* row) {
+                auto& shape = As<Case>(row).shape;
+                if (kFirst && !from.IsNull()) shape.emplace();
+                shape ? from.Read((*shape).*kPart) : from.Skip();
+              }};
+}
+
+// Bytes that a row holds packed, as two columns: how many, and a zstd frame of them.
+
+auto& Content(const auto& row) { return row.bytes; }
+
+// Of each instruction the predicate and the operands, each with a NUL behind it.
+std::vector<std::uint8_t> Content(const DeviceFunction& function) {
+  std::vector<std::uint8_t> texts;
+  for (const Instruction& instruction : function.instructions) {
+    for (const std::string* text : {&instruction.predicate, &instruction.operands}) {
+      const std::string clean = ToText(*text);
+      texts.insert(texts.end(), clean.c_str(), clean.c_str() + clean.size() + 1);
+    }
+  }
+  return texts;
+}
+
+void SetContent(Connection&, Cubin& cubin, std::vector<std::uint8_t> bytes) { cubin.bytes = std::move(bytes); }
+void SetContent(Connection&, CounterImage& image, std::vector<std::uint8_t> bytes) { image.bytes = std::move(bytes); }
+
+// Makes the instructions, whose other fields are read later.
+void SetContent(Connection& connection, DeviceFunction& function, const std::vector<std::uint8_t>& bytes) {
+  auto place = bytes.begin();
+  const auto next = [&] {
+    const auto end = std::find(place, bytes.end(), std::uint8_t{0});
+    if (end == bytes.end()) connection.Damaged("an instruction in it has no operands");
+    std::string text(place, end);
+    if (!IsText(text)) connection.Damaged("its operands hold bytes that are not UTF-8");
+    place = end + 1;
+    return text;
+  };
+  while (place != bytes.end()) {
+    Instruction instruction;
+    instruction.predicate = next();
+    instruction.operands = next();
+    connection.ChargeMemory(InstructionBytes(instruction));
+    function.instructions.push_back(std::move(instruction));
+  }
+}
+
+std::vector<std::uint8_t> Unpack(Connection& connection, std::span<const std::uint8_t> frame, std::uint64_t size,
+                                 std::size_t limit, Order order, const Subject& subject) {
+  if (size > limit) {
+    connection.Damaged(subject.Name() + " claims " + std::to_string(static_cast<std::int64_t>(size)) + " bytes");
+  }
+  connection.ChargeMemory(static_cast<std::int64_t>(size));
+  try {
+    return Decompress(frame, size, order);
+  } catch (const Error& error) {
+    connection.Damaged(subject.Name() + " cannot be unpacked: " + error.message());
+  }
+}
+
+template <typename Row, std::size_t kLimit, Order kOrder>
+constexpr Column PackedSize(const char* name) {
+  Column column = {.name = name,
+                   .type = "INTEGER NOT NULL",
+                   .note = "before packing",
+                   .write = [](Statement& to, const void* row) { to.Bind(Content(As<Row>(row)).size()); },
+                   .read = [](Statement& from, void* row) {  // the next column, too
+                     std::uint64_t size = 0;
+                     std::span<const std::uint8_t> frame;
+                     from.Read(size);
+                     from.Read(frame);
+                     const Subject subject(TableOf<Row>::kTable, row);
+                     SetContent(from.connection(), As<Row>(row),
+                                Unpack(from.connection(), frame, size, kLimit, kOrder, subject));
+                   }};
+  if (std::is_same_v<Row, DeviceFunction>) return column;  // PieceWriter bounds all code in memory
+  column.check = [](const Subject& subject, const char* field, const void* row) {
+    const std::size_t size = Content(As<Row>(row)).size();
+    if (size > kLimit) subject.Refuse(field, std::to_string(size), "the limit is " + std::to_string(kLimit));
+  };
+  return column;
+}
+
+template <typename Row, Order kOrder>
+constexpr Column PackedFrame(const char* name, const char* note) {
+  return {.name = name,
+          .type = "BLOB NOT NULL",
+          .note = note,
+          .write = [](Statement& to, const void* row) { to.Bind(Compress(Content(As<Row>(row)), kOrder)); },
+          .read = [](Statement&, void*) {}};
+}
+
+// A name that rows share by its id. `kIsOfValue`: the name of a value, which is never empty.
+template <typename Row, bool kIsOfValue = false>
+constexpr Column NameText(const char* note, const char* type = "TEXT NOT NULL") {
+  Column column = Field<&Name::name, Row>("name", note);
+  column.type = type;
+  if (kIsOfValue) {
+    column.check = [](const Subject& subject, const char*, const void* row) { subject.RequireName(As<Row>(row).name); };
+  }
+  return column;
+}
+
+constexpr const char* kWholeCall = "empty: the whole call";
+constexpr const char* kOutside = "NULL: outside every case";
+
+}  // namespace
+
+// No STRICT tables: the sqlite3 of distributions in wide use is older than 3.37 and could not open the file. The reader
+// checks the type of every value instead.
+
+template <>
+const Table TableOf<Session>::kTable = {
+    "session",
+    "how the run was asked for; one row",
+    {OnlyRow(), Field<&Session::tool_version>("tool_version"),
+     Field<&Session::tool_commit>("tool_commit", "of git; `-dirty` when the tool was built from changed files"),
+     Field<&Session::created_at>("created_at", "UTC, ISO 8601"), Field<&Session::command_line>("command_line"),
+     Field<&Session::metric_set>("metric_set", "`full`, ...; `custom` for a list of metrics"),
+     Field<&Session::replay_mode>("replay_mode", "`user` (user ranges) or `kernel` (kernel replay)"),
+     Field<&Session::cache_policy>("cache_policy", "`warm`, or `flush`: L2 overwritten before each launch"),
+     Field<&Session::warmup_launches>("warmup_launches", "not profiled, before anything is measured"),
+     Field<&Session::timed_launches>("timed_launches", "per case, without the profiler"),
+     Field<&Session::draws>("draws", "random inputs that each case was verified with"),
+     Field<&Session::complete>("complete", "1 when the run reached its end, else 0")}};
+
+template <>
+const Table TableOf<Device>::kTable = {
+    "device",
+    "the GPU and the software over it; at most one row",
+    {OnlyRow(),
+     Field<&Device::ordinal>("ordinal"),
+     Field<&Device::name>("name"),
+     Field<&Device::chip>("chip", "CUPTI's name, `GH100`"),
+     Field<&Device::uuid>("uuid"),
+     Field<&Device::compute_capability_major>("compute_capability_major"),
+     Field<&Device::compute_capability_minor>("compute_capability_minor"),
+     Field<&Device::sm_count>("sm_count"),
+     Field<&Device::warp_size>("warp_size"),
+     Field<&Device::max_threads_per_sm>("max_threads_per_sm"),
+     Field<&Device::max_blocks_per_sm>("max_blocks_per_sm"),
+     Field<&Device::registers_per_sm>("registers_per_sm"),
+     Field<&Device::shared_memory_per_sm_bytes>("shared_memory_per_sm_bytes"),
+     Field<&Device::shared_memory_per_block_optin_bytes>("shared_memory_per_block_optin_bytes"),
+     Field<&Device::reserved_shared_memory_per_block_bytes>("reserved_shared_memory_per_block_bytes"),
+     Field<&Device::l2_bytes>("l2_bytes"),
+     Field<&Device::memory_bytes>("memory_bytes"),
+     Field<&Device::sm_clock_max_hz>("sm_clock_max_hz"),
+     Field<&Device::memory_clock_max_hz>("memory_clock_max_hz"),
+     Field<&Device::memory_bus_width_bits>("memory_bus_width_bits"),
+     Field<&Device::driver_version>("driver_version", "empty: NVML did not give it"),
+     Field<&Device::cuda_driver_version>("cuda_driver_version"),
+     Field<&Device::cuda_runtime_version>("cuda_runtime_version"),
+     Field<&Device::cupti_version>("cupti_version", "CUPTI_API_VERSION")}};
+
+template <>
+const Table TableOf<ClockSample>::kTable = {
+    "clock_sample",
+    "clocks and state of the device at one moment; NULL: NVML did not give it",
+    {RowNumber(), Field<&ClockSample::when>("taken", "`before` or `after` the measurement"),
+     Field<&ClockSample::sm_hz>("sm_hz"), Field<&ClockSample::memory_hz>("memory_hz"),
+     Field<&ClockSample::temperature_celsius>("temperature_celsius"), Field<&ClockSample::power_watts>("power_watts"),
+     Bits<&ClockSample::throttle_reasons>("throttle_reasons", "NVML's bit mask, as a signed number")}};
+
+template <>
+const Table TableOf<Case>::kTable = {
+    "kernel_case",
+    "one kernel at one shape; the columns of the shape are all NULL for a program without one",
+    {Id<&Case::id>(), Field<&Case::kernel>("kernel"),
+     Field<&Case::origin>("origin", "`ladder`, `program`, or the path of a kernel library"),
+     ShapePart<&AttentionShape::batch, true>("batch"), ShapePart<&AttentionShape::num_heads>("num_heads"),
+     ShapePart<&AttentionShape::seqlen>("seqlen"), ShapePart<&AttentionShape::head_dim>("head_dim"),
+     ShapePart<&AttentionShape::causal>("causal", "0 or 1")}};
+
+template <>
+const Table TableOf<Verification>::kTable = {
+    "verification",
+    "the comparison of a case with the float64 reference",
+    {RowNumber(), Reference<&Verification::case_id, Case>("case_id"),
+     Field<&Verification::draws>("draws", "random inputs"), Field<&Verification::draws_passed>("draws_passed"),
+     Field<&Verification::max_abs_error>("max_abs_error", "over the finite outputs of all draws"),
+     Field<&Verification::max_error_ratio>("max_error_ratio",
+                                           "largest |error| / (1e-3 + 1e-3 * |reference|); at most 1 passes"),
+     Field<&Verification::nonfinite>("nonfinite", "outputs that are NaN or infinite"),
+     Field<&Verification::unwritten>("unwritten", "outputs that the kernel did not write"),
+     Field<&Verification::error>("error", "of a failed launch, which ended the draws; else empty")}};
+
+template <>
+const Table TableOf<Timing>::kTable = {
+    "timing",
+    "a series of timed launches without the profiler",
+    {RowNumber(), Reference<&Timing::case_id, Case>("case_id"), Field<&Timing::part>("part", kWholeCall),
+     Field<&Timing::method>("method", "`graph replay` or `events`")}};
+
+template <>
+const Table TableOf<TimingSample>::kTable = {
+    "timing_sample",
+    "one duration of a series",
+    {Key<&TimingSample::timing_id>("timing_id"), Key<&TimingSample::position>("position", "from 0, in the order taken"),
+     Field<&TimingSample::duration_ns>("duration_ns")}};
+
+template <>
+const Table TableOf<Launch>::kTable = {
+    "launch",
+    "one kernel launch, as CUPTI's activity records give it",
+    {Id<&Launch::id>(),
+     OptionalReference<&Launch::case_id, Case>("case_id", kOutside),
+     Field<&Launch::part>("part", "the part that launched it; empty: not known"),
+     Field<&Launch::kernel_name>("kernel_name", "demangled"),
+     Field<&Launch::grid, Launch, 0>("grid_x"),
+     Field<&Launch::grid, Launch, 1>("grid_y"),
+     Field<&Launch::grid, Launch, 2>("grid_z"),
+     Field<&Launch::block, Launch, 0>("block_x"),
+     Field<&Launch::block, Launch, 1>("block_y"),
+     Field<&Launch::block, Launch, 2>("block_z"),
+     Field<&Launch::cluster, Launch, 0>("cluster_x", "0: launched without clusters"),
+     Field<&Launch::cluster, Launch, 1>("cluster_y"),
+     Field<&Launch::cluster, Launch, 2>("cluster_z"),
+     Field<&Launch::registers_per_thread>("registers_per_thread"),
+     Field<&Launch::static_shared_memory_bytes>("static_shared_memory_bytes"),
+     Field<&Launch::dynamic_shared_memory_bytes>("dynamic_shared_memory_bytes"),
+     Field<&Launch::local_memory_per_thread_bytes>("local_memory_per_thread_bytes"),
+     Field<&Launch::shared_memory_config_bytes>("shared_memory_config_bytes",
+                                                "shared memory carve-out of the SM while it ran"),
+     Field<&Launch::stream>("stream"),
+     Field<&Launch::correlation>("correlation"),
+     Field<&Launch::start_ns>("start_ns", "clock of the activity records"),
+     Field<&Launch::end_ns>("end_ns")}};
+
+template <>
+const Table TableOf<NvtxRange>::kTable = {
+    "nvtx_range",
+    "one NVTX push/pop range, seen while the launches were recorded",
+    {RowNumber(), OptionalReference<&NvtxRange::case_id, Case>("case_id", kOutside),
+     Field<&NvtxRange::domain>("domain"), Field<&NvtxRange::name>("name"),
+     Field<&NvtxRange::depth>("depth", "0: outermost on its thread"), Field<&NvtxRange::thread>("thread"),
+     Field<&NvtxRange::start_ns>("start_ns"), Field<&NvtxRange::end_ns>("end_ns")}};
+
+template <>
+const Table TableOf<MetricName>::kTable = {
+    "metric",
+    "a metric",
+    {Id<&Name::id, MetricName>(),
+     NameText<MetricName, true>("CUPTI's, with rollup and submetric", "TEXT NOT NULL UNIQUE")}};
+
+template <>
+const Table TableOf<CounterConfig>::kTable = {
+    "counter_config",
+    "one configuration asked of CUPTI",
+    {Id<&CounterConfig::id>(), Field<&CounterConfig::chip>("chip"), Field<&CounterConfig::passes>("passes")}};
+
+template <>
+const Table TableOf<ConfigMetric>::kTable = {
+    "counter_config_metric",
+    "a metric of a configuration",
+    {Key<&ConfigMetric::config_id>("config_id"),
+     Key<&ConfigMetric::position>("position", "from 0, in the order given to CUPTI"),
+     Field<&ConfigMetric::metric_id>("metric_id")}};
+
+template <>
+const Table TableOf<CounterImage>::kTable = {
+    "counter_image",
+    "a decoded CUPTI counter data image, from which the values of its ranges can be evaluated again",
+    {Id<&CounterImage::id>(), Reference<&CounterImage::config_id, CounterConfig>("config_id"),
+     PackedSize<CounterImage, kMaxImageBytes, Order::kPlanes>("size_bytes"),
+     PackedFrame<CounterImage, Order::kPlanes>(
+         "zstd", "one zstd frame with a checksum; the order of its bytes is given below")}};
+
+template <>
+const Table TableOf<Range>::kTable = {
+    "range",
+    "a measured range: a case, or a part of one",
+    {Id<&Range::id>(), Reference<&Range::case_id, Case>("case_id"), Field<&Range::part>("part", kWholeCall),
+     Field<&Range::name>("name", "as CUPTI knew it"),
+     OptionalReference<&Range::image_id, CounterImage>("image_id", "NULL: the raw counter data was not kept"),
+     Field<&Range::image_index>("image_index", "index of the range in its image")}};
+
+// Metric first: a report reads some metrics of every range, which are then neighbours. No REFERENCES here: the writer
+// makes both ids itself, and a look-up for each of a million rows would only cost time.
+template <>
+const Table TableOf<MetricValue>::kTable = {
+    "value",
+    "one metric of one range; a metric that gave no value has no row",
+    {Key<&MetricValue::metric_id>("metric_id"), Key<&MetricValue::range_id>("range_id"),
+     Field<&MetricValue::value>("value")}};
+
+template <>
+const Table TableOf<DataLoss>::kTable = {
+    "data_loss",
+    "something that could not be measured: dropped samples, metrics that the chip lacks, an unknown clock",
+    {RowNumber(), Field<&DataLoss::kind>("kind", "`metric_unavailable`, `range_dropped`, `nvml`, ..."),
+     Field<&DataLoss::subject>("subject", "the metric, range or API"), Field<&DataLoss::reason>("reason", "in words"),
+     Field<&DataLoss::count>("count")}};
+
+// Since version 2: the code that ran, and what its instructions did.
+
+template <>
+const Table TableOf<Cubin>::kTable = {
+    "cubin",
+    "machine code as it was loaded onto the device",
+    {Id<&Cubin::id>(), Bits<&Cubin::crc>("crc", "CUPTI's, 64 bits as a signed number"),
+     PackedSize<Cubin, kMaxCubinBytes, Order::kAsGiven>("size_bytes"),
+     PackedFrame<Cubin, Order::kAsGiven>("zstd", "one zstd frame")},
+    2};
+
+template <>
+const Table TableOf<DeviceFunction>::kTable = {
+    "device_function",
+    "a function, mostly a kernel, whose instructions were sampled or counted",
+    {Id<&DeviceFunction::id>(),
+     Bits<&DeviceFunction::cubin_crc>("cubin_crc", "of its cubin, which need not have been kept"),
+     Field<&DeviceFunction::name>("name", "as in the cubin: mangled"),
+     PackedSize<DeviceFunction, kMaxCodeBytes, Order::kAsGiven>("operands_bytes"),
+     PackedFrame<DeviceFunction, Order::kAsGiven>(
+         "operands_zstd", "one zstd frame: for each instruction by offset its predicate, a NUL, its operands, a NUL")},
+    2};
+
+template <>
+const Table TableOf<Opcode>::kTable = {
+    "opcode", "an opcode", {Id<&Name::id, Opcode>(), NameText<Opcode>("`HMMA.16816.F32`")}, 2};
+
+template <>
+const Table TableOf<SourceFunction>::kTable = {
+    "source_function",
+    "a function in the source",
+    {Id<&Name::id, SourceFunction>(), NameText<SourceFunction>("demangled, with scope and template arguments")},
+    2};
+
+template <>
+const Table TableOf<SourceFile>::kTable = {
+    "source_file", "a source file", {Id<&Name::id, SourceFile>(), NameText<SourceFile>("its path")}, 2};
+
+template <>
+const Table TableOf<InlineStack>::kTable = {
+    "inline_stack",
+    "a frame: a place in the source, and the frame that it was inlined into",
+    {Id<&InlineStack::id>(), Field<&InlineStack::parent_id>("parent_id", "a smaller id; NULL: outermost"),
+     Field<&InlineStack::source_function_id>("source_function_id"),
+     Field<&InlineStack::source_file_id>("source_file_id"), Field<&InlineStack::line>("line")},
+    2};
+
+// Predicates and operands are packed in device_function, where they take a fifth: two thirds of a kernel's operands
+// differ, so that a table of them would save nothing.
+template <>
+const Table TableOf<InstructionRow>::kTable = {
+    "instruction",
+    "one machine instruction",
+    {Key<&InstructionRow::function_id>("function_id"),
+     Key<&InstructionRow::offset>("offset", "bytes from the start of the function"),
+     Field<&InstructionRow::opcode_id>("opcode_id"),
+     Field<&InstructionRow::stack_id>("stack_id", "its innermost frame; NULL: no line information")},
+    2};
+
+template <>
+const Table TableOf<StallReason>::kTable = {
+    "stall_reason",
+    "what a warp waited for",
+    {Id<&Name::id, StallReason>(),
+     NameText<StallReason, true>("`<reason>_not_issued` counts those samples of `<reason>` in which the scheduler "
+                                 "issued nothing: leave it out of a sum over reasons")},
+    2};
+
+template <>
+const Table TableOf<PcSampling>::kTable = {
+    "pc_sampling",
+    "PC sampling of a case or a part of it, in a separate run",
+    {Id<&PcSampling::id>(), Reference<&PcSampling::case_id, Case>("case_id"),
+     Field<&PcSampling::part>("part", kWholeCall),
+     Field<&PcSampling::period_cycles>("period_cycles", "each SM sub-partition samples one warp every so many cycles"),
+     Field<&PcSampling::launches>("launches", "calls sampled"),
+     Field<&PcSampling::total_samples>("total_samples",
+                                       "as the hardware counted, with dropped samples and those of other code"),
+     Field<&PcSampling::dropped_samples>("dropped_samples"),
+     Field<&PcSampling::call_ns>("call_ns", "median duration of a sampled call; NULL: not known")},
+    2};
+
+// A row is a run of neighbouring instructions, `samples` a JSON list: a row for each of 388,357 numbers took 6.5 MB
+// where this takes 1.4 MB.
+template <>
+const Table TableOf<SampleRun>::kTable = {
+    "pc_sample",
+    "samples of neighbouring instructions, one stall reason",
+    {Key<&SampleRun::sampling_id>("sampling_id"), Key<&SampleRun::function_id>("function_id"),
+     Key<&SampleRun::reason_id>("reason_id"), Key<&SampleRun::offset>("offset", "of the first instruction"),
+     Field<&SampleRun::samples>("samples",
+                                "a JSON list of one number per instruction, 16 bytes apart. "
+                                "The writer makes lists of at most 128, a reader takes any length")},
+    2};
+
+template <>
+const Table TableOf<SassCounting>::kTable = {
+    "sass_counting",
+    "SASS metrics of one call of a case or a part of it, from runs of patched code",
+    {Id<&SassCounting::id>(), Reference<&SassCounting::case_id, Case>("case_id"),
+     Field<&SassCounting::part>("part", kWholeCall)},
+    2};
+
+// A row is a run of neighbouring instructions with the same count, as those of a basic block have: a row for each of
+// 592,425 numbers took 9.8 MB where this takes 0.9 MB.
+template <>
+const Table TableOf<CountRun>::kTable = {
+    "sass_count",
+    "one SASS metric of neighbouring instructions with the same count; not counted: no row",
+    {Key<&CountRun::counting_id>("counting_id"), Key<&CountRun::function_id>("function_id"),
+     Key<&CountRun::metric_id>("metric_id"), Key<&CountRun::offset>("offset", "of the first instruction"),
+     Field<&CountRun::instructions>("instructions", "how many, 16 bytes apart; at most 1,024"),
+     Field<&CountRun::count>("count", "of each of these instructions, summed over the device")},
+    2};
+
+namespace {
+
+constexpr std::array kTables = {
+    &TableOf<Session>::kTable,      &TableOf<Device>::kTable,         &TableOf<ClockSample>::kTable,
+    &TableOf<Case>::kTable,         &TableOf<Verification>::kTable,   &TableOf<Timing>::kTable,
+    &TableOf<TimingSample>::kTable, &TableOf<Launch>::kTable,         &TableOf<NvtxRange>::kTable,
+    &TableOf<MetricName>::kTable,   &TableOf<CounterConfig>::kTable,  &TableOf<ConfigMetric>::kTable,
+    &TableOf<CounterImage>::kTable, &TableOf<Range>::kTable,          &TableOf<MetricValue>::kTable,
+    &TableOf<DataLoss>::kTable,     &TableOf<Cubin>::kTable,          &TableOf<DeviceFunction>::kTable,
+    &TableOf<Opcode>::kTable,       &TableOf<SourceFunction>::kTable, &TableOf<SourceFile>::kTable,
+    &TableOf<InlineStack>::kTable,  &TableOf<InstructionRow>::kTable, &TableOf<StallReason>::kTable,
+    &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
+    &TableOf<CountRun>::kTable,
+};
+
+constexpr View kViews[] = {
+    {"case_shape", "a case: `case_id`, `kernel`, `origin`, and its `shape` as one text", R"(CREATE VIEW case_shape AS
+SELECT id AS case_id, kernel, origin,
+  batch || ',' || num_heads || ',' || seqlen || ',' || head_dim ||
+    CASE causal WHEN 1 THEN ' causal' ELSE '' END AS shape
+FROM kernel_case)"},
+    {"metric_value", "a value: `kernel`, `shape`, `part`, `metric`, `value`, `range_id`, `case_id`",
+     R"(CREATE VIEW metric_value AS
+SELECT c.kernel, c.shape, r.part, m.name AS metric, v.value, r.id AS range_id, c.case_id
+FROM value v
+JOIN metric m ON m.id = v.metric_id
+JOIN range r ON r.id = v.range_id
+JOIN case_shape c ON c.case_id = r.case_id)"},
+    {"timing_summary", "a series: `kernel`, `shape`, `part`, `method`, `samples`, `min_ns`, `median_ns`, `max_ns`",
+     R"(CREATE VIEW timing_summary AS
+SELECT c.kernel, c.shape, t.part, t.method, count(*) AS samples, min(s.duration_ns) AS min_ns,
+  avg(CASE WHEN s.place IN ((s.total + 1) / 2, (s.total + 2) / 2) THEN s.duration_ns END) AS median_ns,
+  max(s.duration_ns) AS max_ns
+FROM (SELECT timing_id, duration_ns, count(*) OVER (PARTITION BY timing_id) AS total,
+        row_number() OVER (PARTITION BY timing_id ORDER BY duration_ns) AS place
+      FROM timing_sample) s
+JOIN timing t ON t.id = s.timing_id
+JOIN case_shape c ON c.case_id = t.case_id
+GROUP BY t.id)"},
+    {"instruction_sample",
+     "`samples` of one instruction and one `reason`, with `kernel`, `shape`, `part`, `function`, `offset`, `opcode`. "
+     "Needs the JSON functions of SQLite, which every build since 3.38 has",
+     R"(CREATE VIEW instruction_sample AS
+SELECT c.kernel, c.shape, p.part, f.name AS function, s.offset + 16 * j.key AS offset, o.name AS opcode,
+  r.name AS reason, j.value AS samples, i.stack_id, s.function_id, s.sampling_id
+FROM pc_sample s
+JOIN json_each(s.samples) j
+JOIN pc_sampling p ON p.id = s.sampling_id
+JOIN case_shape c ON c.case_id = p.case_id
+JOIN device_function f ON f.id = s.function_id
+JOIN stall_reason r ON r.id = s.reason_id
+LEFT JOIN instruction i ON i.function_id = s.function_id AND i.offset = s.offset + 16 * j.key
+LEFT JOIN opcode o ON o.id = i.opcode_id)",
+     2},
+    {"instruction_count",
+     "the `count` of one instruction and one `metric`, with `kernel`, `shape`, `part`, `function`, `offset`, `opcode`; "
+     "of disassembled functions only",
+     R"(CREATE VIEW instruction_count AS
+SELECT c.kernel, c.shape, n.part, f.name AS function, i.offset, o.name AS opcode,
+  m.name AS metric, s.count, i.stack_id, s.function_id, s.counting_id
+FROM sass_count s
+JOIN sass_counting n ON n.id = s.counting_id
+JOIN case_shape c ON c.case_id = n.case_id
+JOIN device_function f ON f.id = s.function_id
+JOIN metric m ON m.id = s.metric_id
+JOIN instruction i ON i.function_id = s.function_id
+  AND i.offset BETWEEN s.offset AND s.offset + 16 * (s.instructions - 1)
+JOIN opcode o ON o.id = i.opcode_id)",
+     2},
+};
+
+}  // namespace
+
+std::span<const Table* const> Tables() { return kTables; }
+std::span<const View> Views() { return kViews; }
+
+std::vector<SchemaObject> Schema(int version) {
+  std::vector<SchemaObject> objects;
+  for (int since = 1; since <= version; ++since) {
+    for (const Table* table : kTables) {
+      if (table->since == since) objects.push_back({"table", table->name, CreateTable(*table, version)});
+    }
+    for (const View& view : kViews) {
+      if (view.since == since) objects.push_back({"view", view.name, view.sql});
+    }
+  }
+  return objects;
+}
+
+}  // namespace fa_profile::store
