@@ -21,6 +21,10 @@ target_compile_options(fa_options INTERFACE
 
 # The presets compile several files as one (unity builds), which takes a third of the CPU time: names in anonymous
 # namespaces are unique within a library. A file that cannot take part says so: SKIP_UNITY_BUILD_INCLUSION.
+if(CMAKE_UNITY_BUILD)
+  # A type of one source in an anonymous namespace looks to gcc as if it were of a header.
+  target_compile_options(fa_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 if(FA_PROFILE_SANITIZER STREQUAL "address")
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
 elseif(FA_PROFILE_SANITIZER STREQUAL "thread")

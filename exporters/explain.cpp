@@ -6,16 +6,8 @@
 #include "table.h"
 
 namespace fa_profile {
-namespace {
-
-TextPage Page(std::ostream& out, const ReportOptions& options) {
-  return {out, static_cast<std::size_t>(options.width), options.color, options.ascii};
-}
-
-}  // namespace
-
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options) {
-  TextPage page = Page(out, options);
+  TextPage page(out, options);
   page.Paragraph({}, rule.id + ": " + rule.title);
   std::istringstream story(rule.story);
   for (std::string paragraph; std::getline(story, paragraph);) {
@@ -33,7 +25,7 @@ void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOp
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile& profile,
                       const ReportOptions& options) {
   WriteExplanation(out, rule, options);
-  TextPage page = Page(out, options);
+  TextPage page(out, options);
   page.Line();
   bool found = false;
   for (const ProfileEntry& entry : profile.entries) {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kMaxSubjects = 12;
 constexpr std::size_t kMaxLaunches = 8;
-constexpr double kShownStall = 0.005;
+constexpr double kLeastStallOfKernel = 0.005;
 
 std::optional<double> Metric(const ProfileEntry& entry, const char* id) {
   const auto found = entry.metrics.find(id);
@@ -221,7 +221,7 @@ void WriteStalls(TextPage& page, const ProfileEntry& entry) {
   if (entry.stalls.empty()) return;
   std::vector<std::string> shares;
   for (const StallShare& stall : entry.stalls) {
-    if (stall.ratio >= kShownStall) shares.push_back(page.Safe(stall.reason) + " " + ShortPercent(stall.ratio));
+    if (stall.ratio >= kLeastStallOfKernel) shares.push_back(page.Safe(stall.reason) + " " + ShortPercent(stall.ratio));
   }
   if (shares.empty()) return;
   page.Paragraph("  stalls     ", fmt::format("{} (% of warp-cycles)", fmt::join(shares, ", ")));

@@ -5,6 +5,7 @@
 
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/totals.h"
+#include "sums.h"
 
 namespace fa_profile {
 namespace {
@@ -26,10 +27,6 @@ std::map<std::string, std::string> GaugesById() {
 std::optional<double> Metric(const std::map<std::string, double>& metrics, const std::string& id) {
   const auto found = metrics.find(id);
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
-}
-
-void Add(std::optional<double>& sum, const std::optional<double>& value) {
-  if (value) sum = sum.value_or(0) + *value;
 }
 
 std::string Word(std::string_view text) {

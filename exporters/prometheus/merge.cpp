@@ -9,10 +9,6 @@ namespace {
 
 constexpr const char* kOther = "other";
 
-void Add(std::optional<double>& sum, const std::optional<double>& value) {
-  if (value) sum = sum.value_or(0) + *value;
-}
-
 void Add(ShapeTotals& into, const ShapeTotals& from) {
   for (const auto& sum : kShapeSums) into.*sum.value += from.*sum.value;
   for (std::size_t i = 0; i < into.duration_counts.size(); ++i) into.duration_counts[i] += from.duration_counts[i];

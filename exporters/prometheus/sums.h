@@ -37,4 +37,9 @@ inline constexpr Sum<KernelTotals, std::optional<double>> kKernelSums[] = {
     {"dropped_samples", &KernelTotals::dropped_samples, "faprof_collector_samples_dropped_total"},
 };
 
+/// Absent and absent is absent; otherwise absent counts as 0.
+inline void Add(std::optional<double>& sum, const std::optional<double>& value) {
+  if (value) sum = sum.value_or(0) + *value;
+}
+
 }  // namespace fa_profile

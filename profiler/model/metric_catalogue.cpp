@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "catalogue_words.h"
+
 namespace fa_profile {
 namespace {
-
-constexpr auto kHigher = Polarity::kHigherIsBetter;
-constexpr auto kLower = Polarity::kLowerIsBetter;
-constexpr auto kNeutral = Polarity::kNeutral;
-constexpr auto kExact = Stability::kDeterministic;
-constexpr auto kNoisy = Stability::kNoisy;
 
 constexpr std::string_view kNcuGuide = "Nsight Compute Profiling Guide, metrics reference";
 constexpr std::string_view kNcuSol = "Nsight Compute section SpeedOfLight";

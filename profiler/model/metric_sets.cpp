@@ -17,7 +17,7 @@ struct Row {
   std::string_view holders[kColumns];  // letters of the sets and groups that hold it, per chip
 };
 
-constexpr Row kTable[] = {
+constexpr Row kSetTable[] = {
 #include "metric_sets/table.inc"
 };
 
@@ -185,7 +185,7 @@ MetricSet BuiltinMetricSet(std::string_view name, std::string_view chip) {
   if (row->letter == 0) {
     set.metrics = PhasesMetrics(column);
   } else {
-    for (const Row& entry : kTable) {
+    for (const Row& entry : kSetTable) {
       if (entry.holders[column].find(row->letter) == std::string_view::npos) continue;
       const std::string_view reason = OmissionReason(entry.metric);
       if (reason.empty()) {
@@ -213,7 +213,7 @@ std::vector<std::string> ExpandMetricGroup(std::string_view group, std::string_v
   if (group.starts_with("group:memory__") && group.ends_with("_table")) letter = 'T';
   std::vector<std::string> metrics;
   if (letter == 0) return metrics;
-  for (const Row& entry : kTable) {
+  for (const Row& entry : kSetTable) {
     if (entry.holders[ColumnOf(chip)].find(letter) != std::string_view::npos) metrics.emplace_back(entry.metric);
   }
   return metrics;

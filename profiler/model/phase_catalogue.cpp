@@ -1,16 +1,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "fa_profile/metric_catalogue.h"
+#include "catalogue_words.h"
 
 namespace fa_profile {
 namespace {
-
-constexpr auto kHigher = Polarity::kHigherIsBetter;
-constexpr auto kLower = Polarity::kLowerIsBetter;
-constexpr auto kNeutral = Polarity::kNeutral;
-constexpr auto kExact = Stability::kDeterministic;
-constexpr auto kNoisy = Stability::kNoisy;
 
 constexpr std::string_view kSamples = "CUPTI PC sampling, docs/phases.md";
 constexpr std::string_view kSass = "CUPTI SASS metrics, per instruction";
@@ -19,7 +13,7 @@ constexpr std::string_view kThroughput = "CUDA C++ Programming Guide, arithmetic
 
 // What is a share of the kernel is held against `kernel.`, the sum over all phases, so that the shares of a table add
 // up to 1. Counts are of one call; a phase whose instructions never executed has 0, for its instructions were counted.
-constexpr CatalogueMetric kCatalogue[] = {
+constexpr CatalogueMetric kPhaseCatalogue[] = {
     // Time.
     {"phase_time_ratio", "time share", "ratio", kNeutral, kNoisy, "time.samples / kernel.time.samples", kSamples,
      "Share of the kernel's time: warps at work in the phase, and those that waited at a barrier for it."},
@@ -91,11 +85,11 @@ constexpr CatalogueMetric kCatalogue[] = {
 
 }  // namespace
 
-std::span<const CatalogueMetric> PhaseCatalogue() { return kCatalogue; }
+std::span<const CatalogueMetric> PhaseCatalogue() { return kPhaseCatalogue; }
 
 const CatalogueMetric* FindPhaseMetric(std::string_view id) {
-  const auto found = std::ranges::find(kCatalogue, id, &CatalogueMetric::id);
-  return found == std::end(kCatalogue) ? nullptr : found;
+  const auto found = std::ranges::find(kPhaseCatalogue, id, &CatalogueMetric::id);
+  return found == std::end(kPhaseCatalogue) ? nullptr : found;
 }
 
 }  // namespace fa_profile

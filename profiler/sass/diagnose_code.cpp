@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "elf_file.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
@@ -17,7 +18,6 @@ constexpr std::string_view kElfMagic =
     "\x7f"
     "ELF\x02";
 constexpr std::size_t kMachineOffset = 18;
-constexpr std::uint16_t kMachineCuda = 190;
 // Section that nvcc -lineinfo adds to a cubin.
 constexpr std::string_view kLineSection = ".nv_debug_line_sass";
 constexpr std::string_view kFatbinMagic = "\x50\xed\x55\xba";

@@ -13,7 +13,6 @@ namespace {
 constexpr const char* kMakeOne = "make one with: nvcc -cubin -lineinfo -arch=sm_90 FILE.cu";
 constexpr const char* kMakeAgain = "build it again, or copy it again";
 
-constexpr std::uint16_t kMachineCuda = 190;
 constexpr std::uint32_t kSymbolTable = 2;
 constexpr std::uint32_t kRela = 4;
 constexpr std::uint32_t kNoBits = 8;

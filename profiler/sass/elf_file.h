@@ -8,6 +8,9 @@
 
 namespace fa_profile {
 
+/// e_machine of GPU code in an ELF header (EM_CUDA).
+inline constexpr std::uint16_t kMachineCuda = 190;
+
 /// A cubin's ELF structure: views into the bytes it was read from, which must outlive it.
 struct ElfFile {
   struct Section {

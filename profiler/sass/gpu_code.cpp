@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cuda_tool.h"
+#include "elf_file.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
@@ -24,7 +25,6 @@ std::vector<std::uint8_t> ReadBytes(const fs::path& path) {
 
 bool IsCubin(const std::vector<std::uint8_t>& bytes) {
   constexpr std::array<std::uint8_t, 4> kElf{0x7f, 'E', 'L', 'F'};
-  constexpr std::uint8_t kMachineCuda = 190;
   return bytes.size() > 20 && std::equal(kElf.begin(), kElf.end(), bytes.begin()) && bytes[18] == kMachineCuda &&
          bytes[19] == 0;
 }

@@ -11,7 +11,7 @@
 namespace fa_profile {
 namespace {
 
-constexpr const char* kMakeAgain = "build it again with -lineinfo, or copy it again";
+constexpr const char* kBuildAgain = "build it again with -lineinfo, or copy it again";
 
 // "f" of "$kernel$f": a subroutine that the compiler placed inside a kernel carries the kernel's name.
 std::string HolderName(std::string_view symbol) {
@@ -82,7 +82,7 @@ class LineProgram {
     line_base_ = line_base < 0x80 ? line_base : line_base - 0x100;  // a signed byte
     line_range_ = header.U8();
     const int opcode_base = header.U8();
-    if (line_range_ == 0 || opcode_base == 0) throw Error("the cubin's line information is damaged", kMakeAgain);
+    if (line_range_ == 0 || opcode_base == 0) throw Error("the cubin's line information is damaged", kBuildAgain);
     operands_.assign(1, 0);
     for (int i = 1; i < opcode_base; ++i) operands_.push_back(header.U8());
     first_directory_ = static_cast<std::uint32_t>(table_.directories_.size());
@@ -184,7 +184,7 @@ class LineProgram {
     if (state_.function == nullptr) return;  // code that was thrown away
     auto& rows = state_.function->rows;
     if (state_.caller > rows.size() - state_.first_row) {
-      throw Error("the cubin's line information is damaged: something is inlined into what comes later", kMakeAgain);
+      throw Error("the cubin's line information is damaged: something is inlined into what comes later", kBuildAgain);
     }
     const bool known = state_.file > 0 && state_.file <= table_.files_.size() - first_file_;
     rows.push_back({.offset = state_.address,
@@ -256,7 +256,7 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
     if (row->caller == 0) return frames;
     constexpr std::size_t kMaxDepth = 1000;
     if (frames.size() == kMaxDepth)
-      throw Error("the cubin's line information is damaged: endless inlining", kMakeAgain);
+      throw Error("the cubin's line information is damaged: endless inlining", kBuildAgain);
     row = &function.rows[row->caller - 1];  // comes before: AddRow() sees to it
   }
 }

@@ -12,7 +12,7 @@
 namespace fa_profile {
 namespace {
 
-constexpr std::size_t kHashDigits = 64;
+constexpr std::size_t kSha256Digits = 64;
 constexpr std::size_t kMostSources = 1000;
 constexpr const char* kRestore = "restore it from git, or remove it and promote again";
 // A line of its own: text cannot hold a line break in JSON, so nothing else in a file of ours begins like it.
@@ -74,8 +74,8 @@ std::string TextWithoutHash(const PromotedBaseline& baseline) {
 void RequireHash(const JsonNode& node, bool may_be_empty) {
   const std::string hash = node.Text();
   if (hash.empty() && may_be_empty) return;
-  if (hash.size() != kHashDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    node.Fail(fmt::format("is not {} hexadecimal digits", kHashDigits));
+  if (hash.size() != kSha256Digits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    node.Fail(fmt::format("is not {} hexadecimal digits", kSha256Digits));
   }
 }
 

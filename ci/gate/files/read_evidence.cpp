@@ -94,10 +94,10 @@ CodeFacts ReadCode(const JsonNode& node) {
   Take(node, "name", code.name);
   Take(node, "architecture", code.architecture);
   Take(node, "code_hash", code.code_hash);
-  constexpr std::size_t kHashDigits = 16;
-  if (!code.code_hash.empty() && (code.code_hash.size() != kHashDigits ||
+  constexpr std::size_t kCodeHashDigits = 16;
+  if (!code.code_hash.empty() && (code.code_hash.size() != kCodeHashDigits ||
                                   code.code_hash.find_first_not_of("0123456789abcdef") != std::string::npos)) {
-    node.At("code_hash").Fail(fmt::format("is not {} hexadecimal digits", kHashDigits));
+    node.At("code_hash").Fail(fmt::format("is not {} hexadecimal digits", kCodeHashDigits));
   }
   Take(node, "registers_per_thread", code.registers_per_thread);
   Take(node, "stack_frame_bytes", code.stack_frame_bytes);
