@@ -352,10 +352,10 @@ TEST_F(BaselineFilesTest, NothingIsReadOrWrittenThroughASymbolicLink) {
 TEST_F(BaselineFilesTest, OnlyRegularFilesAreRead) {
   const std::string fifo = (root_ / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(MessageOf([&] { (void)ReadPlainFile(fifo, 10); }), fifo + " is no regular file");
-  EXPECT_EQ(MessageOf([] { (void)ReadPlainFile("/dev/zero", 10); }), "/dev/zero is no regular file");
-  EXPECT_EQ(MessageOf([&] { (void)ReadPlainFile(root_.string(), 10); }), root_.string() + " is no regular file");
-  EXPECT_NE(MessageOf([&] { (void)ReadPlainFile(root_ / "none", 10); }).find("cannot be opened"), std::string::npos);
+  EXPECT_EQ(MessageOf([&] { (void)ReadPlainFile(fifo, 10); }), fifo + " is not a regular file");
+  EXPECT_EQ(MessageOf([] { (void)ReadPlainFile("/dev/zero", 10); }), "/dev/zero is not a regular file");
+  EXPECT_EQ(MessageOf([&] { (void)ReadPlainFile(root_.string(), 10); }), root_.string() + " is a directory");
+  EXPECT_NE(MessageOf([&] { (void)ReadPlainFile(root_ / "none", 10); }).find("cannot be read: No such file"), std::string::npos);
   std::ofstream(root_ / "ten") << "0123456789";
   EXPECT_EQ(ReadPlainFile(root_ / "ten", 10), "0123456789");
   EXPECT_NE(MessageOf([&] { (void)ReadPlainFile(root_ / "ten", 9); }).find("is larger"), std::string::npos);
@@ -414,7 +414,7 @@ TEST_F(BaselineFilesTest, VerifyFindsMisplacedFilesAndBrokenChains) {
   EXPECT_EQ(problems({next, path}, false), "does not name " + path + " as what it replaced, and is of its lineage\n");
   std::ofstream(next) << ToJson(OfDriver("590.1"));  // another lineage is another chain
   EXPECT_EQ(problems({next, path}, false), "");
-  EXPECT_NE(problems({(root_ / "none.json").string()}, false).find("cannot be opened"), std::string::npos);
+  EXPECT_NE(problems({(root_ / "none.json").string()}, false).find("cannot be read: No such file"), std::string::npos);
   std::ofstream(next, std::ios::app) << " ";
   EXPECT_EQ(problems({next, path}, false),
             "its content does not match its receipt: it was damaged, or edited by hand\n");

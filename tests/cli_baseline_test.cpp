@@ -122,8 +122,8 @@ TEST_F(CliBaselineTest, WhatIsNotFitIsRefusedAndLeavesNothing) {
   fs::copy(folder_ / "run.json", folder_ / "copy.json");
   ExpectRefused("promote run.json copy.json --reason r", "copy.json has the same content as run.json",
                 "each process once");
-  ExpectRefused("promote none.json --reason r", "none.json cannot be opened", "hint: ");
-  ExpectRefused("promote /dev/zero --reason r", "/dev/zero is no regular file", "hint: ");
+  ExpectRefused("promote none.json --reason r", "none.json cannot be read: No such file", "hint: ");
+  ExpectRefused("promote /dev/zero --reason r", "/dev/zero is not a regular file", "hint: ");
   ExpectRefused("promote run.json --reason r --baselines ../x", "leads upwards", "hint: ");
   std::ofstream(folder_ / "text.json") << "hello";
   ExpectRefused("promote text.json --reason r", "text.json", "hint: ");
@@ -161,7 +161,7 @@ TEST_F(CliBaselineTest, ShowTellsWhatEachCaseTakes) {
   EXPECT_NEAR(json["cases"][0]["duration_seconds"].get<double>(), 9.923456789e-6 * 1.0035, 1e-11);
   EXPECT_NEAR(json["cases"][0]["spread_ratio"].get<double>(), 0.0035 / 1.0035, 1e-6);
   EXPECT_EQ(json["cases"][0]["phases"]["softmax"], 0.31);
-  ExpectRefused("show nvidia-h100", "nvidia-h100/ladder.json cannot be opened", "hint: ");
+  ExpectRefused("show nvidia-h100", "nvidia-h100/ladder.json cannot be read: No such file", "hint: ");
 }
 
 TEST_F(CliBaselineTest, WhatAFileSaysCannotCommandATerminal) {
