@@ -17,9 +17,9 @@
 #include "fa_profile/evidence.h"
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 #include "kernel_selection.h"
-#include "fa_profile/utc_time.h"
 
 namespace fa_profile {
 namespace {
@@ -57,7 +57,7 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
   return cases;
 }
 
-// The median is over launches of this one process; what is tested is between processes.
+// The median is over launches of this process; tests compare processes.
 nlohmann::json TimeCase(const SampleCase& one, CallTimer& timer, int launches) {
   constexpr int kWarmup = 5;
   nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : kReferenceKernel},
@@ -74,7 +74,7 @@ nlohmann::json TimeCase(const SampleCase& one, CallTimer& timer, int launches) {
     }
     line["launches"] = timing.durations_ns.size();
   } catch (const Error& error) {
-    // After a crash nothing works any more, and who of the others would be blamed depends on the order.
+    // After a crash nothing works, and later cases would be blamed.
     if (!DeviceStillWorks()) throw;
     line["error"] = error.what();
   }
