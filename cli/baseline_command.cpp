@@ -101,7 +101,7 @@ int BaselineCommands::Show() const {
 }
 
 int BaselineCommands::Verify() const {
-  const BaselineCheck check = CheckBaselines(files_.empty() ? std::vector<std::string>{baselines_} : files_);
+  const BaselineCheck check = CheckBaselines(files_, baselines_);
   std::cout << (format_ == "json" ? VerificationJson(check) : VerificationText(check));
   return check.bad.empty() ? kExitFine : kExitCannot;
 }

@@ -225,12 +225,13 @@ std::vector<BadBaseline> VerifyBaselines(const std::vector<std::string>& paths, 
   return bad;
 }
 
-BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders) {
+BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder) {
   BaselineCheck check;
   const auto add = [&check](const std::vector<std::string>& paths, bool in_place) {
     std::ranges::move(VerifyBaselines(paths, in_place), std::back_inserter(check.bad));
     check.checked += paths.size();
   };
+  if (files_and_folders.empty()) add(BaselineFilesIn(default_folder), true);
   std::vector<std::string> files;
   for (const std::string& path : files_and_folders) {
     if (fs::is_directory(path)) {

@@ -65,8 +65,8 @@ struct BaselineCheck {
   std::size_t checked = 0;
   std::vector<BadBaseline> bad;
 };
-/// VerifyBaselines() of folders, whose files have to be in place, and of single files, which may be copies. Throws
-/// Error when there is no baseline at all.
-BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders);
+/// VerifyBaselines() of folders, whose files have to be in place, and of single files, which may be copies; without any
+/// of the default folder. Throws Error when there is no baseline at all.
+BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder);
 
 }  // namespace fa_profile
