@@ -1,16 +1,16 @@
 #!/bin/bash
 # Puts the gate's report into the pull request, in one comment that each run replaces: ci/comment.sh FILE...
 #
-# Of the files the first that is there is taken (`fa-profile gate --markdown FILE`). The comment is found again by the
-# hidden marker in its first line, among this bot's own comments: anybody could write one that has the marker.
+# Posts the first file that exists (`fa-profile gate --markdown FILE`). It finds the old comment by the hidden marker in the
+# first line, among this bot's own comments only: others could use the marker too.
 #
-# On GitHub, where gh and these say where: GH_REPO, GH_TOKEN (pull-requests: write), and HEAD_OWNER, HEAD_BRANCH, HEAD_SHA
-# of the run that made the file. The pull request is looked up by them and never read from the file, which in a fork's run
-# anybody could have written. GATE_BOT: who comments; github-actions[bot] when it is not set.
-# On GitLab, where GITLAB_CI is set: its own variables of a merge request's pipeline, and GATE_NOTE_TOKEN, an access token
+# On GitHub it needs gh and the variables GH_REPO, GH_TOKEN (pull-requests: write), and HEAD_OWNER, HEAD_BRANCH, HEAD_SHA of
+# the run that made the file. They identify the pull request; the file does not, because a fork's run may have forged it.
+# GATE_BOT: the account that comments, default github-actions[bot].
+# On GitLab (GITLAB_CI is set) it needs GitLab's variables of a merge request's pipeline, and GATE_NOTE_TOKEN, an access token
 # with the scope api.
 #
-# Exit code: 0 commented, or nothing to comment and why; 2 it could not.
+# Exit code: 0 commented, or printed why there is nothing to comment; 2 failed.
 set -eEuo pipefail
 marker='<!-- fa-profile gate -->'
 
@@ -23,7 +23,7 @@ for candidate in "$@"; do
   if [ -z "$file" ] && [ -f "$candidate" ] && ! [ -L "$candidate" ]; then file=$candidate; fi
 done
 if [ -z "$file" ]; then say "none of these is there: $*"; exit 0; fi
-# What somebody else's run left here is only posted when it looks like a report.
+# The file is untrusted: post it only if it looks like a report.
 if [ "$(wc -c <"$file")" -gt 65536 ]; then fail "$file is longer than a comment may be (65536 bytes)"; fi
 if [ "$(head -n 1 "$file")" != "$marker" ]; then fail "$file does not begin with $marker"; fi
 
@@ -51,7 +51,7 @@ on_github() {
   fi
 }
 
-# The token goes to curl through a file that nobody else can read: arguments are seen by every process of the machine.
+# The token goes to curl through a private file: every process of the machine can see arguments.
 gitlab() {  # <method> <address> [curl options...]
   local method=$1 address=$2
   shift 2

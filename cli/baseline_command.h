@@ -14,7 +14,7 @@ class BaselineCommands {
  public:
   explicit BaselineCommands(CLI::App& app);
 
-  /// Runs the one that was given; absent when it was none of them.
+  /// Runs the command that was given; absent: none of them was.
   std::optional<int> Run();
 
  private:
@@ -34,7 +34,6 @@ class BaselineCommands {
   CLI::App* promote_ = nullptr;
   CLI::App* list_ = nullptr;
   CLI::App* show_ = nullptr;
-  CLI::App* verify_ = nullptr;
 };
 
 }  // namespace fa_profile

@@ -1,14 +1,19 @@
 #include "gate_data.h"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
 
 namespace fa_profile {
+namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<std::string> FindGateData(const std::string& name) {
+// Beside the installed program, or in the source tree it was built from.
+std::optional<std::string> Find(const std::string& name) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path candidates[] = {
@@ -22,11 +27,19 @@ std::optional<std::string> FindGateData(const std::string& name) {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::string BundledTrials() {
+  if (const std::optional<std::string> path = Find("h200-trials.json")) return *path;
+  throw Error("the trial data h200-trials.json that come with the program are missing",
+              "reinstall, or give a file: fa-profile gate selftest --data FILE.json");
+}
+
 std::string GateErrorRate() {
-  const std::optional<std::string> path = FindGateData("error-rate.json");
+  const std::optional<std::string> path = Find("error-rate.json");
   if (!path) return {};
-  std::ifstream file(*path);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  constexpr std::size_t kMostBytes = 4096;
+  const nlohmann::json json = nlohmann::json::parse(ReadFile(*path, kMostBytes), nullptr, /*allow_exceptions=*/false);
   return json.is_object() ? json.value("error_rate", std::string()) : std::string();
 }
 

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 namespace fa_profile {
 
-/// A file of the data that come with the gate: beside the installed program, or in the source tree it was built from.
-std::optional<std::string> FindGateData(const std::string& name);
+/// Path of the trial data that come with the program. Throws Error when they are missing.
+std::string BundledTrials();
 
-/// What gate selftest said of the gate when its data were taken, one line for reports; empty when the file that holds
-/// it is missing.
+/// The gate's error rate as gate selftest measured it, one line for reports; empty: its file is missing.
 std::string GateErrorRate();
 
 }  // namespace fa_profile

@@ -75,7 +75,7 @@ nlohmann::json TimeCase(const SampleCase& one, int launches) {
     }
     line["launches"] = timing.durations_ns.size();
   } catch (const Error& error) {
-    // After a crash nothing works any more, and who of the others would be blamed depends on the order.
+    // After a crash nothing works, and later cases would be blamed.
     if (!DeviceStillWorks()) throw;
     line["error"] = error.what();
   }

@@ -8,18 +8,18 @@
 
 namespace fa_profile {
 
-/// What a timing process of the gate is asked for.
+/// Options of a timing process of the gate.
 struct GateSampleOptions {
   std::string kernel_pattern;
   std::vector<std::string> kernel_libraries;
   std::vector<AttentionShape> shapes;  ///< empty: the default shape
-  int launches = 15;                   ///< timed samples a case
+  int launches = 15;                   ///< timed samples per case
   std::uint64_t order = 0;             ///< seed of the order in which the cases are timed
   int device = 0;
 };
 
-/// Times each case once, in random order, the gate's reference kernel among them, and prints one line of JSON
-/// (docs/gate-pair.md): what one process of a pair measured. Nothing profiles meanwhile, and nothing is verified.
+/// Times each case and the gate's reference kernel once, in random order, without profiling or verification, and prints
+/// one line of JSON (docs/gate-pair.md).
 int RunGateSample(const GateSampleOptions& options);
 
 }  // namespace fa_profile

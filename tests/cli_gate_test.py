@@ -50,8 +50,8 @@ class CliGateTest(unittest.TestCase):
     def test_same_code_passes(self):
         code, out, _ = run("--replay", SAME, "--strict")
         self.assertEqual(code, 0)
-        self.assertTrue(out.startswith("PASS: 7 cases, 7 of the same machine code"), out)
-        self.assertIn("the baseline against itself: 0 of 134 called worse", out)
+        self.assertTrue(out.startswith("PASS: 7 cases, 7 with the same machine code"), out)
+        self.assertIn("the baseline against itself: 0 of 134 judged worse", out)
 
     def test_worse_code_is_a_regression_and_names_the_phase(self):
         code, out, _ = run("--replay", WORSE)
@@ -100,7 +100,7 @@ class CliGateTest(unittest.TestCase):
         self.assertIn('faprof_gate_verdict{case="tiled 1,8,512,64",verdict="REGRESSION"} 1', (folder / "c.prom").read_text())
 
     def test_bad_input_is_one_error_and_code_2(self):
-        self.refused(says=["gate has nothing to judge", "--pair BASE HEAD"])
+        self.refused(says=["gate needs something to judge", "--pair BASE HEAD"])
         self.refused("--replay", SAME, "--static", PROGRAM, says=["one thing at a time"])
         self.refused("--replay", "/nonexistent.json", says=["/nonexistent.json"])
         self.refused("--replay", self.file("cut.json", SAME.read_text()[:5000]), says=["cut.json"])
@@ -108,9 +108,9 @@ class CliGateTest(unittest.TestCase):
                      says=["baseline promote"])
         self.refused("--replay", SAME, "--thresholds", self.file("t.yaml", "version: 1\nrules:\n  - {kernel: tiles, "
                      "metric: instructions, relative: 1%, owner: me}\n"), says=["t.yaml:3", "tiled"])
-        self.refused("--replay", SAME, "--kernel", "mma", says=["--kernel is for what is measured"])
-        self.refused("--replay", SAME, "--save", "x.json", says=["--replay measures nothing that --save could keep"])
-        self.refused("--replay", SAME, "--json", "/nonexistent/x.json", says=["there is no folder /nonexistent"])
+        self.refused("--replay", SAME, "--kernel", "mma", says=["--kernel has no effect"])
+        self.refused("--replay", SAME, "--save", "x.json", says=["--save has no effect with --replay"])
+        self.refused("--replay", SAME, "--json", "/nonexistent/x.json", says=["folder /nonexistent not found"])
         self.refused("--static", PROGRAM, says=["--static BASE HEAD"])
         self.refused("--measure", PROGRAM, says=["--save"])
 
@@ -130,7 +130,7 @@ class CliGateTest(unittest.TestCase):
         same, of_60 = rates[("gate", "same code")], rates[("gate", "same code, any of 60")]
         found_3, found_5 = rates[("gate", "+3 %")], rates[("gate", "+5 %")]
         self.assertIn(f"{same['hits']} of {same['trials']:,} comparisons", quoted)
-        self.assertIn(f"{of_60['hits']} of {of_60['trials']:,} fake pull requests", quoted)
+        self.assertIn(f"{of_60['hits']} of {of_60['trials']:,} simulated pull requests", quoted)
         self.assertIn(f"bounds {100 * same['high']:.5f} % and {100 * of_60['high']:.3f} %", quoted)
         self.assertIn(f"{100 * found_3['hits'] / found_3['trials']:.1f} % at +3 %", quoted)
         self.assertIn(f"{100 * found_5['hits'] / found_5['trials']:.0f} % at +5 %", quoted)

@@ -28,6 +28,7 @@ OUTSIDE = {
     "curl": r"curl/",
     "cli11": r"CLI/",
     "re2": r"re2/",
+    "boost": r"boost/",
     "utfcpp": r"utf8(\.h$|/)",
 }
 TEXT = {"fmt", "spdlog"}  # formatting and logging
@@ -54,9 +55,13 @@ RULE = {
         MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web"},
         {"json", "gnutls", "curl"} | TEXT,
     ),
-    "ci/gate": (MODEL | {"profiler/base/readers"}, {"json", "yaml"} | TEXT),
-    "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate"}, TEXT),
-    "ci/gate/measure": (MODEL | {"ci/gate"}, {"json"} | TEXT),
+    "ci/gate/files": (MODEL | {"profiler/base/readers"}, {"json", "yaml"} | TEXT),
+    "ci/gate/judge": (MODEL | {"ci/gate/files"}, {"boost"} | TEXT),
+    "ci/gate/report": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json"} | TEXT),
+    "ci/gate/trials": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json", "boost"} | TEXT),
+    "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate/files"}, TEXT),
+    "ci/gate/measure": (MODEL | {"profiler/base/readers", "ci/gate/files", "ci/gate/judge"}, TEXT),
+    "ci/gate": (MODEL | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}

@@ -87,7 +87,7 @@ TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndTheOthersAreUnchanged)
   GateOutputs outputs = Outputs();
   outputs.markdown = At("a.md");
   outputs.json = At("no/such/folder.json");
-  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: there is no folder " + At("no/such"));
+  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: folder " + At("no/such") + " not found");
   EXPECT_EQ(ReadFile(outputs.markdown), "before");
   EXPECT_EQ(Files(), 1U);
   outputs.json = folder_.string();
@@ -128,14 +128,14 @@ TEST_F(GateOutputsTest, ADashMeansStdout) {
 TEST_F(GateOutputsTest, ATextfileMustHaveANameThatNodeExporterReads) {
   GateOutputs outputs = Outputs();
   outputs.textfile = At("a.txt");
-  EXPECT_EQ(WhyNot(outputs), outputs.textfile + " does not end in .prom, and node_exporter reads no other file");
+  EXPECT_EQ(WhyNot(outputs), outputs.textfile + " does not end in .prom: node_exporter would not read it");
   EXPECT_EQ(Files(), 0U);
 }
 
 TEST_F(GateOutputsTest, TheSummaryIsAppended) {
   GateOutputs outputs = Outputs();
   outputs.summary = true;
-  EXPECT_EQ(WhyNot(outputs), "--summary has nowhere to write to: GITHUB_STEP_SUMMARY is not set");
+  EXPECT_EQ(WhyNot(outputs), "--summary needs GITHUB_STEP_SUMMARY, which is not set");
   std::ofstream(At("summary")) << "before\n";
   setenv("GITHUB_STEP_SUMMARY", At("summary").c_str(), 1);
   EXPECT_EQ(Write(outputs), "");

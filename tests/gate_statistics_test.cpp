@@ -10,6 +10,7 @@
 #include <string>
 
 #include "fa_profile/error.h"
+#include "fa_profile/peer_rules.h"
 
 // Expected values: counted over all choices of signs by another program, scipy 1.17, or the source named beside them.
 

@@ -35,7 +35,7 @@ TEST(JudgeControlTest, AFailedControlMakesTheRunInconclusive) {
   EXPECT_EQ(bad.verdict, Verdict::kInconclusive);
   EXPECT_FALSE(bad.control->passed);
   EXPECT_EQ(bad.control->false_positives, 4);
-  EXPECT_TRUE(Has(bad.headline, "INCONCLUSIVE: the base against itself was called worse: mma 1,8,512,64"));
+  EXPECT_TRUE(Has(bad.headline, "INCONCLUSIVE: the base was judged worse than itself: mma 1,8,512,64"));
   EXPECT_TRUE(bad.suspects.empty());
 }
 
@@ -55,11 +55,11 @@ TEST(JudgeControlTest, ARunOfPairsWithoutItsControlsIsInconclusive) {
   EXPECT_TRUE(with(true, true).Judged().notes.empty());
   const GateResult uncontrolled = with(false, true).Judged();
   EXPECT_EQ(uncontrolled.verdict, Verdict::kInconclusive);
-  EXPECT_EQ(uncontrolled.headline, "INCONCLUSIVE: no control: the base did not run against itself");
-  EXPECT_TRUE(HasLine(uncontrolled.notes, "no control: the base did not run against itself"));
+  EXPECT_EQ(uncontrolled.headline, "INCONCLUSIVE: no control: the base was not measured against itself");
+  EXPECT_TRUE(HasLine(uncontrolled.notes, "no control: the base was not measured against itself"));
   const GateResult unreferenced = with(true, false).Judged();
   EXPECT_EQ(unreferenced.verdict, Verdict::kInconclusive);
-  EXPECT_TRUE(HasLine(unreferenced.notes, "no control: the reference kernel was not timed in both arms"));
+  EXPECT_TRUE(HasLine(unreferenced.notes, "no control: the reference kernel was not timed on both sides"));
   // A control that only recorded timed nothing.
   Scenario recorded = with(true, true);
   for (ProcessSample& process : recorded.input.control->processes) process.kind = "recording";

@@ -52,7 +52,7 @@ TEST(JudgeCountersTest, AnUnstableCounterIsNotJudged) {
   scenario.Record(1, {{key, 100'000}}, {{key, 101'010}});
   const CaseVerdict verdict = scenario.Of();
   EXPECT_EQ(verdict.verdict, Verdict::kPass);
-  EXPECT_TRUE(Has(Find(verdict, "instructions").reason, "not judged: instructions moves by 0.5 %"))
+  EXPECT_TRUE(Has(Find(verdict, "instructions").reason, "not judged: instructions varies by 0.5 %"))
       << Find(verdict, "instructions").reason;
 }
 
@@ -81,7 +81,7 @@ TEST(JudgeCountersTest, CountersThatOnlyTheBaseHasAreInconclusive) {
     Scenario scenario = Measured({});
     scenario.Record(1, {{key, 100}}, {});
     EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive) << key.metric;
-    EXPECT_TRUE(Has(scenario.Of().headline, "the candidate none")) << scenario.Of().headline;
+    EXPECT_TRUE(Has(scenario.Of().headline, "the candidate has none")) << scenario.Of().headline;
     scenario.input.candidate.processes.back().values[0][key] = 100;
     EXPECT_EQ(scenario.Of().verdict, Verdict::kPass) << key.metric;
     scenario.input.candidate.processes.back().values[0].clear();

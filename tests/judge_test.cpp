@@ -36,8 +36,8 @@ TEST(JudgeTest, AnotherEnvironmentIsIncomparable) {
       {"highest SM clock: 1980 MHz in the base, 1755 MHz", [](Environment& e) { e.sm_clock_max_hz = 1'755'000'000; }},
       {"highest memory clock", [](Environment& e) { e.memory_clock_max_hz = 2'600'000'000; }},
       {"UUID", [](Environment& e) { e.gpu_uuid = "GPU-2"; }},
-      {"UUID of the GPU: not known of the candidate", [](Environment& e) { e.gpu_uuid.clear(); }},
-      {"GPU: not known of the candidate", [](Environment& e) { e.gpu_name.clear(); }},
+      {"UUID of the GPU: unknown in the candidate", [](Environment& e) { e.gpu_uuid.clear(); }},
+      {"GPU: unknown in the candidate", [](Environment& e) { e.gpu_name.clear(); }},
   };
   for (const auto& [reason, change] : changes) {
     Scenario scenario = Measured({1.2});
@@ -120,14 +120,14 @@ TEST(JudgeTest, AKernelThatFailsToLaunchIsARegression) {
   scenario.Candidate().verification = Verification{};
   scenario.Candidate().verification->error = "cudaErrorLaunchOutOfResources\nat launch";
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
-  EXPECT_EQ(scenario.Of().headline, "wrong: it does not run: cudaErrorLaunchOutOfResources at launch");
+  EXPECT_EQ(scenario.Of().headline, "wrong: it fails to run: cudaErrorLaunchOutOfResources at launch");
 }
 
 TEST(JudgeTest, UnwrittenOutputsAreARegression) {
   Scenario scenario;
   scenario.Candidate().verification->draws_passed = 0;
   scenario.Candidate().verification->unwritten = 3;
-  EXPECT_TRUE(Has(scenario.Of().headline, "3 outputs are never written")) << scenario.Of().headline;
+  EXPECT_TRUE(Has(scenario.Of().headline, "3 outputs are not written")) << scenario.Of().headline;
 }
 
 TEST(JudgeTest, AnErrorThatTheBaseHasTooIsNotARegression) {
@@ -137,7 +137,7 @@ TEST(JudgeTest, AnErrorThatTheBaseHasTooIsNotARegression) {
   const CaseVerdict verdict = scenario.Of();
   EXPECT_EQ(verdict.verdict, Verdict::kInconclusive);
   EXPECT_TRUE(verdict.incorrect);
-  EXPECT_TRUE(Has(verdict.headline, "was wrong before")) << verdict.headline;
+  EXPECT_TRUE(Has(verdict.headline, "wrong in base and candidate")) << verdict.headline;
 }
 
 TEST(JudgeTest, ACorrectedKernelIsAnImprovementAtAnySpeed) {
@@ -166,7 +166,7 @@ TEST(JudgeTest, AMissingVerificationIsInconclusiveWhereTheBaseHasOne) {
   scenario.Base().verification.reset();
   scenario.Candidate().verification.reset();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
-  EXPECT_TRUE(HasLine(scenario.Judged().notes, "1 of 1 cases verified on neither side"))
+  EXPECT_TRUE(HasLine(scenario.Judged().notes, "1 of 1 cases were verified on neither side"))
       << All(scenario.Judged().notes);
   EXPECT_TRUE(Measured({}).Judged().notes.empty());
   EXPECT_TRUE(Scenario("static").Judged().notes.empty());
@@ -181,7 +181,7 @@ TEST(JudgeTest, AMissingCaseIsReportedAndANewCaseIsNoted) {
   EXPECT_EQ(result.verdict, Verdict::kMissing);
   EXPECT_EQ(result.cases[0].kernel, "wmma");
   EXPECT_EQ(scenario.Of("other").verdict, Verdict::kPass);
-  EXPECT_TRUE(HasLine(result.notes, "new case, nothing to compare it with: other 1,8,512,64")) << All(result.notes);
+  EXPECT_TRUE(HasLine(result.notes, "new case without a base: other 1,8,512,64")) << All(result.notes);
 }
 
 TEST(JudgeTest, ANewKernelThatIsWrongIsARegression) {
@@ -268,7 +268,7 @@ TEST(JudgeTest, PrintfInDeviceCodeIsARegression) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
   scenario.Code().externals = {"malloc", "vprintf"};
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
-  EXPECT_EQ(scenario.Of().headline, "calls vprintf, which the base does not: printf in device code");
+  EXPECT_EQ(scenario.Of().headline, "calls vprintf, unlike the base: printf in device code");
 }
 
 TEST(JudgeTest, TensorInstructionsThatAreGoneAreARegression) {
@@ -368,17 +368,17 @@ TEST(JudgeTest, AMissingMachineCodeIsReportedByTheStaticGate) {
   Scenario scenario("static");
   scenario.Candidate().code.clear();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
-  EXPECT_EQ(scenario.Of().headline, "no machine code of the candidate");
+  EXPECT_EQ(scenario.Of().headline, "no machine code in the candidate");
   scenario = Scenario("static");
   scenario.Base().code.clear();
-  EXPECT_EQ(scenario.Of().headline, "no machine code of the base");
+  EXPECT_EQ(scenario.Of().headline, "no machine code in the base");
 }
 
 TEST(JudgeTest, MachineCodeOfTheBaseOnlyIsInconclusive) {
   Scenario scenario = Measured({});
   scenario.Candidate().code.clear();
   EXPECT_EQ(scenario.Of().verdict, Verdict::kInconclusive);
-  EXPECT_EQ(scenario.Of().headline, "no machine code of the candidate");
+  EXPECT_EQ(scenario.Of().headline, "no machine code in the candidate");
   scenario.Candidate().verification->draws_passed = 0;
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
   scenario.Candidate().verification->draws_passed = 3;
@@ -403,8 +403,8 @@ TEST(JudgeTest, IdenticalCodePassesWhateverItsDuration) {
   EXPECT_EQ(result.control->trials, 2);  // time and cycles
   EXPECT_EQ(result.control->false_positives, 2);
   EXPECT_TRUE(result.control->passed);
-  EXPECT_TRUE(HasLine(result.notes, "the same machine code measured worse: mma 1,8,512,64")) << All(result.notes);
-  EXPECT_EQ(result.headline, "PASS: 1 case, 1 of the same machine code");
+  EXPECT_TRUE(HasLine(result.notes, "equal machine code measured worse: mma 1,8,512,64")) << All(result.notes);
+  EXPECT_EQ(result.headline, "PASS: 1 case, 1 with the same machine code");
 }
 
 TEST(JudgeTest, IdenticalCodeCountsAsControlTrials) {

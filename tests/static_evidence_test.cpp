@@ -292,7 +292,7 @@ TEST(AlignWarningsTest, EvidenceOfARunHasNoCompilerWarnings) {
   EXPECT_EQ(run.cases.size(), 1U);
   ASSERT_EQ(build.cases.size(), 1U);
   EXPECT_TRUE(build.cases[0].compiler_warnings.empty());
-  EXPECT_EQ(build.losses, std::vector<std::string>{"the base came without a compiler log: warnings are not compared"});
+  EXPECT_EQ(build.losses, std::vector<std::string>{"the base has no compiler log: warnings are not compared"});
 }
 
 TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnTheBuildFolder) {

@@ -125,14 +125,15 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
   EXPECT_EQ(Unmatched("kernel: '*mma', metric: waves, maximum: 1", cases), "no error");
   EXPECT_EQ(Unmatched("kernel: wmna, metric: waves, maximum: 1", cases),
             "t.yaml:3: 'wmna' matches no kernel, so this rule checks nothing; did you mean wmma or mma? | "
-            "there are mma; wmma; correct the pattern or remove the rule");
+            "known names: mma; wmma; correct the pattern or remove the rule");
   EXPECT_EQ(Unmatched("kernel: 'mma?*', metric: waves, maximum: 1", cases).substr(0, 82),
             "t.yaml:3: 'mma?*' matches no kernel, so this rule checks nothing; did you mean mma");
   EXPECT_EQ(Unmatched("kernel: wmma, shape: '4,*', metric: waves, maximum: 1", cases), "no error");
   EXPECT_EQ(Unmatched("kernel: mma, shape: '4,*', metric: waves, maximum: 1", cases).substr(0, 69),
             "t.yaml:3: '4,*' matches no shape of 'mma', so this rule checks nothin");
   EXPECT_EQ(Unmatched("kernel: '*', metric: waves, maximum: 1", {}),
-            "t.yaml:3: '*' matches no kernel, so this rule checks nothing | there are none; correct the pattern or "
+            "t.yaml:3: '*' matches no kernel, so this rule checks nothing | there are no names to match; correct the "
+            "pattern or "
             "remove the rule");
   // Static evidence is of no shape: there a rule of one is not wrong.
   EXPECT_EQ(Unmatched("kernel: mma, shape: '4,*', metric: waves, maximum: 1", {{"mma", ""}}), "no error");
@@ -142,10 +143,10 @@ TEST(ThresholdRulesTest, ARuleThatMatchesNoCaseIsAnError) {
 
 TEST(ThresholdRulesTest, ARuleForAMissingPhaseIsAnError) {
   const std::string rule = "phase: sofmax, metric: phase_time_ratio, maximum: 45%";
-  EXPECT_EQ(Unmatched(rule, {{"mma", ""}}), "no error") << "nobody said which phases there are";
+  EXPECT_EQ(Unmatched(rule, {{"mma", ""}}), "no error") << "no phases are given";
   EXPECT_EQ(Unmatched(rule, {{"mma", ""}}, {"qk", "softmax"}),
             "t.yaml:3: 'sofmax' matches no phase, so this rule checks nothing; did you mean softmax? | "
-            "there are qk; softmax; correct the pattern or remove the rule");
+            "known names: qk; softmax; correct the pattern or remove the rule");
   EXPECT_EQ(Unmatched("phase: 's*', metric: phase_time_ratio, maximum: 45%", {{"mma", ""}}, {"qk", "softmax"}),
             "no error");
   EXPECT_EQ(Unmatched("metric: waves, maximum: 1", {{"mma", ""}}, {"qk", "softmax"}), "no error");
@@ -170,20 +171,20 @@ TEST(ThresholdRulesTest, ExplainsEachLimitWithItsSource) {
   EXPECT_EQ(text,
             "limits on 2026-11-21, from t.yaml and the defaults\n"
             "\n"
-            "worse is what breaks both limits of a pair\n"
-            "  a call's time and cycles, longer by  2 %            default\n"
-            "    and by                             0 s            default\n"
-            "  of calls under 10 us                 these instead  default\n"
-            "    longer by                          5 %            default\n"
-            "    and by                             1 us           default\n"
-            "  a phase's time, longer by            5 %            default\n"
-            "    and, of the kernel's time, by      1.5 %          default\n"
-            "  a deterministic counter, worse by    0.5 %          default\n"
-            "    and by ranges of equal code        3              default\n"
-            "  drift from the promoted baseline     8 %            t.yaml:2\n"
-            "  p of a suspicion, at most            0.05           default\n"
-            "  p of a regression, at most           0.01           default\n"
-            "  dropped pairs, at most               25 %           default\n"
+            "worse means worse by both limits of a pair\n"
+            "  a call's time and cycles: worse by          2 %    default\n"
+            "    and by                                    0 s    default\n"
+            "  a call is short below                       10 us  default\n"
+            "  time and cycles of a short call: worse by   5 %    default\n"
+            "    and by                                    1 us   default\n"
+            "  a phase's time: worse by                    5 %    default\n"
+            "    and by, of the kernel's time in the base  1.5 %  default\n"
+            "  a deterministic counter: worse by           0.5 %  default\n"
+            "    and by, in ranges of equal code           3      default\n"
+            "  drift from the promoted baseline            8 %    t.yaml:2\n"
+            "  p of a suspicion, at most                   0.05   default\n"
+            "  p of a regression, at most                  0.01   default\n"
+            "  dropped pairs, at most                      25 %   default\n"
             "\n"
             "mma 1,8,512,64; mma 4,8,512,64\n"
             "  dram_bytes                at most 48 KiB                    t.yaml:7\n"
@@ -199,12 +200,12 @@ TEST(ThresholdRulesTest, ExplainsEachLimitWithItsSource) {
             "  instructions  may get worse by 10 instructions  t.yaml:4\n"
             "  instructions  only warns                        t.yaml:4\n"
             "\n"
-            "expired, and without effect\n"
+            "expired, without effect\n"
             "  waves t.yaml:11, bob, until 2026-11-01: b\n");
   EXPECT_THROW((void)ExplainThresholds(layers, {{"mma", "1,8,512,64"}}, "2026-11-21"), Error) << "w* matches nothing";
   const std::string bare = ExplainThresholds(Thresholds{}, {{"mma", ""}}, "2026-11-21");
   EXPECT_TRUE(bare.starts_with("limits on 2026-11-21, from the defaults\n")) << bare;
-  EXPECT_TRUE(bare.ends_with("\nmma\n  no rule: the defaults alone\n")) << bare;
+  EXPECT_TRUE(bare.ends_with("\nmma\n  only the defaults\n")) << bare;
 }
 
 TEST(ThresholdRulesTest, TheValuesOfStaticMetricsComeFromTheCode) {

@@ -43,6 +43,23 @@ bool SchemaTakes(const std::string& text) {
   return schema.Validate(ToJson(YAML::Load(text))).empty();
 }
 
+TEST(ThresholdsSchemaTest, SchemaAndDocsHaveEverySetting) {
+  const Json defaults = Json::parse(ReadSourceFile("ci/thresholds.schema.json"))["properties"]["defaults"]["properties"];
+  const std::string docs = ReadSourceFile("docs/thresholds.md");
+  std::size_t in_schema = 0;
+  for (const auto& [key, value] : defaults.items()) in_schema += value.value("properties", Json{{key, 1}}).size();
+  EXPECT_EQ(in_schema, DefaultSettings().size());
+  for (const DefaultSetting& setting : DefaultSettings()) {
+    const std::string section(setting.section);
+    const Json& parent = section.empty() ? defaults : defaults.at(section)["properties"];
+    EXPECT_TRUE(parent.contains(std::string(setting.key))) << setting.Name();
+    const std::size_t row = docs.find("| `" + setting.Name() + "` |");
+    ASSERT_NE(row, std::string::npos) << setting.Name();
+    const std::string line = docs.substr(row, docs.find('\n', row) - row);
+    EXPECT_TRUE(line.ends_with("| " + std::string(setting.meaning) + " |")) << line;
+  }
+}
+
 TEST(ThresholdsSchemaTest, SchemaAndParserAcceptTheSameFiles) {
   const std::string end = ", owner: ada, reason: why, expires: 2026-12-31";
   const std::vector<std::string> texts = {

@@ -67,37 +67,39 @@ TEST(TimingSampleTest, TheLastValidLineOfTheOutputIsRead) {
 }
 
 TEST(TimingSampleTest, InvalidSamplesAreRefusedWithTheReason) {
-  EXPECT_EQ(Refusal(""), "it printed nothing");
-  EXPECT_EQ(Refusal("hello\n"), "no line of it is a JSON object with a version");
-  EXPECT_EQ(Refusal("[1]\n"), "no line of it is a JSON object with a version");
-  EXPECT_EQ(Refusal(std::string(100000, '{')), "no line of it is a JSON object with a version");
+  EXPECT_EQ(Refusal(""), "it is empty");
+  EXPECT_EQ(Refusal("hello\n"), "no line is a JSON object with a version");
+  EXPECT_EQ(Refusal("[1]\n"), "no line is a JSON object with a version");
+  EXPECT_EQ(Refusal(std::string(100000, '{')), "no line is a JSON object with a version");
   const auto with = [](const char* pointer, const Json& value) {
     Json json = Sample();
     json[Json::json_pointer(pointer)] = value;
     return Refusal(json.dump());
   };
-  EXPECT_EQ(with("/version", 2), "version 2 is not known");
-  EXPECT_EQ(with("/environment", 1), "'environment' is no object");
-  EXPECT_EQ(with("/environment/gpu_uuid", 1), "'gpu_uuid' is no text");
-  EXPECT_EQ(with("/environment/sm_clock_max_hz", -1), "'sm_clock_max_hz' is no clock");
-  EXPECT_EQ(with("/environment/sm_clock_max_hz", 1e300), "'sm_clock_max_hz' is no clock");
-  EXPECT_EQ(with("/throttled", 0), "'throttled' is neither true nor false");
-  EXPECT_EQ(with("/sm_clock_hz", "fast"), "'sm_clock_hz' is no number");
+  EXPECT_EQ(with("/version", 2), "was written by a newer fa-profile: version 2, and this one reads up to 1");
+  EXPECT_EQ(with("/environment", 1), "/environment: lacks \"gpu_name\"");
+  EXPECT_EQ(with("/environment/gpu_uuid", 1), "/environment/gpu_uuid: is a number, not text");
+  EXPECT_EQ(with("/environment/sm_clock_max_hz", -1),
+            "/environment/sm_clock_max_hz: is not from 0 to 9223372036854775807");
+  EXPECT_EQ(with("/environment/sm_clock_max_hz", 1e300),
+            "/environment/sm_clock_max_hz: is a number where a whole number is expected");
+  EXPECT_EQ(with("/throttled", 0), "/throttled: is a number, not true or false");
+  EXPECT_EQ(with("/sm_clock_hz", "fast"), "/sm_clock_hz: is text, not a number");
   EXPECT_EQ(with("/sm_clock_hz", nullptr), "");
-  EXPECT_EQ(with("/cases", Json::object()), "'cases' is no list");
-  EXPECT_EQ(with("/cases/0", 1), "a case is no object");
-  EXPECT_EQ(with("/cases/0/duration_seconds", 0), "'duration_seconds' is not above 0");
-  EXPECT_EQ(with("/cases/0/duration_seconds", -1.0), "'duration_seconds' is not above 0");
-  EXPECT_EQ(with("/cases/0/duration_cycles", 0), "'duration_cycles' is not above 0");
-  EXPECT_EQ(with("/cases/2/error", ""), "'error' is empty");
+  EXPECT_EQ(with("/cases", Json::object()), "/cases: is an object, not a list");
+  EXPECT_EQ(with("/cases/0", 1), "/cases/0: lacks \"kernel\"");
+  EXPECT_EQ(with("/cases/0/duration_seconds", 0), "/cases/0/duration_seconds: must be above 0");
+  EXPECT_EQ(with("/cases/0/duration_seconds", -1.0), "/cases/0/duration_seconds: must be above 0");
+  EXPECT_EQ(with("/cases/0/duration_cycles", 0), "/cases/0/duration_cycles: must be above 0");
+  EXPECT_EQ(with("/cases/2/error", ""), "/cases/2/error: is empty");
   for (const char* const member : {"environment", "throttled", "cases"}) {
     Json json = Sample();
     json.erase(member);
-    EXPECT_EQ(Refusal(json.dump()), std::string("'") + member + "' is missing");
+    EXPECT_EQ(Refusal(json.dump()), std::string("lacks \"") + member + "\"");
   }
   Json no_duration = Sample();
   no_duration["cases"][1].erase("duration_seconds");
-  EXPECT_EQ(Refusal(no_duration.dump()), "'duration_seconds' is missing");
+  EXPECT_EQ(Refusal(no_duration.dump()), "/cases/1: lacks \"duration_seconds\"");
 }
 
 }  // namespace

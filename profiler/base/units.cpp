@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -56,6 +57,27 @@ std::string FormatValue(double value, std::string_view unit) {
   if (unit == "flops_per_byte") return Scaled(value, "FLOP/B");
   if (unit == "hertz") return Scaled(value, "Hz");
   return Scaled(value, "");
+}
+
+bool HasScaledUnit(std::string_view unit) {
+  constexpr std::array<std::string_view, 8> kUnits{"ratio", "seconds",          "bytes",          "bytes_per_second",
+                                                   "flops", "flops_per_second", "flops_per_byte", "hertz"};
+  return std::ranges::find(kUnits, unit) != kUnits.end();
+}
+
+std::string FormatCount(double value) {
+  const double size = std::abs(value);
+  if (size >= 1e15) return fmt::format("{:.3g}", value);
+  if (value != std::floor(value) && size < 1000.0) {
+    return size < 0.01 ? fmt::format("{:.2g}", value)
+                       : fmt::format("{:.{}f}", value,
+                                     size >= 99.95   ? 0
+                                     : size >= 9.995 ? 1
+                                                     : 2);
+  }
+  std::string digits = fmt::format("{:.0f}", size);
+  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
+  return (value < 0.0 ? "-" : "") + digits;
 }
 
 std::string FormatValue(const std::optional<double>& value, std::string_view unit) {

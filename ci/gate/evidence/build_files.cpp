@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// nvcc puts GPU code into this section; its name stands in the file. Much faster than asking cuobjdump of each library.
+// nvcc puts GPU code into this section, whose name the file contains. Much faster than cuobjdump for each library.
 bool HasGpuCode(const fs::path& path) {
   if (path.extension() == ".cubin") return true;
   std::ifstream file(path, std::ios::binary);
@@ -38,7 +38,7 @@ std::vector<fs::path> FilesBelow(const fs::path& folder) {
       files.push_back(entry->path().lexically_relative(folder));
     }
   }
-  if (problem) throw Error("cannot read " + folder.string() + ": " + problem.message());
+  if (problem) throw Error(folder.string() + " cannot be read: " + problem.message(), "check its permissions");
   std::ranges::sort(files);
   return files;
 }
@@ -62,7 +62,7 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   std::error_code problem;
   const fs::path folder = build;
   if (!fs::exists(folder, problem)) {
-    throw Error("there is no build " + build, "give a folder, program, library, object or cubin with GPU code");
+    throw Error("build " + build + " not found", "give a folder, program, library, object or cubin with GPU code");
   }
   if (!fs::is_directory(folder, problem)) return {{build, {}, false}};
 
@@ -84,8 +84,8 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
     found.push_back({(folder / path).string(), name + "/", false});
   }
   if (found.empty()) {
-    throw Error(build + " holds no kernels: neither libfa_kernels.a nor fa-profile, nor a .so or .cubin with GPU code",
-                "build it first, or give the program, library, object or cubin that the kernels are in");
+    throw Error(build + " contains no kernels: no libfa_kernels.a, fa-profile, or .so or .cubin with GPU code",
+                "build it first, or give the program, library, object or cubin with the kernels");
   }
   return found;
 }

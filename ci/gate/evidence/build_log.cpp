@@ -11,7 +11,7 @@ namespace fa_profile {
 namespace {
 
 constexpr std::size_t kMostText = 300;
-constexpr std::size_t kMostLine = 8192;  // nvcc's command lines are long; nothing behind this is looked at
+constexpr std::size_t kMostLine = 8192;  // nvcc's command lines are long; the rest is ignored
 constexpr auto kNone = std::string_view::npos;
 
 std::string_view Trim(std::string_view text) {
@@ -22,7 +22,7 @@ std::string_view Trim(std::string_view text) {
 
 std::string_view FileName(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }
 
-// Without colours (ESC [ ... letter) and other control characters; what is not ASCII may be no text at all.
+// Without colours (ESC [ ... letter) and other control characters; non-ASCII bytes become '?'.
 std::string Plain(std::string_view line) {
   std::string plain;
   for (std::size_t i = 0; i < std::min(line.size(), kMostLine); ++i) {
@@ -38,13 +38,13 @@ std::string Plain(std::string_view line) {
   return plain;
 }
 
-// Behind `what`, or nothing.
+// The text after `what`; empty: not found.
 std::string_view Behind(std::string_view line, std::string_view what) {
   const std::size_t at = line.find(what);
   return at == kNone ? std::string_view() : line.substr(at + what.size());
 }
 
-// What stands between a pair of quotes; nothing when there is none.
+// The text between a pair of quotes; empty: no quotes.
 std::string_view Quoted(std::string_view text) {
   const std::size_t open = text.find('\'');
   const std::size_t close = open == kNone ? kNone : text.find('\'', open + 1);
@@ -74,8 +74,8 @@ std::string UnitOf(std::string_view line) {
   return {};
 }
 
-// Warnings that name a place: "x.cu(12): warning #177-D: text", "warning: x.hpp(91): Warning: text". Their numbers of
-// lines move with every edit above and are no part of the text.
+// Warnings with a place: "x.cu(12): warning #177-D: text", "warning: x.hpp(91): Warning: text". The line number is not
+// part of the text: every edit above changes it.
 bool ReadPlaced(std::string_view line, CompilerWarning& warning) {
   std::size_t colon = line.find("): warning");
   if (colon == kNone) colon = line.find("): Warning");
@@ -137,7 +137,7 @@ class LogReader {
   std::vector<CompilerWarning> Warnings() && { return std::move(warnings_); }
 
  private:
-  // ptxas -v: three lines, of which the third says "64 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads".
+  // ptxas -v prints three lines; the third is "64 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads".
   bool ReadSpills(std::string_view line, CompilerWarning& warning) {
     if (const std::string_view entry = Behind(line, "Compiling entry function "); !entry.empty()) {
       const std::string_view built_for = Quoted(Behind(entry, " for "));

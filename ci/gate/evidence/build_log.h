@@ -6,18 +6,18 @@
 
 namespace fa_profile {
 
-/// Something NVIDIA's compilers warned of. Empty where the log does not say.
+/// A warning of NVIDIA's compilers. Empty fields: not in the log.
 struct CompilerWarning {
-  std::string text;    ///< one line, without paths, line numbers and mangled names: the same for the same fault
-  std::string symbol;  ///< mangled, of the function it names
-  std::string file;    ///< path as the log has it
-  int line = 0;        ///< 0: not known
-  std::string unit;    ///< file name of the source that was being compiled
+  std::string text;    ///< one line without paths, line numbers and mangled names
+  std::string symbol;  ///< of the function it names, mangled
+  std::string file;    ///< path as in the log
+  int line = 0;        ///< 0: unknown
+  std::string unit;    ///< file name of the compiled source
 };
 
-/// The warnings of nvcc, ptxas and nvlink in what a build printed (make, ninja, or nvcc itself), in its order, each
-/// once. With ptxas -v a function's spills for `architecture` count too, and so do its notes of lost performance.
-/// Warnings of the host compiler do not. Hostile input: takes time in proportion to the text.
+/// The warnings of nvcc, ptxas and nvlink in a build's output (make, ninja, or nvcc itself), in order, each once.
+/// Spills for `architecture` that ptxas -v reports count too, and its notes of lost performance. Warnings of the host
+/// compiler do not. Hostile input: takes time in proportion to the text.
 std::vector<CompilerWarning> ParseBuildLog(std::string_view log, const std::string& architecture);
 
 }  // namespace fa_profile

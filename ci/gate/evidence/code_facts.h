@@ -5,8 +5,8 @@
 
 namespace fa_profile {
 
-/// The part of a lint that the gate compares: instructions summed over loops, spills and arrays over loads and stores.
-/// The name is without what nvcc makes of the source's path, so that two checkouts give the same.
+/// The parts of a lint that the gate compares: instructions summed over loops, spills and arrays over loads and stores.
+/// The name is without nvcc's hash of the source's path, so two checkouts give the same name.
 CodeFacts ToCodeFacts(const KernelLint& lint);
 
 }  // namespace fa_profile

@@ -14,12 +14,12 @@ namespace {
 std::uint64_t Samples(const PcSample& sample) {
   std::uint64_t sum = 0;
   for (const auto& [reason, count] : sample.samples) {
-    if (!reason.ends_with("_not_issued")) sum += count;  // a twin: the same samples, counted in another way
+    if (!reason.ends_with("_not_issued")) sum += count;  // the same samples, counted in another way
   }
   return sum;
 }
 
-// The frame whose text is the phase's: the outermost that a rule names, as PhasesOf() decides; else the kernel's own.
+// The phase's frame: the outermost one that a rule names, as in PhasesOf(); else the kernel's.
 const InlineFrame* PhaseFrame(const Instruction& instruction, const PhaseMap& map) {
   for (const InlineFrame& frame : instruction.frames | std::views::reverse) {
     const std::string name = BaseName(frame.function);
@@ -30,7 +30,7 @@ const InlineFrame* PhaseFrame(const Instruction& instruction, const PhaseMap& ma
   return instruction.frames.empty() ? nullptr : &instruction.frames.back();
 }
 
-// The part of a call that runs a kernel, named as AnalyzePhases() does.
+// The part of a call that runs a kernel, named as in AnalyzePhases().
 std::string PartOf(const ProfileEntry& entry, const DeviceFunction& function) {
   const std::string name = Demangle(function.name.c_str());
   std::vector<std::string> parts;

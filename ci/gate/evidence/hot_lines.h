@@ -9,18 +9,18 @@
 
 namespace fa_profile {
 
-/// The lines in which the PC samples of a call's kernels lie.
+/// The source lines of the PC samples of a call's kernels.
 class HotLines {
  public:
-  /// `recording` has to outlive this.
+  /// `recording` must outlive this.
   HotLines(const Recording& recording, std::string repository);
 
-  /// By phase of `entry` (empty: the whole call) the line with most samples: of a phase function's own text, whatever
-  /// it calls; of code outside of any, of the kernel's. A phase without a sample that has a line is not in it.
+  /// The line with most samples of each phase of `entry` (empty: the whole call): a line of the phase function, not of
+  /// its callees; outside phase functions a line of the kernel. A phase without lines is left out.
   std::map<std::string, SourcePlace> Of(const ProfileEntry& entry);
 
  private:
-  using Line = std::pair<std::string, int>;  // the file as the line table has it
+  using Line = std::pair<std::string, int>;  // the file as in the line table
 
   struct Located {
     std::string phase;

@@ -1,14 +1,13 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
-#include <iterator>
-#include <system_error>
 
 #include "fa_profile/baseline.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/repository.h"
@@ -16,80 +15,45 @@
 namespace fa_profile {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr const char* kOneBuild = "give files of one build; to compare two builds use fa-profile gate";
 
-bool IsRecording(const std::string& path) {
-  constexpr std::string_view kMagic = "SQLite format 3";
-  std::array<char, kMagic.size()> start{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(start.data(), start.size());
-  return file && std::string_view(start.data(), start.size()) == kMagic;
-}
-
-// JSON starts with a brace; anything else is left to the recording's reader, which says best what is wrong with it.
+// Anything else goes to the recordings' reader, whose errors fit best.
 bool IsJson(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char first = 0;
   return static_cast<bool>(file >> first) && first == '{';
 }
 
-std::string ReadText(const std::string& path) {
-  constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;  // EvidenceFromJson()'s own limit
-  std::error_code problem;
-  const std::uintmax_t size = fs::file_size(path, problem);
-  if (problem || size > kMostBytes) {
-    throw Error(path + (problem ? " cannot be read" : " is larger than 64 MiB"),
-                "give a recording, evidence of gate --measure BUILD --save, or a promoted baseline");
-  }
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Evidence LoadOne(const std::string& path, const std::string& repository) {
-  if (!IsRecording(path) && IsJson(path)) {
-    const std::string text = ReadText(path);
-    if (text.find("\"receipt\"") == std::string::npos) return EvidenceFromJson(text, path);
-    return ParseBaseline(text, path).evidence;
+  if (IsJson(path)) {
+    const std::string text = ReadFile(path, kLargestEvidence);
+    return IsBaselineText(text) ? ParseBaseline(text, path).evidence : EvidenceFromJson(text, path);
   }
   const auto [recording, profile] = LoadProfile(path, std::nullopt, /*cubins=*/true);
   return EvidenceOf(recording, profile, path, repository);
 }
 
-// One field of two environments: what one does not know is the other's.
-template <typename T>
-void MergeField(const char* what, T& ours, const T& theirs, const std::string& our_origin,
-                const std::string& their_origin) {
-  if (ours == T{}) ours = theirs;
-  if (theirs == T{} || ours == theirs) return;
-  std::string values;
-  if constexpr (std::is_same_v<T, std::string>) {
-    values = ": " + ours + " and " + theirs;
-  } else {
-    values = ": " + std::to_string(ours) + " and " + std::to_string(theirs);
-  }
-  throw Error(
-      our_origin + " and " + their_origin + " were not taken in one environment, their " + what + " differs" + values,
-      "give files of one build, taken on one GPU with one driver");
-}
-
+// An unknown value becomes the other's.
 void MergeEnvironment(Evidence& into, const Evidence& piece) {
-  Environment& ours = into.environment;
-  const Environment& theirs = piece.environment;
-  const auto merge = [&](const char* what, auto& a, const auto& b) {
-    MergeField(what, a, b, into.origin, piece.origin);
-  };
-  merge("GPU", ours.gpu_name, theirs.gpu_name);
-  merge("GPU's UUID", ours.gpu_uuid, theirs.gpu_uuid);
-  merge("chip", ours.chip, theirs.chip);
-  merge("driver", ours.driver_version, theirs.driver_version);
-  merge("CUDA driver version", ours.cuda_driver_version, theirs.cuda_driver_version);
-  merge("CUDA runtime", ours.cuda_runtime_version, theirs.cuda_runtime_version);
-  merge("CUPTI", ours.cupti_version, theirs.cupti_version);
-  merge("highest SM clock", ours.sm_clock_max_hz, theirs.sm_clock_max_hz);
-  merge("highest memory clock", ours.memory_clock_max_hz, theirs.memory_clock_max_hz);
-  merge("version of fa-profile", ours.tool_version, theirs.tool_version);
-  merge("commit", ours.tool_commit, theirs.tool_commit);
-  ours.taken_at = std::max(ours.taken_at, theirs.taken_at);  // ISO 8601: the later one
+  for (const EnvironmentField& field : kEnvironmentFields) {
+    const auto merge = [&](auto member) {
+      auto& ours = into.environment.*member;
+      const auto& theirs = piece.environment.*member;
+      const std::remove_cvref_t<decltype(ours)> unknown{};
+      if (ours == unknown) ours = theirs;
+      if (theirs == unknown || ours == theirs) return;
+      throw Error(fmt::format("{} and {} come from different environments: {} {} and {}", into.origin, piece.origin,
+                              field.label, ours, theirs),
+                  "give files of one build, measured on one GPU with one driver");
+    };
+    if (field.text == &Environment::taken_at) {
+      into.environment.taken_at = std::max(into.environment.taken_at, piece.environment.taken_at);  // the later one
+    } else if (field.text != nullptr) {
+      merge(field.text);
+    } else {
+      merge(field.hertz);
+    }
+  }
 }
 
 void MergeCode(CaseFacts& into, const CaseFacts& piece, const std::string& origin) {
@@ -104,19 +68,18 @@ void MergeCode(CaseFacts& into, const CaseFacts& piece, const std::string& origi
     } else if (std::ranges::none_of(into.code, [&](const CodeFacts& one) {
                  return one.name == theirs.name && one.code_hash == theirs.code_hash;
                })) {
-      throw Error("the machine code of " + CaseName(piece) + " in " + origin + " is not that of the files before it",
-                  "these are of two builds: give files of one build, and compare the two with fa-profile gate");
+      throw Error("the machine code of " + CaseName(piece) + " in " + origin + " differs from the files before it",
+                  kOneBuild);
     }
   }
   if (!shared) {
-    throw Error(CaseName(piece) + " runs other kernels in " + origin + " than in the files before it",
-                "these are of two builds: give files of one build, and compare the two with fa-profile gate");
+    throw Error(CaseName(piece) + " runs other kernels in " + origin + " than in the files before it", kOneBuild);
   }
   into.code.insert(into.code.end(), news.begin(), news.end());
   std::ranges::sort(into.code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
 }
 
-// One wrong result is wrong, whatever other runs said.
+// One wrong result makes the case wrong.
 void MergeVerification(CaseFacts& into, const CaseFacts& piece) {
   if (!piece.verification) return;
   if (!into.verification || (into.verification->correct() && !piece.verification->correct())) {
@@ -133,7 +96,7 @@ void MergeCase(CaseFacts& into, const CaseFacts& piece, const std::string& origi
       into.compiler_warnings.push_back(warning);
     }
   }
-  into.places.insert(piece.places.begin(), piece.places.end());  // the first file's stay
+  into.places.insert(piece.places.begin(), piece.places.end());  // the first file's values stay
   into.findings.insert(piece.findings.begin(), piece.findings.end());
 }
 
@@ -161,7 +124,7 @@ void Merge(Evidence& into, Evidence piece) {
 }  // namespace
 
 Evidence MergeEvidence(std::vector<Evidence> pieces) {
-  if (pieces.empty()) throw Error("there is no evidence to judge", "give a recording, evidence or a baseline");
+  if (pieces.empty()) throw Error("no evidence given", "give a recording, evidence or a baseline");
   Evidence merged = std::move(pieces.front());
   const std::string first = merged.origin;
   for (std::size_t i = 1; i < pieces.size(); ++i) Merge(merged, std::move(pieces[i]));
@@ -172,7 +135,7 @@ Evidence MergeEvidence(std::vector<Evidence> pieces) {
 
 Evidence LoadEvidence(const std::vector<std::string>& files) {
   const std::string repository = FindRepository();
-  // A recording of 60 cases takes half a second, nearly all of it the processor's: a few at a time, for memory's sake.
+  // A recording of 60 cases takes half a second of CPU time; a few at a time limit the memory.
   constexpr std::size_t kAtOnce = 8;
   std::vector<Evidence> pieces;
   for (std::size_t first = 0; first < files.size(); first += kAtOnce) {

@@ -8,22 +8,21 @@
 #include <tuple>
 #include <utility>
 
+#include "code_facts.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
+#include "fa_profile/kernel_code.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/occupancy.h"
-#include "code_facts.h"
 #include "hot_lines.h"
-#include "fa_profile/kernel_code.h"
 
 namespace fa_profile {
 namespace {
 
-// NVML's clock event reasons that hold the clock down against the run's will: HW slowdown 0x8, SW thermal 0x20,
-// HW thermal 0x40, HW power brake 0x80. Idle is no such reason, and the software power cap neither: a kernel that draws
-// the board's power meets it in every run, and its clock is what both sides have.
+// NVML's clock event reasons that count as throttling: HW slowdown 0x8, SW thermal 0x20, HW thermal 0x40, HW power
+// brake 0x80. Not: idle, and the software power cap, which a kernel that draws the board's power reaches in every run.
 constexpr std::uint64_t kThrottleReasons = 0x8 | 0x20 | 0x40 | 0x80;
 
 Environment EnvironmentOf(const Device& device, const Session& session) {
@@ -43,7 +42,7 @@ Environment EnvironmentOf(const Device& device, const Session& session) {
   return environment;
 }
 
-// The state at the end is that of the run; the one before it may be of an idle GPU.
+// The state after the run: before it the GPU may have been idle.
 ProcessSample ProcessOf(const std::vector<ClockSample>& clocks) {
   ProcessSample process;
   process.kind = "recording";
@@ -55,14 +54,14 @@ ProcessSample ProcessOf(const std::vector<ClockSample>& clocks) {
   return process;
 }
 
-/// Bounded: a damaged recording may say anything.
+/// Bounded, because a damaged recording may have any value.
 int Threads(const std::array<int, 3>& block) {
   double threads = 1.0;
   for (const int side : block) threads *= side;
   return static_cast<int>(std::clamp(threads, 0.0, 1e6));
 }
 
-/// Machine code of a recording, linted once for each way it was launched.
+/// Machine code of a recording, linted once per launch configuration.
 class RecordedCode {
  public:
   RecordedCode(const Recording& recording, std::vector<std::string>& losses) : recording_(recording), losses_(losses) {}
@@ -91,7 +90,7 @@ class RecordedCode {
   std::optional<CodeFacts> FactsOf(const DeviceFunction& function, const std::vector<Launch>& launches) {
     const std::string name = Demangle(function.name.c_str());
     const auto launch = std::ranges::find(launches, name, &Launch::kernel_name);
-    // A part of a program runs some of the functions that were sampled in it.
+    // A part of a program runs only some of the functions sampled in it.
     if (launch == launches.end() && !launches.empty()) return std::nullopt;
     LintOptions options;
     if (launch != launches.end()) {
@@ -105,7 +104,7 @@ class RecordedCode {
     if (info == nullptr) return std::nullopt;
     const auto described = std::ranges::find(info->functions, function.name, &CubinFunction::name);
     if (described == info->functions.end() || !described->is_kernel) return std::nullopt;
-    if (function.instructions.empty()) {  // nothing is known of its spills: it may not pass for a kernel without
+    if (function.instructions.empty()) {  // its spills are unknown, so it must not pass as a kernel without spills
       losses_.push_back("the machine code of " + FunctionName(name) + " was not disassembled: it is not compared");
       return std::nullopt;
     }
@@ -115,7 +114,7 @@ class RecordedCode {
     return found->second;
   }
 
-  // Of cubins that do not parse, what is missing is said once.
+  // A cubin that does not parse is one loss.
   const CubinInfo* InfoOf(std::uint64_t crc) {
     const auto [found, is_new] = infos_.try_emplace(crc, std::nullopt);
     if (is_new) {
@@ -165,8 +164,8 @@ std::map<MetricKey, double> ValuesOf(const ProfileEntry& entry) {
   return values;
 }
 
-// What the run should have had and has not. Counters that no run on the chip has are none of that, nor kernels that do
-// not take a shape, nor remarks on what phases are worth.
+// A part of the recording that is missing. Not: counters that the chip does not have, kernels that do not support a
+// shape, and remarks on the quality of phases.
 bool IsLoss(const DataLoss& loss) {
   static const std::set<std::string> kRemarks{"kernel_skipped",     "metric_not_a_counter", "metric_not_derived",
                                               "metric_unavailable", "phase_map_overlap",    "phase_sums_open",
@@ -174,7 +173,7 @@ bool IsLoss(const DataLoss& loss) {
   return !kRemarks.contains(loss.kind);
 }
 
-// Whole calls; of a program that was measured kernel by kernel, which has none, its kernels.
+// Whole calls; or kernels, if a program was measured kernel by kernel.
 std::vector<const ProfileEntry*> CasesOf(const Profile& profile) {
   std::set<std::int64_t> whole;
   for (const ProfileEntry& entry : profile.entries) {
@@ -206,11 +205,11 @@ Evidence EvidenceOf(const Recording& recording, const Profile& profile, const st
     facts.kernel = entry->part.empty() ? entry->kernel : entry->kernel + "/" + entry->part;
     if (entry->shape) facts.shape = entry->shape->ToString();
     if (!seen.emplace(facts.kernel, facts.shape).second) {
-      throw Error(origin + " has " + CallName(entry->kernel, entry->shape, entry->part) + " twice",
+      throw Error(origin + " contains " + CallName(entry->kernel, entry->shape, entry->part) + " twice",
                   "record each kernel once at each shape");
     }
     facts.verification = entry->verification;
-    if (facts.verification) facts.verification->case_id = 0;  // it counted cases in that file
+    if (facts.verification) facts.verification->case_id = 0;  // its index in that file
     facts.code = code.Of(*entry);
     facts.launches = LaunchesOf(*entry, recording.device);
     facts.places = lines.Of(*entry);

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -19,35 +18,38 @@
 
 #include "build_files.h"
 #include "build_log.h"
+#include "code_facts.h"
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
-#include "fa_profile/line_table.h"
-#include "fa_profile/lint.h"
-#include "code_facts.h"
-#include "hot_lines.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/line_table.h"
+#include "fa_profile/lint.h"
 #include "fa_profile/repository.h"
+#include "hot_lines.h"
 
 namespace fa_profile {
 namespace {
 
+// Saved evidence contains this text.
 constexpr const char* kNoBuildLog = "no compiler log: its warnings are not known";
+constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;
 
 constexpr std::string_view kRung = "rung";
 
-/// A kernel function of a build, and the case it is of.
+/// A kernel function of a build and its case.
 struct BuiltKernel {
   std::string kernel;  ///< the case's
-  std::string source;  ///< name of the file it was compiled from; empty: not known
+  std::string source;  ///< name of the file it was compiled from; empty: unknown
   CodeFacts facts;
   DeviceFunction function;
 };
 
-/// A cubin with those of its kernels that are wanted.
+/// A cubin and its selected kernels.
 struct Work {
   EmbeddedCubin cubin;
   CubinInfo info;
@@ -72,8 +74,7 @@ std::string SourceInSymbol(const std::string& symbol) {
   return {};
 }
 
-// The source that a kernel was compiled from: by its symbol, else, where its name is no file's own, by the file in
-// which its text lies.
+// The source that a kernel was compiled from: from its symbol, else from the line table.
 std::string SourceOf(const LineTable& lines, const CubinFunction& function) {
   if (std::string source = SourceInSymbol(function.name); !source.empty()) return source;
   constexpr std::uint64_t kStep = 16;
@@ -84,7 +85,7 @@ std::string SourceOf(const LineTable& lines, const CubinFunction& function) {
   return {};
 }
 
-// "mma" of "rung7_mma.cu"; nothing for other files. Every rung's file is named so (kernels/).
+// "mma" of "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
 std::string RungOf(const std::string& source) {
   if (!source.starts_with(kRung)) return {};
   const std::size_t bar = source.find_first_not_of("0123456789", kRung.size());
@@ -93,7 +94,7 @@ std::string RungOf(const std::string& source) {
   return bar + 1 < dot ? source.substr(bar + 1, dot - bar - 1) : std::string();
 }
 
-// A kernel function's name, short enough for a table. Templates can be endless: a hash keeps two of them apart.
+// A kernel function's name, short enough for a table. A hash distinguishes long template names.
 std::string ShortName(const std::string& demangled) {
   constexpr std::size_t kMost = 100;
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
@@ -147,7 +148,7 @@ class Build {
       works.push_back(std::move(work));
     }
     for (Work& work : works) {
-      // A file with rungs is the ladder or an object of it: its other kernels only serve.
+      // A file with rungs is the ladder or an object of it: its other kernels are helpers.
       std::erase_if(work.kernels, [&](const BuiltKernel& kernel) { return has_rungs && kernel.kernel.empty(); });
       for (BuiltKernel& kernel : work.kernels) {
         const std::string name = Demangle(kernel.function.name.c_str());
@@ -161,16 +162,16 @@ class Build {
     }
   }
 
-  /// The kernels, disassembled, by case. Most of the time is nvdisasm's, so several run at once.
+  /// The disassembled kernels, by case. nvdisasm takes most of the time, so several run at once.
   std::vector<BuiltKernel> Disassemble() {
     RequireKernels();
     const auto nvdisasm = FindNvdisasm();
     if (!nvdisasm) {
-      throw Error("nvdisasm is missing, which machine code is read with",
-                  "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+      throw Error("nvdisasm is missing, which reads machine code",
+                  "install NVIDIA's nvdisasm of CUDA 13 or later (ci/setup.sh fetches one), or set "
                   "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
     }
-    // The largest first: nobody waits for one that was begun last.
+    // The largest first: a large one that starts last would delay the end.
     std::ranges::stable_sort(works_, std::greater<>(), [](const Work& work) { return work.cubin.bytes.size(); });
     std::atomic<std::size_t> next = 0;
     std::exception_ptr problem;
@@ -199,8 +200,7 @@ class Build {
  private:
   void RequireKernels() const {
     if (!works_.empty()) return;
-    if (others_.empty())
-      throw Error("there is no kernel in the GPU code given", "give a build with a __global__ function");
+    if (others_.empty()) throw Error("the GPU code contains no kernel", "give a build with a __global__ function");
     std::string known;
     for (const std::string& name : others_) known += (known.empty() ? "" : ", ") + name;
     constexpr std::size_t kMost = 500;
@@ -229,10 +229,10 @@ class Build {
   const StaticOptions& options_;
   KernelPattern pattern_;
   std::vector<Work> works_;
-  std::set<std::string> others_;  // kernels that were not asked for
+  std::set<std::string> others_;  // kernels that the pattern does not select
 };
 
-// Each kernel once: objects share inline kernels, and a library may hold one for sm_90 beside the one for sm_90a.
+// Each kernel once: objects share inline kernels, and a library may have one for sm_90 and one for sm_90a.
 void Unify(std::vector<BuiltKernel>& kernels) {
   const auto rank = [](const BuiltKernel& kernel) {
     const int rung = RungOf(kernel.source).empty() ? 0 : std::atoi(kernel.source.c_str() + kRung.size());
@@ -252,7 +252,7 @@ void Unify(std::vector<BuiltKernel>& kernels) {
   kernels = std::move(kept);
 }
 
-// By phase the line with most instructions: HotLines, of a recording in which each was sampled once.
+// The line with most instructions of each phase: HotLines of a recording that sampled each instruction once.
 std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& kernels, const std::string& repository) {
   Recording recording;
   ProfileEntry entry;
@@ -268,19 +268,11 @@ std::map<std::string, SourcePlace> PlacesOf(const std::vector<BuiltKernel*>& ker
   return HotLines(recording, repository).Of(entry);
 }
 
-std::string ReadLog(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !std::filesystem::is_regular_file(path)) {
-    throw Error("cannot read the build log " + path, "give the file that the compiler's output was written to");
-  }
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Puts each warning where it belongs: to the kernel it names, else to the kernels of its source file, else to a case
-/// of the file's own. A kernel that was not looked at keeps its warnings to itself.
+/// Adds each warning to the kernel it names, else to the kernels of its source file, else to a case of the file.
+/// Warnings of kernels that are not selected are dropped.
 class WarningSorter {
  public:
-  /// `sources`: by case the names of the files that its kernels are in.
+  /// `sources`: the names of the files with the kernels of each case.
   WarningSorter(Evidence& evidence, const std::vector<std::set<std::string>>& sources, const std::string& repository)
       : evidence_(evidence), sources_(sources), repository_(repository) {}
 
@@ -319,12 +311,12 @@ class WarningSorter {
   const std::string& repository_;
 };
 
-// Evidence of a run says nothing of its compiler.
+// Evidence of a run has no compiler warnings.
 bool HasNoLog(const Evidence& evidence) {
   return !evidence.processes.empty() || std::ranges::find(evidence.losses, kNoBuildLog) != evidence.losses.end();
 }
 
-// Of a file that was warned of, not of a kernel.
+// A case of a file with warnings, not of a kernel.
 bool IsOfFile(const CaseFacts& facts) {
   return facts.code.empty() && facts.shape.empty() && facts.launches.empty() && !facts.verification;
 }
@@ -362,7 +354,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
   }
   const std::string architecture = evidence.cases.front().code.front().architecture;
   WarningSorter sorter(evidence, sources, repository);
-  for (const CompilerWarning& warning : ParseBuildLog(ReadLog(*log), architecture)) sorter.Add(warning);
+  for (const CompilerWarning& warning : ParseBuildLog(ReadFile(*log, kMostLogBytes), architecture)) sorter.Add(warning);
   return evidence;
 }
 
@@ -373,7 +365,7 @@ void AlignWarnings(Evidence& base, Evidence& candidate) {
     if (other.processes.empty()) std::erase_if(other.cases, IsOfFile);
     other.losses.push_back(std::string("the ")
                                .append(HasNoLog(base) ? "base" : "candidate")
-                               .append(" came without a compiler log: warnings are not compared"));
+                               .append(" has no compiler log: warnings are not compared"));
     return;
   }
   const auto add = [](const Evidence& from, Evidence& to) {

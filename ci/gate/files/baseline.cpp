@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "files/evidence_json.h"
+#include "evidence_json.h"
 #include "fa_profile/error.h"
 #include "fa_profile/sha256.h"
 
@@ -15,10 +15,10 @@ namespace {
 constexpr std::size_t kSha256Digits = 64;
 constexpr std::size_t kMostSources = 1000;
 constexpr const char* kRestore = "restore it from git, or remove it and promote again";
-// A line of its own: text cannot hold a line break in JSON, so nothing else in a file of ours begins like it.
+// At the start of a line: JSON text cannot contain a line break, so no text can imitate it.
 constexpr const char* kHashLine = "\n\"sha256\": \"";
 
-// "NVIDIA H200" -> "nvidia-h200": nothing in it that a path, a shell or a table could take for something else.
+// "NVIDIA H200" -> "nvidia-h200": no character with a meaning in a path, a shell or a table.
 std::string Slug(const std::string& text) {
   constexpr std::size_t kLongest = 64;
   std::string slug;
@@ -37,7 +37,7 @@ std::string Slug(const std::string& text) {
 
 std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
 
-// Of a list the first few, so that a message stays one.
+// The first few, so that a message stays short.
 std::string Some(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 5;
   const std::vector<std::string> shown(names.begin(),
@@ -50,7 +50,7 @@ std::string JsonText(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Everything but the hash, which is over this text.
+// Everything except the hash, which is computed over this text.
 std::string TextWithoutHash(const PromotedBaseline& baseline) {
   const Receipt& receipt = baseline.receipt;
   std::string text =
@@ -75,7 +75,7 @@ void RequireHash(const JsonNode& node, bool may_be_empty) {
   const std::string hash = node.Text();
   if (hash.empty() && may_be_empty) return;
   if (hash.size() != kSha256Digits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    node.Fail(fmt::format("is not {} hexadecimal digits", kSha256Digits));
+    node.Fail(fmt::format("must be {} hexadecimal digits", kSha256Digits));
   }
 }
 
@@ -92,7 +92,7 @@ Receipt ReadReceipt(const JsonNode& node) {
           .sha256 = node.At("sha256").Text()};
 }
 
-// The cases of which fewer than `least` processes of either kind gave a duration.
+// The cases with durations from fewer than `least` processes of either kind.
 std::vector<std::string> CasesOfFewProcesses(const Evidence& evidence, std::size_t least) {
   std::vector<std::string> few;
   for (std::size_t i = 0; i < evidence.cases.size(); ++i) {
@@ -105,7 +105,7 @@ std::vector<std::string> CasesOfFewProcesses(const Evidence& evidence, std::size
   return few;
 }
 
-// What makes a speed no result. The frozen kernel is held against itself, not against a reference.
+// Cases whose speed must not become a standard. The frozen kernel has no reference to be verified with.
 std::vector<std::string> CasesNotCorrect(const Evidence& evidence) {
   std::vector<std::string> wrong;
   for (const CaseFacts& facts : evidence.cases) {
@@ -120,26 +120,26 @@ std::vector<std::string> CasesNotCorrect(const Evidence& evidence) {
 }
 
 void RequireFit(const Evidence& evidence, int least_processes) {
-  if (evidence.cases.empty()) throw Error(evidence.origin + " has no kernel in it", "promote a recording of a run");
+  if (evidence.cases.empty()) throw Error(evidence.origin + " contains no kernel", "promote a recording of a run");
   if (const std::vector<std::string> wrong = CasesNotCorrect(evidence); !wrong.empty()) {
     throw Error("this run cannot become a baseline: " + Some(wrong),
-                "the speed of a wrong kernel is no result: mend it, and run with --draws above 0");
+                "fix the kernel, and measure with --draws above 0: the speed of a wrong kernel means nothing");
   }
   const auto throttled = std::count_if(evidence.processes.begin(), evidence.processes.end(),
                                        [](const ProcessSample& process) { return process.throttled; });
   if (throttled > 0) {
-    throw Error(fmt::format("this run cannot become a baseline: the GPU held its clock down in {} of {} processes",
-                            throttled, evidence.processes.size()),
+    throw Error(fmt::format("this run cannot become a baseline: the GPU was throttled in {} of {} processes", throttled,
+                            evidence.processes.size()),
                 "let it cool down, or lift its power limit, and measure again");
   }
   if (const auto few = CasesOfFewProcesses(evidence, static_cast<std::size_t>(least_processes)); !few.empty()) {
-    throw Error(fmt::format("this run cannot become a baseline: it needs a duration from {} processes for each case, "
-                            "and there are fewer: {}",
-                            least_processes, Some(few)),
-                "what differs between processes is the noise of every verdict: measure in more of them");
+    throw Error(
+        fmt::format("this run cannot become a baseline: each case needs durations from {} processes; too few: {}",
+                    least_processes, Some(few)),
+        "measure in more processes: their spread is the noise that a verdict has to exceed");
   }
   if (!evidence.losses.empty()) {
-    throw Error("this run cannot become a baseline, because something is missing from it: " + Some(evidence.losses),
+    throw Error("this run cannot become a baseline, because parts of it were lost: " + Some(evidence.losses),
                 "measure again without losses");
   }
 }
@@ -148,14 +148,13 @@ void RequireFit(const Evidence& evidence, int least_processes) {
 
 std::string GpuFolder(const std::string& gpu_name) {
   std::string slug = Slug(gpu_name);
-  if (slug.empty())
-    throw Error("it is not known which GPU this was measured on", "measure again, with a driver that says");
+  if (slug.empty()) throw Error("the measurement does not name its GPU", "measure again with a newer driver");
   return slug;
 }
 
 std::string LineageOf(const Environment& environment) {
   constexpr std::int64_t kMega = 1'000'000;
-  // The branch: drivers of one branch differ in fixes, those of two in how they run a kernel.
+  // The branch: drivers of one branch differ in fixes only, drivers of two may run a kernel differently.
   const std::string branch = environment.driver_version.substr(0, environment.driver_version.find('.'));
   const std::string clock = environment.sm_clock_max_hz > 0
                                 ? fmt::format("{}MHz", (environment.sm_clock_max_hz + kMega / 2) / kMega)
@@ -170,6 +169,8 @@ std::string ToJson(const PromotedBaseline& baseline) {
   return text.insert(text.find(kHashLine) + std::string_view(kHashLine).size(), hash);
 }
 
+bool IsBaselineText(const std::string& text) { return text.find("\"receipt\"") != std::string::npos; }
+
 PromotedBaseline ParseBaseline(const std::string& text, const std::string& name) {
   const JsonFile file{name, kRestore};
   const nlohmann::json json = ParseStrictJson(text, file);
@@ -178,19 +179,19 @@ PromotedBaseline ParseBaseline(const std::string& text, const std::string& name)
   document.RequireOnly({"format", "version", "suite", "lineage", "receipt", "evidence"});
   PromotedBaseline baseline;
   baseline.receipt = ReadReceipt(document.At("receipt"));
-  // The hash first: whatever else is wrong with a file that somebody changed, that is why.
+  // The hash first: if the file was changed, that explains every other error.
   const std::string& hash = baseline.receipt.sha256;
   const std::size_t line = text.find(kHashLine + hash + '"');
   if (line == std::string::npos ||
       Sha256(std::string(text).erase(line + std::string_view(kHashLine).size(), hash.size())) != hash) {
-    document.Fail("its content does not match its receipt: it was damaged, or edited by hand");
+    document.Fail("its content does not match its receipt: it was damaged or edited by hand");
   }
   baseline.suite = document.At("suite").Text();
-  if (!IsSuiteName(baseline.suite)) document.At("suite").Fail("is no name of a suite");
+  if (!IsSuiteName(baseline.suite)) document.At("suite").Fail("is not a name of a suite");
   baseline.lineage = document.At("lineage").Text();
   baseline.evidence = ReadEvidence(document.At("evidence"));
   if (baseline.lineage != LineageOf(baseline.evidence.environment)) {
-    document.At("lineage").Fail("is not that of its environment, " + LineageOf(baseline.evidence.environment));
+    document.At("lineage").Fail("does not match its environment, " + LineageOf(baseline.evidence.environment));
   }
   return baseline;
 }
@@ -205,13 +206,14 @@ PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std:
                          const std::string& promoted_by, const std::string& promoted_at,
                          const std::optional<PromotedBaseline>& previous, int least_processes) {
   if (!IsSuiteName(suite)) {
-    throw Error(QuotedText(suite) + " is no name of a suite", "1 to 64 of a-z, 0-9, _ and -: it is a file's name");
+    throw Error(QuotedText(suite) + " is not a name of a suite",
+                "use 1 to 64 of a-z, 0-9, _ and -: it becomes a file name");
   }
   if (reason.find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw Error("a promotion needs a reason", "--reason says, to whoever reviews it, why the standard changes");
+    throw Error("a promotion needs a reason", "give it with --reason: a reviewer has to know why the standard changes");
   }
   if (std::max(reason.size(), promoted_by.size()) > kLongestText / 4) {
-    throw Error("the reason or the name is too long", fmt::format("at most {} bytes", kLongestText / 4));
+    throw Error("the reason or the name is too long", fmt::format("use at most {} bytes", kLongestText / 4));
   }
   RequireFit(evidence, least_processes);
   const std::string folder = GpuFolder(evidence.environment.gpu_name);

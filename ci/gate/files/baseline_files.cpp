@@ -15,32 +15,32 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/strict_json.h"
 
 namespace fa_profile {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargestBaseline = std::size_t{64} << 20U;
-
 [[noreturn]] void CannotOpen(const std::string& path) {
-  // What O_NOFOLLOW says of a symbolic link, of a file and of a folder.
+  // What O_NOFOLLOW gives for a symbolic link to a file and to a folder.
   if (errno == ELOOP || (errno == ENOTDIR && fs::is_symlink(path))) {
     throw Error(path + " is a symbolic link", "give the file or the folder itself");
   }
-  throw Error(path + " cannot be opened: " + std::strerror(errno), "is the path right, and may this user read it?");
+  throw Error(path + " cannot be opened: " + std::strerror(errno), "check the path and its permissions");
 }
 
 [[noreturn]] void CannotWrite(const std::string& path) {
-  throw Error(path + " cannot be written: " + std::strerror(errno), "make room or fix its permissions");
+  throw Error(path + " cannot be written: " + std::strerror(errno),
+              "check its permissions, and that the disk is not full");
 }
 
-// Where it is, relative to `folder`; absent when there is none.
+// `name` is relative to `folder`; absent: not found.
 std::optional<std::string> ReadAt(int folder, const std::string& name, const std::string& path) {
   const Descriptor file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::nullopt;
   if (!file) CannotOpen(path);
-  return ReadOpenFile(file.get(), path, kLargestBaseline);
+  return ReadOpenFile(file.get(), path, kLargestEvidence);
 }
 
 void WriteNewAt(int folder, const std::string& name, const std::string& text, const std::string& path) {
@@ -50,8 +50,13 @@ void WriteNewAt(int folder, const std::string& name, const std::string& text, co
 
 void RefuseParents(const std::string& folder) {
   for (const fs::path& part : fs::path(folder)) {
-    if (part == "..") throw Error(folder + " leads upwards with \"..\"", "give the folder's whole path");
+    if (part == "..") throw Error(folder + " contains \"..\"", "give the folder's absolute path");
   }
+}
+
+void RequireSuite(const std::string& suite) {
+  if (IsSuiteName(suite)) return;
+  throw Error(QuotedText(suite) + " is not a name of a suite", "use 1 to 64 of a-z, 0-9, _ and -");
 }
 
 std::string NewestName(const std::string& suite) { return suite + ".json"; }
@@ -72,13 +77,13 @@ BaselineFolder::BaselineFolder(const std::string& baselines, const std::string& 
   if (folder_ < 0) CannotOpen(path_);
   if (flock(folder_, LOCK_EX | LOCK_NB) != 0) {
     close(folder_);
-    throw Error("another promotion is at work in " + path_, "wait for it, then look at what it promoted");
+    throw Error("another promotion is running in " + path_, "wait until it ends, then look at what it promoted");
   }
 }
 
 BaselineFolder::~BaselineFolder() {
   close(folder_);
-  (void)rmdir(path_.c_str());  // takes it only when it is empty: a promotion that was refused leaves nothing
+  (void)rmdir(path_.c_str());  // only if empty: a promotion that was refused leaves no folder
 }
 
 std::optional<PromotedBaseline> BaselineFolder::Read(const std::string& name) const {
@@ -99,11 +104,11 @@ std::string BaselineFolder::Store(const PromotedBaseline& baseline) const {
   std::string path = path_ + "/" + name;
   const std::optional<PromotedBaseline> newest = Read(name);
   const std::string part = fmt::format(".{}.{}.part", name, getpid());
-  (void)unlinkat(folder_, part.c_str(), 0);  // of a process that died with our number
+  (void)unlinkat(folder_, part.c_str(), 0);  // of a process that died, with our number
   try {
     WriteNewAt(folder_, part, ToJson(baseline), path);
     if (newest && newest->lineage != baseline.lineage) {
-      // A second name for it first: whenever this ends, there is a newest one, and the old one is not lost.
+      // First a second name for the old one: at each moment there is a newest, and the old one is not lost.
       const std::string kept = OlderName(baseline.suite, newest->lineage);
       (void)unlinkat(folder_, kept.c_str(), 0);
       if (linkat(folder_, name.c_str(), folder_, kept.c_str(), 0) != 0) CannotWrite(path_ + "/" + kept);
@@ -113,7 +118,7 @@ std::string BaselineFolder::Store(const PromotedBaseline& baseline) const {
     (void)unlinkat(folder_, part.c_str(), 0);
     throw;
   }
-  // An older lineage that comes back is the newest now; what it replaced is in its receipt.
+  // If an older lineage came back, it is the newest now, and its receipt names what it replaced.
   (void)unlinkat(folder_, OlderName(baseline.suite, baseline.lineage).c_str(), 0);
   (void)fsync(folder_);  // the rename itself
   return path;
@@ -121,7 +126,7 @@ std::string BaselineFolder::Store(const PromotedBaseline& baseline) const {
 
 PromotedBaseline FindBaseline(const std::string& folder, const Environment& environment, const std::string& suite) {
   RefuseParents(folder);
-  if (!IsSuiteName(suite)) throw Error("no suite can have this name", "1 to 64 of a-z, 0-9, _ and -");
+  RequireSuite(suite);
   const std::string gpu = folder + "/" + GpuFolder(environment.gpu_name);
   const Descriptor parent(open(gpu.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (parent.get() < 0 && errno != ENOENT) CannotOpen(gpu);
@@ -136,17 +141,29 @@ PromotedBaseline FindBaseline(const std::string& folder, const Environment& envi
     }
     if (newest) return *newest;
   }
-  throw Error(
-      fmt::format("there is no baseline of the suite {} for {} in {}", suite, environment.gpu_name, folder),
-      fmt::format("measure the code that is to be the standard on it, then: fa-profile baseline promote FILE... "
-                  "--suite {} --baselines {} --reason \"...\"",
-                  suite, folder));
+  throw Error(fmt::format("no baseline of suite {} for {} in {}", suite, environment.gpu_name, folder),
+              fmt::format("measure the reference code on this GPU, then: fa-profile baseline promote FILE... "
+                          "--suite {} --baselines {} --reason \"...\"",
+                          suite, folder));
+}
+
+std::string NewestBaseline(const std::string& baselines, const std::string& gpu, const std::string& suite) {
+  RequireSuite(suite);
+  return baselines + "/" + GpuFolder(gpu) + "/" + NewestName(suite);
+}
+
+PromotedBaseline ReadBaseline(const std::string& path) {
+  return ParseBaseline(ReadPlainFile(path, kLargestEvidence), path);
+}
+
+bool IsPromotedBaseline(const std::string& path) {
+  return path.ends_with(".json") && IsBaselineText(ReadPlainFile(path, kLargestEvidence));
 }
 
 std::vector<std::string> BaselineFilesIn(const std::string& folder) {
   const auto refuse_link = [](const fs::directory_entry& entry) {
     if (entry.is_symlink()) {
-      throw Error(entry.path().string() + " is a symbolic link", "a folder of baselines holds files: remove it");
+      throw Error(entry.path().string() + " is a symbolic link", "replace it by the file");
     }
   };
   std::vector<std::string> paths;
@@ -161,9 +178,10 @@ std::vector<std::string> BaselineFilesIn(const std::string& folder) {
       }
     }
   } catch (const fs::filesystem_error& error) {
-    throw Error(folder + " cannot be read: " + error.code().message(), "--baselines names the folder of the baselines");
+    throw Error(folder + " cannot be read: " + error.code().message(),
+                "give the folder of the baselines with --baselines");
   }
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   return paths;
 }
 
@@ -177,16 +195,16 @@ std::vector<BadBaseline> VerifyBaselines(const std::vector<std::string>& paths, 
   std::map<std::tuple<std::string, std::string>, std::vector<Link>> chains;  // by suite and lineage, which has the GPU
   for (const std::string& path : paths) {
     try {
-      const PromotedBaseline baseline = ParseBaseline(ReadPlainFile(path, kLargestBaseline), path);
+      const PromotedBaseline baseline = ReadBaseline(path);
       const std::string file = fs::path(path).filename();
       const std::string folder = fs::path(path).parent_path().filename();
       const std::string gpu = GpuFolder(baseline.evidence.environment.gpu_name);
       if (in_place && folder != gpu) {
-        bad.push_back({path, "is of " + gpu + ", and does not lie in a folder of that name"});
+        bad.push_back({path, "was measured on " + gpu + ", but its folder has another name"});
       }
       if (in_place && file != NewestName(baseline.suite) && file != OlderName(baseline.suite, baseline.lineage)) {
-        bad.push_back({path, "is of the suite " + baseline.suite + " and the lineage " + baseline.lineage +
-                                 ", and its name says something else"});
+        bad.push_back(
+            {path, "has suite " + baseline.suite + " and lineage " + baseline.lineage + ", but another file name"});
       }
       chains[{baseline.suite, baseline.lineage}].push_back({baseline.receipt.promoted_at, path, baseline.receipt});
     } catch (const Error& error) {
@@ -195,16 +213,38 @@ std::vector<BadBaseline> VerifyBaselines(const std::vector<std::string>& paths, 
     }
   }
   for (auto& [_, chain] : chains) {
-    std::sort(chain.begin(), chain.end(), [](const Link& a, const Link& b) {
+    std::ranges::sort(chain, [](const Link& a, const Link& b) {
       return std::tie(a.promoted_at, a.path) < std::tie(b.promoted_at, b.path);
     });
     for (std::size_t i = 1; i < chain.size(); ++i) {
       if (chain[i].receipt.previous == chain[i - 1].receipt.sha256) continue;
       bad.push_back(
-          {chain[i].path, "does not name " + chain[i - 1].path + " as what it replaced, and is of its lineage"});
+          {chain[i].path, "does not name " + chain[i - 1].path + " of the same lineage as the one that it replaces"});
     }
   }
   return bad;
+}
+
+BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder) {
+  BaselineCheck check;
+  const auto add = [&check](const std::vector<std::string>& paths, bool in_place) {
+    std::ranges::move(VerifyBaselines(paths, in_place), std::back_inserter(check.bad));
+    check.checked += paths.size();
+  };
+  if (files_and_folders.empty()) add(BaselineFilesIn(default_folder), true);
+  std::vector<std::string> files;
+  for (const std::string& path : files_and_folders) {
+    if (fs::is_directory(path)) {
+      add(BaselineFilesIn(path), true);
+    } else {
+      files.push_back(path);
+    }
+  }
+  add(files, false);
+  if (check.checked == 0) {
+    throw Error("no baseline to verify", "give their folder with --baselines; fa-profile baseline promote makes one");
+  }
+  return check;
 }
 
 }  // namespace fa_profile

@@ -5,14 +5,14 @@
 
 #include "fa_profile/evidence.h"
 #include "fa_profile/thresholds.h"
-#include "files/limit_value.h"
+#include "limit_value.h"
 
 namespace fa_profile {
 namespace {
 
 using enum Quantity;
 
-/// One line of a table: what is limited, the limit, where it comes from.
+/// One line of a table: what is limited, the limit, and its source.
 struct Row {
   std::string what;
   std::string limit;
@@ -34,32 +34,16 @@ std::string Table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::vector<Row> DefaultRows(const Thresholds& thresholds) {
+std::vector<Row> DefaultRows(Thresholds thresholds) {
   std::vector<Row> rows;
-  const auto add = [&](const std::string& what, const std::string& limit, const std::string& key) {
-    const auto line = thresholds.default_lines.find(key);
+  for (const DefaultSetting& setting : DefaultSettings()) {
+    const auto line = thresholds.default_lines.find(setting.Name());
+    const bool continues = setting.meaning.starts_with("and ");
     rows.push_back(
-        {what, limit,
+        {fmt::format("{}{}", continues ? "  " : "", setting.meaning),
+         LimitText(setting.value(thresholds), QuantityOf(setting.unit)),
          line == thresholds.default_lines.end() ? "default" : fmt::format("{}:{}", thresholds.file, line->second)});
-  };
-  const Thresholds& t = thresholds;
-  const std::string call = "a call's time and cycles, longer by";
-  const std::string short_call = fmt::format("of calls under {}", LimitText(t.short_call_seconds, kSeconds));
-  const std::string phase = "a phase's time, longer by";
-  const std::string counter = "a deterministic counter, worse by";
-  add(call, LimitText(t.duration.relative, kGrowth), "duration.relative");
-  add("  and by", LimitText(t.duration.absolute, kSeconds), "duration.absolute");
-  add(short_call, "these instead", "short_calls.below");
-  add("  longer by", LimitText(t.short_duration.relative, kGrowth), "short_calls.relative");
-  add("  and by", LimitText(t.short_duration.absolute, kSeconds), "short_calls.absolute");
-  add(phase, LimitText(t.phase_time.relative, kGrowth), "phase_time.relative");
-  add("  and, of the kernel's time, by", LimitText(t.phase_time.absolute, kShare), "phase_time.absolute");
-  add(counter, LimitText(t.counter_relative, kGrowth), "counters.relative");
-  add("  and by ranges of equal code", LimitText(t.counter_aa_ranges, kPlain), "counters.aa_ranges");
-  add("drift from the promoted baseline", LimitText(t.budget, kGrowth), "budget");
-  add("p of a suspicion, at most", LimitText(t.suspect_level, kPlain), "levels.suspect");
-  add("p of a regression, at most", LimitText(t.regression_level, kPlain), "levels.regression");
-  add("dropped pairs, at most", LimitText(t.most_dropped_pairs, kShare), "most_dropped_pairs");
+  }
   return rows;
 }
 
@@ -71,7 +55,7 @@ std::string SourceText(const Thresholds& thresholds, const ThresholdRule& rule) 
   return text;
 }
 
-/// What is demanded of one metric of one case.
+/// The demands on one metric of one case.
 void AddDemand(const Thresholds& thresholds, const Demand& demand, const std::string& phase, const std::string& metric,
                std::vector<Row>& rows) {
   const std::string_view unit = UnitOf(phase, metric).value_or("");
@@ -94,7 +78,6 @@ void AddDemand(const Thresholds& thresholds, const Demand& demand, const std::st
 
 std::vector<Row> DemandRows(const Thresholds& thresholds, const std::string& kernel, const std::string& shape,
                             const std::string& today) {
-  // A pattern of phases stands for those that no other line names.
   std::set<std::pair<std::string, std::string>> named;
   for (const ThresholdRule& rule : thresholds.rules) named.emplace(rule.phase, rule.metric);
   std::vector<Row> rows;
@@ -111,8 +94,8 @@ std::string ExplainThresholds(const Thresholds& thresholds,
   RequireRulesMatch(thresholds, cases);
   std::string text = fmt::format("limits on {}, from {}\n", today,
                                  thresholds.file.empty() ? "the defaults" : thresholds.file + " and the defaults");
-  text += "\nworse is what breaks both limits of a pair\n" + Table(DefaultRows(thresholds));
-  // Cases of which the same is demanded stand together: there may be 60 of them.
+  text += "\nworse means worse by both limits of a pair\n" + Table(DefaultRows(thresholds));
+  // Cases with equal demands form a group: there may be 60 cases.
   struct Group {
     std::vector<Row> rows;
     std::vector<std::string> names;
@@ -125,11 +108,10 @@ std::string ExplainThresholds(const Thresholds& thresholds,
     group->names.push_back(shape.empty() ? kernel : kernel + " " + shape);
   }
   for (const auto& [rows, names] : groups) {
-    text +=
-        fmt::format("\n{}\n{}", fmt::join(names, "; "), rows.empty() ? "  no rule: the defaults alone\n" : Table(rows));
+    text += fmt::format("\n{}\n{}", fmt::join(names, "; "), rows.empty() ? "  only the defaults\n" : Table(rows));
   }
   const std::vector<const ThresholdRule*> expired = Expired(thresholds, today);
-  if (!expired.empty()) text += "\nexpired, and without effect\n";
+  if (!expired.empty()) text += "\nexpired, without effect\n";
   for (const ThresholdRule* rule : expired) {
     text += fmt::format("  {} {}\n", rule->metric, SourceText(thresholds, *rule));
   }

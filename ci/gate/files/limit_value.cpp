@@ -1,4 +1,4 @@
-#include "files/limit_value.h"
+#include "limit_value.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 struct Suffix {
   std::string_view text;
-  double per_unit;  // how many of it are one: an exact number, which division by it keeps close
+  double per_unit;  // how many make one base unit: an exact number, so division rounds once
   Quantity quantity;
 };
 constexpr std::array kSuffixes = {
@@ -27,25 +27,25 @@ constexpr double kLargestGrowth = 100.0;
 const char* Example(Quantity quantity) {
   switch (quantity) {
     case Quantity::kShare:
-      return "a share is written as 25% or 0.25";
+      return "write a share as 25% or 0.25";
     case Quantity::kGrowth:
-      return "growth is written as 2% or 0.02";
+      return "write growth as 2% or 0.02";
     case Quantity::kSeconds:
-      return "a time is written with its unit: 500ns, 10us, 2ms, 1s";
+      return "write a time with its unit: 500ns, 10us, 2ms, 1s";
     case Quantity::kBytes:
-      return "bytes are written as 512, 48KiB or 2MiB";
+      return "write bytes as 512, 48KiB or 2MiB";
     case Quantity::kPlain:
       break;
   }
-  return "a number without unit is expected: 8 or 0.5";
+  return "write a number without a unit: 8 or 0.5";
 }
 
 std::size_t CountDigits(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of("0123456789", at), text.size()) - at;
 }
 
-/// Length of the number at the front of `text`, written as in JSON but without a sign; 0 when there is none. So it is
-/// neither hexadecimal nor octal, nor a word.
+/// Length of the number at the front of `text`, written as in JSON but without a sign; 0: no number. Hexadecimal and
+/// octal numbers and words are not numbers.
 std::size_t NumberLength(std::string_view text) {
   std::size_t at = CountDigits(text, 0);
   if (at == 0 || (at > 1 && text[0] == '0')) return 0;
@@ -87,9 +87,9 @@ double ReadLimit(const StrictYaml& yaml, const YAML::Node& node, const std::stri
   double value = 0.0;
   const bool fits = length > 0 && (!has_unit || suffix != kSuffixes.end()) && (has_unit || IsPlain(node)) &&
                     std::from_chars(text.data(), text.data() + length, value).ec == std::errc{};
-  // "1e2%" is a riddle; "0.5" in quotes is text to everything else that reads the file.
+  // "1e2%" is hard to read; other readers of the file take "0.5" in quotes for text.
   if (!fits || (has_unit && text.find_first_of("eE") < length)) {
-    yaml.Fail(node, fmt::format("{} is no number: {}", what, Quoted(text)), hint);
+    yaml.Fail(node, fmt::format("{} must be a number, not {}", what, Quoted(text)), hint);
   }
   if (has_unit && !TakesSuffix(quantity, *suffix)) {
     yaml.Fail(node, fmt::format("{} is in the wrong unit: {}", what, Quoted(text)), hint);
@@ -109,7 +109,7 @@ double ReadLimit(const StrictYaml& yaml, const YAML::Node& node, const std::stri
                                                          : kLargest;
   if (value > largest) {
     yaml.Fail(node, fmt::format("{} is too large: {}", what, Quoted(text)),
-              of_one ? fmt::format("it can be at most {:g}%", 100.0 * largest) : "it can be at most 1e18");
+              of_one ? fmt::format("use at most {:g}%", 100.0 * largest) : "use at most 1e18");
   }
   return value;
 }
@@ -120,7 +120,7 @@ std::string LimitText(double value, Quantity quantity, std::string_view unit) {
     case Quantity::kGrowth:
       return fmt::format("{:.6g} %", 100.0 * value);
     case Quantity::kSeconds: {
-      // The largest of s, ms, us, ns in which it is at least 1; what is shorter, in ns.
+      // In the largest unit in which it is at least 1.
       const double nanoseconds = value * 1e9;
       if (value == 0.0 || value >= 1.0) return fmt::format("{:.6g} s", value);
       if (value >= 1e-3) return fmt::format("{:.6g} ms", value * 1e3);

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "files/evidence_json.h"
+#include "evidence_json.h"
 #include "fa_profile/strict_json.h"
 
 namespace fa_profile {
@@ -22,11 +22,11 @@ std::string PairRunToJson(const PairRun& run) {
 }
 
 PairRun PairRunFromJson(const std::string& text, const std::string& name) {
-  const JsonFile file{name, "give a file that fa-profile gate --pair --save wrote"};
+  const JsonFile file{name, "use a file that fa-profile gate --pair --save wrote"};
   const nlohmann::json parsed = ParseStrictJson(text, file);
   const JsonNode document(parsed, file);
   // The version before the keys: a newer one may have others.
-  if (!parsed.is_object() || !parsed.contains("second_stage")) document.Fail("is no run of pairs");
+  if (!parsed.is_object() || !parsed.contains("second_stage")) document.Fail("is not a run of pairs");
   RequireVersion(document, kPairRunVersion);
   document.RequireOnly({"version", "second_stage", "base", "candidate", "control"});
   PairRun run;

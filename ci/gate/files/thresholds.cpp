@@ -17,10 +17,10 @@ namespace {
 using Cases = std::vector<std::pair<std::string, std::string>>;
 
 bool HasExpired(const ThresholdRule& rule, const std::string& today) {
-  return !rule.expires.empty() && rule.expires < today;  // ISO dates are in order as text
+  return !rule.expires.empty() && rule.expires < today;  // ISO dates sort as text
 }
 
-/// A rule without phase is of the whole kernel; `*` is every phase, and not the whole kernel.
+/// A rule without phase matches the whole kernel; `*` matches every phase, not the whole kernel.
 bool PhaseMatches(const ThresholdRule& rule, const std::string& phase) {
   return rule.phase.empty() ? phase.empty() : !phase.empty() && GlobMatches(rule.phase, phase);
 }
@@ -29,7 +29,7 @@ bool ShapeMatches(const ThresholdRule& rule, const std::string& shape) {
   return shape.empty() || GlobMatches(rule.shape, shape);
 }
 
-/// "; did you mean ...?" for a pattern: what stands between its wildcards is what a name can be near to.
+/// "; did you mean ...?" for a pattern without its wildcards.
 std::string NearPattern(std::string pattern, const std::vector<std::string>& names) {
   std::erase_if(pattern, [](char c) { return c == '*' || c == '?'; });
   return pattern.empty() ? "" : DidYouMean(pattern, names);
@@ -37,9 +37,9 @@ std::string NearPattern(std::string pattern, const std::vector<std::string>& nam
 
 std::string Listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 12;
-  if (names.empty()) return "there are none";
+  if (names.empty()) return "there are no names to match";
   const auto shown = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown));
-  return fmt::format("there are {}{}", fmt::join(names.begin(), shown, "; "), names.size() > kShown ? "; ..." : "");
+  return fmt::format("known names: {}{}", fmt::join(names.begin(), shown, "; "), names.size() > kShown ? "; ..." : "");
 }
 
 [[noreturn]] void FailUnmatched(const Thresholds& thresholds, const ThresholdRule& rule, const std::string& what,
@@ -52,12 +52,48 @@ std::string Listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string DefaultSetting::Name() const {
+  return section.empty() ? std::string(key) : fmt::format("{}.{}", section, key);
+}
+
+std::span<const DefaultSetting> DefaultSettings() {
+  using T = Thresholds;
+  static constexpr std::array kSettings = {
+      DefaultSetting{"duration", "relative", "ratio", 1.0, [](T& t) -> double& { return t.duration.relative; },
+                     "a call's time and cycles: worse by"},
+      DefaultSetting{"duration", "absolute", "seconds", 1.0, [](T& t) -> double& { return t.duration.absolute; },
+                     "and by"},
+      DefaultSetting{"short_calls", "below", "seconds", 1.0, [](T& t) -> double& { return t.short_call_seconds; },
+                     "a call is short below"},
+      DefaultSetting{"short_calls", "relative", "ratio", 1.0, [](T& t) -> double& { return t.short_duration.relative; },
+                     "time and cycles of a short call: worse by"},
+      DefaultSetting{"short_calls", "absolute", "seconds", 1.0,
+                     [](T& t) -> double& { return t.short_duration.absolute; }, "and by"},
+      DefaultSetting{"phase_time", "relative", "ratio", 1.0, [](T& t) -> double& { return t.phase_time.relative; },
+                     "a phase's time: worse by"},
+      DefaultSetting{"phase_time", "absolute", "ratio", 1.0, [](T& t) -> double& { return t.phase_time.absolute; },
+                     "and by, of the kernel's time in the base"},
+      DefaultSetting{"counters", "relative", "ratio", 1.0, [](T& t) -> double& { return t.counter_relative; },
+                     "a deterministic counter: worse by"},
+      DefaultSetting{"counters", "aa_ranges", "", 1000.0, [](T& t) -> double& { return t.counter_aa_ranges; },
+                     "and by, in ranges of equal code"},
+      DefaultSetting{"", "budget", "ratio", 1.0, [](T& t) -> double& { return t.budget; },
+                     "drift from the promoted baseline"},
+      DefaultSetting{"levels", "suspect", "", 0.5, [](T& t) -> double& { return t.suspect_level; },
+                     "p of a suspicion, at most"},
+      DefaultSetting{"levels", "regression", "", 0.5, [](T& t) -> double& { return t.regression_level; },
+                     "p of a regression, at most"},
+      DefaultSetting{"", "most_dropped_pairs", "ratio", 1.0, [](T& t) -> double& { return t.most_dropped_pairs; },
+                     "dropped pairs, at most"}};
+  return kSettings;
+}
+
 bool GlobMatches(const std::string& pattern, const std::string& text) {
-  // Without recursion: only the last star is ever tried again, as what an earlier one took more of, it can take, too.
+  // Without recursion: only the last star is retried, because it can take whatever an earlier one would.
   std::size_t at = 0;
   std::size_t in = 0;
   std::size_t star = std::string::npos;
-  std::size_t star_end = 0;  // of what the last star has taken so far
+  std::size_t star_end = 0;  // end of what the last star has taken
   while (in < text.size()) {
     if (at < pattern.size() && pattern[at] == '*') {
       star = at++;
@@ -112,7 +148,7 @@ Demand FindDemand(const Thresholds& thresholds, const std::string& kernel, const
     take(rule.maximum, demand.maximum, from[3]);
     take(rule.severity, demand.severity, from[4]);
   }
-  std::ranges::sort(from);  // they lie in one vector, so this is the file's order
+  std::ranges::sort(from);  // pointers into one vector: the file's order
   for (const ThresholdRule* rule : from) {
     if (rule != nullptr && (demand.rules.empty() || demand.rules.back() != rule)) demand.rules.push_back(rule);
   }

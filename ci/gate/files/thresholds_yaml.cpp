@@ -10,9 +10,9 @@
 #include "fa_profile/evidence.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/static_metrics.h"
-#include "fa_profile/thresholds.h"
-#include "files/limit_value.h"
 #include "fa_profile/strict_yaml.h"
+#include "fa_profile/thresholds.h"
+#include "limit_value.h"
 
 namespace fa_profile {
 namespace {
@@ -41,7 +41,7 @@ std::vector<std::string> MetricIds(bool of_phase) {
   return ids;
 }
 
-/// "2026-12-31", a day that there is.
+/// "2026-12-31", a valid day.
 bool IsDate(const std::string& text) {
   int year = 0;
   unsigned month = 0;
@@ -63,7 +63,7 @@ class ThresholdsReader {
   Thresholds Read(const std::string& text) {
     const YAML::Node root = yaml_.Load(text);
     bool has_version = false;
-    // The file's order does not matter: exceptions come after rules wherever they stand.
+    // Exceptions come after rules, whatever the order in the file.
     std::vector<ThresholdRule> exceptions;
     yaml_.ReadMap(root, "a threshold file",
                   {{"version",
@@ -74,10 +74,10 @@ class ThresholdsReader {
                    {"defaults", [&](const YAML::Node& node) { ReadDefaults(node); }},
                    {"rules", [&](const YAML::Node& node) { ReadRules(node, "rules", thresholds_.rules); }},
                    {"exceptions", [&](const YAML::Node& node) { ReadRules(node, "exceptions", exceptions); }}});
-    if (!has_version) yaml_.Fail(root, "there is no version", "begin the file with: version: 1");
+    if (!has_version) yaml_.Fail(root, "'version' is missing", "begin the file with: version: 1");
     if (thresholds_.rules.size() + exceptions.size() > kMostRules) {
-      yaml_.Fail(root, fmt::format("there are more than {} rules and exceptions", kMostRules),
-                 "unite rules with patterns: kernel: \"*\"");
+      yaml_.Fail(root, fmt::format("the file has more than {} rules and exceptions", kMostRules),
+                 "merge rules with patterns: kernel: \"*\"");
     }
     thresholds_.rules.insert(thresholds_.rules.end(), exceptions.begin(), exceptions.end());
     return std::move(thresholds_);
@@ -86,60 +86,53 @@ class ThresholdsReader {
  private:
   void ReadVersion(const YAML::Node& node) const {
     if (ReadLimit(yaml_, node, "the version", Quantity::kPlain) != 1.0) {
-      yaml_.Fail(node, "version " + Quoted(node.Scalar()) + " is not known here", "this program reads version 1");
+      yaml_.Fail(node, "unknown version " + Quoted(node.Scalar()), "use version 1");
     }
   }
 
-  /// One default: its kind, where it goes, and the most it can be.
-  StrictYaml::Field Default(const std::string& section, const std::string& key, Quantity quantity, double& value,
-                            double most = 1.0) {
-    const std::string name = section.empty() ? key : section + "." + key;
-    return {key, [this, name, quantity, &value, most](const YAML::Node& node) {
-              value = ReadLimit(yaml_, node, name, quantity);
-              if (value > most) yaml_.Fail(node, name + " is too large", fmt::format("it can be at most {:g}", most));
+  StrictYaml::Field Default(const DefaultSetting& setting) {
+    return {std::string(setting.key), [this, &setting](const YAML::Node& node) {
+              const std::string name = setting.Name();
+              double& value = setting.value(thresholds_);
+              value = ReadLimit(yaml_, node, name, QuantityOf(setting.unit));
+              if (value > setting.most) {
+                yaml_.Fail(node, name + " is too large", fmt::format("use at most {:g}", setting.most));
+              }
               thresholds_.default_lines[name] = node.Mark().line + 1;
             }};
   }
 
-  StrictYaml::Field Section(const std::string& key, const std::vector<StrictYaml::Field>& fields) const {
-    return {key, [this, key, fields](const YAML::Node& node) { yaml_.ReadMap(node, "'" + key + "'", fields); }};
-  }
-
   void ReadDefaults(const YAML::Node& node) {
-    using enum Quantity;
-    Thresholds& to = thresholds_;
-    yaml_.ReadMap(node, "'defaults'",
-                  {Section("duration", {Default("duration", "relative", kShare, to.duration.relative),
-                                        Default("duration", "absolute", kSeconds, to.duration.absolute)}),
-                   Section("short_calls", {Default("short_calls", "below", kSeconds, to.short_call_seconds),
-                                           Default("short_calls", "relative", kShare, to.short_duration.relative),
-                                           Default("short_calls", "absolute", kSeconds, to.short_duration.absolute)}),
-                   Section("phase_time", {Default("phase_time", "relative", kShare, to.phase_time.relative),
-                                          Default("phase_time", "absolute", kShare, to.phase_time.absolute)}),
-                   Section("counters", {Default("counters", "relative", kShare, to.counter_relative),
-                                        Default("counters", "aa_ranges", kPlain, to.counter_aa_ranges, 1000.0)}),
-                   Default("", "budget", kShare, to.budget),
-                   Section("levels", {Default("levels", "suspect", kPlain, to.suspect_level, 0.5),
-                                      Default("levels", "regression", kPlain, to.regression_level, 0.5)}),
-                   Default("", "most_dropped_pairs", kShare, to.most_dropped_pairs)});
+    std::vector<StrictYaml::Field> fields;
+    std::map<std::string, std::vector<StrictYaml::Field>> sections;
+    for (const DefaultSetting& setting : DefaultSettings()) {
+      auto& section = setting.section.empty() ? fields : sections[std::string(setting.section)];
+      section.push_back(Default(setting));
+    }
+    for (const auto& [key, of_section] : sections) {
+      fields.push_back(
+          {key, [&, this](const YAML::Node& section) { yaml_.ReadMap(section, "'" + key + "'", of_section); }});
+    }
+    yaml_.ReadMap(node, "'defaults'", fields);
     RequireLevels(node["levels"]);
   }
 
   void RequireLevels(const YAML::Node& node) const {
     if (!node) return;
     if (thresholds_.suspect_level <= 0.0 || thresholds_.regression_level <= 0.0) {
-      yaml_.Fail(node, "a level is 0: no test can ever reach it", "the defaults are suspect: 0.05, regression: 0.01");
+      yaml_.Fail(node, "a level must be above 0: no test can reach 0",
+                 "the defaults are suspect: 0.05, regression: 0.01");
     }
     if (thresholds_.regression_level > thresholds_.suspect_level) {
-      yaml_.Fail(node, "the level of a regression is above that of a suspicion",
-                 "what is measured again has to be judged at least as strictly: regression <= suspect");
+      yaml_.Fail(node, "levels.regression must not be above levels.suspect",
+                 "use regression <= suspect: the second stage must be at least as strict as the first");
     }
   }
 
   void ReadRules(const YAML::Node& node, const std::string& key, std::vector<ThresholdRule>& rules) {
     if (!node.IsSequence()) yaml_.Fail(node, "'" + key + "' must be a list", kSeeDocs);
     if (node.size() > kMostRules) {
-      yaml_.Fail(node, fmt::format("'{}' has more than {} items", key, kMostRules), "unite them with patterns");
+      yaml_.Fail(node, fmt::format("'{}' has more than {} items", key, kMostRules), "merge them with patterns");
     }
     for (const YAML::Node& item : node) rules.push_back(ReadRule(item, key == "exceptions"));
   }
@@ -157,7 +150,7 @@ class ThresholdsReader {
                                                 rule.metric = yaml_.Text(at, "'metric'", kLongestName);
                                                 metric.reset(at);
                                               }}};
-    // What a limit's unit is depends on the metric, which may stand after it.
+    // A limit's unit depends on the metric, which may follow it.
     for (const NamedLimit& limit : kLimits) {
       fields.push_back({limit.key, [&limits, key = limit.key](const YAML::Node& at) { limits[key].reset(at); }});
     }
@@ -166,7 +159,7 @@ class ThresholdsReader {
     fields.push_back(TextField("reason", rule.reason, kLongestReason));
     if (exception) fields.push_back({"expires", [&](const YAML::Node& at) { rule.expires = ReadDate(at); }});
     yaml_.ReadMap(node, exception ? "an exception" : "a rule", fields);
-    if (rule.metric.empty()) yaml_.Fail(node, "there is no metric", "name one: `fa-profile list metrics`");
+    if (rule.metric.empty()) yaml_.Fail(node, "'metric' is missing", "`fa-profile list metrics` lists the metrics");
     const std::string_view unit = RequireMetric(metric, rule);
     for (const NamedLimit& limit : kLimits) {
       const auto found = limits.find(limit.key);
@@ -192,12 +185,13 @@ class ThresholdsReader {
     if (name == "error") return Severity::kError;
     if (name == "warning") return Severity::kWarning;
     if (name == "off") return Severity::kOff;
-    yaml_.Fail(node, "unknown severity " + Quoted(name) + DidYouMean(name, kNames), "it can be error, warning or off");
+    yaml_.Fail(node, "unknown severity " + Quoted(name) + DidYouMean(name, kNames), "use error, warning or off");
   }
 
   std::string ReadDate(const YAML::Node& node) const {
     std::string date = yaml_.Text(node, "'expires'", kLongestName);
-    if (!IsDate(date)) yaml_.Fail(node, Quoted(date) + " is no date", "write the last day it counts as 2026-12-31");
+    if (!IsDate(date))
+      yaml_.Fail(node, Quoted(date) + " is not a date", "write the last day on which it counts, like 2026-12-31");
     return date;
   }
 
@@ -207,43 +201,45 @@ class ThresholdsReader {
     const bool of_phase = !rule.phase.empty();
     if (UnitOf(of_phase ? "" : "*", rule.metric)) {
       yaml_.Fail(node, fmt::format("{} is a metric of {}", rule.metric, of_phase ? "whole kernels" : "phases"),
-                 of_phase ? "remove 'phase'" : "say of which: phase: softmax, or phase: \"*\"");
+                 of_phase ? "remove 'phase'" : "add phase: softmax, or phase: \"*\" for all");
     }
     yaml_.Fail(node, "unknown metric " + Quoted(rule.metric) + DidYouMean(rule.metric, MetricIds(of_phase)),
-               "`fa-profile list metrics` shows them; docs/thresholds.md those of the code");
+               "`fa-profile list metrics` lists the metrics; docs/thresholds.md lists those of machine code");
   }
 
   void RequireSense(const YAML::Node& node, const ThresholdRule& rule) const {
     const bool limits = rule.relative || rule.absolute || rule.minimum || rule.maximum;
     if (!limits && !rule.severity) {
-      yaml_.Fail(node, "this demands nothing", "give it relative, absolute, minimum, maximum or severity");
+      yaml_.Fail(node, "the rule has no limit and no severity", "add relative, absolute, minimum, maximum or severity");
     }
     if (rule.minimum && rule.maximum && *rule.minimum > *rule.maximum) {
-      yaml_.Fail(node, "the minimum is above the maximum: nothing can fulfil this", "exchange the two");
+      yaml_.Fail(node, "the minimum is above the maximum", "exchange the two");
     }
     if (rule.severity == Severity::kOff && limits) {
-      yaml_.Fail(node, "severity is off, so the limits are without effect", "remove one or the other");
+      yaml_.Fail(node, "limits have no effect with severity: off", "remove the limits or the severity");
     }
     if (rule.severity == Severity::kOff && rule.reason.empty()) {
-      yaml_.Fail(node, "severity is off and there is no reason", "say why: reason: \"...\"");
+      yaml_.Fail(node, "severity: off needs a reason", "add reason: \"...\"");
     }
     if (!rule.exception) return;
     const auto require = [&](const std::string& value, const char* key, const char* hint) {
-      if (value.empty()) yaml_.Fail(node, fmt::format("an exception without {}", key), hint);
+      if (value.empty()) yaml_.Fail(node, fmt::format("an exception needs '{}'", key), hint);
     };
-    require(rule.owner, "owner", "name who answers for it: owner: ada");
-    require(rule.reason, "reason", "say why the change is accepted: reason: \"wider masks, #42\"");
-    require(rule.expires, "expires", "say until when: expires: 2026-12-31");
+    require(rule.owner, "owner", "add who is responsible: owner: ada");
+    require(rule.reason, "reason", "add why the change is accepted: reason: \"wider masks, #42\"");
+    require(rule.expires, "expires", "add the last day on which it counts: expires: 2026-12-31");
   }
 
-  /// Two rules that demand the same of the same: the last would count alone, and a reader would believe the first.
+  /// Of two rules with the same patterns, metric and key only the last would count, but a reader might believe the
+  /// first.
   void RequireEffect(const YAML::Node& node, const ThresholdRule& rule) {
     const auto claim = [&](bool demands, const char* what) {
       if (!demands) return;
       const auto [first, is_new] = claims_.emplace(
           std::tuple(rule.exception, rule.kernel, rule.shape, rule.phase, rule.metric, what), rule.line);
       if (is_new) return;
-      yaml_.Fail(node, fmt::format("line {} gives '{}' for the same already", first->second, what), "keep one of them");
+      yaml_.Fail(node, fmt::format("line {} already sets '{}' for the same cases and metric", first->second, what),
+                 "keep one of them");
     };
     for (const NamedLimit& limit : kLimits) claim((rule.*limit.limit).has_value(), limit.key);
     claim(rule.severity.has_value(), "severity");
@@ -251,7 +247,7 @@ class ThresholdsReader {
 
   StrictYaml yaml_;
   Thresholds thresholds_;
-  /// Line by exception or not, patterns, metric and demand.
+  /// Line of each demand, by exception or not, patterns, metric and key.
   std::map<std::tuple<bool, std::string, std::string, std::string, std::string, std::string>, int> claims_;
 };
 

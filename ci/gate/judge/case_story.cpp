@@ -6,7 +6,8 @@
 #include <tuple>
 
 #include "fa_profile/profile.h"
-#include "judge/judge.h"
+#include "fa_profile/units.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
@@ -16,18 +17,20 @@ constexpr std::size_t kMostPhases = 3;
 constexpr std::size_t kMostCounters = 3;
 constexpr std::size_t kMostStalls = 2;
 
-/// What is worth a line: a phase by a point of the kernel's time, a stall by five points of the warps' time.
+/// Least growth that gets a line: of a phase one point of the kernel's time, of a stall five points of the warps' time.
 constexpr double kPhaseLine = 0.01;
 constexpr double kStallLine = 0.05;
 
-/// Blocking ones first, worst first; notes after everything that blocks and before what passed.
+/// Worst first: what blocks, then notes, then what passed.
 auto Rank(const Comparison& comparison) {
   const bool passed = comparison.verdict == Verdict::kPass;
-  const double size = comparison.change ? std::abs(*comparison.change) : passed ? 0.0 : 1e9;  // from 0: no ratio
+  const double size = comparison.change ? std::abs(*comparison.change)
+                      : passed          ? 0.0
+                                        : 1e9;  // no ratio if the base is 0
   return std::tuple(comparison.blocking ? comparison.verdict : Verdict::kPass, comparison.verdict, size);
 }
 
-/// The case's: of what blocks. Fewer instructions improve nothing yet: only time does, and a result that was wrong.
+/// The worst verdict that blocks. Fewer instructions alone are not an improvement: only time, or a corrected result.
 Verdict Worst(const std::vector<Comparison>& comparisons) {
   Verdict worst = Verdict::kPass;
   for (const Comparison& comparison : comparisons) {
@@ -42,8 +45,8 @@ std::string Largest(const std::map<std::string, double>& values) {
   return largest == values.end() ? std::string() : largest->first;
 }
 
-/// The phase that grew most. Growth too small for a line of its own can be noise: the phase of what was found worse
-/// comes before it.
+/// The phase that grew most. If its growth is too small for a line, which may be noise, the phase of a blocking
+/// comparison comes first.
 std::string WorstPhase(const std::map<std::string, double>& growth, const std::vector<Comparison>& comparisons) {
   std::map<std::string, double> named = growth;
   named.erase(kUnattributed);
@@ -61,14 +64,14 @@ struct Shares {
   std::map<std::string, double> before, after, growth;
 };
 
-/// In per cent as they are printed: to a tenth.
+/// A share in per cent as it is printed: to a tenth.
 std::string Printed(const std::map<std::string, double>& shares, const std::string& phase) {
   const auto found = shares.find(phase);
   return fmt::format("{:.1f}", 100.0 * (found == shares.end() ? 0.0 : found->second));
 }
 
-/// What a phase did: its share where that rose. A phase can cost more and have less of a kernel that became slower
-/// still: then its cost, in points of the base's time. Empty: it did nothing that could be printed.
+/// How a phase changed: its share if that rose. A phase can cost more and still have a smaller share of a kernel that
+/// became even slower: then its cost, in points of the base's time. Empty: no change that can be printed.
 std::string PhaseLine(const Shares& shares, const std::string& phase) {
   const std::string name = OneLine(phase, 40);
   const std::string before = Printed(shares.before, phase);
@@ -83,7 +86,7 @@ std::string PhaseLine(const Shares& shares, const std::string& phase) {
                      before == after ? before : before + " -> " + after);
 }
 
-/// Each phase has the share it had, as printed: the kernel is slower as a whole.
+/// No share changed, as printed: the kernel is slower as a whole.
 bool AllAlike(const Shares& shares) {
   return std::ranges::all_of(shares.growth, [&](const auto& one) {
     return Printed(shares.before, one.first) == Printed(shares.after, one.first);
@@ -100,7 +103,7 @@ void AddPhases(const Shares& shares, std::vector<std::string>& why) {
   for (const auto& [growth, phase] : grown) why.push_back(PhaseLine(shares, phase));
 }
 
-/// Factor by which a counter got worse, as a distance; from or to nothing is the farthest.
+/// Logarithm of the factor by which a counter changed; infinite from or to 0.
 double Distance(const Comparison& comparison) {
   const double base = comparison.base.value_or(0.0);
   const double candidate = comparison.candidate.value_or(0.0);
@@ -108,7 +111,7 @@ double Distance(const Comparison& comparison) {
   return std::abs(std::log(candidate / base));
 }
 
-/// One line a metric, that of the phase where it changed most.
+/// One line per metric, for the phase in which it changed most.
 void AddCounters(const std::vector<Comparison>& comparisons, std::vector<std::string>& why) {
   std::vector<const Comparison*> worse;
   for (const Comparison& comparison : comparisons) {
@@ -159,12 +162,12 @@ std::vector<std::string> Why(const JudgeContext& context, const CaseWork& work, 
   return why;
 }
 
-/// "11.8 % slower", "5.0 % more cycles, ...", or what the worst comparison says of itself.
+/// "11.8 % slower", "5.0 % more cycles, ..."; empty: the verdict is not about time.
 std::string Speed(const CaseWork& work, Verdict verdict) {
   const Comparison* time = nullptr;
   const Comparison* cycles = nullptr;
   for (const Comparison& comparison : work.verdict.comparisons) {
-    if (work.broken_demands.contains(comparison.reason)) continue;  // a limit of its own, whatever the base took
+    if (work.broken_demands.contains(comparison.reason)) continue;  // a limit that does not depend on the base
     if (!comparison.blocking || comparison.verdict != verdict || !comparison.change) continue;
     if (comparison.metric == kDuration) time = &comparison;
     if (comparison.metric == kCycles) cycles = &comparison;
@@ -184,7 +187,7 @@ std::string Speed(const CaseWork& work, Verdict verdict) {
 
 std::string Headline(const CaseWork& work, const Shares& shares) {
   const CaseVerdict& verdict = work.verdict;
-  if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: nothing to compare it with";
+  if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: the base does not have it";
   if (verdict.verdict == Verdict::kMissing) return "only in the base";
   if (verdict.verdict == Verdict::kPass) return verdict.identical ? "the same machine code" : "";
   std::string headline = Speed(work, verdict.verdict);
@@ -195,7 +198,7 @@ std::string Headline(const CaseWork& work, const Shares& shares) {
     if (worst.metric == kPhaseTime && !worst.phase.empty() && worse) headline = PhaseLine(shares, worst.phase);
     if (headline.empty()) headline = worst.reason;
   } else if (worse && !verdict.phase.empty() && shares.growth.contains(verdict.phase)) {
-    const std::string line = AllAlike(shares) ? "all phases alike" : PhaseLine(shares, verdict.phase);
+    const std::string line = AllAlike(shares) ? "all phases equally" : PhaseLine(shares, verdict.phase);
     if (!line.empty()) headline += ": " + line;
   }
   if (worse && verdict.bottleneck_before != verdict.bottleneck_after && !verdict.bottleneck_before.empty()) {
@@ -211,7 +214,7 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
   std::ranges::stable_sort(verdict.comparisons,
                            [](const Comparison& a, const Comparison& b) { return Rank(a) > Rank(b); });
   verdict.verdict = work.candidate == nullptr ? Verdict::kMissing : Worst(verdict.comparisons);
-  // What cannot be compared is no pass. A wrong result, and code that is worse, are that on any machine.
+  // A case that cannot be compared does not pass. A wrong result and worse code are regressions on any machine.
   if (!context.comparable && work.candidate != nullptr && work.base != nullptr) {
     verdict.verdict = std::max(verdict.verdict, Verdict::kIncomparable);
   }

@@ -6,7 +6,9 @@
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/static_metrics.h"
-#include "judge/judge.h"
+#include "fa_profile/text.h"
+#include "fa_profile/units.h"
+#include "judge.h"
 
 namespace fa_profile {
 
@@ -23,9 +25,7 @@ Demand JudgeContext::DemandOn(const CaseWork& work, const std::string& phase, co
   return FindDemand(thresholds, work.Facts().kernel, work.Facts().shape, phase, metric, input.today);
 }
 
-std::string JudgeContext::Place(const ThresholdRule& rule) const {
-  return fmt::format("{}:{}", thresholds.file, rule.line);
-}
+std::string JudgeContext::Place(const ThresholdRule& rule) const { return PlaceOf(thresholds, rule); }
 
 std::string JudgeContext::GrowthRule(const Demand& demand) const {
   std::string place;
@@ -73,8 +73,8 @@ std::optional<double> ValueIn(const Evidence& evidence, std::size_t process, std
 
 namespace {
 
-/// Calls `see(phase, share)` for each phase of a process. Keys are in order of phases: from one to the next, past all
-/// its other metrics.
+/// Calls `see(phase, share)` for each phase of a process. Keys are sorted by phase, so the others of a phase are
+/// skipped.
 template <typename See>
 void ForPhases(const std::map<MetricKey, double>& values, See see) {
   for (auto at = values.begin(); at != values.end();) {
@@ -191,24 +191,19 @@ void WeighClock(Comparison* time, Comparison* cycles, bool every_pair) {
   const std::string both =
       fmt::format("{} cycles, {} time", SignedPercent(*cycles->change), SignedPercent(*time->change));
   if (cycles->verdict == Verdict::kRegression && time->verdict != Verdict::kRegression) {
-    cycles->reason = "hidden by a faster clock: " + both;
+    cycles->reason = "hidden by a higher clock: " + both;
   }
   if (cycles->verdict == Verdict::kInconclusive) return;
   if (time->verdict == Verdict::kRegression && cycles->verdict != Verdict::kRegression) {
     time->verdict = Verdict::kInconclusive;
-    time->reason =
-        fmt::format("slower, but not proven in cycles: {}; the candidate's clock was {} lower{}", both, Percent(-clock),
-                    every_pair ? ", in every pair: its code itself may be what lowers it" : "");
+    time->reason = fmt::format("slower, but not proven in cycles: {}; the candidate's clock was {} lower{}", both,
+                               Percent(-clock), every_pair ? " in every pair: its code may be the cause" : "");
   }
   if (time->verdict == Verdict::kImproved && cycles->verdict != Verdict::kImproved) {
     time->verdict = Verdict::kPass;
     time->reason = fmt::format("faster, but not proven in cycles: {}", both);
   }
 }
-
-std::string Percent(double ratio) { return fmt::format("{:.1f} %", 100.0 * ratio); }
-
-std::string SignedPercent(double ratio) { return fmt::format("{:+.1f} %", 100.0 * ratio); }
 
 std::string Number(double value, const std::string& unit) {
   if (unit == "ratio") return Percent(value);
@@ -221,14 +216,6 @@ std::string Number(double value, const std::string& unit) {
   return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
 }
 
-std::string OneLine(const std::string& text, std::size_t most) {
-  std::string line;
-  for (const char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  if (line.size() <= most) return line;
-  // Not in the middle of a character: what continues one in UTF-8 is 10xxxxxx.
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
-  return line.substr(0, end) + "...";
-}
+std::string OneLine(const std::string& text, std::size_t most) { return SafeLine(text, most); }
 
 }  // namespace fa_profile

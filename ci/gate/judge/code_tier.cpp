@@ -6,12 +6,12 @@
 #include <tuple>
 
 #include "fa_profile/static_metrics.h"
-#include "judge/judge.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
-/// Same instructions, and the same of what is not in them but decides how they run.
+/// The instructions, and what else decides how they run.
 auto Identity(const CodeFacts& code) {
   return std::tuple(code.code_hash, code.architecture, code.registers_per_thread, code.static_shared_memory_bytes,
                     code.threads_per_block);
@@ -31,8 +31,8 @@ bool SameCode(const CaseFacts& base, const CaseFacts& candidate) {
   return hashed && identities(base) == identities(candidate);
 }
 
-/// The base's function for each of the candidate's: by name, or if each side has but one, that one: it was renamed.
-/// Null: it is new. Registers of another architecture are no measure of these.
+/// The base's function for each of the candidate's: by name, or the only one if each side has one (it was renamed).
+/// Null: it is new. Functions of different architectures are not compared.
 std::vector<const CodeFacts*> Partners(const CaseFacts& base, const CaseFacts& candidate) {
   std::vector<const CodeFacts*> partners;
   for (const CodeFacts& code : candidate.code) {
@@ -58,15 +58,14 @@ Comparison Fact(const std::string& phase, const std::string& metric, std::option
   return comparison;
 }
 
-/// Fewer blocks of more threads are not less: what has to fall is the threads resident, too.
+/// Fewer blocks of more threads are not worse: the number of resident threads has to fall too.
 bool FewerResident(const Comparison& blocks, std::optional<int> threads_before, std::optional<int> threads_after) {
   if (*blocks.candidate >= *blocks.base) return false;
   if (!threads_before || !threads_after) return true;
   return *blocks.candidate * *threads_after < *blocks.base * *threads_before;
 }
 
-/// Worse code: a spill or fewer blocks on an SM block; other growth is a warning, unless a rule says how much is
-/// allowed.
+/// Spills and fewer resident blocks block; other growth is a warning unless a rule limits it.
 void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison comparison, double total, bool fewer_resident,
                const std::string& function) {
   const MetricFacts facts = FactsOf({comparison.phase, comparison.metric});
@@ -104,12 +103,12 @@ const LaunchFacts* LaunchOf(const CaseFacts& facts, const std::string& function)
 }
 
 void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts* before, const CodeFacts& after) {
-  const CodeFacts none;  // a function that is new brings what it spills with it
+  const CodeFacts none;  // a new function counts with all its spills
   const CodeFacts& base = before != nullptr ? *before : none;
   const std::string function = work.candidate->code.size() > 1 ? OneLine(after.name, 60) : "";
   for (const StaticMetric& metric : StaticMetrics()) {
     const std::string id(metric.id);
-    if (id == "blocks_per_sm" || id == "static_tensor_instructions") continue;  // below, and of the whole case
+    if (id == "blocks_per_sm" || id == "static_tensor_instructions") continue;  // handled below, and for the whole case
     if (before == nullptr && id != "spill_bytes") continue;
     const auto from = StaticValue(base, "", id);
     const auto to = StaticValue(after, "", id);
@@ -128,12 +127,12 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
         Fact("", "externals", static_cast<double>(base.externals.size()), static_cast<double>(after.externals.size()));
     comparison.verdict = Verdict::kRegression;
     comparison.blocking = true;
-    comparison.reason = "calls " + OneLine(external, 60) + ", which the base does not" +
+    comparison.reason = "calls " + OneLine(external, 60) + ", unlike the base" +
                         (external == "vprintf" ? ": printf in device code" : "");
     work.verdict.comparisons.push_back(std::move(comparison));
   }
   if (before == nullptr) return;
-  // As launched, where both sides were: the code alone does not know the dynamic shared memory of a launch.
+  // From the launches if both sides have them: code alone does not determine dynamic shared memory.
   const LaunchFacts* const was = LaunchOf(*work.base, base.name);
   const LaunchFacts* const is = LaunchOf(*work.candidate, after.name);
   if (was != nullptr && is != nullptr) {
@@ -147,7 +146,7 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
   const auto threads = [](const LaunchFacts& launch) { return launch.block[0] * launch.block[1] * launch.block[2]; };
   const auto from = launched ? was->blocks_per_sm : base.blocks_per_sm;
   const auto to = launched ? is->blocks_per_sm : after.blocks_per_sm;
-  // Blocks that fit an SM are a fact of one GPU model.
+  // How many blocks fit on an SM depends on the GPU model.
   if (from && to && context.comparable) {
     const Comparison blocks = Fact("", "blocks_per_sm", static_cast<double>(*from), static_cast<double>(*to));
     const bool fewer = FewerResident(blocks, launched ? std::optional(threads(*was)) : base.threads_per_block,
@@ -156,7 +155,7 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
   }
 }
 
-/// Tensor instructions of all functions together: how they are split among functions is nobody's business.
+/// Tensor instructions of all functions together: their split among functions does not matter.
 void JudgeTensor(const JudgeContext& context, CaseWork& work) {
   const std::string id = "static_tensor_instructions";
   const auto sum = [&](const CaseFacts& facts) {
@@ -174,11 +173,11 @@ void JudgeTensor(const JudgeContext& context, CaseWork& work) {
   comparison.verdict = Verdict::kRegression;
   Block(comparison, demand.severity);
   comparison.reason =
-      fmt::format("its {:.0f} tensor instructions are gone: the matrix products run elsewhere", *before);
+      fmt::format("the {:.0f} tensor instructions are gone: matrix products no longer run on tensor cores", *before);
   work.verdict.comparisons.push_back(std::move(comparison));
 }
 
-/// A warning without what moves when a line is added above: numbers and folders.
+/// A warning without numbers and folders, which change when lines are added above it.
 std::string Gist(const std::string& warning) {
   std::string gist;
   for (const char c : warning) {
@@ -195,8 +194,7 @@ std::string Gist(const std::string& warning) {
 }
 
 void JudgeWarnings(CaseWork& work) {
-  // What ptxas and nvcc say of code that spills, works on local memory or whose matrix instructions wait for each
-  // other.
+  // Words of ptxas and nvcc for spills, local memory, and matrix instructions that wait for each other.
   constexpr std::array kGrave = {"local memory", "local space", "spill", "wmma", "wgmma", "performance loss"};
   std::set<std::string> known;
   for (const std::string& warning : work.base->compiler_warnings) known.insert(Gist(warning));
@@ -208,7 +206,7 @@ void JudgeWarnings(CaseWork& work) {
     comparison.verdict = Verdict::kRegression;
     comparison.blocking =
         std::ranges::any_of(kGrave, [&](const char* words) { return gist.find(words) != std::string::npos; });
-    comparison.reason = "new warning of the compiler: " + OneLine(warning);
+    comparison.reason = "new compiler warning: " + OneLine(warning);
     work.verdict.comparisons.push_back(std::move(comparison));
   }
 }
@@ -221,13 +219,13 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   JudgeWarnings(work);
   if (work.verdict.identical) return;
   if (work.base->code.empty() || work.candidate->code.empty()) {
-    // Static evidence has cases for files that the compiler warned of and that hold no kernel: all is said above. What
-    // ran needs no code to be timed, but where the base has some a spill of the candidate would go unseen.
+    // Static evidence has cases for files with warnings and without kernels: JudgeWarnings() handled them. A run can be
+    // timed without code, but if the base has code, a spill of the candidate would be missed.
     if (work.base->code.empty() && (context.Dynamic() || work.candidate->code.empty())) return;
     Comparison unknown = Fact("", "static_instructions", std::nullopt, std::nullopt);
     unknown.verdict = Verdict::kInconclusive;
     unknown.blocking = true;
-    unknown.reason = std::string("no machine code of the ") + (work.base->code.empty() ? "base" : "candidate");
+    unknown.reason = std::string("no machine code in the ") + (work.base->code.empty() ? "base" : "candidate");
     work.verdict.comparisons.push_back(std::move(unknown));
     return;
   }
@@ -236,7 +234,7 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   for (std::size_t i = 0; i < partners.size(); ++i) {
     const CodeFacts& code = work.candidate->code[i];
     if (std::ranges::find(work.base->code, code.architecture, &CodeFacts::architecture) == work.base->code.end()) {
-      continue;  // code of another architecture is other code, not new code
+      continue;  // not a new function: the base was built for another architecture
     }
     comparable = true;
     JudgeFunction(context, work, partners[i], code);

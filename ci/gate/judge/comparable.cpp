@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "judge/judge.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
-/// What is not known on a side is not held against it.
+/// An unknown value is compatible with all.
 void CheckSame(const std::string& what, const std::string& base, const std::string& candidate,
                std::vector<std::string>& reasons) {
   if (base.empty() || candidate.empty() || base == candidate) return;
@@ -54,11 +54,11 @@ std::vector<std::string> Incomparable(const GateInput& input) {
   CheckSame("CUDA runtime", base.cuda_runtime_version, candidate.cuda_runtime_version, reasons);
   CheckClock("highest SM clock", base.sm_clock_max_hz, candidate.sm_clock_max_hz, reasons);
   CheckClock("highest memory clock", base.memory_clock_max_hz, candidate.memory_clock_max_hz, reasons);
-  // Not known is not good enough here: without it nothing says that these are measurements of one machine.
+  // These must be known: otherwise the two sides may come from different machines.
   for (const auto& [side, environment] : {std::pair{"base", &base}, std::pair{"candidate", &candidate}}) {
-    if (environment->gpu_name.empty()) reasons.push_back(fmt::format("GPU: not known of the {}", side));
+    if (environment->gpu_name.empty()) reasons.push_back(fmt::format("GPU: unknown in the {}", side));
     if (input.design == "pairs" && environment->gpu_uuid.empty()) {
-      reasons.push_back(fmt::format("UUID of the GPU: not known of the {}", side));
+      reasons.push_back(fmt::format("UUID of the GPU: unknown in the {}", side));
     }
   }
   // Two GPUs of one model differ by more than the tolerance.

@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "fa_profile/gate_statistics.h"
-#include "judge/judge.h"
+#include "fa_profile/units.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
-/// How far the frozen kernel may move between the arms: no farther than a kernel whose code changed may.
+/// How far the frozen kernel may move between the arms: as far as a kernel whose code changed.
 constexpr double kReferenceTolerance = 0.02;
 
 struct Trial {
@@ -18,7 +19,7 @@ struct Trial {
   double change = 0.0;
 };
 
-/// The stages of each test are trials of their own: that is how the candidate is judged.
+/// Each stage of a test is a trial: the candidate is judged in the same way.
 void AddTrials(const JudgeContext& context, const std::string& name, const std::vector<PairedTest>& tests,
                std::vector<Trial>& trials) {
   for (const PairedTest& test : tests) {
@@ -38,7 +39,7 @@ std::optional<std::size_t> ReferenceIn(const Evidence& evidence) {
   return static_cast<std::size_t>(found - evidence.cases.begin());
 }
 
-/// The frozen kernel between the arms, both ways: a candidate that seems faster can be a base that was held up.
+/// The frozen kernel between the arms, in both directions: if the base was slowed down, the candidate seems faster.
 void JudgeReference(const JudgeContext& context, ControlResult& control) {
   const auto base = ReferenceIn(context.input.base);
   const auto candidate = ReferenceIn(context.input.candidate);
@@ -56,22 +57,23 @@ void JudgeReference(const JudgeContext& context, ControlResult& control) {
   const bool significant = std::min(stage.worse_p, stage.better_p) <= context.thresholds.suspect_level / 2.0;
   if (significant && std::abs(*control.reference_change) > kReferenceTolerance) {
     control.passed = false;
-    control.reason = fmt::format("the reference kernel, whose code never changes, moved by {} between the arms",
-                                 SignedPercent(*control.reference_change));
+    control.reason =
+        fmt::format("the reference kernel, whose code never changes, moved by {} between base and candidate",
+                    SignedPercent(*control.reference_change));
   }
 }
 
-/// What a run has to have to be believed and has not; empty: nothing is missing.
+/// The control that a run lacks; empty: none.
 std::string MissingControl(const JudgeContext& context, const ControlResult& control) {
   const GateInput& input = context.input;
   const bool ran = input.control && std::ranges::any_of(input.control->processes, [](const ProcessSample& process) {
                      return process.kind == "timing";
                    });
-  if (!ran) return "no control: the base did not run against itself";
-  return control.reference_change ? "" : "no control: the reference kernel was not timed in both arms";
+  if (!ran) return "no control: the base was not measured against itself";
+  return control.reference_change ? "" : "no control: the reference kernel was not timed on both sides";
 }
 
-/// The first trial that is worse even after Holm over all of them; null: none.
+/// The first trial that is worse after Holm's correction over all of them; null: none.
 const Trial* Alarm(const std::vector<Trial>& trials, double level) {
   std::vector<double> p;
   for (const Trial& trial : trials) p.push_back(trial.stage.worse_p);
@@ -110,23 +112,21 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
   Count(trials, control);
   if (const Trial* const alarm = Alarm(trials, level)) {
     control.passed = false;
-    control.reason = fmt::format("the base against itself was called worse: {} {}", OneLine(alarm->name, 80),
+    control.reason = fmt::format("the base was judged worse than itself: {} {}", OneLine(alarm->name, 80),
                                  SignedPercent(alarm->change));
   }
-  // Code that is the same cannot be slower; it is a trial for nothing, but between two builds, not two runs of one. So
-  // an alarm is said and does not fail the run.
+  // Equal code cannot be slower, so this is a trial too; but it compares two builds, so an alarm is only noted.
   std::vector<Trial> same;
   for (const PairedTest& test : identical) AddTrials(context, works[test.work].Name(), {test}, same);
   Count(same, control);
   if (const Trial* const alarm = Alarm(same, level)) {
-    notes.push_back(fmt::format("the same machine code measured worse: {} {}: doubt what this run says of other cases",
+    notes.push_back(fmt::format("equal machine code measured worse: {} {}: this run may be wrong about other cases too",
                                 OneLine(alarm->name, 80), SignedPercent(alarm->change)));
   }
   JudgeReference(context, control);
-  // A run in which nothing was timed but what is the same, or was settled before, needs none.
   const std::string missing = required ? MissingControl(context, control) : std::string();
   if (!missing.empty()) {
-    notes.push_back(missing + ": no time of this run is judged");
+    notes.push_back(missing + ": times of this run are not judged");
     if (control.passed) control.reason = missing;
     control.passed = false;
   }

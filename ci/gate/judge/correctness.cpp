@@ -1,13 +1,13 @@
 #include <fmt/core.h>
 
-#include "judge/judge.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
 enum class Correctness { kUnknown, kCorrect, kWrong };
 
-/// A verification that drew nothing and failed nothing says nothing.
+/// A verification without draws and without an error proves nothing.
 Correctness Of(const CaseFacts* facts) {
   if (facts == nullptr || !facts->verification) return Correctness::kUnknown;
   const Verification& verification = *facts->verification;
@@ -15,12 +15,12 @@ Correctness Of(const CaseFacts* facts) {
   return verification.draws == 0 && verification.error.empty() ? Correctness::kUnknown : Correctness::kWrong;
 }
 
-/// The plainest thing that is wrong.
+/// What is wrong, in the plainest words.
 std::string Wrong(const Verification& verification) {
-  if (!verification.error.empty()) return "it does not run: " + OneLine(verification.error);
+  if (!verification.error.empty()) return "it fails to run: " + OneLine(verification.error);
   if (verification.nonfinite > 0) return fmt::format("{} outputs are NaN or infinite", verification.nonfinite);
-  if (verification.unwritten > 0) return fmt::format("{} outputs are never written", verification.unwritten);
-  return fmt::format("its error is {:.4g} times the tolerance (largest error {:.4g}), {} of {} draws passed",
+  if (verification.unwritten > 0) return fmt::format("{} outputs are not written", verification.unwritten);
+  return fmt::format("the error is {:.4g} times the tolerance (largest error {:.4g}), {} of {} draws passed",
                      verification.max_error_ratio, verification.max_abs_error, verification.draws_passed,
                      verification.draws);
 }
@@ -45,17 +45,17 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
     const std::string wrong = Wrong(*work.candidate->verification);
     const bool was_wrong = before == Correctness::kWrong;
     comparison.verdict = was_wrong ? Verdict::kInconclusive : Verdict::kRegression;
-    comparison.reason = was_wrong ? "was wrong before, and still is: " + wrong : "wrong: " + wrong;
+    comparison.reason = was_wrong ? "wrong in base and candidate: " + wrong : "wrong: " + wrong;
   } else if (before == Correctness::kWrong) {
-    // What a wrong kernel took is no measure; and what was never verified is not known to be mended.
+    // The time of a wrong kernel means nothing, and without verification the candidate may still be wrong.
     work.compare_speed = false;
     const bool mended = after == Correctness::kCorrect;
     comparison.verdict = mended ? Verdict::kImproved : Verdict::kInconclusive;
     comparison.reason =
-        (mended ? "correct now; in the base " : "not verified, and in the base ") + Wrong(*work.base->verification);
+        (mended ? "correct now; in the base " : "not verified; in the base ") + Wrong(*work.base->verification);
   } else if (before == Correctness::kCorrect && after == Correctness::kUnknown && context.Dynamic()) {
     comparison.verdict = Verdict::kInconclusive;
-    comparison.reason = "not verified, and the base was: verify it in the same run (--draws)";
+    comparison.reason = "not verified, unlike the base: verify it in the same run (--draws)";
   } else {
     return;
   }

@@ -5,12 +5,13 @@
 #include <limits>
 
 #include "fa_profile/static_metrics.h"
-#include "judge/judge.h"
+#include "fa_profile/units.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
-/// A counter that launches of the same code move by more than this is no exact one, whatever the catalogue says.
+/// A counter that varies by more than this between launches of the same code is not deterministic.
 constexpr double kNotConstant = 0.005;
 
 /// Counts add up over phases; shares and means do not.
@@ -25,8 +26,8 @@ double Range(const std::vector<double>& values) {
 
 using Gathered = std::map<MetricKey, std::vector<double>>;
 
-/// Every value of a case in the recording processes. Each process has about the same keys in the same order, so that
-/// the next one's place is nearly always known.
+/// All values of a case in the recording processes. Processes have nearly the same keys in the same order, so the hint
+/// is nearly always right.
 Gathered Gather(const Evidence& evidence, std::size_t index) {
   Gathered gathered;
   for (const ProcessSample& process : evidence.processes) {
@@ -49,14 +50,14 @@ struct Counter {
   Demand demand;
 };
 
-/// Growth of the worse kind: of a neutral metric, which only a rule makes one to be judged, growth.
+/// Growth in the worse direction. A neutral metric, which is judged only if a rule limits it, gets worse by growing.
 double Growth(const Counter& counter) {
   const double growth = *counter.comparison.candidate - *counter.comparison.base;
   return counter.facts.polarity == Polarity::kHigherIsBetter ? -growth : growth;
 }
 
-/// Both limits: relative, and so many times what equal code moves it by. A phase's count is held against the kernel's:
-/// half a percent more of something that is a hundredth of the kernel is not half a percent more.
+/// Exceeds both limits: the relative one, and a multiple of the range of equal code. A phase's count is compared with
+/// the kernel's total: 0.5 % more in a phase that is a hundredth of the kernel is not 0.5 % of the kernel.
 bool IsWorse(const JudgeContext& context, const Counter& counter, double range, double kernel_total) {
   const bool exact = counter.facts.stability == Stability::kDeterministic;
   const bool limited = counter.demand.relative || counter.demand.absolute;
@@ -64,7 +65,7 @@ bool IsWorse(const JudgeContext& context, const Counter& counter, double range, 
   const double relative =
       counter.demand.relative.value_or(exact || !limited ? context.thresholds.counter_relative : 0.0);
   const double noise = context.thresholds.counter_aa_ranges * range;
-  // A noisy metric that a rule limits was never proven constant: what equal code moves it by counts on top of the rule.
+  // A noisy metric that a rule limits must also exceed the range of equal code.
   const double absolute =
       exact ? counter.demand.absolute.value_or(noise) : std::max(counter.demand.absolute.value_or(0.0), noise);
   const double growth = Growth(counter);
@@ -73,8 +74,8 @@ bool IsWorse(const JudgeContext& context, const Counter& counter, double range, 
          (!of_phase || growth > relative * kernel_total);
 }
 
-/// Worse in each process than the base in any: by the limits, and by what the base itself moves by. So a counter whose
-/// jitter is the candidate's own (atomics that are tried again, a spin) is judged though it is no exact one any more.
+/// Every candidate process is worse than every base process, by the limits and by the base's own range. This judges
+/// counters that vary only in the candidate (retried atomics, a spin loop).
 bool IsWorseThroughout(const JudgeContext& context, const Counter& counter, double kernel_total) {
   const bool falls = counter.facts.polarity == Polarity::kHigherIsBetter;
   Counter nearest = counter;
@@ -93,7 +94,7 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
   const bool moves = exact && range > kNotConstant * size;
   const bool worse_throughout = moves && IsWorseThroughout(context, counter, kernel_total);
   if (moves && !worse_throughout) {
-    comparison.reason = fmt::format("not judged: {} moves by {} between processes of the same code",
+    comparison.reason = fmt::format("not judged: {} varies by {} between processes of the same code",
                                     counter.facts.label, Percent(range / size));
     work.verdict.comparisons.push_back(std::move(comparison));
     return;
@@ -106,10 +107,10 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
     if (worse_throughout) comparison.reason += ", in every process";
     comparison.reason += OwnerOf(counter.demand);
     Block(comparison, counter.demand.severity);
-    // Counters stand for time. Time has the last word where it was proven, not where a difference was merely not found.
+    // Counters stand for time. A proven time overrides them; a time without a proven difference does not.
     if (work.proven_faster && comparison.blocking) {
       comparison.blocking = false;
-      comparison.reason += "; the kernel is proven faster all the same";
+      comparison.reason += "; but the kernel is proven faster";
     }
   } else if (Growth(counter) < 0.0 && counter.facts.polarity != Polarity::kNeutral &&
              -Growth(counter) > std::max(context.thresholds.counter_relative * std::abs(*comparison.base),
@@ -121,8 +122,8 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
   work.verdict.comparisons.push_back(std::move(comparison));
 }
 
-/// Exact metrics that the base has, of the kernel or of its phases, and the candidate none of: no pass, for nothing was
-/// looked at. Where the kernel is proven faster counters are notes, and none are missed.
+/// If the base has deterministic metrics of the kernel or its phases and the candidate has none, the case cannot pass:
+/// nothing was compared. A kernel that is proven faster needs none.
 void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered& before, const Gathered& after) {
   if (work.proven_faster) return;
   for (const bool of_phases : {false, true}) {
@@ -144,7 +145,7 @@ void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered
     comparison.verdict = Verdict::kInconclusive;
     comparison.blocking = true;
     comparison.reason =
-        fmt::format("the base has counters of {}, the candidate none", of_phases ? "its phases" : "the kernel");
+        fmt::format("the base has counters of {}, the candidate has none", of_phases ? "phases" : "the kernel");
     work.verdict.comparisons.push_back(std::move(comparison));
   }
 }
@@ -163,7 +164,7 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
   for (auto& [key, before] : base_values) {
     const auto after = candidate_values.find(key);
     if (after == candidate_values.end()) continue;
-    if (key.metric == kDuration || key.metric == kCycles || key.metric == kPhaseTime) continue;  // of tier 2
+    if (key.metric == kDuration || key.metric == kCycles || key.metric == kPhaseTime) continue;  // tier 2 judges these
     Counter counter;
     counter.facts = FactsOf(key);
     const double base = *MedianOf(before);
@@ -173,8 +174,8 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
     const bool exact = counter.facts.stability == Stability::kDeterministic;
     if (counter.demand.severity == Severity::kOff) continue;
     if (!limited && (!exact || counter.facts.polarity == Polarity::kNeutral)) continue;
-    if (!exact && enough_pairs) continue;                                 // the paired test looks at it
-    if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 did
+    if (!exact && enough_pairs) continue;                                 // the paired test judges it
+    if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 judged it
     Comparison& comparison = counter.comparison;
     comparison.phase = key.phase;
     comparison.metric = key.metric;

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "fa_profile/static_metrics.h"
-#include "judge/judge.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
-/// A fact of a case's code: the sum over its functions of what is counted, the worst of them of everything else.
+/// A property of a case's code: instruction counts are summed over its functions, of all else the worst counts.
 std::optional<double> CodeValue(const CaseFacts* facts, const MetricKey& key) {
   if (facts == nullptr) return std::nullopt;
   std::optional<double> value;
@@ -35,7 +35,7 @@ std::optional<double> ValueOf(const Evidence& evidence, const CaseFacts* facts, 
   return timed ? timed : MedianOf(Samples(evidence, index, "recording", key, true));
 }
 
-/// Everything a rule can name that the candidate has.
+/// All metrics of the candidate that a rule names.
 std::set<MetricKey> Known(const JudgeContext& context, const CaseWork& work) {
   std::set<MetricKey> keys;
   const auto add = [&](const MetricKey& key) {
@@ -55,15 +55,6 @@ std::set<MetricKey> Known(const JudgeContext& context, const CaseWork& work) {
   return keys;
 }
 
-/// The rule that set it: the last of those that count.
-const ThresholdRule* RuleOf(const Demand& demand, std::optional<double> ThresholdRule::*limit) {
-  const ThresholdRule* last = nullptr;
-  for (const ThresholdRule* const rule : demand.rules) {
-    if (rule->*limit) last = rule;
-  }
-  return last;
-}
-
 }  // namespace
 
 void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const ThresholdRule*>& checked) {
@@ -79,7 +70,7 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
       const auto limit = minimum ? demand.minimum : demand.maximum;
       if (!limit) continue;
       const auto breaks = [&](double of) { return minimum ? of < *limit : of > *limit; };
-      const ThresholdRule* const rule = RuleOf(demand, minimum ? &ThresholdRule::minimum : &ThresholdRule::maximum);
+      const ThresholdRule* const rule = demand.RuleOf(minimum ? &ThresholdRule::minimum : &ThresholdRule::maximum);
       checked.insert(rule);
       if (demand.severity == Severity::kOff || !breaks(*value)) continue;
       Comparison comparison;
@@ -95,11 +86,11 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
       comparison.verdict = Verdict::kRegression;
       Block(comparison, demand.severity);
       comparison.rule = context.Place(*rule);
-      comparison.reason = fmt::format(
-          "{}{} {} is {} the {} of {}{}", key.phase.empty() ? "" : OneLine(key.phase, 40) + ": ", facts.label,
-          Number(*value, facts.unit), minimum ? "below" : "above", minimum ? "minimum" : "maximum",
-          Number(*limit, facts.unit),
-          base && breaks(*base) ? fmt::format("; the base broke it too: {}", Number(*base, facts.unit)) : "");
+      comparison.reason =
+          fmt::format("{}{} {} is {} the {} of {}{}", key.phase.empty() ? "" : OneLine(key.phase, 40) + ": ",
+                      facts.label, Number(*value, facts.unit), minimum ? "below" : "above",
+                      minimum ? "minimum" : "maximum", Number(*limit, facts.unit),
+                      base && breaks(*base) ? fmt::format("; so was the base: {}", Number(*base, facts.unit)) : "");
       comparison.reason += OwnerOf(*rule);
       work.broken_demands.insert(comparison.reason);
       work.verdict.comparisons.push_back(std::move(comparison));

@@ -1,4 +1,4 @@
-#include "judge/judge.h"
+#include "judge.h"
 
 #include <fmt/core.h>
 
@@ -17,11 +17,12 @@ constexpr std::array kVerdicts = {"PASS",         "IMPROVED",     "MISSING",   "
 void CheckDesign(const std::string& design) {
   constexpr std::array kDesigns = {"pairs", "recordings", "baseline", "static"};
   if (std::ranges::find(kDesigns, design) == kDesigns.end()) {
-    throw Error(fmt::format("the gate knows no design \"{}\"", design), "pairs, recordings, baseline or static");
+    throw Error(fmt::format("unknown design \"{}\" of a gate run", design),
+                "use pairs, recordings, baseline or static");
   }
 }
 
-/// The cases of both sides, those of the base first. The reference kernel is a control, not a case.
+/// The cases of both sides, the base's first. The reference kernel is a control, not a case.
 std::vector<CaseWork> Cases(const GateInput& input) {
   std::vector<CaseWork> works;
   for (std::size_t i = 0; i < input.base.cases.size(); ++i) {
@@ -52,7 +53,8 @@ std::vector<CaseWork> Cases(const GateInput& input) {
   return works;
 }
 
-/// A rule that matches no case checks nothing, and nobody would know. Code has no shape: there a rule's kernel counts.
+/// Throws for a rule that matches no case: it checks nothing. Static evidence has no shapes: only the kernel must
+/// match.
 void RequireRules(const GateInput& input, const Thresholds& thresholds, const std::vector<CaseWork>& works) {
   if (input.partial) return;
   std::vector<std::pair<std::string, std::string>> names;
@@ -87,17 +89,17 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
   const std::string& after = input.candidate.environment.tool_version;
   if (context.Dynamic() && !before.empty() && !after.empty() && before != after) {
     result.notes.push_back(
-        fmt::format("measured by two versions of the tool, {} and {}: a metric may mean another thing",
+        fmt::format("measured by two versions of the tool, {} and {}: the meaning of a metric may differ",
                     OneLine(before, 40), OneLine(after, 40)));
   }
   for (const ThresholdRule& rule : context.thresholds.rules) {
     if (rule.expires.empty() || input.today <= rule.expires) continue;
-    result.notes.push_back(fmt::format("{}: the {} for {} of {} ended on {} and no longer counts ({})",
-                                       context.Place(rule), rule.exception ? "exception" : "rule", rule.metric,
-                                       rule.kernel, rule.expires, OneLine(rule.owner, 60)));
+    result.notes.push_back(fmt::format("{}: the {} for {} of {} expired on {} ({})", context.Place(rule),
+                                       rule.exception ? "exception" : "rule", rule.metric, rule.kernel, rule.expires,
+                                       OneLine(rule.owner, 60)));
   }
   for (const CaseWork& work : works) {
-    if (work.base == nullptr) result.notes.push_back("new case, nothing to compare it with: " + work.Name());
+    if (work.base == nullptr) result.notes.push_back("new case without a base: " + work.Name());
   }
   const auto unverified = std::ranges::count_if(works, [](const CaseWork& work) {
     const auto verified = [](const CaseFacts& facts) {
@@ -106,24 +108,23 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
     return work.base != nullptr && work.candidate != nullptr && !verified(*work.base) && !verified(*work.candidate);
   });
   if (context.Dynamic() && unverified > 0) {
-    result.notes.push_back(
-        fmt::format("{} of {} cases verified on neither side: nobody knows whether what was measured is correct",
-                    unverified, works.size()));
+    result.notes.push_back(fmt::format("{} of {} cases were verified on neither side: their results may be wrong",
+                                       unverified, works.size()));
   }
   const auto dropped = std::ranges::count_if(context.timing_pairs, &ProcessPair::throttled);
   if (dropped > 0) {
     result.notes.push_back(
-        fmt::format("{} of {} pairs dropped: the clock was held down", dropped, context.timing_pairs.size()));
+        fmt::format("{} of {} pairs dropped: the GPU was throttled", dropped, context.timing_pairs.size()));
   }
 }
 
-/// A demand on what was not measured holds nobody to anything: that is said.
+/// Notes demands on metrics that were not measured.
 void NoteUnchecked(const JudgeContext& context, const std::vector<CaseWork>& works,
                    const std::set<const ThresholdRule*>& checked, GateResult& result) {
   for (const ThresholdRule& rule : context.thresholds.rules) {
     const bool expired = !rule.expires.empty() && context.input.today > rule.expires;
     if ((!rule.minimum && !rule.maximum) || expired || checked.contains(&rule)) continue;
-    // Where a later rule makes the same demand that one was checked.
+    // A later rule with the same demand was checked instead.
     const bool overruled = std::ranges::any_of(checked, [&](const ThresholdRule* other) {
       return other > &rule && other->metric == rule.metric && other->phase == rule.phase;
     });
@@ -132,12 +133,12 @@ void NoteUnchecked(const JudgeContext& context, const std::vector<CaseWork>& wor
              GlobMatches(rule.shape, work.verdict.shape);
     });
     if (!here || overruled) continue;
-    result.notes.push_back(
-        fmt::format("{}: {} of {} was not measured, and not checked", context.Place(rule), rule.metric, rule.kernel));
+    result.notes.push_back(fmt::format("{}: not checked, because {} of {} was not measured", context.Place(rule),
+                                       rule.metric, rule.kernel));
   }
 }
 
-/// Where both sides should have times and one has none there is no pass.
+/// Without a time on each side a case cannot pass.
 void RequireTimes(const JudgeContext& context, CaseWork& work) {
   const bool times = std::ranges::any_of(work.verdict.comparisons, [](const Comparison& comparison) {
     return comparison.metric == kDuration || comparison.metric == kCycles;
@@ -150,7 +151,8 @@ void RequireTimes(const JudgeContext& context, CaseWork& work) {
   comparison.tier = 2;
   comparison.verdict = Verdict::kInconclusive;
   comparison.blocking = true;
-  comparison.reason = context.Paired() ? "no pair of processes timed it" : "not timed on both sides with a free clock";
+  comparison.reason =
+      context.Paired() ? "not timed in any pair of processes" : "not timed on both sides without throttling";
   work.verdict.comparisons.push_back(std::move(comparison));
 }
 
@@ -185,7 +187,7 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
 
 std::string Headline(const GateResult& result) {
   const std::string verdict = fmt::format("{}: ", ToString(result.verdict));
-  if (result.cases.empty()) return verdict + "no kernel to judge";
+  if (result.cases.empty()) return verdict + "there is no kernel to judge";
   if (result.verdict == Verdict::kIncomparable) return verdict + result.incomparable.front();
   if (result.verdict == Verdict::kInconclusive && result.control && !result.control->passed) {
     return verdict + result.control->reason;
@@ -195,7 +197,7 @@ std::string Headline(const GateResult& result) {
   if (result.verdict == Verdict::kPass) {
     const auto same = count([](const CaseVerdict& one) { return one.identical; });
     return fmt::format("{}{} case{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
-                       same > 0 ? fmt::format(", {} of the same machine code", same) : "");
+                       same > 0 ? fmt::format(", {} with the same machine code", same) : "");
   }
   const auto others = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; }) - 1;
   const std::string name = worst.shape.empty() ? worst.kernel : worst.kernel + " " + worst.shape;
@@ -206,8 +208,8 @@ std::string Headline(const GateResult& result) {
 void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
   for (CaseWork& work : works) {
     TellCase(context, work);
-    // Of a case that code or counters decided, too: whoever reads the report wants to know what it costs.
-    // Not what is only a note of a kernel that is proven faster.
+    // Also if code or counters decided the case: the report should say what it costs. Not if the suspicion is only a
+    // note on a kernel that is proven faster.
     const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
       return one.verdict == Verdict::kSuspect && (one.blocking || !work.proven_faster);
     });

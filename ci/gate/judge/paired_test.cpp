@@ -1,4 +1,4 @@
-#include "judge/paired_test.h"
+#include "paired_test.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace fa_profile {
 namespace {
 
-/// The least p of so many pairs.
+/// The least p that this number of pairs can give.
 double LeastP(int pairs) { return std::ldexp(1.0, -pairs); }
 
 std::span<const double> Looked(std::span<const double> differences) {
@@ -39,7 +39,7 @@ StageDecision DecideStage(std::span<const double> differences, double limit, dou
 
 std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& suspects, double level) {
   std::vector<Confirmation> confirmations(suspects.size());
-  std::vector<std::size_t> measured;  // what was not measured again is no test, and weakens none
+  std::vector<std::size_t> measured;  // a suspect without new pairs does not count as a test
   for (std::size_t i = 0; i < suspects.size(); ++i) {
     confirmations[i].stage = DecideStage(suspects[i]->second, suspects[i]->limit, level);
     if (confirmations[i].stage.pairs == 0) continue;
@@ -50,7 +50,7 @@ std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& s
   for (std::size_t rank = 0; rank < measured.size(); ++rank) {
     Confirmation& confirmation = confirmations[measured[rank]];
     const StageDecision& stage = confirmation.stage;
-    // Holm's factor, but none that no difference could pass with so many pairs: see Confirm().
+    // Holm's factor, capped at what this number of pairs can show: see Confirm().
     const double most = std::max(1.0, std::floor(level / LeastP(stage.pairs)));
     const double factor = std::min(static_cast<double>(measured.size() - rank), most);
     largest = std::max(largest, std::min(1.0, factor * stage.worse_p));

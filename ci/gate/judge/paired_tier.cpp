@@ -5,13 +5,14 @@
 #include <functional>
 
 #include "fa_profile/gate_statistics.h"
-#include "judge/judge.h"
+#include "fa_profile/units.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
 using ValueOf = std::function<std::optional<double>(const Evidence&, std::size_t process, std::size_t case_index)>;
-/// Difference of a pair, worse is positive. Absent: these two values give none.
+/// Difference of a pair, worse is positive. Absent: the values have none.
 using Difference = std::function<std::optional<double>(double base, double other)>;
 
 std::optional<double> LogRatio(double base, double other) {
@@ -26,7 +27,7 @@ struct Arms {
   std::size_t other_index;
 };
 
-/// One comparison over all pairs that measured it on both sides.
+/// One comparison over all pairs with a value on both sides.
 PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, const ValueOf& value,
                    const Difference& difference) {
   PairedTest test;
@@ -76,7 +77,7 @@ void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arm
   }
 }
 
-/// A phase's time in both, in points of the base kernel's time: so that a phase that got faster makes no other slower.
+/// A phase's time on both sides as a share of the base kernel's time: then a phase that got faster slows down no other.
 void AddPhases(const JudgeContext& context, const CaseWork& work, const Arms& arms,
                const std::vector<ProcessPair>& pairs, double time_ratio, std::vector<PairedTest>& tests) {
   std::set<std::string> phases;
@@ -99,7 +100,7 @@ void AddPhases(const JudgeContext& context, const CaseWork& work, const Arms& ar
   }
 }
 
-/// Noisy metrics of the catalogue, of which only a rule says how far they may move.
+/// Noisy metrics that a rule limits.
 void AddLimited(const JudgeContext& context, const CaseWork& work, const Arms& arms,
                 const std::vector<ProcessPair>& pairs, std::vector<PairedTest>& tests) {
   if (context.ruled.empty() || pairs.empty() || !context.RecordedInPairs()) return;
@@ -133,7 +134,7 @@ void Describe(PairedTest& test, const StageDecision& stage, bool second) {
   comparison.p = stage.worse_p;
   const MetricFacts facts = FactsOf({comparison.phase, comparison.metric});
   const bool share = comparison.metric == kPhaseTime;
-  // Back from "worse is positive": to what the metric itself did; of a share points, else relative to the base.
+  // From "worse is positive" to the metric's own change: of a share in points, else relative to the base.
   const double sign = facts.polarity == Polarity::kHigherIsBetter ? -1.0 : 1.0;
   const double scale = share || test.logarithmic || !comparison.base || *comparison.base == 0.0
                            ? 1.0
@@ -146,15 +147,15 @@ void Describe(PairedTest& test, const StageDecision& stage, bool second) {
   comparison.change_high = std::max(change(low), change(high));
 }
 
-/// Too few pairs left to say anything. A phase whose pairs are few holds nobody up: the kernel's time is judged.
+/// Too few pairs are left. A phase with too few pairs does not block: the kernel's time is judged.
 bool Inconclusive(const JudgeContext& context, PairedTest& test, int stage, bool enough) {
   Comparison& comparison = test.comparison;
   const int total = test.total[stage];
   const int dropped = test.dropped[stage];
   if (dropped > context.thresholds.most_dropped_pairs * total) {
-    comparison.reason = fmt::format("the clock was held down in {} of {} pairs", dropped, total);
+    comparison.reason = fmt::format("the GPU was throttled in {} of {} pairs", dropped, total);
   } else if (!enough) {
-    comparison.reason = fmt::format("{} pairs cannot reach the level of the test", total - dropped);
+    comparison.reason = fmt::format("{} pairs are too few to reach the level of the test", total - dropped);
   } else {
     return false;
   }
@@ -163,7 +164,7 @@ bool Inconclusive(const JudgeContext& context, PairedTest& test, int stage, bool
   return true;
 }
 
-/// What stage 1 says. True: suspect.
+/// Judges stage 1. True: suspect.
 bool First(const JudgeContext& context, PairedTest& test) {
   Comparison& comparison = test.comparison;
   comparison.tier = 2;
@@ -180,7 +181,8 @@ bool First(const JudgeContext& context, PairedTest& test) {
   }
   if (!stage.worse) return false;
   comparison.verdict = Verdict::kSuspect;
-  comparison.reason = fmt::format("suspect (p {:.2g} in {} pairs): to be measured again", stage.worse_p, stage.pairs);
+  comparison.reason =
+      fmt::format("suspect (p {:.2g} in {} pairs): has to be measured again", stage.worse_p, stage.pairs);
   return true;
 }
 
@@ -193,7 +195,7 @@ void Second(const JudgeContext& context, PairedTest& test, const Confirmation& c
   comparison.reason.clear();
   if (test.total[1] == 0) {
     comparison.verdict = Verdict::kInconclusive;
-    comparison.reason = fmt::format("suspect (p {:.2g}), and not measured again", first_p);
+    comparison.reason = fmt::format("suspect (p {:.2g}), but not measured again", first_p);
     return;
   }
   if (Inconclusive(context, test, 1, confirmation.enough)) return;
@@ -212,7 +214,7 @@ void Second(const JudgeContext& context, PairedTest& test, const Confirmation& c
   }
 }
 
-/// In all pairs the candidate needed more time for its cycles.
+/// The candidate's clock was lower in all pairs.
 bool LowerClockInEveryPair(const PairedTest& time, const PairedTest& cycles, bool second) {
   const auto& seconds = second ? time.differences.second : time.differences.first;
   const auto& counts = second ? cycles.differences.second : cycles.differences.first;
@@ -255,7 +257,7 @@ std::vector<ProcessPair> PairsOf(const Evidence& base, const Evidence& candidate
     if (partner == partners.end()) continue;
     pairs.push_back(
         {process.stage, i, partner->second, process.throttled || candidate.processes[partner->second].throttled});
-    partners.erase(partner);  // a second process of the same number is no pair
+    partners.erase(partner);  // a second process with the same number makes no pair
   }
   return pairs;
 }
@@ -266,7 +268,7 @@ std::vector<PairedTest> PairedTests(const JudgeContext& context, const CaseWork&
   const Arms arms{context.input.base, work.base_index, other, other_index};
   std::vector<PairedTest> tests;
   AddTimes(context, work, arms, timing_pairs, tests);
-  // In cycles where there are some: a clock that changed is no phase's doing.
+  // In cycles if known: a change of the clock is not a change of a phase.
   double time_ratio = 1.0;
   for (const PairedTest& test : tests) {
     std::vector<double> logs = test.differences.first;
@@ -286,7 +288,7 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     if (First(context, test)) suspects.push_back(&test);
   }
   if (context.input.second_stage) {
-    // Time and cycles are one question: which of them was suspect first is chance, so both are tested again.
+    // Time and cycles are one question, and which of them was suspect is chance: both are tested again.
     for (const CallTests& call : calls) {
       if (call.time == nullptr || call.cycles == nullptr) continue;
       const bool time = call.time->comparison.verdict == Verdict::kSuspect;
@@ -318,7 +320,7 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     } else if (comparison.metric == kPhaseTime && works[test.work].proven_faster && comparison.blocking &&
                comparison.verdict >= Verdict::kSuspect) {
       comparison.blocking = false;
-      comparison.reason += "; the kernel is proven faster all the same";
+      comparison.reason += "; but the kernel is proven faster";
     }
     if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(test.demand);
     works[test.work].verdict.comparisons.push_back(std::move(comparison));

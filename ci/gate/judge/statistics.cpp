@@ -1,38 +1,38 @@
 #include <algorithm>
 #include <array>
+#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
-#include "judge/special_functions.h"
 
 namespace fa_profile {
 namespace {
 
-/// 2^24 flips are 2 x 4096 half sums here, but a test of so many pairs was planned wrong.
+/// 2^24 flips are 2 x 4096 half sums here.
 constexpr std::size_t kMostDifferences = 24;
 
-/// Sums that differ by less than this, of the sum of all sizes, are equal: they were added in another order.
+/// Sums that differ by less than this share of the sum of all sizes are equal: only the order of addition differs.
 constexpr double kTie = 1e-12;
 
 void RequireDifferences(std::span<const double> differences) {
-  if (differences.empty()) throw Error("a sign-flip test of no differences", "measure at least one pair");
+  if (differences.empty()) throw Error("a sign-flip test needs differences", "measure at least one pair");
   if (differences.size() > kMostDifferences) {
     throw Error("a sign-flip test of " + std::to_string(differences.size()) + " differences",
                 "give at most " + std::to_string(kMostDifferences) + " pairs");
   }
   if (!std::ranges::all_of(differences, [](double value) { return std::isfinite(value); })) {
-    throw Error("a sign-flip test of a difference that is no finite number", "leave out pairs without a value");
+    throw Error("a sign-flip test needs finite differences", "leave out pairs without a value");
   }
 }
 
-/// Room for the sums of half the differences; on the stack, because the trials test a million times.
+/// Sums of half the differences; on the stack, because the trials run a million tests.
 using Sums = std::array<double, std::size_t{1} << (kMostDifferences / 2)>;
 
-/// The sums of all choices of signs, ascending, in one of the two arrays. Each size merges two sorted lists: no sort,
-/// which would cost most.
+/// The sums of all choices of signs, ascending, in one of the two arrays. Each size merges two sorted lists, which is
+/// cheaper than a sort.
 std::span<const double> SignedSums(std::span<const double> sizes, Sums& one, Sums& other) {
   Sums* sums = &one;
   Sums* next = &other;
@@ -52,9 +52,8 @@ std::span<const double> SignedSums(std::span<const double> sizes, Sums& one, Sum
   return {sums->data(), count};
 }
 
-/// Chance that random signs give the differences a sum of at least theirs, less `shift` each. Unchecked.
-/// Meet in the middle: for each sum of one half, how many of the other's are large enough; 2^(n/2) steps in place of
-/// 2^n.
+/// Probability that random signs give the differences, less `shift` each, a sum of at least theirs. Unchecked.
+/// Meet in the middle: for each sum of one half, how many of the other half are large enough; 2^(n/2) steps, not 2^n.
 double FlipP(std::span<const double> differences, double shift) {
   std::array<double, kMostDifferences> sizes;
   double observed = 0.0;
@@ -72,7 +71,8 @@ double FlipP(std::span<const double> differences, double shift) {
   const std::span<const double> left = SignedSums(all.first(all.size() / 2), of_left[0], of_left[1]);
   const std::span<const double> right = SignedSums(all.subspan(all.size() / 2), of_right[0], of_right[1]);
   std::size_t reached = 0;
-  std::size_t first = right.size();  // of `right`, what with this left sum is enough; falls as the left sum grows
+  std::size_t first =
+      right.size();  // the first of `right` that is enough for this left sum; falls as the left sum grows
   for (const double sum : left) {
     while (first > 0 && sum + right[first - 1] >= enough) --first;
     reached += right.size() - first;
@@ -81,14 +81,14 @@ double FlipP(std::span<const double> differences, double shift) {
 }
 
 /// Least shift that the one-sided test does not reject at `level`. The p of a shift is 2^-n times one more than the
-/// number of subsets whose mean is at most the shift: it only grows, from 2^-n below the least difference to 1 at the
+/// number of subsets whose mean is at most the shift: it grows from 2^-n below the least difference to 1 at the
 /// greatest.
 double LeastShift(std::span<const double> differences, double level) {
   double low = *std::ranges::min_element(differences);
   double high = *std::ranges::max_element(differences);
   if (std::ldexp(1.0, -static_cast<int>(differences.size())) > level) return -std::numeric_limits<double>::infinity();
   if (FlipP(differences, low) > level) return low;
-  // To a thousand-millionth of the range: far below what is ever printed.
+  // To a thousand-millionth of the range: far below what is printed.
   const double enough = 1e-9 * (high - low);
   while (high - low > enough) {
     const double middle = low + (high - low) / 2.0;
@@ -101,7 +101,7 @@ double LeastShift(std::span<const double> differences, double level) {
 }  // namespace
 
 double Median(std::vector<double> values) {
-  if (values.empty()) throw Error("a median of no values", "measure at least one process");
+  if (values.empty()) throw Error("a median needs values", "measure at least one process");
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   if (values.size() % 2 == 1) return *middle;
@@ -136,19 +136,11 @@ std::vector<double> HolmAdjust(const std::vector<double>& p) {
 
 double ProportionUpperBound(std::int64_t hits, std::int64_t trials, double confidence) {
   if (hits < 0 || hits > trials) {
-    throw Error("a proportion of " + std::to_string(hits) + " in " + std::to_string(trials), "count again");
+    throw Error("a proportion cannot be " + std::to_string(hits) + " of " + std::to_string(trials), "check the counts");
   }
-  if (hits == trials) return 1.0;  // of no trials too: nothing is known
+  if (hits == trials) return 1.0;  // also without trials
   // The chance p at which `hits` or fewer have the chance 1 - confidence: I_p(hits + 1, trials - hits) = confidence.
-  double low = 0.0;
-  double high = 1.0;
-  for (int step = 0; step < 200 && high - low > 1e-14 * high; ++step) {
-    const double middle = low + (high - low) / 2.0;
-    (IncompleteBeta(middle, static_cast<double>(hits + 1), static_cast<double>(trials - hits)) < confidence ? low
-                                                                                                            : high) =
-        middle;
-  }
-  return high;
+  return boost::math::ibeta_inv(static_cast<double>(hits + 1), static_cast<double>(trials - hits), confidence);
 }
 
 double ProportionLowerBound(std::int64_t hits, std::int64_t trials, double confidence) {

@@ -4,28 +4,29 @@
 #include <cmath>
 
 #include "fa_profile/gate_statistics.h"
-#include "judge/judge.h"
+#include "fa_profile/units.h"
+#include "judge.h"
 
 namespace fa_profile {
 namespace {
 
-/// From so many processes of the base on, their own spread is the error term.
+/// With this many processes of the base their own spread is the error term.
 constexpr std::size_t kEnoughProcesses = 8;
 
-/// Beyond so many of them it is no accident: processes have heavier tails than a normal distribution.
+/// Standard deviations beyond which a difference is not noise: processes have heavier tails than a normal distribution.
 constexpr double kSigmas = 6.0;
 
-/// Standard deviation between processes of the same code, of calls of several lengths on an H200: 0.28 to 0.63 %. The
-/// least of it is the floor for what a lucky baseline shows, the most is taken where there are too few to tell.
+/// Standard deviation between processes of the same code, for calls of several lengths on an H200: 0.28 to 0.63 %. The
+/// least is the floor for a lucky baseline; the most is used if there are too few processes to estimate it.
 constexpr double kLeastSpread = 0.003;
 constexpr double kMostSpread = 0.0063;
 
-/// Of a normal distribution the standard deviation is so many median absolute deviations.
+/// Standard deviation of a normal distribution over its median absolute deviation.
 constexpr double kMadToSigma = 1.4826;
 
 /// How far apart two medians of the same code may be.
 double Noise(const std::vector<double>& before, double scale) {
-  // Without enough of them each side's error counts: two processes differ by sqrt(2) times what one varies by.
+  // With few processes the errors of both sides count: two processes differ by sqrt(2) times the deviation of one.
   if (before.size() < kEnoughProcesses) return kSigmas * std::sqrt(2.0) * kMostSpread;
   const double median = Median(before);
   std::vector<double> deviations(before.size());
@@ -47,12 +48,12 @@ void Conclude(const JudgeContext& context, const Demand& demand, double toleranc
                                  : fmt::format("worse by more than {}", Percent(std::max(limit, noise)));
   } else if (change > limit || (change > tolerance && !promoted)) {
     comparison.verdict = Verdict::kSuspect;
-    comparison.reason = fmt::format("so few processes cannot tell {} from noise: run gate --pair", Percent(change));
+    comparison.reason = fmt::format("too few processes to tell {} from noise: run gate --pair", Percent(change));
   } else if (change > tolerance) {
     comparison.reason = fmt::format("drifted, within the budget of {}", Percent(limit));
   } else if (-change > limit && -change > noise) {
     comparison.verdict = Verdict::kImproved;
-    comparison.blocking = comparison.phase.empty();  // only the whole call's time improves the case
+    comparison.blocking = comparison.phase.empty();  // only the time of the whole call improves the case
   }
 }
 

@@ -1,7 +1,6 @@
 #include "fa_profile/gate_build.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <set>
 
 #include "fa_profile/child_process.h"
+#include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_catalogue.h"
 
@@ -33,23 +33,21 @@ bool IsLibraryName(const fs::path& path) {
   return name.ends_with(".so") || name.find(".so.") != std::string::npos;
 }
 
-// Before anything is measured: a build from before the gate would fail only after the first recording, and look like a
-// kernel that crashes.
+// An older build would fail only after the first recording, and look like a kernel that crashes.
 void RequireGateSample(const GateBuild& build) {
   const ChildEnd end = RunChildGroup(build.program, {"fa-profile", "gate-sample", "--help"}, {kAnswerSeconds, nullptr});
   if (Describe(end).empty() && end.out.find("--order") != std::string::npos) return;
   const std::string why = Describe(end);
   throw Error(build.path + " cannot be measured: `" + ShellLine({build.program, "gate-sample", "--help"}) + "` " +
-                  (why.empty() ? "says nothing of gate-sample" : why),
-              "give a fa-profile of this version or newer: build the kernels of the older commit with this tool");
+                  (why.empty() ? "does not know gate-sample" : why),
+              "give a fa-profile of this version or newer, built with the kernels of the older commit");
 }
 
-// In a process of its own: loading a library runs code of it.
+// In a child process: loading a library runs its code.
 std::string KernelIdOf(const std::string& library) {
-  std::array<int, 2> pipe{};
-  if (pipe2(pipe.data(), O_CLOEXEC) != 0) throw Error("pipe2", std::strerror(errno), "no pipe to a child process");
+  Pipe pipe = MakePipe();
   const pid_t child = fork();
-  if (child < 0) throw Error("fork", std::strerror(errno), "no process to load " + library);
+  if (child < 0) throw Error("fork", std::strerror(errno), "cannot start a process that loads " + library);
   if (child == 0) {
     (void)alarm(static_cast<unsigned>(kAnswerSeconds));
     std::string answer;
@@ -57,36 +55,34 @@ std::string KernelIdOf(const std::string& library) {
       answer = std::string("!") + dlerror();
     } else if (auto* const name = reinterpret_cast<const char* (*)()>(dlsym(handle, "fa_profile_kernel_name"));
                name == nullptr) {
-      answer = "!it has no fa_profile_kernel_name()";
+      answer = "!it does not define fa_profile_kernel_name()";
     } else if (const char* const text = name(); text != nullptr) {
       answer = text;
     }
-    const ssize_t written = write(pipe[1], answer.data(), std::min<std::size_t>(answer.size(), 4096));
-    _exit(written < 0 ? 1 : 0);  // no destructors, neither ours nor the library's
+    const bool written = WriteAll(pipe.write_end.get(), std::string_view(answer).substr(0, 4096));
+    _exit(written ? 0 : 1);  // runs no destructors
   }
-  close(pipe[1]);
+  pipe.write_end.Close();
   std::string answer;
   std::array<char, 4096> buffer{};
-  for (ssize_t count = 0; (count = read(pipe[0], buffer.data(), buffer.size())) != 0;) {
+  for (ssize_t count = 0; (count = read(pipe.read_end.get(), buffer.data(), buffer.size())) != 0;) {
     if (count > 0) answer.append(buffer.data(), static_cast<std::size_t>(count));
     if (count < 0 && errno != EINTR) break;
   }
-  close(pipe[0]);
   ChildEnd end;
   end.status = WaitForChild(child);
   constexpr const char* kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_-";
   if (Describe(end).empty() && !answer.empty() && answer.find_first_not_of(kNameCharacters) == std::string::npos) {
     return answer;
   }
-  std::string why = "it gives no name of a kernel (a-z, 0-9, _ and -)";
+  std::string why = "fa_profile_kernel_name() must return a name of a-z, 0-9, _ and -";
   if (!Describe(end).empty()) why = "the process that loaded it " + Describe(end);
   if (answer.starts_with('!')) why = answer.substr(1);
   throw Error("kernel library " + library + " cannot be measured: " + why,
-              "docs/kernels.md says what a kernel library is; `ldd` tells what it misses");
+              "see docs/kernels.md; `ldd` lists missing libraries");
 }
 
-// What feeds a metric that two launches of equal code give the same value of. The noisy rest would cost passes and is
-// judged by nobody: phases have samples of their own.
+// Counters of deterministic metrics. The noisy rest would cost passes and is not judged: phases have their own samples.
 std::string ExactCounters() {
   std::set<std::string> exact;
   for (const CatalogueMetric& metric : MetricCatalogue()) {
@@ -95,7 +91,7 @@ std::string ExactCounters() {
   }
   std::string list;
   for (const std::string& input : CatalogueInputs()) {
-    // TriageCompute's counters are the set phases' alternatives, and a pass of their own.
+    // TriageCompute's counters are alternatives in the metric set phases, and would need another pass.
     if (!exact.contains(input) || input.find("TriageCompute") != std::string::npos) continue;
     list.append(list.empty() ? "" : ",").append(input);
   }
@@ -141,11 +137,12 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
       return build;
     }
     throw Error(
-        "there is no fa-profile in the folder " + path,
+        "no fa-profile in the folder " + path,
         "give a build folder (cli/fa-profile), an installation (bin/fa-profile), a program or a kernel library");
   }
   if (!fs::is_regular_file(given, error)) {
-    throw Error("there is no build " + path, "give a fa-profile program, a folder with one, or a kernel library (.so)");
+    throw Error("build " + path + " not found",
+                "give a fa-profile program, a folder with one, or a kernel library (.so)");
   }
   if (IsLibraryName(given)) {
     build.program = tool.empty() ? fs::read_symlink("/proc/self/exe").string() : fs::absolute(tool).string();
@@ -153,7 +150,8 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
     build.kernel_id = KernelIdOf(build.library);
     return build;
   }
-  if (!IsProgram(given)) throw Error(path + " is no program and no library (.so)", "is its permission to execute set?");
+  if (!IsProgram(given))
+    throw Error(path + " is neither an executable program nor a library (.so)", "check its execute permission");
   build.program = given.string();
   RequireGateSample(build);
   return build;

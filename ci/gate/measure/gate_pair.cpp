@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fa_profile/error.h"
-#include "fa_profile/pair_runner.h"
+#include "pair_runner.h"
 
 namespace fa_profile {
 namespace {
@@ -15,7 +15,7 @@ constexpr int kArms = 3;
 
 bool Works(const CaseFacts& facts) { return !facts.verification || facts.verification->correct(); }
 
-// Cases whose time can differ and would be a result: in both builds, correct in both, and of different code.
+// Cases whose time may differ: in both builds, correct in both, and with different code.
 std::set<CaseId> CasesToTime(const PairRun& run, const GateResult& look, bool identical_too) {
   std::set<CaseId> cases;
   for (const CaseFacts& facts : run.base.cases) {
@@ -30,7 +30,7 @@ std::set<CaseId> CasesToTime(const PairRun& run, const GateResult& look, bool id
   return cases;
 }
 
-// Of the cases that are measured, those that are suspect; with `recorded` those of which a recording said so.
+// The measured cases that are suspect; with `recorded` only those that a recording made suspect.
 std::set<CaseId> Suspects(const std::set<CaseId>& cases, const GateResult& result, bool recorded) {
   std::set<CaseId> suspects;
   for (const CaseVerdict& one : result.cases) {
@@ -110,6 +110,32 @@ PairRun RunPair(const PairOptions& options) {
   runner.Expect(timed.empty() ? 0 : kArms * options.second_pairs, recorded.empty() ? 0 : kArms * options.second_pairs);
   MeasurePairs(runner, std::max(options.pairs, options.phase_pairs), options.second_pairs, options.second_pairs, 2);
   return finish();
+}
+
+Evidence MeasureBuild(const PairOptions& options, int timings, int recordings) {
+  PairRunner runner(options);
+  runner.FirstLook();
+  std::set<CaseId> cases;
+  for (const CaseFacts& facts : runner.run().base.cases) {
+    if (facts.kernel == kReferenceKernel) continue;
+    if (facts.verification && !facts.verification->correct()) {
+      throw Error(CaseName(facts) + " is not correct, so it is not measured",
+                  "run fa-profile verify to see what is wrong");
+    }
+    cases.emplace(facts.kernel, facts.shape);
+  }
+  runner.Want(cases, cases);
+  runner.Expect(options.warmups + timings, recordings);
+  runner.WarmUp();
+  for (int i = 0; i < timings; ++i) runner.Time(PairArm::kBase, i, 1);
+  for (int i = 1; i < recordings; ++i) runner.Record(PairArm::kBase, i, 1);
+  runner.ThrowIfInterrupted();
+  Evidence evidence = std::move(runner.run().base);
+  for (ProcessSample& process : evidence.processes) {
+    process.values.resize(evidence.cases.size());
+    process.pair = -1;
+  }
+  return evidence;
 }
 
 GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std::string& today,

@@ -1,4 +1,4 @@
-#include "fa_profile/pair_runner.h"
+#include "pair_runner.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -38,10 +38,10 @@ CaseFacts& CaseOf(Evidence& evidence, const CaseId& id) {
 std::string Tail(const std::string& text) {
   constexpr std::size_t kMost = 1500;
   const std::string tail = text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
-  return tail.empty() ? "" : "; it said:\n" + tail;
+  return tail.empty() ? "" : "; its output:\n" + tail;
 }
 
-// A recording was written, whatever the kernels in it are worth: 1 says that one is not correct.
+// Exit code 1 means that a recording was written and a kernel is not correct.
 std::string WhyNoRecording(const ChildEnd& end) {
   const bool wrong_kernel = !end.timed_out && WIFEXITED(end.status) && WEXITSTATUS(end.status) == 1;
   return wrong_kernel ? "" : Describe(end);
@@ -53,7 +53,7 @@ std::string WhyNoSample(const ChildEnd& end) {
     (void)ParseTimingSample(end.out);
     return "";
   } catch (const Error& error) {
-    return "ended well, but " + error.message();
+    return "succeeded, but: " + error.message();
   }
 }
 
@@ -80,7 +80,7 @@ PairRunner::PairRunner(const PairOptions& options)
   }
   if (base_.kernel_id != candidate_.kernel_id) {
     run_.candidate.losses.push_back(
-        fmt::format("its kernel calls itself {}; it is compared with {}", candidate_.kernel_id, base_.kernel_id));
+        fmt::format("its kernel is named {}; it is compared with {}", candidate_.kernel_id, base_.kernel_id));
   }
   run_.base.origin = base_.path;
   run_.candidate.origin = candidate_.path;
@@ -99,10 +99,10 @@ ChildEnd PairRunner::RunProcess(const std::vector<std::string>& command) {
 }
 
 void PairRunner::ThrowIfInterrupted() const {
-  if (interrupted) throw Error("interrupted", "nothing was judged; run it again");
+  if (interrupted) throw Error("interrupted", "nothing was judged: run it again");
 }
 
-// Runs the arm's process until it ends well, without the kernels that make it fail. False: none is left.
+// Runs the arm's process until it succeeds, each time without the kernels that make it fail. False: none is left.
 bool PairRunner::Start(PairArm arm, std::set<CaseId> cases, bool everything, const Command& command,
                        const Check& check) {
   for (;;) {
@@ -140,7 +140,7 @@ bool PairRunner::Start(PairArm arm, std::set<CaseId> cases, bool everything, con
   }
 }
 
-// The candidate's process failed: each kernel alone tells which one makes it fail.
+// The candidate's process failed: runs each kernel alone to find those that make it fail.
 void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::string>& command_line, const ChildEnd& end,
                        const std::string& why, const Command& command, const Check& check) {
   std::map<std::string, std::vector<std::string>> shapes;  // by kernel
@@ -148,7 +148,7 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
   std::map<std::string, std::string> culprits;
   bool all_refuse = shapes.size() > 1;
   for (const auto& [kernel, of_kernel] : shapes) {
-    Show("looking for the kernel that fails: " + kernel);
+    Show("searching the kernel that fails: " + kernel);
     std::string alone = why;
     if (shapes.size() > 1) {
       GateRequest request;
@@ -164,7 +164,7 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
   }
   if (culprits.empty() || all_refuse) {
     throw Error(fmt::format("the candidate {} cannot be measured: its process {}{}{}", candidate_.path, why,
-                            culprits.empty() ? ", but no kernel fails alone" : "", Tail(end.err)),
+                            culprits.empty() ? ", but each kernel alone succeeds" : "", Tail(end.err)),
                 "run by hand: " + ShellLine(command_line));
   }
   for (const CaseId& id : cases) {
@@ -172,11 +172,11 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
   }
 }
 
-// The case does not work: it is measured no more, and its evidence says why.
+// The case fails: it is no longer measured, and its evidence has the reason.
 void PairRunner::Drop(PairArm arm, const CaseId& id, const std::string& why) {
   timed_.erase(id);
   recorded_.erase(id);
-  // The control is the base's code: what fails in it fails in the base.
+  // The control runs the base's code, so its failure is the base's.
   CaseFacts& facts = CaseOf(arm == PairArm::kCandidate ? run_.candidate : run_.base, id);
   if (!facts.verification) facts.verification.emplace();
   facts.verification->error = why;
@@ -230,9 +230,9 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
     const bool is_reference = id.first == kReferenceKernel;
     if (is_reference && !one.error.empty()) {
       throw Error("the gate's reference kernel fails: " + one.error,
-                  "the GPU is in trouble: look at `dmesg` for an Xid");
+                  "the GPU may be faulty: look for an Xid in `dmesg`");
     }
-    if (!is_reference && !timed_.contains(id)) continue;  // it came with the others: each kernel is timed at each shape
+    if (!is_reference && !timed_.contains(id)) continue;  // not selected, but each kernel runs at each shape
     if (!one.error.empty()) {
       Drop(arm, id, one.error);
       continue;
@@ -268,7 +268,7 @@ void PairRunner::Record(PairArm arm, int pair, int stage) {
       arm, std::move(cases), first,
       [&](const GateRequest& request) {
         path = folder_.path() / fmt::format("{}.fap", files_++);
-        // Inputs are drawn once a build: the same code on the same inputs gives the same result.
+        // Inputs are drawn once per build: the same code gives the same result for the same inputs.
         return RecordingCommand(Build(arm), request, first ? options_.draws : 0, path);
       },
       [&](const ChildEnd& end) {
@@ -296,11 +296,11 @@ void PairRunner::AddProcesses(PairArm arm, const Evidence& piece, int pair, int 
       evidence.cases.push_back(facts);
       index = evidence.cases.size() - 1;
     } else if (index && HashesOf(facts) != HashesOf(evidence.cases[*index])) {
-      throw Error(fmt::format("the {} {} changed while it was measured: {} has other machine code now", NameOf(arm),
+      throw Error(fmt::format("the {} {} changed while it was measured: {} now has other machine code", NameOf(arm),
                               Build(arm).path, facts.kernel),
-                  "do not build there meanwhile; measure copies");
+                  "do not rebuild during the run, or measure copies");
     }
-    // What came with the others, each kernel at each shape, is not in the request.
+    // Only selected cases count, though each kernel runs at each shape.
     place.push_back(pair == 0 || recorded_.contains(id) ? index : std::nullopt);
   }
   for (ProcessSample process : piece.processes) {
@@ -320,13 +320,13 @@ void PairRunner::FirstLook() {
   Record(PairArm::kBase, 0, 1);
   if (HasCompany()) {
     throw Error("another process has a compute context on GPU " + run_.base.environment.gpu_uuid,
-                "`nvidia-smi` lists it; stop it, take another GPU with --device, or measure beside it with --shared");
+                "find it with `nvidia-smi` and stop it, use another GPU with --device, or allow it with --shared");
   }
   Record(PairArm::kCandidate, 0, 1);
   Evidence& candidate = run_.candidate;
-  if (candidate.processes.empty()) {  // no kernel of it got so far as to say where it ran
+  if (candidate.processes.empty()) {  // no process got far enough to report its environment
     candidate.environment = run_.base.environment;
-    candidate.losses.emplace_back("no process of it ended well: its environment is that of the base");
+    candidate.losses.emplace_back("none of its processes succeeded: its environment is taken from the base");
   }
   run_.control.environment = run_.base.environment;
   run_.control.cases = run_.base.cases;
@@ -348,15 +348,15 @@ void PairRunner::Expect(int timings, int recordings) {
 void PairRunner::RequireSameGpu(PairArm arm, const std::string& uuid) const {
   const std::string& expected = run_.base.environment.gpu_uuid;
   if (expected.empty() || uuid == expected) return;
-  throw Error(fmt::format("a process of the {} ran on GPU {}, and one of the base before it on {}", NameOf(arm),
+  throw Error(fmt::format("a process of the {} ran on GPU {}, but the base ran on {}", NameOf(arm),
                           uuid.empty() ? "(unknown)" : uuid, expected),
-              "both builds have to run on one GPU: --device, and CUDA_VISIBLE_DEVICES with its UUID");
+              "run both builds on one GPU: use --device, and CUDA_VISIBLE_DEVICES with its UUID");
 }
 
 bool PairRunner::HasCompany() const {
   if (options_.shared || !options_.compute_processes) return false;
   constexpr int kPatience = 20;
-  for (int i = 0; i < kPatience; ++i) {  // the driver may take a moment to forget the process that just ended
+  for (int i = 0; i < kPatience; ++i) {  // the driver may still list the process that just ended
     if (options_.compute_processes(run_.base.environment.gpu_uuid).value_or(0) == 0) return false;
     ThrowIfInterrupted();
     constexpr useconds_t kWaitUs = 100'000;
@@ -367,7 +367,7 @@ bool PairRunner::HasCompany() const {
 
 void PairRunner::NoteCompany(int pair) {
   if (!HasCompany()) return;
-  run_.base.losses.push_back(fmt::format("another process was on the GPU after pair {}", pair + 1));
+  run_.base.losses.push_back(fmt::format("another process used the GPU after pair {}", pair + 1));
 }
 
 void PairRunner::Show(const std::string& what) {

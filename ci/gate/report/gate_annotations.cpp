@@ -1,38 +1,23 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
 #include "fa_profile/gate_report.h"
-#include "report/safe_text.h"
+#include "safe_text.h"
 
 namespace fa_profile {
 namespace {
 
-// GitHub shows ten of a kind from a step and drops the rest unseen.
+// GitHub shows ten annotations of a kind per step and drops the rest.
 constexpr std::size_t kMostAnnotations = 10;
 
-/// As actions/toolkit escapes: without it a text could end the command, or its property, and begin another.
+/// As actions/toolkit escapes: otherwise a text could end the command, or its property, and begin another.
 std::string Escaped(const std::string& text, bool property) {
+  const std::string_view special = property ? "%\r\n:," : "%\r\n";
   std::string escaped;
   for (const char c : text) {
-    switch (c) {
-      case '%':
-        escaped += "%25";
-        break;
-      case '\r':
-        escaped += "%0D";
-        break;
-      case '\n':
-        escaped += "%0A";
-        break;
-      case ':':
-        escaped += property ? "%3A" : ":";
-        break;
-      case ',':
-        escaped += property ? "%2C" : ",";
-        break;
-      default:
-        escaped += c;
-    }
+    escaped += special.find(c) == std::string_view::npos ? std::string(1, c) : fmt::format("%{:02X}", c);
   }
   return escaped;
 }
@@ -66,15 +51,14 @@ std::string GateAnnotations(const GateResult& result) {
           Annotate(of.verdict == Verdict::kRegression, of.place, ToString(of.verdict) + " " + CaseTitle(of), message));
       continue;
     }
-    for (const Comparison& c : of.comparisons) {  // a case that passes may carry a warning
+    for (const Comparison& c : of.comparisons) {  // a case that passes can have a warning
       if (!IsBad(c.verdict)) continue;
-      const std::string what = MetricLabel(c.metric) + (c.phase.empty() ? "" : " of " + c.phase);
-      annotations.push_back(
-          Annotate(false, of.place, "Warning " + CaseTitle(of), what + " " + ShownChange(c) + ": " + c.reason));
+      annotations.push_back(Annotate(false, of.place, "Warning " + CaseTitle(of),
+                                     MetricTitle(c) + " " + ShownChange(c) + ": " + c.reason));
       break;
     }
   }
-  // What is not of a case: a control that failed, environments that cannot be compared.
+  // A verdict without a case: a failed control, environments that cannot be compared.
   if (annotations.empty() && IsBad(result.verdict)) {
     annotations.push_back(
         Annotate(result.verdict == Verdict::kRegression, std::nullopt, ToString(result.verdict), result.headline));

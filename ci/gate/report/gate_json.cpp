@@ -16,20 +16,12 @@ Json OrNull(const std::optional<double>& value) {
 }
 Json KnownHertz(std::int64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
 
-Json ToJson(const Environment& e, const std::string& origin) {
-  return {{"origin", OrNull(origin)},
-          {"gpu_name", OrNull(e.gpu_name)},
-          {"gpu_uuid", OrNull(e.gpu_uuid)},
-          {"chip", OrNull(e.chip)},
-          {"driver_version", OrNull(e.driver_version)},
-          {"cuda_driver_version", OrNull(e.cuda_driver_version)},
-          {"cuda_runtime_version", OrNull(e.cuda_runtime_version)},
-          {"cupti_version", OrNull(e.cupti_version)},
-          {"sm_clock_max_hz", KnownHertz(e.sm_clock_max_hz)},
-          {"memory_clock_max_hz", KnownHertz(e.memory_clock_max_hz)},
-          {"tool_version", OrNull(e.tool_version)},
-          {"tool_commit", OrNull(e.tool_commit)},
-          {"taken_at", OrNull(e.taken_at)}};
+Json ToJson(const Environment& environment, const std::string& origin) {
+  Json json = {{"origin", OrNull(origin)}};
+  for (const auto& [key, _, text, hertz] : kEnvironmentFields) {
+    json[key] = text != nullptr ? OrNull(environment.*text) : KnownHertz(environment.*hertz);
+  }
+  return json;
 }
 
 Json ToJson(const Comparison& c) {
@@ -97,7 +89,7 @@ std::string GateJson(const GateResult& result) {
                      {"control", std::move(control)},
                      {"suspects", result.suspects},
                      {"cases", std::move(cases)}};
-  // ASCII alone: no character that a terminal obeys or an editor hides.
+  // ASCII only: no character that a terminal obeys or an editor hides.
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 

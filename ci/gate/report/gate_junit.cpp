@@ -1,38 +1,25 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "fa_profile/gate_report.h"
-#include "report/safe_text.h"
+#include "safe_text.h"
 
 namespace fa_profile {
 namespace {
 
 std::string Escaped(std::string_view text, std::size_t most = 1000) {
+  constexpr std::array<std::string_view, 5> kEntities = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
+  constexpr std::string_view kSpecial = "&<>\"'";
   std::string escaped;
   for (const char c : SafeLine(text, most)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&apos;";
-        break;
-      default:
-        escaped += c;
-    }
+    const std::size_t special = kSpecial.find(c);
+    escaped += special == std::string_view::npos ? std::string_view(&c, 1) : kEntities[special];
   }
   return escaped;
 }
 
-/// What a test reader knows: a regression fails, a wrong result is an error, and what could not be told is skipped.
+/// In JUnit a regression is a failure, a wrong result an error, and an unclear verdict is skipped.
 struct Suite {
   int tests = 0, failures = 0, errors = 0, skipped = 0;
   std::string cases;
@@ -67,20 +54,17 @@ std::string GateJunit(const GateResult& result) {
   Suite suite;
   bool told = false;
   for (const CaseVerdict& of : result.cases) {
-    // Of a case that passes its warnings alone.
+    // Of a case that passes only the warnings.
     std::vector<std::string> lines = IsBad(of.verdict) ? of.why : std::vector<std::string>();
     for (const Comparison& c : of.comparisons) {
       if (!IsBad(c.verdict)) continue;
-      lines.push_back(fmt::format("{}: {}{} {} -> {}, {}{}{}", VerdictText(c), MetricLabel(c.metric),
-                                  c.phase.empty() ? "" : " of " + c.phase, ShownValue(c.base, c.unit),
-                                  ShownValue(c.candidate, c.unit), ShownChange(c), c.reason.empty() ? "" : ": ",
-                                  c.reason));
+      lines.push_back(fmt::format("{}: {} {}{}{}", VerdictText(c), MetricTitle(c), ShownNumbers(c),
+                                  c.reason.empty() ? "" : ": ", c.reason));
     }
     suite.Add(CaseTitle(of), of.verdict, of.incorrect, of.headline.empty() ? ToString(of.verdict) : of.headline, lines);
     told = told || of.verdict == result.verdict;
   }
-  // The run as a whole, where no case says it: a control that failed must not look like a suite that passed, nor must a
-  // run without cases.
+  // The run's verdict, if no case has it: a failed control or a run without cases must not look like a pass.
   if (!told) {
     std::vector<std::string> lines = result.incomparable;
     if (result.control && !result.control->reason.empty()) lines.push_back(result.control->reason);

@@ -7,26 +7,26 @@
 #include <tuple>
 
 #include "fa_profile/gate_report.h"
-#include "report/markdown_text.h"
-#include "report/safe_text.h"
+#include "markdown_text.h"
+#include "safe_text.h"
 
 namespace fa_profile {
 namespace {
 
-// GitHub's limit is in characters. Counted in bytes, which are never fewer.
+// GitHub's limit in characters, applied to bytes.
 constexpr std::size_t kMostBytes = 65536;
 constexpr std::size_t kMostNotes = 12;
 constexpr std::size_t kMostReasons = 8;
 constexpr std::size_t kMostReproduceBytes = 4096;
 constexpr std::size_t kTextCharacters = 240;
 
-/// A line of a list; nothing for a blank text: an item without any would make a heading of the line before it.
+/// A line of a list; nothing for blank text: an empty item would turn the line before it into a heading.
 std::string Item(const std::string& indent, const std::string& line) {
   const std::string prose = MarkdownProse(line, kTextCharacters);
   return prose.empty() ? "" : fmt::format("{}- {}\n", indent, prose);
 }
 
-/// At most `most` lines of a list, and how many there are more.
+/// At most `most` lines of a list, then the number of the others.
 std::string List(const std::vector<std::string>& lines, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) text += Item("", lines[i]);
@@ -60,8 +60,8 @@ std::string Row(const std::string& verdict, const CaseVerdict& of, const Compari
                      TierName(c.tier, design), ShownP(c));
 }
 
-/// Worst first: one row for each comparison that says something, and one for each case of which there is none: its
-/// duration, or its verdict alone. A case that is wrong comes before everything.
+/// Worst first: one row for each comparison except a plain PASS, and one for each case without such a row: its
+/// duration, or only its verdict. Wrong cases come first.
 std::vector<std::string> Rows(const GateResult& result) {
   struct Ranked {
     std::tuple<bool, bool, Verdict> badness;
@@ -94,7 +94,7 @@ std::vector<std::string> Rows(const GateResult& result) {
   return rows;
 }
 
-/// One block of lines for each case that is no plain PASS.
+/// One block of lines for each case except a plain PASS.
 std::vector<std::string> Whys(const GateResult& result) {
   std::vector<std::string> blocks;
   for (const CaseVerdict& of : result.cases) {
@@ -117,26 +117,19 @@ std::vector<std::string> Whys(const GateResult& result) {
 }
 
 std::string EnvironmentTable(const GateResult& result) {
-  const auto hertz = [](std::int64_t value) {
-    return value > 0 ? ShownValue(static_cast<double>(value), "hertz") : std::string();
-  };
-  const Environment &a = result.base, &b = result.candidate;
-  const std::array<std::array<std::string, 3>, 11> facts{
-      {{"taken from", result.base_origin, result.candidate_origin},
-       {"GPU", a.gpu_name, b.gpu_name},
-       {"UUID", a.gpu_uuid, b.gpu_uuid},
-       {"driver", a.driver_version, b.driver_version},
-       {"CUDA runtime", a.cuda_runtime_version, b.cuda_runtime_version},
-       {"CUPTI", a.cupti_version, b.cupti_version},
-       {"SM clock, most", hertz(a.sm_clock_max_hz), hertz(b.sm_clock_max_hz)},
-       {"memory clock, most", hertz(a.memory_clock_max_hz), hertz(b.memory_clock_max_hz)},
-       {"fa-profile", a.tool_version, b.tool_version},
-       {"commit", a.tool_commit, b.tool_commit},
-       {"taken at", a.taken_at, b.taken_at}}};
   std::string rows;
-  for (const auto& [name, base, candidate] : facts) {
-    if (base.empty() && candidate.empty()) continue;
+  const auto add = [&rows](const char* name, const std::string& base, const std::string& candidate) {
+    if (base.empty() && candidate.empty()) return;
     rows += fmt::format("| {} | {} | {} |\n", name, MarkdownCode(base), MarkdownCode(candidate));
+  };
+  add("source", result.base_origin, result.candidate_origin);
+  for (const EnvironmentField& field : kEnvironmentFields) {
+    const auto shown = [&field](const Environment& environment) {
+      if (field.text != nullptr) return environment.*field.text;
+      const std::int64_t hertz = environment.*field.hertz;
+      return hertz > 0 ? ShownValue(static_cast<double>(hertz), "hertz") : std::string();
+    };
+    add(field.label, shown(result.base), shown(result.candidate));
   }
   return rows.empty() ? "" : "\n**Environment**\n\n| | Baseline | Candidate |\n|---|---|---|\n" + rows;
 }
@@ -145,7 +138,7 @@ std::string Controls(const GateResult& result, const std::string& error_rate) {
   std::string text;
   if (result.control) {
     const ControlResult& control = *result.control;
-    text += fmt::format("- Controls of this run: {}. Baseline against itself: {} of {} called worse",
+    text += fmt::format("- Controls of this run: {}. Baseline against itself: {} of {} judged worse",
                         control.passed ? "passed" : "failed", control.false_positives, control.trials);
     if (control.reference_change) {
       text += fmt::format("; the reference kernel, whose code never changes, moved by {:+.2f} %",
@@ -156,28 +149,27 @@ std::string Controls(const GateResult& result, const std::string& error_rate) {
     text += "\n";
   }
   if (!error_rate.empty()) text += "- Error rate of this gate: " + MarkdownProse(error_rate, kTextCharacters) + "\n";
-  return text.empty() ? "" : "\n**How far to trust this**\n\n" + text;
+  return text.empty() ? "" : "\n**Reliability**\n\n" + text;
 }
 
 std::string Tail(const GateResult& result, const std::string& error_rate) {
   std::string text = EnvironmentTable(result) + Controls(result, error_rate);
   if (!result.notes.empty()) text += "\n**Notes**\n\n" + List(result.notes, kMostNotes);
   if (result.verdict == Verdict::kImproved) {
-    text +=
-        "\nFaster, and proven to be. To hold later changes against this one, a person promotes what was measured:\n" +
-        MarkdownBlock("fa-profile baseline promote FILE... --reason \"why\"");
+    text += "\nThis change is faster. To compare later changes with it, promote its measurement:\n" +
+            MarkdownBlock("fa-profile baseline promote FILE... --reason \"why\"");
   }
   const std::string reproduce = SafeLine(result.reproduce, kMostReproduceBytes);
   if (!reproduce.empty() && result.reproduce.size() <= kMostReproduceBytes) {
-    text += "\nTo see it again:\n" + MarkdownBlock(reproduce);
+    text += "\nTo reproduce:\n" + MarkdownBlock(reproduce);
   }
   return text;
 }
 
-/// As many of `pieces`, from the first, as fit in `room` together with the line that counts the rest.
+/// The first `pieces` that fit in `room` together with the line that counts the rest.
 std::string Fitting(const std::vector<std::string>& pieces, std::size_t room, const char* what) {
   const auto left_out = [&](std::size_t count) {
-    return fmt::format("\n{} {} left out: too long for a comment.\n", count, what);
+    return fmt::format("\n{} more {} do not fit into a comment.\n", count, what);
   };
   std::string text;
   std::size_t taken = 0;
@@ -200,12 +192,12 @@ std::string GateMarkdown(const GateResult& result, const std::string& error_rate
   const std::string head = Head(result);
   const std::string tail = Tail(result, error_rate);
   const std::size_t room = kMostBytes - head.size() - tail.size() - table.size() - why.size();
-  // The table comes first; where both are long the reasons still get a third.
+  // If both are long, the table gets two thirds and the reasons one.
   const std::vector<std::string> blocks = Whys(result);
   std::size_t blocks_bytes = 0;
   for (const std::string& block : blocks) blocks_bytes += block.size();
-  const std::string rows = Fitting(Rows(result), room - std::min(blocks_bytes, room / 3), "rows were");
-  const std::string reasons = Fitting(blocks, room - rows.size(), "reasons were");
+  const std::string rows = Fitting(Rows(result), room - std::min(blocks_bytes, room / 3), "rows");
+  const std::string reasons = Fitting(blocks, room - rows.size(), "reasons");
   return head + (rows.empty() ? "" : table + rows) + (reasons.empty() ? "" : why + reasons) + tail;
 }
 

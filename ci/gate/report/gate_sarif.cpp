@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -8,7 +10,7 @@
 #include "fa_profile/gate_report.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/version.h"
-#include "report/safe_text.h"
+#include "safe_text.h"
 
 namespace fa_profile {
 namespace {
@@ -26,31 +28,23 @@ std::string MessageText(std::string_view text, std::size_t most = 1000) {
   return line;
 }
 
-/// FNV-1a, 64 bits. Of names alone: a result keeps its fingerprint while its values change and its line moves.
+/// FNV-1a, 64 bits, of names only: the fingerprint stays the same when values or lines change.
 std::string Fingerprint(const CaseVerdict& of, const std::string& phase, const std::string& rule) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const std::string* part : {&of.kernel, &of.shape, &phase, &rule}) {
     for (const char c : *part + '\0') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text(16, '0');
-  for (std::size_t i = 16; i-- > 0; hash >>= 4U) text[i] = kDigits[hash & 0xFU];
-  return text;
+  return fmt::format("{:016x}", hash);
 }
 
 /// A relative path as a URI reference (RFC 3986).
 std::string Uri(const std::string& path) {
-  constexpr const char* kDigits = "0123456789ABCDEF";
   std::string uri;
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain =
         (byte < 0x80 && std::isalnum(byte) != 0) || std::string_view("/-._~").find(c) != std::string_view::npos;
-    if (plain) {
-      uri += c;
-    } else {
-      uri += {'%', kDigits[byte >> 4U], kDigits[byte & 0xFU]};
-    }
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
   }
   return uri;
 }
@@ -74,14 +68,14 @@ const char* Level(Verdict verdict, bool blocking) {
 
 class Log {
  public:
-  /// `comparison` may be null: what is said of the case as a whole, under `rule`.
+  /// `comparison` null: the result is about the whole case, under `rule`.
   void Add(const CaseVerdict& of, const Comparison* comparison, const std::string& rule, const char* level,
            const std::string& message, const std::string& design) {
     const std::string phase = comparison != nullptr ? comparison->phase : "";
     Json physical;
     std::optional<SourcePlace> place = PlaceInside(of.place);
     if (!place && comparison != nullptr) place = PlaceOfRule(comparison->rule);
-    // GitHub refuses a whole upload for one result without a place.
+    // GitHub refuses the whole upload if one result has no place.
     if (!place) place = SourcePlace{"ci/thresholds.yaml", 1};
     physical["artifactLocation"] = {{"uri", Uri(place->file)}, {"uriBaseId", "%SRCROOT%"}};
     physical["region"] = {{"startLine", place->line}};
@@ -96,7 +90,7 @@ class Log {
         {"locations",
          Json::array({{{"physicalLocation", std::move(physical)},
                        {"logicalLocations", Json::array({{{"fullyQualifiedName", logical}, {"kind", "function"}}})}}})},
-        // The first is the one that GitHub looks at; without it, it would hash the line.
+        // GitHub uses the first one; without it, it would hash the line.
         {"partialFingerprints", {{"primaryLocationLineHash", fingerprint + ":1"}, {"faProfileGate/v1", fingerprint}}}};
     if (comparison != nullptr) result["properties"] = Properties(*comparison, design);
     results_.push_back(std::move(result));
@@ -150,8 +144,7 @@ class Log {
 
 std::string MessageOf(const CaseVerdict& of, const Comparison& c) {
   const std::string interval = ShownInterval(c);
-  std::string message = CaseTitle(of) + ": " + MetricLabel(c.metric) + (c.phase.empty() ? "" : " of " + c.phase) + " " +
-                        ShownValue(c.base, c.unit) + " -> " + ShownValue(c.candidate, c.unit) + ", " + ShownChange(c);
+  std::string message = CaseTitle(of) + ": " + MetricTitle(c) + " " + ShownNumbers(c);
   if (!interval.empty()) message += " (95 %: " + interval + ")";
   if (!c.reason.empty()) message += ". " + c.reason;
   return message;

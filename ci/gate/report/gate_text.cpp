@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "fa_profile/gate_report.h"
-#include "report/safe_text.h"
+#include "safe_text.h"
 
 namespace fa_profile {
 namespace {
@@ -10,7 +10,7 @@ constexpr std::size_t kWidth = 100;
 
 class Page {
  public:
-  /// `lead` as it is, then words wrapped at the width, all lines but the first indented by `indent`.
+  /// `lead`, then words wrapped at the width; the following lines are indented by `indent`.
   void Put(const std::string& lead, std::string_view text, std::size_t indent) {
     std::string line = lead;
     bool empty = true;  // of words
@@ -39,7 +39,7 @@ class Page {
   std::string Finish() { return std::move(text_); }
 
  private:
-  /// A CI system obeys "::name" at the start of a line of output and "##[name]" anywhere in it.
+  /// A CI system obeys "::name" at the start of a line and "##[name]" anywhere in it.
   static std::string Harmless(const std::string& word) {
     std::string harmless;
     for (std::size_t i = 0; i < word.size(); ++i) {
@@ -58,14 +58,13 @@ std::string Padded(const std::string& text, std::size_t width) {
 
 void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   const std::string interval = ShownInterval(c);
-  std::string numbers =
-      fmt::format("{} -> {}, {}", ShownValue(c.base, c.unit), ShownValue(c.candidate, c.unit), ShownChange(c));
+  std::string numbers = ShownNumbers(c);
   if (!interval.empty()) numbers += " (95 %: " + interval + ")";
   const std::string p = ShownP(c);
   numbers += fmt::format(", {}{}", TierName(c.tier, design), p == "-" ? "" : ", p " + p);
   if (c.pairs > 0) numbers += fmt::format(", {} pairs", c.pairs);
   if (c.verdict != Verdict::kPass) numbers += ": " + VerdictText(c);
-  page.Put("  ", MetricLabel(c.metric) + (c.phase.empty() ? "" : " of " + c.phase) + ": " + numbers, 6);
+  page.Put("  ", MetricTitle(c) + ": " + numbers, 6);
   if (!c.reason.empty()) page.Put("      ", c.reason + (c.rule.empty() ? "" : " (" + c.rule + ")"), 6);
 }
 
@@ -94,14 +93,14 @@ std::string GateText(const GateResult& result) {
            result.candidate_origin + (result.candidate.gpu_name.empty() ? "" : ", " + result.candidate.gpu_name), 11);
   if (result.control) {
     const ControlResult& control = *result.control;
-    std::string text = fmt::format("{}; the baseline against itself: {} of {} called worse",
+    std::string text = fmt::format("{}; the baseline against itself: {} of {} judged worse",
                                    control.passed ? "passed" : "failed", control.false_positives, control.trials);
     if (control.reference_change)
       text += fmt::format("; reference kernel {:+.2f} %", *control.reference_change * 100.0);
     page.Put("controls   ", text + (control.reason.empty() ? "" : "; " + control.reason), 11);
   }
   for (const std::string& note : result.notes) page.Put("note       ", note, 11);
-  if (!result.reproduce.empty()) page.Command("again      ", result.reproduce);
+  if (!result.reproduce.empty()) page.Command("reproduce  ", result.reproduce);
   return page.Finish();
 }
 

@@ -1,9 +1,9 @@
-#include "report/markdown_text.h"
+#include "markdown_text.h"
 
 #include <algorithm>
 #include <cctype>
 
-#include "report/safe_text.h"
+#include "safe_text.h"
 
 namespace fa_profile {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 bool IsHex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsLetterOrDigit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// "1.", "1)", "-", "+", "---": what begins a list, or is a line across the page, as the first word of a line.
+/// "1.", "1)", "-", "+", "---": a first word that begins a list or is a horizontal line.
 bool BeginsBlock(std::string_view word) {
   if (word.find_first_not_of("-+=") == std::string_view::npos) return true;
   const std::size_t digits = word.find_first_not_of("0123456789");
   return digits == word.size() - 1 && (word.back() == '.' || word.back() == ')');
 }
 
-/// Whether a word of a sentence means nothing but itself. `first`: of its line.
+/// Whether a word has no special meaning. `first`: in its line.
 bool IsPlain(std::string_view word, bool first) {
   if (first && BeginsBlock(word)) return false;
   if (word == "->") return !first;
@@ -28,7 +28,7 @@ bool IsPlain(std::string_view word, bool first) {
     return IsLetterOrDigit(c) || std::string_view(".,:;%()+-/'=?").find(c) != std::string_view::npos;
   };
   if (!std::ranges::all_of(lower, allowed)) return false;
-  // Addresses; "GH-1"; "%1", a milestone of GitLab; ":name:", an emoji; what may be taken for a commit.
+  // Addresses; "GH-1"; "%1", a milestone of GitLab; ":name:", an emoji; 7 hexadecimal digits, a commit.
   if (lower.find("://") != std::string::npos || lower.find("www.") != std::string::npos) return false;
   if (lower.find("gh-") != std::string::npos) return false;
   if (lower.size() > 1 && (lower[0] == '%' || lower[0] == '/')) return false;
@@ -41,7 +41,7 @@ bool IsPlain(std::string_view word, bool first) {
   return true;
 }
 
-/// What a code span can hold.
+/// Text that cannot end a code span.
 std::string InSpan(const std::string& text) {
   std::string held;
   for (const char c : text) {

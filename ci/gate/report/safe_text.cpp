@@ -1,4 +1,4 @@
-#include "report/safe_text.h"
+#include "safe_text.h"
 
 #include <fmt/format.h>
 
@@ -7,49 +7,12 @@
 #include <cmath>
 
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/units.h"
 
 namespace fa_profile {
 namespace {
 
-std::string WithThousands(double whole) {
-  const std::string digits = fmt::format("{:.0f}", std::abs(whole));
-  std::string text = whole < 0 ? "-" : "";
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
-/// Three significant digits, and not fewer decimals than that leaves.
-std::string Digits(double value) {
-  const double size = std::abs(value);
-  return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
-}
-
-std::string Count(double value) {
-  if (std::abs(value) >= 1e15) return fmt::format("{:.3g}", value);
-  if (value == std::floor(value) || std::abs(value) >= 1000.0) return WithThousands(value);
-  return std::abs(value) < 0.01 ? fmt::format("{:.2g}", value) : Digits(value);
-}
-
-std::string Scaled(double value, std::string_view unit) {
-  constexpr std::array<std::string_view, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
-  std::size_t step = 0;
-  for (; std::abs(value) >= 999.5 && step + 1 < kPrefixes.size(); ++step) value /= 1000.0;
-  return fmt::format("{} {}{}", std::abs(value) >= 1e4 ? fmt::format("{:.2g}", value) : Digits(value), kPrefixes[step],
-                     unit);
-}
-
-std::string Seconds(double seconds) {
-  constexpr std::array<std::string_view, 4> kUnits{"ns", "us", "ms", "s"};
-  double value = seconds * 1e9;
-  std::size_t step = 0;
-  for (; std::abs(value) >= 999.5 && step + 1 < kUnits.size(); ++step) value /= 1000.0;
-  return fmt::format("{} {}", std::abs(value) >= 1e6 ? fmt::format("{:.2g}", value) : Digits(value), kUnits[step]);
-}
-
-/// Signed, in per cent or points, without the unit.
+/// In per cent or points, without the unit.
 std::string Signed(double ratio) {
   if (!std::isfinite(ratio)) return "?";
   const double percent = ratio * 100.0;
@@ -64,19 +27,8 @@ const char* ChangeUnit(const Comparison& comparison) { return comparison.metric 
 
 std::string ShownValue(const std::optional<double>& value, std::string_view unit) {
   if (!value || !std::isfinite(*value)) return "-";
-  if (unit == "ratio") {
-    const double percent = *value * 100.0;
-    if (std::abs(percent) >= 1e5) return fmt::format("{:.1e} %", percent);
-    return fmt::format("{:.{}f} %", percent, std::abs(percent) >= 99.95 ? 0 : 1);
-  }
-  if (unit == "seconds") return Seconds(*value);
-  if (unit == "bytes") return std::abs(*value) < 1e6 ? Count(*value) + " B" : Scaled(*value, "B");
-  if (unit == "bytes_per_second") return Scaled(*value, "B/s");
-  if (unit == "flops") return Scaled(*value, "FLOP");
-  if (unit == "flops_per_second") return Scaled(*value, "FLOP/s");
-  if (unit == "flops_per_byte") return Scaled(*value, "FLOP/B");
-  if (unit == "hertz") return Scaled(*value, "Hz");
-  return Count(*value);
+  if (unit == "bytes" && std::abs(*value) < 1e6) return FormatCount(*value) + " B";
+  return HasScaledUnit(unit) ? FormatValue(*value, unit) : FormatCount(*value);
 }
 
 std::string ShownChange(const Comparison& comparison) {
@@ -106,6 +58,15 @@ std::string MetricLabel(const std::string& metric) {
   const CatalogueMetric* row = FindMetric(metric);
   if (row == nullptr) row = FindPhaseMetric(metric);
   return row != nullptr ? std::string(row->label) : SafeLine(metric, 80);
+}
+
+std::string MetricTitle(const Comparison& comparison) {
+  return MetricLabel(comparison.metric) + (comparison.phase.empty() ? "" : " of " + comparison.phase);
+}
+
+std::string ShownNumbers(const Comparison& comparison) {
+  return fmt::format("{} -> {}, {}", ShownValue(comparison.base, comparison.unit),
+                     ShownValue(comparison.candidate, comparison.unit), ShownChange(comparison));
 }
 
 std::string CaseTitle(const CaseVerdict& verdict) {
@@ -138,7 +99,7 @@ std::vector<RankedComparison> WorstFirst(const GateResult& result) {
 std::optional<SourcePlace> PlaceInside(const std::optional<SourcePlace>& place) {
   if (!place || place->line < 1 || place->file.empty() || place->file.size() > 1024) return std::nullopt;
   const std::string& file = place->file;
-  // A colon: a drive or a scheme; a leading '~' a home.
+  // A colon begins a drive or a scheme, a leading '~' a home folder.
   if (file[0] == '/' || file[0] == '~' || file.find_first_of("\\:") != std::string::npos) return std::nullopt;
   if (SafeLine(file, 1024) != file) return std::nullopt;
   for (std::size_t start = 0; start <= file.size();) {

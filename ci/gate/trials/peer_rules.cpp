@@ -1,16 +1,18 @@
+#include "fa_profile/peer_rules.h"
+
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
-#include "judge/special_functions.h"
 
 namespace fa_profile {
 namespace {
 
-/// Up to so many values of the smaller sample the p is exact, as scipy's method "auto" has it.
+/// Up to this size of the smaller sample the p is exact, as in scipy's method "auto".
 constexpr std::size_t kMostExact = 8;
 
 struct RankSum {
@@ -37,15 +39,15 @@ RankSum CountPairs(std::span<const double> base, std::span<const double> candida
   return result;
 }
 
-/// P(U >= least) when all orders of the two samples are equally likely. The number of orders with each U, by the
-/// recurrence of Mann and Whitney: the largest value is of one sample or of the other.
+/// P(U >= least) if all orders of the two samples are equally likely. Counts the orders with each U by the recurrence
+/// of Mann and Whitney: the largest value is in one sample or in the other.
 double ExactUpperTail(std::size_t small, std::size_t large, double least) {
   // counts[i][u]: orders of i values of one sample among j of the other, j growing in place.
   std::vector<std::vector<double>> counts(small + 1, std::vector<double>(small * large + 1, 0.0));
   for (auto& row : counts) row[0] = 1.0;
   for (std::size_t j = 1; j <= large; ++j) {
     for (std::size_t i = 1; i <= small; ++i) {
-      // The largest is of the first sample: it is over all j others. Else: what stood here for j - 1.
+      // The largest is in the first sample: it is above all j others. Else: the count for j - 1.
       for (std::size_t u = j; u <= i * j; ++u) counts[i][u] += counts[i - 1][u - j];
     }
   }
@@ -59,18 +61,18 @@ double ExactUpperTail(std::size_t small, std::size_t large, double least) {
 bool FixedThresholdSaysWorse(double base, double candidate, double limit) { return candidate > base * (1.0 + limit); }
 
 bool HistoryTTestSaysWorse(std::span<const double> history, double candidate, double level) {
-  if (history.size() < 2) throw Error("a t-test against a history of under two values", "give more processes");
+  if (history.size() < 2) throw Error("a t-test needs a history of at least two values", "give more processes");
   const auto count = static_cast<double>(history.size());
   const double mean = std::accumulate(history.begin(), history.end(), 0.0) / count;
   double squares = 0.0;
   for (const double value : history) squares += (value - mean) * (value - mean);
   if (squares == 0.0) return false;
-  // Over the limit where less than 1 - level is: one tail in place of the search for its quantile.
-  return StudentUpperTail((candidate - mean) / std::sqrt(squares / count), count - 1.0) < 1.0 - level;
+  const double t = (candidate - mean) / std::sqrt(squares / count);
+  return cdf(complement(boost::math::students_t(count - 1.0), t)) < 1.0 - level;
 }
 
 double MannWhitneyP(std::span<const double> base, std::span<const double> candidate) {
-  if (base.empty() || candidate.empty()) throw Error("a Mann-Whitney test of no values", "give two samples");
+  if (base.empty() || candidate.empty()) throw Error("a Mann-Whitney test needs two samples", "give values for both");
   const RankSum sum = CountPairs(base, candidate);
   const auto m = static_cast<double>(base.size());
   const auto n = static_cast<double>(candidate.size());

@@ -1,4 +1,4 @@
-#include "trials/trial_draws.h"
+#include "trial_draws.h"
 
 #include <algorithm>
 #include <numeric>

@@ -16,11 +16,11 @@ namespace fa_profile {
 inline constexpr std::size_t kFirstPairs = 8;
 inline constexpr std::size_t kSecondPairs = 14;
 
-/// Random numbers that are the same with every standard library: its distributions are not.
+/// Random numbers that are the same with every standard library; its own distributions are not.
 class TrialRandom {
  public:
   explicit TrialRandom(std::uint64_t seed) : engine_(seed) {}
-  /// From 0 to count - 1. (The remainder of 64 bits favours none by more than 2^-50 here.)
+  /// From 0 to count - 1. (The bias of the remainder is below 2^-50 here.)
   std::size_t Below(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
   bool Coin() { return Below(2) == 1; }
   /// `size` different numbers under `count`, in random order.
@@ -33,29 +33,29 @@ class TrialRandom {
 /// Index of the base's process and of the candidate's.
 using DrawnPair = std::pair<std::size_t, std::size_t>;
 
-/// The pairs of one fake run of the gate.
+/// The pairs of one simulated run of the gate.
 struct Draw {
   std::vector<DrawnPair> first, second;                    ///< timing processes
   std::vector<DrawnPair> recorded_first, recorded_second;  ///< recording processes
 };
 
-/// Processes that two arms are drawn from, as pairs that ran close to each other.
+/// Pairs of processes that ran close to each other.
 std::vector<DrawnPair> Neighbours(const std::vector<std::size_t>& processes, bool skip_first);
 
-/// Up to `first` and then `second` of the blocks, in random order; with `flip` a coin says which of the two is base.
+/// Up to `first` and then `second` of the blocks, in random order; with `flip` a coin decides which of the two is base.
 void DrawBlocks(const std::vector<DrawnPair>& blocks, std::size_t first, std::size_t second, bool flip,
                 TrialRandom& random, std::vector<DrawnPair>& into_first, std::vector<DrawnPair>& into_second);
 
-/// One side of a fake run.
+/// One side of a simulated run.
 struct TrialArm {
   const Evidence* data = nullptr;
   std::vector<std::size_t> cases;
   std::string kernel;     ///< all cases are judged under this name; empty: each under its own
-  double factor = 1.0;    ///< put on durations and cycles
-  bool with_code = true;  ///< false: machine code and launches are kept from the judge, who would not time equal code
+  double factor = 1.0;    ///< of durations and cycles
+  bool with_code = true;  ///< false: without machine code and launches: the judge would not time equal code
 };
 
-/// What the gate says of a draw: Judge() after the first stage and, when something is suspect, after the second.
+/// The gate's verdict on a draw: Judge() after the first stage and, if there are suspects, after the second.
 GateResult JudgeDraw(const TrialArm& base, const TrialArm& candidate, const Draw& draw, const Thresholds& thresholds);
 
 /// Timing or recording processes of a case that were not throttled, in the order in which they ran.

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <functional>
 
-#include "fa_profile/gate_statistics.h"
-#include "trials/trial_pool.h"
+#include "fa_profile/peer_rules.h"
+#include "trial_pool.h"
 
 namespace fa_profile {
 namespace {
 
 /// Bencher's documentation shows 64 values of history.
 constexpr std::size_t kHistory = 64;
-/// google/benchmark's compare.py calls fewer than 9 repetitions too few.
+/// google/benchmark's compare.py asks for at least 9 repetitions.
 constexpr std::size_t kRepetitions = 9;
 
-/// Which processes a peer looks at in one fake pull request, as positions in the pool.
+/// The processes of one simulated pull request, as positions in the pool.
 struct PeerDraw {
   std::size_t base = 0;       ///< first of its processes
   std::size_t candidate = 0;  ///< first of its processes
@@ -23,7 +23,7 @@ struct PeerDraw {
 struct Peer {
   std::string rule;
   std::function<PeerDraw(TrialRandom&)> draw;
-  /// values of all processes, the draw, and what the candidate's are multiplied by.
+  /// Parameters: values of all processes, the draw, the factor of the candidate's values.
   std::function<bool(const std::vector<double>&, const PeerDraw&, double)> says_worse;
 };
 
@@ -47,7 +47,7 @@ std::vector<Peer> Peers(std::size_t processes) {
                      }};
   const Peer ranks{"Mann-Whitney, two jobs",
                    [processes](TrialRandom& random) {
-                     // Two runs of 9 that do not overlap: the places of two dividers among what is left.
+                     // Two runs of 9 that do not overlap: the positions of two dividers among the rest.
                      const std::size_t gap = processes - 2 * kRepetitions + 1;
                      std::size_t early = random.Below(gap);
                      std::size_t late = random.Below(gap);

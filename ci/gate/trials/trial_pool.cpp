@@ -1,4 +1,4 @@
-#include "trials/trial_pool.h"
+#include "trial_pool.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 namespace fa_profile {
 namespace {
 
-/// A history of 64 and one to judge by it; more than the 44 of both stages.
+/// A history of 64 and two more; both stages together need 44.
 constexpr std::size_t kLeastProcesses = 66;
 
-/// The values of a case in these processes; fewer than those when one lacks it.
+/// The values of a case in those of the processes that have it.
 std::vector<double> ValuesIn(const Evidence& data, const std::vector<std::size_t>& processes, std::size_t index,
                              const char* metric) {
   std::vector<double> values;
@@ -41,10 +41,10 @@ TimingPool PoolOf(const Evidence& data, const Thresholds& thresholds) {
     }
   }
   if (throttled > 0) {
-    pool.left_out.push_back(fmt::format("{} processes in which the device throttled are left out", throttled));
+    pool.left_out.push_back(fmt::format("{} throttled processes are left out", throttled));
   }
   if (pool.processes.size() < kLeastProcesses) {
-    throw Error(fmt::format("{} timing processes of the same code are too few to draw from", pool.processes.size()),
+    throw Error(fmt::format("{} timing processes of the same code are too few", pool.processes.size()),
                 fmt::format("measure at least {}: docs/gate-selftest.md", kLeastProcesses));
   }
   for (std::size_t index = 0; index < data.cases.size(); ++index) {
@@ -61,8 +61,7 @@ TimingPool PoolOf(const Evidence& data, const Thresholds& thresholds) {
     pool.values[1].push_back(std::move(cycles));
   }
   if (pool.long_cases.empty()) {
-    throw Error(fmt::format("no case of at least {:g} us was timed in every process: what slows those down by 5 % is "
-                            "what the gate has to find",
+    throw Error(fmt::format("no case of at least {:g} us was timed in every process: the targets are about those",
                             thresholds.short_call_seconds * 1e6),
                 "measure larger shapes: docs/gate-selftest.md");
   }

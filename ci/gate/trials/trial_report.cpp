@@ -8,10 +8,10 @@
 namespace fa_profile {
 namespace {
 
-/// Questions that every rule was asked, each a column.
+/// Questions with a rate for every rule, each a column.
 constexpr const char* kColumns[] = {"same code", "same code, any of 60", "+3 %", "+5 %"};
 
-/// Two digits that count, and no exponent.
+/// Two significant digits without an exponent.
 std::string Percent(double ratio) {
   const double percent = 100.0 * ratio;
   if (percent == 0.0 || percent >= 99.95) return fmt::format("{:.0f} %", percent);
@@ -28,7 +28,7 @@ bool IsColumn(const RuleRate& rate) { return std::ranges::find(kColumns, rate.qu
 
 std::string RulesTable(const TrialReport& report) {
   std::string text =
-      fmt::format("{:<26}{:>14}{:>14}{:>10}{:>10}\n", "called worse", "same code", "any of 60", "at +3 %", "at +5 %");
+      fmt::format("{:<26}{:>14}{:>14}{:>10}{:>10}\n", "judged worse", "same code", "any of 60", "at +3 %", "at +5 %");
   std::vector<std::string> rules;
   for (const RuleRate& rate : report.rates) {
     if (IsColumn(rate) && std::ranges::find(rules, rate.rule) == rules.end()) rules.push_back(rate.rule);
@@ -49,14 +49,16 @@ std::string RulesTable(const TrialReport& report) {
 }  // namespace
 
 std::string TrialReportText(const TrialReport& report) {
-  std::string text = RulesTable(report);
-  text += "\nEach rate of the gate, with its one-sided 95 % bounds (Clopper and Pearson):\n";
+  std::string text = "Error rates of the gate on recorded processes\n";
+  for (const std::string& line : report.about) text += line + "\n";
+  text += "\n" + RulesTable(report);
+  text += "\nRates of the gate with one-sided 95 % bounds (Clopper and Pearson):\n";
   for (const RuleRate& rate : report.rates) {
     if (!rate.rule.starts_with("gate")) continue;
     text += fmt::format("  {:<66} {:>7} of {:<8} {:>8}  ({} to {})\n", rate.rule + ": " + rate.question, rate.hits,
                         rate.trials, Share(rate), Percent(rate.low), Percent(rate.high));
   }
-  text += "\np of the first stage, same code, tolerance 0, by tenths (equal counts when calibrated):\n ";
+  text += "\nDeciles of p of the first stage, same code, tolerance 0 (equal counts if calibrated):\n ";
   for (const std::int64_t count : report.p_deciles) text += fmt::format(" {}", count);
   text += "\n\n";
   for (const std::string& note : report.notes) text += "note: " + note + "\n";

@@ -7,15 +7,15 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/gate_trials.h"
-#include "trials/trial_draws.h"
-#include "trials/trial_pool.h"
+#include "trial_draws.h"
+#include "trial_pool.h"
 
 namespace fa_profile {
 namespace {
 
 constexpr const char* kGate = "gate";
 
-/// Targets. Each is held against the bound of the rate, not the rate: too few trials prove nothing.
+/// Targets for the bound of a rate, not for the rate: too few trials prove nothing.
 constexpr double kMostAlarms = 0.0001;          // a comparison
 constexpr double kMostAlarmedRequests = 0.005;  // a pull request of 60
 constexpr double kLeastFoundAt5 = 0.99;
@@ -24,10 +24,22 @@ constexpr double kLeastNamed = 0.95;
 /// Level of the check of p, over all deciles together.
 constexpr double kCalibrationLevel = 0.001;
 
-/// Draws of a mutant: each carries recordings, and is judged in full.
+/// A mutant gets this fraction of the draws: they include recordings and are judged in full.
 constexpr std::int64_t kMutantShare = 4;
 
 enum class Pairing { kNeighbours, kAnyTwo };
+
+/// "NVIDIA H200, driver 580.95.05: 200 timing and 60 recording processes of 14 cases".
+std::string Of(const Evidence& evidence) {
+  const Environment& environment = evidence.environment;
+  std::string where = environment.gpu_name;
+  if (!environment.driver_version.empty()) where += ", driver " + environment.driver_version;
+  if (!environment.taken_at.empty()) where += ", taken " + environment.taken_at;
+  if (!environment.tool_commit.empty()) where += ", commit " + environment.tool_commit;
+  return fmt::format("{}: {} timing and {} recording processes of {} cases", where,
+                     std::ranges::count(evidence.processes, "timing", &ProcessSample::kind),
+                     std::ranges::count(evidence.processes, "recording", &ProcessSample::kind), evidence.cases.size());
+}
 
 class Trials {
  public:
@@ -35,6 +47,9 @@ class Trials {
       : data_(data), options_(options), pool_(PoolOf(data.same_code, options.thresholds)), random_(options.seed) {}
 
   TrialReport Run() {
+    report_.about = {"data: " + data_.name, "same code: " + Of(data_.same_code), "mutants: " + Of(data_.mutants),
+                     fmt::format("seed {}, {} simulated pull requests, {} draws per question", options_.seed,
+                                 options_.false_alarm_trials, options_.power_trials)};
     report_.notes = pool_.left_out;
     FalseAlarms(Pairing::kNeighbours, kGate);
     FalseAlarms(Pairing::kAnyTwo, "gate, any two paired");
@@ -69,7 +84,7 @@ class Trials {
 
   std::size_t Process(std::size_t position) const { return pool_.processes[position]; }
 
-  /// As positions in the pool, for what is computed here; Judged() makes processes of them.
+  /// Pairs as positions in the pool; Judged() turns them into processes.
   Draw DrawTimings(Pairing pairing) {
     const std::size_t size = pool_.processes.size();
     std::vector<std::size_t> order(size);
@@ -137,13 +152,13 @@ class Trials {
     const std::int64_t comparisons = options_.false_alarm_trials * static_cast<std::int64_t>(kRequestComparisons);
     const RuleRate each = Add(rule, "same code", alarms, comparisons);
     const RuleRate any = Add(rule, "same code, any of 60", alarmed, options_.false_alarm_trials);
-    if (pairing != Pairing::kNeighbours) return;  // not how the gate pairs: shown, not held against it
+    if (pairing != Pairing::kNeighbours) return;  // the gate does not pair like this: no target
     RequireAtMost(each, kMostAlarms);
     RequireAtMost(any, kMostAlarmedRequests);
   }
 
-  /// Runs that share no process, in the order in which the gate itself would have made them: A B B A and so on, and
-  /// the next 28 processes when something is suspect. Few, but no process counts twice and no coin is thrown.
+  /// Runs without shared processes, in the gate's own order: A B B A and so on, and the next 28 processes if something
+  /// is suspect. Few, but no process counts twice and no coin is thrown.
   void RunsInOrder() {
     std::vector<std::size_t> all(pool_.cases.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -187,7 +202,7 @@ class Trials {
     return differences;
   }
 
-  /// Fake pull requests judged in full, with counters and phases of the recording processes.
+  /// Simulated pull requests judged in full, with counters and phases of the recording processes.
   void EveryTier() {
     std::set<std::size_t> all(pool_.cases.begin(), pool_.cases.end());
     std::set<std::size_t> recordings;
@@ -220,7 +235,7 @@ class Trials {
           alarms += comparison.verdict == Verdict::kRegression ? 1 : 0;
           const bool whole =
               comparison.phase.empty() && (comparison.metric == kDuration || comparison.metric == kCycles);
-          // What was suspect has been judged by the second stage's pairs.
+          // A suspect was judged by the pairs of the second stage.
           const bool suspect = comparison.pairs > static_cast<int>(kFirstPairs);
           missed += !may && whole && suspect ? 1 : 0;
         }
@@ -230,13 +245,12 @@ class Trials {
     Add(kGate, "same code, every tier, a comparison", alarms, comparisons);
     RequireAtMost(Add(kGate, "same code, every tier, a run", alarmed, options_.power_trials), kMostAlarmedRequests);
     if (missed > 0) {
-      report_.failed.push_back(
-          fmt::format("{} suspects of the judge would have been passed over by the trials: a fault", missed));
+      report_.failed.push_back(fmt::format("the trials would have missed {} suspects of the judge: a bug", missed));
     }
   }
 
-  /// p of one random comparison a trial, so that trials share no coin: then the number at or under any p is at most
-  /// binomial. A p may be too large (equal durations tie), which costs power, and that is counted elsewhere.
+  /// p of one random comparison per trial, so that trials share no coin: then the number at or below any p is at most
+  /// binomial. A p may be too large (ties), which costs power; Power() measures that.
   void Calibrate() {
     constexpr std::size_t kDeciles = 10;
     report_.p_deciles.assign(kDeciles, 0);
@@ -253,7 +267,7 @@ class Trials {
       const double least =
           ProportionLowerBound(under, options_.false_alarm_trials, 1.0 - kCalibrationLevel / (kDeciles - 1));
       if (least <= expected) continue;
-      report_.failed.push_back(fmt::format("p under {:.1f} in {} of {} draws of the same code: the test is too sure",
+      report_.failed.push_back(fmt::format("p below {:.1f} in {} of {} draws of the same code: the test is too sure",
                                            expected, under, options_.false_alarm_trials));
       return;
     }
@@ -282,14 +296,14 @@ class Trials {
       }
     }
     if (data_.facts.empty()) {
-      report_.notes.emplace_back("there are no mutants: that real faults are found, and where, is not shown");
+      report_.notes.emplace_back("there are no mutants: the data do not show whether real faults are found");
       return;
     }
     RequireAtLeast(Add(kGate, "mutants found: the right phase named", named, found), kLeastNamed);
   }
 
-  /// Blocks of a base's and a mutant's process that ran near each other. In data in which each process measured both,
-  /// neighbours: the two sides of a pair are never one process.
+  /// Pairs of a base's and a mutant's process that ran near each other. If each process measured both (`shared`),
+  /// neighbours: a pair never has one process on both sides.
   std::vector<DrawnPair> MutantBlocks(const char* kind, std::size_t base, std::size_t mutant, bool& shared) {
     const std::vector<std::size_t> of_base = ProcessesOf(data_.mutants, kind, base);
     const std::vector<std::size_t> of_mutant = ProcessesOf(data_.mutants, kind, mutant);
@@ -317,7 +331,7 @@ class Trials {
       bool shared = false;
       const std::vector<DrawnPair> timed = MutantBlocks("timing", base, mutant, shared);
       if (timed.size() < kFirstPairs) {
-        throw Error(fmt::format("{}: {} pairs of timing processes are too few to draw from", name, timed.size()),
+        throw Error(fmt::format("{}: {} pairs of timing processes are too few", name, timed.size()),
                     fmt::format("measure at least {}: docs/gate-selftest.md", kFirstPairs + kSecondPairs));
       }
       DrawBlocks(timed, kFirstPairs, kSecondPairs, shared, random_, draw.first, draw.second);
@@ -350,12 +364,12 @@ class Trials {
       return Median(std::move(values));
     };
     const double slower = median(mutant, kDuration) / median(base, kDuration) - 1.0;
-    report_.notes.push_back(fmt::format("{}: {:+.1f} % against {} as measured, made in {}", name, 100.0 * slower,
-                                        facts.base, has_phase ? facts.phase : "no one phase"));
+    report_.notes.push_back(fmt::format("{}: measured {:+.1f} % slower than {}, changed in {}", name, 100.0 * slower,
+                                        facts.base, has_phase ? facts.phase : "no single phase"));
     const RuleRate rate = Add(kGate, "mutant " + name, found, trials);
     Add(kGate, "mutant " + name + ": by time or phases", by_time, trials);
     if (has_phase) Add(kGate, "mutant " + name + ": phase " + facts.phase, named, found);
-    // A short call has a wider tolerance: what it may lose is no miss.
+    // A short call has a wider tolerance: passing it is not a miss.
     const bool is_short = median(base, kDuration) < options_.thresholds.short_call_seconds;
     if (slower >= 0.05 && !is_short) {
       RequireAtLeast(rate, kLeastFoundAt5);
@@ -366,20 +380,20 @@ class Trials {
     const RuleRate tiers = Add(kGate, "mutant " + name + ": by tiers 0 and 1", early, trials);
     if (early < trials) {
       report_.failed.push_back(
-          fmt::format("{}: {} of {}; code and counters alone must show it each time", tiers.question, early, trials));
+          fmt::format("{}: {} of {}; code and counters must show it every time", tiers.question, early, trials));
     }
   }
 
   void Describe() {
-    report_.notes.push_back(
-        fmt::format("a fake pull request: {} comparisons, time and cycles of {} cases, drawn anew for every {} of them",
-                    kRequestComparisons, kRequestComparisons / 2, pool_.cases.size()));
     report_.notes.push_back(fmt::format(
-        "all draws reuse the same {} processes: they are not independent, and the bounds hold for these processes only",
+        "a simulated pull request: {} comparisons, time and cycles of {} cases, new pairs for every {} cases",
+        kRequestComparisons, kRequestComparisons / 2, pool_.cases.size()));
+    report_.notes.push_back(fmt::format(
+        "all draws use the same {} processes: they are not independent, and the bounds hold only for these processes",
         pool_.processes.size()));
     report_.notes.push_back(
-        fmt::format("+1 % to +10 %: durations and cycles of {} cases multiplied; shorter calls have "
-                    "a wider tolerance and are left out",
+        fmt::format("+1 % to +10 %: durations and cycles of {} cases multiplied, without short calls, which have "
+                    "a wider tolerance",
                     pool_.long_cases.size()));
   }
 
@@ -394,7 +408,7 @@ class Trials {
 
 TrialReport RunTrials(const TrialData& data, const TrialOptions& options) {
   if (options.false_alarm_trials < 1 || options.power_trials < 1) {
-    throw Error("a selftest of no trials", "ask for at least one: --trials 1");
+    throw Error("a selftest needs trials", "use at least --trials 1");
   }
   return Trials(data, options).Run();
 }

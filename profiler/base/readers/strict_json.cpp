@@ -128,7 +128,7 @@ void JsonNode::Fail(const std::string& message, const std::string& hint) const {
 
 void JsonNode::Fail(const std::string& message) const { Fail(message, file_->hint); }
 
-void JsonNode::RequireOnly(std::initializer_list<const char*> keys) const {
+void JsonNode::RequireOnly(const std::vector<const char*>& keys) const {
   if (!value_->is_object()) Fail("is " + Kind(*value_) + ", not an object");
   for (const auto& [key, _] : value_->items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {

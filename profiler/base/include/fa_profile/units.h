@@ -12,6 +12,12 @@ namespace fa_profile {
 std::string FormatValue(double value, std::string_view unit);
 std::string FormatValue(const std::optional<double>& value, std::string_view unit);
 
+/// Whether FormatValue() writes a unit for it; all others are plain counts.
+bool HasScaledUnit(std::string_view unit);
+
+/// A count with all its digits: "1,310,720"; below 1000 with three significant digits.
+std::string FormatCount(double value);
+
 /// A ratio in per cent for a column that is read at a glance: "12", "3.1", "n/a".
 std::string ShortPercent(const std::optional<double>& ratio);
 

@@ -9,18 +9,17 @@
 
 namespace fa_profile {
 
-/// What a recording says, as the gate's evidence: one process of kind "recording" (docs/gate-evidence.md). Files of
-/// source are named relative to `repository` where they lie under it or a checkout of it elsewhere; empty: as they are.
-/// `recording` needs its functions and samples, and for code facts its cubins.
+/// A recording as evidence: one process of kind "recording" (docs/gate-evidence.md). Source files below `repository`,
+/// or a checkout of it elsewhere, get relative names; empty: names stay. `recording` needs its functions and samples,
+/// and its cubins for code facts.
 Evidence EvidenceOf(const Recording& recording, const Profile& profile, const std::string& origin,
                     const std::string& repository = "");
 
 /// Reads files of one build and one environment, each a recording, evidence (.json) or a promoted baseline (.json), and
-/// makes one of them: cases united, processes in the files' order. Throws Error for none, for files of two environments
-/// and for files of two builds.
+/// merges them; processes keep the files' order. Throws Error without files, and for two environments or two builds.
 Evidence LoadEvidence(const std::vector<std::string>& files);
 
-/// The same of evidence already read. Throws Error as above.
+/// Merges evidence that was read. Throws Error as above.
 Evidence MergeEvidence(std::vector<Evidence> pieces);
 
 }  // namespace fa_profile

@@ -4,11 +4,11 @@
 
 namespace fa_profile {
 
-/// The git checkout that the current folder is in: the nearest folder upwards that has a .git; empty outside of any.
+/// The git checkout of the current folder: the nearest folder upwards with a .git; empty: none.
 std::string FindRepository();
 
-/// The path of a source file as the repository calls it: below `repository` when it lies there; else the longest end of
-/// it that names a file there (the same checkout elsewhere); else, and without a repository, the path as it is.
+/// A source file's path relative to `repository`: the part below it; else the longest end of the path that names a file
+/// in it (the same checkout elsewhere); else, and without a repository, the unchanged path.
 std::string RelativeSource(const std::string& path, const std::string& repository);
 
 }  // namespace fa_profile

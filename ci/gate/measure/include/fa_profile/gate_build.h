@@ -6,35 +6,35 @@
 
 namespace fa_profile {
 
-/// Something that can be measured: a fa-profile program, which holds the ladder, or a kernel library (kernel_abi.h),
-/// which this very program loads.
+/// A build that can be measured: a fa-profile program with its ladder, or a kernel library (kernel_abi.h), which this
+/// program loads.
 struct GateBuild {
   std::string path;       ///< as given
-  std::string program;    ///< what is started, an absolute path
+  std::string program;    ///< absolute path of the program to start
   std::string library;    ///< absolute path; empty: the program's own kernels
-  std::string kernel_id;  ///< of the library, as it calls itself; empty without one
+  std::string kernel_id;  ///< the library's name for its kernel; empty without a library
 };
 
 /// Finds the build at `path`: a program, a folder with one (cli/fa-profile, bin/fa-profile or fa-profile), or a kernel
-/// library (*.so, or a name such as libmine.so.2). Throws Error, with the cure, when there is none, when the program
-/// does not start or is older than the gate, and when the library cannot be loaded or has no name. `tool`: the program
-/// that loads libraries; empty: this one.
+/// library (*.so, or a name such as libmine.so.2). Throws Error, with the cure, if it is not found, if the program does
+/// not start or is older than the gate, and if the library cannot be loaded or has no name. `tool`: the program that
+/// loads libraries; empty: this one.
 GateBuild FindGateBuild(const std::string& path, const std::string& tool = "");
 
-/// Kernels and shapes, each of them with each: what a process is asked for.
+/// What a process measures: each of the kernels at each of the shapes.
 struct GateRequest {
-  std::vector<std::string> kernels;    ///< ids, as the base calls them; empty: those that `pattern` finds
-  std::string pattern;                 ///< regular expression; for libraries not used
+  std::vector<std::string> kernels;    ///< the base's ids; empty: those that match `pattern`
+  std::string pattern;                 ///< regular expression; ignored for libraries
   std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
-  std::vector<std::string> libraries;  ///< kernel libraries beside the build's own kernels
+  std::vector<std::string> libraries;  ///< kernel libraries in addition to the build's kernels
   int device = 0;
 };
 
-/// argv of the process that times: it prints one line of JSON (timing_sample.h).
+/// argv of a timing process: it prints one line of JSON (timing_sample.h).
 std::vector<std::string> TimingCommand(const GateBuild& build, const GateRequest& request, int launches,
                                        std::uint64_t order);
 
-/// argv of the process that verifies `draws` random inputs, counts and samples, and writes a recording.
+/// argv of a recording process: it verifies `draws` random inputs, counts, samples, and writes a recording.
 std::vector<std::string> RecordingCommand(const GateBuild& build, const GateRequest& request, int draws,
                                           const std::string& output);
 

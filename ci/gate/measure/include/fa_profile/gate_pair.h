@@ -14,47 +14,47 @@ namespace fa_profile {
 
 /// A run of pairs (docs/gate-pair.md): two builds measured in turns on one GPU.
 struct PairOptions {
-  std::string base;            ///< a program, a folder with one, or a kernel library; the candidate is of the same kind
-  std::string candidate;       ///<
-  std::string kernel_pattern;  ///< regular expression; empty: all. Not for libraries: those have one kernel
+  std::string base;                    ///< a program, a folder with one, or a kernel library
+  std::string candidate;               ///< of the same kind
+  std::string kernel_pattern;          ///< regular expression; empty: all; ignored for libraries
   std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
-  std::vector<std::string> libraries;  ///< kernel libraries that both programs load beside their own kernels
+  std::vector<std::string> libraries;  ///< kernel libraries that both programs load in addition
   int device = 0;
   int pairs = 8;                   ///< timing pairs of the first stage
   int second_pairs = 14;           ///< pairs of the second stage
-  int phase_pairs = 8;             ///< recording pairs of the first stage, the first look included
-  int warmups = 2;                 ///< timing processes that are not counted
-  int launches = 15;               ///< timed calls a case in a process
-  int draws = 3;                   ///< random inputs each kernel is verified with, once a build
+  int phase_pairs = 8;             ///< recording pairs of the first stage, including the first look
+  int warmups = 2;                 ///< timing processes that do not count
+  int launches = 15;               ///< timed calls per case and process
+  int draws = 3;                   ///< random inputs that verify each kernel, once per build
   double timeout_seconds = 120.0;  ///< of one process
-  bool measure_identical = false;  ///< cases of equal machine code too
+  bool measure_identical = false;  ///< time cases of equal machine code too
   bool partial = false;            ///< as GateInput::partial
-  bool shared = false;             ///< another process may be on the GPU
+  bool shared = false;             ///< other processes may use the GPU
   std::string tool;                ///< the program that loads kernel libraries; empty: this one
   Thresholds thresholds;
   std::string today;      ///< "2026-11-21"
   std::string reproduce;  ///< command line
-  /// Reads what one recording says: LoadEvidence({path}).
+  /// Reads one recording: LoadEvidence({path}).
   std::function<Evidence(const std::string& path)> load;
-  /// Processes with a compute context on the GPU of this UUID. Empty, or absent: it cannot be known.
+  /// Number of processes with a compute context on the GPU of this UUID. Empty or absent: unknown.
   std::function<std::optional<unsigned>(const std::string& uuid)> compute_processes;
 };
 
 enum class PairArm { kBase, kCandidate, kControl };
 
-/// The order in which the three arms of a pair run. Every two orders that follow each other are mirror images, so in an
-/// even number of pairs each arm comes before each other one exactly half of the time; and in six pairs each is in each
-/// place, and each is followed by each, equally often.
+/// The order of the three arms of a pair. Successive orders are mirror images in twos: in an even number of pairs each
+/// arm comes before each other one in half of them. In six pairs each arm has each position equally often, and each arm
+/// follows each other one equally often.
 std::vector<PairArm> ArmOrder(int pair);
 
-/// Measures: recordings first (correctness, counters, machine code), then pairs of the cases that can have changed,
-/// then those again that are suspect. Throws Error: no such build, the base fails (with its command), the builds ran on
-/// different GPUs, somebody else is on the GPU, interrupted by SIGINT or SIGTERM. A kernel of the candidate that
-/// crashes or hangs is no error: its case is not correct. Children and temporary files do not outlive the call.
+/// Measures recordings (correctness, counters, machine code), then pairs of the cases that may have changed, then
+/// suspects again. Throws Error if a build is not found, if the base fails (with its command), if the builds ran on
+/// different GPUs, if another process uses the GPU, and when interrupted by SIGINT or SIGTERM. A kernel of the
+/// candidate that crashes or hangs is not an error: its case is not correct. Child processes and temporary files do not
+/// outlive the call.
 PairRun RunPair(const PairOptions& options);
 
-/// One build, measured in `timings` timing and `recordings` recording processes, one after the other. Throws Error as
-/// RunPair() does.
+/// Measures one build in `timings` timing and `recordings` recording processes. Throws Error as RunPair() does.
 Evidence MeasureBuild(const PairOptions& options, int timings, int recordings);
 
 /// The verdict on a run.

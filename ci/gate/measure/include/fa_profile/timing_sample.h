@@ -8,14 +8,14 @@
 
 namespace fa_profile {
 
-/// What one process of `fa-profile gate-sample` says (docs/gate-pair.md).
+/// The output of one process of `fa-profile gate-sample` (docs/gate-pair.md).
 struct TimingSample {
   struct Case {
     std::string kernel;
     std::string shape;
     double duration_seconds = 0.0;          ///< median of the process's launches
-    std::optional<double> duration_cycles;  ///< absent: the clock was not read
-    std::string error;                      ///< set when it was not timed: why
+    std::optional<double> duration_cycles;  ///< absent: the clock is unknown
+    std::string error;                      ///< why it was not timed; empty: it was
   };
   Environment environment;
   bool throttled = false;
@@ -24,8 +24,8 @@ struct TimingSample {
   std::vector<Case> cases;
 };
 
-/// Reads the last line of `output` that is a sample: a kernel may print too. Throws Error that says what is wrong when
-/// none is: no JSON, another version, a value that is missing, of the wrong kind, not finite or not above 0.
+/// Reads the last line of `output` that is a sample: a kernel may print too. Throws Error without one: no JSON, another
+/// version, a value that is missing, of the wrong kind, not finite or not above 0.
 TimingSample ParseTimingSample(const std::string& output);
 
 }  // namespace fa_profile

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -31,7 +30,7 @@ class JsonNode {
       : value_(&value), file_(&file), at_(std::move(at)) {}
 
   /// An object with no other keys than these. What nobody reads would be believed to count.
-  void RequireOnly(std::initializer_list<const char*> keys) const;
+  void RequireOnly(const std::vector<const char*>& keys) const;
   JsonNode At(const char* key) const;
   std::optional<JsonNode> Find(const char* key) const;  ///< absent: no such key
   std::vector<JsonNode> Items(std::size_t most) const;

@@ -22,7 +22,7 @@ constexpr std::array kStaticMetrics = {
     StaticMetric{"static_tensor_instructions", "tensor instructions in the code", "instructions", kNeutral, true},
 };
 
-/// What CodeFacts::counts calls it.
+/// Its name in CodeFacts::counts; null: it is not a count.
 constexpr const char* CountOf(std::string_view id) {
   return id == "static_instructions" ? "instructions" : id == "static_tensor_instructions" ? "tensor" : nullptr;
 }

@@ -21,8 +21,8 @@ namespace fa_profile {
 /// A kernel, as the base calls it, and a shape.
 using CaseId = std::pair<std::string, std::string>;
 
-/// While it lives Ctrl-C, SIGTERM and SIGHUP end the child that runs, which is in a group of its own where no
-/// terminal's signal reaches it, and then the run by an Error. One at a time.
+/// While it exists, Ctrl-C, SIGTERM and SIGHUP end the running child, whose process group gets no signals from the
+/// terminal, and then the run with an Error. One at a time.
 class SignalsEndChildren {
  public:
   SignalsEndChildren();
@@ -35,17 +35,17 @@ class SignalsEndChildren {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-/// Starts the processes of a run of pairs one after the other and puts what they say into its evidence.
+/// Starts the processes of a run of pairs one after the other and collects their results.
 class PairRunner {
  public:
-  /// `options` outlives this. Throws Error when a build cannot be measured.
+  /// `options` must outlive this. Throws Error if a build cannot be measured.
   explicit PairRunner(const PairOptions& options);
 
-  /// One recording of each case of each build: what is judged before anything is timed.
+  /// Records each case of each build once, before anything is timed.
   void FirstLook();
-  /// What is measured from now on; what fails is taken out of it.
+  /// Selects the cases to measure from now on; cases that fail are removed.
   void Want(std::set<CaseId> timed, std::set<CaseId> recorded);
-  /// How much is still to come, for the bar.
+  /// Sets how many processes remain, for the progress bar.
   void Expect(int timings, int recordings);
   void WarmUp();
   void Time(PairArm arm, int pair, int stage);
@@ -54,14 +54,14 @@ class PairRunner {
   const PairRun& run() const { return run_; }
   PairRun& run() { return run_; }
   bool nothing_to_time() const { return timed_.empty(); }
-  /// Ends a pair: tells when somebody else came to the GPU.
+  /// Ends a pair: notes a loss if another process uses the GPU.
   void NoteCompany(int pair);
-  /// A signal that came while no child ran counts too.
+  /// Also for a signal that came while no child ran.
   void ThrowIfInterrupted() const;
 
  private:
   using Command = std::function<std::vector<std::string>(const GateRequest&)>;
-  using Check = std::function<std::string(const ChildEnd&)>;  // why it failed; empty: it did not
+  using Check = std::function<std::string(const ChildEnd&)>;  // why it failed; empty: it succeeded
 
   const GateBuild& Build(PairArm arm) const { return arm == PairArm::kCandidate ? candidate_ : base_; }
   Evidence& EvidenceOf(PairArm arm);
@@ -90,7 +90,7 @@ class PairRunner {
   struct Kind {
     int done = 0;
     int left = 0;
-    double seconds = 0.0;  // of those done
+    double seconds = 0.0;  // of the done ones
   };
   Kind timings_;
   Kind recordings_;

@@ -1,10 +1,13 @@
+#include "fa_profile/trial_data.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "files/evidence_json.h"
-#include "fa_profile/gate_trials.h"
+#include "evidence_json.h"
+#include "fa_profile/baseline.h"
+#include "fa_profile/files.h"
 #include "fa_profile/strict_json.h"
 
 namespace fa_profile {
@@ -17,11 +20,10 @@ bool HasKernel(const Evidence& evidence, const std::string& kernel) {
   return std::ranges::find(evidence.cases, kernel, &CaseFacts::kernel) != evidence.cases.end();
 }
 
-/// The name of a kernel that has to be in the evidence.
+/// The name of a kernel, which has to be in the evidence.
 std::string KernelIn(const Evidence& evidence, const JsonNode& node) {
   std::string kernel = node.Text();
-  if (!HasKernel(evidence, kernel))
-    node.Fail("there is no kernel " + QuotedText(kernel) + " in the evidence of mutants");
+  if (!HasKernel(evidence, kernel)) node.Fail("kernel " + QuotedText(kernel) + " not found in the mutants' evidence");
   return kernel;
 }
 
@@ -42,12 +44,13 @@ std::string ToJson(const TrialData& data) {
 }
 
 TrialData TrialDataFromJson(const std::string& text, const std::string& name) {
-  const JsonFile file{name, "take the file that comes with fa-profile, or measure one: docs/gate-selftest.md"};
+  const JsonFile file{name, "use the file that comes with fa-profile, or measure one (docs/gate-selftest.md)"};
   const nlohmann::json parsed = ParseStrictJson(text, file);
   const JsonNode document(parsed, file);
   RequireFormat(document, kFormat, kTrialDataVersion);
   document.RequireOnly({"format", "version", "facts", "same_code", "mutants"});
   TrialData data;
+  data.name = name;
   data.same_code = ReadEvidence(document.At("same_code"));
   data.mutants = ReadEvidence(document.At("mutants"));
   for (const JsonNode& item : document.At("facts").Items(kMostMutants)) {
@@ -57,10 +60,14 @@ TrialData TrialDataFromJson(const std::string& text, const std::string& name) {
     mutant.base = KernelIn(data.mutants, item.At("base"));
     mutant.phase = item.At("phase").Text();
     mutant.faster_tiers = item.At("faster_tiers").Flag();
-    if (mutant.kernel == mutant.base) item.At("base").Fail("is the mutant itself");
+    if (mutant.kernel == mutant.base) item.At("base").Fail("names the mutant itself");
     data.facts.push_back(std::move(mutant));
   }
   return data;
+}
+
+TrialData ReadTrialData(const std::string& path) {
+  return TrialDataFromJson(ReadPlainFile(path, kLargestEvidence), path);
 }
 
 }  // namespace fa_profile

@@ -6,11 +6,11 @@
 
 namespace fa_profile {
 
-/// What a run of pairs measured (docs/gate-pair.md). A value that can be kept and judged again.
+/// What a run of pairs measured (docs/gate-pair.md). It can be saved and judged again.
 struct PairRun {
   Evidence base;
   Evidence candidate;
-  Evidence control;           ///< the base once more, beside each pair; without processes when nothing was timed
+  Evidence control;           ///< the base once more, beside each pair; no processes: nothing was timed
   bool second_stage = false;  ///< suspects were measured again
 };
 

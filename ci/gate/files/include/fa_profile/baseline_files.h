@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/baseline.h"
+
+namespace fa_profile {
+
+/// The folder of the baselines, from the root of the repository. It has a folder for each GPU model with <suite>.json,
+/// the newest lineage, and <suite>.<lineage>.json for each older one.
+inline constexpr const char* kBaselines = "ci/baselines";
+
+/// The baselines of one GPU model, locked against other promotions while this object exists. Symbolic links are not
+/// followed, and nothing outside the folder is read or written.
+class BaselineFolder {
+ public:
+  /// Makes the folder. Throws Error when that fails, or for a path with ".." in it.
+  BaselineFolder(const std::string& baselines, const std::string& gpu_name);
+  ~BaselineFolder();
+  BaselineFolder(const BaselineFolder&) = delete;
+  BaselineFolder& operator=(const BaselineFolder&) = delete;
+
+  /// The baseline of this lineage, the newest or an older one. Throws Error when it cannot be read.
+  std::optional<PromotedBaseline> Find(const std::string& suite, const std::string& lineage) const;
+
+  /// Makes it the newest and returns its path. A previous newest of another lineage is kept beside it. Durable and
+  /// atomic. Throws Error, also when the newest cannot be read: it would be lost.
+  std::string Store(const PromotedBaseline& baseline) const;
+
+ private:
+  std::optional<PromotedBaseline> Read(const std::string& name) const;
+
+  std::string path_;
+  int folder_ = -1;
+};
+
+/// The baseline to compare a measurement with: of its GPU model, and of its lineage if there is one, else the newest
+/// (the judge then compares the environments). Throws Error, with the command that makes one, if there is none.
+PromotedBaseline FindBaseline(const std::string& folder, const Environment& environment, const std::string& suite);
+
+/// Path of the newest baseline of a GPU's folder, whether it exists or not. Throws Error for a bad suite.
+std::string NewestBaseline(const std::string& baselines, const std::string& gpu, const std::string& suite);
+
+/// Reads one file. Throws Error.
+PromotedBaseline ReadBaseline(const std::string& path);
+
+/// Whether this file is JSON with a receipt. Throws Error when it cannot be read.
+bool IsPromotedBaseline(const std::string& path);
+
+/// Paths of all baselines below a folder, sorted. Throws Error if it cannot be read and for symbolic links in it.
+std::vector<std::string> BaselineFilesIn(const std::string& folder);
+
+struct BadBaseline {
+  std::string path;
+  std::string problem;
+};
+/// What is wrong with a set of baselines: their content, with `in_place` their names and folders, and chains in which a
+/// baseline does not name its predecessor of the same GPU, suite and lineage. Empty: all are good.
+std::vector<BadBaseline> VerifyBaselines(const std::vector<std::string>& paths, bool in_place);
+
+struct BaselineCheck {
+  std::size_t checked = 0;
+  std::vector<BadBaseline> bad;
+};
+/// VerifyBaselines() of folders, whose files have to be in place, and of single files, which may be copies; without any
+/// of the default folder. Throws Error when there is no baseline at all.
+BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder);
+
+}  // namespace fa_profile

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Version of evidence as JSON (docs/evidence.schema.json). A reader takes its own version and older ones.
+inline constexpr int kEvidenceVersion = 1;
+
+/// Names a value: a phase (empty: the whole kernel) and an id of MetricCatalogue() or, with a phase, of
+/// PhaseCatalogue(), or kCycles.
+struct MetricKey {
+  std::string phase;
+  std::string metric;
+  auto operator<=>(const MetricKey&) const = default;
+};
+
+/// Median duration of a call in a process, in seconds; in the catalogue.
+inline constexpr const char* kDuration = "duration_seconds";
+/// The same in cycles of the SM clock: a change of the clock does not affect it.
+inline constexpr const char* kCycles = "duration_cycles";
+/// A phase's share of the kernel's time; in the phase catalogue.
+inline constexpr const char* kPhaseTime = "phase_time_ratio";
+
+/// A case whose code never changes, in every timing process of a pair: if its time changes, the machine changed.
+inline constexpr const char* kReferenceKernel = "gate_reference";
+
+/// Machine and tool of a measurement. Empty: unknown.
+struct Environment {
+  std::string gpu_name;  ///< "NVIDIA H200"
+  std::string gpu_uuid;
+  std::string chip;  ///< "GH100"
+  std::string driver_version;
+  std::string cuda_driver_version;
+  std::string cuda_runtime_version;
+  std::string cupti_version;
+  std::int64_t sm_clock_max_hz = 0;
+  std::int64_t memory_clock_max_hz = 0;
+  std::string tool_version;
+  std::string tool_commit;
+  std::string taken_at;  ///< UTC, ISO 8601
+};
+
+/// One field of Environment: `text` or `hertz` is set. Drives JSON, merging and reports.
+struct EnvironmentField {
+  const char* key;    ///< in JSON
+  const char* label;  ///< in reports
+  std::string Environment::*text = nullptr;
+  std::int64_t Environment::*hertz = nullptr;
+};
+inline constexpr std::array kEnvironmentFields = {
+    EnvironmentField{"gpu_name", "GPU", &Environment::gpu_name},
+    EnvironmentField{"gpu_uuid", "UUID", &Environment::gpu_uuid},
+    EnvironmentField{"chip", "chip", &Environment::chip},
+    EnvironmentField{"driver_version", "driver", &Environment::driver_version},
+    EnvironmentField{"cuda_driver_version", "CUDA of the driver", &Environment::cuda_driver_version},
+    EnvironmentField{"cuda_runtime_version", "CUDA runtime", &Environment::cuda_runtime_version},
+    EnvironmentField{"cupti_version", "CUPTI", &Environment::cupti_version},
+    EnvironmentField{"sm_clock_max_hz", "highest SM clock", nullptr, &Environment::sm_clock_max_hz},
+    EnvironmentField{"memory_clock_max_hz", "highest memory clock", nullptr, &Environment::memory_clock_max_hz},
+    EnvironmentField{"tool_version", "fa-profile", &Environment::tool_version},
+    EnvironmentField{"tool_commit", "commit", &Environment::tool_commit},
+    EnvironmentField{"taken_at", "date", &Environment::taken_at},
+};
+
+/// A line of source.
+struct SourcePlace {
+  std::string file;  ///< relative to the repository's root if it is below it
+  int line = 0;
+};
+
+/// Machine code of one kernel function. Absent: the cubin does not contain it.
+struct CodeFacts {
+  std::string symbol;        ///< mangled
+  std::string name;          ///< demangled
+  std::string architecture;  ///< "sm_90a"
+  std::string code_hash;     ///< 16 hexadecimal digits; equal for equal instructions
+  std::optional<int> registers_per_thread;
+  std::optional<std::int64_t> stack_frame_bytes;  ///< per thread
+  std::int64_t spill_bytes = 0;                   ///< stored and loaded per thread, as ptxas counts them
+  std::int64_t local_array_bytes = 0;             ///< other accesses of the stack, stored and loaded
+  std::int64_t static_shared_memory_bytes = 0;
+  std::optional<int> threads_per_block;
+  std::optional<int> blocks_per_sm;                          ///< resident, with the dynamic shared memory of its launch
+  std::vector<std::string> externals;                        ///< functions it calls that no cubin contains: "vprintf"
+  std::map<std::string, std::map<std::string, int>> counts;  ///< by phase: "instructions" and kLintCounts
+};
+
+/// How one kernel function was launched.
+struct LaunchFacts {
+  std::string kernel_name;  ///< demangled
+  std::array<int, 3> grid{};
+  std::array<int, 3> block{};
+  std::int64_t dynamic_shared_memory_bytes = 0;
+  int registers_per_thread = 0;
+  std::optional<int> blocks_per_sm;
+  bool operator==(const LaunchFacts&) const = default;
+};
+
+/// One kernel at one shape, without its samples.
+struct CaseFacts {
+  std::string kernel;                        ///< "mma"
+  std::string shape;                         ///< AttentionShape::ToString(); empty: no shape (static evidence)
+  std::optional<Verification> verification;  ///< absent: not verified in this run
+  std::vector<CodeFacts> code;               ///< the functions it launches, by symbol; empty: unknown
+  std::vector<LaunchFacts> launches;         ///< of one call, in order; empty: unknown
+  std::vector<std::string> compiler_warnings;
+  std::map<std::string, SourcePlace> places;    ///< by phase (empty: the kernel), the line with most of its time
+  std::map<std::string, std::string> findings;  ///< by id of a finding: its evidence, one line
+};
+
+/// The values of one process, the unit of every test: the variance inside a process does not predict the next one.
+struct ProcessSample {
+  std::string kind;        ///< "timing", or "recording" (counters and phases)
+  int stage = 1;           ///< 2: measured again, because stage 1 was suspect
+  int pair = -1;           ///< processes of a pair ran next to each other; -1: no pair
+  bool throttled = false;  ///< the driver reported a throttled clock
+  std::optional<double> sm_clock_hz;
+  std::optional<double> temperature_celsius;
+  std::vector<std::map<MetricKey, double>> values;  ///< by case; empty: not measured
+};
+
+/// Everything the gate knows about one build, from recordings, baselines, runs of pairs or machine code.
+struct Evidence {
+  std::string origin;  ///< its source: a path, "baseline nvidia-h200", ...
+  Environment environment;
+  std::vector<CaseFacts> cases;  ///< unique by kernel and shape
+  std::vector<ProcessSample> processes;
+  std::vector<std::string> losses;  ///< missing parts, one line each
+};
+
+/// "mma 1,8,512,64"; only the kernel without a shape.
+std::string CaseName(const CaseFacts& facts);
+
+/// Index of a case, by kernel and shape.
+std::optional<std::size_t> FindCase(const Evidence& evidence, const std::string& kernel, const std::string& shape);
+
+/// The values in processes of `kind`, each with the process's index.
+std::vector<std::pair<std::size_t, double>> Values(const Evidence& evidence, std::size_t case_index,
+                                                   const std::string& kind, const MetricKey& key);
+
+/// JSON, the same bytes for the same value: one process a line, so that a diff can be reviewed.
+std::string ToJson(const Evidence& evidence);
+
+/// Reads what ToJson() wrote. Hostile input: throws Error, with the place, for anything that is not evidence, has a
+/// value that is not finite, names an unknown case, exceeds a limit (docs/baselines.md), or has a newer version.
+Evidence EvidenceFromJson(const std::string& text, const std::string& name);
+
+}  // namespace fa_profile

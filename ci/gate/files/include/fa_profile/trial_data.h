@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/evidence.h"
+
+namespace fa_profile {
+
+/// Version of trial data as JSON (docs/gate-selftest.md). A reader takes its own version and older ones.
+inline constexpr int kTrialDataVersion = 1;
+
+/// A kernel that was made worse on purpose, and what the gate has to find.
+struct MutantFacts {
+  std::string kernel;         ///< its id in the evidence: "mma_softmax_5"
+  std::string base;           ///< the kernel it was made from, in the same evidence
+  std::string phase;          ///< the phase that was made worse, which the gate has to name; empty: none
+  bool faster_tiers = false;  ///< tiers 0 and 1 must find it too
+};
+
+/// Recorded processes of equal code and of mutants, in the order in which they ran (docs/gate-selftest.md).
+struct TrialData {
+  std::string name;    ///< of its file; not in the JSON
+  Evidence same_code;  ///< timing processes, and recording processes with phases
+  Evidence mutants;    ///< timing and recording processes of the base kernels and the mutants
+  std::vector<MutantFacts> facts;
+};
+
+/// JSON, the same bytes for the same value.
+std::string ToJson(const TrialData& data);
+
+/// Reads what ToJson() wrote. Hostile input: throws Error as EvidenceFromJson() does, and for a mutant that the
+/// evidence does not have.
+TrialData TrialDataFromJson(const std::string& text, const std::string& name);
+
+/// The same from a file.
+TrialData ReadTrialData(const std::string& path);
+
+}  // namespace fa_profile

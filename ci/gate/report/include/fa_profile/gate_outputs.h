@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "fa_profile/gate.h"
+
+namespace fa_profile {
+
+/// Where a result is written besides the terminal. Empty: nowhere. "-": stdout.
+struct GateOutputs {
+  std::string markdown, sarif, junit, json;
+  std::string textfile;                                           ///< *.prom
+  std::function<std::string(const GateResult&)> render_textfile;  ///< Prometheus's text format; needed with `textfile`
+  bool summary = false;  ///< append the Markdown to the file that $GITHUB_STEP_SUMMARY names
+  /// Workflow commands on stdout; implied if $GITHUB_ACTIONS is "true" and no report goes to stdout.
+  bool annotations = false;
+  std::string error_rate;  ///< of GateMarkdown()
+
+  /// Whether a report goes to stdout, where then nothing else may be printed.
+  bool TakeStdout() const;
+};
+
+/// Writes all reports. Either all files are replaced or none: each is written beside its target, then all are renamed,
+/// which replaces a symbolic link instead of following it. Throws Error that names a file that cannot be written.
+void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
+
+/// Throws Error for outputs that WriteGateOutputs() could not write: a textfile not named *.prom, a summary without
+/// $GITHUB_STEP_SUMMARY, a folder that does not exist. To be called before minutes of measuring.
+void CheckGateOutputs(const GateOutputs& outputs);
+
+}  // namespace fa_profile
