@@ -33,7 +33,7 @@ std::function<void(const Progress&)> ShowOn(ProgressBar& bar) {
 }
 
 void ReportRun(const RunOptions& options, const std::string& recording) {
-  PrintReport(recording, options.format, {"", {}, options.summary, options.explain, options.phase_map});
+  PrintReport(recording, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
   std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", recording, recording);
 }
 

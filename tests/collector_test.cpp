@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <variant>
 #include <stdexcept>
 
 #include "fake_gpu.h"
@@ -14,23 +15,12 @@ namespace {
 // Fails where a disk would be full.
 class FullDisk final : public RecordingSink {
  public:
-  void Write(const Session&) override {}
-  void Write(const Device&) override {}
-  void Write(const ClockSample&) override {}
-  void Write(const Case&) override {}
-  void Write(const Verification&) override {}
-  void Write(const Timing&) override {}
-  void Write(const Launch&) override {}
-  void Write(const NvtxRange&) override {}
-  void Write(const CounterConfig&) override {}
-  void Write(const CounterImage&) override { throw Error("the disk is full"); }
-  void Write(const Range&) override {}
-  void Write(const Cubin&) override {}
-  void Write(const DeviceFunction&) override {}
-  void Write(const PcSampling&) override {}
-  void Write(const SassCounting&) override {}
-  void Write(const DataLoss&) override {}
   void Commit() override {}
+
+ private:
+  void Take(const RecordingPiece& piece) override {
+    if (std::holds_alternative<const CounterImage*>(piece)) throw Error("the disk is full");
+  }
 };
 
 class CollectorTest : public testing::Test {

@@ -74,16 +74,16 @@ void AddPhases(const ProfileEntry& entry, KernelTotals& kernel) {
     PhaseTotals& totals = kernel.phases[PhaseLabel(phase.name)];
     const std::optional<double> time = Metric(phase.metrics, "phase_time_ratio");
     if (time && sm_cycles) totals.cycles += *time * *sm_cycles;
-    Add(totals.instructions, Metric(phase.metrics, "phase_instructions"));
-    Add(totals.wavefronts, Metric(phase.metrics, "phase_shared_wavefronts"));
-    Add(totals.excess_wavefronts, Metric(phase.metrics, "phase_bank_conflicts"));
+    AddIfThere(totals.instructions, Metric(phase.metrics, "phase_instructions"));
+    AddIfThere(totals.wavefronts, Metric(phase.metrics, "phase_shared_wavefronts"));
+    AddIfThere(totals.excess_wavefronts, Metric(phase.metrics, "phase_bank_conflicts"));
     const std::optional<double> of_samples = Metric(phase.metrics, "phase_warp_time_ratio");
     if (!of_samples || !warp_cycles) continue;
     for (const StallShare& stall : phase.stalls) {
       totals.stall_cycles[std::string(StallGroup(stall.reason))] += stall.ratio * *of_samples * *warp_cycles;
     }
   }
-  Add(kernel.dropped_samples, static_cast<double>(entry.phases->dropped_samples));
+  AddIfThere(kernel.dropped_samples, static_cast<double>(entry.phases->dropped_samples));
 }
 
 void SetBottleneck(const ProfileEntry& entry, KernelTotals& kernel) {
@@ -193,10 +193,10 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
     }
     if (correct) kernel.gauges["faprof_kernel_correct"] = *correct;
     if (entry.timing) AddDurations(timings, entry, shape);
-    Add(kernel.tensor_active_cycles, Metric(entry.metrics, "tensor_active_cycles"));
-    Add(kernel.sm_active_cycles, Metric(entry.metrics, "sm_active_cycles"));
-    Add(kernel.warps_active_cycles, Metric(entry.metrics, "warps_active_cycles"));
-    Add(kernel.dram_bytes, Metric(entry.metrics, "dram_bytes"));
+    AddIfThere(kernel.tensor_active_cycles, Metric(entry.metrics, "tensor_active_cycles"));
+    AddIfThere(kernel.sm_active_cycles, Metric(entry.metrics, "sm_active_cycles"));
+    AddIfThere(kernel.warps_active_cycles, Metric(entry.metrics, "warps_active_cycles"));
+    AddIfThere(kernel.dram_bytes, Metric(entry.metrics, "dram_bytes"));
     if (entry.metrics.contains("sm_active_cycles")) shape.profiled_launches += 1;
     if (entry.phases) AddPhases(entry, kernel);
   }

@@ -16,7 +16,7 @@ void Add(ShapeTotals& into, const ShapeTotals& from) {
 
 void Add(PhaseTotals& into, const PhaseTotals& from) {
   into.cycles += from.cycles;
-  for (const auto& sum : kPhaseSums) Add(into.*sum.value, from.*sum.value);
+  for (const auto& sum : kPhaseSums) AddIfThere(into.*sum.value, from.*sum.value);
   for (const auto& [reason, cycles] : from.stall_cycles) into.stall_cycles[reason] += cycles;
 }
 
@@ -44,7 +44,7 @@ void Add(KernelTotals& into, const KernelTotals& from, double& folded) {
   for (const auto& [shape, totals] : from.shapes) Add(into.shapes[shape], totals);
   for (const auto& [phase, totals] : from.phases)
     Add(into.phases[Slot(phase, into.phases, kMaxPhaseLabels, folded)], totals);
-  for (const auto& sum : kKernelSums) Add(into.*sum.value, from.*sum.value);
+  for (const auto& sum : kKernelSums) AddIfThere(into.*sum.value, from.*sum.value);
   into.last_seen = std::max(into.last_seen, from.last_seen);
 }
 

@@ -38,7 +38,7 @@ inline constexpr Sum<KernelTotals, std::optional<double>> kKernelSums[] = {
 };
 
 /// Absent and absent is absent; otherwise absent counts as 0.
-inline void Add(std::optional<double>& sum, const std::optional<double>& value) {
+inline void AddIfThere(std::optional<double>& sum, const std::optional<double>& value) {
   if (value) sum = sum.value_or(0) + *value;
 }
 

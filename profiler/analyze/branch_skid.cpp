@@ -8,7 +8,6 @@
 namespace fa_profile {
 namespace {
 
-constexpr const char* kExecuted = "smsp__sass_inst_executed";
 
 bool LeavesThisWay(const Instruction& instruction) {
   constexpr std::string_view kBranches[] = {"BRA", "BRX", "JMP", "JMX", "CALL", "RET", "EXIT", "BSYNC"};

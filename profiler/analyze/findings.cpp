@@ -36,7 +36,7 @@ bool AtMost(const Metrics& metrics, const char* id, double limit) {
 }
 double OrZero(const Metrics& metrics, const char* id) { return Find(metrics, id).value_or(0.0); }
 
-std::string Percent(double ratio) { return ShortPercent(ratio) + " %"; }
+std::string Share(double ratio) { return ShortPercent(ratio) + " %"; }
 std::string Count(double value) { return FormatValue(value, "count"); }
 
 /// What a rule found; FindProblems() adds id and cure.
@@ -48,7 +48,7 @@ double ShareOf(const PhaseEntry& phase) { return OrZero(phase.metrics, "phase_ti
 
 /// "softmax takes 53 % of the time (302 us)"
 std::string Takes(const PhaseEntry& phase) {
-  std::string text = fmt::format("{} takes {} of the time", phase.name, Percent(ShareOf(phase)));
+  std::string text = fmt::format("{} takes {} of the time", phase.name, Share(ShareOf(phase)));
   if (const auto seconds = Find(phase.metrics, "phase_time_seconds"))
     text += fmt::format(" ({})", FormatValue(seconds, "seconds"));
   return text;
@@ -117,8 +117,8 @@ void BottleneckPhase(const Subject& subject, Findings& findings) {
   Finding finding = Found(top->name, Takes(*top), ShareOf(*top));
   const auto& stalls = top->stalls;
   if (!stalls.empty()) {
-    finding.evidence += fmt::format(": {} {}", stalls[0].reason, Percent(stalls[0].ratio));
-    if (stalls.size() > 1) finding.evidence += fmt::format(", {} {}", stalls[1].reason, Percent(stalls[1].ratio));
+    finding.evidence += fmt::format(": {} {}", stalls[0].reason, Share(stalls[0].ratio));
+    if (stalls.size() > 1) finding.evidence += fmt::format(", {} {}", stalls[1].reason, Share(stalls[1].ratio));
     finding.evidence += " of its samples";
   }
   finding.cure = top->name == kUnattributed
@@ -138,7 +138,7 @@ void SerialPhase(const Subject& subject, Findings& findings) {
         fmt::format("{} with {:.1f} of {} threads per instruction", Takes(phase),
                     OrZero(phase.metrics, "phase_threads_per_instruction"), subject.device.warp_size);
     if (const double barrier = StallOf(subject.entry.stalls, "barrier"); barrier > 0.0) {
-      evidence += fmt::format("; {} of all warp-cycles wait at a barrier", Percent(barrier));
+      evidence += fmt::format("; {} of all warp-cycles wait at a barrier", Share(barrier));
     }
     findings.push_back(Found(phase.name, evidence, ShareOf(phase)));
   }
@@ -159,7 +159,7 @@ void TensorIdle(const Subject& subject, Findings& findings) {
   findings.push_back(Found(top->name,
                            fmt::format("{} tensor instructions keep the tensor pipe active {} of the time, while "
                                        "phases without any take {}, {} the most",
-                                       Count(instructions), Percent(*active), Percent(without), top->name),
+                                       Count(instructions), Share(*active), Share(without), top->name),
                            ShareOf(*top)));
 }
 
@@ -185,7 +185,7 @@ void TensorAbsent(const Subject& subject, Findings& findings) {
   if (const auto peak = Find(entry.metrics, "peak_tensor_flops_per_second")) {
     evidence += fmt::format("; the tensor cores could do {}", FormatValue(peak, "flops_per_second"));
   }
-  if (products > 0.0) evidence += fmt::format("; qk and pv take {} of the time", Percent(products));
+  if (products > 0.0) evidence += fmt::format("; qk and pv take {} of the time", Share(products));
   findings.push_back(Found({}, evidence, products > 0.0 ? products : 1.0));
 }
 
@@ -198,7 +198,7 @@ void BankConflicts(const Subject& subject, Findings& findings) {
         phase.name,
         fmt::format("{} of {} shared-memory wavefronts in {} repeat an access ({}); {}",
                     Count(OrZero(phase.metrics, "phase_bank_conflicts")),
-                    Count(OrZero(phase.metrics, "phase_shared_wavefronts")), phase.name, Percent(ratio), Takes(phase)),
+                    Count(OrZero(phase.metrics, "phase_shared_wavefronts")), phase.name, Share(ratio), Takes(phase)),
         ratio * ShareOf(phase)));
   }
 }
@@ -215,7 +215,7 @@ void Uncoalesced(const Subject& subject, Findings& findings) {
       findings.push_back(
           Found(phase.name,
                 fmt::format("{} asks for {} global sectors where {} would do ({} useful); {}", phase.name,
-                            Count(sectors), Count(useful * sectors), Percent(useful), Takes(phase)),
+                            Count(sectors), Count(useful * sectors), Share(useful), Takes(phase)),
                 (1.0 - useful) * ShareOf(phase)));
     }
     return;
@@ -226,7 +226,7 @@ void Uncoalesced(const Subject& subject, Findings& findings) {
   findings.push_back(Found({},
                            fmt::format("a warp's global load takes {:.1f} sectors; 4-byte loads side by side take 4, "
                                        "16-byte loads 16; {} of warp-cycles wait for loads",
-                                       *sectors, Percent(waits)),
+                                       *sectors, Share(waits)),
                            waits));
 }
 
@@ -250,7 +250,7 @@ void LocalMemory(const Subject& subject, Findings& findings) {
   }
   const double share = bytes / (bytes + global);
   std::string evidence = fmt::format("{} of local memory traffic, {} of what L1 is asked for",
-                                     FormatValue(bytes, "bytes"), Percent(share));
+                                     FormatValue(bytes, "bytes"), Share(share));
   if (per_thread > 0) evidence += fmt::format("; {} B a thread", per_thread);
   if (most != nullptr) {
     evidence +=
@@ -272,8 +272,8 @@ void LowOccupancy(const Subject& subject, Findings& findings) {
   findings.push_back(Found({},
                            fmt::format("{} of the warps an SM can hold are resident ({}: {} block{} per SM), {} of "
                                        "warp-cycles wait for memory and {} of issue slots stay empty",
-                                       Percent(*achieved), fmt::join(entry.occupancy->limiters, " and "), blocks,
-                                       blocks == 1 ? "" : "s", Percent(latency), Percent(1.0 - *issue)),
+                                       Share(*achieved), fmt::join(entry.occupancy->limiters, " and "), blocks,
+                                       blocks == 1 ? "" : "s", Share(latency), Share(1.0 - *issue)),
                            latency));
 }
 
@@ -305,13 +305,13 @@ void ExponentialBound(const Subject& subject, Findings& findings) {
     findings.push_back(Found(
         phase.name,
         fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
-                    Percent(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
+                    Share(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
         ShareOf(phase)));
   }
   if (!PhaseList(subject).empty()) return;
   if (const auto busy = Find(subject.entry.metrics, "xu_pipe_ratio"); busy && *busy >= kExponentials) {
     findings.push_back(
-        Found({}, fmt::format("the special-function pipe is {} busy over the whole kernel", Percent(*busy)), *busy));
+        Found({}, fmt::format("the special-function pipe is {} busy over the whole kernel", Share(*busy)), *busy));
   }
 }
 
@@ -324,7 +324,7 @@ void LaunchGaps(const Subject& subject, Findings& findings) {
   findings.push_back(
       Found({},
             fmt::format("the {} kernels of the call leave {} of its {} unused ({})", subject.entry.launches.size(),
-                        FormatValue(gaps, "seconds"), FormatValue(duration, "seconds"), Percent(share)),
+                        FormatValue(gaps, "seconds"), FormatValue(duration, "seconds"), Share(share)),
             share));
 }
 
@@ -352,7 +352,7 @@ void WaitForCopy(const Subject& subject, Findings& findings) {
     const double wait = StallOf(phase.stalls, "long_scoreboard");
     if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
     findings.push_back(Found(
-        phase.name, fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Percent(wait)),
+        phase.name, fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Share(wait)),
         wait * ShareOf(phase)));
   }
 }

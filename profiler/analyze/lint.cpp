@@ -12,7 +12,7 @@ namespace fa_profile {
 namespace {
 
 /// Bounded: a damaged cubin may say anything.
-int Volume(const std::array<int, 3>& extent) {
+int ThreadsOf(const std::array<int, 3>& extent) {
   double volume = 1.0;
   for (const int side : extent) volume *= side;
   return static_cast<int>(std::clamp(volume, 0.0, 1e6));
@@ -23,10 +23,10 @@ void SetThreads(const KernelCode& kernel, const LintOptions& options, KernelLint
     lint.threads_per_block = options.threads;
     lint.threads_source = "--threads";
   } else if (kernel.required_threads) {
-    lint.threads_per_block = Volume(*kernel.required_threads);
+    lint.threads_per_block = ThreadsOf(*kernel.required_threads);
     lint.threads_source = "required threads";
   } else if (kernel.max_threads) {
-    lint.threads_per_block = Volume(*kernel.max_threads);
+    lint.threads_per_block = ThreadsOf(*kernel.max_threads);
     lint.threads_source = "launch bounds";
   }
 }

@@ -14,15 +14,6 @@
 namespace fa_profile {
 namespace {
 
-bool HasModifier(std::string_view opcode, std::string_view modifier) {
-  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
-    const std::size_t next = std::min(opcode.find('.', dot + 1), opcode.size());
-    if (opcode.substr(dot + 1, next - dot - 1) == modifier) return true;
-    dot = next == opcode.size() ? std::string_view::npos : next;
-  }
-  return false;
-}
-
 int BytesOf(std::string_view opcode) {
   if (HasModifier(opcode, "128")) return 16;
   if (HasModifier(opcode, "64")) return 8;

@@ -18,7 +18,7 @@
 namespace fa_profile {
 namespace {
 
-using Found = std::optional<Finding>;
+using MaybeFinding = std::optional<Finding>;
 
 /// A finding without its id and cure, which the table has.
 Finding Evidence(std::string phase, std::string evidence) {
@@ -35,7 +35,7 @@ std::string Plural(std::int64_t count, const char* word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-Found CodeIsATrap(const LintSubject& subject) {
+MaybeFinding CodeIsATrap(const LintSubject& subject) {
   const auto& code = subject.kernel.function.instructions;
   const auto has = [&](std::string_view opcode) {
     return std::ranges::any_of(code, [&](const Instruction& i) { return i.opcode.starts_with(opcode); });
@@ -50,7 +50,7 @@ bool IsWmma(std::string_view function) {
   return std::ranges::find(kNames, BaseName(std::string(function))) != std::end(kNames);
 }
 
-Found WmmaWithoutTensor(const LintSubject& subject) {
+MaybeFinding WmmaWithoutTensor(const LintSubject& subject) {
   if (Count(subject, "tensor") > 0) return std::nullopt;
   for (std::size_t i = 0; i < subject.kernel.function.instructions.size(); ++i) {
     const Instruction& instruction = subject.kernel.function.instructions[i];
@@ -66,7 +66,7 @@ Found WmmaWithoutTensor(const LintSubject& subject) {
   return Evidence({}, "the kernel's name says WMMA, and its code has no matrix instruction");
 }
 
-Found Spills(const LintSubject& subject) {
+MaybeFinding Spills(const LintSubject& subject) {
   const LocalAccesses& spills = subject.lint.spills;
   if (spills.stores + spills.loads == 0) return std::nullopt;
   return Evidence(
@@ -74,7 +74,7 @@ Found Spills(const LintSubject& subject) {
                       spills.load_bytes, subject.lint.registers_per_thread.value_or(0)));
 }
 
-Found StackWithoutSpills(const LintSubject& subject) {
+MaybeFinding StackWithoutSpills(const LintSubject& subject) {
   const KernelLint& lint = subject.lint;
   if (lint.stack_frame_bytes.value_or(0) == 0 || lint.spills.stores + lint.spills.loads > 0) return std::nullopt;
   // The arguments of printf lie there too, and calls-printf tells of them.
@@ -85,7 +85,7 @@ Found StackWithoutSpills(const LintSubject& subject) {
                       subject.code.register_addressed));
 }
 
-Found LocalTrafficInLoop(const LintSubject& subject) {
+MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
   const PhaseCode* worst = nullptr;  // deepest, then most
   int in_loops = 0;
   const auto weight = [](const PhaseCode& row) { return std::pair(row.loop_depth, row.counts.at("local")); };
@@ -112,7 +112,7 @@ bool MovesATile(const LintSubject& subject, const std::vector<std::size_t>& loop
   return false;
 }
 
-Found BarriersPerRow(const LintSubject& subject) {
+MaybeFinding BarriersPerRow(const LintSubject& subject) {
   const auto& code = subject.kernel.function.instructions;
   int barriers = 0;
   int per_row = 0;
@@ -135,7 +135,7 @@ Found BarriersPerRow(const LintSubject& subject) {
                               subject.code.flow.loop_depth[*deepest], PlaceOf(code[*deepest])));
 }
 
-Found CallsPrintf(const LintSubject& subject) {
+MaybeFinding CallsPrintf(const LintSubject& subject) {
   const std::vector<std::string>& externals = subject.lint.externals;
   if (std::ranges::find(externals, "vprintf") == externals.end()) return std::nullopt;
   std::string evidence = "the kernel calls printf";
@@ -147,12 +147,12 @@ Found CallsPrintf(const LintSubject& subject) {
   return Evidence({}, evidence);
 }
 
-Found NoLineInformation(const LintSubject& subject) {
+MaybeFinding NoLineInformation(const LintSubject& subject) {
   if (subject.lint.has_line_information) return std::nullopt;
   return Evidence({}, "the cubin was built without line information: nothing ties its code to functions and lines");
 }
 
-Found NoBlockFits(const LintSubject& subject) {
+MaybeFinding NoBlockFits(const LintSubject& subject) {
   if (!subject.limits || subject.launch.block[0] == 0) return std::nullopt;
   const Device& sm = *subject.limits;
   const std::int64_t shared = subject.lint.static_shared_memory_bytes + subject.lint.dynamic_shared_memory_bytes;
@@ -168,7 +168,7 @@ Found NoBlockFits(const LintSubject& subject) {
   return std::nullopt;
 }
 
-Found LowOccupancy(const LintSubject& subject) {
+MaybeFinding LowOccupancy(const LintSubject& subject) {
   const auto& occupancy = subject.lint.occupancy;
   if (!occupancy || occupancy->theoretical_ratio >= kLowTheoreticalOccupancy) return std::nullopt;
   const auto limits = [&](const char* resource) { return std::ranges::count(occupancy->limiters, resource) > 0; };
@@ -179,14 +179,14 @@ Found LowOccupancy(const LintSubject& subject) {
                       subject.lint.threads_per_block.value_or(0), fmt::join(occupancy->limiters, " and ")));
 }
 
-struct Rule {
+struct LintRule {
   const char* id;
-  Found (*find)(const LintSubject&);
+  MaybeFinding (*find)(const LintSubject&);
 };
 
 // Lint's findings, in the order in which a kernel's are listed. To add one: its rule above and a row here, its text in
 // findings/lint/<id>.md, a case in tests/lint_test.cpp, and one on real code in tests/cli_lint_test.cpp.
-constexpr Rule kRules[] = {
+constexpr LintRule kLintRules[] = {
     {"code-is-a-trap", CodeIsATrap},
     {"wmma-without-tensor", WmmaWithoutTensor},
     {"spills", Spills},
@@ -204,7 +204,7 @@ constexpr Rule kRules[] = {
 const std::vector<FindingRule>& LintRules() {
   static const std::vector<FindingRule> rules = [] {
     std::vector<FindingRule> all;
-    for (const Rule& rule : kRules) all.push_back(ReadFindingText(rule.id));
+    for (const LintRule& rule : kLintRules) all.push_back(ReadFindingText(rule.id));
     return all;
   }();
   return rules;
@@ -212,10 +212,10 @@ const std::vector<FindingRule>& LintRules() {
 
 std::vector<Finding> FindInCode(const LintSubject& subject) {
   std::vector<Finding> findings;
-  for (std::size_t i = 0; i < std::size(kRules); ++i) {
-    Found found = kRules[i].find(subject);
+  for (std::size_t i = 0; i < std::size(kLintRules); ++i) {
+    MaybeFinding found = kLintRules[i].find(subject);
     if (!found) continue;
-    found->id = kRules[i].id;
+    found->id = kLintRules[i].id;
     found->cure = LintRules()[i].cure;
     findings.push_back(std::move(*found));
   }

@@ -11,6 +11,9 @@
 
 namespace fa_profile {
 
+/// Counts, per instruction, how often warps executed it (CUPTI SASS metrics).
+inline constexpr const char* kExecuted = "smsp__sass_inst_executed";
+
 /// The functions that were sampled or counted in these pieces, any of which may be null; in the recording's order.
 std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
                                                      const std::vector<const PcSampling*>& samplings,

@@ -84,15 +84,6 @@ const std::unordered_map<std::string_view, OpcodeClass>& ClassByName() {
 /// "HMMA" of "HMMA.16816.F32".
 std::string_view Base(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
 
-bool HasModifier(std::string_view opcode, std::string_view modifier) {
-  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
-    const std::size_t next = opcode.find('.', dot + 1);
-    if (opcode.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1) == modifier) return true;
-    dot = next;
-  }
-  return false;
-}
-
 std::optional<int> Number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -133,6 +124,15 @@ constexpr FlopsRow kFlops[] = {
 };
 
 }  // namespace
+
+bool HasModifier(std::string_view opcode, std::string_view modifier) {
+  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
+    const std::size_t next = opcode.find('.', dot + 1);
+    if (opcode.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1) == modifier) return true;
+    dot = next;
+  }
+  return false;
+}
 
 OpcodeClass ClassOf(std::string_view opcode) {
   const std::string_view base = Base(opcode);

@@ -35,6 +35,9 @@ enum class OpcodeClass {
   kOther,
 };
 
+/// Whether an opcode has a modifier: "LDS.U.128" has "128" and "U".
+bool HasModifier(std::string_view opcode, std::string_view modifier);
+
 /// Class of an opcode as nvdisasm writes it, "LDS.128", for sm_80 to sm_120; kOther when it is unknown.
 OpcodeClass ClassOf(std::string_view opcode);
 

@@ -15,7 +15,6 @@
 namespace fa_profile {
 namespace {
 
-constexpr const char* kExecuted = "smsp__sass_inst_executed";
 constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
 constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal";
 constexpr const char* kPredicateOn = "smsp__sass_thread_inst_executed_pred_on";

@@ -187,7 +187,7 @@ void KeepRatiosOfPeaks(Metrics& metrics) {
   }
 }
 
-std::vector<StallShare> StallsOf(const PhaseVariables& phase) {
+std::vector<StallShare> StallsOfPhase(const PhaseVariables& phase) {
   constexpr std::string_view kPrefix = "samples.";
   static const std::set<std::string_view> kNoReasons{"selected", "total", "waiting"};
   std::vector<StallShare> stalls;
@@ -250,7 +250,7 @@ std::uint64_t ToCount(double samples) {
 std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& deriver) {
   std::vector<PhaseEntry> entries;
   for (const auto& [name, variables] : sums.phases) {
-    entries.push_back({name, deriver.Derive(variables), StallsOf(variables)});
+    entries.push_back({name, deriver.Derive(variables), StallsOfPhase(variables)});
     KeepRatiosOfPeaks(entries.back().metrics);
   }
   const auto rank = [](const PhaseEntry& entry) {

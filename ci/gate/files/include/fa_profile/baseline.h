@@ -60,7 +60,4 @@ PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std:
                          const std::string& promoted_by, const std::string& promoted_at,
                          const std::optional<PromotedBaseline>& previous, int least_processes = 8);
 
-/// SHA-256 of bytes, 64 lower-case hexadecimal digits. FIPS 180-4.
-std::string Sha256(const std::string& bytes);
-
 }  // namespace fa_profile
