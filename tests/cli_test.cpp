@@ -144,7 +144,8 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
                 "use --format text, json or csv");
-  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'", "use --format text or json");
+  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'",
+                "use --format text or json");
   ExpectRefused("selftest --format csv", "selftest has no format 'csv'", "use --format text or json");
   ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
   ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json or csv");
@@ -192,7 +193,8 @@ TEST_F(CliTest, ChipsAndCountersThatDoNotExistAreNamed) {
   ExpectRefused("list sets --chip nonsense", "there is no chip 'nonsense'", "GH100");
 #ifdef FA_PROFILE_HAS_CUPTI
   EXPECT_EQ(Run("list sets --chip AD102").exit_code, 0) << "CUPTI knows it, and the sets lend it AD104's names";
-  ExpectRefused("--metrics sm__cycles_activ.avg", "there is no counter 'sm__cycles_activ'", "sm__cycles_active");
+  ExpectRefused("--metrics sm__cycles_activ.avg", "did you mean TPC.TriageCompute.sm__cycles_active, sm__cycles_active",
+                "list counters");
 #endif
   ExpectRefused("--metrics sm__cycles_active.avg", "--metrics needs a GPU", "without a GPU use only");
 }
@@ -233,7 +235,7 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Run("report").exit_code, 2);
   EXPECT_EQ(Run("--replay sideways").exit_code, 2);
   EXPECT_EQ(Run("--draws 0").exit_code, 2);
-  ExpectRefused("--", "no program after --", "PROGRAM ARGUMENTS");
+  ExpectRefused("--", "the program after -- is missing", "PROGRAM ARGUMENTS");
   ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape is for the ladder", "kernel replay");
 }
 

@@ -252,7 +252,7 @@ class DemoTest(unittest.TestCase):
                     timeout=20,
                 )
                 self.assertEqual(done.returncode, 2, option)
-                self.assertRegex(done.stderr.splitlines()[-1], f"error: {option[0]} takes ")
+                self.assertRegex(done.stderr.splitlines()[-1], f"error: {option[0]} (takes|must) ")
 
     def test_9_sigterm_ends_everything_and_leaves_nothing(self):
         children = descendants(self.demo.process.pid)

@@ -61,7 +61,7 @@ RULE = {
     "ci/gate/trials": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json", "boost"} | TEXT),
     "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate/files"}, TEXT),
     "ci/gate/measure": (MODEL | {"profiler/base/readers", "ci/gate/files", "ci/gate/judge"}, TEXT),
-    "ci/gate": (MODEL | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
+    "ci/gate": (MODEL | {"profiler/base/readers"} | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}
