@@ -36,10 +36,14 @@ TEST_P(MutantProgramTest, EveryMutantRuns) {
   EXPECT_EQ(std::system((std::string(FA_PROFILE_MUTANTS) + " " + GetParam()).c_str()), 0);  // NOLINT(cert-env33-c)
 }
 
+// The compiler leaves a trap where the product was (lint: code-is-a-trap): the launch fails.
+TEST(MutantTrapTest, WmmaOnLocalMemoryIsATrap) {
+  EXPECT_NE(std::system(FA_PROFILE_MUTANTS " wmma_on_local"), 0);  // NOLINT(cert-env33-c)
+}
+
 INSTANTIATE_TEST_SUITE_P(All, MutantProgramTest,
                          testing::Values("coalesced", "uncoalesced", "device_printf", "runtime_index", "spills",
-                                         "wmma_on_local", "tiny_grid", "mufu_bound", "occupancy_matters",
-                                         "occupancy_is_enough"),
+                                         "tiny_grid", "mufu_bound", "occupancy_matters", "occupancy_is_enough"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace
