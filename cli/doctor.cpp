@@ -3,15 +3,15 @@
 #include <vector>
 
 #include "commands.h"
-#include "fa_profile/device.h"
 #include "fa_profile/diagnose_code.h"
+#include "gpu_access.h"
 
 namespace fa_profile {
 
 int RunDoctor(int device, const std::string& file) {
   std::vector<Diagnosis> found;
   if (file.empty()) {
-    found = DiagnoseDevice(device);
+    found = DiagnoseGpu(device);
     found.push_back(DiagnoseNvdisasm());
   } else {
     found.push_back(DiagnoseLineInfo(file));

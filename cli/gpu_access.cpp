@@ -22,6 +22,8 @@ void RequireGpu(const std::string& what) {
   throw Error(what + " needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
 }
 
+std::vector<Diagnosis> DiagnoseGpu(int device) { return DiagnoseDevice(device); }
+
 void ListKernels(const std::string& pattern) {
   for (const Kernel* const kernel : Ladder()) {
     if (kernel->id().find(pattern) == std::string::npos) continue;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/diagnosis.h"
 #include "fa_profile/gpu_reading.h"
 
 namespace fa_profile {
@@ -14,6 +15,9 @@ namespace fa_profile {
 
 /// Throws Error, "`what` needs a GPU", when WhyNoGpu() gives a reason.
 void RequireGpu(const std::string& what);
+
+/// What would stop a measurement on this GPU. In a build without CUDA: that it cannot measure, and why.
+std::vector<Diagnosis> DiagnoseGpu(int device);
 
 /// Prints names that contain `pattern`. A build without CUDA throws Error.
 void ListKernels(const std::string& pattern);

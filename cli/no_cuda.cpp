@@ -1,4 +1,6 @@
 // The commands that need CUDA, in a build without it (preset host).
+#include <filesystem>
+
 #include "commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
@@ -8,20 +10,29 @@
 namespace fa_profile {
 namespace {
 
+constexpr const char* kBuildWithCuda =
+    "on a machine with an NVIDIA driver and nvcc ./fa-profile builds the program with CUDA; elsewhere: "
+    "FA_PROFILE_PRESET=gpu ./fa-profile";
+
 [[noreturn]] void Refuse(const std::string& what) {
-  throw Error(what + " needs CUDA, and this program was built without it",
-              "build it where nvcc and CUPTI are installed: cmake --preset gpu");
+  throw Error(what + " needs CUDA, and this program was built without it", kBuildWithCuda);
 }
 
 }  // namespace
 
-std::string WhyNoGpu() { return "built without CUDA"; }
+std::string WhyNoGpu() {
+  std::error_code ignored;
+  const bool driver = std::filesystem::exists("/proc/driver/nvidia/version", ignored);
+  return driver ? "this program was built without CUDA" : "no NVIDIA driver";
+}
+std::vector<Diagnosis> DiagnoseGpu(int) {
+  return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kBuildWithCuda}};
+}
 int RunLadder(const RunOptions&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
 int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
 int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
-int RunDoctor(int, const std::string&) { Refuse("doctor"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }
 void ListChips() { Refuse("list chips"); }
@@ -31,7 +42,7 @@ std::optional<unsigned> ComputeProcesses(const std::string&) { return std::nullo
 std::function<HostReading()> MakeGpuReader(const std::string&) {
   return [] {
     HostReading host;
-    host.nvml_error = "this program was built without CUDA and NVML; serve --no-nvml turns this reading off";
+    host.nvml_error = "this program was built without CUDA and NVML";
     return host;
   };
 }

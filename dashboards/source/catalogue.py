@@ -70,7 +70,7 @@ def read(path):
     text = pathlib.Path(path).read_text()
     if SECTION not in text:
         raise ValueError(
-            f"{path} has no section '{SECTION}': build and run tests/report_test with FA_PROFILE_UPDATE_GOLDEN=1"
+            f"{path} has no section '{SECTION}': run exporters_tests with FA_PROFILE_UPDATE_GOLDEN=1"
         )
     section = text.split(SECTION, 1)[1].split("\n# ", 1)[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]

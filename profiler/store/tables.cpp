@@ -7,7 +7,7 @@
 //      and documented. What several fields must satisfy together is a CheckContent() in rules.h.
 //   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = tables.Load<Kind>();`.
 //   4. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, and a reader in part_reader.h.
-//   5. tests/random_recording.h and tests/recording_builder.h: the new kind.
+//   5. tests/support/random_recording.h and recording_builder.h: the new kind.
 // Either makes a new schema version, say 3: raise kRecordingSchemaVersion. A new column is
 // the last of its table, as Since(3, Field<...>(...)); new tables and views have 3 as their last value. Do not change
 // what a released version has. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
