@@ -21,8 +21,8 @@ namespace fa_profile {
 namespace {
 
 std::string Cure(int error) {
-  if (error == ENOENT) return "give its path, or a name that PATH finds; of a script, its interpreter may be missing";
-  if (error == ENOEXEC) return "it is no program of this machine; a script needs a first line such as #!/bin/sh";
+  if (error == ENOENT) return "give its path or a name found in PATH; for a script, check its interpreter";
+  if (error == ENOEXEC) return "it is not a program for this machine; a script needs a first line such as #!/bin/sh";
   return "check its path and permissions";
 }
 

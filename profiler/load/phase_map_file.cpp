@@ -66,7 +66,7 @@ class MapReader {
 
   // A name may look like a number.
   std::string Text(const YAML::Node& node, const char* what) const {
-    if (!node.IsScalar()) yaml_.Fail(node, std::string(what) + " must be a text", kSeeDocs);
+    if (!node.IsScalar()) yaml_.Fail(node, std::string(what) + " must be text", kSeeDocs);
     return node.Scalar();
   }
 
