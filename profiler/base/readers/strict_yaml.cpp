@@ -18,7 +18,7 @@ constexpr int kDeepest = 8;
 constexpr int kMostNodes = 100'000;
 constexpr const char* kQuoteStar = "a pattern that begins with * has to be quoted: \"*\"";
 
-/// Controls, and what shows as nothing or turns the direction of what follows: a reviewer would not see it.
+/// Controls, and characters that are invisible or change the text's direction: a reviewer would not see them.
 bool IsInvisible(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || c >= 0xE0000;
@@ -66,7 +66,7 @@ class StructureCheck final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { CheckNode(mark, "?", anchor); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    yaml_.Fail(mark, "aliases (*name) are not allowed", std::string(kQuoteStar) + "; else write out what is meant");
+    yaml_.Fail(mark, "aliases (*name) are not allowed", std::string(kQuoteStar) + "; otherwise write the value out");
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string&) override {
     CheckNode(mark, tag, anchor);
@@ -86,9 +86,9 @@ class StructureCheck final : public YAML::EventHandler {
 
  private:
   void CheckNode(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (anchor != 0) yaml_.Fail(mark, "anchors (&name) are not allowed", "write out what is meant where it is used");
+    if (anchor != 0) yaml_.Fail(mark, "anchors (&name) are not allowed", "write the value out where it is used");
     if (!tag.empty() && tag != "?" && tag != "!") yaml_.Fail(mark, "tags (!name) are not allowed", "remove it");
-    if (++nodes_ > kMostNodes) yaml_.Fail(mark, "this is too much for such a file", yaml_.see());
+    if (++nodes_ > kMostNodes) yaml_.Fail(mark, "the file has too many values", yaml_.see());
   }
   void Deeper(const YAML::Mark& mark) {
     if (++depth_ > kDeepest) yaml_.Fail(mark, "lists and mappings are nested too deeply", yaml_.see());
