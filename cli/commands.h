@@ -46,7 +46,7 @@ struct RunOptions {
   std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
 };
 
-/// Runs the ladder (and kernel libraries) on a GPU. Only in builds with CUDA; a build without says so.
+/// Runs the ladder (and kernel libraries) on a GPU. Builds without CUDA throw Error.
 int RunLadder(const RunOptions& options);
 
 /// Runs options.program with every kernel launch measured (auto ranges, kernel replay).

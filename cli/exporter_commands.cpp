@@ -28,9 +28,9 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<ServeOptions>();
   constexpr double kDay = 86400;
   CLI::App& serve = *app.add_subcommand("serve", "Serve metrics of recordings and of the GPUs to Prometheus");
-  serve.add_option("--spool", options->spool, "Folder where recordings appear (fa-profile --spool writes there)");
+  serve.add_option("--spool", options->spool, "Folder to read recordings from (fa-profile --spool writes there)");
   serve.add_option("--state", options->state,
-                   "Folder of the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or "
+                   "Folder that keeps the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or "
                    "~/.local/state/fa-profile");
   serve.add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
   serve.add_option("--web-config", options->web_config,
@@ -38,7 +38,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   AddDuration(serve, "--interval", options->interval_seconds, "Time between two collections: 15s, 1m; default 15s", 0.1,
               kDay);
   AddDuration(serve, "--recording-interval", options->recording_interval_seconds,
-              "Time between two recordings; a kernel not seen for three of them goes away; default 1h", 1, 31 * kDay);
+              "Expected time between two recordings; a kernel missing three times is dropped; default 1h", 1,
+              31 * kDay);
   serve.add_option("--baseline", options->baseline, kBaseline);
   serve.add_flag_callback(
       "--no-nvml", [options] { options->nvml = false; }, "Do not read the GPUs");
@@ -124,7 +125,7 @@ void AddPush(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<PushArguments>();
   CLI::App& push = *app.add_subcommand("push", "Push metrics of recordings to a Pushgateway");
   push.add_option("recordings", arguments->recordings, "*.fap files");
-  push.add_option("--gateway", arguments->gateway, "Its address: http://HOST:PORT")->required();
+  push.add_option("--gateway", arguments->gateway, "Address of the Pushgateway: http://HOST:PORT")->required();
   push.add_option("--job", arguments->job, "Job of the group")->capture_default_str();
   push.add_option("--group", arguments->grouping, "Label NAME=VALUE of the group (repeatable)")
       ->allow_extra_args(false);

@@ -8,15 +8,16 @@
 #include "fa_profile/gate_report.h"
 #include "fa_profile/page.h"
 #include "fa_profile/recording_evidence.h"
-#include "gate_data.h"
 #include "formats.h"
+#include "gate_data.h"
 #include "gpu_access.h"
 
 namespace fa_profile {
 
 GateCommands::GateCommands(CLI::App& app) {
   options_.baselines = kBaselines;
-  gate_ = app.add_subcommand("gate", "Is this change worse? A verdict, reports, and an exit code for CI");
+  gate_ =
+      app.add_subcommand("gate", "Judge whether a change makes kernels worse: verdict, reports and exit code for CI");
   gate_->require_subcommand(0, 1);
   AddQuestion();
   AddReports();
@@ -44,7 +45,7 @@ void GateCommands::AddQuestion() {
   gate_->add_option("--measure", options_.measure, "Measure one build in many processes for --save, without a verdict");
   gate_->add_option("--thresholds", options_.thresholds, "File of limits; default: ci/thresholds.yaml if it exists");
   gate_->add_flag("--explain", options_.explain, "List each limit and its source instead of judging");
-  gate_->add_flag("--strict", strict_, "Exit code 3 without a clear verdict");
+  gate_->add_flag("--strict", strict_, "Exit with code 3 if no clear verdict is reached");
   gate_->add_option("--arch", architecture_, "With --static: code for this architecture (sm_90a); default: the newest");
   gate_->add_option("--base-log", options_.base_static.build_log, "With --static: the compiler's output of the base");
   gate_->add_option("--head-log", options_.head_static.build_log,
@@ -66,7 +67,7 @@ void GateCommands::AddReports() {
 
 void GateCommands::AddMeasuring() {
   PairOptions& run = options_.run;
-  gate_->add_option("--kernel", run.kernel_pattern, "Kernels whose id matches this regular expression");
+  gate_->add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
   gate_->add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
       ->allow_extra_args(false);
   gate_->add_option("--shape", run.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable); default 1,8,512,64")
@@ -84,7 +85,7 @@ void GateCommands::AddMeasuring() {
   gate_->add_option("--draws", run.draws, "Random inputs that verify each kernel")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  gate_->add_option("--timeout", run.timeout_seconds, "Seconds one process may take")
+  gate_->add_option("--timeout", run.timeout_seconds, "Time limit of each process, in seconds")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
   gate_->add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code");
@@ -99,7 +100,7 @@ void GateCommands::AddMeasuring() {
 
 void GateCommands::AddSelftest() {
   selftest_ = gate_->add_subcommand("selftest", "Measure the gate's false alarms and misses on recorded processes");
-  selftest_->add_option("--data", trial_data_, "Trial data; default: the data that come with the program");
+  selftest_->add_option("--data", trial_data_, "Trial data; default: the bundled data");
   selftest_->add_option("--trials", trial_options_.false_alarm_trials, "Simulated pull requests of equal code")
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
@@ -113,7 +114,8 @@ void GateCommands::AddSelftest() {
 void GateCommands::AddSample(CLI::App& app) {
   sample_ = app.add_subcommand("gate-sample", "What one timing process of fa-profile gate --pair measures, as JSON");
   sample_->group("");  // a part of gate --pair: --help does not list it
-  sample_->add_option("--kernel", sample_options_.kernel_pattern, "Kernels whose id matches this regular expression");
+  sample_->add_option("--kernel", sample_options_.kernel_pattern,
+                      "Only kernels whose id matches this regular expression");
   sample_->add_option("--kernel-lib", sample_options_.kernel_libraries, "A kernel library of your own (repeatable)")
       ->allow_extra_args(false);
   sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable)")

@@ -13,10 +13,10 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<Arguments>();
   VerifyOptions& options = arguments->options;
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
-  verify->add_option("--kernel", options.kernel_pattern, "Kernels that match this regular expression");
+  verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
   verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
   AddShapes(*verify, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
-  verify->add_option("--draws", options.draws, "Random inputs a shape")->check(CLI::Range(1, 100000));
+  verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
   verify->add_option("--seed", options.seed, "Seed of the first draw")->capture_default_str();
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
   verify->add_flag("--machine-readable", options.machine_readable, "One JSON object a line")->group("");
@@ -31,8 +31,8 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
 void AddSelftest(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<SelftestOptions>();
   CLI::App* const selftest =
-      app.add_subcommand("selftest", "Compare counters and phases with kernels of known counts and phases");
-  selftest->add_option("--kernel", options->kernel_pattern, "Kernels that match this regular expression");
+      app.add_subcommand("selftest", "Test the profiler on kernels whose counts and phases are known");
+  selftest->add_option("--kernel", options->kernel_pattern, "Only kernels that match this regular expression");
   selftest->add_option("--device", options->device, "CUDA device number")->capture_default_str();
   selftest->add_option("-o,--output", options->output, "Keep the recording (*.fap)");
   selftest->add_flag("--force", options->overwrite, "Replace an existing recording");
@@ -51,7 +51,7 @@ void AddDoctor(CLI::App& app, Invocation& invocation) {
     std::string file;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const doctor = app.add_subcommand("doctor", "What would stop or weaken a run here, and its cure");
+  CLI::App* const doctor = app.add_subcommand("doctor", "Check whether this machine can profile, and what to fix");
   doctor->add_option("--device", arguments->device, "CUDA device number")->capture_default_str();
   doctor->add_option("file", arguments->file, "A program, library or cubin to check for line information");
   doctor->callback([arguments, &invocation] {

@@ -1,4 +1,4 @@
-// fa-profile lint: from files with GPU code to what the compiler alone tells of their kernels.
+// fa-profile lint: finds problems in compiled kernels, without a GPU.
 #include "fa_profile/lint.h"
 
 #include <algorithm>
@@ -47,21 +47,20 @@ void AddLint(CLI::App& app, Invocation& invocation) {
   };
   const auto arguments = std::make_shared<Arguments>();
   LintCommand& lint = arguments->lint;
-  CLI::App* const command = app.add_subcommand("lint", "What the compiler alone tells of kernels, without a GPU");
+  CLI::App* const command = app.add_subcommand("lint", "Find problems in compiled kernels, without a GPU");
   command->add_option("files", lint.files, "Cubins, or objects, programs and libraries with cubins in them");
-  command->add_option("--kernel", lint.kernel_pattern, "Kernels whose C++ name matches this regular expression");
+  command->add_option("--kernel", lint.kernel_pattern, "Only kernels whose C++ name matches this regular expression");
   command->add_option("--arch", lint.architecture, "Only code for this architecture: sm_90a, 80");
-  command
-      ->add_option("--threads", lint.options.threads, "Threads of a block; default: what the kernel was compiled for")
+  command->add_option("--threads", lint.options.threads, "Threads per block; default: what the kernel was compiled for")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory of a block")
+  command->add_option("--smem", lint.options.dynamic_shared_memory_bytes, "Bytes of dynamic shared memory per block")
       ->check(CLI::Range(0, 1 << 20));
   AddFormatOption(*command, lint.format, &Format::lint);
   command->add_option("--fail-on", lint.fail_on, "Findings that make the exit code 1, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);
   AddPhaseMap(*command, invocation);
-  command->add_option("--explain", lint.explain, "Tell what a finding means, instead");
+  command->add_option("--explain", lint.explain, "Explain a finding, instead of a report");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments, &invocation] {
       arguments->lint.options.phase_map = ReadPhaseMap(invocation);

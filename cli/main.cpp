@@ -37,8 +37,8 @@ int Dispatch(int argc, char** argv) {
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
       "./fa-profile demo, in a checkout, starts Prometheus and Alertmanager on a simulated fleet (docs/demo.md).\n"
-      "Exit codes: 0 fine; 1 a kernel is not correct, has a finding that lint --fail-on names, or fails selftest, or\n"
-      "the gate found a regression; 2 the job could not be done; 3 gate --strict without a clear verdict.");
+      "Exit codes: 0 success; 1 a kernel is not correct, lint --fail-on or selftest failed, or the gate found a\n"
+      "regression; 2 an error; 3 gate --strict reached no clear verdict.");
   app.require_subcommand(0, 1);
   Invocation invocation;
   invocation.command_line = CommandLine(argc, argv);

@@ -79,7 +79,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
     ShapeArguments shapes;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const report = app.add_subcommand("report", "Report from a recording");
+  CLI::App* const report = app.add_subcommand("report", "Print the report of a recording");
   report->add_option("recording", arguments->path, "A *.fap file, or the *.fap.part of a killed run")->required();
   AddFormatOption(*report, arguments->format, &Format::report);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
@@ -106,9 +106,9 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
     const Format* format = nullptr;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const diff = app.add_subcommand("diff", "What changed between two recordings");
-  diff->add_option("before", arguments->before)->required();
-  diff->add_option("after", arguments->after)->required();
+  CLI::App* const diff = app.add_subcommand("diff", "Show what changed between two recordings");
+  diff->add_option("before", arguments->before, "Recording before the change (*.fap)")->required();
+  diff->add_option("after", arguments->after, "Recording after the change (*.fap)")->required();
   AddFormatOption(*diff, arguments->format, &Format::diff);
   diff->callback([arguments, &invocation] {
     invocation.run = [arguments] { return RunDiff(arguments->before, arguments->after, *arguments->format); };

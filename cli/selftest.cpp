@@ -8,7 +8,6 @@
 #include <set>
 
 #include "commands.h"
-#include "formats.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/check_truths.h"
 #include "fa_profile/collector.h"
@@ -21,6 +20,7 @@
 #include "fa_profile/private_folder.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/selftest_kernels.h"
+#include "formats.h"
 #include "gpu_access.h"
 #include "run_setup.h"
 #include "terminal_options.h"
@@ -41,7 +41,7 @@ std::vector<const SelftestKernel*> Select(const std::string& pattern) {
 
 Disassembler RequireDisassembler() {
   if (auto disassembler = FindDisassembler()) return *disassembler;
-  throw Error("nvdisasm is missing: selftest reads machine code with it",
+  throw Error("nvdisasm is missing: selftest needs it to disassemble machine code",
               "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
               "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
 }

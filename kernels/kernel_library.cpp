@@ -77,7 +77,7 @@ class Library {
     const std::uint32_t version = abi_version_();
     if (version == FA_PROFILE_KERNEL_ABI_VERSION) return;
     throw Error("the kernel library " + path_ + " speaks version " + std::to_string(version) +
-                    " of the kernel interface, and this fa-profile speaks version " +
+                    " of the kernel interface, but this fa-profile speaks version " +
                     std::to_string(FA_PROFILE_KERNEL_ABI_VERSION),
                 "build the library again with this fa-profile's fa_profile/kernel_abi.h");
   }
@@ -89,8 +89,8 @@ class Library {
     if (!text.empty() && text.size() <= kMaxNameLength && text.find_first_not_of(kAllowed) == std::string::npos) {
       return text;
     }
-    throw Error("the kernel library " + path_ + " calls its kernel '" + text.substr(0, kMaxNameLength) + "'",
-                "fa_profile_kernel_name() must give 1 to 64 characters of a-z, 0-9, '_' and '-'");
+    throw Error("the kernel library " + path_ + " has the invalid kernel name '" + text.substr(0, kMaxNameLength) + "'",
+                "fa_profile_kernel_name() must return 1 to 64 characters of a-z, 0-9, '_' and '-'");
   }
 
   std::string WhyNot(const AttentionShape& shape) const {

@@ -15,7 +15,7 @@ KernelSelection::KernelSelection(const std::string& pattern, const std::vector<s
     libraries_.push_back(LoadKernelLibrary(path));
     const std::string& id = libraries_.back()->id();
     if (!known.insert(id).second) {
-      throw Error("the kernel of library " + path + " has the id '" + id + "', which another kernel has too",
+      throw Error("duplicate kernel id '" + id + "' in library " + path,
                   "return a different id from its fa_profile_kernel_name()");
     }
     ids.push_back(id);

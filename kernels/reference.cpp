@@ -12,7 +12,7 @@ std::vector<double> AttentionReference(const AttentionShape& shape, std::span<co
                                        std::span<const float> v) {
   const auto elements = static_cast<std::size_t>(shape.Elements());
   if (q.size() != elements || k.size() != elements || v.size() != elements) {
-    throw Error("a tensor's size is not that of the shape " + shape.ToString());
+    throw Error("a tensor's size does not match shape " + shape.ToString());
   }
   const auto dim = static_cast<std::size_t>(shape.head_dim);
   const auto seqlen = static_cast<std::size_t>(shape.seqlen);

@@ -1,5 +1,4 @@
 #include "fa_profile/baseline.h"
-#include "fa_profile/sha256.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include "fa_profile/baseline_files.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/sha256.h"
 #include "test_files.h"
 
 namespace fa_profile {
@@ -139,7 +139,7 @@ TEST(BaselineTest, AnyEditByHandIsDetected) {
 
 TEST(BaselineTest, AFileThatIsNotABaselineIsAnErrorThatSaysWhy) {
   EXPECT_EQ(ParseMessage(""), "b.json: is empty");
-  EXPECT_EQ(ParseMessage(ToJson(SampleEvidence())), "b.json: is no fa-profile baseline");
+  EXPECT_EQ(ParseMessage(ToJson(SampleEvidence())), "b.json: is not in the format 'fa-profile baseline'");
   const std::string text = ToJson(SampleBaseline());
   EXPECT_NE(ParseMessage(text.substr(0, text.size() / 2)).find("is not JSON from here on"), std::string::npos);
   Json json = Json::parse(text);

@@ -151,8 +151,8 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
   ExpectRefused("nowhere.cubin", "nowhere.cubin cannot be read: No such file", "check the path");
   ExpectRefused(".", ". is a directory", "give a file");
   ExpectRefused("cut.cubin", "cut off", "build it again");
-  ExpectRefused(lint_ + " --arch sm_80", "no code for sm_80, only for sm_90", "ask for one of those");
-  ExpectRefused(lint_ + " --arch volta", "no code for volta", "ask for one of those");
+  ExpectRefused(lint_ + " --arch sm_80", "no code for sm_80, only for sm_90", "choose one of them with --arch");
+  ExpectRefused(lint_ + " --arch volta", "no code for volta", "choose one of them with --arch");
   ExpectRefused(lint_ + " --kernel spils", "no kernel matches 'spils'; did you mean spills", "the kernels are clean");
   ExpectRefused(lint_ + " --kernel '('", "not a regular expression", "RE2");
   ExpectRefused(lint_ + " --format csv", "lint has no format 'csv'", "use --format text or json");

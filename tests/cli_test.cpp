@@ -236,7 +236,7 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Run("--replay sideways").exit_code, 2);
   EXPECT_EQ(Run("--draws 0").exit_code, 2);
   ExpectRefused("--", "the program after -- is missing", "PROGRAM ARGUMENTS");
-  ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape is for the ladder", "kernel replay");
+  ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "kernel replay");
 }
 
 TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {

@@ -499,7 +499,7 @@ TEST_F(GatePairTest, AnEditedOrForeignRunFileIsRefusedWithTheReason) {
   EXPECT_EQ(refusal(good), "accepted");
   EXPECT_EQ(refusal(std::string(200'000, '[')), "run.json: is nested deeper than 16 levels");
   EXPECT_EQ(with("\"control\":", "\"candidate\": {},\n\"control\":"),
-            "run.json: the key \"candidate\" stands twice in one object");
+            "run.json: duplicate key \"candidate\" in an object");
   EXPECT_EQ(with("\"second_stage\"", "\"more\": 1,\n\"second_stage\""), "run.json: unknown key \"more\"");
   EXPECT_EQ(with("\"version\": 1", "\"version\": 2"),
             "run.json: was written by a newer fa-profile: version 2, and this one reads up to 1");

@@ -237,7 +237,7 @@ TEST_F(GpuMonitorTest, UnsupportedValuesAreAbsent) {
   const HostReading host = monitor.Read();
   EXPECT_TRUE(host.nvml);
   EXPECT_EQ(host.driver_version, "");
-  EXPECT_EQ(host.gpm_error, "GPU 0, 1: no GPM: it takes Hopper or newer");
+  EXPECT_EQ(host.gpm_error, "GPU 0, 1: no GPM: it needs Hopper or newer");
   const GpuReading& gpu = host.gpus[0];
   EXPECT_TRUE(gpu.up);
   EXPECT_EQ(gpu.uuid, "GPU-fake-0");
@@ -273,7 +273,7 @@ TEST_F(GpuMonitorTest, AGpuBeforeHopperOrInMigModeHasNoGpmAndTheOthersDo) {
   EXPECT_TRUE(host.gpm);
   EXPECT_EQ(host.gpm_error,
             "GPU 2: MIG mode is on: GPM answers for instances only, not for the device; "
-            "GPU 0: no GPM: it takes Hopper or newer");
+            "GPU 0: no GPM: it needs Hopper or newer");
   EXPECT_TRUE(host.gpus[2].up);
   EXPECT_TRUE(host.gpus[2].power_watts.has_value());
   EXPECT_FALSE(host.gpus[0].tensor_active_ratio.has_value());

@@ -446,11 +446,11 @@ TEST(JudgePairedTest, ASlowerPhaseWithASmallerShareIsReportedByItsCost) {
   };
   const CaseVerdict less = with(0.462, 1.35);
   EXPECT_TRUE(HasLine(less.why, "softmax 45.8 -> 53.8 % of the time"));
-  EXPECT_TRUE(HasLine(less.why, "points of the base's time (54.2 -> 46.2 % of its own)"));
+  EXPECT_TRUE(HasLine(less.why, "points of the base's time (share 54.2 -> 46.2 %)"));
   EXPECT_FALSE(HasLine(less.why, "qk 54.2 -> 46.2 % of the time"));
   const CaseVerdict same = with(0.542, 1.10);
   EXPECT_TRUE(Has(same.headline, " slower: all phases equally")) << same.headline;
-  EXPECT_TRUE(HasLine(same.why, "points of the base's time (54.2 % of its own)"));
+  EXPECT_TRUE(HasLine(same.why, "points of the base's time (share 54.2 %)"));
   EXPECT_FALSE(HasLine(same.why, "54.2 -> 54.2"));
   EXPECT_FALSE(Has(with(0.545, 1.10).headline, "all phases equally")) << with(0.545, 1.10).headline;
 }

@@ -149,7 +149,7 @@ TEST(MetricHostTest, RefusesAMetricThatCuptiListsAndCannotConfigure) {
   const std::string metric = "CTC.TriageCompute.ctc__throughput.avg.pct_of_peak_sustained_elapsed";
   const MetricPlan plan = PlanMetrics("GH100", Names{"sm__cycles_active.avg", metric, "dram__bytes.sum"});
   EXPECT_EQ(plan.metrics, (Names{"sm__cycles_active.avg", "dram__bytes.sum"}));
-  EXPECT_EQ(ReasonFor(plan, metric), "CUPTI lists it and cannot configure it");
+  EXPECT_EQ(ReasonFor(plan, metric), "CUPTI lists it but cannot configure it");
   EXPECT_THROW(PlanMetrics("GH100", Names{metric}), Error);
 }
 

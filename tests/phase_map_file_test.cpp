@@ -45,25 +45,24 @@ TEST(PhaseMapFileTest, ReadsFunctionsLinesAndOpcodesInOrder) {
 }
 
 TEST(PhaseMapFileTest, ErrorsNameLineColumnAndProblem) {
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [f\n"),
-            "map.yaml:3:1: this is not YAML: end of sequence flow not found");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [f\n"), "map.yaml:3:1: is not YAML: end of sequence flow not found");
   EXPECT_EQ(ErrorOf("- a\n"), "map.yaml:1:1: a phase map must be a mapping");
   EXPECT_EQ(ErrorOf("phase: {}\n"), "map.yaml:1:1: unknown key 'phase'; did you mean phases?");
-  EXPECT_EQ(ErrorOf("phases: [a]\n"), "map.yaml:1:9: 'phases' must be a mapping from names to what belongs to them");
+  EXPECT_EQ(ErrorOf("phases: [a]\n"), "map.yaml:1:9: 'phases' must be a mapping from phase names to code");
   EXPECT_EQ(ErrorOf("phases:\n  a: softmax\n"), "map.yaml:2:6: phase 'a' must be a mapping");
   EXPECT_EQ(ErrorOf("phases:\n  a:\n    function: f\n"),
             "map.yaml:3:5: unknown key 'function'; did you mean functions?");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: {f: 1}}\n"), "map.yaml:2:18: a list of texts is expected");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [[f]]}\n"), "map.yaml:2:19: an item of the list must be a text");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: {f: 1}}\n"), "map.yaml:2:18: must be a list of texts");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: [[f]]}\n"), "map.yaml:2:19: an item of the list must be text");
   EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f}\n  a: {functions: g}\n"), "map.yaml:3:3: duplicate phase 'a'");
-  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f, functions: g}\n"), "map.yaml:2:21: 'functions' stands here twice");
+  EXPECT_EQ(ErrorOf("phases:\n  a: {functions: f, functions: g}\n"), "map.yaml:2:21: duplicate key 'functions'");
   EXPECT_EQ(ErrorOf("phases:\n  a: {functions: []}\n"), "map.yaml:2:3: phase 'a' is empty");
   EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\nphases: {b: {functions: g}}\n"),
-            "map.yaml:2:1: 'phases' stands here twice");
+            "map.yaml:2:1: duplicate key 'phases'");
   EXPECT_EQ(ErrorOf(""), "map.yaml: a phase map must be a mapping");
   EXPECT_EQ(ErrorOf(",0"), "map.yaml:1:1: only one YAML document is expected") << "documents without end";
   EXPECT_EQ(ErrorOf("phases: {a: {functions: f}}\n---\n{}\n"), "map.yaml:2:1: only one YAML document is expected");
-  EXPECT_EQ(ErrorOf("{}\n"), "map.yaml:1:1: there is no key 'phases'");
+  EXPECT_EQ(ErrorOf("{}\n"), "map.yaml:1:1: the key 'phases' is missing");
   EXPECT_EQ(ErrorOf("phases:\n  '(unattributed)': {functions: f}\n"),
             "map.yaml:2:3: '(unattributed)' cannot be the name of a phase");
 }

@@ -479,8 +479,8 @@ class ServeTest(unittest.TestCase):
             "%2f": self.run_program("push", "--gateway", "http://me:hunter2/@127.0.0.1:1", "--delete"),
             "%40": self.run_program("push", "--gateway", "http://me:1/hunter2@127.0.0.1:1", "--delete"),
             "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
-            "both say where": self.run_program("--spool", self.folder, "-o", "x.fap"),
-            "is no folder": self.run_program("--spool", "/nonexistent"),
+            "exclude each other": self.run_program("--spool", self.folder, "-o", "x.fap"),
+            "is not a folder": self.run_program("--spool", "/nonexistent"),
         }
         for words, run in cases.items():
             self.assertEqual(run.returncode, 2, words + ": " + run.stderr)

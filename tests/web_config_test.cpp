@@ -104,7 +104,7 @@ TEST(WebConfigTest, ErrorsNameThePlaceAndTheRemedy) {
     std::string expected;
   };
   for (const auto& [text, expected] : std::vector<Case>{
-           {"a: b: c", "conf/web.yml:1:5: this is not YAML"},
+           {"a: b: c", "conf/web.yml:1:5: is not YAML"},
            {"[]", "conf/web.yml:1:1: the web config file must be a mapping"},
            {"a: 1\n---\nb: 2\n", "conf/web.yml:2: only one YAML document"},
            {"tls_config: {}",

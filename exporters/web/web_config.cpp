@@ -82,7 +82,7 @@ class ConfigReader {
     try {
       return YAML::Load(text);
     } catch (const YAML::Exception& problem) {
-      yaml_.Fail(problem.mark, "this is not YAML: " + problem.msg, kSeeDocs);
+      yaml_.Fail(problem.mark, "is not YAML: " + problem.msg, kSeeDocs);
     }
   }
 
@@ -227,7 +227,7 @@ class ConfigReader {
              fmt::format("it can be {}", fmt::join(allowed, ", ")));
       }
       if (std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
-        Fail(node_of_value, name + " holds a line break or another control character", "write it on one line");
+        Fail(node_of_value, name + " contains a line break or another control character", "write it on one line");
       }
       config.headers.emplace_back(name, value);
     });

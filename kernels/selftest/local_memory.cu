@@ -49,7 +49,7 @@ std::vector<SelftestKernel> LocalMemoryKernels() {
                         Counter("smsp__sass_inst_executed_op_local_st.sum", kExecuted, 0.0),
                         Counter("smsp__sass_inst_executed_op_local_ld.sum", kExecuted, 0.0),
                         Counter("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", sectors, 0.0,
-                                "32 lanes at one index lie in 128 bytes: local memory is interleaved by lane"),
+                                "the same index of 32 lanes fills 128 bytes: local memory is interleaved by lane"),
                         Counter("l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", sectors, 0.0)}};
   };
   return {{"local_memory", "local loads and stores of an array indexed at run time", make}};

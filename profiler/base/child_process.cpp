@@ -21,8 +21,8 @@ namespace fa_profile {
 namespace {
 
 std::string Cure(int error) {
-  if (error == ENOENT) return "give its path, or a name that PATH finds; of a script, its interpreter may be missing";
-  if (error == ENOEXEC) return "it is no program of this machine; a script needs a first line such as #!/bin/sh";
+  if (error == ENOENT) return "give its path or a name found in PATH; for a script, check its interpreter";
+  if (error == ENOEXEC) return "it is not a program for this machine; a script needs a first line such as #!/bin/sh";
   return "check its path and permissions";
 }
 
@@ -67,7 +67,7 @@ class SpawnPlan {
     Require(posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
   }
   void OwnGroup() {
-    // What the caller has its own handlers for, or ignores, is no business of the child.
+    // The child must not inherit blocked or ignored signals.
     sigset_t signals;
     sigemptyset(&signals);
     Require(posix_spawnattr_setsigmask(&attributes_, &signals), "posix_spawnattr_setsigmask");
@@ -106,7 +106,7 @@ bool ReadSome(int descriptor, std::size_t most, std::string& text) {
   return true;
 }
 
-// A child in a group of its own. It is looked at before it is reaped: until then its number is that of the group.
+// A child that leads its process group. It is killed before it is reaped: until then its number names the group.
 class Group {
  public:
   explicit Group(pid_t leader) : leader_(leader) {}
@@ -197,11 +197,11 @@ ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string
         end.seconds = seconds();
       }
     }
-    // What was written lies in the pipes now. One that left the group may hold them open, or go on writing.
+    // All output is in the pipes now. A process that left the group may hold them open, or go on writing.
     constexpr double kLastWords = 1.0;
     if (ended && seconds() > end.seconds + kLastWords) break;
-    // The leader's end is no event of the pipes while a child of it has them too; and it closes them a moment before
-    // its end can be seen.
+    // The leader's end does not close the pipes while a child holds them too; and it closes them a moment before its
+    // end can be seen.
     const int wait_ms = ended ? 0 : pipes[0].fd < 0 && pipes[1].fd < 0 ? 1 : 20;
     const int ready = poll(pipes.data(), pipes.size(), wait_ms);
     if (ready == 0 && ended) break;

@@ -73,8 +73,8 @@ PendingFile::PendingFile(std::string path, std::string_view content, unsigned mo
     if (S_ISDIR(status.st_mode)) CannotWrite(path_, EISDIR);
     part_ = path_;  // a device or a pipe: a rename would replace it
   } else {
-    // A name of its own each time: in a container every process may be number 1, and what a killed one left must not
-    // block the next.
+    // A new name each time: in a container every process may be number 1, and the file of a killed one must not block
+    // the next.
     part_ =
         fmt::format("{}.part.{}.{:x}", path_, getpid(), std::chrono::system_clock::now().time_since_epoch().count());
     flags |= O_CREAT | O_EXCL | O_NOFOLLOW;  // never one that is there already, which may be a link

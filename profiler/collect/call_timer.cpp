@@ -20,7 +20,7 @@ CallTiming TimeCalls(Workload& workload, int warmup, int samples) {
 }
 
 std::vector<std::string> ThrottleReasons(const ClockSample& sample) {
-  // The software power cap is one: the code of one arm may reach it, and not the other's.
+  // The software power cap counts: the code of only one arm may reach it.
   static constexpr std::array<std::pair<unsigned long long, const char*>, 6> kReasons = {
       {{nvml::kSwPowerCap, "power cap"},
        {nvml::kHwSlowdown, "hardware slowdown"},

@@ -11,8 +11,8 @@ namespace fa_profile {
 /// hint names the cure for the results that users meet.
 void CheckCupti(CUptiResult result, const char* call, std::source_location where = std::source_location::current());
 
-/// Calls a CUPTI function with its parameters, of which those that are not named are 0, and gives them back as CUPTI
-/// left them: CallCupti(cuptiX, "cuptiX", {.structSize = CUpti_X_Params_STRUCT_SIZE, .ctx = context}).
+/// Calls a CUPTI function and returns its parameters as CUPTI left them. Parameters that are not named are 0:
+/// CallCupti(cuptiX, "cuptiX", {.structSize = CUpti_X_Params_STRUCT_SIZE, .ctx = context}).
 template <typename Params>
 Params CallCupti(CUptiResult (*function)(Params*), const char* call, Params params,
                  std::source_location where = std::source_location::current()) {

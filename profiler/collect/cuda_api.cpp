@@ -23,7 +23,7 @@ std::string HintFor(cudaError_t result) {
     case cudaErrorIllegalInstruction:
       return "a kernel crashed and took the CUDA context with it: run `compute-sanitizer` on `fa-profile verify`";
     case cudaErrorDevicesUnavailable:
-      return "another process holds the GPU in exclusive mode";
+      return "another process holds the GPU in exclusive mode: stop it, or choose another GPU with --device";
     default:
       return {};
   }

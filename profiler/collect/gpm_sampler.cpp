@@ -33,7 +33,7 @@ std::string GpmSampler::Read(NvmlGpu& gpu, GpuReading& reading) {
   nvml::Result result = gpu.Note(nvml_.Call(nvml::kGpmSupport, gpu.device(), &support));
   if (result == nvml::kFunctionNotFound) return "this driver's NVML has no GPM: update the driver";
   if (result == nvml::kNotSupported || (result == nvml::kSuccess && support.supported == 0)) {
-    return "no GPM: it takes Hopper or newer";
+    return "no GPM: it needs Hopper or newer";
   }
   if (result != nvml::kSuccess) return nvml_.Explain(nvml::kGpmSupport.name, result);
 

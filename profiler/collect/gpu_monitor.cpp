@@ -158,7 +158,7 @@ class GpuMonitor::Impl {
     GpuReading reading;
     reading.index = static_cast<int>(index);
     Gpu& known = gpus_[index];
-    // Before anything else: a GPU that is lost has told so in its last events.
+    // First: the last events of a lost GPU report the loss.
     if (known.watch != nullptr) known.watch->xids.Drain(known.xid_errors);
     nvml::Device device = nullptr;
     const nvml::Result result = nvml_->Call(nvml::kHandleByIndex, index, &device);

@@ -51,7 +51,7 @@ bool HostObject::AddMetrics(std::span<const std::string> metrics) {
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   const CUptiResult result = cuptiProfilerHostConfigAddMetrics(&params);
-  // The only failure that is not about the metrics; retrying with fewer of them would blame the innocent.
+  // The only failure that is not about the metrics; retrying with fewer would refuse good metrics.
   if (result == CUPTI_ERROR_OUT_OF_MEMORY) CheckCupti(result, "cuptiProfilerHostConfigAddMetrics");
   return result == CUPTI_SUCCESS;
 }

@@ -84,7 +84,7 @@ class NameCheck {
       for (const auto& entry : bases_) names_.push_back(entry.first);
       std::sort(names_.begin(), names_.end());
     }
-    // Compared without the rollup, which would hide what differs.
+    // Compared without the rollup, which would hide the difference.
     return DidYouMean(MetricBase(metric), names_);
   }
 
@@ -159,7 +159,7 @@ class Fitting {
     accepted.resize(before);
     if (metrics.size() == 1) {
       Refuse(metrics[0], before == 0 || !Together(metrics)
-                             ? "CUPTI lists it and cannot configure it"
+                             ? "CUPTI lists it but cannot configure it"
                              : "CUPTI cannot collect it together with the other metrics: ask for it alone");
       return;
     }

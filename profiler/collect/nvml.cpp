@@ -17,8 +17,8 @@ std::string Cure(nvml::Result result) {
     case nvml::kDriverNotLoaded:
       return "load the NVIDIA driver; `nvidia-smi` should list the GPUs";
     case nvml::kVersionMismatch:
-      return "the driver was updated while its old kernel module stayed loaded: reboot, or load the module anew; in a "
-             "container, start it anew";
+      return "the driver was updated while its old kernel module stayed loaded: reboot, or reload the module; in a "
+             "container, restart it";
     case nvml::kGpuIsLost:
       return "the GPU has fallen off the bus: `dmesg` has its Xid; reboot the host";
     case nvml::kResetRequired:

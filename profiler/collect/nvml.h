@@ -44,7 +44,7 @@ class Nvml {
   std::string why_not_;
 };
 
-/// Questions to one GPU. What it does not answer is absent; trouble() tells that it gave no answer because it is gone.
+/// Queries of one GPU. Values that it does not answer are absent; trouble() reports that the GPU is lost.
 class NvmlGpu {
  public:
   /// `nvml` outlives this.

@@ -13,7 +13,7 @@
 namespace fa_profile {
 namespace {
 
-// More instructions than a large kernel has; what does not fit is fetched in a further round.
+// More instructions than a large kernel has; the rest is fetched in another round.
 constexpr std::size_t kPcsPerRound = 8192;
 // 16 bytes a sample: at a period of 256 cycles an H200 fills 512 MB in about a tenth of a second of busy time.
 constexpr std::size_t kHardwareBufferBytes = std::size_t{512} << 20;

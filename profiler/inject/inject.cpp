@@ -152,7 +152,9 @@ void Injection::Finish() noexcept {
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   fa_profile::Injection& injection = fa_profile::Injection::Instance();
   if (!fa_profile::ObserveLaunches(&injection)) {
-    (void)std::fprintf(stderr, "fa-profile: another profiler is attached to this program; nothing is measured\n");
+    (void)std::fprintf(stderr,
+                       "fa-profile: another profiler is attached to this program, so nothing is measured; run it "
+                       "without that profiler\n");
     return 1;
   }
   (void)std::atexit([] { fa_profile::Injection::Instance().Finish(); });

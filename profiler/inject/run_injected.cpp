@@ -38,7 +38,7 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
   return error ? std::nullopt : std::optional(time);
 }
 
-// What a program did that ended and left no recording.
+// How a program ended that left no recording.
 std::string WhatItDid(int status, const std::string& kernel_pattern) {
   if (WIFSIGNALED(status)) return std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")";
   std::string text = " launched no kernel";

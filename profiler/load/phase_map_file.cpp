@@ -32,7 +32,7 @@ class MapReader {
                                            found = true;
                                            ReadPhases(node);
                                          }}});
-    if (!found) yaml_.Fail(root, "there is no key 'phases'", kSeeDocs);
+    if (!found) yaml_.Fail(root, "the key 'phases' is missing", kSeeDocs);
     return std::move(map_);
   }
 
@@ -41,14 +41,14 @@ class MapReader {
 
   void ReadPhases(const YAML::Node& node) {
     if (!node.IsMap() || node.size() == 0) {
-      yaml_.Fail(node, "'phases' must be a mapping from names to what belongs to them", kSeeDocs);
+      yaml_.Fail(node, "'phases' must be a mapping from phase names to code", kSeeDocs);
     }
     for (const auto& item : node) {
       PhaseRule rule;
       rule.phase = Text(item.first, "the name of a phase");
       CheckName(item.first, rule.phase);
       if (std::ranges::find(map_.rules, rule.phase, &PhaseRule::phase) != map_.rules.end()) {
-        yaml_.Fail(item.first, "duplicate phase " + Quoted(rule.phase), "put both together, or rename one");
+        yaml_.Fail(item.first, "duplicate phase " + Quoted(rule.phase), "merge the two, or rename one");
       }
       const auto list = [&](Add add) {
         return [this, add, &rule](const YAML::Node& value) { ForEach(value, add, rule); };
@@ -66,7 +66,7 @@ class MapReader {
 
   // A name may look like a number.
   std::string Text(const YAML::Node& node, const char* what) const {
-    if (!node.IsScalar()) yaml_.Fail(node, std::string(what) + " must be a text", kSeeDocs);
+    if (!node.IsScalar()) yaml_.Fail(node, std::string(what) + " must be text", kSeeDocs);
     return node.Scalar();
   }
 
@@ -83,7 +83,7 @@ class MapReader {
   /// A list of texts, or one text.
   void ForEach(const YAML::Node& node, Add add, PhaseRule& rule) {
     if (node.IsScalar()) return (this->*add)(node, node.Scalar(), rule);
-    if (!node.IsSequence()) yaml_.Fail(node, "a list of texts is expected", kSeeDocs);
+    if (!node.IsSequence()) yaml_.Fail(node, "must be a list of texts", kSeeDocs);
     for (const YAML::Node& item : node) (this->*add)(item, Text(item, "an item of the list"), rule);
   }
 

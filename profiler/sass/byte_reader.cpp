@@ -8,7 +8,7 @@ namespace fa_profile {
 
 std::span<const std::uint8_t> ByteReader::Bytes(std::uint64_t size) {
   if (size > left()) {
-    throw Error("the cubin is damaged: it ends in the middle of something", "build it again, or copy it again");
+    throw Error("the cubin is damaged: it ends too early", "build it again, or copy it again");
   }
   const auto bytes = bytes_.subspan(position_, size);
   position_ += size;

@@ -64,7 +64,8 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
     const std::uint32_t symbol = payload.U32();
     if (symbol >= elf.symbols.size()) continue;
     const std::string_view name = elf.symbols[symbol].name;
-    if (name.size() > left) throw Error("the cubin's names are endless", "build it again, or copy it again");
+    if (name.size() > left)
+      throw Error("the cubin is damaged: its names are too long", "build it again, or copy it again");
     left -= name.size();
     names.emplace_back(name);
   }

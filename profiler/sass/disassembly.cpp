@@ -118,7 +118,7 @@ std::optional<std::string> FindNvdisasm() { return FindCudaTool("nvdisasm", "FA_
 
 std::string RequireNvdisasm() {
   if (auto nvdisasm = FindNvdisasm()) return *nvdisasm;
-  throw Error("nvdisasm is missing; machine code is read with it", kInstall);
+  throw Error("nvdisasm is missing: it disassembles the machine code", kInstall);
 }
 
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
@@ -180,7 +180,7 @@ std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
     for (const nlohmann::json& function : json.at(1)) functions.push_back(ParseFunction(function));
     return functions;
   } catch (const nlohmann::json::exception& problem) {
-    throw Error(std::string("nvdisasm printed something else than its JSON: ") + problem.what(), kInstall);
+    throw Error(std::string("nvdisasm printed invalid JSON: ") + problem.what(), kInstall);
   }
 }
 

@@ -27,7 +27,7 @@ class Names {
     ByteReader reader(table_);
     reader.Take(offset);
     const std::string_view name = reader.Text();
-    if (name.size() > left_) throw Error("the cubin's names are endless", kMakeAgain);
+    if (name.size() > left_) throw Error("the cubin is damaged: its names are too long", kMakeAgain);
     left_ -= name.size();
     return name;
   }
@@ -48,7 +48,7 @@ Header ReadHeader(std::span<const std::uint8_t> bytes, ElfFile& elf) {
                                       "\x7f"
                                       "ELF",
                                       4) != 0) {
-    throw Error("this is not a cubin: it is not an ELF file", kMakeOne);
+    throw Error("not a cubin: it is not an ELF file", kMakeOne);
   }
   if (bytes.size() < 64) throw Error("the cubin is cut off in its header", kMakeAgain);
   if (bytes[4] != 2 || bytes[5] != 1) {
@@ -103,7 +103,7 @@ void ReadSections(std::span<const std::uint8_t> bytes, const Header& header, Elf
     reader.Take(8 + 8);  // alignment, entry size
     if (section.type != 0 && section.type != kNoBits && section.type != kCudaShared) {
       if (offset > bytes.size() || section.size > bytes.size() - offset) {
-        throw Error("the cubin is cut off: section " + std::to_string(i) + " lies behind its end", kMakeAgain);
+        throw Error("the cubin is cut off: section " + std::to_string(i) + " is beyond its end", kMakeAgain);
       }
       section.bytes = bytes.subspan(offset, section.size);
     }

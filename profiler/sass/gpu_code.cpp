@@ -48,7 +48,7 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
 std::vector<EmbeddedCubin> Extract(const std::string& path) {
   const auto cuobjdump = FindCuobjdump();
   if (!cuobjdump) {
-    throw Error("cuobjdump is missing; GPU code is taken out of " + path + " with it",
+    throw Error("cuobjdump is missing: it extracts the GPU code of " + path,
                 "install the CUDA toolkit's binary utilities (ci/setup.sh fetches them), set "
                 "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump, or give a .cubin");
   }
@@ -66,8 +66,8 @@ std::vector<EmbeddedCubin> Extract(const std::string& path) {
   }
   const ChildEnd ptx = RunCudaTool({*cuobjdump, "-lptx", file});
   if (ptx.out.find("PTX file") != std::string::npos) {
-    throw Error(path + " holds only PTX, which the driver compiles when it is loaded",
-                "build it with machine code too, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
+    throw Error(path + " holds only PTX, no machine code",
+                "build it with machine code, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
   }
   const std::string said = result.err.substr(0, result.err.find('\n'));
   throw Error(path + " holds no GPU code" + (said.empty() ? "" : " (" + said + ")"),
@@ -96,7 +96,7 @@ std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::strin
     if (IsFor(cubin.architecture, architecture)) chosen.push_back(std::move(cubin));
   }
   if (chosen.empty()) {
-    throw Error(path + " holds no code for " + architecture + ", only for " + others, "ask for one of those");
+    throw Error(path + " holds no code for " + architecture + ", only for " + others, "choose one of them with --arch");
   }
   return chosen;
 }

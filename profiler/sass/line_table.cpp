@@ -184,7 +184,7 @@ class LineProgram {
     if (state_.function == nullptr) return;  // code that was thrown away
     auto& rows = state_.function->rows;
     if (state_.caller > rows.size() - state_.first_row) {
-      throw Error("the cubin's line information is damaged: something is inlined into what comes later", kBuildAgain);
+      throw Error("the cubin's line information is damaged: a line is inlined into a later one", kBuildAgain);
     }
     const bool known = state_.file > 0 && state_.file <= table_.files_.size() - first_file_;
     rows.push_back({.offset = state_.address,
@@ -256,7 +256,7 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
     if (row->caller == 0) return frames;
     constexpr std::size_t kMaxDepth = 1000;
     if (frames.size() == kMaxDepth)
-      throw Error("the cubin's line information is damaged: endless inlining", kBuildAgain);
+      throw Error("the cubin's line information is damaged: inlining is nested too deeply", kBuildAgain);
     row = &function.rows[row->caller - 1];  // comes before: AddRow() sees to it
   }
 }

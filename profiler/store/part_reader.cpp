@@ -198,8 +198,8 @@ std::vector<CounterConfig> LoadConfigs(TableReader& tables, const std::vector<Me
   });
 }
 
-// Metric by metric, which is how the values lie in the file, and in the order of names, so that each value goes to the
-// end of its range's map. Names and values have been checked by then.
+// Metric by metric, which is the order in the file, sorted by name, so that each value goes to the end of its range's
+// map. Names and values have been checked by then.
 std::vector<Range> LoadRanges(TableReader& tables, std::vector<MetricName> metrics) {
   std::vector<Range> ranges = tables.Load<Range>();
   std::sort(metrics.begin(), metrics.end(), [](const MetricName& a, const MetricName& b) { return a.name < b.name; });

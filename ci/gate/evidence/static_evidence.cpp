@@ -167,7 +167,7 @@ class Build {
     RequireKernels();
     const auto nvdisasm = FindNvdisasm();
     if (!nvdisasm) {
-      throw Error("nvdisasm is missing, which reads machine code",
+      throw Error("nvdisasm is missing: it disassembles the machine code",
                   "install NVIDIA's nvdisasm of CUDA 13 or later (ci/setup.sh fetches one), or set "
                   "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
     }

@@ -82,7 +82,7 @@ std::string PhaseLine(const Shares& shares, const std::string& phase) {
   if (before != after && (rose || grown <= 0.0)) return fmt::format("{} {} -> {} % of the time", name, before, after);
   const std::string points = fmt::format("{:+.1f}", 100.0 * grown);
   if (points == "+0.0" || points == "-0.0") return {};
-  return fmt::format("{} {} points of the base's time ({} % of its own)", name, points,
+  return fmt::format("{} {} points of the base's time (share {} %)", name, points,
                      before == after ? before : before + " -> " + after);
 }
 

@@ -18,7 +18,7 @@ class Hash {
   Hash() {
     if (const int status = gnutls_hash_init(&handle_, GNUTLS_DIG_SHA256); status < 0) {
       throw Error("gnutls_hash_init", gnutls_strerror_name(status), gnutls_strerror(status),
-                  "this GnuTLS cannot make SHA-256: is it the distribution's?");
+                  "this GnuTLS lacks SHA-256: install the distribution's GnuTLS");
     }
   }
   ~Hash() { gnutls_hash_deinit(handle_, nullptr); }

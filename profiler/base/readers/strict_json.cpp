@@ -51,7 +51,7 @@ class Guard {
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
     if (event == Event::key && !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
-      throw Error(fmt::format("{}: the key {} stands twice in one object", file_.name,
+      throw Error(fmt::format("{}: duplicate key {} in an object", file_.name,
                               QuotedText(parsed.get_ref<const std::string&>())),
                   "keep one of them; " + file_.hint);
     }
@@ -101,15 +101,15 @@ Json ParseStrictJson(const std::string& text, const JsonFile& file) {
                             line_start == std::string::npos ? end + 1 : end - line_start),
                 file.hint);
   } catch (const Json::out_of_range&) {
-    throw Error(file.name + ": has a number that is larger than any that can be measured", file.hint);
+    throw Error(file.name + ": has a number out of range", file.hint);
   }
 }
 
 void RequireFormat(const JsonNode& document, const std::string& format, int newest) {
-  const std::string no_such = "is no " + format;
-  if (!document.value().is_object()) document.Fail(no_such);
+  const std::string other_format = "is not in the format '" + format + "'";
+  if (!document.value().is_object()) document.Fail(other_format);
   const auto name = document.value().find("format");
-  if (name == document.value().end() || *name != format) document.Fail(no_such);
+  if (name == document.value().end() || *name != format) document.Fail(other_format);
   RequireVersion(document, newest);
 }
 
@@ -196,7 +196,7 @@ std::int64_t JsonNode::Integer(std::int64_t low, std::int64_t high) const {
 
 double JsonNode::Number() const {
   if (!value_->is_number()) Fail("is " + Kind(*value_) + ", not a number");
-  return value_->get<double>();  // the parser has refused what is not finite
+  return value_->get<double>();  // the parser refuses numbers that are not finite
 }
 
 }  // namespace fa_profile

@@ -18,7 +18,7 @@ constexpr int kDeepest = 8;
 constexpr int kMostNodes = 100'000;
 constexpr const char* kQuoteStar = "a pattern that begins with * has to be quoted: \"*\"";
 
-/// Controls, and what shows as nothing or turns the direction of what follows: a reviewer would not see it.
+/// Controls, and characters that are invisible or change the text's direction: a reviewer would not see them.
 bool IsInvisible(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || c >= 0xE0000;
@@ -66,7 +66,7 @@ class StructureCheck final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { CheckNode(mark, "?", anchor); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    yaml_.Fail(mark, "aliases (*name) are not allowed", std::string(kQuoteStar) + "; else write out what is meant");
+    yaml_.Fail(mark, "aliases (*name) are not allowed", std::string(kQuoteStar) + "; otherwise write the value out");
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string&) override {
     CheckNode(mark, tag, anchor);
@@ -86,9 +86,9 @@ class StructureCheck final : public YAML::EventHandler {
 
  private:
   void CheckNode(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (anchor != 0) yaml_.Fail(mark, "anchors (&name) are not allowed", "write out what is meant where it is used");
+    if (anchor != 0) yaml_.Fail(mark, "anchors (&name) are not allowed", "write the value out where it is used");
     if (!tag.empty() && tag != "?" && tag != "!") yaml_.Fail(mark, "tags (!name) are not allowed", "remove it");
-    if (++nodes_ > kMostNodes) yaml_.Fail(mark, "this is too much for such a file", yaml_.see());
+    if (++nodes_ > kMostNodes) yaml_.Fail(mark, "the file has too many values", yaml_.see());
   }
   void Deeper(const YAML::Mark& mark) {
     if (++depth_ > kDeepest) yaml_.Fail(mark, "lists and mappings are nested too deeply", yaml_.see());
@@ -126,12 +126,12 @@ void StrictYaml::RequireVisibleText(std::string_view text) const {
   YAML::Mark mark;
   while (!text.empty()) {
     const Utf8Character character = DecodeUtf8(text);
-    if (character.bytes == 0) Fail(mark, "this is not UTF-8", "save the file in UTF-8");
+    if (character.bytes == 0) Fail(mark, "is not UTF-8", "save the file in UTF-8");
     const bool line_break = character.code_point == '\n' || text.starts_with("\r\n");
-    if (character.code_point == '\t') Fail(mark, "a tab stands here", "use blanks: how wide a tab is nobody can see");
+    if (character.code_point == '\t') Fail(mark, "contains a tab", "replace it with spaces");
     if (!line_break && IsInvisible(character.code_point)) {
-      Fail(mark, fmt::format("the invisible character U+{:04X} stands here", character.code_point),
-           "remove it: nobody who reviews the file can see it");
+      Fail(mark, fmt::format("contains the invisible character U+{:04X}", character.code_point),
+           "remove it: a reviewer cannot see it");
     }
     mark.column = character.code_point == '\n' ? 0 : mark.column + 1;
     mark.line += character.code_point == '\n' ? 1 : 0;
@@ -157,7 +157,7 @@ YAML::Node StrictYaml::Load(const std::string& text) const {
   } catch (const YAML::Exception& problem) {
     const bool of_star = problem.msg.find("alias") != std::string::npos ||  //
                          problem.msg.find("anchor") != std::string::npos;
-    Fail(problem.mark, "this is not YAML: " + problem.msg, of_star ? kQuoteStar : see_);
+    Fail(problem.mark, "is not YAML: " + problem.msg, of_star ? kQuoteStar : see_);
   }
 }
 
@@ -168,23 +168,23 @@ void StrictYaml::ReadMap(const YAML::Node& node, const std::string& what, const 
   if (!node.IsMap()) Fail(node, what + " must be a mapping", hint);
   std::set<std::string> seen;
   for (const auto& item : node) {
-    if (!item.first.IsScalar()) Fail(item.first, "a key must be a text", hint);
+    if (!item.first.IsScalar()) Fail(item.first, "a key must be text", hint);
     const std::string& key = item.first.Scalar();
     const auto field = std::ranges::find(fields, key, &Field::key);
     if (field == fields.end()) Fail(item.first, "unknown key " + Quoted(key) + DidYouMean(key, keys), hint);
-    if (!seen.insert(key).second) Fail(item.first, Quoted(key) + " stands here twice", "keep one of them");
+    if (!seen.insert(key).second) Fail(item.first, "duplicate key " + Quoted(key), "keep one of them");
     field->read(item.second);
   }
 }
 
 std::string StrictYaml::Text(const YAML::Node& node, const std::string& what, std::size_t longest) const {
-  const std::string hint = what + " is a text; quote it if it looks like a number";
-  if (!node.IsScalar() || (IsPlain(node) && IsNoText(node.Scalar()))) Fail(node, what + " must be a text", hint);
+  const std::string hint = what + " is text; quote it if it looks like a number";
+  if (!node.IsScalar() || (IsPlain(node) && IsNoText(node.Scalar()))) Fail(node, what + " must be text", hint);
   std::size_t length = 0;
   for (std::string_view rest = node.Scalar(); !rest.empty(); ++length) {
     const Utf8Character character = DecodeUtf8(rest);
     if (IsInvisible(character.code_point)) {  // "\n" in quotes, or of a block
-      Fail(node, what + " holds a line break or another invisible character", "write it on one line");
+      Fail(node, what + " contains a line break or another invisible character", "write it on one line");
     }
     rest.remove_prefix(character.bytes);
   }

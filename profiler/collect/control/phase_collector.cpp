@@ -47,8 +47,8 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Runs `body` between Start() and Stop(), and gives what Stop() gives. Where `body` throws, the instrument is stopped
-// too, and its own error does not hide the first.
+// Runs `body` between Start() and Stop(), and returns the result of Stop(). Where `body` throws, the instrument is
+// stopped too, and its own error does not hide the first.
 template <typename Instrument>
 auto RunUnder(Instrument& instrument, const std::function<void()>& body) {
   instrument.Start();
@@ -113,7 +113,7 @@ void PhaseCollector::Sample(const CollectJob& job) {
     sampling.samples.push_back({FunctionId(pc.cubin_crc, pc.function), pc.offset, pc.samples});
   }
   if (sampled_ns > call_ns * (1 + kMostSlowdown)) {
-    // Clocks and neighbours move too: the slower of before and after is what it takes without.
+    // Clocks and other work vary too: compare with the slower of the calls before and after.
     sampler_.reset();
     call_ns = std::max(call_ns, Median(Time(job).durations_ns));
   }
@@ -128,7 +128,7 @@ void PhaseCollector::Sample(const CollectJob& job) {
     lose("samples_dropped", "the hardware dropped PC samples at the longest period tried", samples.dropped);
   }
   if (samples.buffer_full) lose("samples_dropped", "CUPTI's PC sampling buffer was full: samples are missing");
-  if (samples.pcs.empty()) lose("samples_missing", "CUPTI gave no PC sample with a place in the code");
+  if (samples.pcs.empty()) lose("samples_missing", "CUPTI returned no PC sample with a code address");
   if (samples.other > 0) {
     lose("samples_unnamed",
          "PC samples of code that was loaded before sampling was enabled (is CUDA_MODULE_LOADING=EAGER set?) or that "
@@ -182,7 +182,7 @@ void PhaseCollector::Count(const CollectJob& job) {
   }
   if (counting.counts.empty()) {
     run_.sink.Write(
-        DataLoss{"counts_missing", JobName(job), "CUPTI gave no SASS metrics: the code was not patched", 1});
+        DataLoss{"counts_missing", JobName(job), "CUPTI returned no SASS metrics: the code was not patched", 1});
   }
   countings_.push_back(std::move(counting));
 }
@@ -211,7 +211,7 @@ void PhaseCollector::StartDisassembling() {
 void PhaseCollector::Write(Code& code) {
   const std::string& first = code.functions.front().first;
   if (!code.cubin) {
-    run_.sink.Write(DataLoss{"cubin_unknown", first, "its machine code was not seen being loaded", 1});
+    run_.sink.Write(DataLoss{"cubin_unknown", first, "CUPTI did not report its machine code when it was loaded", 1});
   } else if (code.cubin_is_new) {
     run_.sink.Write(*code.cubin);
   }

@@ -18,8 +18,8 @@ class Section {
   /// The sets that hold the section ("full").
   std::set<std::string> Sets() const;
 
-  /// What the section asks of a compute capability (10*major + minor): metrics, each with all rollups where Nsight
-  /// Compute collects all, the operands of its own derived metrics, and names that Nsight Compute expands by itself
+  /// The section's metrics for a compute capability (10*major + minor): metrics, each with all rollups where Nsight
+  /// Compute collects all, the operands of its derived metrics, and names that Nsight Compute expands by itself
   /// ("breakdown:...", "group:..."). Throws Error for an architecture filter that holds no number.
   std::set<std::string> Metrics(int cc) const;
 

@@ -45,14 +45,14 @@ struct ChildEnd {
   double seconds = 0.0;  ///< it ran
 };
 
-/// Runs a child that is not trusted to end: in a process group of its own, which is killed with all that it started
-/// when a limit is reached, and what is left of it when the child ends. What left the group is not waited for. Its
-/// stdin is empty. Throws Error like StartChild().
+/// Runs a child that may not end, in a separate process group. The group is killed when a limit is reached or when the
+/// child ends. Processes that left the group are not waited for. The child's stdin is empty. Throws Error like
+/// StartChild().
 ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
                        const ChildLimits& limits);
 
 /// "was killed by signal 11 (Segmentation fault)", "did not end within 120 s", "ended with exit code 2: the last line
-/// of stderr that says something"; empty: exit code 0.
+/// of stderr that is not blank"; empty: exit code 0.
 std::string Describe(const ChildEnd& end);
 
 }  // namespace fa_profile

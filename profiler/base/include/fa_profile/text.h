@@ -10,7 +10,7 @@ namespace fa_profile {
 /// UTF-8 are escaped as \xNN or \u{NNNN}; with `ascii` every other character that is not ASCII is, too.
 std::string Printable(std::string_view text, bool ascii = false);
 
-/// `text` as one line of valid UTF-8 of at most `most` characters, the last three of which are "..." when it was cut.
+/// `text` as one line of valid UTF-8 of at most `most` characters. A cut text ends in "...".
 /// Spaces of any kind and line ends become a space; other controls, characters that hide or reorder text, and invalid
 /// UTF-8 become U+FFFD.
 std::string SafeLine(std::string_view text, std::size_t most = 300);

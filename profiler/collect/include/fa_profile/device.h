@@ -41,7 +41,7 @@ ClockSample ReadClocks(const Device& device, const std::string& when, std::vecto
 std::optional<unsigned> CountComputeProcesses(const std::string& uuid);
 
 /// Everything that would stop or weaken a run on this machine: driver, versions, permission, another profiler holding
-/// the counters (found by taking them), NVML. Does not throw for what it finds.
+/// the counters (found by taking them), NVML. Returns problems instead of throwing.
 std::vector<Diagnosis> DiagnoseDevice(int ordinal);
 
 }  // namespace fa_profile

@@ -11,7 +11,7 @@ namespace fa_profile {
 /// What --kernel takes: a regular expression in RE2's syntax, which finds in time linear in the name, whatever it is.
 class KernelPattern {
  public:
-  /// An empty pattern finds everything. Throws Error for what is no regular expression, or too large a one.
+  /// An empty pattern matches everything. Throws Error for an invalid or too large regular expression.
   explicit KernelPattern(const std::string& pattern);
 
   /// Whether the expression matches some part of `name`. Safe from several threads.

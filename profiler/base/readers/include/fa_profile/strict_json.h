@@ -29,7 +29,7 @@ class JsonNode {
   JsonNode(const nlohmann::json& value, const JsonFile& file, std::string at = {})
       : value_(&value), file_(&file), at_(std::move(at)) {}
 
-  /// An object with no other keys than these. What nobody reads would be believed to count.
+  /// An object with no other keys than these: an ignored key would seem to have an effect.
   void RequireOnly(const std::vector<const char*>& keys) const;
   JsonNode At(const char* key) const;
   std::optional<JsonNode> Find(const char* key) const;  ///< absent: no such key
@@ -52,8 +52,8 @@ class JsonNode {
   std::string at_;
 };
 
-/// Parses hostile JSON. Throws Error with line and column for what is no JSON, has a key twice, text that is not UTF-8
-/// or too long, a number beyond a double, or is over the limits above.
+/// Parses hostile JSON. Throws Error, with line and column, for invalid JSON. Also for a duplicate key, text that is
+/// not UTF-8 or too long, a number beyond a double, and anything over the limits above.
 nlohmann::json ParseStrictJson(const std::string& text, const JsonFile& file);
 
 /// Throws Error unless the document is a `format` of a version from 1 to `newest`.

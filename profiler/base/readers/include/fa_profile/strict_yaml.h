@@ -29,11 +29,11 @@ class StrictYaml {
     std::string key;
     std::function<void(const YAML::Node& value)> read;
   };
-  /// Reads a mapping. Unknown keys and those that stand there twice are errors. `what`: "a rule".
+  /// Reads a mapping. Unknown and duplicate keys are errors. `what`: "a rule".
   void ReadMap(const YAML::Node& node, const std::string& what, const std::vector<Field>& fields) const;
 
-  /// One line of at most `longest` characters that is not blank. What YAML takes for a number, a truth value or nothing
-  /// is no text unless it is quoted.
+  /// One line of at most `longest` characters that is not blank. A number, a truth value or
+  /// null must be quoted to count as text.
   std::string Text(const YAML::Node& node, const std::string& what, std::size_t longest) const;
 
   const std::string& see() const { return see_; }

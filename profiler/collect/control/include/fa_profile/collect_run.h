@@ -26,7 +26,7 @@ struct CollectJob {
 /// CallName() of the whole call.
 std::string JobName(const CollectJob& job);
 
-/// What the collectors of one run share. It outlives them, and what it refers to outlives it.
+/// Shared by the collectors of one run. It must outlive them, and its references must outlive it.
 struct CollectRun {
   const Device& device;
   GpuApi& gpu;
