@@ -19,7 +19,11 @@ export CCACHE_DISABLE=1 TIMEFORMAT='%U %S %R'
 measure() {  # <name> <command...>
   local name=$1 user system elapsed
   shift
-  if ! { time "$@" >"$work/$name.log" 2>&1; } 2>"$work/$name.time"; then tail -n 20 "$work/$name.log" >&2; fi
+  if ! { time "$@" >"$work/$name.log" 2>&1; } 2>"$work/$name.time"; then
+    tail -n 20 "$work/$name.log" >&2
+    echo "$name FAILED: its time means nothing" >&2
+    exit 1
+  fi
   read -r user system elapsed < <(tail -n 1 "$work/$name.time")
   awk -v n="$name" -v u="$user" -v s="$system" -v e="$elapsed" 'BEGIN {printf "%-8s %6.1f CPU-minutes %6.1f minutes\n", n, (u + s) / 60, e / 60}'
 }

@@ -1,11 +1,10 @@
 #include "baseline_command.h"
 
-#include <memory>
-
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 
 #include "command.h"
 #include "fa_profile/baseline_report.h"

@@ -139,6 +139,14 @@ std::optional<int> GateCommands::Run(const std::string& command_line) {
 }
 
 int GateCommands::Gate() {
+  // An unset variable of a CI job must not mean the default.
+  for (const char* const option : {"--thresholds", "--replay", "--measure", "--save", "--markdown", "--sarif",
+                                   "--junit", "--json", "--textfile", "--baselines", "--suite"}) {
+    const CLI::Option* const given = gate_->get_option(option);
+    if (given->count() > 0 && given->as<std::string>().empty()) {
+      throw Error(std::string(option) + " is empty", "give it a value, or leave it out");
+    }
+  }
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
   for (const char* const option : {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs",
                                    "--phase-pairs", "--draws", "--timeout", "--measure-identical", "--shared"}) {

@@ -102,7 +102,8 @@ void AddList(CLI::App& app, Invocation& invocation) {
     std::string pattern;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const list = app.add_subcommand("list", "List kernels, sets, metrics, inputs, counters, chips, phases, findings or exported metrics");
+  CLI::App* const list = app.add_subcommand(
+      "list", "List kernels, sets, metrics, inputs, counters, chips, phases, findings or exported metrics");
   list->add_option("WHAT", arguments->what,
                    "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips, phases, "
                    "findings, exported (to Prometheus)")

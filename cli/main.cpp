@@ -59,6 +59,10 @@ int Dispatch(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     throw Error(error.what(), "fa-profile --help lists the options, fa-profile COMMAND --help those of a command");
   }
+  if (!invocation.program.empty() && !app.get_subcommands().empty()) {
+    throw Error("a program after -- has no effect on '" + app.get_subcommands().front()->get_name() + "'",
+                "profile a program without a command: fa-profile [options] -- PROGRAM ARGUMENTS...");
+  }
   RefuseOptionsBeforeCommand(app);
   return invocation.run();
 }

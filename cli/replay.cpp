@@ -6,11 +6,11 @@
 #include <string>
 
 #include "commands.h"
-#include "formats.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/recording_file.h"
+#include "formats.h"
 #include "gpu_access.h"
 
 namespace fa_profile {

@@ -93,10 +93,10 @@ void WriteLie(TextPage& page, const KnownLie& lie) {
     return;
   }
   const std::string said =
-      fmt::format("{} reported {} for {}; the true value is {}", lie.counter, Number(lie.says, TruthSource::kCounter), lie.kernel,
-                  Number(lie.truth, TruthSource::kCounter));
-  page.Paragraph(
-      "  ", page.Safe(*lie.still_lies ? fmt::format("{}: it {}", said, lie.how) : said + ": it is correct here"));
+      fmt::format("{} reported {} for {}; the true value is {}", lie.counter, Number(lie.says, TruthSource::kCounter),
+                  lie.kernel, Number(lie.truth, TruthSource::kCounter));
+  page.Paragraph("  ",
+                 page.Safe(*lie.still_lies ? fmt::format("{}: it {}", said, lie.how) : said + ": it is correct here"));
 }
 
 }  // namespace

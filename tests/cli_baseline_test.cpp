@@ -11,8 +11,8 @@
 #include <string>
 
 #include "evidence_fixture.h"
-#include "fa_profile/sha256.h"
 #include "fa_profile/baseline.h"
+#include "fa_profile/sha256.h"
 #include "run_program.h"
 #include "test_files.h"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <variant>
 #include <stdexcept>
+#include <variant>
 
 #include "fake_gpu.h"
 #include "recording_builder.h"

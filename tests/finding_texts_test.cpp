@@ -16,7 +16,8 @@ namespace {
 
 std::set<std::string> FilesIn(const std::string& folder) {
   std::set<std::string> ids;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(FA_PROFILE_SOURCE) + "/profiler/analyze/findings/" + folder)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(FA_PROFILE_SOURCE) + "/profiler/analyze/findings/" + folder)) {
     EXPECT_EQ(entry.path().extension(), ".md") << entry.path();
     ids.insert(entry.path().stem().string());
   }

@@ -13,8 +13,8 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/reference.h"
-#include "gpu_reference.h"
 #include "gpu.h"
+#include "gpu_reference.h"
 
 namespace fa_profile {
 namespace {

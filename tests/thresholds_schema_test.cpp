@@ -44,7 +44,8 @@ bool SchemaTakes(const std::string& text) {
 }
 
 TEST(ThresholdsSchemaTest, SchemaAndDocsHaveEverySetting) {
-  const Json defaults = Json::parse(ReadSourceFile("ci/thresholds.schema.json"))["properties"]["defaults"]["properties"];
+  const Json defaults =
+      Json::parse(ReadSourceFile("ci/thresholds.schema.json"))["properties"]["defaults"]["properties"];
   const std::string docs = ReadSourceFile("docs/thresholds.md");
   std::size_t in_schema = 0;
   for (const auto& [key, value] : defaults.items()) in_schema += value.value("properties", Json{{key, 1}}).size();

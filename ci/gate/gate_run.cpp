@@ -8,9 +8,9 @@
 #include <map>
 
 #include "fa_profile/error.h"
-#include "fa_profile/sha256.h"
 #include "fa_profile/files.h"
 #include "fa_profile/recording_evidence.h"
+#include "fa_profile/sha256.h"
 #include "fa_profile/utc_time.h"
 
 namespace fa_profile {

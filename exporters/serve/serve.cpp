@@ -87,11 +87,11 @@ void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
   spdlog::info("listening on {}:{}{}", host, server.port(),
                options.web_config.empty() ? "" : ", with " + options.web_config);
 
-  using Clock = std::chrono::steady_clock;
+  using SteadyClock = std::chrono::steady_clock;
   for (bool ended = false; !ended;) {
-    const Clock::time_point began = Clock::now();
+    const SteadyClock::time_point began = SteadyClock::now();
     exporter.Collect();
-    const double spent = std::chrono::duration<double>(Clock::now() - began).count();
+    const double spent = std::chrono::duration<double>(SteadyClock::now() - began).count();
     ended = WaitForEnd(signals, options.interval_seconds - spent);
   }
   spdlog::info("stopping: open replies are finished first");

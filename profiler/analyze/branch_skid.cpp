@@ -8,7 +8,6 @@
 namespace fa_profile {
 namespace {
 
-
 bool LeavesThisWay(const Instruction& instruction) {
   constexpr std::string_view kBranches[] = {"BRA", "BRX", "JMP", "JMX", "CALL", "RET", "EXIT", "BSYNC"};
   return std::ranges::any_of(kBranches, [&](std::string_view name) {

@@ -249,8 +249,8 @@ void LocalMemory(const Subject& subject, Findings& findings) {
     if (most == nullptr || here > OrZero(most->metrics, "phase_local_sectors")) most = &phase;
   }
   const double share = bytes / (bytes + global);
-  std::string evidence = fmt::format("{} of local memory traffic, {} of what L1 is asked for",
-                                     FormatValue(bytes, "bytes"), Share(share));
+  std::string evidence =
+      fmt::format("{} of local memory traffic, {} of what L1 is asked for", FormatValue(bytes, "bytes"), Share(share));
   if (per_thread > 0) evidence += fmt::format("; {} B a thread", per_thread);
   if (most != nullptr) {
     evidence +=
@@ -302,11 +302,11 @@ void ExponentialBound(const Subject& subject, Findings& findings) {
     if (!AtLeast(phase.metrics, "phase_mufu_utilization_ratio", kExponentials)) continue;
     if (!AtLeast(phase.metrics, "phase_time_ratio", kSmallPhase)) continue;
     const double busy = OrZero(phase.metrics, "phase_mufu_utilization_ratio");
-    findings.push_back(Found(
-        phase.name,
-        fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
-                    Share(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
-        ShareOf(phase)));
+    findings.push_back(
+        Found(phase.name,
+              fmt::format("{} runs the special-function units at {} of their peak ({} exponentials); {}", phase.name,
+                          Share(std::min(busy, 1.0)), Count(OrZero(phase.metrics, "phase_exponentials")), Takes(phase)),
+              ShareOf(phase)));
   }
   if (!PhaseList(subject).empty()) return;
   if (const auto busy = Find(subject.entry.metrics, "xu_pipe_ratio"); busy && *busy >= kExponentials) {
@@ -351,9 +351,9 @@ void WaitForCopy(const Subject& subject, Findings& findings) {
   for (const PhaseEntry& phase : NamedPhases(subject)) {
     const double wait = StallOf(phase.stalls, "long_scoreboard");
     if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;
-    findings.push_back(Found(
-        phase.name, fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Share(wait)),
-        wait * ShareOf(phase)));
+    findings.push_back(
+        Found(phase.name, fmt::format("{}, and {} of its samples wait for loads or copies", Takes(phase), Share(wait)),
+              wait * ShareOf(phase)));
   }
 }
 

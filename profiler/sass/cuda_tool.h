@@ -13,8 +13,8 @@ namespace fa_profile {
 /// when `variable` is set and names no program.
 std::optional<std::string> FindCudaTool(const std::string& name, const char* variable);
 
-/// Runs a program without a shell in `folder` (empty: this process's) and keeps all that it prints. Throws Error when it
-/// cannot be started, or runs longer than `limit_s` (it is killed then).
+/// Runs a program without a shell in `folder` (empty: this process's) and keeps all that it prints. Throws Error when
+/// it cannot be started, or runs longer than `limit_s` (it is killed then).
 ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::string& folder = {}, double limit_s = 120.0);
 
 }  // namespace fa_profile

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "fa_profile/baseline.h"
-#include "fa_profile/sha256.h"
 #include "fa_profile/error.h"
+#include "fa_profile/sha256.h"
 
 namespace {
 

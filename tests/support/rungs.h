@@ -6,8 +6,8 @@
 
 namespace fa_profile {
 
-/// {1, "minimal"}, ...: number and id of each rung, from the names of their files, kernels/rung<number>_<id>.cu. Needs no
-/// CUDA. kernels_test holds the ladder against it.
+/// {1, "minimal"}, ...: number and id of each rung, from the names of their files, kernels/rung<number>_<id>.cu. Needs
+/// no CUDA. kernels_test holds the ladder against it.
 inline std::map<int, std::string> RungsOfFiles(const std::filesystem::path& source) {
   std::map<int, std::string> rungs;
   for (const auto& entry : std::filesystem::directory_iterator(source / "kernels")) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -19,6 +20,8 @@ constexpr const char* kOneBuild = "give files of one build; to compare two build
 
 // Anything else goes to the recordings' reader, whose errors fit best.
 bool IsJson(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would be waited for
   std::ifstream file(path, std::ios::binary);
   char first = 0;
   return static_cast<bool>(file >> first) && first == '{';

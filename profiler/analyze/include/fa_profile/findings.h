@@ -20,8 +20,8 @@ const FindingRule& RequireFinding(std::string_view id);
 /// What is worth acting on in one entry, the weightiest first. Pure. A rule whose inputs are absent does not fire. A
 /// kernel that is not correct has that finding alone.
 ///
-/// Reads these of `entry`: verification, metrics, stalls, launches, occupancy, shape, timing and phases. `functions`: the
-/// machine code of its kernels, for the rules that look at instructions; pointers stay the caller's.
+/// Reads these of `entry`: verification, metrics, stalls, launches, occupancy, shape, timing and phases. `functions`:
+/// the machine code of its kernels, for the rules that look at instructions; pointers stay the caller's.
 std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& device,
                                   std::span<const DeviceFunction* const> functions = {});
 

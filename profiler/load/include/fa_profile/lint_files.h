@@ -17,8 +17,8 @@ struct LintRequest {
   LintOptions options;
 };
 
-/// Lints the kernels, file by file. Throws Error: nvdisasm is missing; a file has no GPU code (ReadGpuCode()); no kernel
-/// was found, or none that matches (with near matches).
+/// Lints the kernels, file by file. Throws Error: nvdisasm is missing; a file has no GPU code (ReadGpuCode()); no
+/// kernel was found, or none that matches (with near matches).
 std::vector<KernelLint> LintFiles(const LintRequest& request);
 
 /// Throws Error when no instruction of these kernels belongs to a phase of `map`, which was meant for other code.

@@ -8,8 +8,8 @@
 namespace fa_profile {
 
 /// A phase map in strict YAML (docs/phase-map.md). Errors begin with `name`, line and column. Throws Error: not YAML; a
-/// wrong type; an unknown key (with near matches); a duplicate or empty phase; not a range of lines; lines, functions or
-/// opcodes that two phases claim.
+/// wrong type; an unknown key (with near matches); a duplicate or empty phase; not a range of lines; lines, functions
+/// or opcodes that two phases claim.
 PhaseMap ParsePhaseMap(const std::string& text, const std::string& name);
 
 /// ParsePhaseMap() of a file of at most 1 MiB.

@@ -16,7 +16,8 @@ enum class TruthSource {
   kShare,    ///< of time by phase, 0..1; the names stand at SelftestKernel (fa_profile/selftest_kernels.h)
 };
 
-/// What one quantity of a kernel must be. A metric that the chip or its CUPTI lacks is not a failure: names are Hopper's.
+/// What one quantity of a kernel must be. A metric that the chip or its CUPTI lacks is not a failure: names are
+/// Hopper's.
 struct Truth {
   TruthSource source = TruthSource::kSass;
   std::string name;    ///< "smsp__sass_inst_executed", "sm__warps_active.avg.per_cycle_active", "time_share"

@@ -15,7 +15,8 @@ namespace fa_profile {
 /// which NVIDIA's compilers also tell which function was inlined into which.
 class LineTable {
  public:
-  /// Reads all of it; empty for a cubin without line information. Throws Error for bytes that are damaged or not a cubin.
+  /// Reads all of it; empty for a cubin without line information. Throws Error for bytes that are damaged or not a
+  /// cubin.
   explicit LineTable(std::span<const std::uint8_t> cubin);
 
   /// The frames of the instruction `offset` bytes into `function` (mangled), innermost first; the last is the function
