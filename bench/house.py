@@ -1,8 +1,8 @@
 """Draws the house: rooms (folders of product code), their size, and who includes whom.
 
-python3 bench/house.py [ROOT] [--mermaid]
+python3 bench/house.py [ROOT] [--mermaid] [--hide=ROOM,ROOM]
 
-Text: a line per room with files, lines, the rooms it includes and how often. Mermaid: the same as a flowchart for Markdown.
+--hide leaves out arrows into rooms that every room includes. Text: a line per room with files, lines, the rooms it includes and how often. Mermaid: the same as a flowchart for Markdown.
 An arrow that runs back (its target also reaches its origin) is marked. Tests are left out.
 """
 
@@ -58,6 +58,8 @@ def reaches(arrows, start, goal):
 def main(argv):
     root = pathlib.Path(next((a for a in argv if not a.startswith("--")), "."))
     count, lines, arrows = house(root)
+    hidden = next((a[len("--hide=") :].split(",") for a in argv if a.startswith("--hide=")), [])
+    arrows = {arrow: n for arrow, n in arrows.items() if arrow[1] not in hidden}
     if "--mermaid" in argv:
         print("flowchart TD")
         for room in sorted(count):

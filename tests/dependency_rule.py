@@ -1,7 +1,7 @@
 """The dependency rule: which stage may include what. `python3 dependency_rule.py ROOT` prints each violation.
 
-A stage sees its own headers, its public header folder, the model, and the outside libraries it links; the model sees the
-standard library alone. cli/, tests/ and bench/ wire the stages together and are free.
+A stage sees its own headers, its public header folder, and the stages and outside libraries that RULE grants it. cli/,
+tests/ and bench/ wire the stages together and are free.
 """
 
 import pathlib
@@ -29,7 +29,6 @@ OUTSIDE = {
     "cli11": r"CLI/",
     "re2": r"re2/",
     "boost": r"boost/",
-    "utfcpp": r"utf8(\.h$|/)",
 }
 TEXT = {"fmt", "spdlog"}  # formatting and logging
 # Stage: the folder, the stages and the outside libraries it may include.
@@ -37,7 +36,7 @@ BASE = {"profiler/base"}
 MODEL = BASE | {"profiler/model"}
 CODE = MODEL | {"profiler/sass", "profiler/analyze"}
 RULE = {
-    "profiler/base": (set(), {"fmt", "utfcpp"}),
+    "profiler/base": (set(), {"fmt"}),
     "profiler/base/readers": (BASE, {"json", "yaml", "re2", "gnutls", "fmt"}),
     "profiler/model": (BASE, set()),
     "kernels": (MODEL | {"profiler/base/readers"}, {"cuda", "cublas", "nvtx", "json"} | TEXT),
