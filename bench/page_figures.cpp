@@ -91,7 +91,7 @@ void Measure(std::size_t series) {
   Families families = MakeAll(hosts);
   const double make = MedianMs([&] { (void)MakeAll(hosts); });
   const double page = MedianMs([&] { (void)Page(MakeAll(hosts)); });
-  const Page ready(std::move(families));
+  const Page ready(families);
   const std::string& text = *ready.Render("", "").bytes;
   const double open = MedianMs([&] { (void)ToOpenMetrics(text); });
   const double gzip = MedianMs([&] { (void)Gzip(text); });
