@@ -98,8 +98,7 @@ void Run(const std::vector<std::string>& arguments) {
     Check(cudaEventSynchronize(finished[launched % 2]), "cudaEventSynchronize");  // the batch before
     now = Now();
     if (now < next_line) continue;
-    if (std::printf("%.6f %lld\n", now, static_cast<long long>(launched - 1) * batch) < 0 ||
-        std::fflush(stdout) != 0) {
+    if (std::printf("%.6f %lld\n", now, static_cast<long long>(launched - 1) * batch) < 0 || std::fflush(stdout) != 0) {
       break;
     }
     next_line = now + options.interval;
