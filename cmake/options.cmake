@@ -35,7 +35,7 @@ endif()
 if(FA_PROFILE_SANITIZER)
   # gcc's -Wmaybe-uninitialized sees ghosts in the standard library under sanitizers.
   target_compile_options(fa_options INTERFACE
-    "$<${cxx}:${sanitize};-O1;-g1;-fno-omit-frame-pointer;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>")
+    "$<${cxx}:${sanitize};-Og;-g1;-fno-omit-frame-pointer;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>")
   target_link_options(fa_options INTERFACE ${sanitize})
 endif()
 if(FA_PROFILE_FUZZ)
