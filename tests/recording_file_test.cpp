@@ -77,6 +77,31 @@ TEST_F(RecordingFileTest, ReadsAFileOfVersion1WithoutCode) {
   ReadError(Path());
 }
 
+TEST_F(RecordingFileTest, ReadsAFileOfVersion2WithoutAProgramsWork) {
+  const Recording read =
+      RecordingReader(FA_PROFILE_TEST_DATA "/../fuzz/corpus/recording/good/version-2/one.fap").Load({.cubins = true});
+  EXPECT_EQ(read.schema_version, 2);
+  EXPECT_EQ(read.functions.size(), 2u);
+  EXPECT_FALSE(read.samplings.empty() || read.countings.empty() || read.cubins.empty());
+  EXPECT_TRUE(read.watch_windows.empty() && read.kernel_work.empty() && read.memory_work.empty() &&
+              read.nvtx_work.empty());
+}
+
+TEST_F(RecordingFileTest, WorkOfAWindowOrACaseThatWasNotWrittenIsRefused) {
+  RecordingWriter writer(Path());
+  writer.Write(WatchWindow{.id = 1});
+  writer.Write(Case{.id = 1});
+  EXPECT_THROW(writer.Write(KernelWork{.window_id = 2, .case_id = 1}), Error);
+  EXPECT_THROW(writer.Write(KernelWork{.window_id = 1, .case_id = 2}), Error);
+  EXPECT_THROW(writer.Write(MemoryWork{.window_id = 2}), Error);
+  EXPECT_THROW(writer.Write(NvtxWork{.window_id = 2}), Error);
+  EXPECT_THROW(writer.Write(KernelWork{.window_id = 1, .case_id = 1, .launches = -1}), Error);
+  EXPECT_THROW(writer.Write(WatchWindow{.id = 1}), Error);
+  writer.Write(KernelWork{.window_id = 1, .case_id = 1, .launches = 1});
+  writer.Finish();
+  EXPECT_EQ(RecordingReader(Path()).Load().kernel_work.size(), 1u);
+}
+
 TEST_F(RecordingFileTest, SamplesAndCountsAreSortedByFunctionAndOffset) {
   RecordingWriter writer(Path());
   writer.Write(Case{.id = 1});

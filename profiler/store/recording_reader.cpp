@@ -57,6 +57,12 @@ Recording RecordingReader::Load(const LoadOptions& options) const {
     if (options.code) LoadCode(tables, metrics, recording);
     if (options.cubins) recording.cubins = tables.Load<Cubin>();
   }
+  if (recording.schema_version >= 3) {
+    recording.watch_windows = tables.Load<WatchWindow>();
+    recording.kernel_work = tables.Load<KernelWork>();
+    recording.memory_work = tables.Load<MemoryWork>();
+    recording.nvtx_work = tables.Load<NvtxWork>();
+  }
   if (options.metrics) {
     std::erase_if(metrics, [&](const store::MetricName& metric) { return !options.metrics->contains(metric.name); });
   }

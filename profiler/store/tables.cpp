@@ -8,8 +8,8 @@
 //   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = tables.Load<Kind>();`.
 //   4. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, and a reader in part_reader.h.
 //   5. tests/support/random_recording.h and recording_builder.h: the new kind.
-// Either makes a new schema version, say 3: raise kRecordingSchemaVersion. A new column is
-// the last of its table, as Since(3, Field<...>(...)); new tables and views have 3 as their last value. Do not change
+// Either makes a new schema version, say 4: raise kRecordingSchemaVersion. A new column is
+// the last of its table, as Since(4, Field<...>(...)); new tables and views have 4 as their last value. Do not change
 // what a released version has. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
 // (docs/recording.md, Fuzzing).
 #include "tables.h"
@@ -229,7 +229,8 @@ const Table TableOf<Timing>::kTable = {
     "timing",
     "a series of timed launches without the profiler",
     {RowNumber(), Reference<&Timing::case_id, Case>("case_id"), Field<&Timing::part>("part", kWholeCall),
-     Field<&Timing::method>("method", "`graph replay` or `events`")}};
+     Field<&Timing::method>("method",
+                            "`graph replay` or `events`; `activity`: a sample of the launches of a program")}};
 
 template <>
 const Table TableOf<TimingSample>::kTable = {
@@ -446,6 +447,55 @@ const Table TableOf<CountRun>::kTable = {
      Field<&CountRun::count>("count", "of each of these instructions, summed over the device")},
     2};
 
+// Since version 3: where a program's GPU time went. Rows of the last three add up over the windows.
+
+template <>
+const Table TableOf<WatchWindow>::kTable = {
+    "watch_window",
+    "a stretch of a program's run that was watched through CUPTI's activity records",
+    {Id<&WatchWindow::id>(), Field<&WatchWindow::start_ns>("start_ns", "clock of the activity records"),
+     Field<&WatchWindow::end_ns>("end_ns"),
+     Field<&WatchWindow::busy_ns>("busy_ns", "time in which at least one kernel, copy or set ran on the GPU"),
+     Field<&WatchWindow::measuring_ns>("measuring_ns",
+                                       "time inside it in which counters were measured and nothing was watched")},
+    3};
+
+template <>
+const Table TableOf<KernelWork>::kTable = {
+    "kernel_work",
+    "launches of one launch class, which is a case of origin `program`, in one window",
+    {RowNumber(), Reference<&KernelWork::window_id, WatchWindow>("window_id"),
+     Reference<&KernelWork::case_id, Case>("case_id"), Field<&KernelWork::launches>("launches"),
+     Field<&KernelWork::graph_launches>("graph_launches", "those of them that a CUDA graph launched"),
+     Field<&KernelWork::total_ns>("total_ns", "their time on the GPU, summed"),
+     Field<&KernelWork::min_ns>("min_ns", "the shortest launch"),
+     Field<&KernelWork::max_ns>("max_ns", "the longest launch")},
+    3};
+
+template <>
+const Table TableOf<MemoryWork>::kTable = {
+    "memory_work",
+    "copies or sets of one kind in one window",
+    {RowNumber(), Reference<&MemoryWork::window_id, WatchWindow>("window_id"),
+     Field<&MemoryWork::kind>("kind", "`copy host to device`, `set`, ..."),
+     Field<&MemoryWork::operations>("operations"), Field<&MemoryWork::bytes>("bytes"),
+     Field<&MemoryWork::total_ns>("total_ns", "their time on the GPU, summed")},
+    3};
+
+template <>
+const Table TableOf<NvtxWork>::kTable = {
+    "nvtx_work",
+    "one NVTX range in one window, with the GPU work launched inside it and inside nested ranges",
+    {RowNumber(), Reference<&NvtxWork::window_id, WatchWindow>("window_id"),
+     Field<&NvtxWork::path>("path",
+                            "names from the outermost range inwards, as in `step / attn`; a domain other than the "
+                            "default comes first, as in `torch: step`"),
+     Field<&NvtxWork::depth>("depth", "0: outermost"), Field<&NvtxWork::ranges>("ranges", "ranges that ended"),
+     Field<&NvtxWork::host_ns>("host_ns", "time between push and pop, summed"),
+     Field<&NvtxWork::launches>("launches", "kernels launched inside"),
+     Field<&NvtxWork::gpu_ns>("gpu_ns", "their time on the GPU, summed")},
+    3};
+
 namespace {
 
 constexpr std::array kTables = {
@@ -458,7 +508,8 @@ constexpr std::array kTables = {
     &TableOf<Opcode>::kTable,       &TableOf<SourceFunction>::kTable, &TableOf<SourceFile>::kTable,
     &TableOf<InlineStack>::kTable,  &TableOf<InstructionRow>::kTable, &TableOf<StallReason>::kTable,
     &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
-    &TableOf<CountRun>::kTable,
+    &TableOf<CountRun>::kTable,     &TableOf<WatchWindow>::kTable,    &TableOf<KernelWork>::kTable,
+    &TableOf<MemoryWork>::kTable,   &TableOf<NvtxWork>::kTable,
 };
 
 constexpr View kViews[] = {
@@ -515,6 +566,16 @@ JOIN instruction i ON i.function_id = s.function_id
   AND i.offset BETWEEN s.offset AND s.offset + 16 * (s.instructions - 1)
 JOIN opcode o ON o.id = i.opcode_id)",
      2},
+    {"kernel_time",
+     "a launch class over all windows: `kernel`, `launches`, `graph_launches`, `total_ns`, `min_ns`, `max_ns`, "
+     "`case_id`",
+     R"(CREATE VIEW kernel_time AS
+SELECT c.kernel, sum(w.launches) AS launches, sum(w.graph_launches) AS graph_launches, sum(w.total_ns) AS total_ns,
+  min(w.min_ns) AS min_ns, max(w.max_ns) AS max_ns, c.id AS case_id
+FROM kernel_work w
+JOIN kernel_case c ON c.id = w.case_id
+GROUP BY c.id)",
+     3},
 };
 
 }  // namespace

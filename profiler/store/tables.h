@@ -92,6 +92,10 @@ template <> const Table TableOf<PcSampling>::kTable;
 template <> const Table TableOf<SampleRun>::kTable;
 template <> const Table TableOf<SassCounting>::kTable;
 template <> const Table TableOf<CountRun>::kTable;
+template <> const Table TableOf<WatchWindow>::kTable;
+template <> const Table TableOf<KernelWork>::kTable;
+template <> const Table TableOf<MemoryWork>::kTable;
+template <> const Table TableOf<NvtxWork>::kTable;
 // clang-format on
 
 struct View {

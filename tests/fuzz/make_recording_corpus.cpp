@@ -71,6 +71,36 @@ void WriteCode(RecordingWriter& writer, int cases) {
   }
 }
 
+// A program's work: `cases` windows, in each some of every case.
+void WriteWork(RecordingWriter& writer, int cases) {
+  for (int id = 1; id <= cases; ++id) {
+    const std::int64_t start_ns = 1000000000000 + id * 500000000;
+    writer.Write(WatchWindow{.id = id,
+                             .start_ns = start_ns,
+                             .end_ns = start_ns + 500000000,
+                             .busy_ns = 355000000,
+                             .measuring_ns = id % 2 != 0 ? 0 : 20000000});
+    for (int case_id = 1; case_id <= std::min(id, 3); ++case_id) {
+      writer.Write(KernelWork{.window_id = id,
+                              .case_id = case_id,
+                              .launches = 1000,
+                              .graph_launches = 900,
+                              .total_ns = 5000000,
+                              .min_ns = 4100,
+                              .max_ns = 9000});
+    }
+    writer.Write(MemoryWork{
+        .window_id = id, .kind = "copy host to device", .operations = 3, .bytes = 3 << 20, .total_ns = 150000});
+    writer.Write(NvtxWork{.window_id = id,
+                          .path = id % 2 != 0 ? "step" : "step / torch: attn \xC3\xA9",
+                          .depth = id % 2 != 0 ? 0 : 1,
+                          .ranges = 10,
+                          .host_ns = 40000000,
+                          .launches = 800,
+                          .gpu_ns = 4000000});
+  }
+}
+
 // Some of everything, `cases` times.
 void WriteEverything(RecordingWriter& writer, int cases) {
   writer.Write(Session{.tool_version = "0.1.0",
@@ -139,6 +169,7 @@ void WriteEverything(RecordingWriter& writer, int cases) {
             {"smsp__inst_executed.sum", 123456.0 + id}, {"sm__cycles_active.avg", 0.5 * id}, {"l1tex__x.pct", 1e300}}});
   }
   WriteCode(writer, cases);
+  WriteWork(writer, cases);
   writer.Write(DataLoss{
       .kind = "metric_unavailable", .subject = "pcie__x.sum", .reason = "GH100 does not count it", .count = 2});
   writer.Commit();

@@ -111,6 +111,20 @@ inline void AddRandomCode(RandomValues& any, Recording& r) {
   }
 }
 
+/// Windows of a watched program, and work of the cases in them.
+inline void AddRandomWork(RandomValues& any, Recording& r) {
+  for (std::int64_t id = 1; id <= 3; ++id) {
+    const WatchWindow window{id * 13, any.Int64(), any.Int64(), any.Int64(), any.Int64()};
+    r.watch_windows.push_back(window);
+    for (const Case& item : r.cases) {
+      if (id > 1 && any.Coin()) continue;
+      r.kernel_work.push_back({window.id, item.id, any.Int64(), any.Int64(), any.Int64(), any.Int64(), any.Int64()});
+    }
+    r.memory_work.push_back({window.id, any.Text(), any.Int64(), any.Int64(), any.Int64()});
+    r.nvtx_work.push_back({window.id, any.Text(), any.Int(), any.Int64(), any.Int64(), any.Int64(), any.Int64()});
+  }
+}
+
 /// `size` cases, and some of everything else. The same seed gives the same recording.
 inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
   RandomValues any(seed);
@@ -179,6 +193,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
     r.losses.push_back({any.Text(), any.Text(), any.Text(), any.Int64()});
   }
   AddRandomCode(any, r);
+  AddRandomWork(any, r);
   return result;
 }
 
@@ -197,6 +212,10 @@ inline void WriteAll(const RandomRecording& random, RecordingSink& sink) {
   write(r.timings);
   write(r.launches);
   write(r.nvtx_ranges);
+  write(r.watch_windows);
+  write(r.kernel_work);
+  write(r.memory_work);
+  write(r.nvtx_work);
   write(r.configs);
   write(random.images);
   write(r.ranges);
@@ -254,6 +273,18 @@ inline std::string ToText(const Recording& r) {
   }
   for (const NvtxRange& n : r.nvtx_ranges) {
     line("nvtx", n.case_id, n.domain, n.name, n.depth, n.thread, n.start_ns, n.end_ns);
+  }
+  for (const WatchWindow& w : r.watch_windows) {
+    line("window", w.id, w.start_ns, w.end_ns, w.busy_ns, w.measuring_ns);
+  }
+  for (const KernelWork& k : r.kernel_work) {
+    line("kernel work", k.window_id, k.case_id, k.launches, k.graph_launches, k.total_ns, k.min_ns, k.max_ns);
+  }
+  for (const MemoryWork& m : r.memory_work) {
+    line("memory work", m.window_id, m.kind, m.operations, m.bytes, m.total_ns);
+  }
+  for (const NvtxWork& n : r.nvtx_work) {
+    line("nvtx work", n.window_id, n.path, n.depth, n.ranges, n.host_ns, n.launches, n.gpu_ns);
   }
   for (const CounterConfig& c : r.configs) {
     line("config", c.id, c.chip, c.passes);

@@ -27,6 +27,10 @@ class RecordingBuilder final : public RecordingSink {
   void Keep(const Timing& v) { recording.timings.push_back(v); }
   void Keep(const Launch& v) { recording.launches.push_back(v); }
   void Keep(const NvtxRange& v) { recording.nvtx_ranges.push_back(v); }
+  void Keep(const WatchWindow& v) { recording.watch_windows.push_back(v); }
+  void Keep(const KernelWork& v) { recording.kernel_work.push_back(v); }
+  void Keep(const MemoryWork& v) { recording.memory_work.push_back(v); }
+  void Keep(const NvtxWork& v) { recording.nvtx_work.push_back(v); }
   void Keep(const CounterConfig& v) { recording.configs.push_back(v); }
   void Keep(const CounterImage& v) { images[v.id] = v; }
   void Keep(const Range& v) { recording.ranges.push_back(v); }

@@ -13,7 +13,7 @@
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 2;
+inline constexpr int kRecordingSchemaVersion = 3;
 
 /// How a run was started. One per recording.
 struct Session {
@@ -67,10 +67,13 @@ struct ClockSample {
   std::optional<std::uint64_t> throttle_reasons;  ///< NVML clocks event reasons bit mask
 };
 
-/// One kernel at one shape: what is verified, timed and measured.
+/// One kernel at one shape: what is verified, timed and measured. In a recording with watch windows, a case of origin
+/// "program" is a launch class: all launches of one kernel with one launch configuration. Its `kernel` is the function
+/// name without namespaces and template arguments, and the configuration as CUDA writes it; its one Launch has the full
+/// name, the configuration and the resources; it may have several Timings, whose durations belong together.
 struct Case {
   std::int64_t id = 0;
-  std::string kernel;                   ///< "mma"
+  std::string kernel;                   ///< "mma"; of a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
   std::string origin;                   ///< "ladder", a kernel library's path, or "program"
   std::optional<AttentionShape> shape;  ///< absent for a program
 };
@@ -92,7 +95,7 @@ struct Verification {
 struct Timing {
   std::int64_t case_id = 0;
   std::string part;                  ///< empty: the whole call
-  std::string method;                ///< "graph replay" or "events"
+  std::string method;                ///< "graph replay" or "events"; "activity" of a program's launches: a sample
   std::vector<double> durations_ns;  ///< one per timed launch, in the order taken
 };
 
@@ -133,6 +136,50 @@ struct NvtxRange {
   std::uint32_t thread = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+};
+
+/// A stretch of a program's run that was watched through the activity API. A run writes several, one after the other,
+/// so that a killed program keeps what was counted; its rows of KernelWork, MemoryWork and NvtxWork add up.
+struct WatchWindow {
+  std::int64_t id = 0;
+  std::int64_t start_ns = 0;      ///< activity clock
+  std::int64_t end_ns = 0;        ///< activity clock; a window may be empty
+  std::int64_t busy_ns = 0;       ///< time in which at least one kernel, copy or set ran on the recording's GPU
+  std::int64_t measuring_ns = 0;  ///< time inside it in which fa-profile measured counters and nothing was watched
+};
+
+/// Launches of one launch class (a Case of origin "program") in one window. A class that was not launched in a window
+/// has no row for it.
+struct KernelWork {
+  std::int64_t window_id = 0;
+  std::int64_t case_id = 0;
+  std::int64_t launches = 0;
+  std::int64_t graph_launches = 0;  ///< those of them that a CUDA graph launched
+  std::int64_t total_ns = 0;        ///< their time on the GPU, summed; launches that overlap count in full
+  std::int64_t min_ns = 0;          ///< the shortest launch
+  std::int64_t max_ns = 0;          ///< the longest launch
+};
+
+/// Copies or sets of one kind in one window.
+struct MemoryWork {
+  std::int64_t window_id = 0;
+  std::string kind;  ///< "copy host to device", "copy device to device", "set", ...
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+  std::int64_t total_ns = 0;  ///< their time on the GPU, summed
+};
+
+/// One NVTX range in one window: the ranges that ended in it, and the GPU work launched inside, that of nested ranges
+/// included.
+struct NvtxWork {
+  std::int64_t window_id = 0;
+  /// Names from the outermost range inwards, joined by " / "; a domain other than the default before it as "domain: ".
+  std::string path;
+  int depth = 0;              ///< 0: outermost
+  std::int64_t ranges = 0;    ///< ranges that ended
+  std::int64_t host_ns = 0;   ///< time between push and pop, summed
+  std::int64_t launches = 0;  ///< kernels launched inside
+  std::int64_t gpu_ns = 0;    ///< their time on the GPU, summed
 };
 
 /// One metric configuration: the metrics requested from CUPTI in one call.
@@ -248,6 +295,10 @@ struct Recording {
   std::vector<Timing> timings;
   std::vector<Launch> launches;
   std::vector<NvtxRange> nvtx_ranges;
+  std::vector<WatchWindow> watch_windows;  ///< empty: nothing was watched
+  std::vector<KernelWork> kernel_work;
+  std::vector<MemoryWork> memory_work;
+  std::vector<NvtxWork> nvtx_work;
   std::vector<CounterConfig> configs;
   std::vector<Range> ranges;
   std::vector<Cubin> cubins;  ///< read when asked for
@@ -260,7 +311,8 @@ struct Recording {
 /// One piece of a recording. A new kind of record joins this list; profiler/store/tables.cpp says what else it takes.
 using RecordingPiece =
     std::variant<const Session*, const Device*, const ClockSample*, const Case*, const Verification*, const Timing*,
-                 const Launch*, const NvtxRange*, const CounterConfig*, const CounterImage*, const Range*, const Cubin*,
+                 const Launch*, const NvtxRange*, const WatchWindow*, const KernelWork*, const MemoryWork*,
+                 const NvtxWork*, const CounterConfig*, const CounterImage*, const Range*, const Cubin*,
                  const DeviceFunction*, const PcSampling*, const SassCounting*, const DataLoss*>;
 
 /// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value.
