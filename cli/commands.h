@@ -37,10 +37,15 @@ struct RunOptions {
   int draws = 10;
   std::string raw = "all";  ///< shapes whose raw counter data is kept: "all", "first", "none"
   const Format* format = nullptr;
-  int max_launches = 50;             ///< launches of a program that are measured
-  std::vector<std::string> program;  ///< what follows `--`; empty: the ladder
-  bool summary = false;              ///< the report's tables only
-  std::string explain;               ///< --explain: a finding's story instead of the report
+  std::vector<std::string> program;       ///< what follows `--`; empty: the ladder
+  std::string program_replay = "spread";  ///< how a program's counters are measured: "spread", "kernel", "none"
+  int top = 0;                            ///< launch classes of a program whose counters are measured; 0: by share
+  double delay_s = 0.0;                   ///< of a program's run before anything is recorded
+  double duration_s = 0.0;                ///< of it that is recorded; 0: to the end
+  bool children = true;                   ///< record the program's other processes
+  bool exit_code_of_report = false;       ///< 0 whatever the program's exit code is
+  bool summary = false;                   ///< the report's tables only
+  std::string explain;                    ///< --explain: a finding's story instead of the report
   std::optional<PhaseMap> phase_map;
   std::string command_line;
   std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
@@ -49,7 +54,8 @@ struct RunOptions {
 /// Runs the ladder (and kernel libraries) on a GPU. Builds without CUDA throw Error.
 int RunLadder(const RunOptions& options);
 
-/// Runs options.program with every kernel launch measured (auto ranges, kernel replay).
+/// Runs options.program, records where its GPU time goes and measures counters of its launches, and reports. Its exit
+/// code, or 128 and the signal that killed it.
 int RunProgram(const RunOptions& options);
 
 /// "" when this process could profile; otherwise why not ("no NVIDIA driver", "built without CUDA").

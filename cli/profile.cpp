@@ -15,7 +15,9 @@ namespace {
 struct ProfileArguments {
   RunOptions run;
   ShapeArguments shapes;
-  std::string replay = "user";
+  std::string replay;
+  std::string processes = "all";
+  std::string exit_code = "program";
   std::string cache = "warm";
 };
 
@@ -33,17 +35,30 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (!run.explain.empty()) (void)RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
+         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
         throw Error(std::string(option) + " has no effect on a program",
-                    "leave it out: the program's launches are measured by kernel replay; --kernel and --max-launches "
-                    "select them");
+                    "leave it out; --kernel, --top, --delay and --duration select what is measured of a program");
       }
+    }
+    if (app.count("--replay") > 0 && run.program_replay == "user") {
+      throw Error("--replay user cannot measure a program: fa-profile cannot run its kernels again",
+                  "use spread, kernel or none");
     }
     if (app.count("--device") > 0) {
       throw Error("--device has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");
     }
     return RunProgram(run);
+  }
+  for (const char* const option : {"--top", "--delay", "--duration", "--processes", "--exit-code"}) {
+    if (app.count(option) > 0) {
+      throw Error(std::string(option) + " has an effect on a program alone",
+                  "name the program after --, or leave it out");
+    }
+  }
+  if (run.program_replay == "spread" || run.program_replay == "none") {
+    throw Error("--replay " + run.program_replay + " is for a program",
+                "name the program after --, or use user or kernel");
   }
   const std::string why_not = WhyNoGpu();
   return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
@@ -84,9 +99,11 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--spool", run.spool, "Write the recording to this folder, which fa-profile serve watches");
   app.add_flag("--force", run.overwrite, "Replace an existing recording");
   app.add_option("--device", run.device, "CUDA device number")->capture_default_str();
-  app.add_option("--replay", arguments.replay, "user: run all kernels in each pass; kernel: CUPTI replays each launch")
-      ->check(CLI::IsMember({"user", "kernel"}))
-      ->capture_default_str();
+  app.add_option(
+         "--replay", arguments.replay,
+         "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
+         "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
+      ->check(CLI::IsMember({"user", "kernel", "spread", "none"}));
   app.add_option("--cache", arguments.cache,
                  "warm: keep the L2 as it is; flush: overwrite it before each measured call")
       ->check(CLI::IsMember({"warm", "flush"}))
@@ -105,8 +122,19 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
                  "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
       ->check(CLI::IsMember({"all", "first", "none"}))
       ->capture_default_str();
-  app.add_option("--max-launches", run.max_launches, "Launches to measure of the program after --")
-      ->check(CLI::Range(1, 1000000))
+  app.add_option("--top", run.top,
+                 "Launch classes of a program to measure counters of; default those over 1 % of the kernel time")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--delay", run.delay_s, "Seconds of a program's run before anything is recorded")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--duration", run.duration_s, "Seconds of a program's run to record; default to its end")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--processes", arguments.processes,
+                 "all: record child processes, too; root: the first that uses a GPU")
+      ->check(CLI::IsMember({"all", "root"}))
+      ->capture_default_str();
+  app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")
+      ->check(CLI::IsMember({"program", "report"}))
       ->capture_default_str();
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
@@ -125,6 +153,10 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       asked.shapes = shared->shapes.Parse();
       asked.phase_map = ReadPhaseMap(invocation);
       asked.kernel_replay = shared->replay == "kernel";
+      asked.program_replay = shared->replay;
+      if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";
+      asked.children = shared->processes == "all";
+      asked.exit_code_of_report = shared->exit_code == "report";
       asked.flush_cache = shared->cache == "flush";
       asked.command_line = invocation.command_line;
       for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device",

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include "commands.h"
 #include "fa_profile/child_process.h"
@@ -14,34 +16,66 @@
 #include "run_setup.h"
 
 namespace fa_profile {
+namespace {
+
+// Classes measured without --top.
+constexpr int kMostClassesByShare = 50;
+
+// While it lives, std::cout writes to stderr: stdout is the program's, and somebody may read it.
+class ReportOnStderr {
+ public:
+  ReportOnStderr() : stdout_(std::cout.rdbuf(std::cerr.rdbuf())) {}
+  ~ReportOnStderr() { std::cout.rdbuf(stdout_); }
+  ReportOnStderr(const ReportOnStderr&) = delete;
+  ReportOnStderr& operator=(const ReportOnStderr&) = delete;
+
+ private:
+  std::streambuf* stdout_;
+};
+
+// As a shell has it: the program's own, or 128 and the signal.
+int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+}  // namespace
 
 int RunProgram(const RunOptions& options) {
   RequireGpu("profiling a program");
   const MetricSet set = WantedMetrics(options, OpenDevice(options.device));
   ReleaseDevice();  // for the program, which uses it alone
-  InjectedRun run;
-  run.program = options.program;
-  run.session = NewSession(options.command_line, set.name);
-  run.session.replay_mode = "kernel";
-  run.session.cache_policy = "warm";
-  run.metrics = set.metrics;
-  if (options.metrics.empty() && options.section_folder.empty()) run.built_in_set = set.name;
-  run.output = OutputPath(options);
-  run.overwrite = options.overwrite;
-  run.kernel_pattern = options.kernel_pattern;
-  run.max_launches = options.max_launches;
-  run.cache_dir = PlanCacheFolder();
+  InjectPlan plan;
+  plan.replay = options.program_replay == "kernel"   ? ProgramReplay::kKernel
+                : options.program_replay == "spread" ? ProgramReplay::kSpread
+                                                     : ProgramReplay::kNone;
+  plan.session = NewSession(options.command_line, set.name);
+  plan.session.replay_mode = options.program_replay;
+  plan.session.cache_policy = "warm";
+  if (plan.replay != ProgramReplay::kNone) plan.metrics = set.metrics;
+  if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
+  plan.output = OutputPath(options);
+  plan.overwrite = options.overwrite;
+  plan.kernel_pattern = options.kernel_pattern;
+  if (options.top > 0) plan.least_share_ratio = 0.0;
+  plan.max_classes = options.top > 0 ? options.top : kMostClassesByShare;
+  plan.delay_s = options.delay_s;
+  plan.duration_s = options.duration_s;
+  plan.children = options.children;
+  plan.cache_dir = PlanCacheFolder();
 
-  const InjectedEnd end = RunInjected(run);
-  ReportRun(options, end.recording);
-  if (WIFSIGNALED(end.status)) {
-    throw Error(options.program[0] + " was killed (" + strsignal(WTERMSIG(end.status)) + ")",
-                "what was measured before is in " + end.recording);
+  const InjectedEnd end = RunInjected(options.program, plan);
+  {
+    std::optional<ReportOnStderr> redirected;
+    if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
+    ReportRun(options, end.recordings.front());
   }
-  if (WEXITSTATUS(end.status) != 0) {
+  for (std::size_t i = 1; i < end.recordings.size(); ++i) {
+    std::cerr << fmt::format("also recorded: {}  (fa-profile report {})\n", end.recordings[i], end.recordings[i]);
+  }
+  if (WIFSIGNALED(end.status)) {
+    std::cerr << fmt::format("fa-profile: {} was killed ({})\n", options.program[0], strsignal(WTERMSIG(end.status)));
+  } else if (WEXITSTATUS(end.status) != 0) {
     std::cerr << fmt::format("fa-profile: {} ended with exit code {}\n", options.program[0], WEXITSTATUS(end.status));
   }
-  return kExitFine;
+  return options.exit_code_of_report ? kExitFine : ExitCodeOf(end.status);
 }
 
 }  // namespace fa_profile

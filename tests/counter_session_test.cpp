@@ -134,8 +134,17 @@ TEST_F(CounterSessionTest, DroppedRangesAreALossAndTheOthersAreKept) {
   EXPECT_EQ(built_.recording.losses[0].count, 2);
 }
 
-TEST_F(CounterSessionTest, RangesInAnotherOrderAreAnErrorAndNoneIsWritten) {
+TEST_F(CounterSessionTest, RangesInAnotherOrderAreKnownByTheirNames) {
   gpu_.range_names = {"y", "x"};
+  CounterSession session(run_, metrics_);
+  session.Write(Measure(session, {"x", "y"}), {{1, "", "x"}, {2, "", "y"}}, true);
+  ASSERT_EQ(built_.recording.ranges.size(), 2U);
+  EXPECT_EQ(built_.recording.ranges[0].case_id, 2);
+  EXPECT_EQ(built_.recording.ranges[1].case_id, 1);
+}
+
+TEST_F(CounterSessionTest, ARangeWithANameThatWasNotPushedIsAnErrorAndNoneIsWritten) {
+  gpu_.range_names = {"x", "z"};
   CounterSession session(run_, metrics_);
   EXPECT_THROW(session.Write(Measure(session, {"x", "y"}), {{1, "", "x"}, {2, "", "y"}}, true), Error);
   EXPECT_TRUE(built_.recording.ranges.empty());

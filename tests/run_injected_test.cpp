@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -17,17 +19,21 @@ namespace {
 class RunInjectedTest : public testing::Test {
  protected:
   InjectedEnd Run(const std::string& script) {
-    InjectedRun run;
-    run.program = {"/bin/sh", "-c", script};
-    run.session.command_line = "fa-profile -- \"x\"";
-    run.metrics = {"a.sum", "b.avg"};
-    run.built_in_set = "full";
-    run.output = output_;
-    run.overwrite = overwrite_;
-    run.kernel_pattern = "soft.*";
-    run.max_launches = 7;
-    run.cache_dir = "/cache";
-    return RunInjected(run);
+    InjectPlan plan;
+    plan.session.command_line = "fa-profile -- \"x\"";
+    plan.metrics = {"a.sum", "b.avg"};
+    plan.built_in_set = "full";
+    plan.output = output_;
+    plan.overwrite = overwrite_;
+    plan.kernel_pattern = "soft.*";
+    plan.max_classes = 7;
+    plan.replay = ProgramReplay::kKernel;
+    plan.least_share_ratio = 0.25;
+    plan.delay_s = 1.5;
+    plan.duration_s = 2.5;
+    plan.children = false;
+    plan.cache_dir = "/cache";
+    return RunInjected({"/bin/sh", "-c", script}, plan);
   }
   std::string ErrorOf(const std::string& script) {
     try {
@@ -46,29 +52,48 @@ class RunInjectedTest : public testing::Test {
   bool overwrite_ = false;
 };
 
-TEST_F(RunInjectedTest, TheEnvironmentCarriesWhatTheLibraryNeeds) {
-  const InjectedEnd end = Run(R"(e() { echo "$FA_PROFILE_INJECT_OVERWRITE $FA_PROFILE_INJECT_SET" \
-    "$FA_PROFILE_INJECT_KERNEL $FA_PROFILE_INJECT_MAX_LAUNCHES $FA_PROFILE_INJECT_CACHE" "${CUDA_INJECTION64_PATH##*/}"
-    cat "$FA_PROFILE_INJECT_METRICS"; }; e > "$FA_PROFILE_INJECT_OUTPUT")");
-  EXPECT_EQ(end.recording, output_);
+TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
+  const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan.json\" > " + output_ + "; echo " + output_ +
+                              " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"");
+  EXPECT_EQ(end.recordings, std::vector{output_});
   EXPECT_EQ(end.status, 0);
-  EXPECT_EQ(Written(), "0 full soft.* 7 /cache libfa_profile_inject.so\na.sum\nb.avg\n");
+  const InjectPlan plan = ReadInjectPlan(Written());
+  EXPECT_EQ(plan.session.command_line, "fa-profile -- \"x\"");
+  EXPECT_EQ(plan.metrics, (std::vector<std::string>{"a.sum", "b.avg"}));
+  EXPECT_EQ(plan.built_in_set, "full");
+  EXPECT_EQ(plan.output, output_);
+  EXPECT_FALSE(plan.overwrite);
+  EXPECT_EQ(plan.kernel_pattern, "soft.*");
+  EXPECT_EQ(plan.max_classes, 7);
+  EXPECT_EQ(plan.replay, ProgramReplay::kKernel);
+  EXPECT_EQ(plan.least_share_ratio, 0.25);
+  EXPECT_EQ(plan.delay_s, 1.5);
+  EXPECT_EQ(plan.duration_s, 2.5);
+  EXPECT_FALSE(plan.children);
+  EXPECT_EQ(plan.cache_dir, "/cache");
 }
 
-TEST_F(RunInjectedTest, TheSessionCrossesTheProcessBoundary) {
-  (void)Run("printf %s \"$FA_PROFILE_INJECT_SESSION\" > \"$FA_PROFILE_INJECT_OUTPUT\"");
-  EXPECT_EQ(ReadSession(Written()).command_line, "fa-profile -- \"x\"");
+TEST_F(RunInjectedTest, TheLibraryIsNamedToTheDriver) {
+  (void)Run("echo \"${CUDA_INJECTION64_PATH##*/}\" > " + output_ + "; echo " + output_ +
+            " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"");
+  EXPECT_EQ(Written(), "libfa_profile_inject.so\n");
 }
 
 TEST_F(RunInjectedTest, AKilledProgramLeavesThePartThatWasMeasured) {
-  const InjectedEnd end = Run("echo x > \"$FA_PROFILE_INJECT_OUTPUT.part\"; kill -9 $$");
-  EXPECT_EQ(end.recording, output_ + ".part");
+  const InjectedEnd end = Run("echo x > " + output_ + ".part; echo " + output_ +
+                              " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"; kill -9 $$");
+  EXPECT_EQ(end.recordings, std::vector{output_ + ".part"});
   EXPECT_TRUE(WIFSIGNALED(end.status));
 }
 
+TEST_F(RunInjectedTest, EveryProcessThatRecordedIsListedInItsOrder) {
+  const InjectedEnd end = Run("for name in a b c; do echo x > " + output_ + ".$name; echo " + output_ +
+                              ".$name >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"; done; rm " + output_ + ".b");
+  EXPECT_EQ(end.recordings, (std::vector{output_ + ".a", output_ + ".c"}));
+}
+
 TEST_F(RunInjectedTest, AProgramThatMeasuredNothingIsAnErrorThatTellsItsEnd) {
-  EXPECT_NE(ErrorOf("true").find("nothing was measured: /bin/sh launched no kernel that matches soft.*"),
-            std::string::npos);
+  EXPECT_NE(ErrorOf("true").find("nothing was measured: /bin/sh launched no kernel"), std::string::npos);
   EXPECT_NE(ErrorOf("exit 3").find("its exit code is 3"), std::string::npos);
   EXPECT_NE(ErrorOf("kill -9 $$").find("was killed (Killed)"), std::string::npos);
 }
@@ -79,6 +104,24 @@ TEST_F(RunInjectedTest, AnOlderRecordingIsNotThatOfThisRun) {
   overwrite_ = true;
   EXPECT_NE(ErrorOf("true").find("nothing was measured"), std::string::npos);
   EXPECT_EQ(Written(), "old");
+}
+
+TEST(ExpandOutputTest, SignsBecomeTheProcessTheHostAndTheEnvironment) {
+  const std::string pid = std::to_string(getpid());
+  setenv("RANK_OF_TEST", "3/x", 1);
+  EXPECT_EQ(ExpandOutput("a-%p.fap", true), "a-" + pid + ".fap");
+  EXPECT_EQ(ExpandOutput("r%q{RANK_OF_TEST}.fap", false), "r3_x.fap");
+  EXPECT_EQ(ExpandOutput("r%q{NOT_SET_AT_ALL}.fap", false), "r.fap");
+  EXPECT_EQ(ExpandOutput("100%%.fap", true), "100%.fap");
+  EXPECT_EQ(ExpandOutput("%q{open %x %", true), "%q{open %x %");
+  EXPECT_EQ(ExpandOutput("%h", true).find('%'), std::string::npos);
+}
+
+TEST(ExpandOutputTest, ALaterProcessGetsANameOfItsOwn) {
+  const std::string pid = std::to_string(getpid());
+  EXPECT_EQ(ExpandOutput("run.fap", true), "run.fap");
+  EXPECT_EQ(ExpandOutput("run.fap", false), "run." + pid + ".fap");
+  EXPECT_EQ(ExpandOutput("run", false), "run." + pid);
 }
 
 }  // namespace

@@ -3,91 +3,106 @@
 #include <cuda.h>
 #include <cupti.h>
 
-#include <optional>
-
 #include "cuda_api.h"
-#include "fa_profile/demangle.h"
 
 namespace fa_profile {
 namespace {
 
-void ReadAttributes(CUfunction function, Launch& launch) {
-  static auto* const get =
-      reinterpret_cast<CUresult (*)(int*, CUfunction_attribute, CUfunction)>(DriverEntry("cuFuncGetAttribute"));
-  static auto* const to_function =
-      reinterpret_cast<CUresult (*)(CUfunction*, CUkernel)>(DriverEntry("cuKernelGetFunction"));
-  if (get == nullptr) return;
-  int value = 0;
-  // The runtime may pass a context-independent CUkernel in the place of a CUfunction.
-  if (get(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function) != CUDA_SUCCESS && to_function != nullptr) {
-    (void)to_function(&function, reinterpret_cast<CUkernel>(function));
-  }
-  if (get(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS) launch.registers_per_thread = value;
-  if (get(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) == CUDA_SUCCESS) {
-    launch.static_shared_memory_bytes = value;
-  }
-  if (get(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) == CUDA_SUCCESS) {
-    launch.local_memory_per_thread_bytes = value;
-  }
-}
+constexpr CUpti_CallbackId kLaunches[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+                                          CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+                                          CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz};
+
+constexpr CUpti_CallbackId kCaptures[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,        CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,          CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
+
+CUpti_SubscriberHandle the_subscriber = nullptr;
 
 // cuLaunchKernel's and cuLaunchCooperativeKernel's parameters, and CUlaunchConfig, share these members.
 template <typename Parameters>
-Launch ReadLaunch(const Parameters& p, CUfunction function) {
-  Launch launch;
-  launch.grid = {static_cast<int>(p.gridDimX), static_cast<int>(p.gridDimY), static_cast<int>(p.gridDimZ)};
-  launch.block = {static_cast<int>(p.blockDimX), static_cast<int>(p.blockDimY), static_cast<int>(p.blockDimZ)};
-  launch.dynamic_shared_memory_bytes = static_cast<std::int64_t>(p.sharedMemBytes);
-  ReadAttributes(function, launch);
-  return launch;
+LaunchCall KernelCall(const Parameters& p, const char* symbol) {
+  LaunchCall call;
+  call.symbol = symbol != nullptr ? symbol : "?";
+  call.grid = {static_cast<int>(p.gridDimX), static_cast<int>(p.gridDimY), static_cast<int>(p.gridDimZ)};
+  call.block = {static_cast<int>(p.blockDimX), static_cast<int>(p.blockDimY), static_cast<int>(p.blockDimZ)};
+  return call;
 }
 
-std::optional<Launch> ReadLaunch(CUpti_CallbackId id, const void* parameters) {
+LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz: {
-      const auto& p = *static_cast<const cuLaunchKernel_params*>(parameters);
-      return ReadLaunch(p, p.f);
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+      return KernelCall(*static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config, data.symbolName);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz: {
+      LaunchCall call;
+      // The parameters of both begin with the graph.
+      const auto& p = *static_cast<const cuGraphLaunch_params*>(data.functionParams);
+      (void)cuptiGetGraphExecId(p.hGraph, &call.graph);
+      return call;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz: {
-      const auto& p = *static_cast<const cuLaunchCooperativeKernel_params*>(parameters);
-      return ReadLaunch(p, p.f);
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz: {
-      const auto& p = *static_cast<const cuLaunchKernelEx_params*>(parameters);
-      return ReadLaunch(*p.config, p.f);
-    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
+      return KernelCall(*static_cast<const cuLaunchCooperativeKernel_params*>(data.functionParams), data.symbolName);
     default:
-      return std::nullopt;
+      return KernelCall(*static_cast<const cuLaunchKernel_params*>(data.functionParams), data.symbolName);
   }
 }
 
+void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept {
+  const bool enters = data.callbackSite == CUPTI_API_ENTER;
+  for (const CUpti_CallbackId capture : kCaptures) {
+    if (id != capture) continue;
+    // The parameters of all of them begin with the stream.
+    const void* const stream = static_cast<const cuStreamEndCapture_params*>(data.functionParams)->hStream;
+    const bool ends =
+        id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture || id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz;
+    const auto* const result = static_cast<const CUresult*>(data.functionReturnValue);
+    if (enters && !ends) observer.OnCaptureBegins(stream);
+    if (!enters && (ends || (result != nullptr && *result != CUDA_SUCCESS))) observer.OnCaptureEnded(stream);
+    return;
+  }
+  enters ? observer.OnLaunch(ReadCall(id, data)) : observer.OnLaunched();
+}
+
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
-  const auto& callback = *static_cast<const CUpti_CallbackData*>(data);
-  auto* const observer = static_cast<LaunchObserver*>(user);
-  if (callback.callbackSite != CUPTI_API_ENTER) {
-    observer->OnLaunched();
-  } else if (std::optional<Launch> launch = ReadLaunch(id, callback.functionParams)) {
-    launch->kernel_name = Demangle(callback.symbolName);
-    observer->OnLaunch(*launch);
+  ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    OnDriverCall(observer, id, *static_cast<const CUpti_CallbackData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    observer.OnContextEnds(static_cast<const CUpti_ResourceData*>(data)->context);
   }
 }
 
 }  // namespace
 
-bool ObserveLaunches(LaunchObserver* observer) {
-  CUpti_SubscriberHandle subscriber = nullptr;
-  if (cuptiSubscribe(&subscriber, OnCallback, observer) != CUPTI_SUCCESS) return false;
-  for (const CUpti_CallbackId id :
-       {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz}) {
-    if (cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) != CUPTI_SUCCESS) return false;
+bool ObserveProgram(ProgramObserver* observer) {
+  if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) return false;
+  bool enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) == CUPTI_SUCCESS;
+  for (const CUpti_CallbackId id : kCaptures) {
+    enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;
   }
-  return true;
+  return enabled;
+}
+
+void WatchLaunches(bool on) noexcept {
+  for (const CUpti_CallbackId id : kLaunches) {
+    (void)cuptiEnableCallback(on ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+}
+
+const void* ContextOfThisThread() noexcept {
+  static auto* const get = reinterpret_cast<CUresult (*)(CUcontext*)>(DriverEntry("cuCtxGetCurrent"));
+  CUcontext context = nullptr;
+  return get != nullptr && get(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
 }  // namespace fa_profile

@@ -1,148 +1,152 @@
-// libfa_profile_inject.so: loaded by the CUDA driver into the program that is profiled (CUDA_INJECTION64_PATH).
-// Every wanted kernel launch becomes one range with kernel replay and is written at once, so that a program
-// that crashes keeps what was measured.
+// libfa_profile_inject.so: loaded by the CUDA driver into the program that is profiled, and into its children
+// (CUDA_INJECTION64_PATH). The program must never notice: whatever fails here ends the measuring, not the program.
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <vector>
+#include <thread>
 
-#include "fa_profile/counter_session.h"
-#include "fa_profile/cupti_api.h"
-#include "fa_profile/demangle.h"
-#include "fa_profile/device.h"
-#include "fa_profile/inject_protocol.h"
-#include "fa_profile/kernel_pattern.h"
-#include "fa_profile/launch_hook.h"
-#include "fa_profile/metric_sets.h"
-#include "fa_profile/recording_file.h"
+#include "fa_profile/files.h"
+#include "fa_profile/program_trace.h"
+#include "program_counters.h"
+#include "program_recording.h"
 
 namespace fa_profile {
 namespace {
 
-std::string Environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
-class Injection final : public LaunchObserver {
+constexpr Seconds kTick{0.1};
+// Windows grow, so that a killed program loses little and a long run stays small.
+constexpr Seconds kFirstWindow{1.0};
+constexpr Seconds kLongestWindow{60.0};
+// Of watching, before launch classes are chosen for their counters.
+constexpr Seconds kBeforeCounters{0.5};
+
+constexpr std::size_t kMostPlanBytes = std::size_t{16} << 20U;
+
+// In a child of fork() nothing works: neither CUDA nor our thread is there.
+std::atomic<bool> is_fork = false;
+
+class Injection {
  public:
-  static Injection& Instance() {
-    // Never destroyed: launches may come until the process is gone. Finish() runs at exit.
-    static Injection* const injection = new Injection;
-    return *injection;
-  }
+  explicit Injection(InjectPlan plan) : plan_(std::move(plan)), recording_(plan_), counters_(plan_, recording_) {}
 
-  void OnLaunch(const Launch& launch) noexcept override;
-  void OnLaunched() noexcept override;
-  void Finish() noexcept;
-
- private:
-  void Open();
-  void Fail(const char* why) noexcept {
-    (void)std::fprintf(stderr, "fa-profile: measuring ended: %s\n", why);
-    failed_ = true;
-  }
-
-  // Held from OnLaunch to OnLaunched of a measured launch, so that no other thread's kernel falls into its range.
-  // Recursive, because measuring may itself launch on the same thread; those are counted, not measured.
-  std::recursive_mutex mutex_;
-  bool failed_ = false;
-  int depth_ = 0;  // launches entered on the thread that measures; 0: nothing is being measured
-  KernelPattern pattern_{Environment(kInjectKernelPattern)};  // which fa-profile has checked
-  long most_launches_ = std::atol(Environment(kInjectMaxLaunches).c_str());
-  long measured_ = 0;
-  std::int64_t skipped_ = 0;
-  Launch current_;
-  Device device_;
-  std::vector<DataLoss> losses_;
-  std::unique_ptr<RecordingWriter> writer_;
-  std::unique_ptr<GpuApi> gpu_;
-  std::optional<CollectRun> run_;
-  std::optional<CounterSession> session_;
-  std::unique_ptr<RangeProfiler> profiler_;
-};
-
-void Injection::Open() {
-  device_ = OpenCurrentDevice();
-  writer_ = std::make_unique<RecordingWriter>(Environment(kInjectOutput), Environment(kInjectOverwrite) == "1");
-  writer_->Write(ReadSession(Environment(kInjectSession)));
-  writer_->Write(device_);
-  writer_->Write(ReadClocks(device_, "before", losses_));
-  std::vector<std::string> metrics;
-  std::ifstream file(Environment(kInjectMetrics));
-  for (std::string line; std::getline(file, line);) metrics.push_back(line);
-  const std::string set = Environment(kInjectSet);
-  for (const MetricSet::Omitted& omitted :
-       set.empty() ? std::vector<MetricSet::Omitted>() : BuiltinMetricSet(set, device_.chip).omitted) {
-    writer_->Write(DataLoss{"metric_not_a_counter", omitted.metric, omitted.reason, 1});
-  }
-  gpu_ = OpenGpuApi(device_, /*flush_cache=*/false, Environment(kInjectCache));
-  run_.emplace(CollectRun{device_, *gpu_, *writer_});
-  session_.emplace(*run_, metrics);
-  profiler_ = gpu_->OpenRangeProfiler();
-  writer_->Commit();
-}
-
-void Injection::OnLaunch(const Launch& launch) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (depth_ > 0) {
-    ++depth_;
-    return;
-  }
-  if (failed_) return;
-  try {
-    if (!pattern_.Finds(launch.kernel_name)) return;
-    if (measured_ >= most_launches_) {
-      ++skipped_;
+  void Start() {
+    if (ObserveProgram(&counters_)) {
+      WatchLaunches(true);
+    } else {
+      (void)std::fprintf(stderr,
+                         "fa-profile: another profiler is attached to this program, so nothing is measured; run it "
+                         "without that profiler\n");
       return;
     }
-    depth_ = 1;  // launches of Open() are not the program's
-    if (writer_ == nullptr) Open();
-    current_ = launch;
-    session_->StartKernelRanges(*profiler_, 1);
-    mutex_.lock();
-  } catch (const std::exception& error) {
-    depth_ = 0;
-    Fail(error.what());
+    if (plan_.delay_s <= 0.0) StartTrace(&recording_);
+    thread_ = std::thread([this] { Run(); });
   }
-}
 
-void Injection::OnLaunched() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (depth_ == 0 || --depth_ > 0) return;
-  mutex_.unlock();  // OnLaunch's; ours is held until the end
-  try {
-    const Case entry{run_->next_id++, FunctionName(current_.kernel_name), "program", std::nullopt};
-    writer_->Write(entry);
-    current_.id = run_->next_id++;
-    current_.case_id = entry.id;
-    writer_->Write(current_);
-    session_->WriteKernelRanges(*profiler_, {{entry.id, "", ""}}, /*keep_image=*/true);
-    ++measured_;
-  } catch (const std::exception& error) {
-    Fail(error.what());
-  }
-}
-
-void Injection::Finish() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (failed_ || writer_ == nullptr) return;
-  try {
-    writer_->Write(ReadClocks(device_, "after", losses_));
-    if (skipped_ > 0) {
-      losses_.push_back({"launch_not_measured", "launches after the first " + std::to_string(most_launches_),
-                         "--max-launches was reached", skipped_});
+  void Finish() noexcept {
+    if (is_fork || !thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+      changed_.notify_all();
     }
-    for (const DataLoss& loss : losses_) writer_->Write(loss);
-    writer_->Finish();
-  } catch (const std::exception& error) {
-    Fail(error.what());
+    thread_.join();
+    try {
+      if (!recording_.created()) return;
+      FlushTraceAtExit();
+      StopTrace();
+      const std::vector<DataLoss> losses = counters_.Finish();
+      if (!stopped_) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+      recording_.Finish(losses, counters_.replayed());
+    } catch (const std::exception& error) {
+      Fail(error.what());
+    }
   }
-  failed_ = true;  // nothing is measured after this
+
+ private:
+  static void Fail(const char* why) noexcept { (void)std::fprintf(stderr, "fa-profile: measuring ended: %s\n", why); }
+
+  void Run() noexcept {
+    try {
+      RunUntilTheEnd();
+    } catch (const std::exception& error) {
+      Fail(error.what());
+    }
+  }
+
+  void RunUntilTheEnd() {
+    const Clock::time_point start = Clock::now();
+    bool traced = plan_.delay_s <= 0.0;
+    std::optional<Clock::time_point> created;
+    Clock::time_point window_end{};
+    Seconds window = kFirstWindow;
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kTick, [this] { return ends_; })) {
+      lock.unlock();
+      const Clock::time_point now = Clock::now();
+      if (!traced && now - start >= Seconds(plan_.delay_s)) {
+        StartTrace(&recording_);
+        recording_.BeginWindow(ActivityClockNs());
+        traced = true;
+      }
+      if (plan_.duration_s > 0.0 && !stopped_ && now - start >= Seconds(plan_.delay_s + plan_.duration_s)) {
+        StopTrace();
+        stopped_ = true;
+        FlushTrace();
+        if (created) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+      }
+      FlushTrace();
+      if (!created && recording_.created()) {
+        created = now;
+        window_end = now + std::chrono::duration_cast<Clock::duration>(window);
+      }
+      if (created && traced && !stopped_ && now - *created >= kBeforeCounters) counters_.Tick();
+      if (created && now >= window_end && !stopped_) {
+        recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+        window = std::min(window * 1.5, kLongestWindow);
+        window_end = now + std::chrono::duration_cast<Clock::duration>(window);
+      }
+      lock.lock();
+    }
+  }
+
+  const InjectPlan plan_;
+  ProgramRecording recording_;
+  ProgramCounters counters_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  bool stopped_ = false;  // nothing is recorded any more; our thread's, and after it Finish()'s
+  std::thread thread_;
+};
+
+// Never destroyed: launches may come until the process is gone.
+Injection* the_injection = nullptr;
+
+void StartInjection() {
+  const char* const folder = std::getenv(kInjectFolder);
+  if (folder == nullptr) return;
+  // A process that outlives fa-profile finds no plan: it is not watched.
+  const std::string path = std::string(folder) + "/" + kInjectPlanFile;
+  std::string plan;
+  try {
+    plan = ReadFile(path, kMostPlanBytes);
+  } catch (const std::exception&) {
+    return;
+  }
+  the_injection = new Injection(ReadInjectPlan(plan));
+  (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
+  (void)std::atexit([] { the_injection->Finish(); });
+  the_injection->Start();
 }
 
 }  // namespace
@@ -150,13 +154,10 @@ void Injection::Finish() noexcept {
 
 // The driver calls this once, at its initialisation. Returns 1 for success, as the driver expects.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  fa_profile::Injection& injection = fa_profile::Injection::Instance();
-  if (!fa_profile::ObserveLaunches(&injection)) {
-    (void)std::fprintf(stderr,
-                       "fa-profile: another profiler is attached to this program, so nothing is measured; run it "
-                       "without that profiler\n");
-    return 1;
+  try {
+    fa_profile::StartInjection();
+  } catch (const std::exception& error) {
+    (void)std::fprintf(stderr, "fa-profile: nothing is measured: %s\n", error.what());
   }
-  (void)std::atexit([] { fa_profile::Injection::Instance().Finish(); });
   return 1;
 }

@@ -1,28 +1,90 @@
 #include "fa_profile/inject_protocol.h"
 
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace fa_profile {
 
-std::string WriteSession(const Session& session) {
-  return nlohmann::json{{"tool_version", session.tool_version}, {"tool_commit", session.tool_commit},
-                        {"created_at", session.created_at},     {"command_line", session.command_line},
-                        {"metric_set", session.metric_set},     {"replay_mode", session.replay_mode},
-                        {"cache_policy", session.cache_policy}}
+std::string WriteInjectPlan(const InjectPlan& plan) {
+  return nlohmann::json{{"tool_version", plan.session.tool_version},
+                        {"tool_commit", plan.session.tool_commit},
+                        {"created_at", plan.session.created_at},
+                        {"command_line", plan.session.command_line},
+                        {"metric_set", plan.session.metric_set},
+                        {"replay_mode", plan.session.replay_mode},
+                        {"cache_policy", plan.session.cache_policy},
+                        {"metrics", plan.metrics},
+                        {"built_in_set", plan.built_in_set},
+                        {"output", plan.output},
+                        {"overwrite", plan.overwrite},
+                        {"kernel_pattern", plan.kernel_pattern},
+                        {"max_classes", plan.max_classes},
+                        {"replay", static_cast<int>(plan.replay)},
+                        {"least_share_ratio", plan.least_share_ratio},
+                        {"delay_s", plan.delay_s},
+                        {"duration_s", plan.duration_s},
+                        {"children", plan.children},
+                        {"cache_dir", plan.cache_dir}}
       .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-Session ReadSession(const std::string& json) {
+InjectPlan ReadInjectPlan(const std::string& json) {
   const nlohmann::json value = nlohmann::json::parse(json);
-  Session session;
-  session.tool_version = value.value("tool_version", "");
-  session.tool_commit = value.value("tool_commit", "");
-  session.created_at = value.value("created_at", "");
-  session.command_line = value.value("command_line", "");
-  session.metric_set = value.value("metric_set", "");
-  session.replay_mode = value.value("replay_mode", "");
-  session.cache_policy = value.value("cache_policy", "");
-  return session;
+  InjectPlan plan;
+  value.at("tool_version").get_to(plan.session.tool_version);
+  value.at("tool_commit").get_to(plan.session.tool_commit);
+  value.at("created_at").get_to(plan.session.created_at);
+  value.at("command_line").get_to(plan.session.command_line);
+  value.at("metric_set").get_to(plan.session.metric_set);
+  value.at("replay_mode").get_to(plan.session.replay_mode);
+  value.at("cache_policy").get_to(plan.session.cache_policy);
+  value.at("metrics").get_to(plan.metrics);
+  value.at("built_in_set").get_to(plan.built_in_set);
+  value.at("output").get_to(plan.output);
+  value.at("overwrite").get_to(plan.overwrite);
+  value.at("kernel_pattern").get_to(plan.kernel_pattern);
+  value.at("max_classes").get_to(plan.max_classes);
+  plan.replay = static_cast<ProgramReplay>(value.at("replay").get<int>());
+  value.at("least_share_ratio").get_to(plan.least_share_ratio);
+  value.at("delay_s").get_to(plan.delay_s);
+  value.at("duration_s").get_to(plan.duration_s);
+  value.at("children").get_to(plan.children);
+  value.at("cache_dir").get_to(plan.cache_dir);
+  return plan;
+}
+
+std::string ExpandOutput(const std::string& output, bool first) {
+  std::string path;
+  bool has_sign = false;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    const char sign = output[i] == '%' && i + 1 < output.size() ? output[i + 1] : '\0';
+    const std::size_t close = sign == 'q' ? output.find('}', i) : std::string::npos;
+    if (sign == 'p') {
+      path += std::to_string(getpid());
+    } else if (sign == 'h') {
+      std::array<char, 256> host{};
+      path += gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+    } else if (close != std::string::npos && output.compare(i, 3, "%q{") == 0) {
+      const char* const value = std::getenv(output.substr(i + 3, close - i - 3).c_str());
+      for (const char* c = value; c != nullptr && *c != '\0'; ++c) path += *c == '/' ? '_' : *c;
+      i = close - 1;
+    } else if (sign == '%') {
+      path += '%';
+      ++i;
+      continue;
+    } else {
+      path += output[i];
+      continue;
+    }
+    has_sign = true;
+    ++i;
+  }
+  if (first || has_sign) return path;
+  const std::size_t ending = path.ends_with(".fap") ? path.size() - 4 : path.size();
+  return path.substr(0, ending) + "." + std::to_string(getpid()) + path.substr(ending);
 }
 
 }  // namespace fa_profile

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
-#include <utility>
 
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
@@ -38,51 +38,52 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
   return error ? std::nullopt : std::optional(time);
 }
 
+// The files that the library named: whole, or the ".part" of a process that was killed.
+std::vector<std::string> FindRecordings(const fs::path& list) {
+  std::vector<std::string> recordings;
+  std::ifstream file(list);
+  for (std::string path; std::getline(file, path);) {
+    const auto whole = LastWrite(path);
+    const auto part = LastWrite(path + ".part");
+    // With --force an older recording may stand beside the part of this run.
+    if (whole && (!part || *whole >= *part)) {
+      recordings.push_back(path);
+    } else if (part) {
+      recordings.push_back(path + ".part");
+    }
+  }
+  return recordings;
+}
+
 // How a program ended that left no recording.
-std::string WhatItDid(int status, const std::string& kernel_pattern) {
+std::string WhatItDid(int status) {
   if (WIFSIGNALED(status)) return std::string(" was killed (") + strsignal(WTERMSIG(status)) + ")";
   std::string text = " launched no kernel";
-  if (!kernel_pattern.empty()) text += " that matches " + kernel_pattern;
   if (WEXITSTATUS(status) != 0) text += "; its exit code is " + std::to_string(WEXITSTATUS(status));
   return text;
 }
 
 }  // namespace
 
-InjectedEnd RunInjected(const InjectedRun& run) {
+InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPlan& asked) {
   const PrivateFolder folder;
-  const std::string metrics = (folder.path() / "metrics").string();
-  std::string lines;
-  for (const std::string& metric : run.metrics) lines += metric + '\n';
-  WriteWholeFile(metrics, lines);
-  const std::pair<const char*, std::string> environment[] = {
-      {"CUDA_INJECTION64_PATH", FindInjectionLibrary()},
-      {kInjectOutput, fs::absolute(run.output).string()},
-      {kInjectOverwrite, run.overwrite ? "1" : "0"},
-      {kInjectMetrics, metrics},
-      {kInjectSet, run.built_in_set},
-      {kInjectSession, WriteSession(run.session)},
-      {kInjectCache, run.cache_dir},
-      {kInjectKernelPattern, run.kernel_pattern},
-      {kInjectMaxLaunches, std::to_string(run.max_launches)},
-  };
+  InjectPlan plan = asked;
+  plan.output = fs::absolute(plan.output).string();
   // The library would find the existing file only inside the program, which has then run for nothing.
-  if (std::error_code ignored; !run.overwrite && fs::exists(run.output, ignored)) {
-    throw Error("recording " + run.output + " exists", "give another name with -o, or --force to replace it");
+  const std::string first = ExpandOutput(plan.output, true);
+  if (std::error_code ignored; !plan.overwrite && fs::exists(first, ignored)) {
+    throw Error("recording " + first + " exists", "give another name with -o, or --force to replace it");
   }
-  for (const auto& [name, value] : environment) setenv(name, value.c_str(), /*overwrite=*/1);
+  WriteWholeFile((folder.path() / kInjectPlanFile).string(), WriteInjectPlan(plan));
+  setenv("CUDA_INJECTION64_PATH", FindInjectionLibrary().c_str(), /*overwrite=*/1);
+  setenv(kInjectFolder, folder.path().c_str(), /*overwrite=*/1);
 
-  const std::string part = run.output + ".part";
-  const auto output_before = LastWrite(run.output);
-  const auto part_before = LastWrite(part);
-  const pid_t child = StartChild(run.program[0], run.program);
+  const pid_t child = StartChild(program[0], program);
   (void)std::signal(SIGINT, SIG_IGN);  // this process stays to report what was measured
   const int status = WaitForChild(child);
-  // An older file with the same name is not a measurement of this run.
-  if (LastWrite(run.output) != output_before) return {run.output, status};
-  if (LastWrite(part) != part_before) return {part, status};
-  throw Error("nothing was measured: " + run.program[0] + WhatItDid(status, run.kernel_pattern),
-              "kernels launched by a CUDA graph are not seen; the output of the program may tell more");
+  InjectedEnd end{FindRecordings(folder.path() / kInjectRecordings), status};
+  if (!end.recordings.empty()) return end;
+  throw Error("nothing was measured: " + program[0] + WhatItDid(status), "the output of the program may tell more");
 }
 
 }  // namespace fa_profile

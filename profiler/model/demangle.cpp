@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -103,6 +104,36 @@ std::string BaseName(const std::string& demangled) {
   std::string name = demangled.substr(place.start, place.arguments - place.start);
   if (name.ends_with(' ')) name.pop_back();
   return name;
+}
+
+std::string ShortName(const std::string& demangled, std::size_t most) {
+  const std::string name = FunctionName(demangled);
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool scope = name[i] == ':' && i + 1 < name.size() && name[i + 1] == ':';
+    if (!scope) {
+      text += name[i];
+      continue;
+    }
+    ++i;
+    // The function that a lambda is in tells more than the lambda.
+    if (name.compare(i + 1, 7, "{lambda") == 0) {
+      text += "::";
+    } else if (text.ends_with(kAnonymous)) {
+      text.resize(text.size() - kAnonymous.size());
+    } else {
+      while (!text.empty() && (std::isalnum(static_cast<unsigned char>(text.back())) != 0 || text.back() == '_')) {
+        text.pop_back();
+      }
+    }
+  }
+  if (text.size() <= most) return text;
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char c : demangled) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string tail = "~";
+  for (const unsigned shift : {12U, 8U, 4U, 0U}) tail += kDigits[((hash ^ (hash >> 16U)) >> shift) & 15U];
+  return text.substr(0, most - std::min(most, tail.size())) + tail;
 }
 
 }  // namespace fa_profile

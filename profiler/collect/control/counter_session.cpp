@@ -47,12 +47,19 @@ void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& m
   std::vector<RangeValues> values = run_.gpu.Evaluate(plan_, data.image, measured.size());
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!measured[i].name.empty() && values[i].name != measured[i].name) {
-      throw Error("CUPTI returned range '" + values[i].name + "' where '" + measured[i].name + "' was measured",
-                  "this CUPTI does not keep ranges in order; please report it with the output of fa-profile doctor");
+    // By name where there is one: CUPTI orders ranges as the first pass saw them.
+    auto of = measured.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!of->name.empty() && of->name != values[i].name) {
+      of = std::find_if(measured.begin(), measured.end(),
+                        [&](const MeasuredRange& range) { return range.name == values[i].name; });
     }
-    ranges.push_back({run_.next_id++, measured[i].case_id, measured[i].part, std::move(values[i].name), 0,
-                      static_cast<int>(i), std::move(values[i].metrics)});
+    if (of == measured.end()) {
+      throw Error(
+          "CUPTI returned range '" + values[i].name + "' where '" + measured[i].name + "' was measured",
+          "this CUPTI does not keep the names of ranges; please report it with the output of fa-profile doctor");
+    }
+    ranges.push_back({run_.next_id++, of->case_id, of->part, std::move(values[i].name), 0, static_cast<int>(i),
+                      std::move(values[i].metrics)});
   }
   const std::size_t missing = measured.size() - ranges.size();
   if (missing > 0 || data.ranges_dropped > 0) {

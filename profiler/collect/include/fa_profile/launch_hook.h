@@ -1,22 +1,40 @@
 #pragma once
 
-#include "fa_profile/recording.h"
+#include <array>
+#include <cstdint>
 
 namespace fa_profile {
 
-/// Watches the kernel launches of a program.
-class LaunchObserver {
- public:
-  virtual ~LaunchObserver() = default;
-  /// Before the driver launches; on the launching thread. case_id, part, id and times are not set; registers, static
-  /// shared memory and local memory are, where the driver knows them.
-  virtual void OnLaunch(const Launch& launch) noexcept = 0;
-  /// After the driver's launch call returned.
-  virtual void OnLaunched() noexcept = 0;
+/// A kernel launch, or the launch of a CUDA graph, as the driver is asked for it.
+struct LaunchCall {
+  const char* symbol = nullptr;  ///< mangled name of the kernel, valid during the call; nullptr: a graph
+  std::array<int, 3> grid{};
+  std::array<int, 3> block{};
+  std::uint32_t graph = 0;  ///< CUPTI's id of the executable graph
 };
 
-/// Calls `observer` (which must live as long as the process) around every kernel launch of this process. Graph launches
-/// are not seen. False when another profiler is attached.
-bool ObserveLaunches(LaunchObserver* observer);
+/// Watches what a program asks of the driver. All calls come on the program's threads, several at once.
+class ProgramObserver {
+ public:
+  virtual ~ProgramObserver() = default;
+  /// Around the driver's launch call. Only while WatchLaunches(true).
+  virtual void OnLaunch(const LaunchCall& call) noexcept = 0;
+  virtual void OnLaunched() noexcept = 0;
+  /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
+  virtual void OnCaptureBegins(const void* stream) noexcept = 0;
+  virtual void OnCaptureEnded(const void* stream) noexcept = 0;
+  /// Before the driver destroys a context (a CUcontext).
+  virtual void OnContextEnds(const void* context) noexcept = 0;
+};
+
+/// Calls `observer`, which must live as long as the process. False when another profiler is attached to this process.
+bool ObserveProgram(ProgramObserver* observer);
+
+/// Turns OnLaunch() and OnLaunched() on or off; at first they are off, because each costs every launch some time. A
+/// launch that is under way may still get its OnLaunched(). Any thread.
+void WatchLaunches(bool on) noexcept;
+
+/// The calling thread's context (a CUcontext), nullptr: none.
+const void* ContextOfThisThread() noexcept;
 
 }  // namespace fa_profile

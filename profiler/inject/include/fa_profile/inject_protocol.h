@@ -1,23 +1,52 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "fa_profile/recording.h"
 
 namespace fa_profile {
 
-// Environment variables by which fa-profile tells the injected library what to do.
-inline constexpr const char* kInjectOutput = "FA_PROFILE_INJECT_OUTPUT";        // recording to write
-inline constexpr const char* kInjectOverwrite = "FA_PROFILE_INJECT_OVERWRITE";  // "1": replace an existing one
-inline constexpr const char* kInjectMetrics = "FA_PROFILE_INJECT_METRICS";      // file, one CUPTI name a line
-inline constexpr const char* kInjectSet = "FA_PROFILE_INJECT_SET";              // built-in set; empty: none
-inline constexpr const char* kInjectSession = "FA_PROFILE_INJECT_SESSION";      // the session as JSON
-inline constexpr const char* kInjectCache = "FA_PROFILE_INJECT_CACHE";          // plan cache directory
-inline constexpr const char* kInjectKernelPattern = "FA_PROFILE_INJECT_KERNEL";
-inline constexpr const char* kInjectMaxLaunches = "FA_PROFILE_INJECT_MAX_LAUNCHES";
+/// How the injected library measures counters.
+enum class ProgramReplay {
+  kSpread,  ///< each repetition of a launch class takes the next pass; nothing runs twice
+  kKernel,  ///< the first launch of each class is replayed by CUPTI, once a pass
+  kNone     ///< no counters
+};
 
-/// The session across the process boundary.
-std::string WriteSession(const Session& session);
-Session ReadSession(const std::string& json);
+/// What fa-profile tells the library that it injects into a program and into that program's children.
+struct InjectPlan {
+  Session session;
+  std::vector<std::string> metrics;  ///< CUPTI names
+  std::string built_in_set;          ///< the set that they are from; empty: none
+  std::string output;                ///< recording to write; %p, %h and %q{NAME} as ExpandOutput() has them
+  bool overwrite = false;            ///< replace an existing one
+  std::string kernel_pattern;        ///< regular expression of the kernels whose counters are wanted; empty: all
+  int max_classes = 0;               ///< launch classes whose counters are measured
+  ProgramReplay replay = ProgramReplay::kSpread;
+  double least_share_ratio = 0.01;  ///< of the kernel time that a class must have for kSpread to measure it
+  double delay_s = 0.0;             ///< from the start of CUDA until anything is recorded
+  double duration_s = 0.0;          ///< after which nothing is; 0: to the end
+  bool children = true;             ///< record the other processes of the program, too
+  std::string cache_dir;            ///< where validated metric plans are kept; empty: nowhere
+};
+
+/// The plan across the process boundary. ReadInjectPlan() throws nlohmann's exceptions.
+std::string WriteInjectPlan(const InjectPlan& plan);
+InjectPlan ReadInjectPlan(const std::string& json);
+
+/// Environment variable with the run's folder, which is fa-profile's. It holds kInjectPlanFile, and the library puts
+/// there what it has to tell: kInjectFirst, made by the first process that records, and a line for each recording in
+/// kInjectRecordings.
+inline constexpr const char* kInjectFolder = "FA_PROFILE_INJECT_FOLDER";
+inline constexpr const char* kInjectPlanFile = "plan.json";
+inline constexpr const char* kInjectFirst = "first";
+inline constexpr const char* kInjectRecordings = "recordings";
+
+/// The name of a process's recording: "%p" becomes the process's number, "%h" the host's name, "%q{NAME}" the
+/// environment variable NAME (nothing where it is not set), "%%" a percent sign. `first`: of the first process that
+/// records; another one whose name would be the same because `output` has no such sign gets its number before the
+/// ending: "run.fap" becomes "run.4711.fap".
+std::string ExpandOutput(const std::string& output, bool first);
 
 }  // namespace fa_profile

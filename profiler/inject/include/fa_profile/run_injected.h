@@ -3,30 +3,20 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/recording.h"
+#include "fa_profile/inject_protocol.h"
 
 namespace fa_profile {
 
-/// A program that is run with its kernel launches measured (auto ranges, kernel replay).
-struct InjectedRun {
-  std::vector<std::string> program;  ///< and its arguments
-  Session session;
-  std::vector<std::string> metrics;  ///< CUPTI names
-  std::string built_in_set;          ///< the set that they are from; empty: none
-  std::string output;                ///< recording to write
-  bool overwrite = false;            ///< replace an existing one
-  std::string kernel_pattern;        ///< regular expression; empty: all kernels
-  int max_launches = 0;
-  std::string cache_dir;  ///< where validated metric plans are kept; empty: nowhere
-};
-
+/// How a program ended that was watched.
 struct InjectedEnd {
-  std::string recording;  ///< `output`, or its ".part" when the program was killed
-  int status = 0;         ///< as waitpid() gives it
+  /// One for each process that recorded, the first one's first; a killed process's ends in ".part". Never empty.
+  std::vector<std::string> recordings;
+  int status = 0;  ///< as waitpid() gives it
 };
 
-/// Runs the program to its end, with this process's streams; Ctrl-C goes to the program. Throws Error: the injection
-/// library is missing, `output` exists, the program cannot be started, nothing was measured (with what it did).
-InjectedEnd RunInjected(const InjectedRun& run);
+/// Runs `program` (with its arguments) to its end, with this process's streams, and the library in it; Ctrl-C goes to
+/// the program. Throws Error: the injection library is missing, the recording exists, the program cannot be started,
+/// nothing was measured (with what it did).
+InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPlan& plan);
 
 }  // namespace fa_profile

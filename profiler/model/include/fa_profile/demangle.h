@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace fa_profile {
@@ -13,5 +14,10 @@ std::string FunctionName(const std::string& demangled);
 
 /// FunctionName() without template arguments: "Kernel". Of an operator "operator<<", of a lambda's call "operator()".
 std::string BaseName(const std::string& demangled);
+
+/// FunctionName() with the namespaces of its template arguments dropped, at most `most` bytes: what is longer ends in
+/// "~" and four hexadecimal digits of a hash of the whole name, so that equal kernels keep equal names and others
+/// mostly do not.
+std::string ShortName(const std::string& demangled, std::size_t most = 72);
 
 }  // namespace fa_profile

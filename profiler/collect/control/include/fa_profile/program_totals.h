@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fa_profile/gpu_work.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// Where a program's GPU time goes: adds up work by launch class, which is a kernel with its grid, block and cluster.
+/// Memory grows with the classes and with the work of one window, not with the run. One thread at a time.
+class ProgramTotals {
+ public:
+  /// Work of other devices than `device` is counted as lost.
+  explicit ProgramTotals(std::uint32_t device = 0) : device_(device) {}
+
+  void Add(const GpuWork& work);
+
+  /// A launch class. The index of a class in `classes()` never changes.
+  struct LaunchClass {
+    Launch launch;  ///< of its first record; kernel_name is mangled
+    std::int64_t launches = 0;
+    std::int64_t graph_launches = 0;
+    std::int64_t total_ns = 0;
+  };
+  const std::vector<LaunchClass>& classes() const { return classes_; }
+
+  /// A CUDA graph, by CUPTI's id of its executable.
+  struct Graph {
+    std::int64_t launches = 0;
+    std::int64_t kernels = 0;
+    std::int64_t total_ns = 0;
+    std::uint32_t last_correlation = 0;
+  };
+  const std::map<std::uint32_t, Graph>& graphs() const { return graphs_; }
+
+  /// Time of all kernels so far.
+  std::int64_t kernel_ns() const { return kernel_ns_; }
+
+  /// What came since the last window: rows without window_id; KernelWork::case_id is the index of the class.
+  struct Window {
+    std::int64_t busy_ns = 0;
+    std::vector<KernelWork> kernels;
+    std::vector<MemoryWork> memory;
+    /// Durations of up to kSampledDurations launches of a class, picked evenly from the window, by index of the class.
+    std::map<std::size_t, std::vector<double>> durations_ns;
+  };
+  static constexpr std::size_t kSampledDurations = 64;
+  Window TakeWindow();
+
+  /// Records left out since the last call: of other devices, without times, and of classes beyond kMostClasses.
+  struct Lost {
+    std::int64_t other_devices = 0;
+    std::int64_t without_times = 0;
+    std::int64_t beyond_classes = 0;
+  };
+  static constexpr std::size_t kMostClasses = 4096;
+  const Lost& lost() const { return lost_; }
+
+ private:
+  struct ClassWindow {
+    KernelWork work;
+    std::vector<double> durations_ns;
+  };
+  struct Key {
+    const char* name;
+    std::array<int, 9> sizes;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept;
+  };
+
+  std::optional<std::size_t> FindClass(const GpuWork& work);
+  void AddKernel(const GpuWork& work);
+  std::int64_t TakeBusyTime();
+
+  std::uint32_t device_;
+  std::vector<LaunchClass> classes_;
+  std::vector<ClassWindow> window_;  // one for each class
+  // CUPTI gives all records of a kernel one name pointer; a module loaded later may get the address of one unloaded.
+  std::unordered_map<Key, std::size_t, KeyHash> by_pointer_;
+  std::map<std::pair<std::string, std::array<int, 9>>, std::size_t> by_name_;
+  std::map<std::string, MemoryWork> memory_;
+  std::map<std::uint32_t, Graph> graphs_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> intervals_;
+  std::int64_t busy_until_ns_ = 0;
+  std::int64_t kernel_ns_ = 0;
+  std::uint64_t random_ = 1;
+  Lost lost_;
+};
+
+/// "flash_fwd_kernel<<<(32, 16, 4), 128>>>": how a launch class is called. Sizes of 1 at the end are left out; a
+/// cluster follows as in "<<<64, 128, cluster (2, 1, 1)>>>". `demangled`: the kernel's name.
+std::string LaunchClassName(const std::string& demangled, const Launch& launch);
+
+}  // namespace fa_profile

@@ -1,0 +1,363 @@
+#include "program_counters.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "fa_profile/cupti_api.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/device.h"
+#include "fa_profile/program_trace.h"
+
+namespace fa_profile {
+namespace {
+
+// Classes measured in one round: each takes about 4 MB of the program's memory for the set "full".
+constexpr std::size_t kMostRangesOfARound = 24;
+// Launches without one to measure after which a pass ends.
+constexpr std::int64_t kPatienceLaunches = 1000;
+// Ticks without a range after which a round waits for what does not come any more.
+constexpr int kMostTicksWithoutRange = 10;
+// A launch to be measured waits so long for the device to become idle, and its end is waited for so long.
+constexpr double kIdleBeforeSeconds = 0.2;
+constexpr double kIdleAfterSeconds = 10.0;
+
+// Kernels that wait for another process, or for each other: to run one alone may never end.
+bool IsCollective(const std::string& key) {
+  return key.find("nccl") != std::string::npos || key.find("nvshmem") != std::string::npos ||
+         key.find("NCCL") != std::string::npos || key.find("NVSHMEM") != std::string::npos;
+}
+
+bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
+
+}  // namespace
+
+ProgramCounters::ProgramCounters(const InjectPlan& plan, ProgramRecording& recording)
+    : plan_(plan), recording_(recording), pattern_(plan.kernel_pattern) {}
+
+bool ProgramCounters::WantsCounters(const std::string& key) const {
+  if (seen_.contains(key) || IsCollective(key)) return false;
+  if (IsGraph(key)) return plan_.kernel_pattern.empty();
+  return pattern_.Finds(Demangle(key.substr(0, key.find(' ')).c_str()));
+}
+
+// The first process that records takes the name as it is.
+void ProgramCounters::OpenRecording() {
+  const char* const folder = std::getenv(kInjectFolder);
+  const std::filesystem::path told = folder != nullptr ? folder : "";
+  const int claim = open((told / kInjectFirst).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (claim >= 0) close(claim);
+  if (claim < 0 && !plan_.children) {
+    GiveUp("");
+    return;
+  }
+  context_ = ContextOfThisThread();
+  device_ = OpenCurrentDevice();
+  const std::string path = ExpandOutput(plan_.output, claim >= 0);
+  recording_.Create(path, device_);
+  std::ofstream(told / kInjectRecordings, std::ios::app) << path << '\n';
+}
+
+void ProgramCounters::GiveUp(const char* why) noexcept {
+  given_up_ = true;
+  if (*why == '\0') return;
+  (void)std::fprintf(stderr, "fa-profile: no counters are measured any more: %s\n", why);
+  try {
+    losses_.push_back({"counters_ended", "", why, 1});
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+// The plan, once. Before any launch is measured.
+bool ProgramCounters::Prepare() {
+  if (!idle_) idle_.emplace();
+  if (!idle_->Wait(kIdleBeforeSeconds)) {
+    ++not_idle_;
+    return false;
+  }
+  if (!session_) {
+    gpu_ = OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
+    run_.emplace(CollectRun{device_, *gpu_, recording_});
+    session_.emplace(*run_, plan_.metrics);
+  }
+  if (!profiler_) profiler_ = gpu_->OpenRangeProfiler();
+  return true;
+}
+
+bool ProgramCounters::BeginSpread(const std::string& key) {
+  const auto known = wanted_index_.find(key);
+  if (!spread_ && known == wanted_index_.end()) return false;
+  if (!spread_) {
+    if (!Prepare()) return false;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) names.push_back("class " + std::to_string(i));
+    spread_.emplace(session_->plan(), *profiler_, std::move(names), kPatienceLaunches);
+  }
+  const bool wanted = spread_->Wants(known == wanted_index_.end() ? std::nullopt : std::optional(known->second));
+  if (!wanted && !spread_->stalled()) return false;
+  if (!idle_->Wait(kIdleBeforeSeconds)) {
+    ++not_idle_;
+    return false;
+  }
+  if (spread_->stalled() && spread_->EndPass()) {
+    EndSpread();
+    return false;
+  }
+  if (!wanted) return false;
+  spread_->Open(known->second);
+  ++ranges_opened_;
+  return true;
+}
+
+void ProgramCounters::EndSpread() {
+  Measured measured{profiler_->Decode(), wanted_, spread_->wanted(), {}};
+  for (std::size_t i = 0; i < wanted_.size(); ++i) measured.passes.push_back(spread_->passes_of(i));
+  // A class that never came has no range.
+  for (std::size_t i = wanted_.size(); i-- > 0;) {
+    if (measured.passes[i] > 0) continue;
+    seen_.erase(wanted_[i]);  // it may come again
+    --classes_measured_;
+    measured.keys.erase(measured.keys.begin() + static_cast<std::ptrdiff_t>(i));
+    measured.names.erase(measured.names.begin() + static_cast<std::ptrdiff_t>(i));
+    measured.passes.erase(measured.passes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  spread_.reset();
+  profiler_.reset();  // another profiler may have the counters
+  wanted_.clear();
+  wanted_index_.clear();
+  expired_ = false;
+  if (!measured.keys.empty()) measured_.push_back(std::move(measured));
+}
+
+void ProgramCounters::BeginReplay(const LaunchCall& call, const std::string& key) {
+  if (call.symbol == nullptr || classes_measured_ >= plan_.max_classes || !WantsCounters(key)) return;
+  if (!Prepare()) return;
+  seen_.insert(key);
+  session_->StartKernelRanges(*profiler_, 1);
+  replayed_ = key;
+  replayed_launch_ = {};
+  replayed_launch_.kernel_name = call.symbol;
+  replayed_launch_.grid = call.grid;
+  replayed_launch_.block = call.block;
+  ++classes_measured_;
+  ++replayed_launches_;
+}
+
+void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  if (depth_ > 0) {
+    ++depth_;
+    return;
+  }
+  if (!watching_ || given_up_ || !capturing_.empty()) return;
+  launch_began_ns_ = ActivityClockNs();
+  depth_ = 1;  // launches of our own are not the program's
+  try {
+    if (!opened_) {
+      opened_ = true;
+      OpenRecording();
+      if (given_up_) {
+        depth_ = 0;
+        return;
+      }
+    }
+    if (stuck_) {
+      // Its kernel ended at last, or still holds the device.
+      if (idle_->Wait(0.0)) {
+        stuck_ = false;
+        (void)spread_->Close();
+        GiveUp("a kernel waited for a later launch, so its range held more than itself");
+      }
+    } else if (ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
+      const std::string key =
+          call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
+      bool measures = false;
+      if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measures = BeginSpread(key);
+      if (plan_.replay == ProgramReplay::kKernel) BeginReplay(call, key);
+      if (measures || !replayed_.empty()) {
+        launch_mutex_.lock();
+        return;
+      }
+    }
+  } catch (const std::exception& error) {
+    GiveUp(error.what());
+  }
+  depth_ = 0;
+}
+
+void ProgramCounters::OnLaunched() noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  if (depth_ == 0 || --depth_ > 0) return;
+  launch_mutex_.unlock();  // OnLaunch's; ours is held until the end
+  depth_ = 1;
+  try {
+    if (!replayed_.empty()) {
+      (void)profiler_->Stop();
+      measured_.push_back({profiler_->Decode(), {std::exchange(replayed_, "")}, {}, {}, replayed_launch_});
+    } else if (!idle_->Wait(kIdleAfterSeconds)) {
+      stuck_ = true;
+    } else if (spread_->Close()) {
+      EndSpread();
+    }
+  } catch (const std::exception& error) {
+    replayed_.clear();
+    GiveUp(error.what());
+  }
+  depth_ = 0;
+  measuring_ns_ += std::max<std::int64_t>(0, ActivityClockNs() - launch_began_ns_);
+}
+
+// Waits for a launch that is being measured: from here on nothing is.
+void ProgramCounters::OnCaptureBegins(const void* stream) noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  try {
+    capturing_.insert(stream);
+  } catch (const std::bad_alloc&) {
+    given_up_ = true;
+  }
+}
+
+void ProgramCounters::OnCaptureEnded(const void* stream) noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  capturing_.erase(stream);
+}
+
+void ProgramCounters::OnContextEnds(const void* context) noexcept {
+  const std::lock_guard lock(launch_mutex_);
+  if (context != context_ || depth_ > 0) return;
+  const bool open = profiler_ != nullptr;
+  spread_.reset();
+  profiler_.reset();
+  wanted_.clear();
+  wanted_index_.clear();
+  context_ = nullptr;
+  if (open) GiveUp("the program destroyed its CUDA context");
+}
+
+void ProgramCounters::Choose() {
+  const std::vector<ProgramRecording::Candidate> candidates = recording_.Candidates();
+  const std::lock_guard lock(launch_mutex_);
+  for (const ProgramRecording::Candidate& candidate : candidates) {
+    if (candidate.share_ratio < plan_.least_share_ratio || wanted_.size() == kMostRangesOfARound ||
+        classes_measured_ >= plan_.max_classes) {
+      break;
+    }
+    // What does not come now may not come again.
+    if (candidate.recent < 2 || !WantsCounters(candidate.name)) continue;
+    wanted_index_.emplace(candidate.name, wanted_.size());
+    seen_.insert(candidate.name);
+    wanted_.push_back(candidate.name);
+    ++classes_measured_;
+  }
+}
+
+void ProgramCounters::Write(bool at_end) {
+  while (true) {
+    Measured measured;
+    {
+      const std::lock_guard lock(launch_mutex_);
+      // Of a class that was replayed the first record may still come; its case is made from the record.
+      const auto next = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& one) {
+        return at_end || !one.launch || recording_.Knows(one.keys[0]);
+      });
+      if (next == measured_.end()) return;
+      measured = std::move(*next);
+      measured_.erase(next);
+    }
+    std::vector<MeasuredRange> ranges;
+    for (std::size_t i = 0; i < measured.keys.size(); ++i) {
+      ranges.push_back({recording_.CaseOf(measured.keys[i], measured.launch ? &*measured.launch : nullptr), "",
+                        i < measured.names.size() ? measured.names[i] : std::string()});
+    }
+    session_->Write(std::move(measured.data), ranges, /*keep_image=*/true);
+    const int passes = session_->plan().passes;
+    const std::lock_guard lock(launch_mutex_);
+    for (std::size_t i = 0; i < measured.passes.size(); ++i) {
+      if (measured.passes[i] >= passes) continue;
+      losses_.push_back({"pass_missing", measured.keys[i].substr(0, measured.keys[i].find(' ')),
+                         "it was launched in " + std::to_string(measured.passes[i]) + " of " + std::to_string(passes) +
+                             " passes; metrics of the others are missing",
+                         passes - measured.passes[i]});
+    }
+  }
+}
+
+void ProgramCounters::Tick() {
+  bool choose = false;
+  bool watch = false;
+  {
+    const std::lock_guard lock(launch_mutex_);
+    if (!opened_) return;
+    const bool measures = !given_up_ && !plan_.metrics.empty();
+    choose = measures && plan_.replay == ProgramReplay::kSpread && wanted_.empty();
+  }
+  if (choose) Choose();
+  Write(/*at_end=*/false);
+  {
+    const std::lock_guard lock(launch_mutex_);
+    watch = !given_up_ && !plan_.metrics.empty() &&
+            (stuck_ || !wanted_.empty() ||
+             (plan_.replay == ProgramReplay::kKernel && classes_measured_ < plan_.max_classes));
+    ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
+    ranges_at_last_tick_ = ranges_opened_;
+    if (!wanted_.empty() && ticks_without_range_ >= kMostTicksWithoutRange) {
+      ticks_without_range_ = 0;
+      if (spread_) {
+        expired_ = true;  // the next launch ends it, on its thread
+      } else {
+        for (const std::string& key : wanted_) seen_.erase(key);
+        classes_measured_ -= static_cast<int>(wanted_.size());
+        wanted_.clear();
+        wanted_index_.clear();
+      }
+    }
+    // Never while a launch is measured: its OnLaunched() must come.
+    if (watch == watching_ || depth_ > 0) return;
+    if (!watch) watching_ = false;
+  }
+  WatchLaunches(watch);  // without the lock, which a callback that CUPTI waits for may want
+  if (!watch) return;
+  const std::lock_guard lock(launch_mutex_);
+  watching_ = true;
+}
+
+std::vector<DataLoss> ProgramCounters::Finish() {
+  {
+    const std::lock_guard lock(launch_mutex_);
+    try {
+      if (spread_ && !stuck_ && !given_up_ && depth_ == 0 && spread_->passes_taken() > 0) {
+        (void)spread_->EndPass();
+        EndSpread();
+      }
+    } catch (const std::exception& error) {
+      losses_.push_back({"counters_ended", "", error.what(), 1});
+    }
+    given_up_ = true;
+    watching_ = false;
+  }
+  if (session_) Write(/*at_end=*/true);
+  std::int64_t unmeasured = 0;
+  for (const ProgramRecording::Candidate& candidate : recording_.Candidates()) {
+    if (candidate.share_ratio >= plan_.least_share_ratio && WantsCounters(candidate.name)) ++unmeasured;
+  }
+  const std::lock_guard lock(launch_mutex_);
+  if (unmeasured > 0 && !plan_.metrics.empty() && plan_.replay == ProgramReplay::kSpread) {
+    losses_.push_back({"counters_not_measured", "launch classes with 1 % of the kernel time or more",
+                       "the program ended, or they did not repeat; --replay kernel measures the first launch of each",
+                       unmeasured});
+  }
+  if (not_idle_ > 0) {
+    losses_.push_back({"launch_not_measured", "launches while the GPU was busy with other work",
+                       "to measure one, the GPU must become idle within 0.2 s", not_idle_});
+  }
+  return std::exchange(losses_, {});
+}
+
+}  // namespace fa_profile

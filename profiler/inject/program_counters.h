@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/counter_session.h"
+#include "fa_profile/device_idle.h"
+#include "fa_profile/kernel_pattern.h"
+#include "fa_profile/launch_hook.h"
+#include "fa_profile/spread_session.h"
+#include "program_recording.h"
+
+namespace fa_profile {
+
+/// Measures counters around launches of the program, on the threads that launch; a thread of ours says what, and
+/// writes.
+///
+/// While a launch is measured no other thread launches, so that the range holds nothing else. Nothing is measured while
+/// a stream of the process captures: CUPTI's work would invalidate the capture. No wait is unbounded.
+class ProgramCounters final : public ProgramObserver {
+ public:
+  ProgramCounters(const InjectPlan& plan, ProgramRecording& recording);
+
+  void OnLaunch(const LaunchCall& call) noexcept override;
+  void OnLaunched() noexcept override;
+  void OnCaptureBegins(const void* stream) noexcept override;
+  void OnCaptureEnded(const void* stream) noexcept override;
+  void OnContextEnds(const void* context) noexcept override;
+
+  // On our own thread.
+  /// Chooses launch classes to measure, writes what was measured, and turns the watch of launches off when idle.
+  void Tick();
+  /// At the end of the program: takes what a pass that is under way has, and writes. The losses of the whole run.
+  std::vector<DataLoss> Finish();
+  /// Launches that CUPTI replayed.
+  std::int64_t replayed() const { return replayed_launches_; }
+  /// The time in which counters were measured since the last call.
+  std::int64_t TakeMeasuringNs() { return measuring_ns_.exchange(0); }
+
+ private:
+  // What was measured in one image, to be written by our own thread.
+  struct Measured {
+    CounterData data;
+    std::vector<std::string> keys;   // in the order of the ranges
+    std::vector<std::string> names;  // of the ranges; empty: CUPTI named them
+    std::vector<int> passes;         // taken of each; empty: all
+    std::optional<Launch> launch{};  // that CUPTI replayed
+  };
+
+  void OpenRecording();
+  bool Prepare();
+  bool BeginSpread(const std::string& key);
+  void BeginReplay(const LaunchCall& call, const std::string& key);
+  void EndSpread();
+  void GiveUp(const char* why) noexcept;
+  bool WantsCounters(const std::string& key) const;
+  void Choose();
+  void Write(bool at_end);
+
+  const InjectPlan& plan_;
+  ProgramRecording& recording_;
+  KernelPattern pattern_;
+
+  // Held from OnLaunch() to OnLaunched() of a measured launch. Recursive, because measuring may itself launch on the
+  // same thread.
+  std::recursive_mutex launch_mutex_;
+  int depth_ = 0;         // launches entered on the thread that measures; 0: nothing is being measured
+  bool watching_ = true;  // launches are watched
+  bool opened_ = false;
+  bool given_up_ = false;
+  bool stuck_ = false;  // a range is open whose launch did not end in time
+  std::set<const void*> capturing_;
+  const void* context_ = nullptr;
+  Device device_;
+  std::unique_ptr<GpuApi> gpu_;
+  std::optional<CollectRun> run_;
+  std::optional<CounterSession> session_;
+  std::optional<DeviceIdle> idle_;
+  std::unique_ptr<RangeProfiler> profiler_;
+  std::optional<SpreadSession> spread_;
+  std::vector<std::string> wanted_;  // keys of the round that is asked for or under way
+  std::map<std::string, std::size_t> wanted_index_;
+  std::set<std::string> seen_;  // keys that were measured, or must not be
+  std::string replayed_;        // the key that is replayed now
+  Launch replayed_launch_;
+  std::int64_t replayed_launches_ = 0;
+  std::int64_t ranges_opened_ = 0;
+  bool expired_ = false;                  // the round waits for classes that do not come any more
+  std::int64_t ranges_at_last_tick_ = 0;  // our own thread's
+  int ticks_without_range_ = 0;
+  int classes_measured_ = 0;
+  std::int64_t launch_began_ns_ = 0;
+  std::int64_t not_idle_ = 0;
+  std::deque<Measured> measured_;
+  std::vector<DataLoss> losses_;
+
+  std::atomic<std::int64_t> measuring_ns_ = 0;
+};
+
+}  // namespace fa_profile

@@ -1,0 +1,222 @@
+#include "program_recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/device.h"
+#include "fa_profile/metric_sets.h"
+#include "fa_profile/program_trace.h"
+
+namespace fa_profile {
+namespace {
+
+// Durations of a class that a recording keeps: enough for a median and a 95th percentile, little in a file.
+constexpr std::size_t kMostDurations = 1024;
+
+}  // namespace
+
+std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid, const std::array<int, 3>& block) {
+  return fmt::format("{} {} {} {} {} {} {}", mangled, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+}
+
+std::string GraphKey(std::uint32_t graph) { return fmt::format("CUDA graph {}", graph); }
+
+void ProgramRecording::OnWork(const GpuWork& work) noexcept {
+  const std::lock_guard lock(totals_mutex_);
+  try {
+    totals_.Add(work);
+  } catch (const std::bad_alloc&) {
+    ++records_dropped_;
+  }
+}
+
+void ProgramRecording::OnLostWork(std::int64_t records) noexcept {
+  const std::lock_guard lock(totals_mutex_);
+  records_dropped_ += records;
+}
+
+bool ProgramRecording::HasWork() const {
+  const std::lock_guard lock(totals_mutex_);
+  return totals_.kernel_ns() > 0;
+}
+
+void ProgramRecording::Create(const std::string& path, const Device& device) {
+  const std::lock_guard lock(write_mutex_);
+  device_ = device;
+  auto writer = std::make_unique<RecordingWriter>(path, plan_.overwrite);
+  writer->Write(plan_.session);
+  writer->Write(device_);
+  std::vector<DataLoss> losses;
+  writer->Write(ReadClocks(device_, "before", losses));
+  if (!plan_.built_in_set.empty()) {
+    for (const MetricSet::Omitted& omitted : BuiltinMetricSet(plan_.built_in_set, device_.chip).omitted) {
+      losses.push_back({"metric_not_a_counter", omitted.metric, omitted.reason, 1});
+    }
+  }
+  for (const DataLoss& loss : losses) writer->Write(loss);
+  writer->Commit();
+  window_start_ns_ = ActivityClockNs();
+  writer_ = std::move(writer);
+}
+
+std::int64_t ProgramRecording::WriteCase(const std::string& key, Launch launch) {
+  launch.kernel_name = Demangle(launch.kernel_name.c_str());
+  const Case entry{next_id_++, LaunchClassName(launch.kernel_name, launch), "program", std::nullopt};
+  writer_->Write(entry);
+  launch.id = next_id_++;
+  launch.case_id = entry.id;
+  writer_->Write(launch);
+  case_of_key_.emplace(key, entry.id);  // of classes that differ in the cluster, the first
+  return entry.id;
+}
+
+void ProgramRecording::WriteClass(std::size_t index) {
+  if (case_of_class_.size() <= index) case_of_class_.resize(index + 1, 0);
+  if (case_of_class_[index] != 0) return;
+  Launch launch;
+  {
+    const std::lock_guard lock(totals_mutex_);
+    launch = totals_.classes()[index].launch;
+  }
+  case_of_class_[index] = WriteCase(LaunchKey(launch.kernel_name, launch.grid, launch.block), std::move(launch));
+}
+
+void ProgramRecording::BeginWindow(std::int64_t start_ns) {
+  const std::lock_guard lock(write_mutex_);
+  window_start_ns_ = start_ns;
+}
+
+void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns) {
+  const std::lock_guard lock(write_mutex_);
+  if (writer_ == nullptr) return;
+  ProgramTotals::Window work;
+  {
+    const std::lock_guard totals_lock(totals_mutex_);
+    work = totals_.TakeWindow();
+  }
+  const std::int64_t id = next_id_++;
+  writer_->Write(WatchWindow{id, window_start_ns_, std::max(end_ns, window_start_ns_), work.busy_ns,
+                             std::min(measuring_ns, std::max<std::int64_t>(0, end_ns - window_start_ns_))});
+  window_start_ns_ = std::max(end_ns, window_start_ns_);
+  for (KernelWork& row : work.kernels) {
+    const auto index = static_cast<std::size_t>(row.case_id);
+    WriteClass(index);
+    row.window_id = id;
+    row.case_id = case_of_class_[index];
+    writer_->Write(row);
+    std::vector<double>& durations = work.durations_ns[index];
+    std::size_t& kept = durations_kept_[index];
+    // Later windows are longer and add fewer: the recording of a long run stays small.
+    if (kept >= kMostDurations / 2) durations.resize(std::min<std::size_t>(durations.size(), 8));
+    if (kept >= kMostDurations) continue;
+    kept += durations.size();
+    writer_->Write(Timing{row.case_id, "", "activity", std::move(durations)});
+  }
+  for (MemoryWork& row : work.memory) {
+    row.window_id = id;
+    writer_->Write(row);
+  }
+  writer_->Commit();
+}
+
+std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
+  const std::lock_guard lock(totals_mutex_);
+  std::vector<Candidate> candidates;
+  const double all_ns = static_cast<double>(std::max<std::int64_t>(1, totals_.kernel_ns()));
+  const auto add = [&](std::string name, double share_ratio, std::int64_t launches) {
+    std::int64_t& seen = launches_seen_[name];
+    candidates.push_back({std::move(name), share_ratio, launches, launches - seen});
+    seen = launches;
+  };
+  for (const ProgramTotals::LaunchClass& entry : totals_.classes()) {
+    // What graphs launch cannot be measured launch by launch.
+    const std::int64_t launches = entry.launches - entry.graph_launches;
+    if (launches == 0) continue;
+    add(LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block),
+        static_cast<double>(entry.total_ns) / all_ns * static_cast<double>(launches) /
+            static_cast<double>(entry.launches),
+        launches);
+  }
+  for (const auto& [id, graph] : totals_.graphs()) {
+    add(GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches);
+  }
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.share_ratio > b.share_ratio; });
+  return candidates;
+}
+
+std::optional<std::size_t> ProgramRecording::FindClass(const std::string& key) const {
+  const std::vector<ProgramTotals::LaunchClass>& classes = totals_.classes();
+  const auto found = std::find_if(classes.begin(), classes.end(), [&](const ProgramTotals::LaunchClass& entry) {
+    return LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block) == key;
+  });
+  return found == classes.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - classes.begin()));
+}
+
+bool ProgramRecording::Knows(const std::string& key) const {
+  const std::lock_guard lock(totals_mutex_);
+  return FindClass(key).has_value();
+}
+
+std::int64_t ProgramRecording::CaseOf(const std::string& key, const Launch* launch) {
+  const std::lock_guard lock(write_mutex_);
+  if (const auto known = case_of_key_.find(key); known != case_of_key_.end()) return known->second;
+  std::optional<std::size_t> index;
+  {
+    const std::lock_guard totals_lock(totals_mutex_);
+    index = FindClass(key);
+  }
+  if (index) {
+    WriteClass(*index);
+    return case_of_key_.at(key);
+  }
+  if (launch != nullptr) return WriteCase(key, *launch);
+  const Case graph{next_id_++, key, "program", std::nullopt};
+  writer_->Write(graph);
+  case_of_key_.emplace(key, graph.id);
+  return graph.id;
+}
+
+void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t replayed) {
+  const std::lock_guard lock(write_mutex_);
+  std::vector<DataLoss> all = losses;
+  writer_->Write(ReadClocks(device_, "after", all));
+  ProgramTotals::Lost lost;
+  {
+    const std::lock_guard totals_lock(totals_mutex_);
+    lost = totals_.lost();
+    if (records_dropped_ > 0) {
+      all.push_back({"activity_dropped", "", "CUPTI dropped activity records", records_dropped_});
+    }
+  }
+  if (lost.other_devices > 0) {
+    all.push_back({"device_not_recorded", "work of other GPUs",
+                   "a recording holds one GPU of a process, the first that it used", lost.other_devices});
+  }
+  // A launch that CUPTI replays has no times.
+  if (lost.without_times > replayed) {
+    all.push_back(
+        {"activity_without_times", "", "CUPTI recorded no valid start and end", lost.without_times - replayed});
+  }
+  if (lost.beyond_classes > 0) {
+    all.push_back({"launch_not_measured",
+                   "launch classes after the first " + std::to_string(ProgramTotals::kMostClasses),
+                   "a recording holds so many", lost.beyond_classes});
+  }
+  for (const DataLoss& loss : all) writer_->Write(loss);
+  writer_->Finish();
+}
+
+void ProgramRecording::Commit() {
+  const std::lock_guard lock(write_mutex_);
+  writer_->Commit();
+}
+
+void ProgramRecording::Take(const RecordingPiece& piece) {
+  const std::lock_guard lock(write_mutex_);
+  std::visit([this](const auto* value) { writer_->Write(*value); }, piece);
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/inject_protocol.h"
+#include "fa_profile/program_totals.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile {
+
+/// The recording of one process: windows of what its GPU did, and the cases of its launch classes. Any thread.
+class ProgramRecording final : public WorkObserver, public RecordingSink {
+ public:
+  explicit ProgramRecording(const InjectPlan& plan) : plan_(plan) {}
+
+  void OnWork(const GpuWork& work) noexcept override;
+  void OnLostWork(std::int64_t records) noexcept override;
+
+  /// Something was recorded that is worth a file.
+  bool HasWork() const;
+
+  /// Creates the file and writes what is known at the start. Throws Error.
+  void Create(const std::string& path, const Device& device);
+  bool created() const { return writer_ != nullptr; }
+
+  /// The next window begins now: nothing was watched before. At first it begins with Create().
+  void BeginWindow(std::int64_t start_ns);
+  /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. Throws Error.
+  void WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns);
+
+  /// Launch classes and graphs with their share of the kernel time so far.
+  struct Candidate {
+    std::string name;  ///< as LaunchKey() or GraphKey() name it
+    double share_ratio = 0.0;
+    std::int64_t launches = 0;
+    std::int64_t recent = 0;  ///< of them since the last call
+  };
+  std::vector<Candidate> Candidates();
+
+  /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: of a class whose launches
+  /// may all be without a record, as those are that CUPTI replays; its kernel_name is mangled.
+  std::int64_t CaseOf(const std::string& key, const Launch* launch = nullptr);
+  /// Whether a launch of the class was recorded.
+  bool Knows(const std::string& key) const;
+
+  /// Writes the last things and gives the file its name. `replayed`: launches that CUPTI replayed. Throws Error.
+  void Finish(const std::vector<DataLoss>& losses, std::int64_t replayed);
+
+  // RecordingSink, for the counters.
+  void Commit() override;
+
+ private:
+  void Take(const RecordingPiece& piece) override;
+  std::optional<std::size_t> FindClass(const std::string& key) const;  // under totals_mutex_
+  // Under write_mutex_:
+  void WriteClass(std::size_t index);
+  std::int64_t WriteCase(const std::string& key, Launch launch);
+
+  const InjectPlan& plan_;
+  mutable std::mutex totals_mutex_;
+  ProgramTotals totals_;
+  std::int64_t records_dropped_ = 0;
+  std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()
+
+  std::recursive_mutex write_mutex_;  // taken before totals_mutex_
+  std::unique_ptr<RecordingWriter> writer_;
+  Device device_;
+  std::int64_t next_id_ = 1;
+  std::int64_t window_start_ns_ = 0;
+  std::vector<std::int64_t> case_of_class_;  // 0: not written yet
+  std::map<std::string, std::int64_t> case_of_key_;
+  std::map<std::size_t, std::size_t> durations_kept_;
+};
+
+/// How launches of a class are named before they are recorded: the mangled name and the sizes.
+std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid, const std::array<int, 3>& block);
+std::string GraphKey(std::uint32_t graph);
+
+}  // namespace fa_profile

@@ -1,0 +1,239 @@
+// A program that knows nothing of fa-profile and does one thing that a profiler can break: `watched_program MODE`. It
+// prints a checksum of what its kernels computed, which must be the same with and without fa-profile.
+#include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kNumbers = 1 << 16;
+constexpr int kThreads = 256;
+
+void Check(cudaError_t result, const char* call) {
+  if (result == cudaSuccess) return;
+  std::printf("%s: %s\n", call, cudaGetErrorString(result));
+  std::exit(9);
+}
+
+// Neither idempotent nor commutative: a launch that runs twice, or not at all, or out of order, shows.
+__global__ void Mix(std::uint32_t* numbers, std::uint32_t factor) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  numbers[i] = numbers[i] * factor + static_cast<std::uint32_t>(i) + 1;
+}
+
+__global__ void Rotate(std::uint32_t* numbers) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  numbers[i] = (numbers[i] << 7U) | (numbers[i] >> 25U);
+}
+
+// Ends when a later launch, or the host, has set the flag.
+__global__ void WaitForFlag(volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+__global__ void SetFlag(volatile int* flag) { *flag = 1; }
+
+struct Numbers {
+  std::uint32_t* device = nullptr;
+  Numbers() {
+    Check(cudaMalloc(&device, kNumbers * sizeof(std::uint32_t)), "cudaMalloc");
+    Check(cudaMemset(device, 1, kNumbers * sizeof(std::uint32_t)), "cudaMemset");
+  }
+  void Launch(cudaStream_t stream, std::uint32_t factor) const {
+    Mix<<<kNumbers / kThreads, kThreads, 0, stream>>>(device, factor);
+    Rotate<<<kNumbers / kThreads, kThreads, 0, stream>>>(device);
+  }
+  std::uint32_t Sum() const {
+    std::vector<std::uint32_t> host(kNumbers);
+    Check(cudaMemcpy(host.data(), device, kNumbers * sizeof(std::uint32_t), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    std::uint32_t sum = 0;
+    for (const std::uint32_t number : host) sum = sum * 31 + number;
+    return sum;
+  }
+};
+
+cudaStream_t NewStream() {
+  cudaStream_t stream = nullptr;
+  Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return stream;
+}
+
+// Long enough for counters to be chosen and measured while it runs.
+void Repeat(const Numbers& numbers, cudaStream_t stream, int launches) {
+  for (int k = 0; k < launches; ++k) {
+    numbers.Launch(stream, static_cast<std::uint32_t>(2 * k + 1));
+    if (k % 100 == 99) {
+      Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+      usleep(2000);
+    }
+  }
+  Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+cudaGraphExec_t Capture(const Numbers& numbers, cudaStream_t stream, cudaStreamCaptureMode mode) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  Check(cudaStreamBeginCapture(stream, mode), "cudaStreamBeginCapture");
+  for (std::uint32_t k = 0; k < 20; ++k) numbers.Launch(stream, 2 * k + 3);
+  Check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  Check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  Check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  return executable;
+}
+
+// Captures over and over, in all modes, with launches between.
+void Graphs(const Numbers& numbers) {
+  cudaStream_t const stream = NewStream();
+  for (int round = 0; round < 60; ++round) {
+    Repeat(numbers, stream, 100);
+    const cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
+                                           cudaStreamCaptureModeRelaxed};
+    cudaGraphExec_t const graph = Capture(numbers, stream, modes[round % 3]);
+    for (int k = 0; k < 40; ++k) Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+    Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    Check(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+  }
+}
+
+// Four threads with a stream each; one of them captures while the others launch.
+std::uint32_t Threads() {
+  std::vector<std::thread> threads;
+  std::atomic<std::uint32_t> sum = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &sum] {
+      const Numbers numbers;
+      cudaStream_t const stream = NewStream();
+      for (int round = 0; round < 20; ++round) {
+        Repeat(numbers, stream, 200);
+        if (t > 0) continue;
+        cudaGraphExec_t const graph = Capture(numbers, stream, cudaStreamCaptureModeThreadLocal);
+        for (int k = 0; k < 20; ++k) Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+      }
+      Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+      sum += numbers.Sum();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return sum;
+}
+
+// A kernel waits for what a later launch does: whoever waits for the kernel before that launch waits for ever.
+void Waiting(const Numbers& numbers) {
+  cudaStream_t const stream = NewStream();
+  cudaStream_t const other = NewStream();
+  int* flag = nullptr;
+  Check(cudaMalloc(&flag, sizeof(int)), "cudaMalloc");
+  // Loaded before a kernel spins: loading waits for the device.
+  SetFlag<<<1, 1, 0, other>>>(flag);
+  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  WaitForFlag<<<1, 1, 0, stream>>>(flag);
+  Repeat(numbers, other, 1);
+  for (int round = 0; round < 20; ++round) {
+    Check(cudaMemset(flag, 0, sizeof(int)), "cudaMemset");
+    Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    WaitForFlag<<<1, 1, 0, stream>>>(flag);
+    numbers.Launch(other, 5);
+    SetFlag<<<1, 1, 0, other>>>(flag);
+    Repeat(numbers, other, 100);
+  }
+  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+void FillMemory(const Numbers& numbers) {
+  cudaStream_t const stream = NewStream();
+  Repeat(numbers, stream, 10);
+  std::vector<void*> blocks;
+  for (std::size_t bytes = std::size_t{1} << 33U; bytes >= (std::size_t{1} << 20U);) {
+    void* block = nullptr;
+    if (cudaMalloc(&block, bytes) == cudaSuccess) {
+      blocks.push_back(block);
+    } else {
+      (void)cudaGetLastError();
+      bytes /= 2;
+    }
+  }
+  Repeat(numbers, stream, 3000);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "children") {
+    // Processes that use the GPU one after the other, started by one that does not.
+    for (int k = 0; k < 2; ++k) {
+      const pid_t child = fork();
+      if (child == 0) {
+        (void)execl(argv[0], argv[0], "plain", nullptr);
+        _exit(127);
+      }
+      int status = 0;
+      (void)waitpid(child, &status, 0);
+      if (status != 0) return 8;
+    }
+    std::printf("children done\n");
+    return 0;
+  }
+  const Numbers numbers;
+  cudaStream_t const stream = NewStream();
+  std::uint32_t more = 0;
+  if (mode == "once") {
+    numbers.Launch(stream, 3);
+  } else if (mode == "graphs") {
+    Graphs(numbers);
+  } else if (mode == "graph") {
+    cudaGraphExec_t const graph = Capture(numbers, stream, cudaStreamCaptureModeGlobal);
+    for (int k = 0; k < 2000; ++k) {
+      Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+      Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+      usleep(1000);
+    }
+  } else if (mode == "long") {
+    Repeat(numbers, stream, 250000);
+  } else if (mode == "threads") {
+    more = Threads();
+  } else if (mode == "waiting") {
+    Waiting(numbers);
+  } else if (mode == "memory") {
+    FillMemory(numbers);
+  } else if (mode == "reset") {
+    Repeat(numbers, stream, 4000);
+    more = numbers.Sum();
+    Check(cudaDeviceReset(), "cudaDeviceReset");
+    const Numbers again;
+    Repeat(again, nullptr, 1000);
+    std::printf("checksum %u %u\n", again.Sum(), more);
+    return 0;
+  } else {
+    Repeat(numbers, stream, 6000);
+  }
+  std::printf("checksum %u %u\n", numbers.Sum(), more);
+  std::fflush(stdout);
+  if (mode == "fork") {
+    const pid_t child = fork();
+    if (child == 0) std::exit(3);
+    int status = 0;
+    (void)waitpid(child, &status, 0);
+    std::printf("child ended with %d\n", WEXITSTATUS(status));
+    Repeat(numbers, stream, 1000);
+    std::printf("checksum %u\n", numbers.Sum());
+  }
+  if (mode == "exit7") return 7;
+  if (mode == "_exit") _exit(5);
+  if (mode == "abort") std::abort();
+  if (mode == "kill") (void)raise(SIGKILL);
+  if (mode == "term") (void)raise(SIGTERM);
+  if (mode == "throw") throw std::runtime_error("on purpose");
+  return 0;
+}
