@@ -18,6 +18,7 @@ constexpr double kLeastTopShare = 0.01;
 /// What takes a smaller share is folded into one line, but never so much that fewer rows than this are left.
 constexpr double kLeastShownShare = 0.001;
 constexpr std::size_t kLeastRows = 5;
+constexpr std::size_t kMostKernels = 100;
 constexpr std::size_t kMostRanges = 60;
 constexpr std::size_t kDeepestIndent = 12;
 constexpr std::size_t kLongestProgram = 60;
@@ -121,7 +122,7 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
   if (classes.empty()) return;
   std::vector<std::vector<Cell>> rows;
   std::size_t shown = 0;
-  for (; shown < classes.size(); ++shown) {
+  for (; shown < std::min(classes.size(), kMostKernels); ++shown) {
     const ProfileEntry& entry = *classes[shown];
     const KernelUse& use = *entry.use;
     if (shown >= kLeastRows && use.share_ratio.value_or(0.0) < kLeastShownShare) break;
@@ -230,7 +231,9 @@ std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile) {
   return classes;
 }
 
-bool IsMeasured(const ProfileEntry& entry) { return !entry.use || entry.has_counters || entry.phases; }
+bool IsMeasured(const Profile& profile, const ProfileEntry& entry) {
+  return !profile.program || entry.has_counters || entry.phases;
+}
 
 void WriteProgramSummary(TextPage& page, const Profile& profile) {
   const ProgramUse& program = *profile.program;

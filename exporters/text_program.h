@@ -16,7 +16,7 @@ void WriteProgramTables(TextPage& page, const Profile& profile);
 /// The launch classes of the profile, most time first.
 std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile);
 
-/// Whether more was measured of a kernel than its launches and their time.
-bool IsMeasured(const ProfileEntry& entry);
+/// Whether more is known of an entry than how often a watched program launched it, and when.
+bool IsMeasured(const Profile& profile, const ProfileEntry& entry);
 
 }  // namespace fa_profile

@@ -76,9 +76,11 @@ void WriteHeader(TextPage& page, const Profile& profile) {
       fmt::format("set {}{}{} replay{}{} cache", page.Safe(OrUnknown(session.metric_set)), dot,
                   page.Safe(OrUnknown(session.replay_mode)), dot, page.Safe(OrUnknown(session.cache_policy)));
   if (profile.program) {
-    measured += fmt::format("{}watched {} in {} windows{}measured counters for {}", dot,
-                            Nanoseconds(profile.program->watched_ns), profile.program->windows, dot,
-                            Nanoseconds(profile.program->measuring_ns));
+    measured += fmt::format("{}watched {} in {} {}", dot, Nanoseconds(profile.program->watched_ns),
+                            profile.program->windows, profile.program->windows == 1 ? "window" : "windows");
+    if (profile.program->measuring_ns > 0) {
+      measured += fmt::format("{}measured counters for {}", dot, Nanoseconds(profile.program->measuring_ns));
+    }
   } else {
     measured += fmt::format("{}{} warm-up and {} timed launches{}{} draws", dot, session.warmup_launches,
                             session.timed_launches, dot, session.draws);
@@ -144,13 +146,14 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   if (with_phases) columns.push_back({"top phase", true});
   std::vector<std::optional<AttentionShape>> shapes;
   for (const ProfileEntry& entry : profile.entries) {
-    if (IsMeasured(entry) && std::ranges::find(shapes, entry.shape) == shapes.end()) shapes.push_back(entry.shape);
+    if (IsMeasured(profile, entry) && std::ranges::find(shapes, entry.shape) == shapes.end())
+      shapes.push_back(entry.shape);
   }
   if (profile.program && shapes.empty()) return;
   for (const auto& shape : shapes) {
     std::vector<std::vector<Cell>> rows;
     for (const ProfileEntry& entry : profile.entries) {
-      if (entry.shape == shape && IsMeasured(entry)) rows.push_back(SummaryRow(page, entry, with_phases));
+      if (entry.shape == shape && IsMeasured(profile, entry)) rows.push_back(SummaryRow(page, entry, with_phases));
     }
     page.Line();
     page.Rule(profile.program ? "Kernels with counters" : ShapeTitle(shape));
@@ -295,10 +298,10 @@ void WriteEntries(TextPage& page, const Profile& profile) {
   constexpr double kLeastShare = 0.01;
   for (const ProfileEntry* entry : ClassesByTime(profile)) {
     const bool found = !entry->findings.empty() && entry->use->share_ratio.value_or(0.0) >= kLeastShare;
-    if (IsMeasured(*entry) || found) WriteEntry(page, *entry);
+    if (IsMeasured(profile, *entry) || found) WriteEntry(page, *entry);
   }
   for (const ProfileEntry& entry : profile.entries) {
-    if (!entry.use) WriteEntry(page, entry);
+    if (!entry.use && IsMeasured(profile, entry)) WriteEntry(page, entry);
   }
 }
 

@@ -125,6 +125,18 @@ TEST(ProgramReportTest, ClassesUnderAThousandthAreFoldedIntoOneLine) {
   EXPECT_TRUE(Has(kernels.back(), "152")) << "50 times 3 launches, and 2";
 }
 
+TEST(ProgramReportTest, AtMostAHundredClassesHaveARow) {
+  Recording recording = sample::EmptyProgram();
+  for (std::int64_t id = 1; id <= 300; ++id) {
+    sample::AddClass(recording, id, "k" + std::to_string(id), "k()");
+    recording.kernel_work.push_back({1, id, 1, 0, 1000, 1000, 1000});
+  }
+  const std::vector<std::string> kernels = Section(Text(recording), "Kernels");
+  ASSERT_EQ(kernels.size(), 102u);
+  EXPECT_TRUE(Has(kernels.back(), "66.7 %"));
+  EXPECT_TRUE(Has(kernels.back(), "and 200 more"));
+}
+
 TEST(ProgramReportTest, OneClassOfNoTimeIsStillShown) {
   Recording recording = sample::EmptyProgram();
   sample::AddClass(recording, 1, "k", "k()");
@@ -160,6 +172,15 @@ TEST(ProgramReportTest, OnlyKernelsWithCountersOrFindingsHaveABlock) {
   EXPECT_TRUE(Has(text, "1,600 (1,500 in CUDA graphs), 320 ms in all, each 180 us to 260 us, 64.0 % of the"));
   EXPECT_FALSE(Has(text, "\u2500\u2500 fill_kernel"));
   EXPECT_FALSE(Has(text, "not verified"));
+}
+
+TEST(ProgramReportTest, AClassThatWasNotSeenInAnyWindowIsNotShownUnlessItHasCounters) {
+  Recording recording = sample::MakeProgramRecording();
+  sample::AddClass(recording, 50, "unseen", "unseen()");
+  EXPECT_FALSE(Has(Text(recording), "unseen"));
+  recording.ranges.push_back({50, 50, "", "unseen", 0, 0, sample::FullCounters(1)});
+  EXPECT_TRUE(Has(Text(recording), "\u2500\u2500 unseen<<<64, 128>>>"));
+  EXPECT_TRUE(Section(Text(recording), "Kernels").size() == 7u);
 }
 
 TEST(ProgramReportTest, SummaryLeavesOutTheBlocksAndKeepsTheTables) {

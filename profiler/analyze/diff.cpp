@@ -23,8 +23,9 @@ std::string NameOf(const ProfileEntry& entry) { return CallName(entry.kernel, en
 
 /// By which an entry is found on the other side. The name of a launch class depends on the others of its recording, so
 /// its launch decides.
-std::string MatchKey(const ProfileEntry& entry) {
-  if (!entry.use || entry.launches.empty()) return entry.kernel + '\0' + ShapeOf(entry) + '\0' + entry.part;
+std::string MatchKey(const Profile& profile, const ProfileEntry& entry) {
+  if (!profile.program || !entry.part.empty() || entry.shape || entry.launches.empty())
+    return entry.kernel + '\0' + ShapeOf(entry) + '\0' + entry.part;
   const Launch& launch = entry.launches.front();
   std::string key = launch.kernel_name;
   for (const auto* extents : {&launch.grid, &launch.block, &launch.cluster}) {
@@ -187,10 +188,10 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
     CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, {}, diff.changes);
   }
   std::map<std::string, std::deque<std::size_t>> partners;  // not yet used, in their order
-  for (std::size_t i = 0; i < after.entries.size(); ++i) partners[MatchKey(after.entries[i])].push_back(i);
+  for (std::size_t i = 0; i < after.entries.size(); ++i) partners[MatchKey(after, after.entries[i])].push_back(i);
   std::vector<bool> used(after.entries.size(), false);
   for (const ProfileEntry& entry : before.entries) {
-    std::deque<std::size_t>& same = partners[MatchKey(entry)];
+    std::deque<std::size_t>& same = partners[MatchKey(before, entry)];
     if (same.empty()) {
       diff.only_before.push_back(NameOf(entry));
       continue;

@@ -219,7 +219,7 @@ std::string_view FullName(const ProfileEntry& entry) {
 void NameClasses(std::vector<ProfileEntry>& entries) {
   std::map<std::string, std::vector<ProfileEntry*>> by_name;
   for (ProfileEntry& entry : entries) {
-    if (entry.use) by_name[entry.kernel].push_back(&entry);
+    if (entry.part.empty() && !entry.shape) by_name[entry.kernel].push_back(&entry);
   }
   std::set<std::string> taken;
   for (const auto& [name, group] : by_name) taken.insert(name);
