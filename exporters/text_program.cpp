@@ -54,7 +54,7 @@ std::string Headline(const TextPage& page, const Profile& profile) {
   return text + ".";
 }
 
-/// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it".
+/// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it, bank-conflicts".
 std::string Why(const TextPage& page, const ProfileEntry& entry) {
   std::vector<std::string> facts;
   if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck));
@@ -65,6 +65,7 @@ std::string Why(const TextPage& page, const ProfileEntry& entry) {
       facts.push_back(fmt::format("{} {} of it", page.Safe(phase.name), Percent(share->second, 0)));
     }
   }
+  if (!entry.findings.empty()) facts.push_back(page.Safe(entry.findings.front().id));
   return fmt::format("{}", fmt::join(facts, ", "));
 }
 

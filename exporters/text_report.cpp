@@ -293,7 +293,7 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   WriteMetrics(page, entry);
 }
 
-/// In recording order; those of a watched program, of which blocks are for what was measured, or found, by time.
+/// In recording order. Of a watched program first, and most time first, the classes that have counters or a finding.
 void WriteEntries(TextPage& page, const Profile& profile) {
   constexpr double kLeastShare = 0.01;
   for (const ProfileEntry* entry : ClassesByTime(profile)) {

@@ -205,6 +205,26 @@ TEST(AnalyzeProgramTest, ClassesThatShareANameAreToldApartByTheirTemplateArgumen
   EXPECT_EQ(EntryOf(profile, 3).kernel, "elementwise_kernel<<<64, 128>>> {MulFunctor}");
 }
 
+TEST(AnalyzeProgramTest, WhatTellsClassesApartHasNoScopes) {
+  const auto names = [](const std::string& a, const std::string& b) {
+    Recording recording = sample::EmptyProgram();
+    sample::AddClass(recording, 1, "k", a);
+    sample::AddClass(recording, 2, "k", b);
+    recording.kernel_work = {{1, 1, 1, 0, 10, 10, 10}, {1, 2, 1, 0, 10, 10, 10}};
+    const Profile profile = Analyze(recording);
+    return std::pair(EntryOf(profile, 1).kernel.substr(15), EntryOf(profile, 2).kernel.substr(15));
+  };
+  using Names = std::pair<std::string, std::string>;
+  EXPECT_EQ(
+      names("void k<at::(anonymous namespace)::Add<at::Half> >(int)", "void k<at::(anonymous namespace)::Mul>(int)"),
+      Names("{Add<Half> }", "{Mul}"));
+  EXPECT_EQ(names("void k<a::B<a::c>::D, 4>(int)", "void k<a::E::F, 4>(int)"), Names("{D}", "{F}"));
+  EXPECT_EQ(names("k<32>(int)", "k<64>(int)"), Names("{32}", "{64}"));
+  EXPECT_EQ(names("k(int)", "k(float)"), Names("{int}", "{float}"));
+  EXPECT_EQ(names("k<f(int)::{lambda(int)#1}>()", "k<f(int)::{lambda(int)#2}>()"), Names("{1}", "{2}"));
+  EXPECT_EQ(names("a>::b", "c)::d"), Names("{a>b}", "{c)d}"));
+}
+
 TEST(AnalyzeProgramTest, NamesOfClassesAreUnique) {
   Recording recording = sample::EmptyProgram();
   const std::string long_name(10'000, 'T');

@@ -170,18 +170,34 @@ void AddNvtx(const Recording& recording, ProgramUse& program) {
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
 
+/// Removes a name at the end, with its template arguments or parameters: the scope before a "::".
+void DropLastName(std::string& text) {
+  std::size_t begin = text.size();
+  while (begin > 0 && (text[begin - 1] == '>' || text[begin - 1] == ')')) {
+    int depth = 0;
+    std::size_t i = begin;
+    do {
+      --i;
+      if (text[i] == '>' || text[i] == ')') ++depth;
+      if (text[i] == '<' || text[i] == '(') --depth;
+    } while (i > 0 && depth > 0);
+    if (depth > 0) return;
+    begin = i;
+  }
+  while (begin > 0 && IsWord(text[begin - 1])) --begin;
+  text.resize(begin);
+}
+
 /// Without the scopes of names: "at::native::Add<at::Half>" -> "Add<Half>".
 std::string WithoutScopes(std::string_view text) {
   std::string short_text;
-  std::size_t word = 0;  // where the last name in `short_text` begins
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text.substr(i).starts_with("::")) {
-      short_text.resize(word);
+      DropLastName(short_text);
       ++i;
-      continue;
+    } else {
+      short_text += text[i];
     }
-    short_text += text[i];
-    if (!IsWord(text[i])) word = short_text.size();
   }
   return short_text;
 }
