@@ -38,12 +38,75 @@ void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMet
       << kLineEnd;
 }
 
+/// Rows of what was counted of a watched program, for one kernel, kind of memory operation or range, or all of it.
+class UseRows {
+ public:
+  UseRows(std::ostream& out, const std::string& kernel, const std::string& part)
+      : out_(out), identity_(Field(kernel) + "," + Field(part) + ",,,,,") {}
+
+  void Count(const char* metric, std::int64_t value) { Write(metric, fmt::format("{}", value), "count"); }
+  void Bytes(const char* metric, std::int64_t value) { Write(metric, fmt::format("{}", value), "bytes"); }
+  void Seconds(const char* metric, double ns) { Write(metric, fmt::format("{}", ns * 1e-9), "seconds"); }
+  void Ratio(const char* metric, const std::optional<double>& value) {
+    if (value) Write(metric, fmt::format("{}", *value), "ratio");
+  }
+
+ private:
+  void Write(const char* metric, const std::string& value, const char* unit) {
+    out_ << identity_ << ',' << metric << ',' << value << ',' << unit << ',' << kLineEnd;
+  }
+
+  std::ostream& out_;
+  std::string identity_;
+};
+
+void WriteClass(std::ostream& out, const ProfileEntry& entry) {
+  const KernelUse& use = *entry.use;
+  UseRows rows(out, entry.kernel, entry.part);
+  rows.Count("launches", use.launches);
+  rows.Count("graph_launches", use.graph_launches);
+  rows.Seconds("kernel_time_seconds", static_cast<double>(use.total_ns));
+  rows.Ratio("kernel_time_share_ratio", use.share_ratio);
+  rows.Seconds("max_seconds", static_cast<double>(use.max_ns));
+  if (entry.timing) rows.Seconds("p95_seconds", entry.timing->p95_ns);
+}
+
+void WriteProgram(std::ostream& out, const ProgramUse& program) {
+  UseRows rows(out, {}, {});
+  rows.Count("windows", program.windows);
+  rows.Seconds("watched_seconds", static_cast<double>(program.watched_ns));
+  rows.Ratio("gpu_busy_ratio", program.busy_ratio);
+  rows.Ratio("gpu_idle_ratio", program.idle_ratio);
+  rows.Count("classes", program.classes);
+  rows.Count("launches", program.launches);
+  rows.Count("graph_launches", program.graph_launches);
+  rows.Seconds("kernel_time_seconds", static_cast<double>(program.kernel_ns));
+  rows.Seconds("memory_time_seconds", static_cast<double>(program.memory_ns));
+  for (const MemoryUse& use : program.memory) {
+    UseRows of_kind(out, {}, use.kind);
+    of_kind.Count("memory_operations", use.operations);
+    of_kind.Bytes("memory_bytes", use.bytes);
+    of_kind.Seconds("memory_time_seconds", static_cast<double>(use.total_ns));
+    of_kind.Ratio("memory_time_share_ratio", use.share_ratio);
+  }
+  for (const NvtxUse& use : program.nvtx) {
+    UseRows of_range(out, {}, use.path);
+    of_range.Count("nvtx_ranges", use.ranges);
+    of_range.Seconds("nvtx_host_seconds", static_cast<double>(use.host_ns));
+    of_range.Count("nvtx_launches", use.launches);
+    of_range.Seconds("nvtx_gpu_seconds", static_cast<double>(use.gpu_ns));
+    of_range.Ratio("nvtx_gpu_share_ratio", use.share_ratio);
+  }
+}
+
 }  // namespace
 
 void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
   out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase" << kLineEnd;
+  if (profile.program) WriteProgram(out, *profile.program);
   for (const ProfileEntry& entry : profile.entries) {
     const std::string identity = Identity(entry);
+    if (entry.use) WriteClass(out, entry);
     if (entry.verification) {
       out << identity << ",correct," << (entry.verification->correct() ? 1 : 0) << ",bool," << kLineEnd;
     }

@@ -126,6 +126,10 @@ Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
 Json ToJson(const PhaseTable& t);
 Json ToJson(const Finding& f);
+Json ToJson(const KernelUse& u);
+Json ToJson(const MemoryUse& u);
+Json ToJson(const NvtxUse& u);
+Json ToJson(const ProgramUse& p);
 Json ToJson(const ProfileEntry& e);
 Json ToJson(const DataLoss& l);
 Json ToJson(const MetricChange& c);
@@ -183,6 +187,43 @@ Json ToJson(const Finding& f) {
       {"id", f.id}, {"phase", KnownText(f.phase)}, {"evidence", f.evidence}, {"cure", f.cure}, {"weight", f.weight}};
 }
 
+Json ToJson(const KernelUse& u) {
+  return {{"launches", u.launches}, {"graph_launches", u.graph_launches},
+          {"total_ns", u.total_ns}, {"min_ns", u.min_ns},
+          {"max_ns", u.max_ns},     {"share_ratio", OrNull(u.share_ratio)}};
+}
+
+Json ToJson(const MemoryUse& u) {
+  return {{"kind", u.kind},
+          {"operations", u.operations},
+          {"bytes", u.bytes},
+          {"total_ns", u.total_ns},
+          {"share_ratio", OrNull(u.share_ratio)}};
+}
+
+Json ToJson(const NvtxUse& u) {
+  return {
+      {"path", u.path},       {"name", u.name},         {"level", u.level},   {"ranges", u.ranges},
+      {"host_ns", u.host_ns}, {"launches", u.launches}, {"gpu_ns", u.gpu_ns}, {"share_ratio", OrNull(u.share_ratio)}};
+}
+
+Json ToJson(const ProgramUse& p) {
+  return {{"windows", p.windows},
+          {"watched_ns", p.watched_ns},
+          {"measuring_ns", p.measuring_ns},
+          {"busy_ns", p.busy_ns},
+          {"busy_ratio", OrNull(p.busy_ratio)},
+          {"idle_ratio", OrNull(p.idle_ratio)},
+          {"classes", p.classes},
+          {"launches", p.launches},
+          {"graph_launches", p.graph_launches},
+          {"kernel_ns", p.kernel_ns},
+          {"memory_ns", p.memory_ns},
+          {"memory", ToArray(p.memory)},
+          {"nvtx", ToArray(p.nvtx)},
+          {"nvtx_ratio", OrNull(p.nvtx_ratio)}};
+}
+
 Json ToJson(const ProfileEntry& e) {
   Json launches = Json::array();
   const bool correct = !e.verification || e.verification->correct();
@@ -192,6 +233,7 @@ Json ToJson(const ProfileEntry& e) {
           {"origin", KnownText(e.origin)},
           {"shape", ObjectOrNull(e.shape)},
           {"verification", ObjectOrNull(e.verification)},
+          {"use", ObjectOrNull(e.use)},
           {"timing", ObjectOrNull(e.timing)},
           {"bottleneck", KnownText(e.bottleneck)},
           {"occupancy", ObjectOrNull(e.occupancy)},
@@ -311,6 +353,7 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
               {"session", ToJson(profile.session)},
               {"device", ToJson(profile.device)},
               {"clocks", ToArray(profile.clocks)},
+              {"program", ObjectOrNull(profile.program)},
               {"entries", ToArray(profile.entries)},
               {"losses", ToArray(profile.losses)},
               {"metrics", by_id(MetricCatalogue())},

@@ -25,10 +25,20 @@ Style StyleOf(const std::string& judgement) {
   return Style::kPlain;
 }
 
+/// Shares of a watched program, which no catalogue has.
+std::string_view ShareLabel(const std::string& metric) {
+  if (metric == "kernel_time_share_ratio") return "share of the time of all kernels";
+  if (metric == "gpu_busy_ratio") return "GPU busy";
+  return {};
+}
+
 std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
   const CatalogueMetric* metric = change.phase.empty() ? FindMetric(change.metric) : FindPhaseMetric(change.metric);
-  const std::string_view unit = metric == nullptr ? std::string_view() : metric->unit;
-  std::string label = metric == nullptr ? page.Safe(change.metric) : std::string(metric->label);
+  const std::string_view share = ShareLabel(change.metric);
+  const std::string_view unit = metric != nullptr ? metric->unit : share.empty() ? "" : "ratio";
+  std::string label = metric != nullptr ? std::string(metric->label)
+                      : share.empty()   ? page.Safe(change.metric)
+                                        : std::string(share);
   if (!change.phase.empty()) label = page.Safe(change.phase) + ": " + label;
   const std::string ratio =
       change.ratio ? fmt::format("{}{}", *change.ratio > 0 ? "+" : "", FormatValue(*change.ratio, "ratio")) : "n/a";
@@ -39,6 +49,8 @@ std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
           {page.Safe(change.judgement), StyleOf(change.judgement)}};
 }
 
+bool IsOfProgram(const MetricChange& change) { return change.metric == "gpu_busy_ratio"; }
+
 auto Key(const MetricChange& change) { return std::tie(change.kernel, change.part, change.shape); }
 
 void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::size_t begin, std::size_t end) {
@@ -48,7 +60,7 @@ void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::s
     if (changes[i].judgement != "same") rows.push_back(Row(page, changes[i]));
   }
   const MetricChange& first = changes[begin];
-  std::string title = page.Safe(first.kernel);
+  std::string title = IsOfProgram(first) ? "program" : page.Safe(first.kernel);
   if (!first.part.empty()) title.append("/").append(page.Safe(first.part));
   if (!first.shape.empty()) title += std::string(page.separator()) + page.Safe(first.shape);
   page.Line();
@@ -66,13 +78,31 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   page.Paragraph("before  ", Side(page, before));
   page.Paragraph("after   ", Side(page, after));
   for (const std::string& reason : diff.incomparable) page.Paragraph("not comparable: ", page.Safe(reason));
+  // A program may have hundreds of kernels: those that did not change are only counted.
+  const bool programs = before.program && after.program;
+  std::int64_t same = 0;
   for (std::size_t begin = 0; begin < diff.changes.size();) {
     std::size_t end = begin;
-    while (end < diff.changes.size() && Key(diff.changes[end]) == Key(diff.changes[begin])) ++end;
-    WriteEntry(page, diff.changes, begin, end);
+    bool changed = false;
+    for (; end < diff.changes.size() && Key(diff.changes[end]) == Key(diff.changes[begin]); ++end) {
+      changed |= diff.changes[end].judgement != "same";
+    }
+    if (changed || !programs) {
+      WriteEntry(page, diff.changes, begin, end);
+    } else if (!IsOfProgram(diff.changes[begin])) {
+      ++same;
+    }
     begin = end;
   }
-  if (diff.changes.empty()) {
+  if (same > 0) {
+    page.Line();
+    page.Line(fmt::format("{} {} without a difference", FormatCount(static_cast<double>(same)),
+                          same == 1 ? "kernel" : "kernels"));
+  }
+  const bool equal = diff.only_before.empty() && diff.only_after.empty() &&
+                     std::ranges::all_of(diff.changes, [](const auto& change) { return change.judgement == "same"; });
+  if (programs && equal) page.Line("No difference.");
+  if (diff.changes.empty() && !programs) {
     page.Line();
     page.Line("The recordings have no kernel in common.");
   }

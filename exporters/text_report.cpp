@@ -12,6 +12,7 @@
 #include "fa_profile/units.h"
 #include "table.h"
 #include "text_phases.h"
+#include "text_program.h"
 
 namespace fa_profile {
 namespace {
@@ -29,6 +30,8 @@ std::optional<double> Metric(const ProfileEntry& entry, const char* id) {
 std::string MetricText(const ProfileEntry& entry, const char* id) {
   return FormatValue(Metric(entry, id), FindMetric(id)->unit);
 }
+
+std::string Nanoseconds(std::int64_t ns) { return FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
 
 std::string OrUnknown(const std::string& text) { return text.empty() ? "n/a" : text; }
 
@@ -55,7 +58,6 @@ void WriteHeader(TextPage& page, const Profile& profile) {
   const Device& device = profile.device;
   const Session& session = profile.session;
   const std::string_view dot = page.separator();
-  page.Rule("fa-profile report");
   std::string gpu = page.Safe(OrUnknown(device.name));
   if (!device.chip.empty()) gpu += std::string(dot) + page.Safe(device.chip);
   if (device.sm_count > 0) gpu += fmt::format("{}{} SMs", dot, device.sm_count);
@@ -70,14 +72,24 @@ void WriteHeader(TextPage& page, const Profile& profile) {
   page.Paragraph("recorded  ", fmt::format("{}{}fa-profile {}{}commit {}", page.Safe(OrUnknown(session.created_at)),
                                            dot, page.Safe(OrUnknown(session.tool_version)), dot,
                                            page.Safe(OrUnknown(session.tool_commit))));
-  page.Paragraph("measured  ",
-                 fmt::format("set {}{}{} replay{}{} cache{}{} warm-up and {} timed launches{}{} draws",
-                             page.Safe(OrUnknown(session.metric_set)), dot, page.Safe(OrUnknown(session.replay_mode)),
-                             dot, page.Safe(OrUnknown(session.cache_policy)), dot, session.warmup_launches,
-                             session.timed_launches, dot, session.draws));
+  std::string measured =
+      fmt::format("set {}{}{} replay{}{} cache", page.Safe(OrUnknown(session.metric_set)), dot,
+                  page.Safe(OrUnknown(session.replay_mode)), dot, page.Safe(OrUnknown(session.cache_policy)));
+  if (profile.program) {
+    measured += fmt::format("{}watched {} in {} {}", dot, Nanoseconds(profile.program->watched_ns),
+                            profile.program->windows, profile.program->windows == 1 ? "window" : "windows");
+    if (profile.program->measuring_ns > 0) {
+      measured += fmt::format("{}measured counters for {}", dot, Nanoseconds(profile.program->measuring_ns));
+    }
+  } else {
+    measured += fmt::format("{}{} warm-up and {} timed launches{}{} draws", dot, session.warmup_launches,
+                            session.timed_launches, dot, session.draws);
+  }
+  page.Paragraph("measured  ", measured);
   page.Paragraph("clocks    ", fmt::format("before: {}", Clock(profile, "before")));
   page.Paragraph("          ", fmt::format("after:  {}", Clock(profile, "after")));
-  if (!session.complete) page.Line("This run ended early: the data is correct, but incomplete.", Style::kBad);
+  if (!session.complete && !profile.program)
+    page.Line("This run ended early: the data is correct, but incomplete.", Style::kBad);
 }
 
 Cell CorrectCell(const ProfileEntry& entry) {
@@ -134,15 +146,17 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   if (with_phases) columns.push_back({"top phase", true});
   std::vector<std::optional<AttentionShape>> shapes;
   for (const ProfileEntry& entry : profile.entries) {
-    if (std::ranges::find(shapes, entry.shape) == shapes.end()) shapes.push_back(entry.shape);
+    if (IsMeasured(profile, entry) && std::ranges::find(shapes, entry.shape) == shapes.end())
+      shapes.push_back(entry.shape);
   }
+  if (profile.program && shapes.empty()) return;
   for (const auto& shape : shapes) {
     std::vector<std::vector<Cell>> rows;
     for (const ProfileEntry& entry : profile.entries) {
-      if (entry.shape == shape) rows.push_back(SummaryRow(page, entry, with_phases));
+      if (entry.shape == shape && IsMeasured(profile, entry)) rows.push_back(SummaryRow(page, entry, with_phases));
     }
     page.Line();
-    page.Rule(ShapeTitle(shape));
+    page.Rule(profile.program ? "Kernels with counters" : ShapeTitle(shape));
     page.Table(columns, rows);
   }
   if (shapes.empty()) {
@@ -152,10 +166,10 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   }
   page.Line();
   page.Paragraph(
-      "",
-      "time: median without the profiler. tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: excess "
-      "shared-memory wavefronts per request. top stall: % of warp-cycles." +
-          std::string(with_phases ? " top phase: % of the time." : ""));
+      "", std::string(profile.program ? "time: median of watched launches. " : "time: median without the profiler. ") +
+              "tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: excess "
+              "shared-memory wavefronts per request. top stall: % of warp-cycles." +
+              std::string(with_phases ? " top phase: % of the time." : ""));
 }
 
 void WriteVerification(TextPage& page, const ProfileEntry& entry) {
@@ -171,6 +185,19 @@ void WriteVerification(TextPage& page, const ProfileEntry& entry) {
   if (!v.error.empty()) text += ": " + page.Safe(v.error);
   page.Paragraph("  correct    ", text);
   if (!v.correct()) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
+}
+
+void WriteUse(TextPage& page, const ProfileEntry& entry) {
+  if (!entry.use) return;
+  const KernelUse& use = *entry.use;
+  std::string text = FormatCount(static_cast<double>(use.launches));
+  if (use.graph_launches > 0) {
+    text += fmt::format(" ({} in CUDA graphs)", FormatCount(static_cast<double>(use.graph_launches)));
+  }
+  text += fmt::format(", {} in all, each {} to {}", Nanoseconds(use.total_ns), Nanoseconds(use.min_ns),
+                      Nanoseconds(use.max_ns));
+  if (use.share_ratio) text += fmt::format(", {} of the time of all kernels", FormatValue(*use.share_ratio, "ratio"));
+  page.Paragraph("  launches   ", text);
 }
 
 void WriteTiming(TextPage& page, const ProfileEntry& entry) {
@@ -196,8 +223,8 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
       text += fmt::format(" local {} per thread",
                           FormatValue(static_cast<double>(launch.local_memory_per_thread_bytes), "bytes"));
     }
-    // Launches of a profiled program carry no times.
-    if (!Incorrect(entry) && launch.end_ns > launch.start_ns) {
+    // Launches of a profiled program carry no times; that of a launch class stands for all of them.
+    if (!entry.use && !Incorrect(entry) && launch.end_ns > launch.start_ns) {
       const double duration = ElapsedNs(launch.start_ns, launch.end_ns);
       text += fmt::format(" took {}", FormatValue(duration * 1e-9, "seconds"));
     }
@@ -255,14 +282,27 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   if (!entry.origin.empty() && entry.origin != "ladder" && entry.origin != "program") {
     page.Paragraph("  from       ", page.Safe(entry.origin));
   }
-  if (entry.part.empty()) WriteVerification(page, entry);
+  if (entry.part.empty() && !entry.use) WriteVerification(page, entry);
   WriteFindings(page, entry);
+  WriteUse(page, entry);
   WriteTiming(page, entry);
   WriteLaunches(page, entry);
   WriteOccupancy(page, entry);
   WriteStalls(page, entry);
   WritePhases(page, entry);
   WriteMetrics(page, entry);
+}
+
+/// In recording order. Of a watched program first, and most time first, the classes that have counters or a finding.
+void WriteEntries(TextPage& page, const Profile& profile) {
+  constexpr double kLeastShare = 0.01;
+  for (const ProfileEntry* entry : ClassesByTime(profile)) {
+    const bool found = !entry->findings.empty() && entry->use->share_ratio.value_or(0.0) >= kLeastShare;
+    if (IsMeasured(profile, *entry) || found) WriteEntry(page, *entry);
+  }
+  for (const ProfileEntry& entry : profile.entries) {
+    if (!entry.use && IsMeasured(profile, entry)) WriteEntry(page, entry);
+  }
 }
 
 void WriteLosses(TextPage& page, const Profile& profile) {
@@ -302,11 +342,15 @@ void WriteLosses(TextPage& page, const Profile& profile) {
 
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options) {
   TextPage page(out, options);
-  WriteHeader(page, profile);
-  WriteSummary(page, profile);
-  if (options.details) {
-    for (const ProfileEntry& entry : profile.entries) WriteEntry(page, entry);
+  page.Rule("fa-profile report");
+  if (profile.program) {
+    WriteProgramSummary(page, profile);
+    page.Line();
   }
+  WriteHeader(page, profile);
+  if (profile.program) WriteProgramTables(page, profile);
+  WriteSummary(page, profile);
+  if (options.details) WriteEntries(page, profile);
   WriteLosses(page, profile);
 }
 

@@ -10,6 +10,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/recording_file.h"
+#include "program_recording.h"
 
 namespace fa_profile {
 namespace {
@@ -64,6 +65,22 @@ TEST(TotalsTest, TheHistogramCountsEveryTimedCall) {
 }
 
 // At 2,16,2048,128, its costliest shape, the specimen's scalar P.V takes most; at the smaller ones its softmax does.
+TEST(TotalsTest, LaunchesOfAWatchedProgramAreAllThatWereSeen) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.timings = {{1, "", "activity", {90'000, 190'000, 200'000}}, {4, "", "activity", {50'000}}};
+  const Totals totals = Contribution(recording, Analyze(recording), kNow);
+  const ShapeTotals& flash = Kernels(totals).at("flash_fwd_kernel").shapes.at("none");
+  EXPECT_EQ(flash.launches, 1600);
+  EXPECT_DOUBLE_EQ(flash.duration_sum_seconds, 0.32);
+  EXPECT_EQ(flash.duration_counts[3], 533) << "a third of the sample takes 50 to 100 us";
+  EXPECT_EQ(flash.duration_counts[4], 1067);
+  const ShapeTotals& split = Kernels(totals).at("splitk_kernel").shapes.at("none");
+  EXPECT_EQ(split.launches, 1) << "without a sample by the mean, 60 us";
+  EXPECT_EQ(split.duration_counts[3], 1);
+  EXPECT_EQ(Kernels(totals).at("elementwise_kernel").shapes.at("none").launches, 1000) << "both classes of that name";
+  EXPECT_EQ(Kernels(totals).at("gemm_kernel").origin, "program");
+}
+
 TEST(TotalsTest, TheBottleneckIsThePhaseWithMostTimeAtTheCostliestShape) {
   EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").bottleneck, "pv");
   EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").gauges.at("faprof_kernel_correct"), 1);

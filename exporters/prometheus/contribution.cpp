@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -51,18 +52,43 @@ std::string CommitLabel(const std::string& commit) {
 
 using TimingsByCase = std::multimap<std::pair<std::int64_t, std::string>, const Timing*>;
 
+std::size_t BucketOf(double seconds) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(kDurationBounds, seconds) - kDurationBounds.begin());
+}
+
 void AddDurations(const TimingsByCase& timings, const ProfileEntry& entry, ShapeTotals& totals) {
   const auto [first, last] = timings.equal_range({entry.case_id, entry.part});
   for (auto timing = first; timing != last; ++timing) {
     for (const double ns : timing->second->durations_ns) {
       const double seconds = ns * 1e-9;
-      const auto bucket = std::ranges::lower_bound(kDurationBounds, seconds) - kDurationBounds.begin();
-      totals.duration_counts[static_cast<std::size_t>(bucket)] += 1;
+      totals.duration_counts[BucketOf(seconds)] += 1;
       totals.duration_sum_seconds += seconds;
       totals.launches += 1;
       totals.flops += Metric(entry.metrics, "shape_flops").value_or(0);
     }
   }
+}
+
+// Of a launch class all launches and their time; its timings are a sample, by which they are put into buckets.
+void AddUse(const TimingsByCase& timings, const ProfileEntry& entry, ShapeTotals& totals) {
+  const auto launches = static_cast<double>(entry.use->launches);
+  const double seconds = static_cast<double>(entry.use->total_ns) * 1e-9;
+  ShapeTotals sample;
+  AddDurations(timings, entry, sample);
+  if (sample.launches == 0) {
+    sample.launches = 1;
+    sample.duration_counts[BucketOf(seconds / launches)] = 1;
+  }
+  double sampled = 0;
+  double counted = 0;
+  for (std::size_t i = 0; i < sample.duration_counts.size(); ++i) {
+    sampled += sample.duration_counts[i];
+    const double up_to_here = std::round(sampled / sample.launches * launches);
+    totals.duration_counts[i] += up_to_here - counted;
+    counted = up_to_here;
+  }
+  totals.duration_sum_seconds += seconds;
+  totals.launches += launches;
 }
 
 // Formulas: docs/prometheus.md. Cycles are split by the phases' shares of the time, so that they add up to the
@@ -192,7 +218,11 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
       cost[KernelLabel(entry.kernel)] = Cost(entry);
     }
     if (correct) kernel.gauges["faprof_kernel_correct"] = *correct;
-    if (entry.timing) AddDurations(timings, entry, shape);
+    if (entry.use) {
+      AddUse(timings, entry, shape);
+    } else if (entry.timing) {
+      AddDurations(timings, entry, shape);
+    }
     AddIfThere(kernel.tensor_active_cycles, Metric(entry.metrics, "tensor_active_cycles"));
     AddIfThere(kernel.sm_active_cycles, Metric(entry.metrics, "sm_active_cycles"));
     AddIfThere(kernel.warps_active_cycles, Metric(entry.metrics, "warps_active_cycles"));

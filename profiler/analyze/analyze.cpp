@@ -14,6 +14,7 @@
 #include "fa_profile/units.h"
 #include "measured_code.h"
 #include "phase_sums.h"
+#include "program.h"
 
 namespace fa_profile {
 namespace {
@@ -68,15 +69,12 @@ double Quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-std::optional<TimingSummary> Summarize(const Timing& timing) {
-  std::vector<double> sorted;
-  for (const double duration : timing.durations_ns) {
-    if (std::isfinite(duration) && duration > 0.0) sorted.push_back(duration);
-  }
+std::optional<TimingSummary> Summarize(const std::string& method, std::vector<double> sorted) {
+  std::erase_if(sorted, [](double duration) { return !std::isfinite(duration) || duration <= 0.0; });
   if (sorted.empty()) return std::nullopt;
   std::ranges::sort(sorted);
   TimingSummary summary;
-  summary.method = timing.method;
+  summary.method = method;
   summary.samples = sorted.size();
   summary.median_ns = Quantile(sorted, 0.5);
   summary.p05_ns = Quantile(sorted, 0.05);
@@ -98,11 +96,16 @@ std::vector<std::string> PartsOf(const CaseData& data) {
   return parts;
 }
 
+/// Of the first series of the part, and of the later ones with the same method: a watched program writes several.
 std::optional<TimingSummary> TimingOf(const CaseData& data, const std::string& part) {
+  const Timing* first = nullptr;
+  std::vector<double> durations;
   for (const Timing* timing : data.timings) {
-    if (timing->part == part) return Summarize(*timing);
+    if (timing->part != part) continue;
+    if (first == nullptr) first = timing;
+    if (timing->method == first->method) std::ranges::copy(timing->durations_ns, std::back_inserter(durations));
   }
-  return std::nullopt;
+  return first == nullptr ? std::nullopt : Summarize(first->method, std::move(durations));
 }
 
 std::optional<double> SumOfPartMedians(const CaseData& data, const std::vector<std::string>& parts) {
@@ -226,6 +229,7 @@ class CaseAnalyzer {
     if (const Launch* longest = LongestLaunch(entry.launches)) {
       entry.occupancy = TheoreticalOccupancy(device_, *longest);
     }
+    entry.has_counters = range != nullptr && !range->metrics.empty();
     entry.metrics = Derive(entry, range);
     if (data_.incorrect()) DropSpeeds(entry.metrics);
     entry.stalls = StallsOf(entry.metrics);
@@ -327,6 +331,7 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map) 
   for (const CaseData& data : CollectCases(recording)) {
     CaseAnalyzer(recording, data, map).AddEntries(profile.entries);
   }
+  AddProgram(recording, profile);
   AddPhaseLosses(profile);
   if (map) std::ranges::copy(OverlapsOf(*map), std::back_inserter(profile.losses));
   AddUnderived(recording, profile);

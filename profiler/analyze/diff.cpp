@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <map>
 
 #include "derive.h"
 #include "fa_profile/analyze.h"
@@ -19,8 +21,17 @@ std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shap
 
 std::string NameOf(const ProfileEntry& entry) { return CallName(entry.kernel, entry.shape, entry.part); }
 
-bool Matches(const ProfileEntry& a, const ProfileEntry& b) {
-  return a.kernel == b.kernel && a.part == b.part && a.shape == b.shape;
+/// By which an entry is found on the other side. The name of a launch class depends on the others of its recording, so
+/// its launch decides.
+std::string MatchKey(const Profile& profile, const ProfileEntry& entry) {
+  if (!profile.program || !entry.part.empty() || entry.shape || entry.launches.empty())
+    return entry.kernel + '\0' + ShapeOf(entry) + '\0' + entry.part;
+  const Launch& launch = entry.launches.front();
+  std::string key = launch.kernel_name;
+  for (const auto* extents : {&launch.grid, &launch.block, &launch.cluster}) {
+    for (const int extent : *extents) key.append(" ").append(std::to_string(extent));
+  }
+  return key;
 }
 
 void CheckSame(const std::string& what, const std::string& before, const std::string& after,
@@ -114,12 +125,44 @@ void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double
   }
 }
 
+/// A share of a program's time on both sides.
+void CompareShare(const char* metric, const std::optional<double>& before, const std::optional<double>& after,
+                  MetricChange change, std::vector<MetricChange>& changes) {
+  if (!before && !after) return;
+  change.metric = metric;
+  change.before = before;
+  change.after = after;
+  if (before && after) {
+    if (*before != 0.0) change.ratio = *after / *before - 1.0;
+    change.judgement = std::abs(*after - *before) < kShareTolerance ? "same" : "changed";
+  } else {
+    change.judgement = before ? "gone" : "new";
+  }
+  changes.push_back(std::move(change));
+}
+
+/// How far the medians of two samples of a class's launches may lie apart by chance, in seconds: three standard errors
+/// of the difference of two medians (of normal durations: sigma is (p95 - p05) / 3.29, the error of a median
+/// 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records.
+double MedianTolerance(const TimingSummary& before, const TimingSummary& after) {
+  constexpr double kTicksNs = 64.0;
+  const auto error = [](const TimingSummary& timing) {
+    return 1.25 * (timing.p95_ns - timing.p05_ns) / 3.29 / std::sqrt(static_cast<double>(timing.samples));
+  };
+  return std::max(3.0 * std::hypot(error(before), error(after)), kTicksNs) * 1e-9;
+}
+
 void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio,
              std::vector<MetricChange>& changes) {
   MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}};
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
   const auto heavier = [](const MetricChange& a, const MetricChange& b) { return Weight(a) > Weight(b); };
-  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, {}, change, changes);
+  std::map<std::string_view, double> floors;
+  if (before.use && after.use) {
+    if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
+    CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, change, changes);
+  }
+  CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, floors, change, changes);
   std::stable_sort(changes.begin() + first, changes.end(), heavier);
   const auto first_of_phases = static_cast<std::ptrdiff_t>(changes.size());
   ComparePhases(before, after, min_ratio, change, changes);
@@ -141,16 +184,21 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) {
   ProfileDiff diff;
   diff.incomparable = Incomparable(before, after);
+  if (before.program && after.program) {
+    CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, {}, diff.changes);
+  }
+  std::map<std::string, std::deque<std::size_t>> partners;  // not yet used, in their order
+  for (std::size_t i = 0; i < after.entries.size(); ++i) partners[MatchKey(after, after.entries[i])].push_back(i);
   std::vector<bool> used(after.entries.size(), false);
   for (const ProfileEntry& entry : before.entries) {
-    std::size_t partner = 0;
-    while (partner < used.size() && (used[partner] || !Matches(entry, after.entries[partner]))) ++partner;
-    if (partner == used.size()) {
+    std::deque<std::size_t>& same = partners[MatchKey(before, entry)];
+    if (same.empty()) {
       diff.only_before.push_back(NameOf(entry));
       continue;
     }
-    used[partner] = true;
-    Compare(entry, after.entries[partner], min_ratio, diff.changes);
+    used[same.front()] = true;
+    Compare(entry, after.entries[same.front()], min_ratio, diff.changes);
+    same.pop_front();
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) diff.only_after.push_back(NameOf(after.entries[i]));

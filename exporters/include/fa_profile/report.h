@@ -16,7 +16,9 @@ struct ReportOptions {
 };
 
 /// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,
-/// occupancy, stalls, phases and metrics; what is missing. Strings from a recording are printed with control
+/// occupancy, stalls, phases and metrics; what is missing. Of a watched program first what matters, in at most ten
+/// lines, then tables of its kernels, memory operations and NVTX ranges; blocks only for kernels with counters or
+/// findings, most time first. Strings from a recording are printed with control
 /// characters, invisible characters and invalid UTF-8 escaped. An absent value reads "n/a".
 void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
@@ -25,7 +27,10 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
 
 /// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase. RFC 4180.
 /// A verified entry also has a row `correct` of 1 or 0 (unit "bool"). `phase` names the phase in the rows of the phase
-/// catalogue's metrics. Fields that are absent are empty.
+/// catalogue's metrics. Fields that are absent are empty. Of a watched program also: rows of each launch class
+/// (`launches`, `graph_launches`, `kernel_time_seconds`, `kernel_time_share_ratio`, `max_seconds`, `p95_seconds`); with
+/// an empty kernel, rows of the program (`watched_seconds`, `gpu_busy_ratio`, ...), of each kind of memory operation
+/// (`memory_...`, the kind as `part`), and of each NVTX range (`nvtx_...`, its path as `part`).
 void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
 /// Changed metrics, worst first within an entry, and the number of unchanged ones.

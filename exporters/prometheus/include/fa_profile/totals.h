@@ -24,7 +24,7 @@ inline constexpr double kMostOfAContribution = 1e30;
 
 /// Sums over calls of one kernel at shapes of one bucket.
 struct ShapeTotals {
-  double launches = 0;           ///< timed, without the profiler
+  double launches = 0;           ///< timed, without the profiler; of a watched program all that were seen
   double profiled_launches = 0;  ///< counters taken
   double flops = 0;
   double duration_sum_seconds = 0;

@@ -77,15 +77,68 @@ struct Finding {
   double weight = 0.0;   ///< share of the kernel's time that it is about, for ranking; 0..1
 };
 
+/// The launches of one launch class of a program, in all its watch windows. Median and p95 are in the entry's timing.
+struct KernelUse {
+  std::int64_t launches = 0;
+  std::int64_t graph_launches = 0;  ///< those of them that a CUDA graph launched
+  std::int64_t total_ns = 0;        ///< launches that overlap count in full
+  std::int64_t min_ns = 0;
+  std::int64_t max_ns = 0;
+  std::optional<double> share_ratio;  ///< of the time of all kernels; absent when they took none
+};
+
+/// Copies or sets of one kind.
+struct MemoryUse {
+  std::string kind;  ///< "copy host to device"
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+  std::int64_t total_ns = 0;
+  std::optional<double> share_ratio;  ///< of the time of all kernels, copies and sets; absent when they took none
+};
+
+/// An NVTX range, or several of the same path, and the GPU work launched inside, that of nested ranges included.
+struct NvtxUse {
+  std::string path;  ///< as in NvtxWork
+  std::string name;  ///< the path without that of the row it is nested in: "attn" of "step / attn"
+  int level = 0;     ///< rows of the list that it is nested in
+  std::int64_t ranges = 0;
+  std::int64_t host_ns = 0;
+  std::int64_t launches = 0;
+  std::int64_t gpu_ns = 0;
+  std::optional<double> share_ratio;  ///< of the time of all kernels; absent when they took none
+};
+
+/// Where the GPU time of a watched program went. Sums over its watch windows.
+struct ProgramUse {
+  std::int64_t windows = 0;
+  std::int64_t watched_ns = 0;       ///< without the time in which counters were measured
+  std::int64_t measuring_ns = 0;     ///< time in which counters were measured
+  std::int64_t busy_ns = 0;          ///< at most watched_ns
+  std::optional<double> busy_ratio;  ///< of watched_ns; absent when nothing was watched
+  std::optional<double> idle_ratio;  ///< 1 - busy_ratio
+  std::int64_t classes = 0;          ///< launch classes that were launched
+  std::int64_t launches = 0;
+  std::int64_t graph_launches = 0;
+  std::int64_t kernel_ns = 0;        ///< time of all kernels; may exceed busy_ns, because kernels overlap
+  std::int64_t memory_ns = 0;        ///< time of all copies and sets
+  std::vector<MemoryUse> memory;     ///< most time first
+  std::vector<NvtxUse> nvtx;         ///< a range before those nested in it; neighbours by GPU time
+  std::optional<double> nvtx_ratio;  ///< share of the kernels' time that is inside a range; absent without ranges
+};
+
 /// One measured range with everything concluded about it.
 struct ProfileEntry {
   std::int64_t case_id = 0;
+  /// The case's. Where several launch classes of a program share it, what tells them apart follows:
+  /// "elementwise_kernel<<<64, 128>>> {AddFunctor}".
   std::string kernel;
   std::string origin;
   std::optional<AttentionShape> shape;
   std::string part;  ///< empty: the whole call
   std::optional<Verification> verification;
+  std::optional<KernelUse> use;           ///< of a launch class of a program that was watched
   std::optional<TimingSummary> timing;    ///< absent when not timed, and when the kernel is not correct
+  bool has_counters = false;              ///< counters were measured
   std::map<std::string, double> metrics;  ///< catalogue id -> value; what could not be derived is absent
   std::vector<Launch> launches;           ///< the launches of one call (or one part)
   std::optional<Occupancy> occupancy;     ///< of the longest launch
@@ -100,6 +153,7 @@ struct Profile {
   Session session;
   Device device;
   std::vector<ClockSample> clocks;
+  std::optional<ProgramUse> program;  ///< of a program that was watched
   std::vector<ProfileEntry> entries;  ///< in recording order: a case's whole call, then its parts
   std::vector<DataLoss> losses;
 };

@@ -1,0 +1,263 @@
+#include "text_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/text.h"
+#include "fa_profile/units.h"
+
+namespace fa_profile {
+namespace {
+
+constexpr std::size_t kTopKernels = 5;
+constexpr double kLeastTopShare = 0.01;
+/// What takes a smaller share is folded into one line, but never so much that fewer rows than this are left.
+constexpr double kLeastShownShare = 0.001;
+constexpr std::size_t kLeastRows = 5;
+constexpr std::size_t kMostKernels = 100;
+constexpr std::size_t kMostRanges = 60;
+constexpr std::size_t kDeepestIndent = 12;
+constexpr std::size_t kLongestProgram = 60;
+constexpr std::size_t kLongestRange = 40;
+
+std::string Time(std::int64_t ns) { return ns == 0 ? "0" : FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
+std::string Count(std::int64_t count) { return FormatCount(static_cast<double>(count)); }
+std::string BytesText(std::int64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
+std::string Share(const std::optional<double>& ratio) {
+  if (!ratio) return "n/a";
+  return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
+}
+std::string Plural(std::int64_t count, std::string_view one, std::string_view many) {
+  return Count(count) + " " + std::string(count == 1 ? one : many);
+}
+
+/// "python3 decode.py" of "fa-profile --ncu-set full -- python3 decode.py".
+std::string ProgramName(const TextPage& page, const Session& session) {
+  constexpr std::string_view kBehindOptions = " -- ";
+  const std::size_t at = session.command_line.find(kBehindOptions);
+  const std::string name = at == std::string::npos ? "" : session.command_line.substr(at + kBehindOptions.size());
+  return name.empty() ? "The program" : Truncate(page.Safe(Truncate(name, kLongestProgram)), kLongestProgram);
+}
+
+std::string Headline(const TextPage& page, const Profile& profile) {
+  const ProgramUse& use = *profile.program;
+  std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
+                                 Time(use.watched_ns), Share(use.busy_ratio));
+  if (use.launches == 0) return text + "no kernel was launched.";
+  text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
+                      Plural(use.classes, "class", "classes"));
+  if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", Count(use.graph_launches));
+  return text + ".";
+}
+
+/// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it, bank-conflicts".
+std::string Why(const TextPage& page, const ProfileEntry& entry) {
+  std::vector<std::string> facts;
+  if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck));
+  if (entry.phases && !entry.phases->phases.empty() && entry.phases->phases.front().name != kUnattributed) {
+    const PhaseEntry& phase = entry.phases->phases.front();
+    const auto share = phase.metrics.find("phase_time_ratio");
+    if (share != phase.metrics.end()) {
+      facts.push_back(fmt::format("{} {} of it", page.Safe(phase.name), Percent(share->second, 0)));
+    }
+  }
+  if (!entry.findings.empty()) facts.push_back(page.Safe(entry.findings.front().id));
+  return fmt::format("{}", fmt::join(facts, ", "));
+}
+
+void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
+  std::vector<std::vector<Cell>> rows;
+  bool explained = false;
+  for (const ProfileEntry* entry : classes) {
+    const bool small = entry->use->share_ratio.value_or(0.0) < kLeastTopShare;
+    if (rows.size() == kTopKernels || (small && !rows.empty())) break;
+    const std::string why = Why(page, *entry);
+    explained |= !why.empty();
+    rows.push_back({{Share(entry->use->share_ratio)}, {Time(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
+  }
+  if (rows.empty()) return;
+  std::vector<Column> columns{{"share"}, {"GPU time"}, {"top kernels", true}};
+  if (explained) {
+    columns.push_back({"why", true});
+  } else {
+    for (auto& row : rows) row.pop_back();
+  }
+  page.Table(columns, rows);
+}
+
+std::string MemorySentence(const TextPage& page, const ProgramUse& use) {
+  double share = 0.0;
+  for (const MemoryUse& memory : use.memory) share += memory.share_ratio.value_or(0.0);
+  const MemoryUse& most = use.memory.front();
+  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", Share(share),
+                     page.Safe(Truncate(most.kind, kLongestRange)), BytesText(most.bytes),
+                     Plural(most.operations, "operation", "operations"));
+}
+
+/// The range with the most GPU time that is not in a range nested in it. `ranges` is not empty.
+const NvtxUse& HeaviestRange(const std::vector<NvtxUse>& ranges) {
+  std::vector<double> own(ranges.size());
+  std::vector<std::size_t> around;  // the range and those around it, outermost first
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto gpu_ns = static_cast<double>(ranges[i].gpu_ns);
+    around.resize(std::min(around.size(), static_cast<std::size_t>(ranges[i].level)));
+    if (!around.empty()) own[around.back()] -= gpu_ns;
+    around.push_back(i);
+    own[i] += gpu_ns;
+  }
+  return ranges[static_cast<std::size_t>(std::ranges::max_element(own) - own.begin())];
+}
+
+std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
+  const NvtxUse& most = HeaviestRange(use.nvtx);
+  const std::string& name = DisplayWidth(most.path) <= kLongestRange ? most.path : most.name;
+  return fmt::format("NVTX: {} of the kernels' time is inside ranges; most of it in '{}' ({}).", Share(use.nvtx_ratio),
+                     page.Safe(Truncate(name, kLongestRange)), Share(most.share_ratio));
+}
+
+void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
+  if (classes.empty()) return;
+  std::vector<std::vector<Cell>> rows;
+  std::size_t shown = 0;
+  for (; shown < std::min(classes.size(), kMostKernels); ++shown) {
+    const ProfileEntry& entry = *classes[shown];
+    const KernelUse& use = *entry.use;
+    if (shown >= kLeastRows && use.share_ratio.value_or(0.0) < kLeastShownShare) break;
+    const auto seconds = [&](double TimingSummary::*value) {
+      return entry.timing ? FormatValue((*entry.timing).*value * 1e-9, "seconds") : "n/a";
+    };
+    rows.push_back({{Share(use.share_ratio)},
+                    {Time(use.total_ns)},
+                    {Count(use.launches)},
+                    {seconds(&TimingSummary::median_ns)},
+                    {seconds(&TimingSummary::p95_ns)},
+                    {Count(use.graph_launches)},
+                    {page.Safe(entry.kernel)}});
+  }
+  if (shown < classes.size()) {
+    std::optional<double> share;
+    double total_ns = 0.0;
+    double launches = 0.0;
+    double graph_launches = 0.0;
+    for (std::size_t i = shown; i < classes.size(); ++i) {
+      const KernelUse& use = *classes[i]->use;
+      if (use.share_ratio) share = share.value_or(0.0) + *use.share_ratio;
+      total_ns += static_cast<double>(use.total_ns);
+      launches += static_cast<double>(use.launches);
+      graph_launches += static_cast<double>(use.graph_launches);
+    }
+    rows.push_back({{Share(share)},
+                    {FormatValue(total_ns * 1e-9, "seconds")},
+                    {FormatCount(launches)},
+                    {""},
+                    {""},
+                    {FormatCount(graph_launches)},
+                    {fmt::format("and {} more", classes.size() - shown), Style::kDim}});
+  }
+  page.Line();
+  page.Rule("Kernels");
+  page.Table({{"share"}, {"total"}, {"launches"}, {"median"}, {"p95"}, {"in graphs"}, {"kernel", true}}, rows);
+}
+
+void WriteMemory(TextPage& page, const ProgramUse& program) {
+  if (program.memory.empty()) return;
+  std::vector<std::vector<Cell>> rows;
+  for (const MemoryUse& use : program.memory) {
+    const double rate = static_cast<double>(use.bytes) / (static_cast<double>(use.total_ns) * 1e-9);
+    rows.push_back({{Share(use.share_ratio)},
+                    {Time(use.total_ns)},
+                    {Count(use.operations)},
+                    {BytesText(use.bytes)},
+                    {use.total_ns > 0 ? FormatValue(rate, "bytes_per_second") : "n/a"},
+                    {page.Safe(use.kind)}});
+  }
+  page.Line();
+  page.Rule("Memory");
+  page.Table({{"share"}, {"total"}, {"operations"}, {"bytes"}, {"rate"}, {"kind", true}}, rows);
+}
+
+/// Which ranges are shown: those with the greatest share of the kernels' time or of the watched time, and, because they
+/// have no smaller one, the ranges around them.
+std::vector<bool> ShownRanges(const ProgramUse& program) {
+  std::vector<std::pair<double, std::size_t>> weights;
+  for (std::size_t i = 0; i < program.nvtx.size(); ++i) {
+    const NvtxUse& use = program.nvtx[i];
+    const double of_host =
+        program.watched_ns > 0 ? static_cast<double>(use.host_ns) / static_cast<double>(program.watched_ns) : 0.0;
+    weights.emplace_back(std::max(use.share_ratio.value_or(0.0), of_host), i);
+  }
+  std::ranges::stable_sort(weights, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<bool> shown(weights.size(), false);
+  for (std::size_t i = 0; i < std::min(weights.size(), kMostRanges); ++i) {
+    if (i < kLeastRows || weights[i].first >= kLeastShownShare) shown[weights[i].second] = true;
+  }
+  return shown;
+}
+
+void WriteRanges(TextPage& page, const ProgramUse& program) {
+  if (program.nvtx.empty()) return;
+  const std::vector<bool> shown = ShownRanges(program);
+  std::vector<std::vector<Cell>> rows;
+  for (std::size_t i = 0; i < program.nvtx.size(); ++i) {
+    if (!shown[i]) continue;
+    const NvtxUse& use = program.nvtx[i];
+    const std::size_t indent = 2 * std::min(static_cast<std::size_t>(use.level), kDeepestIndent);
+    rows.push_back({{Share(use.share_ratio)},
+                    {Time(use.gpu_ns)},
+                    {Count(use.launches)},
+                    {Time(use.host_ns)},
+                    {Count(use.ranges)},
+                    {std::string(indent, ' ') + page.Safe(use.name)}});
+  }
+  const std::size_t folded = program.nvtx.size() - rows.size();
+  if (folded > 0) rows.push_back({{""}, {""}, {""}, {""}, {""}, {fmt::format("and {} more", folded), Style::kDim}});
+  page.Line();
+  page.Rule("NVTX ranges");
+  page.Table({{"share"}, {"GPU time"}, {"launches"}, {"host time"}, {"ranges"}, {"range", true}}, rows);
+}
+
+}  // namespace
+
+std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile) {
+  std::vector<const ProfileEntry*> classes;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.use) classes.push_back(&entry);
+  }
+  std::ranges::stable_sort(
+      classes, [](const ProfileEntry* a, const ProfileEntry* b) { return a->use->total_ns > b->use->total_ns; });
+  return classes;
+}
+
+bool IsMeasured(const Profile& profile, const ProfileEntry& entry) {
+  return !profile.program || entry.has_counters || entry.phases;
+}
+
+void WriteProgramSummary(TextPage& page, const Profile& profile) {
+  const ProgramUse& program = *profile.program;
+  page.Paragraph("", Headline(page, profile));
+  if (!profile.session.complete) {
+    page.Line("The run ended early: this is what had been recorded by then.", Style::kBad);
+  }
+  WriteTopKernels(page, ClassesByTime(profile));
+  if (!program.memory.empty()) page.Line(MemorySentence(page, program));
+  if (!program.nvtx.empty()) page.Line(NvtxSentence(page, program));
+}
+
+void WriteProgramTables(TextPage& page, const Profile& profile) {
+  const ProgramUse& program = *profile.program;
+  WriteKernels(page, ClassesByTime(profile));
+  WriteMemory(page, program);
+  WriteRanges(page, program);
+  if (program.launches == 0 && program.memory.empty()) return;
+  page.Line();
+  page.Paragraph("",
+                 "share: of the time of all kernels; of copies and sets, of the time of all GPU work. total, GPU time: "
+                 "on the GPU, where what overlaps counts in full. median, p95: of a sample of launches. A range's "
+                 "numbers include the ranges nested in it; host time is between its begin and its end.");
+}
+
+}  // namespace fa_profile
