@@ -316,6 +316,9 @@ TEST(AnalyzeProgramTest, MediansOfFewLaunchesDifferOnlyBeyondTheirError) {
     return std::string();
   };
   EXPECT_EQ(judgement(Diff(Analyze(before), Analyze(after))), "same");
+  before.timings[0].durations_ns = {2000};
+  after.timings[0].durations_ns = {2400};
+  EXPECT_EQ(judgement(Diff(Analyze(before), Analyze(after))), "same");
   for (double& duration : after.timings[0].durations_ns) duration *= 2;
   EXPECT_EQ(judgement(Diff(Analyze(before), Analyze(after))), "worse");
 }

@@ -143,13 +143,18 @@ void CompareShare(const char* metric, const std::optional<double>& before, const
 
 /// How far the medians of two samples of a class's launches may lie apart by chance, in seconds: three standard errors
 /// of the difference of two medians (of normal durations: sigma is (p95 - p05) / 3.29, the error of a median
-/// 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records.
+/// 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records. Fewer than five launches, often
+/// the first of a program, have no spread to speak of: a quarter of their median.
 double MedianTolerance(const TimingSummary& before, const TimingSummary& after) {
   constexpr double kTicksNs = 64.0;
+  constexpr std::size_t kFew = 5;
+  constexpr double kFewRatio = 0.25;
   const auto error = [](const TimingSummary& timing) {
     return 1.25 * (timing.p95_ns - timing.p05_ns) / 3.29 / std::sqrt(static_cast<double>(timing.samples));
   };
-  return std::max(3.0 * std::hypot(error(before), error(after)), kTicksNs) * 1e-9;
+  const bool few = std::min(before.samples, after.samples) < kFew;
+  return std::max({3.0 * std::hypot(error(before), error(after)), kTicksNs, few ? kFewRatio * before.median_ns : 0.0}) *
+         1e-9;
 }
 
 void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio,
