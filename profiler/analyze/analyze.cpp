@@ -150,7 +150,7 @@ class CaseAnalyzer {
   CaseAnalyzer(const Recording& recording, const CaseData& data, const std::optional<PhaseMap>& map)
       : recording_(recording),
         device_(recording.device),
-        user_ranges_(recording.session.replay_mode == "user"),
+        user_ranges_(recording.session.replay_mode == "user" || recording.session.replay_mode == "spread"),
         map_(map),
         data_(data),
         parts_(PartsOf(data)) {

@@ -3,6 +3,7 @@
 #include <cupti_activity.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -84,9 +85,13 @@ GpuWork KernelWorkOf(const CUpti_ActivityKernel10& kernel) {
 void HandOver(const CUpti_Activity* record, WorkObserver& observer) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL:
-      observer.OnWork(KernelWorkOf(*reinterpret_cast<const CUpti_ActivityKernel10*>(record)));
+    case CUPTI_ACTIVITY_KIND_KERNEL: {
+      const auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+      // The range profiler's own kernel, around ranges.
+      if (kernel.name != nullptr && std::strcmp(kernel.name, "WaitNs") == 0) return;
+      observer.OnWork(KernelWorkOf(kernel));
       return;
+    }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& copy = *reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
       GpuWork work = CommonWork(copy, GpuWork::Kind::kCopy);

@@ -66,7 +66,7 @@ class Injection {
       StopTrace();
       const std::vector<DataLoss> losses = counters_.Finish();
       if (!stopped_) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
-      recording_.Finish(losses, counters_.replayed());
+      recording_.Finish(losses, counters_.measured_launches());
     } catch (const std::exception& error) {
       Fail(error.what());
     }
@@ -99,6 +99,7 @@ class Injection {
         traced = true;
       }
       if (plan_.duration_s > 0.0 && !stopped_ && now - start >= Seconds(plan_.delay_s + plan_.duration_s)) {
+        counters_.Stop();
         StopTrace();
         stopped_ = true;
         FlushTrace();

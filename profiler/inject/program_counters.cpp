@@ -26,7 +26,7 @@ constexpr std::int64_t kPatienceLaunches = 1000;
 constexpr int kMostTicksWithoutRange = 10;
 // A launch to be measured waits so long for the device to become idle, and its end is waited for so long.
 constexpr double kIdleBeforeSeconds = 0.2;
-constexpr double kIdleAfterSeconds = 10.0;
+constexpr double kIdleAfterSeconds = 2.0;
 
 // Kernels that wait for another process, or for each other: to run one alone may never end.
 bool IsCollective(const std::string& key) {
@@ -78,10 +78,7 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
 // The plan, once. Before any launch is measured.
 bool ProgramCounters::Prepare() {
   if (!idle_) idle_.emplace();
-  if (!idle_->Wait(kIdleBeforeSeconds)) {
-    ++not_idle_;
-    return false;
-  }
+  if (!IsIdle()) return false;
   if (!session_) {
     gpu_ = OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
     run_.emplace(CollectRun{device_, *gpu_, recording_});
@@ -91,29 +88,49 @@ bool ProgramCounters::Prepare() {
   return true;
 }
 
-bool ProgramCounters::BeginSpread(const std::string& key) {
-  const auto known = wanted_index_.find(key);
-  if (!spread_ && known == wanted_index_.end()) return false;
+ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
+  const auto known = waits_for_others_.contains(key) ? wanted_index_.end() : wanted_index_.find(key);
+  if (known == wanted_index_.end() && !spread_) return Measure::kNothing;
+  if (known != wanted_index_.end() && !ends_alone_.contains(key)) {
+    // CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not
+    // wait for another.
+    if (!idle_) idle_.emplace();
+    if (!IsIdle()) return Measure::kNothing;
+    probed_ = key;
+    return Measure::kProbe;
+  }
   if (!spread_) {
-    if (!Prepare()) return false;
+    if (!Prepare()) return Measure::kNothing;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < wanted_.size(); ++i) names.push_back("class " + std::to_string(i));
     spread_.emplace(session_->plan(), *profiler_, std::move(names), kPatienceLaunches);
   }
   const bool wanted = spread_->Wants(known == wanted_index_.end() ? std::nullopt : std::optional(known->second));
-  if (!wanted && !spread_->stalled()) return false;
-  if (!idle_->Wait(kIdleBeforeSeconds)) {
-    ++not_idle_;
-    return false;
+  if (!wanted && !spread_->stalled() && !expired_) return Measure::kNothing;
+  if (!IsIdle()) return Measure::kNothing;
+  if (expired_ || spread_->stalled()) {
+    if (spread_->EndPass() || expired_) {
+      EndSpread();
+      return Measure::kNothing;
+    }
   }
-  if (spread_->stalled() && spread_->EndPass()) {
-    EndSpread();
-    return false;
+  if (!wanted) return Measure::kNothing;
+  // With the activity API on, CUPTI runs a kernel of its own inside the range.
+  StopTrace();
+  try {
+    spread_->Open(known->second);
+  } catch (...) {
+    StartTrace(&recording_);
+    throw;
   }
-  if (!wanted) return false;
-  spread_->Open(known->second);
   ++ranges_opened_;
-  return true;
+  return Measure::kRange;
+}
+
+bool ProgramCounters::IsIdle() {
+  if (idle_->Wait(kIdleBeforeSeconds)) return true;
+  ++not_idle_;
+  return false;
 }
 
 void ProgramCounters::EndSpread() {
@@ -168,20 +185,13 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
         return;
       }
     }
-    if (stuck_) {
-      // Its kernel ended at last, or still holds the device.
-      if (idle_->Wait(0.0)) {
-        stuck_ = false;
-        (void)spread_->Close();
-        GiveUp("a kernel waited for a later launch, so its range held more than itself");
-      }
-    } else if (ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
+    if (ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
       const std::string key =
           call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
-      bool measures = false;
-      if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measures = BeginSpread(key);
+      Measure measure = Measure::kNothing;
+      if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measure = BeginSpread(key);
       if (plan_.replay == ProgramReplay::kKernel) BeginReplay(call, key);
-      if (measures || !replayed_.empty()) {
+      if (measure != Measure::kNothing || !replayed_.empty()) {
         launch_mutex_.lock();
         return;
       }
@@ -201,14 +211,28 @@ void ProgramCounters::OnLaunched() noexcept {
     if (!replayed_.empty()) {
       (void)profiler_->Stop();
       measured_.push_back({profiler_->Decode(), {std::exchange(replayed_, "")}, {}, {}, replayed_launch_});
-    } else if (!idle_->Wait(kIdleAfterSeconds)) {
-      stuck_ = true;
-    } else if (spread_->Close()) {
-      EndSpread();
+    } else if (!probed_.empty()) {
+      const std::string key = std::exchange(probed_, "");
+      if (idle_->Wait(kIdleAfterSeconds)) {
+        ends_alone_.insert(key);
+      } else {
+        waits_for_others_.insert(key);
+        losses_.push_back({"launch_not_measured", key.substr(0, key.find(' ')),
+                           "it did not end while nothing else was launched, so it cannot be measured alone", 1});
+      }
+    } else {
+      const bool ended = spread_->Close();
+      StartTrace(&recording_);
+      if (ended) EndSpread();
     }
   } catch (const std::exception& error) {
     replayed_.clear();
     GiveUp(error.what());
+    try {
+      StartTrace(&recording_);
+    } catch (const std::exception&) {
+      recording_.OnLostWork(1);
+    }
   }
   depth_ = 0;
   measuring_ns_ += std::max<std::int64_t>(0, ActivityClockNs() - launch_began_ns_);
@@ -303,8 +327,7 @@ void ProgramCounters::Tick() {
   {
     const std::lock_guard lock(launch_mutex_);
     watch = !given_up_ && !plan_.metrics.empty() &&
-            (stuck_ || !wanted_.empty() ||
-             (plan_.replay == ProgramReplay::kKernel && classes_measured_ < plan_.max_classes));
+            (!wanted_.empty() || (plan_.replay == ProgramReplay::kKernel && classes_measured_ < plan_.max_classes));
     ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
     ranges_at_last_tick_ = ranges_opened_;
     if (!wanted_.empty() && ticks_without_range_ >= kMostTicksWithoutRange) {
@@ -328,11 +351,16 @@ void ProgramCounters::Tick() {
   watching_ = true;
 }
 
+void ProgramCounters::Stop() {
+  const std::lock_guard lock(launch_mutex_);
+  given_up_ = true;
+}
+
 std::vector<DataLoss> ProgramCounters::Finish() {
   {
     const std::lock_guard lock(launch_mutex_);
     try {
-      if (spread_ && !stuck_ && !given_up_ && depth_ == 0 && spread_->passes_taken() > 0) {
+      if (spread_ && !given_up_ && depth_ == 0 && spread_->passes_taken() > 0) {
         (void)spread_->EndPass();
         EndSpread();
       }

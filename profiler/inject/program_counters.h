@@ -38,10 +38,12 @@ class ProgramCounters final : public ProgramObserver {
   // On our own thread.
   /// Chooses launch classes to measure, writes what was measured, and turns the watch of launches off when idle.
   void Tick();
+  /// Nothing is measured any more.
+  void Stop();
   /// At the end of the program: takes what a pass that is under way has, and writes. The losses of the whole run.
   std::vector<DataLoss> Finish();
-  /// Launches that CUPTI replayed.
-  std::int64_t replayed() const { return replayed_launches_; }
+  /// Launches that were measured: the activity API does not see them, or without times.
+  std::int64_t measured_launches() const { return replayed_launches_ + ranges_opened_; }
   /// The time in which counters were measured since the last call.
   std::int64_t TakeMeasuringNs() { return measuring_ns_.exchange(0); }
 
@@ -57,7 +59,10 @@ class ProgramCounters final : public ProgramObserver {
 
   void OpenRecording();
   bool Prepare();
-  bool BeginSpread(const std::string& key);
+  bool IsIdle();
+  // What is done with a launch.
+  enum class Measure { kNothing, kProbe, kRange };
+  Measure BeginSpread(const std::string& key);
   void BeginReplay(const LaunchCall& call, const std::string& key);
   void EndSpread();
   void GiveUp(const char* why) noexcept;
@@ -76,7 +81,6 @@ class ProgramCounters final : public ProgramObserver {
   bool watching_ = true;  // launches are watched
   bool opened_ = false;
   bool given_up_ = false;
-  bool stuck_ = false;  // a range is open whose launch did not end in time
   std::set<const void*> capturing_;
   const void* context_ = nullptr;
   Device device_;
@@ -88,8 +92,11 @@ class ProgramCounters final : public ProgramObserver {
   std::optional<SpreadSession> spread_;
   std::vector<std::string> wanted_;  // keys of the round that is asked for or under way
   std::map<std::string, std::size_t> wanted_index_;
-  std::set<std::string> seen_;  // keys that were measured, or must not be
-  std::string replayed_;        // the key that is replayed now
+  std::set<std::string> seen_;        // keys that were measured, or must not be
+  std::set<std::string> ends_alone_;  // keys of which a launch ended while nothing else was launched
+  std::string probed_;                // the key of the launch that shows it now
+  std::set<std::string> waits_for_others_;
+  std::string replayed_;  // the key that is replayed now
   Launch replayed_launch_;
   std::int64_t replayed_launches_ = 0;
   std::int64_t ranges_opened_ = 0;

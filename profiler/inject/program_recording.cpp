@@ -80,7 +80,8 @@ void ProgramRecording::WriteClass(std::size_t index) {
     const std::lock_guard lock(totals_mutex_);
     launch = totals_.classes()[index].launch;
   }
-  case_of_class_[index] = WriteCase(LaunchKey(launch.kernel_name, launch.grid, launch.block), std::move(launch));
+  const std::string key = LaunchKey(launch.kernel_name, launch.grid, launch.block);
+  case_of_class_[index] = WriteCase(key, std::move(launch));
 }
 
 void ProgramRecording::BeginWindow(std::int64_t start_ns) {
@@ -170,7 +171,7 @@ std::int64_t ProgramRecording::CaseOf(const std::string& key, const Launch* laun
   }
   if (index) {
     WriteClass(*index);
-    return case_of_key_.at(key);
+    return case_of_class_[*index];
   }
   if (launch != nullptr) return WriteCase(key, *launch);
   const Case graph{next_id_++, key, "program", std::nullopt};
@@ -179,7 +180,7 @@ std::int64_t ProgramRecording::CaseOf(const std::string& key, const Launch* laun
   return graph.id;
 }
 
-void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t replayed) {
+void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t measured) {
   const std::lock_guard lock(write_mutex_);
   std::vector<DataLoss> all = losses;
   writer_->Write(ReadClocks(device_, "after", all));
@@ -195,10 +196,13 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
     all.push_back({"device_not_recorded", "work of other GPUs",
                    "a recording holds one GPU of a process, the first that it used", lost.other_devices});
   }
-  // A launch that CUPTI replays has no times.
-  if (lost.without_times > replayed) {
+  if (measured > 0) {
+    all.push_back({"launch_not_watched", "launches whose counters were measured",
+                   "their times would be those of the measurement", measured});
+  }
+  if (lost.without_times > measured) {
     all.push_back(
-        {"activity_without_times", "", "CUPTI recorded no valid start and end", lost.without_times - replayed});
+        {"activity_without_times", "", "CUPTI recorded no valid start and end", lost.without_times - measured});
   }
   if (lost.beyond_classes > 0) {
     all.push_back({"launch_not_measured",

@@ -49,8 +49,9 @@ class ProgramRecording final : public WorkObserver, public RecordingSink {
   /// Whether a launch of the class was recorded.
   bool Knows(const std::string& key) const;
 
-  /// Writes the last things and gives the file its name. `replayed`: launches that CUPTI replayed. Throws Error.
-  void Finish(const std::vector<DataLoss>& losses, std::int64_t replayed);
+  /// Writes the last things and gives the file its name. `measured`: launches whose counters were measured. Throws
+  /// Error.
+  void Finish(const std::vector<DataLoss>& losses, std::int64_t measured);
 
   // RecordingSink, for the counters.
   void Commit() override;

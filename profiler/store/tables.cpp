@@ -156,7 +156,9 @@ const Table TableOf<Session>::kTable = {
      Field<&Session::tool_commit>("tool_commit", "of git; `-dirty` when the tool was built from changed files"),
      Field<&Session::created_at>("created_at", "UTC, ISO 8601"), Field<&Session::command_line>("command_line"),
      Field<&Session::metric_set>("metric_set", "`full`, ...; `custom` for a list of metrics"),
-     Field<&Session::replay_mode>("replay_mode", "`user` (user ranges) or `kernel` (kernel replay)"),
+     Field<&Session::replay_mode>("replay_mode",
+                                  "`user` (user ranges), `spread` (user ranges, each pass on another launch), `kernel` "
+                                  "(kernel replay) or `none`"),
      Field<&Session::cache_policy>("cache_policy", "`warm`, or `flush`: L2 overwritten before each launch"),
      Field<&Session::warmup_launches>("warmup_launches", "not profiled, before anything is measured"),
      Field<&Session::timed_launches>("timed_launches", "per case, without the profiler"),

@@ -21,8 +21,10 @@ struct Session {
   std::string tool_commit;  ///< git commit the tool was built from; "-dirty" appended when it was not clean
   std::string created_at;   ///< UTC, ISO 8601
   std::string command_line;
-  std::string metric_set;    ///< "full", or "custom" for --metrics
-  std::string replay_mode;   ///< "user" (user ranges, user replay) or "kernel" (auto ranges, kernel replay)
+  std::string metric_set;  ///< "full", or "custom" for --metrics
+  /// "user" (user ranges, user replay), "spread" (the same, each pass on another launch of a program), "kernel" (auto
+  /// ranges, kernel replay) or "none" (no counters).
+  std::string replay_mode;
   std::string cache_policy;  ///< "warm", or "flush" (L2 overwritten before every launch)
   int warmup_launches = 0;   ///< unprofiled launches before anything is measured
   int timed_launches = 0;    ///< launches timed, without the profiler, per case
