@@ -98,8 +98,7 @@ class WebServer::Impl {
       : options_(Checked(options)),
         handler_(std::move(handler)),
         settings_(options.web_config),
-        connections_(options.max_connections, options.max_connections_per_address,
-                     std::chrono::seconds(options.timeout_seconds)),
+        connections_(options.max_connections, std::chrono::seconds(options.timeout_seconds)),
         listener_(Listen(options.address, options.port)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_.get() < 0) throw Error("eventfd", strerrorname_np(errno), "the web server cannot start");
@@ -180,9 +179,7 @@ void WebServer::Impl::StartDaemon() {
   // Gets the target before it is unescaped; what it returns becomes the request's context.
   const auto on_target = +[](void*, const char* target, MHD_Connection*) -> void* {
     auto request = std::make_unique<Request>();
-    const char* question = std::strchr(target, '?');
-    request->asked.path = question == nullptr ? target : std::string(target, question);
-    request->asked.query = question == nullptr ? "" : question + 1;
+    request->asked.path.assign(target, std::strcspn(target, "?"));
     return request.release();
   };
   const MHD_RequestCompletedCallback on_completed = [](void* self, MHD_Connection* connection, void** context,
