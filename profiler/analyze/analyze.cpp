@@ -9,10 +9,10 @@
 #include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/occupancy.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/units.h"
-#include "measured_code.h"
 #include "phase_sums.h"
 
 namespace fa_profile {
@@ -182,7 +182,9 @@ class CaseAnalyzer {
       } else {
         entry.phases = AnalyzePhases(recording_, entry, map_);
       }
-      if (part.empty()) entry.findings = FindProblems(entry, device_, FunctionsOfCase());
+      if (part.empty()) {
+        entry.findings = FindProblems(entry, device_, MeasuredFunctions(recording_, data_.kernel_case->id));
+      }
       entries.push_back(std::move(entry));
     }
   }
@@ -193,19 +195,6 @@ class CaseAnalyzer {
       if (range->part == part) ranges.push_back(range);
     }
     return ranges;
-  }
-
-  /// The machine code that was sampled or counted in a call of the case.
-  std::vector<const DeviceFunction*> FunctionsOfCase() const {
-    std::vector<const PcSampling*> samplings;
-    std::vector<const SassCounting*> countings;
-    for (const PcSampling& sampling : recording_.samplings) {
-      if (sampling.case_id == data_.kernel_case->id) samplings.push_back(&sampling);
-    }
-    for (const SassCounting& counting : recording_.countings) {
-      if (counting.case_id == data_.kernel_case->id) countings.push_back(&counting);
-    }
-    return MeasuredFunctions(recording_, samplings, countings);
   }
 
   ProfileEntry MakeEntry(const std::string& part, const Range* range) const {
