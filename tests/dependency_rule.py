@@ -46,10 +46,10 @@ RULE = {
     "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, {"json"} | TEXT),
     "profiler/sass": (MODEL, {"json"} | TEXT),
     "profiler/analyze": (MODEL, TEXT),
-    "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml"} | TEXT),
+    "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),
     "exporters": (MODEL, {"json"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
-    "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "microhttpd", "gnutls"} | TEXT),
+    "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
     "exporters/serve": (
         MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web"},
         {"json", "gnutls", "curl"} | TEXT,

@@ -287,9 +287,6 @@ TEST(WebServerTest, AFailureToListenIsAnErrorWithAHint) {
   EXPECT_THROW(WebServer(options, Serve), Error);
   options.address = "no address at all";
   EXPECT_THROW(WebServer(options, Serve), Error);
-  options = Options();
-  options.threads = 0;
-  EXPECT_THROW(WebServer(options, Serve), Error);
 }
 
 TEST(WebServerTest, ListensOnIpv6AndNames) {

@@ -71,18 +71,6 @@ bool HasBody(MHD_Connection* connection) {
          !HeaderOf(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
 }
 
-void Require(bool sane, const char* message) {
-  if (!sane) throw Error(message, "correct the option");
-}
-
-const WebOptions& Checked(const WebOptions& options) {
-  Require(options.max_connections >= 1, "the limit of connections must be at least 1");
-  Require(options.timeout_seconds >= 1, "the time limit of a connection must be at least 1 s");
-  Require(options.max_request_bytes >= 2048, "the limit of a request must be at least 2048 bytes");
-  Require(options.threads >= 1 && options.threads <= 64, "a web server has 1 to 64 threads");
-  return options;
-}
-
 }  // namespace
 
 WebReply TextReply(int status, std::string text, std::string content_type) {
@@ -95,7 +83,7 @@ WebReply TextReply(int status, std::string text, std::string content_type) {
 class WebServer::Impl {
  public:
   Impl(const WebOptions& options, Handler handler)
-      : options_(Checked(options)),
+      : options_(options),
         handler_(std::move(handler)),
         settings_(options.web_config),
         connections_(options.max_connections, std::chrono::seconds(options.timeout_seconds)),

@@ -41,22 +41,15 @@ std::vector<CaseData> CollectCases(const Recording& recording) {
   for (const Case& kernel_case : recording.cases) {
     if (index.emplace(kernel_case.id, cases.size()).second) cases.push_back({&kernel_case, nullptr, {}, {}, {}});
   }
-  const auto find = [&](std::int64_t id) -> CaseData* {
-    const auto found = index.find(id);
-    return found == index.end() ? nullptr : &cases[found->second];
+  const auto give = [&](const auto& values, const auto& take) {
+    for (const auto& value : values) {
+      if (const auto found = index.find(value.case_id); found != index.end()) take(cases[found->second], &value);
+    }
   };
-  for (const auto& value : recording.verifications) {
-    if (CaseData* data = find(value.case_id)) data->verification = &value;
-  }
-  for (const auto& value : recording.timings) {
-    if (CaseData* data = find(value.case_id)) data->timings.push_back(&value);
-  }
-  for (const auto& value : recording.launches) {
-    if (CaseData* data = find(value.case_id)) data->launches.push_back(&value);
-  }
-  for (const auto& value : recording.ranges) {
-    if (CaseData* data = find(value.case_id)) data->ranges.push_back(&value);
-  }
+  give(recording.verifications, [](CaseData& data, const Verification* value) { data.verification = value; });
+  give(recording.timings, [](CaseData& data, const Timing* value) { data.timings.push_back(value); });
+  give(recording.launches, [](CaseData& data, const Launch* value) { data.launches.push_back(value); });
+  give(recording.ranges, [](CaseData& data, const Range* value) { data.ranges.push_back(value); });
   return cases;
 }
 
