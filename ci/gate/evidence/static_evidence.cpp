@@ -1,6 +1,7 @@
 #include "fa_profile/static_evidence.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <atomic>
@@ -88,30 +89,25 @@ std::string SourceOf(const LineTable& lines, const CubinFunction& function) {
 
 // "mma" of "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
 std::string RungOf(const std::string& source) {
-  if (!source.starts_with(kRung)) return {};
-  const std::size_t bar = source.find_first_not_of("0123456789", kRung.size());
-  const std::size_t dot = source.rfind(".cu");
-  if (bar == kRung.size() || bar == std::string::npos || source[bar] != '_' || dot == std::string::npos) return {};
-  return bar + 1 < dot ? source.substr(bar + 1, dot - bar - 1) : std::string();
+  std::string id;
+  (void)RE2::FullMatch(source, R"(rung[0-9]+_(.+)\.cu.*)", &id);
+  return id;
 }
 
 // A kernel function's name, short enough for a table. A hash distinguishes long template names.
 std::string ShortName(const std::string& demangled) {
   constexpr std::size_t kMost = 100;
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   std::string name = FunctionName(demangled);
-  for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) {
-    name.erase(at, kAnonymous.size());
-  }
+  RE2::GlobalReplace(&name, R"(\(anonymous namespace\)::)", "");
   if (name.size() <= kMost) return name;
   return fmt::format("{}~{:08x}", name.substr(0, kMost), Fnv1a(name) >> 32);
 }
 
 // "sm_90a" after "sm_90", "sm_100" after "sm_90a".
 std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
-  const std::size_t digit = architecture.find_first_of("0123456789");
-  if (digit == std::string::npos) return {0, architecture};
-  return {static_cast<int>(std::strtol(architecture.c_str() + digit, nullptr, 10)), architecture};
+  int number = 0;
+  (void)RE2::PartialMatch(architecture, "([0-9]+)", &number);
+  return {number, architecture};
 }
 
 std::vector<EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
