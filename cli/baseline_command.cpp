@@ -1,5 +1,3 @@
-#include "baseline_command.h"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -7,6 +5,7 @@
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/baseline_files.h"
 #include "fa_profile/baseline_report.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
@@ -41,77 +40,80 @@ std::string WhoPromotes() {
   return mail.empty() ? name : fmt::format("{}{}<{}>", name, name.empty() ? "" : " ", mail);
 }
 
-}  // namespace
+/// `fa-profile baseline promote | list | show | verify` (docs/baselines.md): what was given.
+struct BaselineArguments {
+  std::string baselines = kBaselines;
+  std::string suite = "ladder";
+  std::string format = "text";
+  std::vector<std::string> files;
+  std::string reason;
+  std::string by;
+  std::string shown;
 
-BaselineCommands::BaselineCommands(CLI::App& app) {
-  command_ = app.add_subcommand("baseline", "Promote, list, show and verify the baselines of the gate");
-  command_->require_subcommand(1);
-  const auto add = [&](const char* name, const char* what) {
-    CLI::App* const command = command_->add_subcommand(name, what);
-    command->add_option("--baselines", baselines_, "Folder of the baselines")->capture_default_str();
-    command->add_option("--format", format_, "text or json")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->capture_default_str();
-    return command;
-  };
-  promote_ = add("promote", "Make a measurement the standard that later ones are compared with");
-  promote_->add_option("files", files_, "Recordings (*.fap) and evidence (*.json) of one build")->required();
-  promote_->add_option("--reason", reason_, "Why the standard changes")->required();
-  promote_->add_option("--suite", suite_, "Name of the set of cases")->capture_default_str();
-  promote_->add_option("--by", by_, "Who promotes; default: git's user.name and user.email");
-  list_ = add("list", "List the baselines");
-  show_ = add("show", "Show one baseline: environment, receipt, and the duration of each case");
-  show_->add_option("baseline", shown_, "A file, or a GPU's folder: nvidia-h200")->required();
-  show_->add_option("--suite", suite_, "Suite in the GPU's folder")->capture_default_str();
-  add("verify", "Check content, receipt and chain of baselines; exit code 2 if one is bad")
-      ->add_option("files", files_, "Files or folders; default: --baselines");
-}
+  bool json() const { return format == "json"; }
+};
 
-std::optional<int> BaselineCommands::Run() {
-  if (!*command_) return std::nullopt;
-  if (*promote_) return Promote();
-  if (*list_) return List();
-  return *show_ ? Show() : Verify();
-}
-
-int BaselineCommands::Promote() const {
+int RunPromote(const BaselineArguments& given) {
   RefuseInAPullRequest();
-  const std::string path = PromoteFiles(files_, baselines_, suite_, reason_, by_.empty() ? WhoPromotes() : by_);
+  const std::string path = PromoteFiles(given.files, given.baselines, given.suite, given.reason,
+                                        given.by.empty() ? WhoPromotes() : given.by);
   const StoredBaseline stored{path, ReadBaseline(path)};  // report what was written
-  std::cout << (format_ == "json" ? ReceiptJson(stored) : "promoted " + path + "\n" + ReceiptText(stored));
+  std::cout << (given.json() ? ReceiptJson(stored) : "promoted " + path + "\n" + ReceiptText(stored));
   return kExitFine;
 }
 
-int BaselineCommands::List() const {
+int RunListBaselines(const BaselineArguments& given) {
   std::vector<StoredBaseline> list;
-  for (const std::string& path : BaselineFilesIn(baselines_)) list.push_back({path, ReadBaseline(path)});
-  if (format_ == "json") {
+  for (const std::string& path : BaselineFilesIn(given.baselines)) list.push_back({path, ReadBaseline(path)});
+  if (given.json()) {
     std::cout << BaselineListJson(list);
   } else {
-    std::cout << (list.empty() ? "no baselines in " + baselines_ + "\n" : BaselineListText(list));
+    std::cout << (list.empty() ? "no baselines in " + given.baselines + "\n" : BaselineListText(list));
   }
   return kExitFine;
 }
 
-int BaselineCommands::Show() const {
-  const bool is_file = shown_.find('/') != std::string::npos || shown_.ends_with(".json");
-  const std::string path = is_file ? shown_ : NewestBaseline(baselines_, shown_, suite_);
+int RunShow(const BaselineArguments& given) {
+  const bool is_file = given.shown.find('/') != std::string::npos || given.shown.ends_with(".json");
+  const std::string path = is_file ? given.shown : NewestBaseline(given.baselines, given.shown, given.suite);
   const StoredBaseline stored{path, ReadBaseline(path)};
-  std::cout << (format_ == "json" ? BaselineJson(stored) : BaselineText(stored));
+  std::cout << (given.json() ? BaselineJson(stored) : BaselineText(stored));
   return kExitFine;
 }
 
-int BaselineCommands::Verify() const {
-  const BaselineCheck check = CheckBaselines(files_, baselines_);
-  std::cout << (format_ == "json" ? VerificationJson(check) : VerificationText(check));
+int RunVerifyBaselines(const BaselineArguments& given) {
+  const BaselineCheck check = CheckBaselines(given.files, given.baselines);
+  std::cout << (given.json() ? VerificationJson(check) : VerificationText(check));
   return check.bad.empty() ? kExitFine : kExitCannot;
 }
 
+}  // namespace
+
 void AddBaseline(CLI::App& app, Invocation& invocation) {
-  const auto commands = std::make_shared<BaselineCommands>(app);
-  app.get_subcommand("baseline")->callback([commands, &invocation] {
-    invocation.run = [commands] { return commands->Run().value(); };
-  });
+  const auto arguments = std::make_shared<BaselineArguments>();
+  CLI::App& baseline = *app.add_subcommand("baseline", "Promote, list, show and verify the baselines of the gate");
+  baseline.require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, int (*run)(const BaselineArguments&)) {
+    CLI::App* const command = baseline.add_subcommand(name, what);
+    command->add_option("--baselines", arguments->baselines, "Folder of the baselines")->capture_default_str();
+    command->add_option("--format", arguments->format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+    command->callback([arguments, run, &invocation] { invocation.run = [arguments, run] { return run(*arguments); }; });
+    return command;
+  };
+  CLI::App* const promote =
+      add("promote", "Make a measurement the standard that later ones are compared with", RunPromote);
+  promote->add_option("files", arguments->files, "Recordings (*.fap) and evidence (*.json) of one build")->required();
+  promote->add_option("--reason", arguments->reason, "Why the standard changes")->required();
+  promote->add_option("--suite", arguments->suite, "Name of the set of cases")->capture_default_str();
+  promote->add_option("--by", arguments->by, "Who promotes; default: git's user.name and user.email");
+  add("list", "List the baselines", RunListBaselines);
+  CLI::App* const show = add("show", "Show one baseline: environment, receipt, and the duration of each case", RunShow);
+  show->add_option("baseline", arguments->shown, "A file, or a GPU's folder: nvidia-h200")->required();
+  show->add_option("--suite", arguments->suite, "Suite in the GPU's folder")->capture_default_str();
+  add("verify", "Check content, receipt and chain of baselines; exit code 2 if one is bad", RunVerifyBaselines)
+      ->add_option("files", arguments->files, "Files or folders; default: --baselines");
 }
 
 }  // namespace fa_profile

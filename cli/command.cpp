@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
 
 namespace fa_profile {
@@ -17,6 +18,15 @@ std::vector<AttentionShape> ShapeArguments::Parse() const {
     shapes.back().causal = true;
   }
   return shapes;
+}
+
+void RefuseEmpty(const CLI::App& app, std::initializer_list<const char*> options) {
+  for (const char* const option : options) {
+    const CLI::Option* const given = app.get_option(option);
+    if (given->count() > 0 && given->as<std::string>().empty()) {
+      throw Error(std::string(option) + " is empty", "give it a value, or leave it out");
+    }
+  }
 }
 
 void AddPhaseMap(CLI::App& app, Invocation& invocation) {

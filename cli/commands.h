@@ -105,9 +105,6 @@ struct LintCommand : LintRequest {
 };
 int RunLint(const LintCommand& command);
 
-/// The recording that comes with the program. Throws Error when it is missing.
-std::string BundledRecording();
-
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter);
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 
+#include "bundled.h"
 #include "command.h"
 #include "fa_profile/contribute.h"
 #include "fa_profile/error.h"
@@ -58,13 +59,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   serve.callback([options, &serve, &invocation] {
     invocation.run = [options, &serve] {
-      // An empty variable in a unit file must not mean "none": without a web config anybody may read the metrics.
-      for (const char* const option : {"--spool", "--state", "--web-config", "--baseline"}) {
-        const CLI::Option* const given = serve.get_option(option);
-        if (given->count() > 0 && given->as<std::string>().empty()) {
-          throw Error(std::string(option) + " is empty", "give it a value, or leave it out");
-        }
-      }
+      RefuseEmpty(serve,
+                  {"--spool", "--state", "--web-config", "--baseline"});  // without a web config anybody may read
       Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
       return kExitFine;
     };

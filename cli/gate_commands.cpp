@@ -1,18 +1,54 @@
-#include "gate_commands.h"
-
 #include <iostream>
 #include <memory>
 
+#include "bundled.h"
 #include "command.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gate_outputs.h"
 #include "fa_profile/gate_report.h"
+#include "fa_profile/gate_run.h"
+#include "fa_profile/gate_trials.h"
 #include "fa_profile/page.h"
 #include "fa_profile/recording_evidence.h"
 #include "formats.h"
-#include "gate_data.h"
+#include "gate_sample.h"
 #include "gpu_access.h"
 
 namespace fa_profile {
+namespace {
+
+/// The commands gate, gate selftest and gate-sample, and their options.
+class GateCommands {
+ public:
+  /// Adds the commands to `app`.
+  explicit GateCommands(CLI::App& app);
+
+  /// gate, or gate selftest. `command_line`: this program's, for the report.
+  int RunGate(const std::string& command_line);
+  int RunSample();
+
+ private:
+  void AddQuestion();
+  void AddReports();
+  void AddMeasuring();
+  void AddSelftest();
+  void AddSample(CLI::App& app);
+  int Selftest() const;
+
+  CLI::App* gate_ = nullptr;
+  CLI::App* selftest_ = nullptr;
+  CLI::App* sample_ = nullptr;
+  GateOptions options_;
+  GateOutputs outputs_;
+  const Format* format_ = nullptr;
+  const Format* selftest_format_ = nullptr;
+  bool strict_ = false;
+  std::string architecture_;
+  std::string trial_data_;  // empty: the data that come with the program
+  TrialOptions trial_options_;
+  GateSampleOptions sample_options_;
+  std::vector<std::string> sample_shapes_;
+};
 
 GateCommands::GateCommands(CLI::App& app) {
   options_.baselines = kBaselines;
@@ -127,26 +163,16 @@ void GateCommands::AddSample(CLI::App& app) {
   sample_->add_option("--device", sample_options_.device, "CUDA device number")->capture_default_str();
 }
 
-std::optional<int> GateCommands::Run(const std::string& command_line) {
-  if (*sample_) {
-    for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(AttentionShape::Parse(text));
-    return RunGateSample(sample_options_);
-  }
-  if (!*gate_) return std::nullopt;
-  if (*selftest_) return Selftest();
-  options_.run.reproduce = command_line;
-  return Gate();
+int GateCommands::RunSample() {
+  for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(AttentionShape::Parse(text));
+  return RunGateSample(sample_options_);
 }
 
-int GateCommands::Gate() {
-  // An unset variable of a CI job must not mean the default.
-  for (const char* const option : {"--thresholds", "--replay", "--measure", "--save", "--markdown", "--sarif",
-                                   "--junit", "--json", "--textfile", "--baselines", "--suite"}) {
-    const CLI::Option* const given = gate_->get_option(option);
-    if (given->count() > 0 && given->as<std::string>().empty()) {
-      throw Error(std::string(option) + " is empty", "give it a value, or leave it out");
-    }
-  }
+int GateCommands::RunGate(const std::string& command_line) {
+  if (*selftest_) return Selftest();
+  options_.run.reproduce = command_line;
+  RefuseEmpty(*gate_, {"--thresholds", "--replay", "--measure", "--save", "--markdown", "--sarif", "--junit", "--json",
+                       "--textfile", "--baselines", "--suite"});
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
   for (const char* const option : {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs",
                                    "--phase-pairs", "--draws", "--timeout", "--measure-identical", "--shared"}) {
@@ -169,7 +195,7 @@ int GateCommands::Gate() {
   if (!options_.pair.empty() || !options_.replay.empty()) outputs_.error_rate = GateErrorRate();
   CheckGateOutputs(outputs_);
 
-  const auto [result, explanation] = RunGate(options_);
+  const auto [result, explanation] = fa_profile::RunGate(options_);
   std::cout << explanation;
   if (!result) return kExitFine;
   if (!outputs_.TakeStdout()) std::cout << format_->gate(*result);
@@ -184,13 +210,16 @@ int GateCommands::Selftest() const {
   return report.failed.empty() ? kExitFine : kExitRegression;
 }
 
+}  // namespace
+
 void AddGate(CLI::App& app, Invocation& invocation) {
   const auto commands = std::make_shared<GateCommands>(app);
-  for (const char* const name : {"gate", "gate-sample"}) {
-    app.get_subcommand(name)->callback([commands, &invocation] {
-      invocation.run = [commands, &invocation] { return commands->Run(invocation.command_line).value(); };
-    });
-  }
+  app.get_subcommand("gate")->callback([commands, &invocation] {
+    invocation.run = [commands, &invocation] { return commands->RunGate(invocation.command_line); };
+  });
+  app.get_subcommand("gate-sample")->callback([commands, &invocation] {
+    invocation.run = [commands] { return commands->RunSample(); };
+  });
 }
 
 }  // namespace fa_profile

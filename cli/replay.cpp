@@ -5,6 +5,7 @@
 #include <iostream>
 #include <string>
 
+#include "bundled.h"
 #include "commands.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
@@ -14,27 +15,6 @@
 #include "gpu_access.h"
 
 namespace fa_profile {
-namespace {
-
-constexpr const char* kBundledName = "h200-ladder-full.fap";
-
-}  // namespace
-
-// Beside the installed program, or in the source tree it was built from.
-std::string BundledRecording() {
-  std::error_code ignored;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path candidates[] = {
-      program.parent_path() / ".." / "share" / "fa-profile" / "recordings" / kBundledName,
-      std::filesystem::path(FA_PROFILE_SOURCE_DATA_DIR) / kBundledName,
-      std::filesystem::path(FA_PROFILE_INSTALL_DATA_DIR) / kBundledName,
-  };
-  for (const std::filesystem::path& candidate : candidates) {
-    if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
-  }
-  throw Error("the recording " + std::string(kBundledName) + " that comes with the program is missing",
-              "reinstall, or give a recording of your own: fa-profile report FILE.fap");
-}
 
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   if (!options.metrics.empty()) RequireKnownCounters(options.metrics, KnownCounters());

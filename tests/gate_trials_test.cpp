@@ -375,11 +375,20 @@ TEST(GateTrialsTest, TheReportStatesWhatWasProven) {
   EXPECT_NE(TrialReportJson(report).find("\"proven\": false"), std::string::npos);
 }
 
-TEST(GateTrialsTest, TrialDataSurviveAJsonRoundTrip) {
+// As docs/gate-selftest.md describes the file.
+std::string ToJson(const TrialData& data) {
+  std::string facts;
+  for (const MutantFacts& mutant : data.facts) {
+    facts += (facts.empty() ? "{\"kernel\":\"" : ",{\"kernel\":\"") + mutant.kernel + "\",\"base\":\"" + mutant.base +
+             "\",\"phase\":\"" + mutant.phase + "\",\"faster_tiers\":" + (mutant.faster_tiers ? "true" : "false") + "}";
+  }
+  return "{\"format\":\"fa-profile trial data\",\"version\":1,\"facts\":[" + facts +
+         "],\"same_code\":" + ToJson(data.same_code) + ",\"mutants\":" + ToJson(data.mutants) + "}";
+}
+
+TEST(GateTrialsTest, ReadsTrialData) {
   const TrialData data = Data();
-  const std::string text = ToJson(data);
-  const TrialData back = TrialDataFromJson(text, "trials.json");
-  EXPECT_EQ(ToJson(back), text);
+  const TrialData back = TrialDataFromJson(ToJson(data), "trials.json");
   ASSERT_EQ(back.facts.size(), 1U);
   EXPECT_EQ(back.facts[0].kernel, "mma_5");
   EXPECT_EQ(back.facts[0].phase, "softmax");

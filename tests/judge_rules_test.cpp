@@ -342,12 +342,6 @@ TEST(JudgeRulesTest, NothingToJudgeIsInconclusive) {
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
 }
 
-TEST(JudgeRulesTest, AnUnknownDesignIsAnError) {
-  Scenario scenario;
-  scenario.input.design = "pair";
-  EXPECT_THROW(scenario.Judged(), Error);
-}
-
 TEST(JudgeRulesTest, LossesAndToolVersionsAreNotes) {
   Scenario scenario = Recorded(100, 100);
   scenario.input.base.losses = {"phases were not sampled"};

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "attention_reference.h"
 #include "attention_workload.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
-#include "fa_profile/reference.h"
 #include "gpu.h"
 #include "gpu_reference.h"
 

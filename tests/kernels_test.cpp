@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "attention_reference.h"
 #include "fa_profile/error.h"
-#include "fa_profile/reference.h"
 #include "rungs.h"
 #include "test_files.h"
 

@@ -112,7 +112,7 @@ TEST_F(SectionFolderTest, OmitsNamesWithoutACounterAndGivesTheReason) {
   for (const MetricSet::Omitted& omitted : set.omitted) EXPECT_FALSE(omitted.reason.empty()) << omitted.metric;
 }
 
-TEST_F(SectionFolderTest, UnitesTheSectionsOfASetAndListsTheSets) {
+TEST_F(SectionFolderTest, UnitesTheSectionsOfASet) {
   Section("Metrics { Metrics { Name: \"sm__a.ratio\" } }");
   Write("b.section",
         "Sets { Identifier: \"s\" } Sets { Identifier: \"t\" } Metrics { Metrics { Name: \"sm__b.ratio\" } }");
@@ -120,7 +120,6 @@ TEST_F(SectionFolderTest, UnitesTheSectionsOfASetAndListsTheSets) {
   Write("notes.txt", "} not a section {");
   EXPECT_EQ(Metrics(), (Names{"sm__a.ratio", "sm__b.ratio"}));
   EXPECT_EQ(ReadSectionFolder(folder_.string(), "t", 90).metrics, Names{"sm__b.ratio"});
-  EXPECT_EQ(SectionFolderSets(folder_.string()), (Names{"s", "t"}));
 }
 
 TEST_F(SectionFolderTest, ToleratesUnknownFieldsAndEveryFormOfTheFormat) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "fa_profile/text.h"
 #include "sums.h"
 
 namespace fa_profile {
@@ -26,10 +27,7 @@ double Deviation(std::uint64_t seed) {
 }
 
 std::uint64_t Seed(int host, int gpu, const std::string& what) {
-  // FNV-1a, so that the noise is the same on every machine.
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char letter : what) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
-  return hash ^ (static_cast<std::uint64_t>(host) << 32U) ^ (static_cast<std::uint64_t>(gpu) << 24U);
+  return Fnv1a(what) ^ (static_cast<std::uint64_t>(host) << 32U) ^ (static_cast<std::uint64_t>(gpu) << 24U);
 }
 
 void Scale(std::optional<double>& value, double factor) {

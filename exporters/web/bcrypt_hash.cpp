@@ -2,34 +2,25 @@
 
 #include <crypt.h>
 #include <gnutls/gnutls.h>
+#include <re2/re2.h>
 
-#include <algorithm>
 #include <memory>
 
 namespace fa_profile {
 namespace {
 
-// $2y$10$ + 22 characters of salt + 31 of hash
 constexpr std::size_t kLength = 60;
-constexpr std::size_t kDigits = 7;
-constexpr int kLeastCost = 4;
 // A check of cost 16 takes about 5 s; a scrape waits 10 s.
+constexpr int kLeastCost = 4;
 constexpr int kGreatestCost = 16;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsHashDigit(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/';
-}
 
 }  // namespace
 
 std::string ProblemOfBcryptHash(const std::string& hash) {
-  const bool bcrypt = hash.size() == kLength &&
-                      (hash.starts_with("$2a$") || hash.starts_with("$2b$") || hash.starts_with("$2y$")) &&
-                      IsDigit(hash[4]) && IsDigit(hash[5]) && hash[6] == '$' &&
-                      std::all_of(hash.begin() + kDigits, hash.end(), IsHashDigit);
-  if (!bcrypt) return "is not a bcrypt hash ($2a$, $2b$ or $2y$)";
-  const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
+  // The cost, 22 characters of salt and 31 of hash.
+  static const RE2 kBcrypt("\\$2[aby]\\$([0-9]{2})\\$[./0-9A-Za-z]{53}");
+  int cost = 0;
+  if (!RE2::FullMatch(hash, kBcrypt, &cost)) return "is not a bcrypt hash ($2a$, $2b$ or $2y$)";
   if (cost < kLeastCost || cost > kGreatestCost)
     return "has cost " + std::to_string(cost) + "; the cost must be 4 to 16";
   return "";

@@ -18,16 +18,13 @@ bool Connections::Add(int fd, std::string address) {
   const std::scoped_lock lock(mutex_);
   const auto now = WebClock::now();
   int here = 0;
-  int from_address = 0;
   Connection* longest = nullptr;
   for (const auto& [_, connection] : open_) {
     if (connection->shut) continue;
     ++here;
-    if (connection->address == address) ++from_address;
     const bool may_go = connection->started && connection->waiting && now - connection->since > kPatience;
     if (may_go && (longest == nullptr || connection->since < longest->since)) longest = connection.get();
   }
-  if (limit_per_address_ > 0 && from_address >= limit_per_address_) return false;
   if (here >= limit_) {
     if (longest == nullptr) return false;
     Shut(*longest);

@@ -31,8 +31,7 @@ struct Connection {
 /// descriptor, after Remove(): so a descriptor is never shut down after it got a new owner.
 class Connections {
  public:
-  Connections(int limit, int limit_per_address, std::chrono::seconds timeout)
-      : limit_(limit), limit_per_address_(limit_per_address), timeout_(timeout) {}
+  Connections(int limit, std::chrono::seconds timeout) : limit_(limit), timeout_(timeout) {}
 
   /// Adds an accepted connection, or returns false when there is no room. When all places are taken, the connection
   /// that has waited longest for a request, and longer than kPatience, is ended.
@@ -59,7 +58,6 @@ class Connections {
   static void Shut(Connection& connection);
 
   const int limit_;
-  const int limit_per_address_;
   const std::chrono::seconds timeout_;
   mutable std::mutex mutex_;
   std::map<int, std::unique_ptr<Connection>> open_;  // by descriptor

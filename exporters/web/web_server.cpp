@@ -71,18 +71,6 @@ bool HasBody(MHD_Connection* connection) {
          !HeaderOf(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
 }
 
-void Require(bool sane, const char* message) {
-  if (!sane) throw Error(message, "correct the option");
-}
-
-const WebOptions& Checked(const WebOptions& options) {
-  Require(options.max_connections >= 1, "the limit of connections must be at least 1");
-  Require(options.timeout_seconds >= 1, "the time limit of a connection must be at least 1 s");
-  Require(options.max_request_bytes >= 2048, "the limit of a request must be at least 2048 bytes");
-  Require(options.threads >= 1 && options.threads <= 64, "a web server has 1 to 64 threads");
-  return options;
-}
-
 }  // namespace
 
 WebReply TextReply(int status, std::string text, std::string content_type) {
@@ -95,11 +83,10 @@ WebReply TextReply(int status, std::string text, std::string content_type) {
 class WebServer::Impl {
  public:
   Impl(const WebOptions& options, Handler handler)
-      : options_(Checked(options)),
+      : options_(options),
         handler_(std::move(handler)),
         settings_(options.web_config),
-        connections_(options.max_connections, options.max_connections_per_address,
-                     std::chrono::seconds(options.timeout_seconds)),
+        connections_(options.max_connections, std::chrono::seconds(options.timeout_seconds)),
         listener_(Listen(options.address, options.port)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_.get() < 0) throw Error("eventfd", strerrorname_np(errno), "the web server cannot start");
@@ -180,9 +167,7 @@ void WebServer::Impl::StartDaemon() {
   // Gets the target before it is unescaped; what it returns becomes the request's context.
   const auto on_target = +[](void*, const char* target, MHD_Connection*) -> void* {
     auto request = std::make_unique<Request>();
-    const char* question = std::strchr(target, '?');
-    request->asked.path = question == nullptr ? target : std::string(target, question);
-    request->asked.query = question == nullptr ? "" : question + 1;
+    request->asked.path.assign(target, std::strcspn(target, "?"));
     return request.release();
   };
   const MHD_RequestCompletedCallback on_completed = [](void* self, MHD_Connection* connection, void** context,

@@ -9,10 +9,10 @@
 #include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/occupancy.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/units.h"
-#include "measured_code.h"
 #include "phase_sums.h"
 #include "program.h"
 
@@ -42,22 +42,15 @@ std::vector<CaseData> CollectCases(const Recording& recording) {
   for (const Case& kernel_case : recording.cases) {
     if (index.emplace(kernel_case.id, cases.size()).second) cases.push_back({&kernel_case, nullptr, {}, {}, {}});
   }
-  const auto find = [&](std::int64_t id) -> CaseData* {
-    const auto found = index.find(id);
-    return found == index.end() ? nullptr : &cases[found->second];
+  const auto give = [&](const auto& values, const auto& take) {
+    for (const auto& value : values) {
+      if (const auto found = index.find(value.case_id); found != index.end()) take(cases[found->second], &value);
+    }
   };
-  for (const auto& value : recording.verifications) {
-    if (CaseData* data = find(value.case_id)) data->verification = &value;
-  }
-  for (const auto& value : recording.timings) {
-    if (CaseData* data = find(value.case_id)) data->timings.push_back(&value);
-  }
-  for (const auto& value : recording.launches) {
-    if (CaseData* data = find(value.case_id)) data->launches.push_back(&value);
-  }
-  for (const auto& value : recording.ranges) {
-    if (CaseData* data = find(value.case_id)) data->ranges.push_back(&value);
-  }
+  give(recording.verifications, [](CaseData& data, const Verification* value) { data.verification = value; });
+  give(recording.timings, [](CaseData& data, const Timing* value) { data.timings.push_back(value); });
+  give(recording.launches, [](CaseData& data, const Launch* value) { data.launches.push_back(value); });
+  give(recording.ranges, [](CaseData& data, const Range* value) { data.ranges.push_back(value); });
   return cases;
 }
 
@@ -185,7 +178,9 @@ class CaseAnalyzer {
       } else {
         entry.phases = AnalyzePhases(recording_, entry, map_);
       }
-      if (part.empty()) entry.findings = FindProblems(entry, device_, FunctionsOfCase());
+      if (part.empty()) {
+        entry.findings = FindProblems(entry, device_, MeasuredFunctions(recording_, data_.kernel_case->id));
+      }
       entries.push_back(std::move(entry));
     }
   }
@@ -196,19 +191,6 @@ class CaseAnalyzer {
       if (range->part == part) ranges.push_back(range);
     }
     return ranges;
-  }
-
-  /// The machine code that was sampled or counted in a call of the case.
-  std::vector<const DeviceFunction*> FunctionsOfCase() const {
-    std::vector<const PcSampling*> samplings;
-    std::vector<const SassCounting*> countings;
-    for (const PcSampling& sampling : recording_.samplings) {
-      if (sampling.case_id == data_.kernel_case->id) samplings.push_back(&sampling);
-    }
-    for (const SassCounting& counting : recording_.countings) {
-      if (counting.case_id == data_.kernel_case->id) countings.push_back(&counting);
-    }
-    return MeasuredFunctions(recording_, samplings, countings);
   }
 
   ProfileEntry MakeEntry(const std::string& part, const Range* range) const {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "derive.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
-#include "measured_code.h"
 
 namespace fa_profile {
 namespace {

@@ -1,5 +1,7 @@
 #include "fa_profile/expression.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -26,33 +28,17 @@ class Expression::Parser {
   }
 
  private:
-  void Sum() {
-    Product();
-    for (;;) {
-      if (Take('+')) {
-        Product();
-        Emit(Op::kAdd);
-      } else if (Take('-')) {
-        Product();
-        Emit(Op::kSubtract);
-      } else {
-        return;
-      }
-    }
-  }
+  void Sum() { LeftToRight(&Parser::Product, {{{'+', Op::kAdd}, {'-', Op::kSubtract}}}); }
+  void Product() { LeftToRight(&Parser::Factor, {{{'*', Op::kMultiply}, {'/', Op::kDivide}}}); }
 
-  void Product() {
-    Factor();
+  /// Operands with operators of one precedence between them.
+  void LeftToRight(void (Parser::*operand)(), const std::array<std::pair<char, Op>, 2>& operators) {
+    (this->*operand)();
     for (;;) {
-      if (Take('*')) {
-        Factor();
-        Emit(Op::kMultiply);
-      } else if (Take('/')) {
-        Factor();
-        Emit(Op::kDivide);
-      } else {
-        return;
-      }
+      const auto* const found = std::ranges::find_if(operators, [&](const auto& each) { return Take(each.first); });
+      if (found == operators.end()) return;
+      (this->*operand)();
+      Emit(found->second);
     }
   }
 

@@ -11,13 +11,6 @@
 namespace fa_profile {
 namespace {
 
-/// Bounded: a damaged cubin may say anything.
-int ThreadsOf(const std::array<int, 3>& extent) {
-  double volume = 1.0;
-  for (const int side : extent) volume *= side;
-  return static_cast<int>(std::clamp(volume, 0.0, 1e6));
-}
-
 void SetThreads(const KernelCode& kernel, const LintOptions& options, KernelLint& lint) {
   if (options.threads) {
     lint.threads_per_block = options.threads;

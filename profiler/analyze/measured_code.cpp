@@ -1,4 +1,4 @@
-#include "measured_code.h"
+#include "fa_profile/measured_code.h"
 
 #include <algorithm>
 
@@ -21,6 +21,18 @@ std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
     if (ids.contains(function.id)) functions.push_back(&function);
   }
   return functions;
+}
+
+std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording, std::int64_t case_id) {
+  std::vector<const PcSampling*> samplings;
+  std::vector<const SassCounting*> countings;
+  for (const PcSampling& sampling : recording.samplings) {
+    if (sampling.case_id == case_id) samplings.push_back(&sampling);
+  }
+  for (const SassCounting& counting : recording.countings) {
+    if (counting.case_id == case_id) countings.push_back(&counting);
+  }
+  return MeasuredFunctions(recording, samplings, countings);
 }
 
 std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset) {

@@ -30,6 +30,8 @@ std::int64_t Bounded(std::int64_t bytes) { return std::clamp<std::int64_t>(bytes
 
 }  // namespace
 
+int ThreadsOf(const std::array<int, 3>& block) { return static_cast<int>(std::min(Volume(block), 1e6)); }
+
 OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch) {
   OccupancyLimits limits;
   const double threads = Volume(launch.block);

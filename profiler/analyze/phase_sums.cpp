@@ -7,9 +7,9 @@
 
 #include "branch_skid.h"
 #include "control_flow.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/profile.h"
-#include "measured_code.h"
 #include "opcode.h"
 
 namespace fa_profile {

@@ -11,7 +11,7 @@
 #include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
-#include "measured_code.h"
+#include "fa_profile/measured_code.h"
 #include "phase_sums.h"
 
 namespace fa_profile {

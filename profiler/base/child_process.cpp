@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
@@ -135,6 +136,11 @@ class Group {
 };
 
 }  // namespace
+
+bool IsProgram(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
 
 pid_t StartChild(const std::string& program, const std::vector<std::string>& arguments) {
   return Spawn(program, arguments, nullptr);

@@ -56,11 +56,6 @@ bool IsSpace(std::uint32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-bool IsUnsafeInLine(std::uint32_t code_point) {
-  return std::ranges::any_of(
-      kUnsafeInLine, [&](const Interval& range) { return code_point >= range.first && code_point <= range.last; });
-}
-
 }  // namespace
 
 std::string Printable(std::string_view text, bool ascii) {
@@ -118,7 +113,7 @@ std::string SafeLine(std::string_view text, std::size_t most) {
     if (bytes > 0 && IsSpace(code_point)) {
       characters.emplace_back(" ");
     } else {
-      characters.emplace_back(IsUnsafeInLine(code_point) ? kReplacement : text.substr(0, taken));
+      characters.emplace_back(Contains(kUnsafeInLine, code_point) ? kReplacement : text.substr(0, taken));
     }
     text.remove_prefix(taken);
   }
@@ -128,6 +123,26 @@ std::string SafeLine(std::string_view text, std::size_t most) {
   for (const std::string& character : characters) line += character;
   if (cut) line += "...";
   return line;
+}
+
+std::string AlignColumns(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    text += indent;
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) text += fmt::format("{:<{}}  ", row[i], widths[i]);
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+std::uint64_t Fnv1a(std::string_view bytes, std::uint64_t hash) {
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  return hash;
 }
 
 std::size_t CountCharacters(std::string_view text) {

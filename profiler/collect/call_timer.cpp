@@ -1,8 +1,5 @@
 #include "fa_profile/call_timer.h"
 
-#include <array>
-#include <utility>
-
 #include "cuda_api.h"
 #include "nvml_abi.h"
 #include "sm_clock.h"
@@ -21,16 +18,9 @@ CallTiming TimeCalls(Workload& workload, int warmup, int samples) {
 
 std::vector<std::string> ThrottleReasons(const ClockSample& sample) {
   // The software power cap counts: the code of only one arm may reach it.
-  static constexpr std::array<std::pair<unsigned long long, const char*>, 6> kReasons = {
-      {{nvml::kSwPowerCap, "power cap"},
-       {nvml::kHwSlowdown, "hardware slowdown"},
-       {nvml::kSyncBoost, "sync boost"},
-       {nvml::kSwThermal, "software thermal slowdown"},
-       {nvml::kHwThermal, "hardware thermal slowdown"},
-       {nvml::kHwPowerBrake, "hardware power brake"}}};
   std::vector<std::string> reasons;
-  for (const auto& [bit, name] : kReasons) {
-    if ((sample.throttle_reasons.value_or(0) & bit) != 0) reasons.emplace_back(name);
+  for (const nvml::Throttle& throttle : nvml::kThrottles) {
+    if ((sample.throttle_reasons.value_or(0) & throttle.bit) != 0) reasons.emplace_back(throttle.words);
   }
   return reasons;
 }

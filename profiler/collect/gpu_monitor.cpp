@@ -49,11 +49,10 @@ class XidListener {
 };
 
 std::map<std::string, bool> Throttled(std::optional<std::uint64_t> reasons) {
-  if (!reasons) return {};
-  const auto has = [&](std::uint64_t bit) { return (*reasons & bit) != 0; };
-  return {{"sw_power_cap", has(nvml::kSwPowerCap)},     {"hw_slowdown", has(nvml::kHwSlowdown)},
-          {"sw_thermal", has(nvml::kSwThermal)},        {"hw_thermal", has(nvml::kHwThermal)},
-          {"hw_power_brake", has(nvml::kHwPowerBrake)}, {"sync_boost", has(nvml::kSyncBoost)}};
+  std::map<std::string, bool> throttled;
+  if (!reasons) return throttled;
+  for (const nvml::Throttle& throttle : nvml::kThrottles) throttled[throttle.id] = (*reasons & throttle.bit) != 0;
+  return throttled;
 }
 
 void ReadValues(NvmlGpu& gpu, GpuReading& reading) {

@@ -13,7 +13,6 @@ using GpmSample = struct GpmSampleTag*;
 
 using Result = int;
 inline constexpr Result kSuccess = 0;
-inline constexpr Result kUninitialized = 1;
 inline constexpr Result kInvalidArgument = 2;
 inline constexpr Result kNotSupported = 3;
 inline constexpr Result kNoPermission = 4;
@@ -34,12 +33,20 @@ inline constexpr unsigned kEccVolatile = 0;  ///< since the driver was loaded
 inline constexpr unsigned kMigEnabled = 1;
 inline constexpr unsigned long long kEventXid = 0x8;
 
-inline constexpr unsigned long long kSwPowerCap = 0x4;
-inline constexpr unsigned long long kHwSlowdown = 0x8;
-inline constexpr unsigned long long kSyncBoost = 0x10;
-inline constexpr unsigned long long kSwThermal = 0x20;
-inline constexpr unsigned long long kHwThermal = 0x40;
-inline constexpr unsigned long long kHwPowerBrake = 0x80;
+/// A reason for lowered clocks, among those of kEventReasons. Idle clocks and an application's own are none.
+struct Throttle {
+  unsigned long long bit;
+  const char* id;     ///< in metrics
+  const char* words;  ///< in reports
+};
+inline constexpr std::array kThrottles = {
+    Throttle{0x4, "sw_power_cap", "power cap"},
+    Throttle{0x8, "hw_slowdown", "hardware slowdown"},
+    Throttle{0x10, "sync_boost", "sync boost"},
+    Throttle{0x20, "sw_thermal", "software thermal slowdown"},
+    Throttle{0x40, "hw_thermal", "hardware thermal slowdown"},
+    Throttle{0x80, "hw_power_brake", "hardware power brake"},
+};
 
 struct Memory {
   unsigned long long total;

@@ -1,5 +1,10 @@
 #include "fa_profile/kernel_code.h"
 
+#include <algorithm>
+
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+
 namespace fa_profile {
 
 KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const CubinInfo& info,
@@ -18,6 +23,20 @@ KernelCode ToKernelCode(const std::string& file, const std::string& architecture
   code.required_threads = function.required_threads;
   code.externals = function.externals;
   return code;
+}
+
+std::vector<KernelCode> DisassembleKernels(const std::string& file, const EmbeddedCubin& cubin, const CubinInfo& info,
+                                           const std::vector<std::string>& symbols, const std::string& nvdisasm) {
+  std::vector<DeviceFunction> functions = Disassemble(cubin.bytes, 0, nvdisasm, symbols);
+  std::vector<KernelCode> codes;
+  for (const std::string& symbol : symbols) {
+    const auto function = std::ranges::find(functions, symbol, &DeviceFunction::name);
+    if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + symbol);
+    const auto described = std::ranges::find(info.functions, symbol, &CubinFunction::name);
+    codes.push_back(ToKernelCode(file, cubin.architecture, info, *described));
+    codes.back().function = std::move(*function);
+  }
+  return codes;
 }
 
 }  // namespace fa_profile

@@ -1,7 +1,5 @@
 #include "fa_profile/lint_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -14,20 +12,6 @@
 #include "fa_profile/kernel_pattern.h"
 
 namespace fa_profile {
-namespace {
-
-[[noreturn]] void RefuseAll(const std::string& pattern, const std::set<std::string>& others) {
-  if (others.empty()) {
-    throw Error("the GPU code has no kernel", "give a file that has a __global__ function");
-  }
-  const std::vector<std::string> names(others.begin(), others.end());
-  const std::size_t shown = std::min<std::size_t>(names.size(), 12);
-  std::string known = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
-  if (shown < names.size()) known += fmt::format(" and {} more", names.size() - shown);
-  throw Error("no kernel matches '" + pattern + "'" + DidYouMean(pattern, names), "the kernels are " + known);
-}
-
-}  // namespace
 
 std::vector<KernelLint> LintFiles(const LintRequest& request) {
   const KernelPattern pattern(request.kernel_pattern);
@@ -37,29 +21,23 @@ std::vector<KernelLint> LintFiles(const LintRequest& request) {
   for (const std::string& file : request.files) {
     for (const EmbeddedCubin& cubin : ReadGpuCode(file, request.architecture)) {
       const CubinInfo info = ReadCubin(cubin.bytes);
-      std::vector<KernelCode> codes;
       std::vector<std::string> wanted;
       for (const CubinFunction& function : info.functions) {
         if (!function.is_kernel) continue;
         const std::string name = Demangle(function.name.c_str());
         if (pattern.Finds(name)) {
-          codes.push_back(ToKernelCode(file, cubin.architecture, info, function));
           wanted.push_back(function.name);
         } else {
           others.insert(FunctionName(name));
         }
       }
       if (wanted.empty()) continue;
-      std::vector<DeviceFunction> functions = Disassemble(cubin.bytes, 0, nvdisasm, wanted);
-      for (std::size_t i = 0; i < codes.size(); ++i) {
-        const auto function = std::ranges::find(functions, wanted[i], &DeviceFunction::name);
-        if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + wanted[i]);
-        codes[i].function = std::move(*function);
-        lints.push_back(Lint(codes[i], request.options));
+      for (const KernelCode& code : DisassembleKernels(file, cubin, info, wanted, nvdisasm)) {
+        lints.push_back(Lint(code, request.options));
       }
     }
   }
-  if (lints.empty()) RefuseAll(request.kernel_pattern, others);
+  if (lints.empty()) RefusePattern(request.kernel_pattern, {others.begin(), others.end()});
   return lints;
 }
 

@@ -1,9 +1,9 @@
 #include "fa_profile/phase_map_file.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -122,15 +122,15 @@ class MapReader {
   /// "kernel.cu:120-180", or one line "kernel.cu:120".
   void AddLines(const YAML::Node& node, const std::string& text, PhaseRule& rule) {
     const char* const hint = "give a file and its first and last line: kernel.cu:120-180";
-    const std::size_t colon = text.rfind(':');
     PhaseRule::Lines lines;
-    const char* at = text.data() + (colon == std::string::npos ? text.size() : colon + 1);
-    const char* const end = text.data() + text.size();
-    bool fits = colon != std::string::npos && colon > 0 && ReadNumber(at, end, lines.first);
-    lines.last = lines.first;
-    if (fits && at != end) fits = *at++ == '-' && ReadNumber(at, end, lines.last) && at == end;
-    if (!fits) yaml_.Fail(node, Quoted(text) + " is not a range of lines", hint);
-    lines.file = text.substr(0, colon);
+    bool fits = RE2::FullMatch(text, "(.+):([0-9]+)-([0-9]+)", &lines.file, &lines.first, &lines.last);
+    if (!fits) {
+      fits = RE2::FullMatch(text, "(.+):([0-9]+)", &lines.file, &lines.first);
+      lines.last = lines.first;
+    }
+    if (!fits || std::min(lines.first, lines.last) < 1 || std::max(lines.first, lines.last) > kLastLine) {
+      yaml_.Fail(node, Quoted(text) + " is not a range of lines", hint);
+    }
     if (lines.last < lines.first) {
       yaml_.Fail(node, fmt::format("the range {} ends before it begins", Quoted(text)),
                  fmt::format("did you mean {}:{}-{}?", lines.file, lines.last, lines.first));
@@ -145,13 +145,6 @@ class MapReader {
     }
     lines_.emplace_back(rule.phase, lines);
     rule.lines.push_back(std::move(lines));
-  }
-
-  static bool ReadNumber(const char*& at, const char* end, int& value) {
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc{} || value < 1 || value > kLastLine) return false;
-    at = next;
-    return true;
   }
 
   /// A rule's file is a path or the end of one: either may be the end of the other.

@@ -26,8 +26,6 @@ std::int64_t AttentionShape::Elements() const {
   return static_cast<std::int64_t>(batch) * num_heads * seqlen * head_dim;
 }
 
-double AttentionShape::TensorBytes() const { return 4.0 * 2.0 * static_cast<double>(Elements()); }
-
 std::string AttentionShape::ToString() const {
   std::string text = std::to_string(batch) + "," + std::to_string(num_heads) + "," + std::to_string(seqlen) + "," +
                      std::to_string(head_dim);

@@ -164,11 +164,6 @@ constexpr ExportedMetric kTable[] = {
 
 std::span<const ExportedMetric> ExportedMetrics() { return kTable; }
 
-const ExportedMetric* FindExported(std::string_view name) {
-  const auto found = std::ranges::find(kTable, name, &ExportedMetric::name);
-  return found == std::end(kTable) ? nullptr : found;
-}
-
 std::string_view ToString(ExportedType type) {
   switch (type) {
     case ExportedType::kCounter:

@@ -12,7 +12,6 @@ class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
-  std::size_t position() const { return position_; }
   std::size_t left() const { return bytes_.size() - position_; }
   std::uint8_t U8() { return static_cast<std::uint8_t>(Little(1)); }
   std::uint16_t U16() { return static_cast<std::uint16_t>(Little(2)); }

@@ -7,6 +7,7 @@
 #include "byte_reader.h"
 #include "elf_file.h"
 #include "fa_profile/error.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
@@ -72,11 +73,8 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
   return names;
 }
 
-constexpr std::uint64_t kFnvOffset = 0xcbf29ce484222325;
-
-std::uint64_t Fnv1a(std::span<const std::uint8_t> bytes, std::uint64_t hash = kFnvOffset) {
-  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
+std::string_view Text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved
@@ -117,8 +115,10 @@ CubinFunction ReadFunction(const ElfFile& elf, const ElfFile::Symbol& symbol, co
   ByteReader code(text.bytes);
   code.Take(symbol.value);
   code.Take(symbol.size);  // throws when the symbol reaches past its section
-  function.code_hash = Fnv1a(text.bytes.subspan(symbol.value, symbol.size));
-  for (const auto& [_, bytes] : ReadableData(elf, function.name)) function.code_hash = Fnv1a(bytes, function.code_hash);
+  function.code_hash = Fnv1a(Text(text.bytes.subspan(symbol.value, symbol.size)));
+  for (const auto& [_, bytes] : ReadableData(elf, function.name)) {
+    function.code_hash = Fnv1a(Text(bytes), function.code_hash);
+  }
   if (!symbol.is_kernel) return function;
 
   function.static_shared_memory_bytes = StaticSharedMemory(elf, elf.Find(".nv.shared." + function.name));

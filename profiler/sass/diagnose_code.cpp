@@ -1,7 +1,5 @@
 #include "fa_profile/diagnose_code.h"
 
-#include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -13,21 +11,13 @@
 namespace fa_profile {
 namespace {
 
-// ELF header of a cubin: 64-bit, e_machine EM_CUDA at offset 18.
-constexpr std::string_view kElfMagic =
-    "\x7f"
-    "ELF\x02";
-constexpr std::size_t kMachineOffset = 18;
 // Section that nvcc -lineinfo adds to a cubin.
 constexpr std::string_view kLineSection = ".nv_debug_line_sass";
 constexpr std::string_view kFatbinMagic = "\x50\xed\x55\xba";
 
 bool HasCubin(std::string_view bytes) {
   for (std::size_t at = bytes.find(kElfMagic); at != std::string_view::npos; at = bytes.find(kElfMagic, at + 1)) {
-    if (at + kMachineOffset + sizeof(std::uint16_t) > bytes.size()) break;
-    std::uint16_t machine = 0;
-    std::memcpy(&machine, &bytes[at + kMachineOffset], sizeof(machine));
-    if (machine == kMachineCuda) return true;
+    if (IsCubin(bytes.substr(at))) return true;
   }
   return false;
 }

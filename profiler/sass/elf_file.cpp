@@ -13,6 +13,8 @@ namespace {
 constexpr const char* kMakeOne = "make one with: nvcc -cubin -lineinfo -arch=sm_90 FILE.cu";
 constexpr const char* kMakeAgain = "build it again, or copy it again";
 
+constexpr std::size_t kMachineOffset = 18;   // of e_machine, in two little-endian bytes
+constexpr std::uint16_t kMachineCuda = 190;  // EM_CUDA
 constexpr std::uint32_t kSymbolTable = 2;
 constexpr std::uint32_t kRela = 4;
 constexpr std::uint32_t kNoBits = 8;
@@ -142,6 +144,11 @@ void ReadSymbols(ElfFile& elf) {
 }
 
 }  // namespace
+
+bool IsCubin(std::string_view bytes) {
+  if (!bytes.starts_with(kElfMagic) || bytes.size() < kMachineOffset + 2) return false;
+  return static_cast<unsigned char>(bytes[kMachineOffset]) == kMachineCuda && bytes[kMachineOffset + 1] == 0;
+}
 
 const ElfFile::Section* ElfFile::Find(std::string_view name) const {
   const auto found = by_name.find(name);

@@ -8,8 +8,16 @@
 
 namespace fa_profile {
 
-/// e_machine of GPU code in an ELF header (EM_CUDA).
-inline constexpr std::uint16_t kMachineCuda = 190;
+/// How a 64-bit ELF file begins.
+inline constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF\x02";
+
+/// Whether a cubin begins here: ELF for the machine EM_CUDA.
+bool IsCubin(std::string_view bytes);
+
+/// Whether 64-bit ELF code for GPUs begins here.
+bool IsCubin(std::string_view bytes);
 
 /// A cubin's ELF structure: views into the bytes it was read from, which must outlive it.
 struct ElfFile {

@@ -1,7 +1,6 @@
 #include "fa_profile/gpu_code.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string_view>
 
@@ -21,12 +20,6 @@ std::vector<std::uint8_t> ReadBytes(const fs::path& path) {
   constexpr std::size_t kMost = std::size_t{4} << 30;
   const std::string bytes = ReadFile(path.string(), kMost);
   return {bytes.begin(), bytes.end()};
-}
-
-bool IsCubin(const std::vector<std::uint8_t>& bytes) {
-  constexpr std::array<std::uint8_t, 4> kElf{0x7f, 'E', 'L', 'F'};
-  return bytes.size() > 20 && std::equal(kElf.begin(), kElf.end(), bytes.begin()) && bytes[18] == kMachineCuda &&
-         bytes[19] == 0;
 }
 
 // "sm_90a" of "prog.1.sm_90a.cubin".
@@ -81,7 +74,7 @@ std::optional<std::string> FindCuobjdump() { return FindCudaTool("cuobjdump", "F
 std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture) {
   std::vector<std::uint8_t> bytes = ReadBytes(path);
   std::vector<EmbeddedCubin> all;
-  if (IsCubin(bytes)) {
+  if (IsCubin({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
     const std::string sm = "sm_" + std::to_string(ReadCubin(bytes).sm);
     all.push_back({fs::path(path).filename().string(), sm, std::move(bytes)});
   } else {

@@ -219,6 +219,8 @@ EXPORT Result nvmlDeviceGetUtilizationRates(Device device, Utilization* percent)
 
 EXPORT Result nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long* reasons) {
   constexpr unsigned long long kGpuIdle = 0x1;  // none of the six
+  constexpr unsigned long long kSwPowerCap = 0x4;
+  constexpr unsigned long long kHwThermal = 0x40;
   return Answer("nvmlDeviceGetCurrentClocksEventReasons", device, reasons, kGpuIdle | kSwPowerCap | kHwThermal);
 }
 

@@ -1,9 +1,11 @@
 #include "build_log.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "fa_profile/demangle.h"
 
@@ -12,112 +14,6 @@ namespace {
 
 constexpr std::size_t kMostText = 300;
 constexpr std::size_t kMostLine = 8192;  // nvcc's command lines are long; the rest is ignored
-constexpr auto kNone = std::string_view::npos;
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::string_view FileName(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }
-
-// Without colours (ESC [ ... letter) and other control characters; non-ASCII bytes become '?'.
-std::string Plain(std::string_view line) {
-  std::string plain;
-  for (std::size_t i = 0; i < std::min(line.size(), kMostLine); ++i) {
-    if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
-      i += 2;
-      while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
-    } else if (static_cast<unsigned char>(line[i]) >= 0x7f) {
-      plain += '?';
-    } else if (line[i] >= ' ' || line[i] == '\t') {
-      plain += line[i];
-    }
-  }
-  return plain;
-}
-
-// The text after `what`; empty: not found.
-std::string_view Behind(std::string_view line, std::string_view what) {
-  const std::size_t at = line.find(what);
-  return at == kNone ? std::string_view() : line.substr(at + what.size());
-}
-
-// The text between a pair of quotes; empty: no quotes.
-std::string_view Quoted(std::string_view text) {
-  const std::size_t open = text.find('\'');
-  const std::size_t close = open == kNone ? kNone : text.find('\'', open + 1);
-  return close == kNone ? std::string_view() : text.substr(open + 1, close - open - 1);
-}
-
-int ToInt(std::string_view digits) {
-  int value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
-
-// "[3/9] Building CUDA object tests/x.dir/wmma.cu.o", or nvcc's own command line with its source.
-std::string UnitOf(std::string_view line) {
-  if (const std::string_view object = Behind(line, "Building CUDA object "); !object.empty()) {
-    const std::string_view name = FileName(Trim(object));
-    return std::string(name.substr(0, name.rfind(".o")));
-  }
-  if (line.find("nvcc") == kNone) return {};
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    if (word.ends_with(".cu")) return std::string(FileName(word));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return {};
-}
-
-// Warnings with a place: "x.cu(12): warning #177-D: text", "warning: x.hpp(91): Warning: text". The line number is not
-// part of the text: every edit above changes it.
-bool ReadPlaced(std::string_view line, CompilerWarning& warning) {
-  std::size_t colon = line.find("): warning");
-  if (colon == kNone) colon = line.find("): Warning");
-  if (colon == kNone) return false;
-  const std::size_t open = line.rfind('(', colon);
-  if (open == kNone) return false;
-  std::string_view path = Trim(line.substr(0, open));
-  if (path.starts_with("warning: ")) path.remove_prefix(9);
-  if (const std::size_t blank = path.rfind(' '); blank != kNone) path.remove_prefix(blank + 1);  // a log's time stamp
-  constexpr std::size_t kWord = std::string_view("): warning").size();
-  std::string_view text = Trim(line.substr(colon + kWord));
-  if (text.starts_with(":")) text = Trim(text.substr(1));
-  if (path.empty() || text.empty()) return false;
-  warning.file = path;
-  warning.line = ToInt(line.substr(open + 1, colon - open - 1));
-  warning.text = std::string(FileName(path)).append(": ").append(text);
-  return true;
-}
-
-// "ptxas warning : text", "ptxas x.ptx, line 9; warning : text", and ptxas's notes of lost performance.
-bool ReadTool(std::string_view line, CompilerWarning& warning) {
-  for (const std::string_view tool : {std::string_view("ptxas"), std::string_view("nvlink")}) {
-    const std::size_t at = line.find(tool);
-    if (at == kNone) continue;
-    const std::string_view rest = line.substr(at + tool.size());
-    std::string_view text = Trim(Behind(rest, "warning :"));
-    if (text.empty()) text = Trim(Behind(rest, "warning:"));
-    if (text.empty()) {
-      const std::size_t loss = rest.find("Potential Performance Loss");
-      if (loss == kNone) return false;
-      text = Trim(rest.substr(loss));
-    }
-    warning.text = text;
-    const std::string_view quoted = Quoted(text);
-    if (!quoted.empty()) {
-      warning.symbol = quoted;
-      warning.text.replace(warning.text.find(quoted), quoted.size(), FunctionName(Demangle(warning.symbol.c_str())));
-    }
-    return true;
-  }
-  return false;
-}
 
 /// Takes a log line by line.
 class LogReader {
@@ -126,10 +22,7 @@ class LogReader {
 
   void Take(std::string_view raw) {
     const std::string line = Plain(raw);
-    if (std::string unit = UnitOf(line); !unit.empty()) {
-      unit_ = std::move(unit);
-      return;
-    }
+    if (RE2::PartialMatch(line, object_, &unit_) || RE2::PartialMatch(line, source_, &unit_)) return;
     CompilerWarning warning;
     if (ReadSpills(line, warning) || ReadTool(line, warning) || ReadPlaced(line, warning)) Add(std::move(warning));
   }
@@ -137,24 +30,44 @@ class LogReader {
   std::vector<CompilerWarning> Warnings() && { return std::move(warnings_); }
 
  private:
-  // ptxas -v prints three lines; the third is "64 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads".
-  bool ReadSpills(std::string_view line, CompilerWarning& warning) {
-    if (const std::string_view entry = Behind(line, "Compiling entry function "); !entry.empty()) {
-      const std::string_view built_for = Quoted(Behind(entry, " for "));
-      counts_ = architecture_.empty() || built_for == architecture_;
+  // Without colours and other control characters; non-ASCII bytes become '?'.
+  std::string Plain(std::string_view line) const {
+    std::string plain(line.substr(0, kMostLine));
+    RE2::GlobalReplace(&plain, colour_, "");
+    RE2::GlobalReplace(&plain, control_, "");
+    RE2::GlobalReplace(&plain, not_ascii_, "?");
+    return plain;
+  }
+
+  // ptxas -v prints three lines; the third tells of spills.
+  bool ReadSpills(const std::string& line, CompilerWarning& warning) {
+    std::string built_for;
+    if (RE2::PartialMatch(line, entry_, &built_for)) counts_ = architecture_.empty() || built_for == architecture_;
+    std::string spills;
+    if (RE2::PartialMatch(line, function_line_, &function_) || function_.empty() ||
+        !RE2::PartialMatch(line, stack_, &spills)) {
       return false;
     }
-    if (const std::string_view name = Behind(line, "Function properties for "); !name.empty()) {
-      function_ = Trim(name);
-      return false;
-    }
-    const std::size_t at = line.find(" bytes stack frame, ");
-    if (at == kNone || function_.empty()) return false;
-    const std::string_view spills = Trim(Behind(line, " bytes stack frame, "));
-    warning.symbol = std::move(function_);
-    function_.clear();
-    warning.text = std::string("ptxas: ").append(spills);
+    warning.symbol = std::exchange(function_, {});
+    warning.text = "ptxas: " + spills;
     return counts_ && !spills.starts_with("0 bytes spill stores, 0 bytes spill loads");
+  }
+
+  bool ReadTool(const std::string& line, CompilerWarning& warning) const {
+    std::string& text = warning.text;
+    if (!RE2::PartialMatch(line, tool_warning_, &text) && !RE2::PartialMatch(line, tool_note_, &text)) return false;
+    if (RE2::PartialMatch(text, quoted_, &warning.symbol)) {
+      text.replace(text.find(warning.symbol), warning.symbol.size(), FunctionName(Demangle(warning.symbol.c_str())));
+    }
+    return true;
+  }
+
+  // The line number is not part of the text: every edit above changes it.
+  bool ReadPlaced(const std::string& line, CompilerWarning& warning) const {
+    std::string name;
+    if (!RE2::PartialMatch(line, placed_, &warning.file, &name, &warning.line, &warning.text)) return false;
+    warning.text.insert(0, name + ": ");
+    return true;
   }
 
   void Add(CompilerWarning warning) {
@@ -164,6 +77,22 @@ class LogReader {
       warnings_.push_back(std::move(warning));
     }
   }
+
+  const RE2 colour_{R"(\x1b\[[^@-~]*[@-~]?)", RE2::Latin1};
+  const RE2 control_{R"([\x00-\x08\x0a-\x1f])", RE2::Latin1};
+  const RE2 not_ascii_{R"([\x7f-\xff])", RE2::Latin1};
+  // "[3/9] Building CUDA object tests/x.dir/wmma.cu.o", or nvcc's own command line with its source.
+  const RE2 object_{R"(Building CUDA object (?:.*[/\\])?(.+)\.o)"};
+  const RE2 source_{R"(nvcc.*? (?:\S*[/\\])?([^\s/\\]+\.cu)(?: |$))"};
+  const RE2 entry_{R"(Compiling entry function '[^']*' for '([^']*)')"};
+  const RE2 function_line_{R"(Function properties for (\S+))"};
+  const RE2 stack_{R"( bytes stack frame, (.*?)\s*$)"};
+  // "ptxas warning : text", "ptxas x.ptx, line 9; warning : text", and ptxas's notes of lost performance.
+  const RE2 tool_warning_{R"((?:ptxas|nvlink).*?warning ?:\s*(\S.*?)\s*$)"};
+  const RE2 tool_note_{R"((?:ptxas|nvlink).*?(Potential Performance Loss.*?)\s*$)"};
+  const RE2 quoted_{"'([^']+)'"};
+  // "x.cu(12): warning #177-D: text", "warning: x.hpp(91): Warning: text", perhaps behind a log's time stamp.
+  const RE2 placed_{R"((\S*?([^\s/\\]+))\(([0-9]{1,9})[^()]*\): [wW]arning\s*:?\s*(\S.*?)\s*$)"};
 
   const std::string& architecture_;
   std::string unit_;

@@ -1,18 +1,14 @@
 #include "code_facts.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 namespace fa_profile {
 namespace {
 
 // nvcc puts a static kernel into a namespace named after a hash of the source's path: "_INTERNAL_4d2a_6_foo_cu_77::".
 std::string WithoutInternal(std::string name) {
-  constexpr const char* kInternal = "_INTERNAL_";
-  for (std::size_t at = name.find(kInternal); at != std::string::npos; at = name.find(kInternal, at)) {
-    const std::size_t end = name.find("::", at);
-    if (end == std::string::npos) break;
-    name.erase(at, end + 2 - at);
-  }
+  RE2::GlobalReplace(&name, "_INTERNAL_.*?::", "");
   return name;
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <ranges>
-#include <set>
 
 #include "fa_profile/demangle.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/repository.h"
 
@@ -52,18 +52,11 @@ HotLines::HotLines(const Recording& recording, std::string repository)
 
 std::map<std::string, SourcePlace> HotLines::Of(const ProfileEntry& entry) {
   std::vector<const PcSampling*> samplings;
-  std::set<std::int64_t> ids;
   for (const PcSampling& sampling : recording_.samplings) {
-    if (sampling.case_id != entry.case_id || sampling.part != entry.part) continue;
-    samplings.push_back(&sampling);
-    for (const PcSample& sample : sampling.samples) ids.insert(sample.function_id);
-  }
-  std::vector<const DeviceFunction*> code;
-  for (const std::int64_t id : ids) {
-    if (const auto found = functions_.find(id); found != functions_.end()) code.push_back(found->second);
+    if (sampling.case_id == entry.case_id && sampling.part == entry.part) samplings.push_back(&sampling);
   }
   const bool by_kernels = entry.phases && entry.phases->attribution == "kernels";
-  const bool attention = ChoosePhaseMap(code).name == AttentionPhases().name;
+  const bool attention = ChoosePhaseMap(MeasuredFunctions(recording_, samplings, {})).name == AttentionPhases().name;
 
   std::map<std::string, std::map<Line, std::uint64_t>> samples;
   for (const PcSampling* sampling : samplings) {
@@ -71,10 +64,9 @@ std::map<std::string, SourcePlace> HotLines::Of(const ProfileEntry& entry) {
       const auto found = functions_.find(sample.function_id);
       if (found == functions_.end()) continue;
       const DeviceFunction& function = *found->second;
-      const auto instruction = std::ranges::lower_bound(function.instructions, sample.offset, {}, &Instruction::offset);
-      if (instruction == function.instructions.end() || instruction->offset != sample.offset) continue;
-      const auto index = static_cast<std::size_t>(instruction - function.instructions.begin());
-      const Located& at = Locate(function, attention)[index];
+      const auto index = IndexOf(function, sample.offset);
+      if (!index) continue;
+      const Located& at = Locate(function, attention)[*index];
       if (at.line.second <= 0) continue;
       const std::uint64_t count = Samples(sample);
       samples[{}][at.line] += count;

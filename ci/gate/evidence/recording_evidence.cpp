@@ -15,6 +15,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/lint.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/occupancy.h"
 #include "hot_lines.h"
 
@@ -54,13 +55,6 @@ ProcessSample ProcessOf(const std::vector<ClockSample>& clocks) {
   return process;
 }
 
-/// Bounded, because a damaged recording may have any value.
-int Threads(const std::array<int, 3>& block) {
-  double threads = 1.0;
-  for (const int side : block) threads *= side;
-  return static_cast<int>(std::clamp(threads, 0.0, 1e6));
-}
-
 /// Machine code of a recording, linted once per launch configuration.
 class RecordedCode {
  public:
@@ -68,19 +62,9 @@ class RecordedCode {
 
   /// The kernels of a case, by name.
   std::vector<CodeFacts> Of(const ProfileEntry& entry) {
-    std::set<std::int64_t> ids;
-    for (const PcSampling& sampling : recording_.samplings) {
-      if (sampling.case_id != entry.case_id) continue;
-      for (const PcSample& sample : sampling.samples) ids.insert(sample.function_id);
-    }
-    for (const SassCounting& counting : recording_.countings) {
-      if (counting.case_id != entry.case_id) continue;
-      for (const SassCount& count : counting.counts) ids.insert(count.function_id);
-    }
     std::vector<CodeFacts> code;
-    for (const DeviceFunction& function : recording_.functions) {
-      if (!ids.contains(function.id)) continue;
-      if (auto facts = FactsOf(function, entry.launches)) code.push_back(std::move(*facts));
+    for (const DeviceFunction* const function : MeasuredFunctions(recording_, entry.case_id)) {
+      if (auto facts = FactsOf(*function, entry.launches)) code.push_back(std::move(*facts));
     }
     std::ranges::sort(code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
     return code;
@@ -94,7 +78,7 @@ class RecordedCode {
     if (launch == launches.end() && !launches.empty()) return std::nullopt;
     LintOptions options;
     if (launch != launches.end()) {
-      options.threads = Threads(launch->block);
+      options.threads = ThreadsOf(launch->block);
       options.dynamic_shared_memory_bytes = launch->dynamic_shared_memory_bytes;
     }
     const auto [found, is_new] = facts_.try_emplace(

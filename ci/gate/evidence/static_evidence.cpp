@@ -1,6 +1,7 @@
 #include "fa_profile/static_evidence.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +31,7 @@
 #include "fa_profile/line_table.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/repository.h"
+#include "fa_profile/text.h"
 #include "hot_lines.h"
 
 namespace fa_profile {
@@ -87,32 +89,25 @@ std::string SourceOf(const LineTable& lines, const CubinFunction& function) {
 
 // "mma" of "rung7_mma.cu", as rungs are named (kernels/); empty for other files.
 std::string RungOf(const std::string& source) {
-  if (!source.starts_with(kRung)) return {};
-  const std::size_t bar = source.find_first_not_of("0123456789", kRung.size());
-  const std::size_t dot = source.rfind(".cu");
-  if (bar == kRung.size() || bar == std::string::npos || source[bar] != '_' || dot == std::string::npos) return {};
-  return bar + 1 < dot ? source.substr(bar + 1, dot - bar - 1) : std::string();
+  std::string id;
+  (void)RE2::FullMatch(source, R"(rung[0-9]+_(.+)\.cu.*)", &id);
+  return id;
 }
 
 // A kernel function's name, short enough for a table. A hash distinguishes long template names.
 std::string ShortName(const std::string& demangled) {
   constexpr std::size_t kMost = 100;
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   std::string name = FunctionName(demangled);
-  for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) {
-    name.erase(at, kAnonymous.size());
-  }
+  RE2::GlobalReplace(&name, R"(\(anonymous namespace\)::)", "");
   if (name.size() <= kMost) return name;
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{}~{:08x}", name.substr(0, kMost), hash >> 32);
+  return fmt::format("{}~{:08x}", name.substr(0, kMost), Fnv1a(name) >> 32);
 }
 
 // "sm_90a" after "sm_90", "sm_100" after "sm_90a".
 std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
-  const std::size_t digit = architecture.find_first_of("0123456789");
-  if (digit == std::string::npos) return {0, architecture};
-  return {static_cast<int>(std::strtol(architecture.c_str() + digit, nullptr, 10)), architecture};
+  int number = 0;
+  (void)RE2::PartialMatch(architecture, "([0-9]+)", &number);
+  return {number, architecture};
 }
 
 std::vector<EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
@@ -164,13 +159,8 @@ class Build {
 
   /// The disassembled kernels, by case. nvdisasm takes most of the time, so several run at once.
   std::vector<BuiltKernel> Disassemble() {
-    RequireKernels();
-    const auto nvdisasm = FindNvdisasm();
-    if (!nvdisasm) {
-      throw Error("nvdisasm is missing: it disassembles the machine code",
-                  "install NVIDIA's nvdisasm of CUDA 13 or later (ci/setup.sh fetches one), or set "
-                  "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
-    }
+    if (works_.empty()) RefusePattern(options_.kernel_pattern, {others_.begin(), others_.end()});
+    const std::string nvdisasm = RequireNvdisasm();
     // The largest first: a large one that starts last would delay the end.
     std::ranges::stable_sort(works_, std::greater<>(), [](const Work& work) { return work.cubin.bytes.size(); });
     std::atomic<std::size_t> next = 0;
@@ -179,7 +169,7 @@ class Build {
     const auto run = [&] {
       for (std::size_t i = next++; i < works_.size(); i = next++) {
         try {
-          Read(works_[i], *nvdisasm);
+          Read(works_[i], nvdisasm);
         } catch (...) {
           const std::lock_guard lock(mutex);
           problem = std::current_exception();
@@ -198,30 +188,13 @@ class Build {
   }
 
  private:
-  void RequireKernels() const {
-    if (!works_.empty()) return;
-    if (others_.empty()) throw Error("the GPU code contains no kernel", "give a build with a __global__ function");
-    std::string known;
-    for (const std::string& name : others_) known += (known.empty() ? "" : ", ") + name;
-    constexpr std::size_t kMost = 500;
-    if (known.size() > kMost) known = known.substr(0, kMost) + " ...";
-    throw Error("no kernel matches '" + options_.kernel_pattern + "'" +
-                    DidYouMean(options_.kernel_pattern, {others_.begin(), others_.end()}),
-                "the kernels are " + known);
-  }
-
   static void Read(Work& work, const std::string& nvdisasm) {
     std::vector<std::string> wanted;
     for (const BuiltKernel& kernel : work.kernels) wanted.push_back(kernel.function.name);
-    std::vector<DeviceFunction> functions = fa_profile::Disassemble(work.cubin.bytes, 0, nvdisasm, wanted);
-    for (BuiltKernel& kernel : work.kernels) {
-      const auto function = std::ranges::find(functions, kernel.function.name, &DeviceFunction::name);
-      if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + kernel.function.name);
-      const auto described = std::ranges::find(work.info.functions, kernel.function.name, &CubinFunction::name);
-      KernelCode code = ToKernelCode(work.cubin.name, work.cubin.architecture, work.info, *described);
-      code.function = std::move(*function);
-      kernel.facts = ToCodeFacts(Lint(code));
-      kernel.function = std::move(code.function);
+    std::vector<KernelCode> codes = DisassembleKernels(work.cubin.name, work.cubin, work.info, wanted, nvdisasm);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      work.kernels[i].facts = ToCodeFacts(Lint(codes[i]));
+      work.kernels[i].function = std::move(codes[i].function);
     }
     work.cubin.bytes.clear();
   }

@@ -71,18 +71,10 @@ std::string TextWithoutHash(const PromotedBaseline& baseline) {
   return text;
 }
 
-void RequireHash(const JsonNode& node, bool may_be_empty) {
-  const std::string hash = node.Text();
-  if (hash.empty() && may_be_empty) return;
-  if (hash.size() != kSha256Digits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    node.Fail(fmt::format("must be {} hexadecimal digits", kSha256Digits));
-  }
-}
-
 Receipt ReadReceipt(const JsonNode& node) {
   node.RequireOnly({"promoted_at", "promoted_by", "reason", "commit", "sources", "previous", "sha256"});
-  RequireHash(node.At("previous"), /*may_be_empty=*/true);
-  RequireHash(node.At("sha256"), /*may_be_empty=*/false);
+  if (!node.At("previous").Text().empty()) RequireHexDigits(node.At("previous"), kSha256Digits);
+  RequireHexDigits(node.At("sha256"), kSha256Digits);
   return {.promoted_at = node.At("promoted_at").Text(),
           .promoted_by = node.At("promoted_by").Text(),
           .reason = node.At("reason").Text(),
@@ -202,13 +194,16 @@ bool IsSuiteName(const std::string& suite) {
          suite.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
 }
 
+void RequireSuiteName(const std::string& suite) {
+  if (IsSuiteName(suite)) return;
+  throw Error(QuotedText(suite) + " is not a name of a suite",
+              "use 1 to 64 of a-z, 0-9, _ and -: it becomes a file name");
+}
+
 PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std::string& reason,
                          const std::string& promoted_by, const std::string& promoted_at,
                          const std::optional<PromotedBaseline>& previous, int least_processes) {
-  if (!IsSuiteName(suite)) {
-    throw Error(QuotedText(suite) + " is not a name of a suite",
-                "use 1 to 64 of a-z, 0-9, _ and -: it becomes a file name");
-  }
+  RequireSuiteName(suite);
   if (reason.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw Error("a promotion needs a reason", "give it with --reason: a reviewer has to know why the standard changes");
   }

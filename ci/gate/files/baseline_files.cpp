@@ -54,11 +54,6 @@ void RefuseParents(const std::string& folder) {
   }
 }
 
-void RequireSuite(const std::string& suite) {
-  if (IsSuiteName(suite)) return;
-  throw Error(QuotedText(suite) + " is not a name of a suite", "use 1 to 64 of a-z, 0-9, _ and -");
-}
-
 std::string NewestName(const std::string& suite) { return suite + ".json"; }
 std::string OlderName(const std::string& suite, const std::string& lineage) { return suite + "." + lineage + ".json"; }
 
@@ -126,7 +121,7 @@ std::string BaselineFolder::Store(const PromotedBaseline& baseline) const {
 
 PromotedBaseline FindBaseline(const std::string& folder, const Environment& environment, const std::string& suite) {
   RefuseParents(folder);
-  RequireSuite(suite);
+  RequireSuiteName(suite);
   const std::string gpu = folder + "/" + GpuFolder(environment.gpu_name);
   const Descriptor parent(open(gpu.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (parent.get() < 0 && errno != ENOENT) CannotOpen(gpu);
@@ -148,7 +143,7 @@ PromotedBaseline FindBaseline(const std::string& folder, const Environment& envi
 }
 
 std::string NewestBaseline(const std::string& baselines, const std::string& gpu, const std::string& suite) {
-  RequireSuite(suite);
+  RequireSuiteName(suite);
   return baselines + "/" + GpuFolder(gpu) + "/" + NewestName(suite);
 }
 

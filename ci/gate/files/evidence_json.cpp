@@ -204,10 +204,7 @@ void Check(const JsonNode& node, const Verification& verification) {
 }
 void Check(const JsonNode& node, const CodeFacts& code) {
   constexpr std::size_t kHashDigits = 16;
-  if (!code.code_hash.empty() && (code.code_hash.size() != kHashDigits ||
-                                  code.code_hash.find_first_not_of("0123456789abcdef") != std::string::npos)) {
-    node.At("code_hash").Fail(fmt::format("must be {} hexadecimal digits", kHashDigits));
-  }
+  if (!code.code_hash.empty()) RequireHexDigits(node.At("code_hash"), kHashDigits);
 }
 void Check(const JsonNode& node, const CaseFacts& facts) {
   if (facts.kernel.empty()) node.At("kernel").Fail("is empty");
@@ -396,6 +393,12 @@ std::string ToJson(const Evidence& evidence) {
               [&](const ProcessSample& process) { return Line(ProcessJson(process, evidence.cases.size(), columns)); });
   text += "]}\n";
   return text;
+}
+
+void RequireHexDigits(const JsonNode& node, std::size_t count) {
+  const std::string digits = node.Text();
+  if (digits.size() == count && digits.find_first_not_of("0123456789abcdef") == std::string::npos) return;
+  node.Fail(fmt::format("must be {} hexadecimal digits", count));
 }
 
 Evidence ReadEvidence(const JsonNode& document) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "fa_profile/evidence.h"
+#include "fa_profile/text.h"
 #include "fa_profile/thresholds.h"
 #include "limit_value.h"
 
@@ -12,27 +13,10 @@ namespace {
 
 using enum Quantity;
 
-/// One line of a table: what is limited, the limit, and its source.
-struct Row {
-  std::string what;
-  std::string limit;
-  std::string source;
-  auto operator<=>(const Row&) const = default;
-};
+/// What is limited, the limit, and its source.
+using Row = std::vector<std::string>;
 
-std::string Table(const std::vector<Row>& rows) {
-  std::size_t what = 0;
-  std::size_t limit = 0;
-  for (const Row& row : rows) {
-    what = std::max(what, row.what.size());
-    limit = std::max(limit, row.limit.size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    text += fmt::format("  {:<{}}  {:<{}}  {}\n", row.what, what, row.limit, limit, row.source);
-  }
-  return text;
-}
+std::string Table(const std::vector<Row>& rows) { return AlignColumns(rows, "  "); }
 
 std::vector<Row> DefaultRows(Thresholds thresholds) {
   std::vector<Row> rows;

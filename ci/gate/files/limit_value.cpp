@@ -1,6 +1,7 @@
 #include "limit_value.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -40,29 +41,6 @@ const char* Example(Quantity quantity) {
   return "write a number without a unit: 8 or 0.5";
 }
 
-std::size_t CountDigits(std::string_view text, std::size_t at) {
-  return std::min(text.find_first_not_of("0123456789", at), text.size()) - at;
-}
-
-/// Length of the number at the front of `text`, written as in JSON but without a sign; 0: no number. Hexadecimal and
-/// octal numbers and words are not numbers.
-std::size_t NumberLength(std::string_view text) {
-  std::size_t at = CountDigits(text, 0);
-  if (at == 0 || (at > 1 && text[0] == '0')) return 0;
-  if (at < text.size() && text[at] == '.') {
-    const std::size_t decimals = CountDigits(text, at + 1);
-    if (decimals == 0) return 0;
-    at += 1 + decimals;
-  }
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    const std::size_t sign = at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+') ? 1 : 0;
-    const std::size_t digits = CountDigits(text, at + 1 + sign);
-    if (digits == 0) return 0;
-    at += 1 + sign + digits;
-  }
-  return at;
-}
-
 bool TakesSuffix(Quantity quantity, const Suffix& suffix) {
   return suffix.quantity == quantity || (quantity == Quantity::kGrowth && suffix.quantity == Quantity::kShare);
 }
@@ -80,15 +58,18 @@ double ReadLimit(const StrictYaml& yaml, const YAML::Node& node, const std::stri
   const std::string hint = Example(quantity);
   const std::string text = node.IsScalar() ? node.Scalar() : "";
   if (text.starts_with('-')) yaml.Fail(node, fmt::format("{} is negative: {}", what, Quoted(text)), hint);
-  const std::size_t length = NumberLength(text);
-  const std::string_view unit = std::string_view(text).substr(length);
+  // As in JSON, but without a sign: hexadecimal and octal numbers and words are not numbers.
+  static const RE2 kNumber(R"(((?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)(.*))");
+  std::string number;
+  std::string unit;
+  const bool is_number = RE2::FullMatch(text, kNumber, &number, &unit);
   const auto* const suffix = std::ranges::find(kSuffixes, unit, &Suffix::text);
   const bool has_unit = !unit.empty();
   double value = 0.0;
-  const bool fits = length > 0 && (!has_unit || suffix != kSuffixes.end()) && (has_unit || IsPlain(node)) &&
-                    std::from_chars(text.data(), text.data() + length, value).ec == std::errc{};
+  const bool fits = is_number && (has_unit ? suffix != kSuffixes.end() : IsPlain(node)) &&
+                    std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc{};
   // "1e2%" is hard to read; other readers of the file take "0.5" in quotes for text.
-  if (!fits || (has_unit && text.find_first_of("eE") < length)) {
+  if (!fits || (has_unit && number.find_first_of("eE") != std::string::npos)) {
     yaml.Fail(node, fmt::format("{} must be a number, not {}", what, Quoted(text)), hint);
   }
   if (has_unit && !TakesSuffix(quantity, *suffix)) {

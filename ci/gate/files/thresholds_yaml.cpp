@@ -1,7 +1,7 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <tuple>
@@ -43,16 +43,11 @@ std::vector<std::string> MetricIds(bool of_phase) {
 
 /// "2026-12-31", a valid day.
 bool IsDate(const std::string& text) {
+  static const RE2 kDate("([0-9]{4})-([0-9]{2})-([0-9]{2})");
   int year = 0;
   unsigned month = 0;
   unsigned day = 0;
-  const auto digits = [&text](std::size_t at, std::size_t count, auto& value) {
-    const char* const end = text.data() + at + count;
-    const auto [stop, error] = std::from_chars(text.data() + at, end, value);
-    return error == std::errc{} && stop == end;
-  };
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  if (!digits(0, 4, year) || !digits(5, 2, month) || !digits(8, 2, day) || year < 2000) return false;
+  if (!RE2::FullMatch(text, kDate, &year, &month, &day) || year < 2000) return false;
   return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)).ok();
 }
 

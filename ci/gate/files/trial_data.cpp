@@ -1,7 +1,5 @@
 #include "fa_profile/trial_data.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -28,20 +26,6 @@ std::string KernelIn(const Evidence& evidence, const JsonNode& node) {
 }
 
 }  // namespace
-
-std::string ToJson(const TrialData& data) {
-  std::string facts;
-  for (const MutantFacts& mutant : data.facts) {
-    const nlohmann::ordered_json line = {{"kernel", mutant.kernel},
-                                         {"base", mutant.base},
-                                         {"phase", mutant.phase},
-                                         {"faster_tiers", mutant.faster_tiers}};
-    facts += (facts.empty() ? "\n" : ",\n") + line.dump();
-  }
-  return fmt::format(
-      "{{\n\"format\":\"{}\",\n\"version\":{},\n\"facts\":[{}],\n\"same_code\":{},\n\"mutants\":{}\n}}\n", kFormat,
-      kTrialDataVersion, facts, ToJson(data.same_code), ToJson(data.mutants));
-}
 
 TrialData TrialDataFromJson(const std::string& text, const std::string& name) {
   const JsonFile file{name, "use the file that comes with fa-profile, or measure one (docs/gate-selftest.md)"};

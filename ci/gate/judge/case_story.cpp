@@ -93,14 +93,19 @@ bool AllAlike(const Shares& shares) {
   });
 }
 
+/// The lines of the `most` largest growths.
+void AddLargest(std::vector<std::pair<double, std::string>> grown, std::size_t most, std::vector<std::string>& why) {
+  std::ranges::stable_sort(grown, [](const auto& a, const auto& b) { return a.first > b.first; });
+  grown.resize(std::min(grown.size(), most));
+  for (auto& [growth, line] : grown) why.push_back(std::move(line));
+}
+
 void AddPhases(const Shares& shares, std::vector<std::string>& why) {
   std::vector<std::pair<double, std::string>> grown;
   for (const auto& [phase, growth] : shares.growth) {
-    if (growth >= kPhaseLine) grown.emplace_back(growth, phase);
+    if (growth >= kPhaseLine) grown.emplace_back(growth, PhaseLine(shares, phase));
   }
-  std::ranges::stable_sort(grown, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (grown.size() > kMostPhases) grown.resize(kMostPhases);
-  for (const auto& [growth, phase] : grown) why.push_back(PhaseLine(shares, phase));
+  AddLargest(std::move(grown), kMostPhases, why);
 }
 
 /// Logarithm of the factor by which a counter changed; infinite from or to 0.
@@ -139,9 +144,7 @@ void AddStalls(const JudgeContext& context, const CaseWork& work, std::vector<st
     grown.emplace_back(*after - *before, fmt::format("{} stalls {:.1f} -> {:.1f} % of the warps' time", metric.label,
                                                      100.0 * *before, 100.0 * *after));
   }
-  std::ranges::stable_sort(grown, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (grown.size() > kMostStalls) grown.resize(kMostStalls);
-  for (auto& [growth, line] : grown) why.push_back(std::move(line));
+  AddLargest(std::move(grown), kMostStalls, why);
 }
 
 std::vector<std::string> Why(const JudgeContext& context, const CaseWork& work, const Shares& shares) {

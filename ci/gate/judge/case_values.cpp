@@ -11,6 +11,30 @@
 #include "judge.h"
 
 namespace fa_profile {
+namespace {
+
+/// The last rule that limits growth; null: no such rule.
+const ThresholdRule* LastOnGrowth(const Demand& demand) {
+  const ThresholdRule* last = nullptr;
+  for (const ThresholdRule* const rule : demand.rules) {
+    if (rule->relative || rule->absolute) last = rule;
+  }
+  return last;
+}
+
+/// Calls `see(phase, share)` for each phase of a process. Keys are sorted by phase, so the others of a phase are
+/// skipped.
+template <typename See>
+void ForPhases(const std::map<MetricKey, double>& values, See see) {
+  for (auto at = values.begin(); at != values.end();) {
+    const std::string& phase = at->first.phase;
+    const auto share = values.find({phase, kPhaseTime});
+    if (share != values.end()) see(phase, share->second);
+    at = values.upper_bound({phase, "\x7f"});  // after every id
+  }
+}
+
+}  // namespace
 
 std::string CaseWork::Name() const { return CaseName(Facts()); }
 
@@ -28,11 +52,8 @@ Demand JudgeContext::DemandOn(const CaseWork& work, const std::string& phase, co
 std::string JudgeContext::Place(const ThresholdRule& rule) const { return PlaceOf(thresholds, rule); }
 
 std::string JudgeContext::GrowthRule(const Demand& demand) const {
-  std::string place;
-  for (const ThresholdRule* const rule : demand.rules) {
-    if (rule->relative || rule->absolute) place = Place(*rule);
-  }
-  return place;
+  const ThresholdRule* const rule = LastOnGrowth(demand);
+  return rule == nullptr ? std::string() : Place(*rule);
 }
 
 std::string OwnerOf(const ThresholdRule& rule) {
@@ -43,11 +64,8 @@ std::string OwnerOf(const ThresholdRule& rule) {
 }
 
 std::string OwnerOf(const Demand& demand) {
-  const ThresholdRule* last = nullptr;
-  for (const ThresholdRule* const rule : demand.rules) {
-    if (rule->relative || rule->absolute) last = rule;
-  }
-  return last == nullptr ? std::string() : OwnerOf(*last);
+  const ThresholdRule* const rule = LastOnGrowth(demand);
+  return rule == nullptr ? std::string() : OwnerOf(*rule);
 }
 
 std::vector<double> Samples(const Evidence& evidence, std::size_t case_index, const std::string& kind,
@@ -70,22 +88,6 @@ std::optional<double> ValueIn(const Evidence& evidence, std::size_t process, std
   const auto found = cases[case_index].find(key);
   return found == cases[case_index].end() ? std::nullopt : std::optional(found->second);
 }
-
-namespace {
-
-/// Calls `see(phase, share)` for each phase of a process. Keys are sorted by phase, so the others of a phase are
-/// skipped.
-template <typename See>
-void ForPhases(const std::map<MetricKey, double>& values, See see) {
-  for (auto at = values.begin(); at != values.end();) {
-    const std::string& phase = at->first.phase;
-    const auto share = values.find({phase, kPhaseTime});
-    if (share != values.end()) see(phase, share->second);
-    at = values.upper_bound({phase, "\x7f"});  // after every id
-  }
-}
-
-}  // namespace
 
 std::optional<double> ShareIn(const Evidence& evidence, std::size_t process, std::size_t case_index,
                               const std::string& phase) {
@@ -156,6 +158,24 @@ MetricFacts FactsOf(const MetricKey& key) {
     return {std::string(fact->label), std::string(fact->unit), fact->polarity, Stability::kDeterministic};
   }
   return {key.metric, "", Polarity::kNeutral, Stability::kNoisy};
+}
+
+Comparison Compared(const MetricKey& key, std::optional<double> base, std::optional<double> candidate) {
+  Comparison comparison;
+  comparison.phase = key.phase;
+  comparison.metric = key.metric;
+  comparison.unit = FactsOf(key).unit;
+  comparison.base = base;
+  comparison.candidate = candidate;
+  if (base && candidate && *base != 0.0) comparison.change = (*candidate - *base) / std::abs(*base);
+  return comparison;
+}
+
+void Add(CaseWork& work, Comparison comparison, Verdict verdict, bool blocking, std::string reason) {
+  comparison.verdict = verdict;
+  comparison.blocking = blocking;
+  comparison.reason = std::move(reason);
+  work.verdict.comparisons.push_back(std::move(comparison));
 }
 
 Demand TimeDemand(const JudgeContext& context, const CaseWork& work, bool cycles) {

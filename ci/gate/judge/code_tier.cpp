@@ -46,18 +46,6 @@ std::vector<const CodeFacts*> Partners(const CaseFacts& base, const CaseFacts& c
   return partners;
 }
 
-Comparison Fact(const std::string& phase, const std::string& metric, std::optional<double> base,
-                std::optional<double> candidate) {
-  Comparison comparison;
-  comparison.phase = phase;
-  comparison.metric = metric;
-  comparison.unit = FactsOf({phase, metric}).unit;
-  comparison.base = base;
-  comparison.candidate = candidate;
-  if (base && candidate && *base != 0.0) comparison.change = (*candidate - *base) / *base;
-  return comparison;
-}
-
 /// Fewer blocks of more threads are not worse: the number of resident threads has to fall too.
 bool FewerResident(const Comparison& blocks, std::optional<int> threads_before, std::optional<int> threads_after) {
   if (*blocks.candidate >= *blocks.base) return false;
@@ -113,23 +101,22 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
     const auto from = StaticValue(base, "", id);
     const auto to = StaticValue(after, "", id);
     if (!from || !to) continue;
-    JudgeFact(context, work, Fact("", id, from, to), *from, false, function);
+    JudgeFact(context, work, Compared({"", id}, from, to), *from, false, function);
     if (!metric.of_phases) continue;
     for (const auto& [phase, counts] : after.counts) {
       if (phase.empty()) continue;
-      JudgeFact(context, work, Fact(phase, id, StaticValue(base, phase, id), StaticValue(after, phase, id)), *from,
-                false, function);
+      JudgeFact(context, work, Compared({phase, id}, StaticValue(base, phase, id), StaticValue(after, phase, id)),
+                *from, false, function);
     }
   }
   for (const std::string& external : after.externals) {
     if (std::ranges::find(base.externals, external) != base.externals.end()) continue;
-    Comparison comparison =
-        Fact("", "externals", static_cast<double>(base.externals.size()), static_cast<double>(after.externals.size()));
-    comparison.verdict = Verdict::kRegression;
-    comparison.blocking = true;
-    comparison.reason = "calls " + OneLine(external, 60) + ", unlike the base" +
-                        (external == "vprintf" ? ": printf in device code" : "");
-    work.verdict.comparisons.push_back(std::move(comparison));
+    Add(work,
+        Compared({"", "externals"}, static_cast<double>(base.externals.size()),
+                 static_cast<double>(after.externals.size())),
+        Verdict::kRegression, true,
+        "calls " + OneLine(external, 60) + ", unlike the base" +
+            (external == "vprintf" ? ": printf in device code" : ""));
   }
   if (before == nullptr) return;
   // From the launches if both sides have them: code alone does not determine dynamic shared memory.
@@ -139,8 +126,8 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
     const auto shared = [](const CodeFacts& code, const LaunchFacts& launch) {
       return static_cast<double>(code.static_shared_memory_bytes + launch.dynamic_shared_memory_bytes);
     };
-    JudgeFact(context, work, Fact("", "shared_memory_per_block_bytes", shared(base, *was), shared(after, *is)), 0.0,
-              false, function);
+    JudgeFact(context, work, Compared({"", "shared_memory_per_block_bytes"}, shared(base, *was), shared(after, *is)),
+              0.0, false, function);
   }
   const bool launched = was != nullptr && is != nullptr && was->blocks_per_sm && is->blocks_per_sm;
   const auto threads = [](const LaunchFacts& launch) { return launch.block[0] * launch.block[1] * launch.block[2]; };
@@ -148,7 +135,7 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
   const auto to = launched ? is->blocks_per_sm : after.blocks_per_sm;
   // How many blocks fit on an SM depends on the GPU model.
   if (from && to && context.comparable) {
-    const Comparison blocks = Fact("", "blocks_per_sm", static_cast<double>(*from), static_cast<double>(*to));
+    const Comparison blocks = Compared({"", "blocks_per_sm"}, static_cast<double>(*from), static_cast<double>(*to));
     const bool fewer = FewerResident(blocks, launched ? std::optional(threads(*was)) : base.threads_per_block,
                                      launched ? std::optional(threads(*is)) : after.threads_per_block);
     JudgeFact(context, work, blocks, 0.0, fewer, function);
@@ -169,12 +156,8 @@ void JudgeTensor(const JudgeContext& context, CaseWork& work) {
   const auto after = sum(*work.candidate);
   const Demand demand = context.DemandOn(work, "", id);
   if (!before || !after || *before == 0.0 || *after > 0.0 || demand.severity == Severity::kOff) return;
-  Comparison comparison = Fact("", id, before, after);
-  comparison.verdict = Verdict::kRegression;
-  Block(comparison, demand.severity);
-  comparison.reason =
-      fmt::format("the {:.0f} tensor instructions are gone: matrix products no longer run on tensor cores", *before);
-  work.verdict.comparisons.push_back(std::move(comparison));
+  Add(work, Compared({"", id}, before, after), Verdict::kRegression, demand.severity == Severity::kError,
+      fmt::format("the {:.0f} tensor instructions are gone: matrix products no longer run on tensor cores", *before));
 }
 
 /// A warning without numbers and folders, which change when lines are added above it.
@@ -201,13 +184,12 @@ void JudgeWarnings(CaseWork& work) {
   for (const std::string& warning : work.candidate->compiler_warnings) {
     const std::string gist = Gist(warning);
     if (!known.insert(gist).second) continue;  // each once
-    Comparison comparison = Fact("", "compiler_warnings", static_cast<double>(work.base->compiler_warnings.size()),
-                                 static_cast<double>(work.candidate->compiler_warnings.size()));
-    comparison.verdict = Verdict::kRegression;
-    comparison.blocking =
+    const bool grave =
         std::ranges::any_of(kGrave, [&](const char* words) { return gist.find(words) != std::string::npos; });
-    comparison.reason = "new compiler warning: " + OneLine(warning);
-    work.verdict.comparisons.push_back(std::move(comparison));
+    Add(work,
+        Compared({"", "compiler_warnings"}, static_cast<double>(work.base->compiler_warnings.size()),
+                 static_cast<double>(work.candidate->compiler_warnings.size())),
+        Verdict::kRegression, grave, "new compiler warning: " + OneLine(warning));
   }
 }
 
@@ -222,12 +204,8 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
     // Static evidence has cases for files with warnings and without kernels: JudgeWarnings() handled them. A run can be
     // timed without code, but if the base has code, a spill of the candidate would be missed.
     if (work.base->code.empty() && (context.Dynamic() || work.candidate->code.empty())) return;
-    Comparison unknown = Fact("", "static_instructions", std::nullopt, std::nullopt);
-    unknown.verdict = Verdict::kInconclusive;
-    unknown.blocking = true;
-    unknown.reason = std::string("no machine code in the ") + (work.base->code.empty() ? "base" : "candidate");
-    work.verdict.comparisons.push_back(std::move(unknown));
-    return;
+    return Add(work, Compared({"", "static_instructions"}, {}, {}), Verdict::kInconclusive, true,
+               std::string("no machine code in the ") + (work.base->code.empty() ? "base" : "candidate"));
   }
   const std::vector<const CodeFacts*> partners = Partners(*work.base, *work.candidate);
   bool comparable = false;

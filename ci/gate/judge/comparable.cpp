@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -29,12 +29,6 @@ std::set<std::string> Architectures(const Evidence& evidence) {
   return architectures;
 }
 
-std::string Joined(const std::set<std::string>& names) {
-  std::string joined;
-  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
-  return joined;
-}
-
 }  // namespace
 
 std::vector<std::string> Incomparable(const GateInput& input) {
@@ -45,7 +39,9 @@ std::vector<std::string> Incomparable(const GateInput& input) {
     const auto before = Architectures(input.base);
     const auto after = Architectures(input.candidate);
     const bool shared = std::ranges::any_of(before, [&](const std::string& name) { return after.contains(name); });
-    if (!shared) CheckSame("architecture", Joined(before), Joined(after), reasons);
+    if (!shared)
+      CheckSame("architecture", fmt::format("{}", fmt::join(before, ", ")), fmt::format("{}", fmt::join(after, ", ")),
+                reasons);
     return reasons;
   }
   CheckSame("GPU", base.gpu_name, candidate.gpu_name, reasons);

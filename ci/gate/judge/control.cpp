@@ -46,7 +46,7 @@ void JudgeReference(const JudgeContext& context, ControlResult& control) {
   if (!base || !candidate) return;
   std::vector<double> logs;
   for (const ProcessPair& pair : context.timing_pairs) {
-    if (pair.throttled || logs.size() == kMostPairs) continue;
+    if (pair.throttled || logs.size() == kMostDifferences) continue;
     const auto before = ValueIn(context.input.base, pair.base, *base, {"", kDuration});
     const auto after = ValueIn(context.input.candidate, pair.candidate, *candidate, {"", kDuration});
     if (before && after && *before > 0.0 && *after > 0.0) logs.push_back(std::log(*after / *before));

@@ -31,35 +31,30 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
   const Correctness before = Of(work.base);
   const Correctness after = Of(work.candidate);
   if (work.candidate == nullptr) return;
-  Comparison comparison;
-  comparison.metric = "correct";
-  comparison.blocking = true;
   const auto flag = [](Correctness of) {
     return of == Correctness::kUnknown ? std::nullopt : std::optional(of == Correctness::kCorrect ? 1.0 : 0.0);
   };
-  comparison.base = flag(before);
-  comparison.candidate = flag(after);
+  const auto add = [&](Verdict verdict, const std::string& reason) {
+    Comparison comparison = Compared({"", "correct"}, flag(before), flag(after));
+    comparison.change.reset();
+    Add(work, std::move(comparison), verdict, true, reason);
+  };
   if (after == Correctness::kWrong) {
     work.verdict.incorrect = true;
     work.compare_speed = false;
     const std::string wrong = Wrong(*work.candidate->verification);
     const bool was_wrong = before == Correctness::kWrong;
-    comparison.verdict = was_wrong ? Verdict::kInconclusive : Verdict::kRegression;
-    comparison.reason = was_wrong ? "wrong in base and candidate: " + wrong : "wrong: " + wrong;
+    add(was_wrong ? Verdict::kInconclusive : Verdict::kRegression,
+        was_wrong ? "wrong in base and candidate: " + wrong : "wrong: " + wrong);
   } else if (before == Correctness::kWrong) {
     // The time of a wrong kernel means nothing, and without verification the candidate may still be wrong.
     work.compare_speed = false;
     const bool mended = after == Correctness::kCorrect;
-    comparison.verdict = mended ? Verdict::kImproved : Verdict::kInconclusive;
-    comparison.reason =
-        (mended ? "correct now; in the base " : "not verified; in the base ") + Wrong(*work.base->verification);
+    add(mended ? Verdict::kImproved : Verdict::kInconclusive,
+        (mended ? "correct now; in the base " : "not verified; in the base ") + Wrong(*work.base->verification));
   } else if (before == Correctness::kCorrect && after == Correctness::kUnknown && context.Dynamic()) {
-    comparison.verdict = Verdict::kInconclusive;
-    comparison.reason = "not verified, unlike the base: verify it in the same run (--draws)";
-  } else {
-    return;
+    add(Verdict::kInconclusive, "not verified, unlike the base: verify it in the same run (--draws)");
   }
-  work.verdict.comparisons.push_back(std::move(comparison));
 }
 
 }  // namespace fa_profile

@@ -136,17 +136,10 @@ void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered
     const auto first = std::ranges::find_if(before, [&](const auto& one) { return counts(one.first); });
     if (first == before.end()) continue;
     if (std::ranges::any_of(after, [&](const auto& one) { return counts(one.first); })) continue;
-    Comparison comparison;
-    comparison.phase = first->first.phase;
-    comparison.metric = first->first.metric;
-    comparison.unit = FactsOf(first->first).unit;
+    Comparison comparison = Compared(first->first, MedianOf(first->second), {});
     comparison.tier = 1;
-    comparison.base = MedianOf(first->second);
-    comparison.verdict = Verdict::kInconclusive;
-    comparison.blocking = true;
-    comparison.reason =
-        fmt::format("the base has counters of {}, the candidate has none", of_phases ? "phases" : "the kernel");
-    work.verdict.comparisons.push_back(std::move(comparison));
+    Add(work, std::move(comparison), Verdict::kInconclusive, true,
+        fmt::format("the base has counters of {}, the candidate has none", of_phases ? "phases" : "the kernel"));
   }
 }
 
@@ -176,16 +169,10 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
     if (!limited && (!exact || counter.facts.polarity == Polarity::kNeutral)) continue;
     if (!exact && enough_pairs) continue;                                 // the paired test judges it
     if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 judged it
-    Comparison& comparison = counter.comparison;
-    comparison.phase = key.phase;
-    comparison.metric = key.metric;
-    comparison.unit = counter.facts.unit;
-    comparison.tier = exact ? 1 : 2;
-    comparison.base = base;
-    comparison.candidate = MedianOf(after->second);
+    counter.comparison = Compared(key, base, MedianOf(after->second));
+    counter.comparison.tier = exact ? 1 : 2;
     counter.before = std::move(before);
     counter.after = std::move(after->second);
-    if (base != 0.0) comparison.change = (*comparison.candidate - base) / std::abs(base);
     counters.push_back(std::move(counter));
   }
   for (Counter& counter : counters) {

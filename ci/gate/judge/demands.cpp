@@ -73,27 +73,18 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
       const ThresholdRule* const rule = demand.RuleOf(minimum ? &ThresholdRule::minimum : &ThresholdRule::maximum);
       checked.insert(rule);
       if (demand.severity == Severity::kOff || !breaks(*value)) continue;
-      Comparison comparison;
-      comparison.phase = key.phase;
-      comparison.metric = key.metric;
-      comparison.unit = facts.unit;
+      Comparison comparison = Compared(key, base, value);
       comparison.tier = FindStaticMetric(key.metric) != nullptr        ? 0
                         : facts.stability == Stability::kDeterministic ? 1
                                                                        : 2;
-      comparison.base = base;
-      comparison.candidate = value;
-      if (base && *base != 0.0) comparison.change = (*value - *base) / std::abs(*base);
-      comparison.verdict = Verdict::kRegression;
-      Block(comparison, demand.severity);
       comparison.rule = context.Place(*rule);
-      comparison.reason =
-          fmt::format("{}{} {} is {} the {} of {}{}", key.phase.empty() ? "" : OneLine(key.phase, 40) + ": ",
-                      facts.label, Number(*value, facts.unit), minimum ? "below" : "above",
-                      minimum ? "minimum" : "maximum", Number(*limit, facts.unit),
-                      base && breaks(*base) ? fmt::format("; so was the base: {}", Number(*base, facts.unit)) : "");
-      comparison.reason += OwnerOf(*rule);
-      work.broken_demands.insert(comparison.reason);
-      work.verdict.comparisons.push_back(std::move(comparison));
+      const std::string reason = fmt::format(
+          "{}{} {} is {} the {} of {}{}{}", key.phase.empty() ? "" : OneLine(key.phase, 40) + ": ", facts.label,
+          Number(*value, facts.unit), minimum ? "below" : "above", minimum ? "minimum" : "maximum",
+          Number(*limit, facts.unit),
+          base && breaks(*base) ? fmt::format("; so was the base: {}", Number(*base, facts.unit)) : "", OwnerOf(*rule));
+      work.broken_demands.insert(reason);
+      Add(work, std::move(comparison), Verdict::kRegression, demand.severity == Severity::kError, reason);
     }
   }
 }

@@ -6,21 +6,11 @@
 #include <array>
 #include <tuple>
 
-#include "fa_profile/error.h"
-
 namespace fa_profile {
 namespace {
 
 constexpr std::array kVerdicts = {"PASS",         "IMPROVED",     "MISSING",   "SUSPECT",
                                   "INCONCLUSIVE", "INCOMPARABLE", "REGRESSION"};
-
-void CheckDesign(const std::string& design) {
-  constexpr std::array kDesigns = {"pairs", "recordings", "baseline", "static"};
-  if (std::ranges::find(kDesigns, design) == kDesigns.end()) {
-    throw Error(fmt::format("unknown design \"{}\" of a gate run", design),
-                "use pairs, recordings, baseline or static");
-  }
-}
 
 /// The cases of both sides, the base's first. The reference kernel is a control, not a case.
 std::vector<CaseWork> Cases(const GateInput& input) {
@@ -145,15 +135,10 @@ void RequireTimes(const JudgeContext& context, CaseWork& work) {
   });
   const bool off = TimeDemand(context, work, false).severity == Severity::kOff;
   if (times || off) return;
-  Comparison comparison;
-  comparison.metric = kDuration;
-  comparison.unit = "seconds";
+  Comparison comparison = Compared({"", kDuration}, {}, {});
   comparison.tier = 2;
-  comparison.verdict = Verdict::kInconclusive;
-  comparison.blocking = true;
-  comparison.reason =
-      context.Paired() ? "not timed in any pair of processes" : "not timed on both sides without throttling";
-  work.verdict.comparisons.push_back(std::move(comparison));
+  Add(work, std::move(comparison), Verdict::kInconclusive, true,
+      context.Paired() ? "not timed in any pair of processes" : "not timed on both sides without throttling");
 }
 
 /// Tiers 1 to 3 of all cases, and the run's own controls.
@@ -238,7 +223,6 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
 std::string ToString(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
 
 GateResult Judge(const GateInput& input, const Thresholds& thresholds) {
-  CheckDesign(input.design);
   GateResult result;
   result.design = input.design;
   result.base = input.base.environment;

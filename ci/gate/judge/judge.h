@@ -145,6 +145,11 @@ struct MetricFacts {
 };
 MetricFacts FactsOf(const MetricKey& key);
 
+/// A comparison with the metric's unit and, unless the base is 0, the relative change. It passes until it is judged.
+Comparison Compared(const MetricKey& key, std::optional<double> base, std::optional<double> candidate);
+/// Adds a judged comparison to the case.
+void Add(CaseWork& work, Comparison comparison, Verdict verdict, bool blocking, std::string reason);
+
 /// How much worse the candidate may be, as a ratio of the base's time: the larger of relative and absolute tolerance.
 /// `cycles`: for kCycles, which has the duration's limits unless a rule names it.
 double TimeTolerance(const JudgeContext& context, const CaseWork& work, std::optional<double> base_seconds,

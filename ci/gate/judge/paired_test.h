@@ -5,9 +5,6 @@
 
 namespace fa_profile {
 
-/// Pairs of a stage that are used; a test counts 2^pairs flips.
-inline constexpr std::size_t kMostPairs = 24;
-
 /// Level at which a candidate is called faster. One stage suffices: the verdict blocks nothing.
 inline constexpr double kImprovedLevel = 0.01;
 

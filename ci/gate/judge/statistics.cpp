@@ -11,9 +11,6 @@
 namespace fa_profile {
 namespace {
 
-/// 2^24 flips are 2 x 4096 half sums here.
-constexpr std::size_t kMostDifferences = 24;
-
 /// Sums that differ by less than this share of the sum of all sizes are equal: only the order of addition differs.
 constexpr double kTie = 1e-12;
 
@@ -28,7 +25,7 @@ void RequireDifferences(std::span<const double> differences) {
   }
 }
 
-/// Sums of half the differences; on the stack, because the trials run a million tests.
+/// Sums of half the differences, at most 4096; on the stack, because the trials run a million tests.
 using Sums = std::array<double, std::size_t{1} << (kMostDifferences / 2)>;
 
 /// The sums of all choices of signs, ascending, in one of the two arrays. Each size merges two sorted lists, which is
@@ -121,15 +118,17 @@ std::pair<double, double> SignFlipInterval(std::span<const double> differences, 
   return {LeastShift(differences, level), -LeastShift(mirrored, level)};
 }
 
-std::vector<double> HolmAdjust(const std::vector<double>& p) {
+std::vector<double> HolmAdjust(const std::vector<double>& p, const std::vector<double>& caps) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&p](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::ranges::stable_sort(order, {}, [&p](std::size_t i) { return p[i]; });
   std::vector<double> adjusted(p.size());
   double largest = 0.0;  // a larger p is never adjusted to less than a smaller one
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
-    largest = std::max(largest, std::min(1.0, static_cast<double>(p.size() - rank) * p[order[rank]]));
-    adjusted[order[rank]] = largest;
+    const std::size_t i = order[rank];
+    const auto holm = static_cast<double>(p.size() - rank);
+    largest = std::max(largest, std::min(1.0, (caps.empty() ? holm : std::min(holm, caps[i])) * p[i]));
+    adjusted[i] = largest;
   }
   return adjusted;
 }

@@ -66,13 +66,8 @@ std::optional<Comparison> JudgeTime(const JudgeContext& context, const CaseWork&
   const std::vector<double> after = Samples(input.candidate, work.candidate_index, other_kind, {"", metric}, false);
   const Demand demand = TimeDemand(context, work, cycles);
   if (before.empty() || after.empty() || demand.severity == Severity::kOff) return std::nullopt;
-  Comparison comparison;
-  comparison.metric = metric;
-  comparison.unit = FactsOf({"", metric}).unit;
-  comparison.base = Median(before);
-  comparison.candidate = Median(after);
+  Comparison comparison = Compared({"", metric}, Median(before), Median(after));
   if (*comparison.base <= 0.0) return std::nullopt;
-  comparison.change = *comparison.candidate / *comparison.base - 1.0;
   const auto seconds = MedianOf(Samples(input.base, work.base_index, kind, {"", kDuration}, false));
   const double tolerance = TimeTolerance(context, work, seconds, cycles ? comparison.base : std::nullopt, cycles);
   Conclude(context, demand, tolerance, Noise(before, *comparison.base), comparison);
@@ -87,13 +82,9 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
   for (const auto& [phase, growth] : PhaseGrowth(context, work)) {
     const Demand demand = context.DemandOn(work, phase, kPhaseTime);
     if (demand.severity == Severity::kOff) continue;
-    Comparison comparison;
-    comparison.phase = phase;
-    comparison.metric = kPhaseTime;
-    comparison.unit = "ratio";
-    comparison.base = share(work.base_shares, phase);
-    comparison.candidate = share(work.candidate_shares, phase);
-    comparison.change = growth;
+    Comparison comparison =
+        Compared({phase, kPhaseTime}, share(work.base_shares, phase), share(work.candidate_shares, phase));
+    comparison.change = growth;  // as a share of the base kernel's time
     const std::vector<double> samples =
         Samples(context.input.base, work.base_index, "recording", {phase, kPhaseTime}, true);
     Conclude(context, demand, PhaseTolerance(context, demand, *comparison.base), Noise(samples, 1.0), comparison);

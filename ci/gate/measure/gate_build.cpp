@@ -23,11 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30.0;
 
-bool IsProgram(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
-}
-
 bool IsLibraryName(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.ends_with(".so") || name.find(".so.") != std::string::npos;

@@ -22,20 +22,6 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 
-/// Columns as wide as their widest cell; the last is not padded.
-std::string Table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) text += fmt::format("{:<{}}  ", row[i], widths[i]);
-    text += row.back() + "\n";
-  }
-  return text;
-}
-
 /// What one case of a baseline took, over its processes.
 struct CaseSummary {
   std::string kind;  ///< of the processes that gave the durations
@@ -151,7 +137,7 @@ std::string BaselineListText(const std::vector<StoredBaseline>& list) {
                     std::to_string(baseline.evidence.cases.size()), std::to_string(baseline.evidence.processes.size()),
                     Shown(receipt.commit), Shown(receipt.reason)});
   }
-  return Table(rows);
+  return AlignColumns(rows);
 }
 
 std::string BaselineListJson(const std::vector<StoredBaseline>& list) {
@@ -178,7 +164,7 @@ std::string BaselineText(const StoredBaseline& stored) {
   }
   return stored.path + "\n" + ReceiptText(stored) +
          "\nduration: the median over processes; spread: between their quartiles, as a share of the median\n" +
-         Table(rows);
+         AlignColumns(rows);
 }
 
 std::string BaselineJson(const StoredBaseline& stored) {

@@ -28,13 +28,11 @@ std::string MessageText(std::string_view text, std::size_t most = 1000) {
   return line;
 }
 
-/// FNV-1a, 64 bits, of names only: the fingerprint stays the same when values or lines change.
+/// Of names only: the fingerprint stays the same when values or lines change.
 std::string Fingerprint(const CaseVerdict& of, const std::string& phase, const std::string& rule) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const std::string* part : {&of.kernel, &of.shape, &phase, &rule}) {
-    for (const char c : *part + '\0') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  return fmt::format("{:016x}", hash);
+  std::string names;
+  for (const std::string* part : {&of.kernel, &of.shape, &phase, &rule}) names += *part + '\0';
+  return fmt::format("{:016x}", Fnv1a(names));
 }
 
 /// A relative path as a URI reference (RFC 3986).

@@ -13,15 +13,11 @@ namespace {
 /// A history of 64 and two more; both stages together need 44.
 constexpr std::size_t kLeastProcesses = 66;
 
-/// The values of a case in those of the processes that have it.
-std::vector<double> ValuesIn(const Evidence& data, const std::vector<std::size_t>& processes, std::size_t index,
-                             const char* metric) {
+/// The values of a case in the timing processes that have it and were not throttled.
+std::vector<double> ValuesIn(const Evidence& data, std::size_t index, const char* metric) {
   std::vector<double> values;
-  for (const std::size_t process : processes) {
-    const auto& row = data.processes[process].values;
-    if (index >= row.size()) continue;
-    const auto value = row[index].find({"", metric});
-    if (value != row[index].end() && value->second > 0.0) values.push_back(value->second);
+  for (const auto& [process, value] : Values(data, index, "timing", {"", metric})) {
+    if (!data.processes[process].throttled && value > 0.0) values.push_back(value);
   }
   return values;
 }
@@ -49,8 +45,8 @@ TimingPool PoolOf(const Evidence& data, const Thresholds& thresholds) {
   }
   for (std::size_t index = 0; index < data.cases.size(); ++index) {
     if (data.cases[index].kernel == kReferenceKernel) continue;
-    std::vector<double> seconds = ValuesIn(data, pool.processes, index, kDuration);
-    std::vector<double> cycles = ValuesIn(data, pool.processes, index, kCycles);
+    std::vector<double> seconds = ValuesIn(data, index, kDuration);
+    std::vector<double> cycles = ValuesIn(data, index, kCycles);
     if (seconds.size() < pool.processes.size() || cycles.size() < pool.processes.size()) {
       pool.left_out.push_back(CaseName(data.cases[index]) + " is left out: not every process timed it");
       continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "fa_profile/error.h"
@@ -82,26 +83,33 @@ class Trials {
                     rate.question, rate.hits, rate.trials, 100.0 * rate.low, 100.0 * least));
   }
 
-  std::size_t Process(std::size_t position) const { return pool_.processes[position]; }
+  /// The positions of all of the pool's cases.
+  std::vector<std::size_t> AllCases() const {
+    std::vector<std::size_t> all(pool_.cases.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+
+  /// From positions in the pool to processes.
+  void ToProcesses(Draw& draw) const {
+    for (auto* pairs : {&draw.first, &draw.second}) {
+      for (DrawnPair& pair : *pairs) pair = {pool_.processes[pair.first], pool_.processes[pair.second]};
+    }
+  }
 
   /// Pairs as positions in the pool; Judged() turns them into processes.
   Draw DrawTimings(Pairing pairing) {
     const std::size_t size = pool_.processes.size();
     std::vector<std::size_t> order(size);
-    if (pairing == Pairing::kAnyTwo) {
-      order = random_.Sample(size, size);
-    } else {
-      for (std::size_t i = 0; i < size; ++i) order[i] = i;
-    }
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (pairing == Pairing::kAnyTwo) order = random_.Sample(size, size);
     Draw draw;
     DrawBlocks(Neighbours(order, random_.Coin()), kFirstPairs, kSecondPairs, true, random_, draw.first, draw.second);
     return draw;
   }
 
   GateResult Judged(Draw draw, const std::vector<std::size_t>& positions, double factor = 1.0) const {
-    for (auto* pairs : {&draw.first, &draw.second}) {
-      for (DrawnPair& pair : *pairs) pair = {Process(pair.first), Process(pair.second)};
-    }
+    ToProcesses(draw);
     TrialArm arm{pool_.data, {}, {}, 1.0, false};
     for (const std::size_t position : positions) arm.cases.push_back(pool_.cases[position]);
     TrialArm slower = arm;
@@ -160,8 +168,7 @@ class Trials {
   /// Runs without shared processes, in the gate's own order: A B B A and so on, and the next 28 processes if something
   /// is suspect. Few, but no process counts twice and no coin is thrown.
   void RunsInOrder() {
-    std::vector<std::size_t> all(pool_.cases.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    const std::vector<std::size_t> all = AllCases();
     std::int64_t runs = 0;
     std::int64_t alarms = 0;
     std::int64_t alarmed = 0;
@@ -213,8 +220,7 @@ class Trials {
     }
     const std::vector<std::size_t> recorded(recordings.begin(), recordings.end());
     const TrialArm arm{&data_.same_code, {all.begin(), all.end()}, {}, 1.0, false};
-    std::vector<std::size_t> positions(pool_.cases.size());
-    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = i;
+    const std::vector<std::size_t> positions = AllCases();
     std::int64_t comparisons = 0;
     std::int64_t alarms = 0;
     std::int64_t alarmed = 0;
@@ -222,9 +228,7 @@ class Trials {
     for (std::int64_t trial = 0; trial < options_.power_trials; ++trial) {
       Draw draw = DrawTimings(Pairing::kNeighbours);
       const bool may = MayBeSuspect(draw, positions);
-      for (auto* pairs : {&draw.first, &draw.second}) {
-        for (DrawnPair& pair : *pairs) pair = {Process(pair.first), Process(pair.second)};
-      }
+      ToProcesses(draw);
       DrawBlocks(Neighbours(recorded, random_.Coin()), kFirstPairs, kSecondPairs, true, random_, draw.recorded_first,
                  draw.recorded_second);
       const GateResult result = JudgeDraw(arm, arm, draw, options_.thresholds);
@@ -357,9 +361,8 @@ class Trials {
     }
     const auto median = [this](std::size_t index, const char* metric) {
       std::vector<double> values;
-      for (const std::size_t process : ProcessesOf(data_.mutants, "timing", index)) {
-        const auto& row = data_.mutants.processes[process].values[index];
-        if (const auto value = row.find({"", metric}); value != row.end()) values.push_back(value->second);
+      for (const auto& [process, value] : Values(data_.mutants, index, "timing", {"", metric})) {
+        if (!data_.mutants.processes[process].throttled) values.push_back(value);
       }
       return Median(std::move(values));
     };

@@ -1,5 +1,9 @@
 #include "fa_profile/kernel_pattern.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "fa_profile/error.h"
 
 namespace fa_profile {
@@ -24,18 +28,23 @@ KernelPattern::KernelPattern(const std::string& pattern) : expression_(pattern, 
       "and no back-references");
 }
 
+void RefusePattern(const std::string& pattern, const std::vector<std::string>& kernels) {
+  if (kernels.empty()) throw Error("the GPU code has no kernel", "give a file that has a __global__ function");
+  constexpr std::size_t kMostShown = 12;
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(kernels.size(), kMostShown));
+  std::string known = fmt::format("{}", fmt::join(kernels.begin(), kernels.begin() + shown, ", "));
+  if (kernels.size() > kMostShown) known += fmt::format(" and {} more", kernels.size() - kMostShown);
+  throw Error("no kernel matches '" + Shortened(pattern) + "'" + DidYouMean(pattern, kernels),
+              "the kernels are " + known);
+}
+
 std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids) {
   const KernelPattern expression(pattern);
   std::vector<std::string> matches;
   for (const std::string& id : ids) {
     if (expression.Finds(id)) matches.push_back(id);
   }
-  if (matches.empty() && !pattern.empty()) {
-    std::string known;
-    for (const std::string& id : ids) known += (known.empty() ? "" : ", ") + id;
-    throw Error("no kernel matches '" + Shortened(pattern) + "'" + DidYouMean(pattern, ids),
-                "the kernels are " + known);
-  }
+  if (matches.empty() && !pattern.empty()) RefusePattern(pattern, ids);
   return matches;
 }
 

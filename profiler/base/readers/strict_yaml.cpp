@@ -1,6 +1,7 @@
 #include "fa_profile/strict_yaml.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
@@ -24,35 +25,12 @@ bool IsInvisible(char32_t c) {
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || c >= 0xE0000;
 }
 
-bool IsAnyOf(const std::string& text, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, text) != words.end();
-}
-
 /// Whether YAML 1.2 (core schema) takes a scalar without quotes for something else than text.
 bool IsNoText(const std::string& text) {
-  if (IsAnyOf(text, {"", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"})) return true;
-  std::string_view number = text;
-  if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
-  if (IsAnyOf(std::string(number), {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"})) return true;
-  if (number.starts_with("0x") || number.starts_with("0o")) {
-    return number.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
-  }
-  // No number has a letter but its exponent's, and "1,8" or "1-2" are none, either.
-  std::size_t digits = 0;
-  std::size_t at = 0;
-  const auto skip_digits = [&] {
-    for (; at < number.size() && number[at] >= '0' && number[at] <= '9'; ++at) ++digits;
-  };
-  skip_digits();
-  if (at < number.size() && number[at] == '.') ++at;
-  skip_digits();
-  if (digits == 0) return false;
-  if (at < number.size() && (number[at] == 'e' || number[at] == 'E')) {
-    at += at + 1 < number.size() && (number[at + 1] == '-' || number[at + 1] == '+') ? 2 : 1;
-    digits = 0;
-    skip_digits();
-  }
-  return digits > 0 && at == number.size();
+  static const RE2 kNoText(
+      R"(~?|null|Null|NULL|true|True|TRUE|false|False|FALSE)"
+      R"(|[-+]?(\.(inf|Inf|INF|nan|NaN|NAN)|0[xo][0-9a-fA-F]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?))");
+  return RE2::FullMatch(text, kNoText);
 }
 
 /// Looks at the file as it is parsed, before anything is built of it.

@@ -1,7 +1,8 @@
 #include "section.h"
 
+#include <re2/re2.h>
+
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -41,14 +42,10 @@ void InsertWithRollups(const std::string& metric, std::set<std::string>& metrics
 
 // The metrics in an expression such as "100 * simplify(sm__a.sum) / sm__b.max": words with a double underscore.
 std::vector<std::string> Operands(std::string_view expression) {
-  constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  static const RE2 kMetric("([A-Za-z0-9_.]*__[A-Za-z0-9_.]*)");
   std::vector<std::string> operands;
-  for (std::size_t begin = expression.find_first_of(kWord); begin != std::string_view::npos;) {
-    const std::size_t end = std::min(expression.find_first_not_of(kWord, begin), expression.size());
-    const std::string_view word = expression.substr(begin, end - begin);
-    if (word.find("__") != std::string_view::npos) operands.emplace_back(word);
-    begin = expression.find_first_of(kWord, end);
-  }
+  re2::StringPiece rest(expression);
+  for (std::string name; RE2::FindAndConsume(&rest, kMetric, &name);) operands.push_back(name);
   return operands;
 }
 
@@ -168,11 +165,8 @@ bool Section::Passes(const TextField& message, int cc) const {
 bool Section::InRange(const TextField& message, int cc) const {
   for (const TextField& field : message.fields) {
     if (field.name != "MinArch" && field.name != "MaxArch") continue;
-    std::string_view text = field.scalar;
-    if (text.starts_with("CC_")) text.remove_prefix(3);
     int arch = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), arch);
-    if (error != std::errc() || end != text.data() + text.size()) {
+    if (!RE2::FullMatch(field.scalar, "(?:CC_)?([0-9]+)", &arch)) {
       throw Error(file_ + ":" + std::to_string(field.line) + ": " + field.name + " should be like CC_90, not '" +
                   field.scalar + "'");
     }

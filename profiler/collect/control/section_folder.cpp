@@ -80,9 +80,4 @@ MetricSet ReadSectionFolder(const std::string& folder, std::string_view set, int
   return result;
 }
 
-std::vector<std::string> SectionFolderSets(const std::string& folder) {
-  const std::set<std::string> sets = AllSets(ReadSections(folder));
-  return {sets.begin(), sets.end()};
-}
-
 }  // namespace fa_profile

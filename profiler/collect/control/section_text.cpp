@@ -1,5 +1,8 @@
 #include "section_text.h"
 
+#include <re2/re2.h>
+
+#include <algorithm>
 #include <cctype>
 
 #include "fa_profile/error.h"
@@ -7,135 +10,100 @@
 namespace fa_profile {
 namespace {
 
-constexpr int kMaxDepth = 100;                            // Nsight Compute's files need 12; recursion must end
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // its largest file has 1.4 MB
+constexpr int kMaxDepth = 100;  // Nsight Compute's files need 12; recursion must end
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& file) : rest_(text), file_(file) {}
+  Parser(std::string_view text, const std::string& file) : rest_(text), file_(file) { Advance(); }
 
   // Fields up to `close`, which is consumed; at depth 0 up to the end of the text.
   void Fields(TextField& message, char close, int depth) {
     if (depth > kMaxDepth) Fail("messages are nested deeper than " + std::to_string(kMaxDepth));
-    for (;;) {
-      SkipBlanks();
-      if (rest_.empty()) {
-        if (depth > 0)
-          Fail(std::string("the text ends where a '") + close + "' should close the message of line " +
-               std::to_string(message.line));
-        return;
-      }
-      if (depth > 0 && rest_.front() == close) {
-        Take();
-        return;
+    while (depth == 0 || !Skip(close)) {
+      if (token_.empty() && depth == 0) return;
+      if (token_.empty()) {
+        Fail(std::string("the text ends where a '") + close + "' should close the message of line " +
+             std::to_string(message.line));
       }
       Field(message, depth);
-      SkipBlanks();
-      if (Next(',') || Next(';')) Take();
+      if (!Skip(',')) Skip(';');
     }
   }
 
  private:
   void Field(TextField& parent, int depth) {
-    const int line = line_;
-    const std::string name(Word());
-    if (name.empty()) Fail("a field name was expected, not " + Here());
-    SkipBlanks();
-    const bool colon = Next(':');
-    if (colon) {
-      Take();
-      SkipBlanks();
+    TextField field;
+    field.line = line_;
+    field.name = Word("a field name was expected");
+    const bool colon = Skip(':');
+    if (!Skip('[')) return Value(parent, field, colon, depth);
+    while (!Skip(']')) {
+      Value(parent, field, true, depth);
+      if (!Skip(',') && token_ != "]") Fail("',' or ']' was expected in a list, not " + Here());
     }
-    if (!Next('[')) {
-      Value(parent, name, line, colon, depth);
-      return;
-    }
-    Take();
-    for (SkipBlanks(); !Next(']'); SkipBlanks()) {
-      Value(parent, name, line, true, depth);
-      SkipBlanks();
-      if (Next(',')) {
-        Take();
-      } else if (!Next(']')) {
-        Fail("',' or ']' was expected in a list, not " + Here());
-      }
-    }
-    Take();
   }
 
-  void Value(TextField& parent, const std::string& name, int line, bool scalar_allowed, int depth) {
-    TextField field;
-    field.name = name;
-    field.line = line;
-    if (Next('{') || Next('<')) {
+  // `field` has its name and line.
+  void Value(TextField& parent, TextField field, bool scalar_allowed, int depth) {
+    if (token_ == "{" || token_ == "<") {
       field.is_message = true;
-      const char close = Take() == '{' ? '}' : '>';
+      const char close = token_ == "{" ? '}' : '>';
+      Advance();
       Fields(field, close, depth + 1);
     } else if (!scalar_allowed) {
-      Fail("':' or a message was expected after " + name + ", not " + Here());
-    } else if (Next('"') || Next('\'')) {
-      for (; Next('"') || Next('\''); SkipBlanks()) field.scalar += String();  // adjacent strings are one
+      Fail("':' or a message was expected after " + field.name + ", not " + Here());
+    } else if (IsString()) {
+      for (; IsString(); Advance()) field.scalar += Unquoted();  // adjacent strings are one
     } else {
-      field.scalar = Word();
-      if (field.scalar.empty()) Fail("a value was expected for " + name + ", not " + Here());
+      field.scalar = Word("a value was expected for " + field.name);
     }
     parent.fields.push_back(std::move(field));
   }
 
-  std::string String() {
-    const char quote = Take();
+  bool IsString() const { return token_.starts_with('"') || token_.starts_with('\''); }
+
+  std::string Unquoted() const {
+    if (token_.size() < 2) Fail("a string does not end on its line");
     std::string value;
-    while (!Next(quote)) {
-      if (rest_.empty() || Next('\n')) Fail("a string does not end on its line");
-      char c = Take();
-      if (c == '\\' && !rest_.empty() && !Next('\n')) {
-        c = Take();
-        if (c == 'n') c = '\n';
-        if (c == 't') c = '\t';
-      }
-      value += c;
+    for (std::size_t i = 1; i + 1 < token_.size(); ++i) {
+      const bool escaped = token_[i] == '\\';
+      const char c = token_[escaped ? ++i : i];
+      value += escaped && c == 'n' ? '\n' : escaped && c == 't' ? '\t' : c;
     }
-    Take();
     return value;
   }
 
   // A field name, number or enumerator.
-  std::string_view Word() {
-    std::size_t size = 0;
-    while (size < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[size])) != 0 ||
-                                   std::string_view("_.+-").find(rest_[size]) != std::string_view::npos)) {
-      ++size;
-    }
-    const std::string_view word = rest_.substr(0, size);
-    rest_.remove_prefix(size);
+  std::string Word(const std::string& expected) {
+    const bool is_word = !token_.empty() && (std::isalnum(static_cast<unsigned char>(token_[0])) != 0 ||
+                                             std::string_view("_.+-").find(token_[0]) != std::string_view::npos);
+    if (!is_word) Fail(expected + ", not " + Here());
+    std::string word(token_);
+    Advance();
     return word;
   }
 
-  void SkipBlanks() {
-    while (!rest_.empty()) {
-      if (rest_.front() == '#') {
-        while (!rest_.empty() && rest_.front() != '\n') rest_.remove_prefix(1);
-      } else if (std::isspace(static_cast<unsigned char>(rest_.front())) != 0) {
-        Take();
-      } else {
-        return;
-      }
-    }
+  bool Skip(char c) {
+    if (token_ != std::string_view(&c, 1)) return false;
+    Advance();
+    return true;
   }
 
-  bool Next(char c) const { return !rest_.empty() && rest_.front() == c; }
-
-  char Take() {
-    const char c = rest_.front();
-    if (c == '\n') ++line_;
-    rest_.remove_prefix(1);
-    return c;
+  // To the next token: a word, a string, another character; nothing at the end of the text.
+  void Advance() {
+    re2::StringPiece blanks;
+    re2::StringPiece token;
+    re2::StringPiece rest(rest_);
+    (void)RE2::Consume(&rest, next_, &blanks, &token);  // matches whatever comes
+    line_ += static_cast<int>(std::ranges::count(blanks, '\n'));
+    token_ = {token.data(), token.size()};
+    rest_.remove_prefix(blanks.size() + token.size());
   }
 
   std::string Here() const {
-    if (rest_.empty()) return "the end of the text";
-    const unsigned char c = static_cast<unsigned char>(rest_.front());
-    return std::isprint(c) != 0 ? std::string("'") + rest_.front() + "'" : "byte " + std::to_string(c);
+    if (token_.empty()) return "the end of the text";
+    const unsigned char c = static_cast<unsigned char>(token_.front());
+    return std::isprint(c) != 0 ? std::string("'") + token_.front() + "'" : "byte " + std::to_string(c);
   }
 
   [[noreturn]] void Fail(const std::string& what) const {
@@ -143,9 +111,12 @@ class Parser {
                 "is it a .section file of Nsight Compute (protobuf text format)?");
   }
 
+  const RE2 next_{R"(((?:[\s\v]|#[^\n]*)*)([\w.+-]+|"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'|(?s:.))?)",
+                  RE2::Latin1};
   std::string_view rest_;
+  std::string_view token_;
   const std::string& file_;
-  int line_ = 1;
+  int line_ = 1;  // of the token
 };
 
 }  // namespace
@@ -158,7 +129,6 @@ std::string_view TextField::Scalar(std::string_view field) const {
 }
 
 TextField ParseTextFormat(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxBytes) throw Error(file + ":1: the file is larger than 64 MB");
   TextField message;
   message.is_message = true;
   Parser(text, file).Fields(message, '\0', 0);

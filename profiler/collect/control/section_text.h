@@ -20,7 +20,7 @@ struct TextField {
 };
 
 /// Parses protobuf text format without a schema: any field name is taken. The result is a message without a name.
-/// Throws Error "file:line: ..." for text that is not such a message, is nested deeper than 100 or larger than 64 MB.
+/// Throws Error "file:line: ..." for text that is not such a message or is nested deeper than 100.
 TextField ParseTextFormat(std::string_view text, const std::string& file);
 
 }  // namespace fa_profile

@@ -12,7 +12,6 @@ namespace fa_profile {
 struct WebRequest {
   std::string method;  ///< "GET" or "HEAD"
   std::string path;    ///< as the client wrote it, without the query: "/metrics"
-  std::string query;   ///< what follows the '?', as written; empty without one
   std::string accept;
   std::string accept_encoding;
 };
@@ -30,10 +29,9 @@ WebReply TextReply(int status, std::string text, std::string content_type = WebR
 struct WebOptions {
   std::string address = "127.0.0.1";  ///< a name or number, "[::1]" too; empty listens on every interface
   std::uint16_t port = 9407;          ///< 0: any free one
-  std::string web_config;  ///< path of a web config file (docs/web-config.md); empty: plain HTTP for everyone
-  int max_connections = 256;
-  int max_connections_per_address = 0;  ///< 0: no separate limit
-  int timeout_seconds = 10;             ///< for a whole request to arrive, and for its whole reply to be taken
+  std::string web_config;     ///< path of a web config file (docs/web-config.md); empty: plain HTTP for everyone
+  int max_connections = 256;  ///< at least 1, as all of these
+  int timeout_seconds = 10;   ///< for a whole request to arrive, and for its whole reply to be taken
   std::size_t max_request_bytes = 16 * std::size_t{1024};  ///< request line and headers together; bodies are refused
   int threads = 2;
 };

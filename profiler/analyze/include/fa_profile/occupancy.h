@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile {
+
+/// Threads of a block, at most a million: a damaged file may have any value.
+int ThreadsOf(const std::array<int, 3>& block);
 
 /// Blocks of a launch that fit on an SM at once, per resource. Nothing where the device or the launch does not say.
 struct OccupancyLimits {

@@ -9,6 +9,9 @@
 
 namespace fa_profile {
 
+/// Whether this is a file that the user may execute.
+bool IsProgram(const std::string& path);
+
 /// Starts `program` (a path, or a name that PATH finds) with `arguments`, argv[0] first, and this process's
 /// environment and streams. Throws Error when it cannot be started: whatever exit code it gives later is its own.
 pid_t StartChild(const std::string& program, const std::vector<std::string>& arguments);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fa_profile {
 
@@ -14,6 +16,12 @@ std::string Printable(std::string_view text, bool ascii = false);
 /// Spaces of any kind and line ends become a space; other controls, characters that hide or reorder text, and invalid
 /// UTF-8 become U+FFFD.
 std::string SafeLine(std::string_view text, std::size_t most = 300);
+
+/// FNV-1a, 64 bits: the same on every machine, and not for secrets. `hash`: of what comes before.
+std::uint64_t Fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325U);
+
+/// A line a row, with columns as wide as their widest cell (in bytes); the last is not padded. Rows of equal length.
+std::string AlignColumns(const std::vector<std::vector<std::string>>& rows, std::string_view indent = {});
 
 /// Number of characters of valid UTF-8.
 std::size_t CountCharacters(std::string_view text);

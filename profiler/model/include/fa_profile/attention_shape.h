@@ -20,9 +20,6 @@ struct AttentionShape {
   /// The softmax is not counted, as in the FlashAttention papers.
   double Flops() const;
 
-  /// Bytes of Q, K, V and O, each touched once: the least any kernel can move.
-  double TensorBytes() const;
-
   /// Elements of one tensor.
   std::int64_t Elements() const;
 

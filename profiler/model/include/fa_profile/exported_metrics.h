@@ -21,9 +21,6 @@ struct ExportedMetric {
 /// The whole table: first what kernels are measured by, then devices, then the exporter itself.
 std::span<const ExportedMetric> ExportedMetrics();
 
-/// The row with this name, or nullptr.
-const ExportedMetric* FindExported(std::string_view name);
-
 /// "counter", "gauge" or "histogram".
 std::string_view ToString(ExportedType type);
 

@@ -41,6 +41,8 @@ std::string GpuFolder(const std::string& gpu_name);
 
 /// 1 to 64 of a-z, 0-9, _ and -: a suite is part of a file name.
 bool IsSuiteName(const std::string& suite);
+/// Throws Error unless it is one.
+void RequireSuiteName(const std::string& suite);
 
 /// Computes receipt.sha256, whatever it was. ToJson(ParseBaseline(x)) == x for text that it wrote.
 std::string ToJson(const PromotedBaseline& baseline);

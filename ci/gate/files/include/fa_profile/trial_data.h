@@ -26,11 +26,8 @@ struct TrialData {
   std::vector<MutantFacts> facts;
 };
 
-/// JSON, the same bytes for the same value.
-std::string ToJson(const TrialData& data);
-
-/// Reads what ToJson() wrote. Hostile input: throws Error as EvidenceFromJson() does, and for a mutant that the
-/// evidence does not have.
+/// Reads JSON as docs/gate-selftest.md describes it. Hostile input: throws Error as EvidenceFromJson() does, and for a
+/// mutant that the evidence does not have.
 TrialData TrialDataFromJson(const std::string& text, const std::string& name);
 
 /// The same from a file.

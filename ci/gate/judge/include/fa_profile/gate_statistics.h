@@ -7,6 +7,9 @@
 
 namespace fa_profile {
 
+/// Most differences of a sign-flip test, which counts 2^differences flips.
+inline constexpr std::size_t kMostDifferences = 24;
+
 /// Median; of an even number the mean of the middle two. Throws Error without values.
 double Median(std::vector<double> values);
 
@@ -19,8 +22,9 @@ double SignFlipP(std::span<const double> differences);
 /// 1 - confidence. With too few differences for that level: minus to plus infinity.
 std::pair<double, double> SignFlipInterval(std::span<const double> differences, double confidence = 0.95);
 
-/// Holm's step-down adjustment, in the order given: reject if <= level. Holm, Scand. J. Statist. 6 (1979).
-std::vector<double> HolmAdjust(const std::vector<double>& p);
+/// Holm's step-down adjustment, in the order given: reject if <= level. Holm, Scand. J. Statist. 6 (1979). `caps`: the
+/// largest factor of each p; empty: no caps.
+std::vector<double> HolmAdjust(const std::vector<double>& p, const std::vector<double>& caps = {});
 
 /// Upper (or lower) bound of a proportion, one-sided, exact: Clopper and Pearson, Biometrika 26 (1934).
 double ProportionUpperBound(std::int64_t hits, std::int64_t trials, double confidence = 0.95);

@@ -21,6 +21,9 @@ class KernelPattern {
   RE2 expression_;
 };
 
+/// Throws the Error that the pattern matches none of these kernels, with the near matches; or that there is none.
+[[noreturn]] void RefusePattern(const std::string& pattern, const std::vector<std::string>& kernels);
+
 /// Those of `ids` that the pattern finds, in their order. Throws Error: no regular expression; it finds none (with near
 /// matches).
 std::vector<std::string> MatchKernels(const std::string& pattern, const std::vector<std::string>& ids);

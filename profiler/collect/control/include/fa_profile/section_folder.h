@@ -14,7 +14,4 @@ namespace fa_profile {
 /// file that does not parse (file:line), no section belongs to the set (the sets found are offered).
 MetricSet ReadSectionFolder(const std::string& folder, std::string_view set, int cc);
 
-/// The sets that the folder's sections name, sorted.
-std::vector<std::string> SectionFolderSets(const std::string& folder);
-
 }  // namespace fa_profile

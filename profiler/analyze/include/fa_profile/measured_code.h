@@ -19,6 +19,9 @@ std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
                                                      const std::vector<const PcSampling*>& samplings,
                                                      const std::vector<const SassCounting*>& countings);
 
+/// The functions that were sampled or counted in any call of a case.
+std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording, std::int64_t case_id);
+
 /// Index of the instruction at `offset`; nothing where none begins there.
 std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset);
 

@@ -1,4 +1,4 @@
-#include "gate_data.h"
+#include "bundled.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,14 +12,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the installed program, or in the source tree it was built from.
-std::optional<std::string> Find(const std::string& name) {
+constexpr const char* kRecording = "h200-ladder-full.fap";
+
+// Beside the installed program, or in the source tree it was built from. `installed` and `source`: the folder there.
+std::optional<std::string> Find(const char* installed, const char* source, const char* name) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path candidates[] = {
-      program.parent_path() / ".." / "share" / "fa-profile" / "gate" / name,
-      fs::path(FA_PROFILE_SOURCE_DATA_DIR) / ".." / "ci" / "gate" / "data" / name,
-      fs::path(FA_PROFILE_INSTALL_DATA_DIR) / ".." / "gate" / name,
+      program.parent_path() / ".." / "share" / "fa-profile" / installed / name,
+      fs::path(FA_PROFILE_SOURCE_DATA_DIR) / ".." / source / name,
+      fs::path(FA_PROFILE_INSTALL_DATA_DIR) / ".." / installed / name,
   };
   for (const fs::path& candidate : candidates) {
     if (fs::exists(candidate, ignored)) return candidate.lexically_normal().string();
@@ -29,14 +31,20 @@ std::optional<std::string> Find(const std::string& name) {
 
 }  // namespace
 
+std::string BundledRecording() {
+  if (const std::optional<std::string> path = Find("recordings", "recordings", kRecording)) return *path;
+  throw Error("the recording " + std::string(kRecording) + " that comes with the program is missing",
+              "reinstall, or give a recording of your own: fa-profile report FILE.fap");
+}
+
 std::string BundledTrials() {
-  if (const std::optional<std::string> path = Find("h200-trials.json")) return *path;
+  if (const std::optional<std::string> path = Find("gate", "ci/gate/data", "h200-trials.json")) return *path;
   throw Error("the trial data h200-trials.json that come with the program are missing",
               "reinstall, or give a file: fa-profile gate selftest --data FILE.json");
 }
 
 std::string GateErrorRate() {
-  const std::optional<std::string> path = Find("error-rate.json");
+  const std::optional<std::string> path = Find("gate", "ci/gate/data", "error-rate.json");
   if (!path) return {};
   constexpr std::size_t kMostBytes = 4096;
   const nlohmann::json json = nlohmann::json::parse(ReadFile(*path, kMostBytes), nullptr, /*allow_exceptions=*/false);

@@ -4,6 +4,9 @@
 
 namespace fa_profile {
 
+/// Path of the recording that comes with the program. Throws Error when it is missing.
+std::string BundledRecording();
+
 /// Path of the trial data that come with the program. Throws Error when they are missing.
 std::string BundledTrials();
 
