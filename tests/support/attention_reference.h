@@ -14,8 +14,8 @@ namespace fa_profile {
 /// Attention in float64 on the CPU, as the formula says it: O = softmax(Q K^T / sqrt(head_dim)) V, with keys after the
 /// query left out when causal. Tensors are (batch, num_heads, seqlen, head_dim), contiguous. What the reference that
 /// runs on the GPU is held against. Throws Error when a span's size is not shape.Elements().
-inline std::vector<double> AttentionReference(const AttentionShape& shape, std::span<const float> q, std::span<const float> k,
-                                       std::span<const float> v) {
+inline std::vector<double> AttentionReference(const AttentionShape& shape, std::span<const float> q,
+                                              std::span<const float> k, std::span<const float> v) {
   const auto elements = static_cast<std::size_t>(shape.Elements());
   if (q.size() != elements || k.size() != elements || v.size() != elements) {
     throw Error("a tensor's size does not match shape " + shape.ToString());
