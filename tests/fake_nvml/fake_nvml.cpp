@@ -225,6 +225,7 @@ EXPORT Result nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned lon
 }
 
 EXPORT Result nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* reasons) {
+  constexpr unsigned long long kSyncBoost = 0x10;
   return Answer("nvmlDeviceGetCurrentClocksThrottleReasons", device, reasons, kSyncBoost);
 }
 
