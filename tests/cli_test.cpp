@@ -236,7 +236,12 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Run("--replay sideways").exit_code, 2);
   EXPECT_EQ(Run("--draws 0").exit_code, 2);
   ExpectRefused("--", "the program after -- is missing", "PROGRAM ARGUMENTS");
-  ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "kernel replay");
+  ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "--delay and --duration");
+  ExpectRefused("--replay user -- /bin/true", "--replay user cannot measure a program", "spread, kernel or none");
+  ExpectRefused("--replay spread", "--replay spread is for a program", "after --");
+  ExpectRefused("--top 3", "--top has an effect on a program alone", "after --");
+  EXPECT_EQ(Run("--top 0 -- /bin/true").exit_code, 2);
+  EXPECT_EQ(Run("--duration 0 -- /bin/true").exit_code, 2);
 }
 
 TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
