@@ -35,7 +35,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (!run.explain.empty()) (void)RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
+         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw", "--phases"}) {
       if (app.count(option) > 0) {
         throw Error(std::string(option) + " has no effect on a program",
                     "leave it out; --kernel, --top, --delay and --duration select what is measured of a program");

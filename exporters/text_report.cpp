@@ -73,8 +73,10 @@ void WriteHeader(TextPage& page, const Profile& profile) {
                                            dot, page.Safe(OrUnknown(session.tool_version)), dot,
                                            page.Safe(OrUnknown(session.tool_commit))));
   std::string measured =
-      fmt::format("set {}{}{} replay{}{} cache", page.Safe(OrUnknown(session.metric_set)), dot,
-                  page.Safe(OrUnknown(session.replay_mode)), dot, page.Safe(OrUnknown(session.cache_policy)));
+      session.replay_mode == "none"
+          ? std::string("no counters")
+          : fmt::format("set {}{}{} replay{}{} cache", page.Safe(OrUnknown(session.metric_set)), dot,
+                        page.Safe(OrUnknown(session.replay_mode)), dot, page.Safe(OrUnknown(session.cache_policy)));
   if (profile.program) {
     measured += fmt::format("{}watched {} in {} {}", dot, Nanoseconds(profile.program->watched_ns),
                             profile.program->windows, profile.program->windows == 1 ? "window" : "windows");

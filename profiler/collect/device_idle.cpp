@@ -3,9 +3,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "cuda_api.h"
+#include "fa_profile/quiet_thread.h"
 
 namespace fa_profile {
 
@@ -13,26 +13,29 @@ namespace fa_profile {
 struct DeviceIdle::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t asked = 0;
-  std::uint64_t answered = 0;
+  bool wanted = false;     // somebody waits for an answer to a question that was not taken up yet
+  bool busy = false;       // the context is being waited for
+  std::uint64_t done = 0;  // waits for it that ended
   bool ends = false;
 };
 
 DeviceIdle::DeviceIdle() : shared_(std::make_shared<Shared>()) {
   CUcontext const context = CurrentContext();
-  std::thread([shared = shared_, context] {
+  StartQuietThread([shared = shared_, context] {
     auto* const set = reinterpret_cast<CUresult (*)(CUcontext)>(DriverEntry("cuCtxSetCurrent"));
     auto* const synchronize = reinterpret_cast<CUresult (*)()>(DriverEntry("cuCtxSynchronize"));
     if (set == nullptr || synchronize == nullptr || set(context) != CUDA_SUCCESS) return;
     std::unique_lock lock(shared->mutex);
     while (true) {
-      shared->changed.wait(lock, [&] { return shared->ends || shared->asked > shared->answered; });
+      shared->changed.wait(lock, [&] { return shared->ends || shared->wanted; });
       if (shared->ends) return;
-      const std::uint64_t question = shared->asked;
+      shared->wanted = false;
+      shared->busy = true;
       lock.unlock();
       (void)synchronize();
       lock.lock();
-      shared->answered = question;
+      shared->busy = false;
+      ++shared->done;
       shared->changed.notify_all();
     }
   }).detach();
@@ -46,10 +49,15 @@ DeviceIdle::~DeviceIdle() {
 
 bool DeviceIdle::Wait(double seconds) {
   std::unique_lock lock(shared_->mutex);
-  const std::uint64_t question = ++shared_->asked;
+  // A wait that is under way began before the work that this one asks about.
+  const std::uint64_t answer = shared_->done + (shared_->busy ? 2 : 1);
+  shared_->wanted = true;
   shared_->changed.notify_all();
-  return shared_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
-                                   [&] { return shared_->answered >= question; });
+  const bool idle =
+      shared_->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return shared_->done >= answer; });
+  // Withdrawn: a stream may capture by then, and to wait for the context would end its capture.
+  if (!idle) shared_->wanted = false;
+  return idle;
 }
 
 }  // namespace fa_profile

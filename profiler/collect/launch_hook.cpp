@@ -2,6 +2,9 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <pthread.h>
+
+#include <atomic>
 
 #include "cuda_api.h"
 
@@ -24,6 +27,7 @@ constexpr CUpti_CallbackId kCaptures[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,          CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
 
 CUpti_SubscriberHandle the_subscriber = nullptr;
+std::atomic<bool> is_fork = false;
 
 // cuLaunchKernel's and cuLaunchCooperativeKernel's parameters, and CUlaunchConfig, share these members.
 template <typename Parameters>
@@ -73,6 +77,7 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
 }
 
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
+  if (is_fork) return;  // neither CUDA nor our threads are there
   ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     OnDriverCall(observer, id, *static_cast<const CUpti_CallbackData*>(data));
@@ -84,6 +89,7 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
 }  // namespace
 
 bool ObserveProgram(ProgramObserver* observer) {
+  (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
   if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) return false;
   bool enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) == CUPTI_SUCCESS;

@@ -14,6 +14,7 @@
 
 #include "fa_profile/files.h"
 #include "fa_profile/program_trace.h"
+#include "fa_profile/quiet_thread.h"
 #include "program_counters.h"
 #include "program_recording.h"
 
@@ -27,6 +28,8 @@ constexpr Seconds kTick{0.1};
 // Windows grow, so that a killed program loses little and a long run stays small.
 constexpr Seconds kFirstWindow{1.0};
 constexpr Seconds kLongestWindow{60.0};
+// At the end of the program.
+constexpr Seconds kLongestEnd{5.0};
 // Of watching, before launch classes are chosen for their counters.
 constexpr Seconds kBeforeCounters{0.5};
 
@@ -48,8 +51,13 @@ class Injection {
                          "without that profiler\n");
       return;
     }
-    if (plan_.delay_s <= 0.0) StartTrace(&recording_);
-    thread_ = std::thread([this] { Run(); });
+    if (plan_.delay_s <= 0.0) Trace();
+    thread_ = StartQuietThread([this] {
+      Run();
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      changed_.notify_all();
+    });
   }
 
   void Finish() noexcept {
@@ -59,14 +67,23 @@ class Injection {
       ends_ = true;
       changed_.notify_all();
     }
+    {
+      // It may wait for a launch that does not return, or that this very thread is in: then the .part has to do.
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_for(lock, kLongestEnd, [this] { return ended_; })) {
+        thread_.detach();
+        return;
+      }
+    }
     thread_.join();
     try {
       if (!recording_.created()) return;
       FlushTraceAtExit();
       StopTrace();
-      const std::vector<DataLoss> losses = counters_.Finish();
-      if (!stopped_) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
-      recording_.Finish(losses, counters_.measured_launches());
+      std::vector<DataLoss> losses = counters_.Finish();
+      if (traced_ && !stopped_) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+      if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
+      recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
     } catch (const std::exception& error) {
       Fail(error.what());
     }
@@ -79,13 +96,20 @@ class Injection {
     try {
       RunUntilTheEnd();
     } catch (const std::exception& error) {
+      counters_.Stop();
+      StopTrace();
       Fail(error.what());
     }
   }
 
+  void Trace() {
+    StartTrace(&recording_);
+    counters_.Begin();
+    traced_ = true;
+  }
+
   void RunUntilTheEnd() {
     const Clock::time_point start = Clock::now();
-    bool traced = plan_.delay_s <= 0.0;
     std::optional<Clock::time_point> created;
     Clock::time_point window_end{};
     Seconds window = kFirstWindow;
@@ -93,10 +117,9 @@ class Injection {
     while (!changed_.wait_for(lock, kTick, [this] { return ends_; })) {
       lock.unlock();
       const Clock::time_point now = Clock::now();
-      if (!traced && now - start >= Seconds(plan_.delay_s)) {
-        StartTrace(&recording_);
+      if (!traced_ && now - start >= Seconds(plan_.delay_s)) {
+        Trace();
         recording_.BeginWindow(ActivityClockNs());
-        traced = true;
       }
       if (plan_.duration_s > 0.0 && !stopped_ && now - start >= Seconds(plan_.delay_s + plan_.duration_s)) {
         counters_.Stop();
@@ -110,8 +133,8 @@ class Injection {
         created = now;
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
-      if (created && traced && !stopped_ && now - *created >= kBeforeCounters) counters_.Tick();
-      if (created && now >= window_end && !stopped_) {
+      if (created && traced_ && now - *created >= kBeforeCounters) counters_.Tick();
+      if (created && traced_ && now >= window_end && !stopped_) {
         recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
         window = std::min(window * 1.5, kLongestWindow);
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
@@ -126,6 +149,8 @@ class Injection {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;
+  bool ended_ = false;    // Run() has
+  bool traced_ = false;   // something is recorded, or was
   bool stopped_ = false;  // nothing is recorded any more; our thread's, and after it Finish()'s
   std::thread thread_;
 };

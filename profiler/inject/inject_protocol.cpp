@@ -67,6 +67,8 @@ std::string ExpandOutput(const std::string& output, bool first) {
     } else if (sign == 'h') {
       std::array<char, 256> host{};
       path += gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+      ++i;
+      continue;  // it does not tell processes apart
     } else if (close != std::string::npos && output.compare(i, 3, "%q{") == 0) {
       const char* const value = std::getenv(output.substr(i + 3, close - i - 3).c_str());
       for (const char* c = value; c != nullptr && *c != '\0'; ++c) path += *c == '/' ? '_' : *c;

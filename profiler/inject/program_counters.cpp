@@ -18,6 +18,8 @@
 namespace fa_profile {
 namespace {
 
+// Waits in a row that found the GPU busy, after which nothing is measured any more.
+constexpr int kMostWaitsInARow = 10;
 // Classes measured in one round: each takes about 4 MB of the program's memory for the set "full".
 constexpr std::size_t kMostRangesOfARound = 24;
 // Launches without one to measure after which a pass ends.
@@ -27,12 +29,6 @@ constexpr int kMostTicksWithoutRange = 10;
 // A launch to be measured waits so long for the device to become idle, and its end is waited for so long.
 constexpr double kIdleBeforeSeconds = 0.2;
 constexpr double kIdleAfterSeconds = 2.0;
-
-// Kernels that wait for another process, or for each other: to run one alone may never end.
-bool IsCollective(const std::string& key) {
-  return key.find("nccl") != std::string::npos || key.find("nvshmem") != std::string::npos ||
-         key.find("NCCL") != std::string::npos || key.find("NVSHMEM") != std::string::npos;
-}
 
 bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
 
@@ -66,6 +62,8 @@ void ProgramCounters::OpenRecording() {
 
 void ProgramCounters::GiveUp(const char* why) noexcept {
   given_up_ = true;
+  spread_.reset();
+  profiler_.reset();  // the counters are free again
   if (*why == '\0') return;
   (void)std::fprintf(stderr, "fa-profile: no counters are measured any more: %s\n", why);
   try {
@@ -128,9 +126,12 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
 }
 
 bool ProgramCounters::IsIdle() {
-  if (idle_->Wait(kIdleBeforeSeconds)) return true;
-  ++not_idle_;
-  return false;
+  const bool idle = idle_->Wait(kIdleBeforeSeconds);
+  not_idle_in_a_row_ = idle ? 0 : not_idle_in_a_row_ + 1;
+  if (!idle) ++not_idle_;
+  if (not_idle_in_a_row_ >= kMostWaitsInARow)
+    GiveUp("the GPU does not become idle, so no launch can be measured alone");
+  return idle;
 }
 
 void ProgramCounters::EndSpread() {
@@ -173,7 +174,7 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
     ++depth_;
     return;
   }
-  if (!watching_ || given_up_ || !capturing_.empty()) return;
+  if (!watching_ || given_up_ || stopped_ || !capturing_.empty()) return;
   launch_began_ns_ = ActivityClockNs();
   depth_ = 1;  // launches of our own are not the program's
   try {
@@ -185,7 +186,7 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
         return;
       }
     }
-    if (ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
+    if (begun_ && ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
       const std::string key =
           call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
       Measure measure = Measure::kNothing;
@@ -200,6 +201,13 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
     GiveUp(error.what());
   }
   depth_ = 0;
+  AddMeasuringTime();  // of a wait
+}
+
+void ProgramCounters::AddMeasuringTime() {
+  constexpr std::int64_t kShortestNs = 100'000;  // less is no measurement but a look at the launch
+  const std::int64_t elapsed_ns = ActivityClockNs() - launch_began_ns_;
+  if (session_ && elapsed_ns >= kShortestNs) measuring_ns_ += elapsed_ns;
 }
 
 void ProgramCounters::OnLaunched() noexcept {
@@ -235,7 +243,7 @@ void ProgramCounters::OnLaunched() noexcept {
     }
   }
   depth_ = 0;
-  measuring_ns_ += std::max<std::int64_t>(0, ActivityClockNs() - launch_began_ns_);
+  AddMeasuringTime();
 }
 
 // Waits for a launch that is being measured: from here on nothing is.
@@ -254,11 +262,14 @@ void ProgramCounters::OnCaptureEnded(const void* stream) noexcept {
 }
 
 void ProgramCounters::OnContextEnds(const void* context) noexcept {
+  // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
+  if (context != context_) return;
   const std::lock_guard lock(launch_mutex_);
-  if (context != context_ || depth_ > 0) return;
+  if (depth_ > 0) return;
   const bool open = profiler_ != nullptr;
   spread_.reset();
   profiler_.reset();
+  for (const std::string& key : wanted_) seen_.erase(key);
   wanted_.clear();
   wanted_index_.clear();
   context_ = nullptr;
@@ -319,14 +330,14 @@ void ProgramCounters::Tick() {
   {
     const std::lock_guard lock(launch_mutex_);
     if (!opened_) return;
-    const bool measures = !given_up_ && !plan_.metrics.empty();
+    const bool measures = !given_up_ && !stopped_ && !plan_.metrics.empty();
     choose = measures && plan_.replay == ProgramReplay::kSpread && wanted_.empty();
   }
   if (choose) Choose();
   Write(/*at_end=*/false);
   {
     const std::lock_guard lock(launch_mutex_);
-    watch = !given_up_ && !plan_.metrics.empty() &&
+    watch = !given_up_ && !stopped_ && !plan_.metrics.empty() &&
             (!wanted_.empty() || (plan_.replay == ProgramReplay::kKernel && classes_measured_ < plan_.max_classes));
     ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
     ranges_at_last_tick_ = ranges_opened_;
@@ -353,14 +364,14 @@ void ProgramCounters::Tick() {
 
 void ProgramCounters::Stop() {
   const std::lock_guard lock(launch_mutex_);
-  given_up_ = true;
+  stopped_ = true;
 }
 
 std::vector<DataLoss> ProgramCounters::Finish() {
   {
     const std::lock_guard lock(launch_mutex_);
     try {
-      if (spread_ && !given_up_ && depth_ == 0 && spread_->passes_taken() > 0) {
+      if (spread_ && !given_up_ && depth_ == 0 && spread_->passes_taken() > 0 && idle_->Wait(kIdleBeforeSeconds)) {
         (void)spread_->EndPass();
         EndSpread();
       }
@@ -369,6 +380,7 @@ std::vector<DataLoss> ProgramCounters::Finish() {
     }
     given_up_ = true;
     watching_ = false;
+    for (const std::string& key : wanted_) seen_.erase(key);  // of a round without a complete pass
   }
   if (session_) Write(/*at_end=*/true);
   std::int64_t unmeasured = 0;
@@ -376,10 +388,12 @@ std::vector<DataLoss> ProgramCounters::Finish() {
     if (candidate.share_ratio >= plan_.least_share_ratio && WantsCounters(candidate.name)) ++unmeasured;
   }
   const std::lock_guard lock(launch_mutex_);
+  unmeasured = std::min<std::int64_t>(unmeasured, plan_.max_classes - classes_measured_);
   if (unmeasured > 0 && !plan_.metrics.empty() && plan_.replay == ProgramReplay::kSpread) {
-    losses_.push_back({"counters_not_measured", "launch classes with 1 % of the kernel time or more",
-                       "the program ended, or they did not repeat; --replay kernel measures the first launch of each",
-                       unmeasured});
+    losses_.push_back(
+        {"counters_not_measured",
+         plan_.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",
+         "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured});
   }
   if (not_idle_ > 0) {
     losses_.push_back({"launch_not_measured", "launches while the GPU was busy with other work",

@@ -38,12 +38,15 @@ class ProgramCounters final : public ProgramObserver {
   // On our own thread.
   /// Chooses launch classes to measure, writes what was measured, and turns the watch of launches off when idle.
   void Tick();
+  /// From here on launches are measured. Any thread.
+  void Begin() { begun_ = true; }
   /// Nothing is measured any more.
   void Stop();
   /// At the end of the program: takes what a pass that is under way has, and writes. The losses of the whole run.
   std::vector<DataLoss> Finish();
   /// Launches that were measured: the activity API does not see them, or without times.
   std::int64_t measured_launches() const { return replayed_launches_ + ranges_opened_; }
+  std::int64_t replayed_launches() const { return replayed_launches_; }
   /// The time in which counters were measured since the last call.
   std::int64_t TakeMeasuringNs() { return measuring_ns_.exchange(0); }
 
@@ -66,6 +69,7 @@ class ProgramCounters final : public ProgramObserver {
   void BeginReplay(const LaunchCall& call, const std::string& key);
   void EndSpread();
   void GiveUp(const char* why) noexcept;
+  void AddMeasuringTime();
   bool WantsCounters(const std::string& key) const;
   void Choose();
   void Write(bool at_end);
@@ -81,8 +85,10 @@ class ProgramCounters final : public ProgramObserver {
   bool watching_ = true;  // launches are watched
   bool opened_ = false;
   bool given_up_ = false;
+  bool stopped_ = false;  // by Stop()
+  std::atomic<bool> begun_ = false;
   std::set<const void*> capturing_;
-  const void* context_ = nullptr;
+  std::atomic<const void*> context_ = nullptr;
   Device device_;
   std::unique_ptr<GpuApi> gpu_;
   std::optional<CollectRun> run_;
@@ -106,6 +112,7 @@ class ProgramCounters final : public ProgramObserver {
   int classes_measured_ = 0;
   std::int64_t launch_began_ns_ = 0;
   std::int64_t not_idle_ = 0;
+  int not_idle_in_a_row_ = 0;
   std::deque<Measured> measured_;
   std::vector<DataLoss> losses_;
 

@@ -58,7 +58,12 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
   for (const DataLoss& loss : losses) writer->Write(loss);
   writer->Commit();
   window_start_ns_ = ActivityClockNs();
+  {
+    const std::lock_guard totals_lock(totals_mutex_);
+    totals_ = ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
+  }
   writer_ = std::move(writer);
+  created_ = true;
 }
 
 std::int64_t ProgramRecording::WriteCase(const std::string& key, Launch launch) {
@@ -141,6 +146,7 @@ std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
         launches);
   }
   for (const auto& [id, graph] : totals_.graphs()) {
+    if (graph.collective) continue;  // its kernels wait for another process
     add(GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches);
   }
   std::sort(candidates.begin(), candidates.end(),
@@ -180,7 +186,7 @@ std::int64_t ProgramRecording::CaseOf(const std::string& key, const Launch* laun
   return graph.id;
 }
 
-void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t measured) {
+void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t measured, std::int64_t replayed) {
   const std::lock_guard lock(write_mutex_);
   std::vector<DataLoss> all = losses;
   writer_->Write(ReadClocks(device_, "after", all));
@@ -200,9 +206,10 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
     all.push_back({"launch_not_watched", "launches whose counters were measured",
                    "their times would be those of the measurement", measured});
   }
-  if (lost.without_times > measured) {
+  // A launch that CUPTI replays has no times.
+  if (lost.without_times > replayed) {
     all.push_back(
-        {"activity_without_times", "", "CUPTI recorded no valid start and end", lost.without_times - measured});
+        {"activity_without_times", "", "CUPTI recorded no valid start and end", lost.without_times - replayed});
   }
   if (lost.beyond_classes > 0) {
     all.push_back({"launch_not_measured",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,7 +28,7 @@ class ProgramRecording final : public WorkObserver, public RecordingSink {
 
   /// Creates the file and writes what is known at the start. Throws Error.
   void Create(const std::string& path, const Device& device);
-  bool created() const { return writer_ != nullptr; }
+  bool created() const { return created_; }
 
   /// The next window begins now: nothing was watched before. At first it begins with Create().
   void BeginWindow(std::int64_t start_ns);
@@ -49,9 +50,9 @@ class ProgramRecording final : public WorkObserver, public RecordingSink {
   /// Whether a launch of the class was recorded.
   bool Knows(const std::string& key) const;
 
-  /// Writes the last things and gives the file its name. `measured`: launches whose counters were measured. Throws
-  /// Error.
-  void Finish(const std::vector<DataLoss>& losses, std::int64_t measured);
+  /// Writes the last things and gives the file its name. `measured`: launches whose counters were measured; `replayed`:
+  /// those of them that CUPTI replayed. Throws Error.
+  void Finish(const std::vector<DataLoss>& losses, std::int64_t measured, std::int64_t replayed);
 
   // RecordingSink, for the counters.
   void Commit() override;
@@ -71,6 +72,7 @@ class ProgramRecording final : public WorkObserver, public RecordingSink {
 
   std::recursive_mutex write_mutex_;  // taken before totals_mutex_
   std::unique_ptr<RecordingWriter> writer_;
+  std::atomic<bool> created_ = false;
   Device device_;
   std::int64_t next_id_ = 1;
   std::int64_t window_start_ns_ = 0;

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+volatile pid_t the_program = 0;  // to which signals are passed on
+
 // Beside the program in a build folder, or in ../lib of an installation.
 std::string FindInjectionLibrary() {
   std::error_code ignored;
@@ -74,13 +76,22 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
   if (std::error_code ignored; !plan.overwrite && fs::exists(first, ignored)) {
     throw Error("recording " + first + " exists", "give another name with -o, or --force to replace it");
   }
+  if (std::error_code ignored; !fs::is_directory(fs::path(first).parent_path(), ignored)) {
+    throw Error("folder " + fs::path(first).parent_path().string() + " not found",
+                "create it, or give another name with -o");
+  }
   WriteWholeFile((folder.path() / kInjectPlanFile).string(), WriteInjectPlan(plan));
   setenv("CUDA_INJECTION64_PATH", FindInjectionLibrary().c_str(), /*overwrite=*/1);
   setenv(kInjectFolder, folder.path().c_str(), /*overwrite=*/1);
 
   const pid_t child = StartChild(program[0], program);
   (void)std::signal(SIGINT, SIG_IGN);  // this process stays to report what was measured
+  the_program = child;
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    (void)std::signal(signal, [](int received) { (void)kill(the_program, received); });
+  }
   const int status = WaitForChild(child);
+  for (const int signal : {SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_DFL);
   InjectedEnd end{FindRecordings(folder.path() / kInjectRecordings), status};
   if (!end.recordings.empty()) return end;
   throw Error("nothing was measured: " + program[0] + WhatItDid(status), "the output of the program may tell more");

@@ -59,7 +59,7 @@ std::optional<std::size_t> ProgramTotals::FindClass(const GpuWork& work) {
     index = named->second;
   } else {
     by_name_.emplace(std::pair(work.name, key.sizes), index);
-    classes_.push_back({FirstLaunch(work)});
+    classes_.push_back({FirstLaunch(work), 0, 0, 0, IsCollective(work.name)});
     window_.emplace_back();
   }
   // Both are bounded: names that come and go must not fill the program's memory.
@@ -116,6 +116,7 @@ void ProgramTotals::AddKernel(const GpuWork& work) {
     if (graph.kernels == 0 || graph.last_correlation != work.correlation) ++graph.launches;
     graph.last_correlation = work.correlation;
     ++graph.kernels;
+    graph.collective = graph.collective || launch_class.collective;
     graph.total_ns += duration_ns;
   }
   // Reservoir sampling (Vitter's algorithm R): every launch of the window is kept with the same probability.
@@ -159,6 +160,19 @@ ProgramTotals::Window ProgramTotals::TakeWindow() {
   }
   memory_.clear();
   return window;
+}
+
+bool IsCollective(std::string_view name) {
+  static constexpr std::string_view kParts[] = {"nccl",
+                                                "NCCL",
+                                                "nvshmem",
+                                                "NVSHMEM",
+                                                "multimem_",
+                                                "cross_device_reduce",
+                                                "one_shot_all_reduce",
+                                                "two_shot_all_reduce"};
+  return std::any_of(std::begin(kParts), std::end(kParts),
+                     [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
 }
 
 std::string LaunchClassName(const std::string& demangled, const Launch& launch) {

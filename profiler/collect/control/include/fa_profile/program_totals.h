@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,7 @@ class ProgramTotals {
     std::int64_t launches = 0;
     std::int64_t graph_launches = 0;
     std::int64_t total_ns = 0;
+    bool collective = false;  ///< IsCollective()
   };
   const std::vector<LaunchClass>& classes() const { return classes_; }
 
@@ -36,6 +38,7 @@ class ProgramTotals {
     std::int64_t kernels = 0;
     std::int64_t total_ns = 0;
     std::uint32_t last_correlation = 0;
+    bool collective = false;  ///< one of its kernels is
   };
   const std::map<std::uint32_t, Graph>& graphs() const { return graphs_; }
 
@@ -94,6 +97,10 @@ class ProgramTotals {
   std::uint64_t random_ = 1;
   Lost lost_;
 };
+
+/// Whether a kernel of this (mangled) name waits for another process, as far as names tell: to run one alone may never
+/// end.
+bool IsCollective(std::string_view name);
 
 /// "flash_fwd_kernel<<<(32, 16, 4), 128>>>": how a launch class is called. Sizes of 1 at the end are left out; a
 /// cluster follows as in "<<<64, 128, cluster (2, 1, 1)>>>". `demangled`: the kernel's name.
