@@ -205,7 +205,7 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
 }
 
 void ProgramCounters::AddMeasuringTime() {
-  constexpr std::int64_t kShortestNs = 100'000;  // less is no measurement but a look at the launch
+  constexpr std::int64_t kShortestNs = 100'000;  // a look at a launch, which is then not measured, takes less
   const std::int64_t elapsed_ns = ActivityClockNs() - launch_began_ns_;
   if (session_ && elapsed_ns >= kShortestNs) measuring_ns_ += elapsed_ns;
 }

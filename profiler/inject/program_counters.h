@@ -99,7 +99,7 @@ class ProgramCounters final : public ProgramObserver {
   std::vector<std::string> wanted_;  // keys of the round that is asked for or under way
   std::map<std::string, std::size_t> wanted_index_;
   std::set<std::string> seen_;        // keys that were measured, or must not be
-  std::set<std::string> ends_alone_;  // keys of which a launch ended while nothing else was launched
+  std::set<std::string> ends_alone_;  // keys whose launch ended while nothing else was launched
   std::string probed_;                // the key of the launch that shows it now
   std::set<std::string> waits_for_others_;
   std::string replayed_;  // the key that is replayed now
