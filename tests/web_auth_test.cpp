@@ -175,7 +175,7 @@ TEST_F(WebAuthTest, PasswordsCannotBeTurnedOffWhileTheServerRuns) {
   WriteUsers({{"alice", BcryptOf("secret", 4)}});
   {
     WebServer server(Options(), Serve);
-    for (const char* const text : {"", "# nobody\n", "basic_auth_users:\n", "http_server_config: {http2: true}\n"}) {
+    for (const char* const text : {"", "# nobody\n", "http_server_config: {http2: true}\n"}) {
       folder_.Write("web.yml", text);
       std::this_thread::sleep_for(std::chrono::milliseconds(700));
       EXPECT_EQ(Get(server.port(), "/").status, 401) << text;
@@ -226,12 +226,12 @@ TEST_F(WebAuthTest, ABrokenFileIsAnErrorAtTheStart) {
 
 class PasswordCheckerTest : public testing::Test {
  protected:
-  Verdict Ask(const PasswordChecker::Users& users, const Credentials& credentials) {
+  PasswordAnswer Ask(const PasswordChecker::Users& users, const Credentials& credentials) {
     std::atomic<int> verdict = -1;
     checker_.Ask({checker_, users, credentials}, "a", WebClock::now() + kLongEnough,
-                 [&](Verdict given) { verdict = static_cast<int>(given); });
+                 [&](PasswordAnswer given) { verdict = static_cast<int>(given); });
     EXPECT_TRUE(Becomes([&] { return verdict >= 0; }));
-    return static_cast<Verdict>(verdict.load());
+    return static_cast<PasswordAnswer>(verdict.load());
   }
 
   PasswordChecker checker_;
@@ -241,7 +241,7 @@ TEST_F(PasswordCheckerTest, AnUnknownUserTakesAsLongAsAWrongPassword) {
   const PasswordChecker::Users users{{"alice", BcryptOf("secret", 9)}};
   const auto seconds = [&](const std::string& user, const std::string& password) {
     const auto start = TestClock::now();
-    EXPECT_EQ(Ask(users, {user, password}), Verdict::kWrong);
+    EXPECT_EQ(Ask(users, {user, password}), PasswordAnswer::kWrong);
     return SecondsSince(start);
   };
   const double wrong = std::min({seconds("alice", "1"), seconds("alice", "2"), seconds("alice", "3")});
@@ -250,30 +250,30 @@ TEST_F(PasswordCheckerTest, AnUnknownUserTakesAsLongAsAWrongPassword) {
 
 TEST_F(PasswordCheckerTest, ARememberedPasswordIsRefusedForARemovedUser) {
   const std::string hash = BcryptOf("secret", 4);
-  EXPECT_EQ(Ask({{"alice", hash}, {"bob", hash}}, {"alice", "secret"}), Verdict::kRight);
+  EXPECT_EQ(Ask({{"alice", hash}, {"bob", hash}}, {"alice", "secret"}), PasswordAnswer::kRight);
   const PasswordChecker::Users left{{"bob", hash}};  // whose hash stands in for the unknown name
-  EXPECT_EQ(checker_.Remembered({checker_, left, {"alice", "secret"}}), Verdict::kWrong);
+  EXPECT_EQ(checker_.Remembered({checker_, left, {"alice", "secret"}}), PasswordAnswer::kWrong);
 }
 
 TEST_F(PasswordCheckerTest, AnExpiredRequestIsNotHashed) {
   std::atomic<int> verdict = -1;
   checker_.Ask({checker_, {{"a", BcryptOf("b", 4)}}, {"a", "b"}}, "x", WebClock::now() - std::chrono::seconds(1),
-               [&](Verdict given) { verdict = static_cast<int>(given); });
+               [&](PasswordAnswer given) { verdict = static_cast<int>(given); });
   EXPECT_TRUE(Becomes([&] { return verdict >= 0; }));
-  EXPECT_EQ(static_cast<Verdict>(verdict.load()), Verdict::kBusy);
+  EXPECT_EQ(static_cast<PasswordAnswer>(verdict.load()), PasswordAnswer::kBusy);
 }
 
 TEST_F(PasswordCheckerTest, WrongPasswordsDoNotEvictTheRememberedOne) {
   const PasswordChecker::Users users{{"alice", BcryptOf("secret", 4)}};
-  EXPECT_EQ(Ask(users, {"alice", "secret"}), Verdict::kRight);
+  EXPECT_EQ(Ask(users, {"alice", "secret"}), PasswordAnswer::kRight);
   std::atomic<int> answers = 0;
   for (int i = 0; i < 300; ++i) {
     checker_.Ask({checker_, users, {"alice", std::to_string(i)}}, "a", WebClock::now() + kLongEnough,
-                 [&](Verdict) { ++answers; });
+                 [&](PasswordAnswer) { ++answers; });
   }
   EXPECT_TRUE(Becomes([&] { return answers == 300; }));
-  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "secret"}}), Verdict::kRight);
-  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "7"}}), Verdict::kWrong);
+  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "secret"}}), PasswordAnswer::kRight);
+  EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "7"}}), PasswordAnswer::kWrong);
   EXPECT_EQ(checker_.Remembered({checker_, users, {"alice", "never asked"}}), std::nullopt);
 }
 

@@ -67,8 +67,7 @@ basic_auth_users:
 }
 
 TEST(WebConfigTest, AnEmptyFileIsValid) {
-  for (const char* text :
-       {"", "# nothing\n", "---\n", "tls_server_config:\nbasic_auth_users:\n", "http_server_config: {}"}) {
+  for (const char* text : {"", "# nothing\n", "---\n", "tls_server_config:\n", "http_server_config: {}"}) {
     const WebConfig config = ParseWebConfig(text, "web.yml");
     EXPECT_FALSE(config.tls.has_value()) << text;
     EXPECT_TRUE(config.users.empty()) << text;
@@ -129,6 +128,9 @@ TEST(WebConfigTest, ErrorsNameThePlaceAndTheRemedy) {
            {"http_server_config:\n  headers:\n    X-XSS-Protection: \"a\\r\\nSet-Cookie: b\"", "line break"},
            {"rate_limit:\n  interval: 1s", "rate_limit is not supported"},
            {"basic_auth_users:\n  bob: secret", "conf/web.yml:2:8: the hash of user 'bob' is not a bcrypt hash"},
+           {"basic_auth_users:", "basic_auth_users has no user, so the server would ask for no password"},
+           {"basic_auth_users: {}", "conf/web.yml:1:19: basic_auth_users has no user"},
+           {"basic_auth_users: []", "must be a mapping"},
            {"basic_auth_users:\n  bob: secret", "htpasswd -nBC 10 'bob'"},
            {"basic_auth_users:\n  bob:", "the hash of user 'bob'"},
            {"basic_auth_users:\n  'a:b': x", "cannot be a user name"},

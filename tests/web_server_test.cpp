@@ -87,6 +87,65 @@ TEST(WebServerTest, ABodyIsRefusedBeforeItIsRead) {
   }
 }
 
+/// The status of each reply to `request`, until the server ends the connection or has answered a last good request.
+std::vector<int> Statuses(std::uint16_t port, const std::string& request) {
+  Client client(port);
+  client.Send(request);
+  client.Get("/last", "Connection: close\r\n");
+  std::vector<int> statuses;
+  while (true) {
+    const HttpReply reply = client.Read();
+    if (reply.status == 0) return statuses;
+    statuses.push_back(reply.status);
+  }
+}
+
+TEST(WebServerTest, ARequestWhoseEndOrHostIsDoubtfulGetsOneReplyAndTheConnectionEnds) {
+  WebServer server(Options(), Serve);
+  const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: y\r\n\r\n";
+  const std::string length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
+  std::uint64_t bad = 0;
+  std::uint64_t bodies = 0;
+  for (const std::string method : {"GET", "POST"}) {
+    for (const std::string& headers :
+         {length + length, length + "Content-Length: 0\r\n", "Content-Length: 0\r\n" + length,
+          std::string("Content-Length: 0\r\ncontent-length: 0\r\n"), std::string("Content-Length: 0, 5\r\n"),
+          std::string("Content-Length: +5\r\n"), std::string("Content-Length: -5\r\n"),
+          std::string("Content-Length: 0x5\r\n"), std::string("Content-Length:\r\n"),
+          "Content-Length :" + length.substr(15), length + "Transfer-Encoding: chunked\r\n",
+          "Transfer-Encoding: chunked\r\n" + length,
+          std::string("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n"), std::string("Host: x\r\n"),
+          std::string("host: other\r\n")}) {
+      EXPECT_EQ(Statuses(server.port(), method + " / HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + hidden),
+                std::vector<int>{400})
+          << method << " " << headers;
+      ++bad;
+    }
+    for (const std::string& headers :
+         {length, "Content-Length: 000" + length.substr(16), std::string("Transfer-Encoding: chunked\r\n"),
+          std::string("Transfer-Encoding: x\r\n"), std::string("Content-Length: 99999999999999999999999\r\n")}) {
+      EXPECT_EQ(Statuses(server.port(), method + " / HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + hidden),
+                std::vector<int>{413})
+          << method << " " << headers;
+      ++bodies;
+    }
+    EXPECT_EQ(Statuses(server.port(), method + " / HTTP/1.1\r\n\r\n" + hidden), std::vector<int>{400}) << "no Host";
+    EXPECT_EQ(Statuses(server.port(), method + " / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n"), std::vector<int>{400});
+    bad += 2;
+  }
+  EXPECT_EQ(server.counts().by_status, (std::map<int, std::uint64_t>{{400, bad}, {413, bodies}})) << "all are counted";
+}
+
+TEST(WebServerTest, ARequestWithoutABodyKeepsItsConnection) {
+  WebServer server(Options(), Serve);
+  for (const char* const headers : {"Host: x\r\n", "Host: x\r\nContent-Length: 0\r\n", "Host:\r\n"}) {
+    EXPECT_EQ(Statuses(server.port(), std::string("GET / HTTP/1.1\r\n") + headers + "\r\n"),
+              (std::vector<int>{200, 404}))
+        << headers;
+  }
+  EXPECT_EQ(Statuses(server.port(), "GET / HTTP/1.0\r\n\r\n"), std::vector<int>{200}) << "HTTP/1.0 has no Host";
+}
+
 TEST(WebServerTest, AHandlerThatThrowsIsAnInternalError) {
   WebServer server(Options(), Serve);
   Client client(server.port());

@@ -107,6 +107,26 @@ TEST_F(WebTlsTest, EachClientAuthTypeIsEnforced) {
   }
 }
 
+TEST_F(WebTlsTest, AClientThatIsRefusedIsToldWhy) {
+  const Certificate expired("expired", &ca_, -kDay, GNUTLS_KP_TLS_WWW_CLIENT);
+  const Certificate stranger("stranger", &other_ca_, kDay, GNUTLS_KP_TLS_WWW_CLIENT);
+  const Certificate no_client("server's", &ca_, kDay, GNUTLS_KP_TLS_WWW_SERVER);
+  const char* const tls13 = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+  const char* const tls12 = "NORMAL:-VERS-ALL:+VERS-TLS1.2";
+  for (const char* const type : {"RequireAnyClientCert", "RequireAndVerifyClientCert"}) {
+    WebServer server(AskingClients(type), Serve);
+    EXPECT_EQ(TlsGet(server.port(), ca_, nullptr, "", tls13).alert, "Certificate is required") << type;
+    EXPECT_EQ(TlsGet(server.port(), ca_, nullptr, "", tls12).alert, "Handshake failed") << type;
+  }
+  WebServer server(AskingClients("RequireAndVerifyClientCert"), Serve);
+  for (const char* const version : {tls13, tls12}) {
+    const auto alert = [&](const Certificate& shown) { return TlsGet(server.port(), ca_, &shown, "", version).alert; };
+    EXPECT_EQ(alert(expired), "Certificate is expired") << version;
+    EXPECT_EQ(alert(stranger), "CA is unknown") << version;
+    EXPECT_EQ(alert(no_client), "Certificate is bad") << version;
+  }
+}
+
 TEST_F(WebTlsTest, VersionsAndCipherSuitesFollowTheFile) {
   {
     WebServer server(Options("  min_version: TLS13\n"), Serve);

@@ -66,11 +66,11 @@ std::string PasswordChecker::KeyedHash(const std::string& text) const {
   return result;
 }
 
-std::optional<Verdict> PasswordChecker::Remembered(const Question& question) {
+std::optional<PasswordAnswer> PasswordChecker::Remembered(const Question& question) {
   const std::scoped_lock lock(mutex_);
-  if (wrong_.Has(question.key_)) return Verdict::kWrong;
+  if (wrong_.Has(question.key_)) return PasswordAnswer::kWrong;
   // A right answer counts only for a name that is a user's, still.
-  if (right_.Has(question.key_)) return question.known_ ? Verdict::kRight : Verdict::kWrong;
+  if (right_.Has(question.key_)) return question.known_ ? PasswordAnswer::kRight : PasswordAnswer::kWrong;
   return std::nullopt;
 }
 
@@ -83,7 +83,7 @@ void PasswordChecker::Ask(Question question, const std::string& address, WebCloc
       return;
     }
   }
-  done(Verdict::kBusy);
+  done(PasswordAnswer::kBusy);
 }
 
 PasswordChecker::Waiting PasswordChecker::Next() {
@@ -105,14 +105,14 @@ void PasswordChecker::Work() {
     const bool over = stopped_ || WebClock::now() > next.deadline;
     lock.unlock();
     // Several requests may have come with the same password before the first was answered.
-    std::optional<Verdict> verdict = over ? Verdict::kBusy : Remembered(next.question);
-    if (!verdict.has_value()) {
+    std::optional<PasswordAnswer> answer = over ? PasswordAnswer::kBusy : Remembered(next.question);
+    if (!answer.has_value()) {
       const bool right = BcryptMatches(next.question.password_, next.question.hash_) && next.question.known_;
-      verdict = right ? Verdict::kRight : Verdict::kWrong;
+      answer = right ? PasswordAnswer::kRight : PasswordAnswer::kWrong;
       const std::scoped_lock remember(mutex_);
       (right ? right_ : wrong_).Add(next.question.key_);
     }
-    next.done(*verdict);
+    next.done(*answer);
     lock.lock();
   }
 }

@@ -24,7 +24,7 @@ struct Credentials {
   static std::optional<Credentials> FromHeader(const char* value);
 };
 
-enum class Verdict { kRight, kWrong, kBusy };
+enum class PasswordAnswer { kRight, kWrong, kBusy };
 
 /// Checks passwords against bcrypt hashes, which is slow on purpose: in one separate thread, so that other requests do
 /// not wait, and each pair of user and password once. Addresses take turns, so that one that sends wrong passwords all
@@ -32,7 +32,7 @@ enum class Verdict { kRight, kWrong, kBusy };
 class PasswordChecker {
  public:
   using Users = std::map<std::string, std::string>;  // name -> hash
-  using Done = std::function<void(Verdict)>;         // must not throw
+  using Done = std::function<void(PasswordAnswer)>;  // must not throw
 
   PasswordChecker();
   ~PasswordChecker();
@@ -54,7 +54,7 @@ class PasswordChecker {
   };
 
   /// The answer, if it is known already.
-  std::optional<Verdict> Remembered(const Question& question);
+  std::optional<PasswordAnswer> Remembered(const Question& question);
   /// Calls `done` exactly once: from another thread or, once stopped, from this one. kBusy: not answered before
   /// `deadline`, or stopped.
   void Ask(Question question, const std::string& address, WebClock::time_point deadline, Done done);

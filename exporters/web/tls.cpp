@@ -140,17 +140,33 @@ std::pair<std::time_t, std::time_t> Validity(const std::string& pem, const std::
   return valid;
 }
 
-/// Called in the handshake once the client's certificates are there. 0: go on.
-int VerifyClient(gnutls_session_t session) {
+/// Ends a handshake. libmicrohttpd would close the connection without a word.
+int RefuseClient(gnutls_session_t session, gnutls_alert_description_t why) {
+  (void)gnutls_alert_send(session, GNUTLS_AL_FATAL, why);
+  return GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+/// Called in the handshake once the client's certificates are there, or their lack is known. 0: go on.
+template <bool kRequire, bool kVerify>
+int CheckClient(gnutls_session_t session) {
   unsigned int count = 0;
-  // gnutls_certificate_server_set_request() decides whether a client must have one.
-  if (gnutls_certificate_get_peers(session, &count) == nullptr || count == 0) return 0;
+  if (gnutls_certificate_get_peers(session, &count) == nullptr || count == 0) {
+    if (!kRequire) return 0;
+    const bool has_its_alert = gnutls_protocol_get_version(session) == GNUTLS_TLS1_3;
+    return RefuseClient(session, has_its_alert ? GNUTLS_A_CERTIFICATE_REQUIRED : GNUTLS_A_HANDSHAKE_FAILURE);
+  }
+  if (!kVerify) return 0;
   std::string purpose = GNUTLS_KP_TLS_WWW_CLIENT;
   gnutls_typed_vdata_st data{GNUTLS_DT_KEY_PURPOSE_OID, reinterpret_cast<unsigned char*>(purpose.data()), 0};
   unsigned int problems = 0;
-  if (gnutls_certificate_verify_peers(session, &data, 1, &problems) != GNUTLS_E_SUCCESS)
-    return GNUTLS_E_CERTIFICATE_ERROR;
-  return problems == 0 ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+  if (gnutls_certificate_verify_peers(session, &data, 1, &problems) != GNUTLS_E_SUCCESS) {
+    return RefuseClient(session, GNUTLS_A_BAD_CERTIFICATE);
+  }
+  if (problems == 0) return 0;
+  const auto has = [problems](unsigned int problem) { return (problems & problem) != 0; };
+  return RefuseClient(session, has(GNUTLS_CERT_EXPIRED)            ? GNUTLS_A_CERTIFICATE_EXPIRED
+                               : has(GNUTLS_CERT_SIGNER_NOT_FOUND) ? GNUTLS_A_UNKNOWN_CA
+                                                                   : GNUTLS_A_BAD_CERTIFICATE);
 }
 
 }  // namespace
@@ -225,12 +241,13 @@ TlsIdentity::TlsIdentity(const TlsConfig& config, const TlsTexts& texts)
 void TlsIdentity::Apply(gnutls_session_t session) const {
   gnutls_priority_set(session, priorities_.get());
   gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials_.get());
-  const bool require = client_auth_ == ClientAuth::kRequireAny || client_auth_ == ClientAuth::kRequireAndVerify;
-  const bool verify = client_auth_ == ClientAuth::kVerifyIfGiven || client_auth_ == ClientAuth::kRequireAndVerify;
-  gnutls_certificate_server_set_request(session, client_auth_ == ClientAuth::kNone ? GNUTLS_CERT_IGNORE
-                                                 : require                         ? GNUTLS_CERT_REQUIRE
-                                                                                   : GNUTLS_CERT_REQUEST);
-  if (verify) gnutls_session_set_verify_function(session, &VerifyClient);
+  // Never GNUTLS_CERT_REQUIRE: then GnuTLS itself would refuse a client without a certificate, and send no alert.
+  gnutls_certificate_server_set_request(session,
+                                        client_auth_ == ClientAuth::kNone ? GNUTLS_CERT_IGNORE : GNUTLS_CERT_REQUEST);
+  const auto check = [&](int (*function)(gnutls_session_t)) { gnutls_session_set_verify_function(session, function); };
+  if (client_auth_ == ClientAuth::kRequireAny) check(CheckClient<true, false>);
+  if (client_auth_ == ClientAuth::kVerifyIfGiven) check(CheckClient<false, true>);
+  if (client_auth_ == ClientAuth::kRequireAndVerify) check(CheckClient<true, true>);
 }
 
 std::string TlsIdentity::ProblemAt(std::time_t now) const {

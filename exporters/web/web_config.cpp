@@ -234,6 +234,10 @@ class ConfigReader {
   }
 
   void ReadUsers(const YAML::Node& node, WebConfig& config) const {
+    if (node.IsNull() || (node.IsMap() && node.size() == 0)) {
+      Fail(node, "basic_auth_users has no user, so the server would ask for no password",
+           "add a line NAME: HASH (make one with: htpasswd -nBC 10 NAME), or remove the key");
+    }
     ReadEntries(node, "basic_auth_users", [&](const std::string& user, const YAML::Node& at, const YAML::Node& value) {
       if (user.empty() || user.find(':') != std::string::npos) {
         Fail(at, "'" + user + "' cannot be a user name: it is empty or has a colon", "choose another name");

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,7 +49,7 @@ struct Request {
   WebRequest asked;
   bool begun = false;
   std::shared_ptr<const WebSettings> settings;  // those in force when it came
-  std::optional<Verdict> verdict;               // on its credentials
+  std::optional<PasswordAnswer> answer;         // on its credentials
 };
 
 std::string AddressText(const sockaddr_storage& address) {
@@ -65,11 +67,60 @@ std::string HeaderOf(MHD_Connection* connection, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool HasBody(MHD_Connection* connection) {
-  const std::string length = HeaderOf(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-  return length.find_first_not_of("0 ") != std::string::npos ||
-         !HeaderOf(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
-}
+/// libmicrohttpd (0.9) takes the first of several lengths, and answers one that it cannot read twice. So it gets the
+/// first from us, and we look at those of the client.
+constexpr const char* kOurLength = "0";
+constexpr bool kTakesFirstLength = MHD_VERSION < 0x01000000;
+
+/// The headers that tell where a request ends and whom it is for.
+struct Framing {
+  std::vector<std::string> hosts;
+  std::vector<std::string> lengths;
+  std::vector<std::string> encodings;
+  bool bad_name = false;
+
+  explicit Framing(MHD_Connection* connection) {
+    (void)MHD_get_connection_values(
+        connection, MHD_HEADER_KIND,
+        [](void* self, MHD_ValueKind, const char* name, const char* value) {
+          static_cast<Framing*>(self)->Add(name, value);
+          return MHD_YES;
+        },
+        this);
+  }
+
+  bool HasBody() const {
+    return !encodings.empty() || (!lengths.empty() && lengths[0].find_first_not_of('0') != std::string::npos);
+  }
+
+  /// Why another server or proxy could read another request from the same bytes (RFC 9112, sections 3.2, 5.1 and 6.3);
+  /// empty: none could.
+  std::string Problem(const std::string& version) const {
+    if (bad_name) return "The name of a header is not one word.\n";
+    if (hosts.size() > 1) return "There is more than one Host.\n";
+    if (hosts.empty() && version != MHD_HTTP_VERSION_1_0) return "Host is missing.\n";
+    if (lengths.size() > 1) return "There is more than one Content-Length.\n";
+    if (encodings.size() > 1) return "There is more than one Transfer-Encoding.\n";
+    if (!lengths.empty() && !encodings.empty()) return "There are both Content-Length and Transfer-Encoding.\n";
+    if (!lengths.empty() && (lengths[0].empty() || lengths[0].find_first_not_of("0123456789") != std::string::npos)) {
+      return "Content-Length is not a number.\n";
+    }
+    return "";
+  }
+
+ private:
+  void Add(const char* name, const char* value) {
+    if (value == kOurLength) return;
+    const std::string_view all(name);
+    bad_name |= all.empty() || std::ranges::any_of(all, [](unsigned char c) { return c <= ' ' || c >= 0x7F; });
+    const std::pair<const char*, std::vector<std::string>*> known[] = {{MHD_HTTP_HEADER_HOST, &hosts},
+                                                                       {MHD_HTTP_HEADER_CONTENT_LENGTH, &lengths},
+                                                                       {MHD_HTTP_HEADER_TRANSFER_ENCODING, &encodings}};
+    for (const auto& [header, values] : known) {
+      if (strcasecmp(name, header) == 0) values->emplace_back(value == nullptr ? "" : value);
+    }
+  }
+};
 
 }  // namespace
 
@@ -129,11 +180,11 @@ class WebServer::Impl {
   void WarnOfRefused(const std::string& reason);
 
   void OnConnection(MHD_Connection* connection, void** context, MHD_ConnectionNotificationCode code);
-  MHD_Result OnRequest(MHD_Connection* connection, const char* method, Request& request);
+  MHD_Result OnRequest(MHD_Connection* connection, const char* method, const char* version, Request& request);
   MHD_Result Answer(MHD_Connection* connection, Request& request);
   MHD_Result AskForPassword(MHD_Connection* connection, Request& request, const Credentials& credentials);
   WebReply Handle(const WebRequest& asked) const;
-  MHD_Result Send(MHD_Connection* connection, const Request& request, const WebReply& reply);
+  MHD_Result Send(MHD_Connection* connection, const Request& request, const WebReply& reply, bool last = false);
   static Connection* Of(MHD_Connection* connection);
 
   const WebOptions options_;
@@ -158,14 +209,17 @@ void WebServer::Impl::StartDaemon() {
   const unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
                              MHD_USE_NO_LISTEN_SOCKET | (tls ? static_cast<unsigned int>(MHD_USE_TLS) : 0U);
   const MHD_AccessHandlerCallback on_request = [](void* self, MHD_Connection* connection, const char*,
-                                                  const char* method, const char*, const char*, std::size_t* body_size,
-                                                  void** context) -> MHD_Result {
+                                                  const char* method, const char* version, const char*,
+                                                  std::size_t* body_size, void** context) -> MHD_Result {
     if (*context == nullptr) *context = new Request;
     if (*body_size != 0) return MHD_NO;  // a body is refused before it is read
-    return static_cast<Impl*>(self)->OnRequest(connection, method, *static_cast<Request*>(*context));
+    return static_cast<Impl*>(self)->OnRequest(connection, method, version, *static_cast<Request*>(*context));
   };
   // Gets the target before it is unescaped; what it returns becomes the request's context.
-  const auto on_target = +[](void*, const char* target, MHD_Connection*) -> void* {
+  const auto on_target = +[](void*, const char* target, MHD_Connection* connection) -> void* {
+    if (kTakesFirstLength) {
+      (void)MHD_set_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH, kOurLength);
+    }
     auto request = std::make_unique<Request>();
     request->asked.path.assign(target, std::strcspn(target, "?"));
     return request.release();
@@ -283,7 +337,8 @@ void WebServer::Impl::OnConnection(MHD_Connection* connection, void** context, M
   connections_.Keep(known, settings);
 }
 
-MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* method, Request& request) {
+MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* method, const char* version,
+                                      Request& request) {
   try {
     if (request.begun) return Answer(connection, request);
     request.begun = true;
@@ -292,8 +347,14 @@ MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* me
     request.asked.accept_encoding = HeaderOf(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
     request.settings = settings_.Current();
     if (Connection* known = Of(connection)) connections_.Serve(*known);
-    // An answer before the body is read closes the connection; an answer at the next call keeps it.
-    if (HasBody(connection)) return Send(connection, request, TextReply(413, "Requests must not have a body.\n"));
+    // What follows these may be a body: the connection is closed.
+    const Framing framing(connection);
+    if (std::string problem = framing.Problem(version); !problem.empty()) {
+      return Send(connection, request, TextReply(400, std::move(problem)), /*last=*/true);
+    }
+    if (framing.HasBody()) {
+      return Send(connection, request, TextReply(413, "Requests must not have a body.\n"), /*last=*/true);
+    }
     return MHD_YES;
   } catch (const std::exception& problem) {
     spdlog::error("web server: {}", problem.what());
@@ -304,15 +365,15 @@ MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* me
 MHD_Result WebServer::Impl::Answer(MHD_Connection* connection, Request& request) {
   const WebConfig& config = request.settings->config;
   if (!config.users.empty()) {
-    if (!request.verdict.has_value()) {
+    if (!request.answer.has_value()) {
       const auto credentials = Credentials::FromHeader(
           MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION));
       if (credentials.has_value()) return AskForPassword(connection, request, *credentials);
-      request.verdict = Verdict::kWrong;
+      request.answer = PasswordAnswer::kWrong;
     }
-    if (request.verdict == Verdict::kBusy)
+    if (request.answer == PasswordAnswer::kBusy)
       return Send(connection, request, TextReply(503, "Too many passwords to check.\n"));
-    if (request.verdict != Verdict::kRight) return Send(connection, request, TextReply(401, "Unauthorized\n"));
+    if (request.answer != PasswordAnswer::kRight) return Send(connection, request, TextReply(401, "Unauthorized\n"));
   }
   if (request.asked.method != "GET" && request.asked.method != "HEAD") {
     return Send(connection, request, TextReply(405, "Use GET or HEAD.\n"));
@@ -323,15 +384,15 @@ MHD_Result WebServer::Impl::Answer(MHD_Connection* connection, Request& request)
 MHD_Result WebServer::Impl::AskForPassword(MHD_Connection* connection, Request& request,
                                            const Credentials& credentials) {
   PasswordChecker::Question question(passwords_, request.settings->config.users, credentials);
-  request.verdict = passwords_.Remembered(question);
-  if (request.verdict.has_value()) return Answer(connection, request);
+  request.answer = passwords_.Remembered(question);
+  if (request.answer.has_value()) return Answer(connection, request);
   Connection* known = Of(connection);
   const std::string address = known == nullptr ? "" : connections_.AddressOf(*known);
   MHD_suspend_connection(connection);
   // The request lives until its connection resumes: libmicrohttpd does not close a suspended connection.
   passwords_.Ask(std::move(question), address, WebClock::now() + std::chrono::seconds(options_.timeout_seconds),
-                 [connection, &request](Verdict verdict) {
-                   request.verdict = verdict;
+                 [connection, &request](PasswordAnswer answer) {
+                   request.answer = answer;
                    MHD_resume_connection(connection);
                  });
   return MHD_YES;
@@ -346,7 +407,7 @@ WebReply WebServer::Impl::Handle(const WebRequest& asked) const {
   }
 }
 
-MHD_Result WebServer::Impl::Send(MHD_Connection* connection, const Request& request, const WebReply& reply) {
+MHD_Result WebServer::Impl::Send(MHD_Connection* connection, const Request& request, const WebReply& reply, bool last) {
   using Body = std::shared_ptr<const std::string>;
   // Holds the body for as long as libmicrohttpd sends from it.
   auto body = std::make_unique<Body>(reply.body == nullptr ? std::make_shared<const std::string>() : reply.body);
@@ -361,7 +422,7 @@ MHD_Result WebServer::Impl::Send(MHD_Connection* connection, const Request& requ
   }
   if (reply.status == 401) MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic");
   if (reply.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-  if (stopping_) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (stopping_ || last) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
   for (const auto& [name, value] : request.settings->config.headers) {
     MHD_add_response_header(response, name.c_str(), value.c_str());
   }

@@ -82,6 +82,7 @@ class Certificate {
 struct TlsReply {
   std::string text;         ///< the whole HTTP reply; empty without one
   std::string problem;      ///< what GnuTLS says of the failure
+  std::string alert;        ///< the server's last word, by GnuTLS's name; empty: it just ended the connection
   std::string description;  ///< of the session: version, group, cipher
 };
 
@@ -133,6 +134,7 @@ inline TlsReply TlsGet(std::uint16_t port, const Certificate& ca, const Certific
     status = reply.text.empty() ? static_cast<int>(got) : GNUTLS_E_SUCCESS;
   }
   if (status < 0) reply.problem = gnutls_strerror(status);
+  if (status == GNUTLS_E_FATAL_ALERT_RECEIVED) reply.alert = gnutls_alert_get_name(gnutls_alert_get(session));
   gnutls_deinit(session);
   gnutls_certificate_free_credentials(credentials);
   return reply;

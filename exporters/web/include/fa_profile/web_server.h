@@ -52,8 +52,9 @@ struct WebCounts {
 /// nothing.
 class WebServer {
  public:
-  /// Called from several threads at once, for GET and HEAD; other methods get 405, requests with a body 413. An
-  /// exception is logged and answered with 500. No lock is held while a client takes the body.
+  /// Called from several threads at once, for GET and HEAD; other methods get 405, requests with a body 413, and
+  /// those of which it is doubtful where they end or which host they are for 400. An exception is logged and answered
+  /// with 500. No lock is held while a client takes the body.
   using Handler = std::function<WebReply(const WebRequest&)>;
 
   /// Listens when it returns. Throws Error: the address is in use or not this machine's, no permission, a web config
