@@ -17,7 +17,7 @@ TEST_F(DamagedRecordingTest, AFileThatIsNotARecordingIsOneErrorThatSaysWhatItIs)
   ExpectSays(ReadError(Path("none.fap")), "No such file");
   ExpectSays(ReadError(folder_), "is a directory");
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
-  ExpectSays(ReadError(Path("fifo")), "not a plain file");
+  ExpectSays(ReadError(Path("fifo")), "not a regular file");
   WriteFile(Path("empty.fap"), "");
   ExpectSays(ReadError(Path("empty.fap")), "is empty");
   for (const std::string text : {"xy", "{\"a\": 1}\n"}) {
@@ -31,6 +31,28 @@ TEST_F(DamagedRecordingTest, AFileThatIsNotARecordingIsOneErrorThatSaysWhatItIs)
   EXPECT_EQ(ReadFile(Path("text.fap")).size(), 20'009u);
 }
 
+TEST_F(DamagedRecordingTest, ANamedPipeBesideARecordingIsRefusedWithoutWaitingForIt) {
+  for (const std::string suffix : {"-journal", "-wal", "-shm"}) {
+    WriteSample(Path());
+    ASSERT_EQ(::mkfifo(Path("run.fap" + suffix).c_str(), 0600), 0);
+    ExpectSays(ReadError(Path()), "run.fap" + suffix + " is not a regular file", "move it away");
+    fs::remove(Path("run.fap" + suffix));
+    ASSERT_EQ(::mkfifo(Path("new.fap.part" + suffix).c_str(), 0600), 0);
+    ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("new.fap")); }), "part" + suffix + " is not a regular file");
+    fs::remove(Path("new.fap.part" + suffix));
+  }
+}
+
+TEST_F(DamagedRecordingTest, AnEmptyFileOf8GigabytesIsRefused) {
+  WriteFile(Path("sparse.fap"), "");
+  fs::resize_file(Path("sparse.fap"), std::uintmax_t{8} << 30);
+  ExpectSays(ReadError(Path("sparse.fap")), "is not a recording");
+  WriteSample(Path());
+  WriteFile(Path("run.fap-journal"), "");
+  fs::resize_file(Path("run.fap-journal"), std::uintmax_t{8} << 30);
+  EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
+}
+
 TEST_F(DamagedRecordingTest, ANewerSchemaIsAnErrorThatAsksForAnUpdate) {
   WriteSample(Path());
   Execute(Path(), "PRAGMA user_version=7");
@@ -42,7 +64,7 @@ TEST_F(DamagedRecordingTest, ANewerSchemaIsAnErrorThatAsksForAnUpdate) {
 TEST_F(DamagedRecordingTest, AWriteAheadLogIsAnErrorAndCreatesNoFiles) {
   WriteSample(Path());
   Execute(Path(), "PRAGMA journal_mode=WAL");
-  ExpectSays(ReadError(Path()), "write-ahead log", "journal_mode=DELETE");
+  ExpectSays(ReadError(Path()), "write-ahead log", "Leave it as it is");
   EXPECT_EQ(Files(), std::vector<std::string>{"run.fap"});
 }
 
@@ -164,6 +186,26 @@ TEST_F(DamagedRecordingTest, ATruncatedFileIsAnErrorAtEveryLength) {
     WriteFile(Path("cut.fap"), bytes.substr(0, size));
     ReadError(Path("cut.fap"));
   }
+}
+
+TEST_F(DamagedRecordingTest, APageOfZerosIsDamageAlthoughItsChecksumFits) {
+  WriteSample(Path());
+  const std::string bytes = ReadFile(Path());
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t page = 1; page * kPage < bytes.size(); ++page) {
+    WriteFile(Path("zeros.fap"), std::string(bytes).replace(page * kPage, kPage, kPage, '\0'));
+    const std::string error = ReadError(Path("zeros.fap"));
+    ExpectSays(error, "page " + std::to_string(page + 1) + " of", "restore it");
+    ExpectSays(error, "holds only zeros");
+  }
+}
+
+TEST_F(DamagedRecordingTest, PagesOfZerosThatSqliteHasGivenUpAreFine) {
+  WriteSample(Path());
+  Execute(Path(),
+          "PRAGMA secure_delete=ON; CREATE TABLE more(x); INSERT INTO more VALUES(zeroblob(40000)); DROP TABLE more");
+  EXPECT_NE(ReadFile(Path()).find(std::string(4096, '\0')), std::string::npos) << "no page of zeros to test";
+  EXPECT_TRUE(RecordingReader(Path()).Load().session.complete);
 }
 
 TEST_F(DamagedRecordingTest, BytesAfterTheEndAreAnErrorFoundInConstantTime) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "fa_profile/error.h"
 
@@ -32,38 +33,63 @@ namespace fs = std::filesystem;
               "check that its folder exists and is writable, and that the disk is not full");
 }
 
-// O_NONBLOCK: a named pipe is refused before it is waited for.
-std::string ReadWith(const std::string& path, std::size_t most, int flags) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
+// The size that the open file claims to have.
+std::uintmax_t RequireRegular(int fd, const std::string& path) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) CannotRead(path);
+  if (S_ISDIR(status.st_mode)) throw Error(path + " is a directory", "give a file");
+  if (!S_ISREG(status.st_mode)) throw Error(path + " is not a regular file", "give a file, not a pipe or a device");
+  return static_cast<std::uintmax_t>(status.st_size);
+}
+
+// O_NONBLOCK: a named pipe is refused before it is waited for. It is the open file that is looked at, not the path,
+// which may name another one a moment later.
+Descriptor OpenWith(const std::string& path, int flags) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
   if (!file) CannotRead(path);
-  return ReadOpenFile(file.get(), path, most);
+  (void)RequireRegular(file.get(), path);
+  return file;
 }
 
 }  // namespace
 
-std::string ReadFile(const std::string& path, std::size_t most) { return ReadWith(path, most, 0); }
+Descriptor OpenFile(const std::string& path) { return OpenWith(path, 0); }
 
-std::string ReadPlainFile(const std::string& path, std::size_t most) { return ReadWith(path, most, O_NOFOLLOW); }
+std::string ReadFile(const std::string& path, std::size_t most) {
+  return ReadOpenFile(OpenWith(path, 0).get(), path, most);
+}
+
+std::string ReadPlainFile(const std::string& path, std::size_t most) {
+  return ReadOpenFile(OpenWith(path, O_NOFOLLOW).get(), path, most);
+}
 
 std::string ReadOpenFile(int fd, const std::string& path, std::size_t most) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0) CannotRead(path);
-  if (S_ISDIR(status.st_mode)) throw Error(path + " is a directory", "give a file");
-  if (!S_ISREG(status.st_mode)) throw Error(path + " is not a regular file", "give a file");
-  if (static_cast<std::uintmax_t>(status.st_size) > most) {
-    throw Error(fmt::format("{} is larger than {} MiB", path, most >> 20U), "check that it is the right file");
-  }
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  const auto require_at_most = [&](std::uintmax_t size) {
+    if (size <= most) return;
+    constexpr unsigned kMebi = 20;
+    const std::string limit = most >> kMebi != 0 ? fmt::format("{} MiB", most >> kMebi) : fmt::format("{} bytes", most);
+    throw Error(path + " is larger than " + limit, "check that it is the right file");
+  };
+  const std::uintmax_t claimed = RequireRegular(fd, path);
+  require_at_most(claimed);
+  std::string bytes(claimed + 1, '\0');  // the end is found without another allocation
   std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = read(fd, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) CannotRead(path);
-    if (count == 0) break;  // another process cut it meanwhile: what parses it will say so
-    done += static_cast<std::size_t>(count);
+  while (const std::size_t count = ReadSome(fd, path, std::span(bytes).subspan(done))) {
+    done += count;
+    require_at_most(done);
+    // A file of /proc claims nothing, and another one may grow meanwhile.
+    if (done == bytes.size()) bytes.resize(2 * done + 4096);
   }
   bytes.resize(done);
   return bytes;
+}
+
+std::size_t ReadSome(int fd, const std::string& path, std::span<char> buffer) {
+  while (true) {
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) CannotRead(path);
+  }
 }
 
 PendingFile::PendingFile(std::string path, std::string_view content, unsigned mode) : path_(std::move(path)) {

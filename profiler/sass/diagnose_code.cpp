@@ -7,6 +7,7 @@
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/gpu_code.h"
 
 namespace fa_profile {
 namespace {
@@ -25,8 +26,7 @@ bool HasCubin(std::string_view bytes) {
 }  // namespace
 
 Diagnosis DiagnoseLineInfo(const std::string& file) {
-  constexpr std::size_t kMost = std::size_t{16} << 30U;  // libraries of machine learning have gigabytes
-  const std::string bytes = ReadFile(file, kMost);
+  const std::string bytes = ReadFile(file, kLargestProgram);
   if (bytes.find(kLineSection) != std::string::npos) {
     return {Diagnosis::Level::kOk, "line info", file + " has line information", ""};
   }

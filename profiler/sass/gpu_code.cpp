@@ -17,8 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::uint8_t> ReadBytes(const fs::path& path) {
-  constexpr std::size_t kMost = std::size_t{4} << 30;
-  const std::string bytes = ReadFile(path.string(), kMost);
+  const std::string bytes = ReadFile(path.string(), kLargestProgram);
   return {bytes.begin(), bytes.end()};
 }
 

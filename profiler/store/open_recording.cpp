@@ -1,9 +1,8 @@
 #include "open_recording.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <unordered_map>
@@ -39,14 +38,16 @@ bool IsPart(const std::filesystem::path& path) {
   return extension == ".part" || (numbered && path.stem().extension() == ".part");
 }
 
-void CheckReadable(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    throw Error("cannot read " + path + ": " + std::strerror(errno), "check the path");
-  }
-  if (S_ISDIR(status.st_mode)) throw Error(path + " is a directory", "give the path of a recording (*.fap)");
-  // Not opened at all: a FIFO would make us wait for ever.
-  if (!S_ISREG(status.st_mode)) throw Error(path + " is not a plain file", "give the path of a recording (*.fap)");
+// SQLite opens a file by its path, which may name a pipe by then: SQLite must not wait for it.
+void OpenWithoutWaiting() {
+  constexpr int (*kOpen)(const char*, int, int) = [](const char* path, int flags, int mode) {
+    return open(path, flags | O_NONBLOCK, mode);
+  };
+  static const bool once = [] {
+    sqlite3_vfs* const files = sqlite3_vfs_find(nullptr);
+    return files->xSetSystemCall(files, "open", reinterpret_cast<sqlite3_syscall_ptr>(kOpen)) == SQLITE_OK;
+  }();
+  (void)once;
 }
 
 void Configure(sqlite3* handle) {
@@ -73,7 +74,7 @@ struct Opening {
       const int system_error = sqlite3_system_errno(handle);
       throw Error(
           "cannot read " + name + ": " + (system_error != 0 ? std::strerror(system_error) : sqlite3_errmsg(handle)),
-          "check that you may read it");
+          "check the path, and that you may read it");
     }
     Configure(handle);
   }
@@ -142,7 +143,9 @@ struct Opening {
     const Header header = ReadHeader();
     if (header[18] > 1 && std::memcmp(header.data(), "SQLite format 3", 16) == 0) {
       throw Error(name + " uses a write-ahead log, which a recording never does",
-                  "switch it back: sqlite3 FILE 'PRAGMA journal_mode=DELETE'");
+                  "another program changed it. Leave it as it is, and read a copy, whose checksums are not checked: "
+                  "mkdir copy && cp FILE* copy && sqlite3 copy/FILE \"VACUUM INTO 'FILE.part'\" && fa-profile report "
+                  "FILE.part");
     }
   }
 
@@ -230,7 +233,8 @@ struct Opening {
 }  // namespace
 
 OpenedRecording OpenRecording(const std::string& path) {
-  CheckReadable(path);
+  RequireRegularFiles(path);
+  OpenWithoutWaiting();
   Opening opening{.name = path, .connection = nullptr};
   opening.OpenFile(path);
   return {std::move(opening.connection), opening.size_bytes};

@@ -38,6 +38,7 @@ struct PagedFile {
     connection.Check(file->pMethods->xRead(file, header.data(), static_cast<int>(header.size()), 0));
     page_size = header[16] == 0 && header[17] == 1 ? 65536 : std::size_t{header[16]} << 8 | header[17];
     reserved = header[20];
+    free_pages = sqlite3_int64{header[36]} << 24 | header[37] << 16 | header[38] << 8 | header[39];
   }
 
   void Read(std::span<std::uint8_t> bytes, sqlite3_int64 offset) const {
@@ -72,7 +73,15 @@ struct PagedFile {
   sqlite3_int64 size = 0;
   std::size_t page_size = 0;
   int reserved = 0;
+  sqlite3_int64 free_pages = 0;  // those that SQLite has given up
 };
+
+// SQLite locks bytes at this offset and leaves their page unused (sqlite.org/fileformat2.html, section 1.4).
+constexpr sqlite3_int64 kLockByte = 1 << 30;
+
+bool IsZero(std::span<const std::uint8_t> bytes) {
+  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
+}
 
 void Seal(std::span<std::uint8_t> page) {
   const Checksum sum = Sum(page);
@@ -97,13 +106,19 @@ bool VerifyPageChecksums(const Connection& connection) {
   const PagedFile file(connection);
   if (file.reserved != kReservedBytes) connection.Damaged("its pages have no room for checksums");
   if (!std::has_single_bit(file.page_size) || file.page_size < 512) connection.Damaged("its page size is impossible");
+  const auto damaged = [&](sqlite3_int64 number, const char* what) {
+    connection.Damaged("page " + std::to_string(number) + " of " +
+                       std::to_string(file.size / static_cast<sqlite3_int64>(file.page_size)) + what);
+  };
+  sqlite3_int64 zero_pages = 0;
   const auto verify = [&](std::span<std::uint8_t> page, sqlite3_int64 number) {
     const Checksum sum = Sum(page);
-    if (std::memcmp(StoredSum(page), sum.data(), kReservedBytes) != 0) {
-      connection.Damaged("page " + std::to_string(number) + " of " +
-                         std::to_string(file.size / static_cast<sqlite3_int64>(file.page_size)) +
-                         " does not fit its checksum");
-    }
+    if (std::memcmp(StoredSum(page), sum.data(), kReservedBytes) != 0) damaged(number, " does not fit its checksum");
+    // The sum of zeros is zero: what a file system makes of a block that it has lost would pass. Only pages that SQLite
+    // does not use may be all zeros.
+    if (sum != Checksum{} || !IsZero(page)) return;
+    if (number == kLockByte / static_cast<sqlite3_int64>(file.page_size) + 1) return;
+    if (++zero_pages > file.free_pages) damaged(number, " holds only zeros");
   };
   std::vector<std::uint8_t> first(file.page_size);
   file.Read(first, 0);

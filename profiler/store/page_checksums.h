@@ -15,8 +15,9 @@ inline constexpr int kReservedBytes = 8;
 /// transaction; it must not write afterwards.
 void WritePageChecksums(const Connection& connection);
 
-/// Throws Error (damaged) naming the first page whose bytes do not fit its checksum. False, and nothing verified, when
-/// the first page has none: the file was not finished, or has lost it. Reads the whole file once.
+/// Throws Error (damaged) naming the first page whose bytes do not fit its checksum, or are all zeros. False, and
+/// nothing verified, when the first page has none: the file was not finished, or has lost it. Reads the whole file
+/// once.
 bool VerifyPageChecksums(const Connection& connection);
 
 }  // namespace fa_profile::store

@@ -92,6 +92,7 @@ struct RecordingWriter::Impl {
     if (::lstat(full_part_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
       throw Error(part_path + " is not a plain file", "remove it or give another output path");
     }
+    store::RequireRegularFiles(full_part_path);
     if (store::JournalNamesAnotherFile(full_part_path)) return MoveAside();
     sqlite3* handle = nullptr;
     const int opened = sqlite3_open_v2(full_part_path.c_str(), &handle,

@@ -1,12 +1,16 @@
 #include "sqlite.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/utf8.h"
 
 namespace fa_profile::store {
@@ -203,15 +207,26 @@ std::string ToText(std::string_view text) {
   return clean;
 }
 
+void RequireRegularFiles(const std::string& path) {
+  for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) {
+    struct stat status {};
+    const std::string file = path + suffix;
+    if (::stat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode)) continue;
+    if (*suffix != '\0') throw Error(file + " is not a regular file", "move it away");
+    if (S_ISDIR(status.st_mode)) throw Error(file + " is a directory", "give the path of a recording (*.fap)");
+    throw Error(file + " is not a regular file", "give the path of a recording (*.fap), not a pipe or a device");
+  }
+}
+
 bool JournalNamesAnotherFile(const std::string& database_path) {
   // A journal with a super-journal ends in these 8 bytes (sqlite.org/fileformat2.html, section 3).
   constexpr std::array<unsigned char, 8> kMagic = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-  std::ifstream journal(database_path + "-journal", std::ios::binary);
-  std::array<char, 8> tail{};
-  if (!journal.seekg(-static_cast<std::streamoff>(tail.size()), std::ios::end).read(tail.data(), tail.size())) {
-    return false;
-  }
-  return std::memcmp(tail.data(), kMagic.data(), kMagic.size()) == 0;
+  const std::string path = database_path + "-journal";
+  if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return false;
+  const Descriptor journal = OpenFile(path);
+  std::array<char, kMagic.size()> tail{};
+  if (lseek(journal.get(), -static_cast<off_t>(tail.size()), SEEK_END) < 0) return false;  // shorter than that
+  return ReadSome(journal.get(), path, tail) == tail.size() && std::memcmp(tail.data(), kMagic.data(), 8) == 0;
 }
 
 }  // namespace fa_profile::store

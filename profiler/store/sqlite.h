@@ -136,6 +136,10 @@ bool IsText(std::string_view text);
 /// hold any bytes and must not stop a run.
 std::string ToText(std::string_view text);
 
+/// Throws Error when `path` or a file beside it that SQLite would open, too (-journal, -wal, -shm), exists and is not a
+/// regular file. None is opened: that would drop this process's locks (POSIX).
+void RequireRegularFiles(const std::string& path);
+
 /// Whether the rollback journal of `database_path` names a super-journal. Ours never do, and SQLite's recovery may
 /// delete the file so named: a hostile journal must not be rolled back.
 bool JournalNamesAnotherFile(const std::string& database_path);

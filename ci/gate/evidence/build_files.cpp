@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -10,6 +9,8 @@
 #include <tuple>
 
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
+#include "fa_profile/gpu_code.h"
 
 namespace fa_profile {
 namespace {
@@ -19,9 +20,7 @@ namespace fs = std::filesystem;
 // nvcc puts GPU code into this section, whose name the file contains. Much faster than cuobjdump for each library.
 bool HasGpuCode(const fs::path& path) {
   if (path.extension() == ".cubin") return true;
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return bytes.find(".nv_fatbin") != std::string::npos;
+  return ReadFile(path.string(), kLargestProgram).find(".nv_fatbin") != std::string::npos;
 }
 
 // Regular files below `folder`, by path relative to it.

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <array>
 #include <functional>
 #include <future>
+#include <string_view>
 
 #include "fa_profile/baseline.h"
 #include "fa_profile/error.h"
@@ -20,11 +20,11 @@ constexpr const char* kOneBuild = "give files of one build; to compare two build
 
 // Anything else goes to the recordings' reader, whose errors fit best.
 bool IsJson(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would be waited for
-  std::ifstream file(path, std::ios::binary);
-  char first = 0;
-  return static_cast<bool>(file >> first) && first == '{';
+  const Descriptor file = OpenFile(path);
+  std::array<char, 4096> buffer{};
+  const std::string_view start(buffer.data(), ReadSome(file.get(), path, buffer));
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && start[first] == '{';
 }
 
 Evidence LoadOne(const std::string& path, const std::string& repository) {

@@ -14,6 +14,7 @@
 #include "fa_profile/child_process.h"
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/metric_catalogue.h"
 
 namespace fa_profile {
@@ -142,6 +143,7 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
   if (IsLibraryName(given)) {
     build.program = tool.empty() ? fs::read_symlink("/proc/self/exe").string() : fs::absolute(tool).string();
     build.library = given.string();
+    (void)OpenFile(build.library);  // dlopen() would wait for a named pipe
     build.kernel_id = KernelIdOf(build.library);
     return build;
   }

@@ -6,9 +6,9 @@
 #include <gnutls/gnutls.h>
 
 #include <array>
-#include <fstream>
 
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 
 namespace fa_profile {
 namespace {
@@ -47,12 +47,9 @@ std::string Sha256(std::string_view bytes) {
 
 std::string Sha256OfFile(const std::string& path) {
   Hash hash;
-  std::ifstream file(path, std::ios::binary);
+  const Descriptor file = OpenFile(path);
   std::array<char, 1 << 16> buffer{};
-  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
-    hash.Add(buffer.data(), static_cast<std::size_t>(file.gcount()));
-  }
-  if (!file.eof()) throw Error(path + " cannot be read", "check the path, its permissions, and its disk or network");
+  while (const std::size_t count = ReadSome(file.get(), path, buffer)) hash.Add(buffer.data(), count);
   return hash.Digits();
 }
 

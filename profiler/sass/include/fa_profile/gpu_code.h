@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace fa_profile {
+
+/// The most bytes of a program, library or cubin that is read. Libraries of machine learning have gigabytes.
+inline constexpr std::size_t kLargestProgram = std::size_t{4} << 30U;
 
 /// A cubin found in a file.
 struct EmbeddedCubin {
