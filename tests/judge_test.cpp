@@ -105,6 +105,21 @@ TEST(JudgeTest, NanIsARegressionWithoutAReportedSpeed) {
   EXPECT_EQ(ExitCode(scenario.Judged(), false), 1);
 }
 
+TEST(JudgeTest, PassedDrawsDoNotExcuseOutputsThatAreWrong) {
+  const auto verdict_with = [](auto spoil) {
+    Scenario scenario = Measured({0.5});
+    spoil(*scenario.Candidate().verification);
+    return scenario.Of();
+  };
+  const CaseVerdict nan = verdict_with([](Verification& v) { v.nonfinite = 17; });
+  EXPECT_EQ(nan.verdict, Verdict::kRegression);
+  EXPECT_TRUE(nan.incorrect);
+  EXPECT_TRUE(Has(nan.headline, "17 outputs are NaN or infinite")) << nan.headline;
+  EXPECT_EQ(verdict_with([](Verification& v) { v.unwritten = 1; }).verdict, Verdict::kRegression);
+  EXPECT_EQ(verdict_with([](Verification& v) { v.max_error_ratio = 1.5; }).verdict, Verdict::kRegression);
+  EXPECT_FALSE(verdict_with([](Verification& v) { v.max_error_ratio = 1.0; }).incorrect);
+}
+
 TEST(JudgeTest, ANumericalErrorAboveItsToleranceIsARegression) {
   Scenario scenario = Measured({0.5});
   scenario.Candidate().verification->draws_passed = 0;

@@ -90,7 +90,11 @@ struct Verification {
   std::int64_t nonfinite = 0;    ///< NaN or infinite outputs
   std::int64_t unwritten = 0;    ///< outputs that still held the poison
   std::string error;             ///< set when a launch failed; the counts then stop there
-  bool correct() const { return error.empty() && draws > 0 && draws_passed == draws; }
+  /// A count of passed draws that the other values contradict is not believed.
+  bool correct() const {
+    return error.empty() && draws > 0 && draws_passed == draws && nonfinite == 0 && unwritten == 0 &&
+           max_error_ratio <= 1.0;
+  }
 };
 
 /// Durations of unprofiled launches.
