@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMinWidth = 40;
 constexpr std::size_t kMinColumn = 4;
+constexpr std::size_t kMostOfAText = 2000;  // columns: twenty lines
 
 std::string Pad(const std::string& text, std::size_t width, bool left) {
   const std::size_t used = DisplayWidth(text);
@@ -31,7 +32,7 @@ TextPage::TextPage(std::ostream& out, const ReportOptions& options)
       color_(options.color),
       ascii_(options.ascii) {}
 
-std::string TextPage::Safe(std::string_view text) const { return Printable(text, ascii_); }
+std::string TextPage::Safe(std::string_view text) const { return Truncate(Printable(text, ascii_), kMostOfAText); }
 
 std::string TextPage::Paint(std::string_view text, Style style) const {
   if (!color_ || style == Style::kPlain || text.empty()) return std::string(text);
@@ -63,13 +64,14 @@ void TextPage::Paragraph(std::string_view lead, std::string_view text) {
     first = true;
   };
   std::istringstream words{std::string(text)};
-  for (std::string word; words >> word;) {
-    if (!first && DisplayWidth(line) + 1 + DisplayWidth(word) > width_) break_line();
+  for (std::string each; words >> each;) {
+    std::string_view word = each;
+    const auto head = [&] { return Prefix(word, width_ - std::min(DisplayWidth(line) + (first ? 0 : 1), width_)); };
+    if (!first && head() != word) break_line();
     // A word longer than a line is broken rather than cut: it may be a metric's name. Two columns fit any character.
-    while (first && DisplayWidth(line) + DisplayWidth(word) > width_) {
-      const std::string_view head = Prefix(word, width_ - DisplayWidth(line));
-      line += head;
-      word.erase(0, head.size());
+    for (std::string_view part = head(); part != word; part = head()) {
+      line += part;
+      word.remove_prefix(part.size());
       break_line();
     }
     if (!first) line += ' ';

@@ -41,7 +41,7 @@ class TextPage {
   /// "label value" cells in as many columns as fit.
   void Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent);
 
-  /// Text of a recording, safe to print.
+  /// Text of a recording, safe to print. A text of more than 2,000 columns is cut; JSON and CSV have all of it.
   std::string Safe(std::string_view text) const;
   std::size_t width() const { return width_; }
   /// " · ", or " - " in ASCII.

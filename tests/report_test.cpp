@@ -310,5 +310,26 @@ TEST(ReportTest, HugeAndTinyValuesKeepTheWidth) {
   EXPECT_TRUE(nlohmann::json::accept(JsonText(profile)));
 }
 
+// A time that grows with the square of a name's length would be hours here: ctest would end this test.
+TEST(ReportTest, NamesOf4MegabytesAreReportedInLinearTimeAndCut) {
+  const std::string name(std::size_t{4} << 20U, 'x');
+  Profile profile = SampleProfile();
+  profile.device.name = profile.session.tool_version = name;
+  for (ProfileEntry& entry : profile.entries) {
+    entry.kernel += name;
+    entry.origin = "./" + name;
+    for (Launch& launch : entry.launches) launch.kernel_name = name;
+    if (entry.verification && !entry.verification->correct()) entry.verification->error = name;
+    if (entry.timing) entry.timing->method = name;
+    for (Finding& finding : entry.findings) finding.evidence = name;
+  }
+  for (DataLoss& loss : profile.losses) loss.reason = loss.subject = name;
+  const std::string text = Text(profile);
+  EXPECT_LE(LongestLine(text), 100U);
+  EXPECT_LT(text.size(), 200'000U);
+  EXPECT_NE(text.find("xxx..."), std::string::npos);
+  EXPECT_LT(TextDiff(profile, ChangedProfile()).size(), 200'000U);
+}
+
 }  // namespace
 }  // namespace fa_profile
