@@ -10,6 +10,7 @@
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gate_run.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
@@ -58,7 +59,7 @@ int RunPromote(const BaselineArguments& given) {
   const std::string path = PromoteFiles(given.files, given.baselines, given.suite, given.reason,
                                         given.by.empty() ? WhoPromotes() : given.by);
   const StoredBaseline stored{path, ReadBaseline(path)};  // report what was written
-  std::cout << (given.json() ? ReceiptJson(stored) : "promoted " + path + "\n" + ReceiptText(stored));
+  std::cout << (given.json() ? ReceiptJson(stored) : "promoted " + Printable(path) + "\n" + ReceiptText(stored));
   return kExitFine;
 }
 
@@ -68,7 +69,7 @@ int RunListBaselines(const BaselineArguments& given) {
   if (given.json()) {
     std::cout << BaselineListJson(list);
   } else {
-    std::cout << (list.empty() ? "no baselines in " + given.baselines + "\n" : BaselineListText(list));
+    std::cout << (list.empty() ? "no baselines in " + Printable(given.baselines) + "\n" : BaselineListText(list));
   }
   return kExitFine;
 }

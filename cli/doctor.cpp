@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "fa_profile/diagnose_code.h"
+#include "fa_profile/text.h"
 #include "gpu_access.h"
 
 namespace fa_profile {
@@ -22,8 +23,8 @@ int RunDoctor(int device, const std::string& file) {
     const char* const mark = diagnosis.level == Diagnosis::Level::kOk        ? "ok     "
                              : diagnosis.level == Diagnosis::Level::kWarning ? "warning"
                                                                              : "PROBLEM";
-    fmt::print("{}  {:<12} {}\n", mark, diagnosis.subject, diagnosis.detail);
-    if (!diagnosis.cure.empty()) fmt::print("{:<23}cure: {}\n", "", diagnosis.cure);
+    fmt::print("{}  {:<12} {}\n", mark, diagnosis.subject, Printable(diagnosis.detail));
+    if (!diagnosis.cure.empty()) fmt::print("{:<23}cure: {}\n", "", Printable(diagnosis.cure));
   }
   return problem ? kExitCannot : kExitFine;
 }

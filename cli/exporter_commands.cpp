@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <iostream>
 #include <map>
 #include <memory>
@@ -6,6 +8,7 @@
 #include "command.h"
 #include "fa_profile/contribute.h"
 #include "fa_profile/error.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
 #include "fa_profile/textfile.h"
@@ -81,13 +84,13 @@ void AddTextfile(CLI::App& app, Invocation& invocation) {
   textfile.add_option("--baseline", arguments->baseline, kBaseline);
   textfile.callback([arguments, &invocation] {
     invocation.run = [arguments] {
-      const MetricsText metrics = MetricsOf(arguments->recordings, arguments->baseline, std::cerr);
+      const MetricsText metrics = MetricsOf(arguments->recordings, arguments->baseline);
       if (arguments->output.empty()) {
         std::cout << metrics.text;
         return kExitFine;
       }
       WriteTextfile(arguments->output, metrics);
-      std::cerr << "fa-profile: wrote " << metrics.series << " series to " << arguments->output << '\n';
+      Notice(fmt::format("wrote {} series to {}", metrics.series, arguments->output));
       return kExitFine;
     };
   });
@@ -107,13 +110,13 @@ int RunPush(const PushArguments& arguments) {
   if (arguments.remove) {
     if (!arguments.recordings.empty()) throw Error("--delete takes no recordings", "delete the group, then push again");
     group.Delete();
-    std::cerr << "fa-profile: deleted the group " << group.url() << '\n';
+    Notice("deleted the group " + group.url());
     return kExitFine;
   }
   if (arguments.recordings.empty()) throw Error("push needs a recording", "fa-profile push --gateway URL FILE.fap");
-  const MetricsText metrics = MetricsOf(arguments.recordings, arguments.baseline, std::cerr);
+  const MetricsText metrics = MetricsOf(arguments.recordings, arguments.baseline);
   group.Replace(metrics.text);
-  std::cerr << "fa-profile: pushed " << metrics.series << " series to " << group.url() << '\n';
+  Notice(fmt::format("pushed {} series to {}", metrics.series, group.url()));
   return kExitFine;
 }
 

@@ -8,6 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/explain.h"
 #include "fa_profile/lint_files.h"
+#include "fa_profile/notice.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
@@ -25,7 +26,7 @@ int RunLint(const LintCommand& command) {
   const std::vector<KernelLint> lints = LintFiles(command);
   if (const auto& map = command.options.phase_map) {
     for (const std::string& phase : RequirePhases(lints, *map)) {
-      std::cerr << "fa-profile: phase '" << phase << "' of the " << map->name << " matches no instruction\n";
+      Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
   command.format->lint(std::cout, lints, TerminalOptions());
@@ -34,7 +35,7 @@ int RunLint(const LintCommand& command) {
   for (const KernelLint& lint : lints) {
     for (const Finding& finding : lint.findings) {
       if (std::ranges::find(command.fail_on, finding.id) == command.fail_on.end()) continue;
-      std::cerr << "fa-profile: " << finding.id << " in " << lint.name << '\n';
+      Notice(std::string(finding.id) + " in " + lint.name);
       exit_code = kExitRegression;
     }
   }

@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "fa_profile/error.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/version.h"
 
 namespace fa_profile {
@@ -28,6 +29,11 @@ void RefuseOptionsBeforeCommand(const CLI::App& app) {
     throw Error(option->get_name() + " has no effect before '" + command + "'",
                 "put options after the command; fa-profile " + command + " --help lists them");
   }
+}
+
+void PrintError(const std::string& what, const std::string& hint) {
+  Notice("error: " + what);
+  if (!hint.empty()) PrintToStderr("  hint: " + hint);
 }
 
 int Dispatch(int argc, char** argv) {
@@ -80,11 +86,11 @@ int main(int argc, char** argv) {
     }
     return code;
   } catch (const fa_profile::Error& error) {
-    std::cerr << "fa-profile: error: " << error.what() << '\n';
+    fa_profile::PrintError(error.Headline(), error.hint());
   } catch (const std::bad_alloc&) {
-    std::cerr << "fa-profile: error: out of memory\n  hint: use a smaller metric set or fewer shapes at once\n";
+    fa_profile::PrintError("out of memory", "use a smaller metric set or fewer shapes at once");
   } catch (const std::exception& error) {
-    std::cerr << "fa-profile: error: " << error.what() << '\n';
+    fa_profile::PrintError(error.what(), "");
   }
   return fa_profile::kExitCannot;
 }

@@ -17,6 +17,7 @@
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
@@ -108,8 +109,8 @@ std::vector<PendingCase> VerifyCases(const KernelSelection& selection, const std
         if (!verification.correct()) {
           ++wrong;
           bar.Clear();
-          std::cerr << fmt::format("fa-profile: {} at {}: {}; it is not measured\n", kernel->id(), shape.ToString(),
-                                   Describe(verification));
+          Notice(
+              fmt::format("{} at {}: {}; it is not measured", kernel->id(), shape.ToString(), Describe(verification)));
           continue;
         }
       }
@@ -143,8 +144,8 @@ int RunLadder(const RunOptions& options) {
   const std::string path = OutputPath(options);
   RecordingWriter writer(path, options.overwrite);
   if (writer.kept_aside()) {
-    std::cerr << fmt::format("fa-profile: {} was left by a run that was killed; it is kept as {}\n", writer.part_path(),
-                             *writer.kept_aside());
+    Notice(fmt::format("{} was left by a run that was killed; it is kept as {}", writer.part_path(),
+                       *writer.kept_aside()));
   }
   writer.Write(LadderSession(options, set.name));
   writer.Write(device);

@@ -11,6 +11,7 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_host.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/run_injected.h"
 #include "gpu_access.h"
 #include "run_setup.h"
@@ -68,12 +69,12 @@ int RunProgram(const RunOptions& options) {
     ReportRun(options, end.recordings.front());
   }
   for (std::size_t i = 1; i < end.recordings.size(); ++i) {
-    std::cerr << fmt::format("also recorded: {}  (fa-profile report {})\n", end.recordings[i], end.recordings[i]);
+    PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", end.recordings[i], end.recordings[i]));
   }
   if (WIFSIGNALED(end.status)) {
-    std::cerr << fmt::format("fa-profile: {} was killed ({})\n", options.program[0], strsignal(WTERMSIG(end.status)));
+    Notice(fmt::format("{} was killed ({})", options.program[0], strsignal(WTERMSIG(end.status))));
   } else if (WEXITSTATUS(end.status) != 0) {
-    std::cerr << fmt::format("fa-profile: {} ended with exit code {}\n", options.program[0], WEXITSTATUS(end.status));
+    Notice(fmt::format("{} ended with exit code {}", options.program[0], WEXITSTATUS(end.status)));
   }
   return options.exit_code_of_report ? kExitFine : ExitCodeOf(end.status);
 }

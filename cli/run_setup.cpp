@@ -6,6 +6,7 @@
 
 #include "fa_profile/disassembly.h"
 #include "fa_profile/metric_host.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 
@@ -32,9 +33,14 @@ std::function<void(const Progress&)> ShowOn(ProgressBar& bar) {
       [&bar](const Progress& progress) { bar.Show(progress.stage, progress.subject, progress.done, progress.total); };
 }
 
+void NameRecording(const std::string& line) {
+  PrintToStderr("");
+  PrintToStderr(line);
+}
+
 void ReportRun(const RunOptions& options, const std::string& recording) {
   PrintReport(recording, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
-  std::cerr << fmt::format("\nrecording: {}  (again: fa-profile report {})\n", recording, recording);
+  NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", recording, recording));
 }
 
 }  // namespace fa_profile

@@ -25,6 +25,9 @@ std::optional<Disassembler> FindDisassembler();
 /// Shows a collector's progress. `bar` outlives it.
 std::function<void(const Progress&)> ShowOn(ProgressBar& bar);
 
+/// "recording: F.fap" on stderr, below an empty line.
+void NameRecording(const std::string& line);
+
 /// Reports a finished run, and names its recording on stderr.
 void ReportRun(const RunOptions& options, const std::string& recording);
 

@@ -145,7 +145,7 @@ int RunSelftest(const SelftestOptions& options) {
   const std::vector<Prepared> prepared = Measure(kernels, options, writer);
   const SelftestReport report = Check(RecordingReader(path).Load(), prepared);
   options.format->selftest(std::cout, report, TerminalOptions());
-  if (!folder) std::cerr << fmt::format("\nrecording: {}\n", path);
+  if (!folder) NameRecording("recording: " + path);
   const bool passed = report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0;
   return passed ? kExitFine : kExitRegression;
 }

@@ -9,6 +9,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/utc_time.h"
@@ -34,7 +35,7 @@ Thresholds ReadThresholds(std::string path) {
 void Save(const std::string& path, const std::string& text) {
   if (path.empty()) return;
   WriteWholeFile(path, text);
-  std::cerr << "fa-profile: saved " << path << '\n';  // now: a run takes minutes, and judging it may fail
+  Notice("saved " + path);  // now: a run takes minutes, and judging it may fail
 }
 
 GateInput FilesInput(const GateOptions& options) {

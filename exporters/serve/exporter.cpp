@@ -14,7 +14,6 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/load_profile.h"
-#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
@@ -141,23 +140,23 @@ void Exporter::CountRecording(const std::string& name, ExporterState& next, Leav
     const auto hash = answer.at("sha256").get<std::string>();
     if (std::ranges::find(next.counted, hash) != next.counted.end()) {
       next.recordings_duplicate += 1;
-      spdlog::info("{} was counted before", Printable(name));
+      spdlog::info("{} was counted before", name);
     } else {
       Merge(next.totals, ByHostIndex(TotalsFromJson(answer.at("totals").dump()), host_));
       next.counted.push_back(hash);
       if (next.counted.size() > kMostRemembered) next.counted.pop_front();
       next.recordings_counted += 1;
       next.last_recording = Now();
-      spdlog::info("{} is counted", Printable(name));
+      spdlog::info("{} is counted", name);
     }
     leaving[name] = {"done", identity};
   } catch (const NotNow& error) {
-    not_now_ = Printable(name) + ": " + error.message();
+    not_now_ = name + ": " + error.message();
     waiting_.insert(name);
   } catch (const Error& error) {
     next.recordings_bad += 1;
     leaving[name] = {"bad", identity};
-    spdlog::warn("{} is moved to bad/: {}", Printable(name), Printable(error.message()));
+    spdlog::warn("{} is moved to bad/: {}", name, error.message());
   }
 }
 
@@ -170,11 +169,11 @@ void Exporter::CountFailure(const std::string& name, ExporterState& next, Leavin
     next.failed_runs += 1;
     if (kind == "perfmon_conflict") next.perfmon_conflicts += 1;
     leaving[name] = {"done", identity};
-    spdlog::warn("a run failed: {} ({})", Printable(why), Printable(name));
+    spdlog::warn("a run failed: {} ({})", why, name);
   } catch (const NotNow&) {
   } catch (const std::exception& error) {
     leaving[name] = {"bad", identity};
-    spdlog::warn("{} is moved to bad/: it is not a failure note ({})", Printable(name), Printable(error.what()));
+    spdlog::warn("{} is moved to bad/: it is not a failure note ({})", name, error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 #include "fa_profile/serve.h"
 
 #include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -10,12 +11,31 @@
 #include <cmath>
 #include <csignal>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
+
+// The text of a log line. Names and contents of what lies in the spool come from others: they must not forge lines.
+class PrintableText : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override {
+    const std::string text = Printable({message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<PrintableText>(); }
+};
+
+std::unique_ptr<spdlog::formatter> LogFormat() {
+  constexpr char kText = '*';
+  auto format = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  format->add_flag<PrintableText>(kText).set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %*");
+  return format;
+}
 
 // "127.0.0.1:9407", "[::1]:9407", ":9407" (all addresses).
 std::pair<std::string, std::uint16_t> ParseListen(const std::string& text) {
@@ -67,7 +87,7 @@ bool EndIsPending(const sigset_t& signals) {
 void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
            const std::function<std::string()>& bundled_recording) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("fa-profile"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  spdlog::set_formatter(LogFormat());
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed log must not end the exporter
   // Before any thread starts, so that the signals come to this one alone.
   const sigset_t signals = EndSignals();

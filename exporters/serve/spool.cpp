@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "fa_profile/error.h"
-#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
@@ -105,7 +104,7 @@ bool Spool::MoveTo(const std::string& subfolder, const std::string& name) const 
   (void)mkdirat(spool.get(), subfolder.c_str(), 0770);
   const Descriptor target(openat(spool.get(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (target.get() < 0 || renameat(spool.get(), name.c_str(), target.get(), name.c_str()) != 0) {
-    spdlog::warn("{} cannot be moved to {}/{}: {}", Printable(name), folder_, subfolder, std::strerror(errno));
+    spdlog::warn("{} cannot be moved to {}/{}: {}", name, folder_, subfolder, std::strerror(errno));
     return false;
   }
   Prune(target.get());

@@ -3,18 +3,18 @@
 #include <ctime>
 #include <map>
 #include <optional>
-#include <ostream>
 
 #include "fa_profile/error.h"
 #include "fa_profile/exporter.h"
 #include "fa_profile/files.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/page.h"
 #include "fa_profile/sha256.h"
 
 namespace fa_profile {
 
-MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline, std::ostream& notices) {
+MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline) {
   Totals totals;
   std::map<std::string, std::string> counted;  // SHA-256 -> path
   for (const std::string& path : recordings) {
@@ -23,7 +23,7 @@ MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::str
     if (is_new) {
       Merge(totals, Contribution(recording, profile, static_cast<double>(std::time(nullptr))));
     } else {
-      notices << "fa-profile: " << path << " is the same recording as " << first->second << " and counts once\n";
+      Notice(path + " is the same recording as " + first->second + " and counts once");
     }
   }
   std::optional<Baseline> loaded;

@@ -46,6 +46,8 @@ Error::Error(std::string api, std::string code, std::string message, std::string
 
 Error::Error(std::string message, std::string hint) : Error({}, {}, std::move(message), std::move(hint)) {}
 
+std::string Error::Headline() const { return Compose(api_, code_, message_, {}); }
+
 std::vector<std::string> NearMatches(std::string_view word, const std::vector<std::string>& candidates,
                                      std::size_t limit) {
   constexpr std::size_t kMaxWord = 256;  // the distance is quadratic: a hostile word must not cost seconds

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "fa_profile/text.h"
+
 namespace fa_profile {
 
 ProgressBar::ProgressBar() : terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -18,9 +20,9 @@ void ProgressBar::Show(const std::string& stage, const std::string& subject, int
   const int filled = std::clamp(kWidth * done / total, 0, kWidth);
   std::string line =
       fmt::format("\r\x1b[K{:<9} [{}{}] {}/{} {}", stage, std::string(static_cast<std::size_t>(filled), '#'),
-                  std::string(static_cast<std::size_t>(kWidth - filled), ' '), done, total, subject);
+                  std::string(static_cast<std::size_t>(kWidth - filled), ' '), done, total, Printable(subject));
   constexpr std::size_t kMostColumns = 96;
-  if (line.size() > kMostColumns) line.resize(kMostColumns);
+  line = Truncate(line, kMostColumns);
   (void)std::fputs(line.c_str(), stderr);
   (void)std::fflush(stderr);
   shown_ = true;

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "fa_profile/analyze.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/phase_map_file.h"
 #include "fa_profile/recording_file.h"
 
@@ -16,7 +17,7 @@ std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::op
   Recording recording = RecordingReader(path).Load(options);
   if (map) {
     for (const std::string& what : RequirePhases(recording, *map)) {
-      std::cerr << "fa-profile: " << what << " of the " << map->name << " matches no instruction in " << path << '\n';
+      Notice(what + " of the " + map->name + " matches no instruction in " + path);
     }
   }
   Profile profile = Analyze(recording, map);

@@ -76,8 +76,9 @@ std::vector<Row> DemandRows(const Thresholds& thresholds, const std::string& ker
 std::string ExplainThresholds(const Thresholds& thresholds,
                               const std::vector<std::pair<std::string, std::string>>& cases, const std::string& today) {
   RequireRulesMatch(thresholds, cases);
-  std::string text = fmt::format("limits on {}, from {}\n", today,
-                                 thresholds.file.empty() ? "the defaults" : thresholds.file + " and the defaults");
+  std::string text =
+      fmt::format("limits on {}, from {}\n", today,
+                  thresholds.file.empty() ? "the defaults" : Printable(thresholds.file) + " and the defaults");
   text += "\nworse means worse by both limits of a pair\n" + Table(DefaultRows(thresholds));
   // Cases with equal demands form a group: there may be 60 cases.
   struct Group {
@@ -89,7 +90,7 @@ std::string ExplainThresholds(const Thresholds& thresholds,
     std::vector<Row> rows = DemandRows(thresholds, kernel, shape, today);
     auto group = std::ranges::find(groups, rows, &Group::rows);
     if (group == groups.end()) group = groups.insert(group, Group{std::move(rows), {}});
-    group->names.push_back(shape.empty() ? kernel : kernel + " " + shape);
+    group->names.push_back(Printable(shape.empty() ? kernel : kernel + " " + shape));
   }
   for (const auto& [rows, names] : groups) {
     text += fmt::format("\n{}\n{}", fmt::join(names, "; "), rows.empty() ? "  only the defaults\n" : Table(rows));

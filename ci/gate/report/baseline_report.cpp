@@ -188,7 +188,7 @@ std::string BaselineJson(const StoredBaseline& stored) {
 
 std::string VerificationText(const BaselineCheck& check) {
   std::string text;
-  for (const BadBaseline& one : check.bad) text += "BAD  " + one.path + ": " + one.problem + "\n";
+  for (const BadBaseline& one : check.bad) text += "BAD  " + Shown(one.path + ": " + one.problem) + "\n";
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
   return text + fmt::format("{} baseline{} verified, {} problem{}\n", check.checked, plural(check.checked),
                             check.bad.size(), plural(check.bad.size()));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,9 @@ struct MetricsText {
   std::size_t series = 0;
 };
 
-/// What the recordings add up to. A recording that is given twice counts once, as it does for `serve`, and a line on
-/// `notices` reports it. `baseline`: a recording; empty: none. Throws Error when one of them cannot be read.
-MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline, std::ostream& notices);
+/// What the recordings add up to. A recording that is given twice counts once, as it does for `serve`, and a notice
+/// reports it. `baseline`: a recording; empty: none. Throws Error when one of them cannot be read.
+MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline);
 
 /// Writes a file for node_exporter's textfile collector, whole or not at all. Throws Error: it does not end in .prom,
 /// it cannot be written.

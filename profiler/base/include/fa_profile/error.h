@@ -23,6 +23,8 @@ class Error : public std::runtime_error {
   const std::string& code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
   const std::string& hint() const noexcept { return hint_; }
+  /// what() without the hint.
+  std::string Headline() const;
 
  private:
   std::string api_;
