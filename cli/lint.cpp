@@ -8,6 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/explain.h"
 #include "fa_profile/lint_files.h"
+#include "fa_profile/text.h"
 #include "terminal_options.h"
 
 namespace fa_profile {
@@ -34,7 +35,8 @@ int RunLint(const LintCommand& command) {
   for (const KernelLint& lint : lints) {
     for (const Finding& finding : lint.findings) {
       if (std::ranges::find(command.fail_on, finding.id) == command.fail_on.end()) continue;
-      std::cerr << "fa-profile: " << finding.id << " in " << lint.name << '\n';
+      std::cerr << "fa-profile: " << Printable(lint.file) << ": " << finding.id << " in " << Printable(lint.name)
+                << " (" << lint.architecture << ")\n";
       exit_code = kExitRegression;
     }
   }
