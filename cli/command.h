@@ -23,6 +23,7 @@ void AddProfile(CLI::App& app, Invocation& invocation);  ///< the main job: no c
 void AddReport(CLI::App& app, Invocation& invocation);
 void AddDiff(CLI::App& app, Invocation& invocation);
 void AddVerify(CLI::App& app, Invocation& invocation);
+void AddKernelLibrary(CLI::App& app, Invocation& invocation);  ///< for child processes: hidden
 void AddList(CLI::App& app, Invocation& invocation);
 void AddLint(CLI::App& app, Invocation& invocation);
 void AddSelftest(CLI::App& app, Invocation& invocation);

@@ -71,9 +71,12 @@ struct VerifyOptions {
   int draws = 0;                       ///< 0: what the suite says
   std::uint64_t seed = 1;
   int device = 0;
-  bool machine_readable = false;  ///< one JSON object a line: how a run checks a kernel library in a child
 };
 int RunVerify(const VerifyOptions& options);
+
+/// The child process that loads one kernel library for its parent (library_child.h), and verifies its kernel at the
+/// shape, if there is one. Does not return.
+int RunKernelLibrary(const VerifyOptions& options);
 
 struct SelftestOptions {
   std::string kernel_pattern;  ///< regular expression; empty: all

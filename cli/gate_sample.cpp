@@ -18,6 +18,7 @@
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/own_stdout.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 #include "gpu_access.h"
@@ -85,6 +86,7 @@ nlohmann::json TimeCase(const SampleCase& one, int launches) {
 }  // namespace
 
 int RunGateSample(const GateSampleOptions& options) {
+  const OwnStdout own;  // what a kernel library prints must not be in the sample
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
   RequireGpu("gate-sample");
   const std::vector<AttentionShape> shapes =
@@ -111,7 +113,7 @@ int RunGateSample(const GateSampleOptions& options) {
     if (line.contains("sm_clock_hz")) hertz.push_back(line["sm_clock_hz"].get<double>());
   }
   if (!hertz.empty()) sample["sm_clock_hz"] = Median(hertz);
-  fmt::print("{}\n", sample.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  own.Write(sample.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n');
   return kExitFine;
 }
 

@@ -5,12 +5,17 @@
 
 namespace fa_profile {
 
+namespace {
+
+struct VerifyArguments {
+  VerifyOptions options;
+  ShapeArguments shapes;
+};
+
+}  // namespace
+
 void AddVerify(CLI::App& app, Invocation& invocation) {
-  struct Arguments {
-    VerifyOptions options;
-    ShapeArguments shapes;
-  };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyArguments>();
   VerifyOptions& options = arguments->options;
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
   verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
@@ -19,11 +24,29 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
   verify->add_option("--seed", options.seed, "Seed of the first draw")->capture_default_str();
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
-  verify->add_flag("--machine-readable", options.machine_readable, "One JSON object a line")->group("");
   verify->callback([arguments, &invocation] {
     invocation.run = [arguments] {
       arguments->options.shapes = arguments->shapes.Parse();
       return RunVerify(arguments->options);
+    };
+  });
+}
+
+// What this program starts for each kernel library.
+void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
+  const auto arguments = std::make_shared<VerifyArguments>();
+  VerifyOptions& options = arguments->options;
+  CLI::App* const child = app.add_subcommand("kernel-library", "Load a kernel library for verify and for a run");
+  child->group("");
+  child->add_option("library", options.kernel_libraries)->required()->expected(1);
+  AddShapes(*child, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  child->add_option("--draws", options.draws);
+  child->add_option("--seed", options.seed);
+  child->add_option("--device", options.device);
+  child->callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      arguments->options.shapes = arguments->shapes.Parse();
+      return RunKernelLibrary(arguments->options);
     };
   });
 }

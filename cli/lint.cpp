@@ -35,7 +35,7 @@ int RunLint(const LintCommand& command) {
   for (const KernelLint& lint : lints) {
     for (const Finding& finding : lint.findings) {
       if (std::ranges::find(command.fail_on, finding.id) == command.fail_on.end()) continue;
-      Notice(std::string(finding.id) + " in " + lint.name);
+      Notice(lint.file + ": " + std::string(finding.id) + " in " + lint.name + " (" + lint.architecture + ")");
       exit_code = kExitRegression;
     }
   }

@@ -31,6 +31,7 @@ std::vector<Diagnosis> DiagnoseGpu(int) {
 int RunLadder(const RunOptions&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
 int RunVerify(const VerifyOptions&) { Refuse("verify"); }
+int RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
 int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
 int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
 void ListKernels(const std::string&) { Refuse("list kernels"); }

@@ -16,8 +16,10 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/library_child.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/own_stdout.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
@@ -38,7 +40,13 @@ void OnInterrupt(int signal) {
 
 Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options,
                          ProgressBar& bar) {
-  if (kernel.rung() == 0) return VerifyInChild(kernel, kernel.origin(), shape, options.draws, options.device);
+  if (kernel.rung() == 0) {
+    const LibraryReply reply =
+        VerifyInChild({kernel.origin(), shape, options.draws, /*seed=*/1, options.device}, &interrupted);
+    bar.Clear();
+    std::cerr << PrintedBy(kernel.origin(), reply);
+    return reply.answer.verification.value_or(Verification{});
+  }
   Verification result = Verify(kernel, shape, options.draws, /*seed=*/1, [&](int done) {
     bar.Show("verify", kernel.id() + " " + shape.ToString(), done, options.draws);
     if (interrupted) throw Error("interrupted", "what was finished is in the .part file");
@@ -134,6 +142,7 @@ Session LadderSession(const RunOptions& options, const std::string& metric_set) 
 
 int RunLadder(const RunOptions& options) {
   PrepareProcessForNvtx();
+  auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
   const std::vector<AttentionShape> shapes =
       options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
@@ -179,6 +188,7 @@ int RunLadder(const RunOptions& options) {
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();
   bar.Clear();
+  own_stdout.reset();
   ReportRun(options, path);
   return wrong == 0 ? kExitFine : kExitRegression;
 }

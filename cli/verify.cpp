@@ -1,15 +1,22 @@
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "commands.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/library_child.h"
+#include "fa_profile/own_stdout.h"
 #include "fa_profile/progress_bar.h"
+#include "fa_profile/text.h"
 #include "fa_profile/verification.h"
 #include "gpu_access.h"
 
@@ -32,49 +39,85 @@ std::vector<SuiteShape> ShapesToVerify(const VerifyOptions& options) {
   return suite;
 }
 
+// What came of one kernel at one shape.
+struct Outcome {
+  std::string why_not;  // empty: it was verified
+  Verification verification;
+};
+
+// A library's code runs in child processes only: whatever it does there, the other kernels are verified.
+Outcome VerifyLibrary(const Kernel& kernel, const SuiteShape& entry, const VerifyOptions& options, ProgressBar& bar) {
+  bar.Show("verify", kernel.id() + " " + entry.shape.ToString(), 0, entry.draws);
+  const LibraryReply reply =
+      VerifyInChild({kernel.origin(), entry.shape, entry.draws, options.seed, options.device}, nullptr);
+  bar.Clear();
+  std::cerr << PrintedBy(kernel.origin(), reply);
+  return {reply.answer.why_not, reply.answer.verification.value_or(Verification{})};
+}
+
+Outcome VerifyRung(const Kernel& kernel, const SuiteShape& entry, const VerifyOptions& options, ProgressBar& bar) {
+  if (std::string why_not = kernel.WhyNot(entry.shape); !why_not.empty()) return {std::move(why_not), {}};
+  const Verification result = Verify(kernel, entry.shape, entry.draws, options.seed, [&](int done) {
+    bar.Show("verify", kernel.id() + " " + entry.shape.ToString(), done, entry.draws);
+  });
+  bar.Clear();
+  return {"", result};
+}
+
+LibraryAnswer AnswerFor(const LibraryQuestion& question) {
+  LibraryAnswer answer;
+  try {
+    const std::unique_ptr<Kernel> kernel = LoadKernelLibrary(question.library);
+    answer.kernel = kernel->id();
+    if (!question.shape) return answer;
+    (void)OpenDevice(question.device, /*counters=*/false);
+    answer.why_not = Printable(kernel->WhyNot(*question.shape));
+    if (answer.why_not.empty()) answer.verification = Verify(*kernel, *question.shape, question.draws, question.seed);
+  } catch (const Error& error) {  // the parent throws it
+    answer.error = error;
+  }
+  return answer;
+}
+
 }  // namespace
 
 int RunVerify(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
   RequireGpu("verify");
   const Device device = OpenDevice(options.device, /*counters=*/false);
-  if (!options.machine_readable) {
-    fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64\n", device.name,
-               device.driver_version);
-  }
+  fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64\n", device.name, device.driver_version);
   int wrong = 0;
   int verified = 0;
   ProgressBar bar;
   for (const SuiteShape& entry : ShapesToVerify(options)) {
     for (const Kernel* const kernel : selection.kernels()) {
-      if (const std::string why_not = kernel->WhyNot(entry.shape); !why_not.empty()) {
-        if (options.machine_readable) {
-          fmt::print("{}\n", nlohmann::json{{"kernel", kernel->id()}, {"skipped", why_not}}.dump());
-        } else {
-          fmt::print("{:<16} {:<22} skipped: {}\n", kernel->id(), entry.shape.ToString(), why_not);
-        }
+      const bool from_library = kernel->rung() == 0;
+      const Outcome outcome =
+          from_library ? VerifyLibrary(*kernel, entry, options, bar) : VerifyRung(*kernel, entry, options, bar);
+      const std::string start = fmt::format("{:<16} {:<22}", kernel->id(), entry.shape.ToString());
+      if (!outcome.why_not.empty()) {
+        fmt::print("{} skipped: {}\n", start, outcome.why_not);
         continue;
       }
-      const Verification result = Verify(*kernel, entry.shape, entry.draws, options.seed, [&](int done) {
-        bar.Show("verify", kernel->id() + " " + entry.shape.ToString(), done, entry.draws);
-      });
-      bar.Clear();
       ++verified;
-      if (!result.correct()) ++wrong;
-      if (options.machine_readable) {
-        fmt::print("{}\n", ToJsonLine(kernel->id(), result));
-        std::fflush(stdout);
-      } else {
-        fmt::print("{:<16} {:<22} {}\n", kernel->id(), entry.shape.ToString(), Describe(result));
-      }
-      ThrowIfContextIsLost(*kernel, result);
+      if (!outcome.verification.correct()) ++wrong;
+      fmt::print("{} {}\n", start, Describe(outcome.verification));
+      if (!from_library) ThrowIfContextIsLost(*kernel, outcome.verification);
     }
   }
   if (verified == 0) throw Error("nothing was verified: no kernel takes the shape", "head_dim must be 64 or 128");
-  if (!options.machine_readable) {
-    fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
-  }
+  fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
   return wrong == 0 ? kExitFine : kExitRegression;
+}
+
+int RunKernelLibrary(const VerifyOptions& options) {
+  const OwnStdout own;  // before the library's code runs
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  LibraryQuestion question{options.kernel_libraries.front(), {}, options.draws, options.seed, options.device};
+  if (!options.shapes.empty()) question.shape = options.shapes.front();
+  own.Write(ToMessage(AnswerFor(question)));
+  (void)std::fflush(nullptr);
+  _exit(kExitFine);  // the library's destructors do not run: they cannot change the answer
 }
 
 }  // namespace fa_profile

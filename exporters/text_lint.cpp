@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/lint_report.h"
+#include "fa_profile/phase_map.h"
 #include "table.h"
 
 namespace fa_profile {
@@ -33,14 +35,25 @@ std::string StackText(const KernelLint& kernel) {
 
 std::string SharedText(const KernelLint& kernel) {
   std::string text = Bytes(kernel.static_shared_memory_bytes) + " static";
-  if (kernel.dynamic_shared_memory_bytes > 0)
-    text += fmt::format(", {} by --smem", Bytes(kernel.dynamic_shared_memory_bytes));
+  if (!kernel.dynamic_shared_memory_bytes) return text + ", and an unknown number of dynamic bytes";
+  if (*kernel.dynamic_shared_memory_bytes > 0)
+    text += fmt::format(", {} by --smem", Bytes(*kernel.dynamic_shared_memory_bytes));
   return text;
 }
 
 std::string OccupancyText(const KernelLint& kernel) {
-  if (!kernel.threads_per_block) return "n/a: the code does not fix the number of threads; give --threads N";
+  const std::string limit = kernel.occupancy_limit_ratio.value_or(1.0) < 1.0
+                                ? fmt::format("at most {:.3g} %", 100.0 * *kernel.occupancy_limit_ratio)
+                                : "n/a";
+  if (!kernel.threads_per_block) {
+    return limit + ": the code does not fix the number of threads; give --threads N" +
+           (kernel.dynamic_shared_memory_bytes ? "" : " and --smem BYTES");
+  }
   const std::string block = fmt::format("{} threads ({})", *kernel.threads_per_block, kernel.threads_source);
+  if (!kernel.dynamic_shared_memory_bytes) {
+    return fmt::format("{} for blocks of {}: the code does not fix their shared memory; give --smem BYTES", limit,
+                       block);
+  }
   if (!kernel.occupancy) return fmt::format("n/a for blocks of {} on {}", block, kernel.architecture);
   return fmt::format(
       "{:.3g} %, {} of {} an SM, limited by {}", 100.0 * kernel.occupancy->theoretical_ratio,
@@ -101,6 +114,10 @@ void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, co
   }
   page.Line(fmt::format("{} kernel{}, {} finding{}", kernels.size(), kernels.size() == 1 ? "" : "s", findings,
                         findings == 1 ? "" : "s"));
+  if (std::ranges::any_of(kernels, [](const KernelLint& kernel) { return kernel.attribution == kOpcodePhasesName; })) {
+    page.Line("phases by opcode classes: --phase-map FILE gives your own, by function or line (docs/phase-map.md)",
+              Style::kDim);
+  }
   if (findings > 0) page.Line("fa-profile lint --explain ID tells what a finding means", Style::kDim);
 }
 

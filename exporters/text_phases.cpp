@@ -101,6 +101,7 @@ void WriteSampling(TextPage& page, const PhaseTable& table) {
     text += fmt::format("{} waiting (in no time share); ", FormatValue(table.waiting_ratio, "ratio"));
   }
   text += "phases by " + page.Safe(table.attribution);
+  if (table.attribution == kOpcodePhasesName) text += "; --phase-map FILE gives your own (docs/phase-map.md)";
   page.Paragraph("  sampled    ", text);
 }
 

@@ -1,10 +1,13 @@
 #include "crash_report.h"
 
+#include <pthread.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 
 namespace fa_profile {
 namespace {
@@ -12,17 +15,25 @@ namespace {
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int kExitCouldNotDoTheJob = 2;
 
-// What the handler may touch: written before the foreign call, on the thread that makes it.
-const char* volatile g_message = nullptr;
-volatile std::size_t g_message_size = 0;
+// What the handlers may touch: written before the foreign call, on the thread that makes it.
+const CrashMessages* volatile g_messages = nullptr;
 std::array<struct sigaction, kSignals.size()> g_previous;
 
+[[noreturn]] void EndWith(const std::string& message) noexcept {
+  const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
+  (void)written;
+  _exit(kExitCouldNotDoTheJob);
+}
+
+// Without this, a library's exit(0) would look like our success.
+extern "C" void ReportExit() {
+  if (g_messages == nullptr) return;
+  (void)std::fflush(nullptr);
+  EndWith(g_messages->exited);
+}
+
 extern "C" void ReportCrash(int signal, siginfo_t* info, void*) {
-  if (g_message != nullptr) {
-    const ssize_t written = write(STDERR_FILENO, g_message, g_message_size);
-    (void)written;
-    _exit(kExitCouldNotDoTheJob);
-  }
+  if (g_messages != nullptr) EndWith(g_messages->crashed);
   // Not in foreign code: whoever handled the signal before us gets it, when the faulting instruction runs again or,
   // for a signal that was sent (abort() sends one), now.
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
@@ -37,17 +48,17 @@ bool InstallHandlers() noexcept {
   action.sa_sigaction = ReportCrash;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;  // not deferred: the handler itself raises the signal again
   for (std::size_t i = 0; i < kSignals.size(); ++i) (void)sigaction(kSignals[i], &action, &g_previous[i]);
-  return true;
+  // A process that the library forks may exit.
+  return std::atexit(ReportExit) == 0 && pthread_atfork(nullptr, nullptr, [] { g_messages = nullptr; }) == 0;
 }
 
 }  // namespace
 
-CrashReport::CrashReport(const std::string& message) noexcept {
+CrashReport::CrashReport(const CrashMessages& messages) noexcept {
   [[maybe_unused]] static const bool installed = InstallHandlers();
-  g_message_size = message.size();
-  g_message = message.c_str();
+  g_messages = &messages;
 }
 
-CrashReport::~CrashReport() { g_message = nullptr; }
+CrashReport::~CrashReport() { g_messages = nullptr; }
 
 }  // namespace fa_profile

@@ -1,8 +1,13 @@
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,14 +25,21 @@ namespace {
 constexpr std::size_t kErrorBytes = 1024;
 constexpr std::size_t kMaxNameLength = 64;
 
+CrashMessages MessagesOf(const std::string& path, const std::string& where, const std::string& crash_hint) {
+  const std::string start = "fa-profile: error: the kernel library " + path;
+  return {start + " crashed " + where + "\n  hint: " + crash_hint + "\n",
+          start + " ended the process " + where +
+              "\n  hint: a library reports errors through its functions' results and must not call exit()\n"};
+}
+
 // One exported function, called under a crash report that names it and its library.
 template <typename Function>
 class LibraryFunction {
  public:
   LibraryFunction(void* handle, const std::string& path, const char* symbol)
       : function_(reinterpret_cast<Function*>(dlsym(handle, symbol))),
-        crash_message_("fa-profile: error: the kernel library " + path + " crashed in " + symbol +
-                       "()\n  hint: run it under a debugger; what was recorded before is kept\n") {
+        messages_(MessagesOf(path, std::string("in ") + symbol + "()",
+                             "run it under a debugger; what was recorded before is kept")) {
     if (function_ != nullptr) return;
     throw Error("the kernel library " + path + " has no function " + symbol,
                 "export it with C linkage, as fa_profile/kernel_abi.h declares it");
@@ -35,13 +47,13 @@ class LibraryFunction {
 
   template <typename... Args>
   auto operator()(Args... args) const {
-    const CrashReport report(crash_message_);
+    const CrashReport report(messages_);
     return function_(args...);
   }
 
  private:
   Function* function_;
-  std::string crash_message_;
+  CrashMessages messages_;
 };
 
 struct CloseLibrary {
@@ -49,13 +61,37 @@ struct CloseLibrary {
 };
 using LibraryHandle = std::unique_ptr<void, CloseLibrary>;
 
+// dlopen() says "No such file" of an ELF file for another machine, a cubin among them.
+void RequireThisMachine(const std::string& path) {
+  ElfW(Ehdr) header{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  constexpr auto kUpToMachine = static_cast<std::streamsize>(offsetof(ElfW(Ehdr), e_machine) + sizeof header.e_machine);
+  if (file.gcount() < kUpToMachine || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;  // dlopen() tells why
+  constexpr unsigned kCuda = 190;                                                                 // EM_CUDA
+  const std::string hint =
+      "--kernel-lib takes a shared library (.so) for this machine; docs/kernels.md has the command";
+  if (header.e_machine == kCuda) {
+    throw Error("kernel library " + path + " is a cubin, which has GPU code only", hint);
+  }
+  // Of the vDSO, which the kernel made for this machine.
+  const auto* const own = reinterpret_cast<const ElfW(Ehdr)*>(getauxval(AT_SYSINFO_EHDR));
+  if (own == nullptr || header.e_machine == own->e_machine) return;
+  throw Error(
+      "kernel library " + path + " is made for another machine (ELF machine " + std::to_string(header.e_machine) + ")",
+      hint);
+}
+
 // By absolute path: dlopen looks for a bare name in the system's library folders instead of here.
 LibraryHandle OpenLibrary(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
     throw Error("kernel library " + path + " not found", "--kernel-lib takes the path of a shared library (.so)");
   }
-  const std::string message = "fa-profile: error: the kernel library " + path + " crashed while it was loaded\n";
-  const CrashReport report(message);
+  RequireThisMachine(path);
+  const CrashMessages messages =
+      MessagesOf(path, "while it was loaded",
+                 "a constructor in it, or in a library that it links, is at fault: LD_DEBUG=init names it");
+  const CrashReport report(messages);
   LibraryHandle handle(dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (handle == nullptr) {
     throw Error("dlopen", {}, dlerror(), "build it as a shared library for this machine; `ldd` lists what it lacks");
@@ -148,21 +184,44 @@ class Library {
   LibraryFunction<decltype(fa_profile_kernel_launch)> launch_;
 };
 
-}  // namespace
+// A library that is loaded when it is first used: who only names it does not run its code.
+class LazyLibrary {
+ public:
+  explicit LazyLibrary(std::string path) : path_(std::move(path)) {}
 
-std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path) {
-  const auto library = std::make_shared<const Library>(path);
-  const std::string name = library->Name();
+  const Library& Get() {
+    if (library_ == nullptr) library_ = std::make_unique<const Library>(path_);
+    return *library_;
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<const Library> library_;
+};
+
+std::unique_ptr<Kernel> MakeKernel(const std::string& path, const std::string& id,
+                                   const std::shared_ptr<LazyLibrary>& library) {
   return std::make_unique<AttentionKernel>(KernelSpec{
-      .id = name,
+      .id = id,
       .origin = path,
       .rung = 0,
       .teaches = "a kernel of your own",
       .phases = {},
-      .steps = {{name,
-                 [library](const AttentionParams& params, cudaStream_t stream) { library->Launch(params, stream); }}},
-      .why_not = [library](const AttentionShape& shape) { return library->WhyNot(shape); },
-      .workspace_bytes = [library](const AttentionShape& shape) { return library->WorkspaceBytes(shape); }});
+      .steps = {{id, [library](const AttentionParams& params,
+                               cudaStream_t stream) { library->Get().Launch(params, stream); }}},
+      .why_not = [library](const AttentionShape& shape) { return library->Get().WhyNot(shape); },
+      .workspace_bytes = [library](const AttentionShape& shape) { return library->Get().WorkspaceBytes(shape); }});
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path) {
+  const auto library = std::make_shared<LazyLibrary>(path);
+  return MakeKernel(path, library->Get().Name(), library);
+}
+
+std::unique_ptr<Kernel> NamedKernelLibrary(const std::string& path, const std::string& id) {
+  return MakeKernel(path, id, std::make_shared<LazyLibrary>(path));
 }
 
 }  // namespace fa_profile

@@ -4,6 +4,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/library_child.h"
 
 namespace fa_profile {
 
@@ -12,7 +13,7 @@ KernelSelection::KernelSelection(const std::string& pattern, const std::vector<s
   for (const Kernel* const kernel : Ladder()) ids.push_back(kernel->id());
   std::set<std::string> known(ids.begin(), ids.end());
   for (const std::string& path : libraries) {
-    libraries_.push_back(LoadKernelLibrary(path));
+    libraries_.push_back(NamedKernelLibrary(path, AskForName(path)));
     const std::string& id = libraries_.back()->id();
     if (!known.insert(id).second) {
       throw Error("duplicate kernel id '" + id + "' in library " + path,

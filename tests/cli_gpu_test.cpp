@@ -175,19 +175,51 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
     return Run({"--ncu-set", "phases", "--draws", "1", "--repeats", "1", "--kernel", "^(mma|fixture)$", "--kernel-lib",
                 std::string(FA_PROFILE_KERNEL_LIBS) + "/" + library, "--force", "-o", "l.fap"});
   };
-  for (const char* const library : {"missing_symbol.so", "other_version.so", "bad_name.so", "launch_segfaults.so"}) {
+  for (const char* const library : {"missing_symbol.so", "other_version.so", "bad_name.so", "exits_in_name.so"}) {
     EXPECT_EQ(run(library), 2) << library;
     EXPECT_NE(Err().find(library), std::string::npos) << library << ": " << Err();
     EXPECT_FALSE(Exists("l.fap")) << library;
   }
-  // A kernel that is wrong, or crashes on the GPU, is reported; the others are measured and the exit code tells.
-  for (const char* const library : {"wrong_result.so", "illegal_access.so", "launch_refused.so"}) {
+  // A kernel that is wrong, crashes or ends its process is reported; the others are measured and the exit code tells.
+  for (const char* const library :
+       {"wrong_result.so", "illegal_access.so", "launch_refused.so", "launch_segfaults.so", "exits_in_launch.so"}) {
     EXPECT_EQ(run(library), 1) << library << ": " << Err();
     const Recording recording = RecordingReader(Path("l.fap")).Load();
     ASSERT_EQ(recording.verifications.size(), 2U) << library;
     EXPECT_TRUE(recording.verifications[0].correct()) << library;
     EXPECT_FALSE(recording.verifications[1].correct()) << library;
     EXPECT_EQ(recording.timings.size(), 1U) << library << ": the speed of a wrong kernel is not a result";
+  }
+}
+
+TEST_F(CliGpuTest, WhatALibraryPrintsIsShownAsItsOwnAndChangesNoVerdict) {
+  const std::string prints = std::string(FA_PROFILE_KERNEL_LIBS) + "/prints.so";
+  ASSERT_EQ(Run({"verify", "--kernel-lib", prints, "--kernel", "^prints$", "--shape", "1,2,65,64", "--draws", "2"}), 0)
+      << Err();
+  EXPECT_NE(Out().find("PASS: 1 comparisons, 0 not correct"), std::string::npos) << Out();
+  EXPECT_EQ(Out().find("from the GPU"), std::string::npos) << Out();
+  EXPECT_NE(Err().find("prints.so printed: "), std::string::npos) << Err();
+  EXPECT_NE(Err().find("from the GPU"), std::string::npos) << Err();
+  EXPECT_EQ(Err().find('\x1b'), std::string::npos) << Err();
+  // In a run and in a sample of the gate, too, stdout is ours.
+  ASSERT_EQ(Run({"--ncu-set", "basic", "--format", "json", "--shape", "1,2,65,64", "--kernel", "^prints$|^tiled$",
+                 "--kernel-lib", prints, "-o", "l.fap"}),
+            0)
+      << Err();
+  EXPECT_TRUE(Out().starts_with("{")) << Out();
+  EXPECT_EQ(RecordingReader(Path("l.fap")).Load().timings.size(), 2U);
+  ASSERT_EQ(Run({"gate-sample", "--kernel-lib", prints, "--kernel", "^prints$", "--shape", "1,2,65,64"}), 0) << Err();
+  EXPECT_TRUE(Out().starts_with("{")) << Out();
+}
+
+TEST_F(CliGpuTest, VerifyGoesOnAfterALibraryThatEndsItsProcess) {
+  for (const char* const library : {"exits_in_launch.so", "launch_segfaults.so", "illegal_access.so"}) {
+    EXPECT_EQ(Run({"verify", "--kernel-lib", std::string(FA_PROFILE_KERNEL_LIBS) + "/" + library, "--kernel",
+                   "^fixture$|^mma$", "--shape", "1,2,65,64", "--shape", "1,2,64,64", "--draws", "1"}),
+              1)
+        << library << ": " << Err();
+    EXPECT_NE(Out().find("FAILED: "), std::string::npos) << library << ": " << Out();
+    EXPECT_NE(Out().find("FAIL: 4 comparisons, 2 not correct"), std::string::npos) << library << ": " << Out();
   }
 }
 

@@ -108,6 +108,7 @@ TEST_F(CliLintTest, TextFits100ColumnsAndMarksUnknownValues) {
   EXPECT_NE(outcome.out.find("300 B of spill stores and 304 B of spill loads"), std::string::npos);
   EXPECT_NE(outcome.out.find("give --threads N"), std::string::npos);
   EXPECT_NE(outcome.out.find("calls      vprintf"), std::string::npos);
+  EXPECT_NE(outcome.out.find("--phase-map FILE gives your own"), std::string::npos);
   EXPECT_NE(outcome.out.find("11 kernels, 11 findings"), std::string::npos) << outcome.out;
   EXPECT_NE(Run(lint_ + " --kernel clean --threads 512").out.find("4 blocks of 512 threads (--threads)"),
             std::string::npos);
@@ -121,6 +122,21 @@ TEST_F(CliLintTest, FindingsGivenToFailOnFailTheCommand) {
   EXPECT_NE(spilled.err.find("spills in lint::spills(float const*, float*, int)"), std::string::npos) << spilled.err;
   EXPECT_EQ(Run(lint_ + " --kernel prints --fail-on spills,calls-printf --format json").exit_code, 1);
   ExpectRefused(lint_ + " --fail-on spill", "no finding 'spill'; did you mean spills", "the findings are");
+}
+
+TEST_F(CliLintTest, ErrorsAndFailOnNameTheFile) {
+  const std::string bytes = ReadFile(lint_);
+  std::ofstream(folder_ / "a.cubin", std::ios::binary) << bytes;
+  std::ofstream(folder_ / "b.cubin", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+  std::ofstream(folder_ / "c.cubin", std::ios::binary) << bytes.substr(0, 70);
+  ExpectRefused("a.cubin b.cubin", "b.cubin: ", "build it again");
+  ExpectRefused("c.cubin a.cubin", "c.cubin: ", "build it again");
+  std::filesystem::copy(folder_ / "a.cubin", folder_ / "d.cubin");
+  const Outcome outcome = Run("a.cubin d.cubin --kernel 'spills\\(' --fail-on spills");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err,
+            "fa-profile: a.cubin: spills in lint::spills(float const*, float*, int) (sm_90)\n"
+            "fa-profile: d.cubin: spills in lint::spills(float const*, float*, int) (sm_90)\n");
 }
 
 TEST_F(CliLintTest, ExplainPrintsTheStoryOfAFinding) {

@@ -161,6 +161,17 @@ TEST(KernelLibraryTest, AFileThatIsNotALibraryIsNamed) {
   std::filesystem::remove(path);
 }
 
+TEST(KernelLibraryTest, ACubinAndALibraryForAnotherMachineAreToldApartFromAMissingFile) {
+  const TestFolder folder;
+  std::string elf(64, '\0');
+  elf.replace(0, 7, "\177ELF\002\001\001");
+  elf[16] = 3;  // a shared object
+  elf[18] = static_cast<char>(190);
+  EXPECT_TRUE(Contains(LoadError(folder.Write("a.cubin", elf)), "is a cubin"));
+  elf[18] = 22;  // of a mainframe
+  EXPECT_TRUE(Contains(LoadError(folder.Write("b.so", elf)), "made for another machine (ELF machine 22)"));
+}
+
 TEST(KernelLibraryTest, AMissingFunctionIsNamed) {
   const std::string error = LoadError(BrokenLibrary("missing_symbol"));
   EXPECT_TRUE(Contains(error, "fa_profile_kernel_launch"));
@@ -188,6 +199,21 @@ TEST(KernelLibraryDeathTest, ACrashReportsTheLibraryAndTheFunction) {
   const auto kernel = LoadKernelLibrary(BrokenLibrary("supports_segfaults"));
   EXPECT_EXIT((void)kernel->WhyNot({1, 8, 512, 64, false}), testing::ExitedWithCode(2),
               "supports_segfaults.so crashed in fa_profile_kernel_supports");
+}
+
+TEST(KernelLibraryDeathTest, AnExitReportsTheLibraryAndTheFunctionAndIsNotASuccess) {
+  EXPECT_EXIT((void)LoadKernelLibrary(BrokenLibrary("exits_in_name")), testing::ExitedWithCode(2),
+              "exits_in_name.so ended the process in fa_profile_kernel_name");
+}
+
+TEST(KernelLibraryDeathTest, ACrashingConstructorIsReportedWithAHint) {
+  EXPECT_EXIT((void)LoadKernelLibrary(BrokenLibrary("crashes_in_constructor")), testing::ExitedWithCode(2),
+              "crashes_in_constructor.so crashed while it was loaded\n  hint: a constructor");
+}
+
+TEST(KernelLibraryDeathTest, AnExitOutsideALibraryKeepsItsCode) {
+  const auto kernel = LoadKernelLibrary(FA_PROFILE_EXAMPLE_KERNEL_LIB);
+  EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "");
 }
 
 TEST(KernelLibraryDeathTest, ACrashOutsideALibraryDoesNotNameIt) {

@@ -197,6 +197,60 @@ TEST(LintTest, ATrapWithoutAnExitIsAFinding) {
   EXPECT_EQ(Ids(Lint(Kernel({{"BPT.TRAP", "0x1", "@P0"}, {"EXIT"}}))), kNone);
 }
 
+// Gives each instruction a source line.
+void SetLines(KernelCode& kernel, const std::vector<int>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    kernel.function.instructions[i].frames = {{"kernel(float*)", "src/kernel.cu", lines[i]}};
+  }
+}
+
+TEST(LintTest, ATrapBehindTheEndThatHasNoLineIsTheCompilers) {
+  const std::vector<Line> lines{{"BRA", "0x30", "@P0"},
+                                {"STG.E", "desc[UR4][R4.64], R2"},
+                                {"EXIT"},
+                                {"BPT.TRAP", "0x1"},
+                                {"BRA", "0x40"},
+                                {"NOP"}};
+  KernelCode kernel = Kernel(lines);
+  SetLines(kernel, {9, 21, 22, 22, 22, 22});
+  EXPECT_EQ(Evidence(Lint(kernel), "code-is-a-trap"),
+            ": what the branch at kernel.cu:9 leads to was replaced by a trap, which no source line has");
+  SetLines(kernel, {9, 21, 22, 10, 10, 10});  // the source's own: it has a line
+  EXPECT_EQ(Ids(Lint(kernel)), kNone);
+  SetLines(kernel, {9, 9, 9, 9, 9, 9});  // all on one line: lines tell nothing
+  EXPECT_EQ(Ids(Lint(kernel)), kNone);
+  kernel = Kernel(lines);  // no lines
+  EXPECT_EQ(Ids(Lint(kernel)), kNone);
+  kernel.function.instructions[2].predicate = "@P1";  // code runs on into the trap
+  SetLines(kernel, {9, 21, 22, 22, 22, 22});
+  EXPECT_EQ(Ids(Lint(kernel)), kNone);
+  kernel = Kernel(lines);
+  kernel.function.instructions[4] = {64, "", "EXIT", "", {}};  // and out of it
+  SetLines(kernel, {9, 21, 22, 22, 22, 22});
+  EXPECT_EQ(Ids(Lint(kernel)), kNone);
+}
+
+TEST(LintTest, FindingsAboutLocalMemoryNameSourceLines) {
+  KernelCode kernel = Kernel({{"STL", "[R1], R4"},
+                              {"LDL", "R4, [R14]"},
+                              {"LDL", "R4, [R14]"},
+                              {"LDL", "R4, [R14]"},
+                              {"BRA", "0x10", "@P0"},
+                              {"EXIT"}});
+  kernel.stack_frame_bytes = 64;
+  SetLines(kernel, {3, 5, 5, 6, 7, 8});
+  EXPECT_TRUE(Evidence(Lint(kernel), "stack-without-spills").ends_with("(kernel.cu:5, kernel.cu:3, kernel.cu:6)"));
+  EXPECT_NE(Evidence(Lint(kernel), "local-traffic-in-loop").find("loop depth 1 (kernel.cu:5, kernel.cu:6);"),
+            std::string::npos);
+  SetLines(kernel, {3, 4, 5, 6, 7, 8});
+  EXPECT_TRUE(Evidence(Lint(kernel), "stack-without-spills")
+                  .ends_with("(kernel.cu:3, kernel.cu:4, kernel.cu:5 and 1 more line)"));
+  for (Instruction& instruction : kernel.function.instructions) {
+    if (instruction.opcode == "LDL") instruction = {instruction.offset, "", "LDL.LU", "R4, [R1]", instruction.frames};
+  }
+  EXPECT_TRUE(Evidence(Lint(kernel), "spills").ends_with("and 1 more line)"));
+}
+
 TEST(LintTest, MissingLineInformationIsAFinding) {
   KernelCode kernel = Kernel({{"EXIT"}});
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
@@ -239,6 +293,38 @@ TEST(LintTest, OccupancyIsAbsentWhereThreadsOrTheArchitectureAreUnknown) {
   kernel.max_threads = {1 << 30, 1 << 30, 1 << 30};  // a damaged cubin
   kernel.required_threads.reset();
   EXPECT_FALSE(Lint(kernel).occupancy);
+}
+
+TEST(LintTest, OccupancyIsAbsentAndBoundedWhereSharedMemoryIsUsedAndHasNoFixedSize) {
+  for (const char* const opcode : {"LDS", "LDGSTS.E.128", "UTMALDG.2D", "HGMMA.64x64x16.F32", "ATOMS.ADD"}) {
+    SCOPED_TRACE(opcode);
+    KernelCode kernel = Kernel({{opcode}, {"EXIT"}});
+    kernel.registers_per_thread = 128;
+    const KernelLint unknown = Lint(kernel);
+    EXPECT_FALSE(unknown.occupancy);
+    EXPECT_FALSE(unknown.dynamic_shared_memory_bytes);
+    EXPECT_EQ(unknown.occupancy_limit_ratio, 0.25);
+    const KernelLint given = Lint(kernel, SharedMemory(200 * 1024));
+    ASSERT_TRUE(given.occupancy);
+    EXPECT_EQ(given.occupancy->blocks_per_sm, 1);
+    EXPECT_FALSE(given.occupancy_limit_ratio);
+    EXPECT_TRUE(Lint(kernel, SharedMemory(0)).occupancy);
+    kernel.static_shared_memory_bytes = 1024;
+    EXPECT_TRUE(Lint(kernel).occupancy);
+  }
+}
+
+TEST(LintTest, OccupancyOfBlocksOfUnknownSizeIsBoundedByRegisters) {
+  KernelCode kernel = Kernel({{"EXIT"}});
+  kernel.max_threads.reset();
+  kernel.registers_per_thread = 255;
+  EXPECT_EQ(Lint(kernel).occupancy_limit_ratio, 0.125);
+  kernel.registers_per_thread = 32;
+  EXPECT_EQ(Lint(kernel).occupancy_limit_ratio, 1.0);
+  kernel.registers_per_thread = 300;  // a damaged cubin
+  EXPECT_FALSE(Lint(kernel).occupancy_limit_ratio);
+  kernel.registers_per_thread.reset();
+  EXPECT_FALSE(Lint(kernel).occupancy_limit_ratio);
 }
 
 TEST(LintTest, EveryRuleHasAllItsTexts) {

@@ -1,3 +1,4 @@
+#include "fa_profile/phase_map.h"
 #include "fa_profile/report.h"
 
 #include <gtest/gtest.h>
@@ -122,6 +123,15 @@ const std::string kHostile[] = {
     std::string(200, ' '),
     "",
 };
+
+TEST(ReportTest, APhaseMapIsSuggestedWherePhasesAreOpcodeClasses) {
+  Profile profile = SampleProfile();
+  EXPECT_EQ(Text(profile).find("--phase-map"), std::string::npos);
+  for (ProfileEntry& entry : profile.entries) {
+    if (entry.phases) entry.phases->attribution = kOpcodePhasesName;
+  }
+  EXPECT_NE(Text(profile).find("phases by opcode classes; --phase-map FILE gives your own"), std::string::npos);
+}
 
 TEST(ReportTest, TextReportEqualsTheGoldenFile) { ExpectGolden("tests/data/golden/report.txt", Text(SampleProfile())); }
 TEST(ReportTest, JsonReportEqualsTheGoldenFile) {

@@ -24,6 +24,34 @@ void SetThreads(const KernelCode& kernel, const LintOptions& options, KernelLint
   }
 }
 
+void SetSharedMemory(const KernelCode& kernel, const LintOptions& options, KernelLint& lint) {
+  lint.static_shared_memory_bytes = kernel.static_shared_memory_bytes;
+  lint.dynamic_shared_memory_bytes = options.dynamic_shared_memory_bytes;
+  if (lint.dynamic_shared_memory_bytes) return;
+  if (kernel.static_shared_memory_bytes == 0 && UsesSharedMemory(kernel.function)) return;
+  lint.dynamic_shared_memory_bytes = 0;
+}
+
+// The occupancy of the block that is known, or the bound that what is known of it gives.
+void SetOccupancy(LintSubject& subject, KernelLint& lint) {
+  if (!subject.limits || !lint.registers_per_thread) return;
+  if (!lint.threads_per_block) {
+    lint.occupancy_limit_ratio = OccupancyByRegisters(*subject.limits, *lint.registers_per_thread);
+    return;
+  }
+  subject.launch.block = {*lint.threads_per_block, 1, 1};
+  subject.launch.grid = {1, 1, 1};
+  subject.launch.registers_per_thread = *lint.registers_per_thread;
+  subject.launch.static_shared_memory_bytes = lint.static_shared_memory_bytes;
+  subject.launch.dynamic_shared_memory_bytes = lint.dynamic_shared_memory_bytes.value_or(0);
+  const auto occupancy = TheoreticalOccupancy(*subject.limits, subject.launch);
+  if (lint.dynamic_shared_memory_bytes) {
+    lint.occupancy = occupancy;
+  } else if (occupancy) {
+    lint.occupancy_limit_ratio = occupancy->theoretical_ratio;
+  }
+}
+
 }  // namespace
 
 KernelLint Lint(const KernelCode& kernel, const LintOptions& options) {
@@ -37,20 +65,12 @@ KernelLint Lint(const KernelCode& kernel, const LintOptions& options) {
   lint.has_line_information = kernel.has_line_information;
   lint.registers_per_thread = kernel.registers_per_thread;
   lint.stack_frame_bytes = kernel.stack_frame_bytes;
-  lint.static_shared_memory_bytes = kernel.static_shared_memory_bytes;
-  lint.dynamic_shared_memory_bytes = options.dynamic_shared_memory_bytes;
   lint.externals = kernel.externals;
   SetThreads(kernel, options, lint);
+  SetSharedMemory(kernel, options, lint);
 
   LintSubject subject{kernel, lint, {}, SmLimits(kernel.sm), {}};
-  if (subject.limits && lint.threads_per_block && lint.registers_per_thread) {
-    subject.launch.block = {*lint.threads_per_block, 1, 1};
-    subject.launch.grid = {1, 1, 1};
-    subject.launch.registers_per_thread = *lint.registers_per_thread;
-    subject.launch.static_shared_memory_bytes = lint.static_shared_memory_bytes;
-    subject.launch.dynamic_shared_memory_bytes = lint.dynamic_shared_memory_bytes;
-    lint.occupancy = TheoreticalOccupancy(*subject.limits, subject.launch);
-  }
+  SetOccupancy(subject, lint);
 
   const PhaseMap map = options.phase_map ? *options.phase_map : ChoosePhaseMap({&kernel.function});
   subject.code = ReadLintCode(kernel.function, map);

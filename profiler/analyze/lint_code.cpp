@@ -48,26 +48,19 @@ void ReadStack(const DeviceFunction& function, LintCode& code) {
     const auto offset = StackOffset(instruction.operands);
     if (offset && (!lowest_spill || *offset < *lowest_spill)) lowest_spill = offset;
   }
-  for (const Instruction& instruction : function.instructions) {
+  for (std::size_t i = 0; i < function.instructions.size(); ++i) {
+    const Instruction& instruction = function.instructions[i];
     const OpcodeClass opcode_class = ClassOf(instruction.opcode);
     const bool is_store = opcode_class == OpcodeClass::kLocalStore;
     if (!is_store && opcode_class != OpcodeClass::kLocalLoad) continue;
     const auto offset = StackOffset(instruction.operands);
     const bool is_spill = offset && lowest_spill && *offset >= *lowest_spill;
     LocalAccesses& accesses = is_spill ? code.spills : code.arrays;
+    (is_spill ? code.spill_instructions : code.array_instructions).push_back(i);
     ++(is_store ? accesses.stores : accesses.loads);
     (is_store ? accesses.store_bytes : accesses.load_bytes) += BytesOf(instruction.opcode);
     if (!offset) ++code.register_addressed;
   }
-}
-
-/// NOPs, and the branch to itself that ends the code: they fill it up and never run.
-bool IsPadding(const Instruction& instruction) {
-  if (instruction.opcode == "NOP") return true;
-  if (instruction.opcode != "BRA" || !instruction.predicate.empty()) return false;
-  char self[16];
-  (void)std::snprintf(self, sizeof self, "0x%x", instruction.offset);
-  return instruction.operands == self;
 }
 
 std::string_view CountOf(OpcodeClass opcode_class) {
@@ -115,6 +108,25 @@ std::vector<bool> Walk(const ControlFlow& flow, std::size_t home, const std::vec
 }
 
 }  // namespace
+
+bool IsPadding(const Instruction& instruction) {
+  if (instruction.opcode == "NOP") return true;
+  if (instruction.opcode != "BRA" || !instruction.predicate.empty()) return false;
+  char self[16];
+  (void)std::snprintf(self, sizeof self, "0x%x", instruction.offset);
+  return instruction.operands == self;
+}
+
+bool UsesSharedMemory(const DeviceFunction& function) {
+  return std::ranges::any_of(function.instructions, [](const Instruction& instruction) {
+    // Not every asynchronous copy and matrix instruction names its shared memory, but each of these works on it.
+    for (const std::string_view opcode :
+         {"LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC", "ATOMS", "SYNCS"}) {
+      if (instruction.opcode.starts_with(opcode)) return true;
+    }
+    return IsCounted(instruction, "shared");
+  });
+}
 
 LintCode ReadLintCode(const DeviceFunction& function, const PhaseMap& map) {
   LintCode code;

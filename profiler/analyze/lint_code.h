@@ -15,10 +15,18 @@ struct LintCode {
   std::vector<std::string> phase_of;  ///< by instruction
   LocalAccesses spills;
   LocalAccesses arrays;
+  std::vector<std::size_t> spill_instructions;
+  std::vector<std::size_t> array_instructions;
   int register_addressed = 0;  ///< of the array accesses: those whose address is not the stack pointer and a constant
 };
 
 LintCode ReadLintCode(const DeviceFunction& function, const PhaseMap& map);
+
+/// NOPs, and the branch to itself that ends the code: they fill it up and never run.
+bool IsPadding(const Instruction& instruction);
+
+/// Whether the code accesses shared memory, directly or by asynchronous copies and matrix instructions.
+bool UsesSharedMemory(const DeviceFunction& function);
 
 /// Counts by phase and loop depth.
 std::vector<PhaseCode> CountByPhase(const DeviceFunction& function, const LintCode& code);

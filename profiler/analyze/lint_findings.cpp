@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -35,13 +37,72 @@ std::string Plural(std::int64_t count, const char* word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
+/// " (kernel.cu:12, kernel.cu:20 and 3 more lines)": where instructions come from, what has most of them first. Empty
+/// without line information.
+std::string PlacesOf(const LintSubject& subject, const std::vector<std::size_t>& instructions) {
+  constexpr std::size_t kShown = 3;
+  std::map<std::string, int> counts;
+  for (const std::size_t i : instructions) {
+    const Instruction& instruction = subject.kernel.function.instructions[i];
+    if (!instruction.frames.empty()) ++counts[PlaceOf(instruction)];
+  }
+  if (counts.empty()) return {};
+  std::vector<std::pair<int, std::string>> places;
+  for (const auto& [place, count] : counts) places.emplace_back(-count, place);
+  std::ranges::sort(places);
+  std::vector<std::string> shown;
+  for (const auto& [count, place] : places) {
+    if (shown.size() < kShown) shown.push_back(place);
+  }
+  const std::size_t more = places.size() - shown.size();
+  return fmt::format(" ({}{})", fmt::join(shown, ", "), more == 0 ? "" : " and " + Plural(more, "more line"));
+}
+
+bool IsTrap(const Instruction& instruction) { return instruction.opcode.starts_with("BPT.TRAP"); }
+
+/// What runs after no condition of its own ends the path here.
+bool EndsPath(const Instruction& instruction) {
+  if (!instruction.predicate.empty()) return false;
+  return std::ranges::any_of(std::initializer_list<std::string_view>{"EXIT", "RET", "BRA", "BRX", "JMP", "JMX"},
+                             [&](std::string_view opcode) { return instruction.opcode.starts_with(opcode); });
+}
+
+/// Where the code behind a branch was replaced by a trap: the trap's instruction. A trap of the source (__trap(), a
+/// failed check) runs on from or into other code, or has its own source line. One that the compiler put where it could
+/// not go on has neither: it lies behind the end of a path, nothing but padding follows, and its line is what the
+/// instruction before happened to have.
+std::optional<std::size_t> CompilersTrap(const std::vector<Instruction>& code) {
+  const auto same_line = [](const Instruction& instruction, const Instruction& other) {
+    return instruction.frames.front().line == other.frames.front().line;
+  };
+  // Where all the code has one line, lines tell nothing.
+  if (std::ranges::any_of(code, [](const Instruction& i) { return i.frames.empty(); })) return std::nullopt;
+  if (std::ranges::all_of(code, [&](const Instruction& i) { return same_line(i, code.front()); })) return std::nullopt;
+  for (std::size_t i = 1; i < code.size(); ++i) {
+    if (!IsTrap(code[i]) || !EndsPath(code[i - 1]) || !same_line(code[i], code[i - 1])) continue;
+    const auto rest = code.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (std::all_of(rest, code.end(), [](const Instruction& next) { return IsTrap(next) || IsPadding(next); }))
+      return i;
+  }
+  return std::nullopt;
+}
+
 MaybeFinding CodeIsATrap(const LintSubject& subject) {
   const auto& code = subject.kernel.function.instructions;
   const auto has = [&](std::string_view opcode) {
     return std::ranges::any_of(code, [&](const Instruction& i) { return i.opcode.starts_with(opcode); });
   };
-  if (!has("BPT") || has("EXIT")) return std::nullopt;
-  return Evidence({}, "the code has a trap and no exit: every launch ends in an error");
+  if (!has("BPT")) return std::nullopt;
+  if (!has("EXIT")) return Evidence({}, "the code has a trap and no exit: every launch ends in an error");
+  const auto trap = CompilersTrap(code);
+  if (!trap) return std::nullopt;
+  std::set<std::string> from;
+  const ControlFlow& flow = subject.code.flow;
+  for (const std::size_t block : flow.blocks[flow.block_of[*trap]].predecessors) {
+    from.insert(PlaceOf(code[flow.blocks[block].end - 1]));
+  }
+  return Evidence({}, fmt::format("what the branch at {} leads to was replaced by a trap, which no source line has",
+                                  from.empty() ? "an unknown place" : fmt::format("{}", fmt::join(from, ", "))));
 }
 
 bool IsWmma(std::string_view function) {
@@ -69,9 +130,9 @@ MaybeFinding WmmaWithoutTensor(const LintSubject& subject) {
 MaybeFinding Spills(const LintSubject& subject) {
   const LocalAccesses& spills = subject.lint.spills;
   if (spills.stores + spills.loads == 0) return std::nullopt;
-  return Evidence(
-      {}, fmt::format("{} bytes of spill stores and {} of spill loads a thread ({} registers)", spills.store_bytes,
-                      spills.load_bytes, subject.lint.registers_per_thread.value_or(0)));
+  return Evidence({}, fmt::format("{} bytes of spill stores and {} of spill loads a thread, {} registers{}",
+                                  spills.store_bytes, spills.load_bytes, subject.lint.registers_per_thread.value_or(0),
+                                  PlacesOf(subject, subject.code.spill_instructions)));
 }
 
 MaybeFinding StackWithoutSpills(const LintSubject& subject) {
@@ -80,9 +141,9 @@ MaybeFinding StackWithoutSpills(const LintSubject& subject) {
   // The arguments of printf lie there too, and calls-printf tells of them.
   if (!lint.externals.empty() && subject.code.register_addressed == 0) return std::nullopt;
   return Evidence(
-      {}, fmt::format("{} bytes of stack a thread, accessed by {}, {} at an address computed at run time",
+      {}, fmt::format("{} bytes of stack a thread, accessed by {}, {} at an address computed at run time{}",
                       lint.stack_frame_bytes.value_or(0), Plural(lint.arrays.stores + lint.arrays.loads, "instruction"),
-                      subject.code.register_addressed));
+                      subject.code.register_addressed, PlacesOf(subject, subject.code.array_instructions)));
 }
 
 MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
@@ -95,9 +156,17 @@ MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
     if (worst == nullptr || weight(row) > weight(*worst)) worst = &row;
   }
   if (worst == nullptr) return std::nullopt;
+  std::vector<std::size_t> here;
+  for (std::size_t i = 0; i < subject.code.phase_of.size(); ++i) {
+    if (subject.code.phase_of[i] == worst->phase && subject.code.flow.loop_depth[i] == worst->loop_depth &&
+        IsCounted(subject.kernel.function.instructions[i], "local")) {
+      here.push_back(i);
+    }
+  }
   return Evidence(worst->phase,
-                  fmt::format("{} here at loop depth {}; in all {} of {} local loads and stores are in loops",
-                              worst->counts.at("local"), worst->loop_depth, in_loops, Count(subject, "local")));
+                  fmt::format("{} here at loop depth {}{}; in all {} of {} local loads and stores are in loops",
+                              worst->counts.at("local"), worst->loop_depth, PlacesOf(subject, here), in_loops,
+                              Count(subject, "local")));
 }
 
 /// Whether a loop brings in or multiplies a tile: it loads from global memory, copies, or runs matrix instructions.
@@ -155,7 +224,7 @@ MaybeFinding NoLineInformation(const LintSubject& subject) {
 MaybeFinding NoBlockFits(const LintSubject& subject) {
   if (!subject.limits || subject.launch.block[0] == 0) return std::nullopt;
   const Device& sm = *subject.limits;
-  const std::int64_t shared = subject.lint.static_shared_memory_bytes + subject.lint.dynamic_shared_memory_bytes;
+  const std::int64_t shared = subject.launch.static_shared_memory_bytes + subject.launch.dynamic_shared_memory_bytes;
   if (shared > sm.shared_memory_per_block_optin_bytes) {
     return Evidence({}, fmt::format("a block asks for {} bytes of shared memory and {} can have {}", shared,
                                     subject.lint.architecture, sm.shared_memory_per_block_optin_bytes));

@@ -26,6 +26,12 @@ int WarpsPerBlock(const Device& device, const Launch& launch) {
   return static_cast<int>((Volume(launch.block) + device.warp_size - 1) / device.warp_size);
 }
 
+std::optional<int> WarpsByRegisters(const Device& device, int registers_per_thread) {
+  if (device.registers_per_sm <= 0 || registers_per_thread <= 0 || registers_per_thread > 255) return std::nullopt;
+  const int registers_per_warp = RoundUp(registers_per_thread * device.warp_size, kRegistersPerUnit);
+  return device.registers_per_sm / registers_per_warp / kWarpsPerUnit * kWarpsPerUnit;
+}
+
 std::int64_t Bounded(std::int64_t bytes) { return std::clamp<std::int64_t>(bytes, 0, std::int64_t{1} << 40); }
 
 }  // namespace
@@ -40,10 +46,8 @@ OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch) {
 
   if (device.max_threads_per_sm > 0) limits.warps = device.max_threads_per_sm / device.warp_size / warps_per_block;
   if (device.max_blocks_per_sm > 0) limits.blocks = device.max_blocks_per_sm;
-  if (device.registers_per_sm > 0 && launch.registers_per_thread > 0 && launch.registers_per_thread <= 255) {
-    const int registers_per_warp = RoundUp(launch.registers_per_thread * device.warp_size, kRegistersPerUnit);
-    const int warps = device.registers_per_sm / registers_per_warp / kWarpsPerUnit * kWarpsPerUnit;
-    limits.registers = warps / warps_per_block;
+  if (const auto warps = WarpsByRegisters(device, launch.registers_per_thread)) {
+    limits.registers = *warps / warps_per_block;
   }
   // Not the launch's carve-out: CUPTI's sharedMemoryExecuted lies (docs/measuring.md). The driver gives a kernel what
   // it needs.
@@ -56,6 +60,15 @@ OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch) {
         static_cast<int>(std::min<std::int64_t>(capacity / RoundUp(requested, kSharedMemoryUnitBytes), 1 << 20));
   }
   return limits;
+}
+
+std::optional<double> OccupancyByRegisters(const Device& device, int registers_per_thread) {
+  if (device.warp_size <= 0 || device.warp_size > 1024 || device.max_threads_per_sm < device.warp_size) {
+    return std::nullopt;
+  }
+  const auto warps = WarpsByRegisters(device, registers_per_thread);
+  if (!warps) return std::nullopt;
+  return std::min(1.0, static_cast<double>(*warps) / (device.max_threads_per_sm / device.warp_size));
 }
 
 std::optional<Occupancy> TheoreticalOccupancy(const Device& device, const Launch& launch) {

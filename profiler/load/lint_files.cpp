@@ -13,28 +13,43 @@
 
 namespace fa_profile {
 
+namespace {
+
+// The kernels of one file that match. `others` gets the names of those that do not.
+void LintFile(const std::string& file, const LintRequest& request, const KernelPattern& pattern,
+              const std::string& nvdisasm, std::vector<KernelLint>& lints, std::set<std::string>& others) {
+  for (const EmbeddedCubin& cubin : ReadGpuCode(file, request.architecture)) {
+    const CubinInfo info = ReadCubin(cubin.bytes);
+    std::vector<std::string> wanted;
+    for (const CubinFunction& function : info.functions) {
+      if (!function.is_kernel) continue;
+      const std::string name = Demangle(function.name.c_str());
+      if (pattern.Finds(name)) {
+        wanted.push_back(function.name);
+      } else {
+        others.insert(FunctionName(name));
+      }
+    }
+    if (wanted.empty()) continue;
+    for (const KernelCode& code : DisassembleKernels(file, cubin, info, wanted, nvdisasm)) {
+      lints.push_back(Lint(code, request.options));
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<KernelLint> LintFiles(const LintRequest& request) {
   const KernelPattern pattern(request.kernel_pattern);
   const std::string nvdisasm = RequireNvdisasm();
   std::vector<KernelLint> lints;
   std::set<std::string> others;  // kernels that do not match
   for (const std::string& file : request.files) {
-    for (const EmbeddedCubin& cubin : ReadGpuCode(file, request.architecture)) {
-      const CubinInfo info = ReadCubin(cubin.bytes);
-      std::vector<std::string> wanted;
-      for (const CubinFunction& function : info.functions) {
-        if (!function.is_kernel) continue;
-        const std::string name = Demangle(function.name.c_str());
-        if (pattern.Finds(name)) {
-          wanted.push_back(function.name);
-        } else {
-          others.insert(FunctionName(name));
-        }
-      }
-      if (wanted.empty()) continue;
-      for (const KernelCode& code : DisassembleKernels(file, cubin, info, wanted, nvdisasm)) {
-        lints.push_back(Lint(code, request.options));
-      }
+    try {
+      LintFile(file, request, pattern, nvdisasm, lints, others);
+    } catch (const Error& error) {  // readers of machine code get bytes, which have no name
+      if (error.message().find(file) != std::string::npos) throw;
+      throw Error(error.api(), error.code(), file + ": " + error.message(), error.hint());
     }
   }
   if (lints.empty()) RefusePattern(request.kernel_pattern, {others.begin(), others.end()});

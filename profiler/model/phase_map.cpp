@@ -21,7 +21,7 @@ PhaseMap AttentionPhases() {
 // the tensor instructions of Blackwell, "UTMA" and "UBLK" its and Hopper's bulk copies. Maxima, shuffles and votes are
 // how attention reduces a row, so they stand with the exponentials. WARPGROUP waits for matrix instructions.
 PhaseMap OpcodePhases() {
-  return {"opcode classes",
+  return {kOpcodePhasesName,
           {Opcodes("barriers", {"BAR", "DEPBAR", "LDGDEPBAR", "SYNCS", "MEMBAR", "ERRBAR", "FENCE", "ARRIVES",
                                 "UTMACMDFLUSH", "UTCBAR", "UCGABAR", "CGABAR", "NANOSLEEP"}),
            Opcodes("matrix", {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA",

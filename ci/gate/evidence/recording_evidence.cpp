@@ -77,12 +77,13 @@ class RecordedCode {
     // A part of a program runs only some of the functions sampled in it.
     if (launch == launches.end() && !launches.empty()) return std::nullopt;
     LintOptions options;
+    options.dynamic_shared_memory_bytes = 0;
     if (launch != launches.end()) {
       options.threads = ThreadsOf(launch->block);
       options.dynamic_shared_memory_bytes = launch->dynamic_shared_memory_bytes;
     }
     const auto [found, is_new] = facts_.try_emplace(
-        {function.id, options.threads.value_or(0), options.dynamic_shared_memory_bytes}, std::nullopt);
+        {function.id, options.threads.value_or(0), *options.dynamic_shared_memory_bytes}, std::nullopt);
     if (!is_new) return found->second;
     const CubinInfo* info = InfoOf(function.cubin_crc);
     if (info == nullptr) return std::nullopt;

@@ -43,6 +43,13 @@ constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;
 
 constexpr std::string_view kRung = "rung";
 
+// Code does not tell it. What registers and threads allow can still be compared, because both builds are read so.
+LintOptions WithoutDynamicSharedMemory() {
+  LintOptions options;
+  options.dynamic_shared_memory_bytes = 0;
+  return options;
+}
+
 /// A kernel function of a build and its case.
 struct BuiltKernel {
   std::string kernel;  ///< the case's
@@ -193,7 +200,7 @@ class Build {
     for (const BuiltKernel& kernel : work.kernels) wanted.push_back(kernel.function.name);
     std::vector<KernelCode> codes = DisassembleKernels(work.cubin.name, work.cubin, work.info, wanted, nvdisasm);
     for (std::size_t i = 0; i < codes.size(); ++i) {
-      work.kernels[i].facts = ToCodeFacts(Lint(codes[i]));
+      work.kernels[i].facts = ToCodeFacts(Lint(codes[i], WithoutDynamicSharedMemory()));
       work.kernels[i].function = std::move(codes[i].function);
     }
     work.cubin.bytes.clear();

@@ -46,6 +46,7 @@ std::string KernelIdOf(const std::string& library) {
   if (child < 0) throw Error("fork", std::strerror(errno), "cannot start a process that loads " + library);
   if (child == 0) {
     (void)alarm(static_cast<unsigned>(kAnswerSeconds));
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);  // what it prints is not the gate's report
     std::string answer;
     if (void* const handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL); handle == nullptr) {
       answer = std::string("!") + dlerror();

@@ -11,8 +11,9 @@ namespace fa_profile {
 /// The kernels a command works on: those of the ladder that match, and every kernel library given.
 class KernelSelection {
  public:
-  /// `pattern`: regular expression over ids; empty: the whole ladder and the libraries. Throws Error: nothing matches,
-  /// a library cannot be loaded, two kernels share an id.
+  /// `pattern`: regular expression over ids; empty: the whole ladder and the libraries. A library is loaded in a child
+  /// process, for its name, and into this one when its kernel is first used. Throws Error: nothing matches, a library
+  /// cannot be loaded, two kernels share an id.
   KernelSelection(const std::string& pattern, const std::vector<std::string>& libraries);
 
   const std::vector<const Kernel*>& kernels() const { return kernels_; }

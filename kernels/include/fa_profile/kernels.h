@@ -48,6 +48,10 @@ std::unique_ptr<Workload> MakeGateReference();
 /// shared library, which symbol is missing, which ABI version it speaks, a bad name.
 std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path);
 
+/// The kernel of a library whose kernel name is known, from a child process that loaded it (library_child.h). The
+/// library is loaded into this process when the kernel is first asked about a shape; the same errors come then.
+std::unique_ptr<Kernel> NamedKernelLibrary(const std::string& path, const std::string& id);
+
 /// Compares `kernel` with the float64 reference on `draws` fresh random inputs (seeds seed, seed+1, ...): every output
 /// poisoned before, |error| <= 1e-3 + 1e-3*|reference| demanded of each element. Never throws for a wrong or failing
 /// kernel: that is a result. Throws Error when the comparison itself cannot be made (no device, no memory).

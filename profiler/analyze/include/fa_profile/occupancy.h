@@ -24,6 +24,10 @@ struct OccupancyLimits {
 /// in units of 128 bytes, with what the driver reserves on top, out of the most that an SM can have.
 OccupancyLimits BlocksPerSm(const Device& device, const Launch& launch);
 
+/// The most warps that registers allow on an SM, over those that it can hold: an upper bound of the occupancy of blocks
+/// of any size. Nothing where the device does not say, or for impossible registers.
+std::optional<double> OccupancyByRegisters(const Device& device, int registers_per_thread);
+
 /// Theoretical occupancy and what limits it: the resources whose limit is the smallest. Barriers and clusters are not
 /// modelled. Nothing when the device's or the launch's facts are missing, or no block fits.
 std::optional<Occupancy> TheoreticalOccupancy(const Device& device, const Launch& launch);

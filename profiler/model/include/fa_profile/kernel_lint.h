@@ -49,10 +49,13 @@ struct KernelLint {
   LocalAccesses spills;                           ///< registers put aside, as ptxas counts them
   LocalAccesses arrays;                           ///< every other access of the stack
   std::int64_t static_shared_memory_bytes = 0;
-  std::int64_t dynamic_shared_memory_bytes = 0;  ///< as the caller says
+  /// As the caller says; otherwise 0, or absent where the code uses shared memory and has none of a fixed size.
+  std::optional<std::int64_t> dynamic_shared_memory_bytes;
   std::optional<int> threads_per_block;
   std::string threads_source;          ///< "--threads", "launch bounds", "required threads"; empty: not known
   std::optional<Occupancy> occupancy;  ///< of such blocks; its waves mean nothing here
+  /// Where the threads or the shared memory are not known: theoretical occupancy is at most this, whatever they are.
+  std::optional<double> occupancy_limit_ratio;
   std::vector<std::string> externals;  ///< functions it calls that are in no cubin: "vprintf"
 
   std::string attribution;        ///< how phases were found: PhaseTable's

@@ -30,6 +30,9 @@ struct PhaseMap {
 /// The phases of attention, each the function of its name: load_q load_kv sync qk softmax rescale pv epilogue.
 PhaseMap AttentionPhases();
 
+/// The name of OpcodePhases().
+inline constexpr const char* kOpcodePhasesName = "opcode classes";
+
 /// For code without line information or phase functions: matrix, exponential and reduction, loads, stores, barriers,
 /// control, other arithmetic, by opcode.
 PhaseMap OpcodePhases();

@@ -89,7 +89,8 @@ struct CodeFacts {
   std::int64_t local_array_bytes = 0;             ///< other accesses of the stack, stored and loaded
   std::int64_t static_shared_memory_bytes = 0;
   std::optional<int> threads_per_block;
-  std::optional<int> blocks_per_sm;                          ///< resident, with the dynamic shared memory of its launch
+  std::optional<int>
+      blocks_per_sm;  ///< resident, with the dynamic shared memory of its launch; without a launch: with none
   std::vector<std::string> externals;                        ///< functions it calls that no cubin contains: "vprintf"
   std::map<std::string, std::map<std::string, int>> counts;  ///< by phase: "instructions" and kLintCounts
 };

@@ -1,0 +1,5 @@
+#include <cstdlib>
+
+#include "fixture.h"
+
+__attribute__((constructor)) static void Crash() { std::abort(); }
