@@ -45,5 +45,40 @@ TEST(DemangleTest, BaseNameOfOperatorsAndLambdas) {
   EXPECT_EQ(BaseName("f(int)::{lambda(float)#1}::operator()(float) const"), "operator()");
 }
 
+TEST(DemangleTest, QualifiedNameKeepsScopesAndLeavesOutArgumentsAtEveryLevel) {
+  EXPECT_EQ(QualifiedName("void flash::fwd_kernel<128, true>(flash::Params const&)"), "flash::fwd_kernel");
+  EXPECT_EQ(QualifiedName("void ns::Solver<double>::step<4>(int)"), "ns::Solver::step");
+  EXPECT_EQ(QualifiedName("std::enable_if<(4) > (2), void>::type ns::k<float>(float*)"), "ns::k");
+  EXPECT_EQ(QualifiedName("decltype ((f)((std::declval<int>)())) ns::k<int>(int)"), "ns::k");
+  EXPECT_EQ(QualifiedName("main::{lambda(int)#1}::operator()(int) const"), "main::{lambda(int)#1}::operator()");
+  EXPECT_EQ(QualifiedName("run(int)::Local::kernel(int)"), "run::Local::kernel");
+  EXPECT_EQ(QualifiedName("fma_k(float*) [clone .kd]"), "fma_k");
+}
+
+TEST(DemangleTest, QualifiedNameCallsUnnamedScopesAnonymous) {
+  EXPECT_EQ(QualifiedName("(anonymous namespace)::f(int)"), "anonymous::f");
+  EXPECT_EQ(QualifiedName("void at::(anonymous namespace)::softmax<float>(float*)"), "at::anonymous::softmax");
+  EXPECT_EQ(QualifiedName("_INTERNAL_1_k_cu_2::ns::(anonymous namespace)::f(float*)"), "ns::anonymous::f");
+}
+
+TEST(DemangleTest, QualifiedNameOfOperators) {
+  EXPECT_EQ(QualifiedName("A<int>::operator+(A<int> const&) const"), "A::operator+");
+  EXPECT_EQ(QualifiedName("std::ostream& ns::operator<< <int>(std::ostream&, A<int>)"), "ns::operator<<");
+  EXPECT_EQ(QualifiedName("A<int>::operator std::vector<int>() const"), "A::operator std::vector<int>");
+}
+
+TEST(DemangleTest, QualifiedNameOfAnythingElseIsTheText) {
+  EXPECT_EQ(QualifiedName("nvjet_sm90_hss_128x128"), "nvjet_sm90_hss_128x128");
+  EXPECT_EQ(QualifiedName("fast attention v1"), "fast attention v1");
+  EXPECT_EQ(QualifiedName("fast attention (v1)"), "fast attention (v1)");
+  EXPECT_EQ(QualifiedName(""), "");
+  EXPECT_EQ(QualifiedName("(((("), "((((");
+}
+
+TEST(DemangleTest, ABracketClosesOnlyItsOwnKind) {
+  EXPECT_EQ(FunctionName("void ns::f<(A)(1 < 2), (3 > 2)>(int)"), "f<(A)(1 < 2), (3 > 2)>");
+  EXPECT_EQ(FunctionName("void ns::f<ns::g<(7)>(2)>(int)"), "f<ns::g<(7)>(2)>");
+}
+
 }  // namespace
 }  // namespace fa_profile

@@ -69,16 +69,17 @@ TEST(TotalsTest, LaunchesOfAWatchedProgramAreAllThatWereSeen) {
   Recording recording = sample::MakeProgramRecording();
   recording.timings = {{1, "", "activity", {90'000, 190'000, 200'000}}, {4, "", "activity", {50'000}}};
   const Totals totals = Contribution(recording, Analyze(recording), kNow);
-  const ShapeTotals& flash = Kernels(totals).at("flash_fwd_kernel").shapes.at("none");
+  const ShapeTotals& flash = Kernels(totals).at("flash::flash_fwd_kernel").shapes.at("none");
   EXPECT_EQ(flash.launches, 1600);
   EXPECT_DOUBLE_EQ(flash.duration_sum_seconds, 0.32);
   EXPECT_EQ(flash.duration_counts[3], 533) << "a third of the sample takes 50 to 100 us";
   EXPECT_EQ(flash.duration_counts[4], 1067);
-  const ShapeTotals& split = Kernels(totals).at("splitk_kernel").shapes.at("none");
+  const ShapeTotals& split = Kernels(totals).at("cutlass::splitk_kernel").shapes.at("none");
   EXPECT_EQ(split.launches, 1) << "without a sample by the mean, 60 us";
   EXPECT_EQ(split.duration_counts[3], 1);
-  EXPECT_EQ(Kernels(totals).at("elementwise_kernel").shapes.at("none").launches, 1000) << "both classes of that name";
-  EXPECT_EQ(Kernels(totals).at("gemm_kernel").origin, "program");
+  EXPECT_EQ(Kernels(totals).at("at::native::elementwise_kernel").shapes.at("none").launches, 1000)
+      << "both of its instantiations";
+  EXPECT_EQ(Kernels(totals).at("cutlass::gemm_kernel").origin, "program");
 }
 
 TEST(TotalsTest, TheBottleneckIsThePhaseWithMostTimeAtTheCostliestShape) {
@@ -170,14 +171,69 @@ TEST(TotalsTest, KernelsNotSeenForLongAreDropped) {
   EXPECT_TRUE(totals.gpus.empty());
 }
 
-TEST(TotalsTest, TheLabelOfAKernelIsItsFunctionName) {
-  EXPECT_EQ(KernelLabel("mma"), "mma");
-  EXPECT_EQ(KernelLabel("void flash::fwd_kernel<128, true>(flash::Params const&)"), "fwd_kernel");
-  EXPECT_EQ(KernelLabel("ns::k(float*)"), "k");
-  EXPECT_EQ(KernelLabel("evil\"} 1\nfaprof_fake"), "1_faprof_fake");
-  EXPECT_EQ(KernelLabel("a\"b\nc"), "a_b_c");
-  EXPECT_EQ(KernelLabel(""), "unnamed");
-  EXPECT_EQ(KernelLabel(std::string(1000, 'x')).size(), 64U);
+// The label of a kernel of the ladder or of a library.
+std::string LabelOf(const std::string& name) {
+  ProfileEntry entry;
+  entry.kernel = name;
+  entry.origin = "ladder";
+  return KernelLabel(entry);
+}
+
+// The label of a program's launch class, whose one launch has this name.
+std::string ProgramLabelOf(const std::string& kernel_name) {
+  ProfileEntry entry;
+  entry.kernel = "k<<<64, 128>>>";
+  entry.origin = "program";
+  entry.launches.emplace_back().kernel_name = kernel_name;
+  return KernelLabel(entry);
+}
+
+TEST(TotalsTest, TheLabelOfAProgramsKernelIsItsFunctionWithScopes) {
+  EXPECT_EQ(ProgramLabelOf("void flash::fwd_kernel<128, true>(flash::Params const&)"), "flash::fwd_kernel");
+  EXPECT_EQ(ProgramLabelOf("void Solver<double>::step<float>(int)"), "Solver::step");
+  EXPECT_EQ(ProgramLabelOf("std::enable_if<true, void>::type ns::k<1>(float*)"), "ns::k");
+  EXPECT_EQ(ProgramLabelOf("void at::(anonymous namespace)::softmax<float>(float*)"), "at::anonymous::softmax");
+  EXPECT_EQ(ProgramLabelOf("_ZN6SolverIdE4stepEi"), "Solver::step") << "a mangled name";
+  EXPECT_EQ(ProgramLabelOf("fma_k"), "fma_k");
+}
+
+TEST(TotalsTest, KernelsOfAnonymousNamespacesHaveLabelsThatDiffer) {
+  EXPECT_EQ(ProgramLabelOf("(anonymous namespace)::f(int)"), "anonymous::f");
+  EXPECT_EQ(ProgramLabelOf("(anonymous namespace)::g(int)"), "anonymous::g");
+}
+
+TEST(TotalsTest, TheLabelOfAnotherKernelIsItsName) {
+  EXPECT_EQ(LabelOf("mma"), "mma");
+  EXPECT_EQ(LabelOf("fa3-hopper.v2"), "fa3-hopper.v2");
+  EXPECT_NE(LabelOf("fast attention v1"), LabelOf("slow attention v1"));
+}
+
+TEST(TotalsTest, ALabelThatIsNotTheWholeNameEndsInAHashOfIt) {
+  EXPECT_EQ(LabelOf("a\"b\nc"), "a_b_c~b0fc");
+  EXPECT_EQ(LabelOf("evil\"} 1\nfaprof_fake"), "evil_1_faprof_fake~b5d9");
+  EXPECT_NE(LabelOf("a b"), LabelOf("a_b"));
+  EXPECT_NE(LabelOf("a b"), LabelOf("a/b"));
+  EXPECT_NE(ProgramLabelOf("A::operator+(A const&)"), ProgramLabelOf("A::operator-(A const&)"));
+  EXPECT_NE(ProgramLabelOf("f()::{lambda(int)#1}::operator()(int) const"),
+            ProgramLabelOf("f()::{lambda(int)#2}::operator()(int) const"));
+  EXPECT_EQ(LabelOf(std::string(1000, 'x')).size(), 64U);
+  EXPECT_NE(LabelOf(std::string(1000, 'x')), LabelOf(std::string(1001, 'x')));
+}
+
+TEST(TotalsTest, AKernelNamedOtherIsNotCountedWithTheFoldedOnes) {
+  EXPECT_EQ(LabelOf("other").substr(0, 6), "other~");
+  EXPECT_EQ(LabelOf("").substr(0, 8), "unnamed~");
+}
+
+TEST(TotalsTest, DifferentKernelsOfAProgramHaveSumsApart) {
+  Recording recording = sample::MakeProgramRecording();
+  for (Launch& launch : recording.launches) {
+    if (launch.case_id == 1) launch.kernel_name = "(anonymous namespace)::first(int)";
+    if (launch.case_id == 4) launch.kernel_name = "(anonymous namespace)::second(int)";
+  }
+  const Totals totals = Contribution(recording, Analyze(recording), kNow);
+  EXPECT_EQ(Kernels(totals).at("anonymous::first").shapes.at("none").launches, 1600);
+  EXPECT_EQ(Kernels(totals).at("anonymous::second").shapes.at("none").launches, 3000);
 }
 
 TEST(TotalsTest, EveryStallReasonBelongsToOneOfEightGroups) {

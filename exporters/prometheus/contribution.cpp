@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
-#include <set>
+#include <cstdio>
 #include <utility>
 
+#include "fa_profile/demangle.h"
 #include "fa_profile/exported_metrics.h"
+#include "fa_profile/text.h"
 #include "fa_profile/totals.h"
 #include "sums.h"
 
@@ -30,15 +33,26 @@ std::optional<double> Metric(const std::map<std::string, double>& metrics, const
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string Word(std::string_view text) {
-  std::string word;
-  for (const char letter : text.substr(0, kLongestLabel)) {
-    word += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
-  }
-  return word;
+// Behind a label that is not the whole name: other names get other labels, the same ones in every run.
+std::string HashMark(std::string_view name) {
+  std::array<char, 8> mark{};
+  (void)std::snprintf(mark.data(), mark.size(), "~%04x", static_cast<unsigned>(Fnv1a(name) >> 48U));
+  return mark.data();
 }
 
-std::string PhaseLabel(const std::string& phase) { return phase == kUnattributed ? "unattributed" : Word(phase); }
+std::string Label(std::string_view name) {
+  std::string label;
+  for (const char c : name) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_:.-").find(c) != std::string_view::npos;
+    if (plain || !label.ends_with('_')) label += plain ? c : '_';
+  }
+  if (label == name && label.size() <= kLongestLabel && !label.empty()) return label;
+  const std::string mark = HashMark(name);
+  return (label.empty() ? "unnamed" : label.substr(0, kLongestLabel - mark.size())) + mark;
+}
+
+std::string PhaseLabel(const std::string& phase) { return phase == kUnattributed ? "unattributed" : Label(phase); }
 
 std::string OriginLabel(const std::string& origin) {
   return origin == "ladder" || origin == "program" ? origin : "library";
@@ -187,12 +201,12 @@ std::string_view StallGroup(std::string_view reason) {
   return "other";
 }
 
-std::string KernelLabel(std::string_view name) {
-  name = name.substr(0, name.find_first_of("<("));
-  if (const std::size_t scope = name.find_last_of(": *&"); scope != std::string_view::npos)
-    name.remove_prefix(scope + 1);
-  const std::string label = Word(name);
-  return label.empty() ? "unnamed" : label;
+std::string KernelLabel(const ProfileEntry& entry) {
+  const bool of_program = entry.origin == "program" && !entry.launches.empty();
+  const std::string name =
+      of_program ? QualifiedName(Demangle(entry.launches.front().kernel_name.c_str())) : entry.kernel;
+  const std::string label = Label(name);
+  return label == kOtherLabel ? label + HashMark(name) : label;
 }
 
 Totals Contribution(const Recording& recording, const Profile& profile, double now) {
@@ -204,7 +218,8 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
   std::map<std::string, double> cost;  // of the entry that describes the kernel
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.part.empty() && entry.shape) continue;  // parts are phases of their call
-    KernelTotals& kernel = gpu.kernels[KernelLabel(entry.kernel)];
+    const std::string label = KernelLabel(entry);
+    KernelTotals& kernel = gpu.kernels[label];
     ShapeTotals& shape = kernel.shapes[ShapeBucket(entry.shape)];
     kernel.last_seen = now;
     kernel.origin = OriginLabel(entry.origin);
@@ -213,9 +228,9 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
     if (const auto before = kernel.gauges.find("faprof_kernel_correct"); before != kernel.gauges.end())
       correct = before->second;
     if (entry.verification) correct = std::min(correct.value_or(1), entry.verification->correct() ? 1.0 : 0.0);
-    if (const auto known = cost.find(KernelLabel(entry.kernel)); known == cost.end() || Cost(entry) > known->second) {
+    if (const auto known = cost.find(label); known == cost.end() || Cost(entry) > known->second) {
       Describe(recording, entry, kernel);
-      cost[KernelLabel(entry.kernel)] = Cost(entry);
+      cost[label] = Cost(entry);
     }
     if (correct) kernel.gauges["faprof_kernel_correct"] = *correct;
     if (entry.use) {

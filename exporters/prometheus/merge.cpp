@@ -7,8 +7,6 @@
 namespace fa_profile {
 namespace {
 
-constexpr const char* kOther = "other";
-
 void Add(ShapeTotals& into, const ShapeTotals& from) {
   for (const auto& sum : kShapeSums) into.*sum.value += from.*sum.value;
   for (std::size_t i = 0; i < into.duration_counts.size(); ++i) into.duration_counts[i] += from.duration_counts[i];
@@ -20,7 +18,7 @@ void Add(PhaseTotals& into, const PhaseTotals& from) {
   for (const auto& [reason, cycles] : from.stall_cycles) into.stall_cycles[reason] += cycles;
 }
 
-bool IsReserved(const std::string& label) { return label == kOther || label == "unattributed"; }
+bool IsReserved(const std::string& label) { return label == kOtherLabel || label == "unattributed"; }
 
 // The name under which `wanted` is counted among `known`; at most `most` of them keep their own.
 template <typename Value>
@@ -29,7 +27,7 @@ std::string Slot(const std::string& wanted, const std::map<std::string, Value>& 
   const auto own = std::ranges::count_if(known, [](const auto& entry) { return !IsReserved(entry.first); });
   if (own < most) return wanted;
   folded += 1;
-  return kOther;
+  return kOtherLabel;
 }
 
 // "other" is many kernels: it has sums, and no gauges.
@@ -59,7 +57,7 @@ void Merge(Totals& into, const Totals& from) {
       const std::string slot = Slot(name, target.kernels, kMaxKernelLabels, into.folded);
       KernelTotals& totals = target.kernels[slot];
       Add(totals, kernel, into.folded);
-      if (slot != kOther) Describe(totals, kernel);
+      if (slot != kOtherLabel) Describe(totals, kernel);
     }
   }
 }

@@ -9,20 +9,27 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace fa_profile {
 namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
+constexpr std::string_view kInternal = "_INTERNAL_";  // nvcc's scope of a file's own functions, with a hash of the file
 
-// Behind the bracket that closes the one at `open`; the end of the text when none does.
+// Behind the bracket that closes the one at `open`; the end of the text when none does. '<' and '>' may also compare:
+// '>' closes only a '<' that no other bracket was opened after, and another bracket closes over a '<' that is open.
 std::size_t Behind(std::string_view text, std::size_t open) {
-  int depth = 0;
+  static constexpr std::string_view kOpening = "(<[{";
+  static constexpr std::string_view kClosing = ")>]}";
+  std::string opened;
   for (std::size_t i = open; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '(' || c == '<' || c == '[' || c == '{') ++depth;
-    if (c == ')' || (c == '>' && text[i - 1] != '-') || c == ']' || c == '}') --depth;
-    if (depth == 0) return i + 1;
+    if (kOpening.find(text[i]) != std::string_view::npos) opened += text[i];
+    const std::size_t kind = kClosing.find(text[i]);
+    if (kind == std::string_view::npos || (text[i] == '>' && text[i - 1] == '-')) continue;
+    while (text[i] != '>' && opened.size() > 1 && opened.back() == '<') opened.pop_back();
+    if (opened.back() == kOpening[kind]) opened.pop_back();
+    if (opened.empty()) return i + 1;
   }
   return text.size();
 }
@@ -43,43 +50,70 @@ std::size_t BehindOperator(std::string_view text, std::size_t start) {
   return i;
 }
 
-// Where in a demangled name the function's own begins, its template arguments begin, and it ends.
-struct NamePlace {
-  std::size_t start = 0;
-  std::size_t arguments = 0;
-  std::size_t end = 0;
+// A function in its demangled name.
+struct FoundName {
+  std::size_t start = 0;      // of its own name
+  std::size_t arguments = 0;  // of its template
+  std::size_t end = 0;        // of its own name with them
+  std::string path;           // with its scopes, without arguments of any kind
+  bool has_spaces = false;
+  bool has_parameters = false;
 };
 
-NamePlace FindName(std::string_view text) {
-  NamePlace place;
-  const auto begin = [&place](std::size_t at) { place = {at, std::string_view::npos, 0}; };
+FoundName FindName(std::string_view text) {
+  FoundName found;
+  std::size_t scope = 0;  // where in the path the newest name begins
+  const auto begin = [&](std::size_t at) {
+    found.start = at;
+    found.arguments = std::string_view::npos;
+    scope = found.path.size();
+  };
   begin(0);
   std::size_t i = 0;
   while (i < text.size()) {
     const std::string_view rest = text.substr(i);
-    if (i == place.start && rest.starts_with("operator") && rest.size() > 8 &&
+    const std::size_t from = i;
+    if (i == found.start && rest.starts_with("operator") && rest.size() > 8 &&
         std::isalnum(static_cast<unsigned char>(rest[8])) == 0 && rest[8] != '_') {
       i = BehindOperator(text, i);
+      found.path += text.substr(from, i - from);
+      if (found.path.ends_with(' ')) found.path.pop_back();
     } else if (rest.starts_with(kAnonymous)) {
       i += kAnonymous.size();
-    } else if (rest[0] == '(' && i > place.start) {
+      found.path += "anonymous";
+    } else if (rest[0] == '(' && i > found.start) {
       std::size_t behind = Behind(text, i);
       if (text.substr(behind).starts_with(" const::")) behind += 6;
-      if (!text.substr(behind).starts_with("::")) break;
+      if (!text.substr(behind).starts_with("::")) {
+        found.has_parameters = true;
+        break;
+      }
       i = behind;  // the parameters of a function in which the name is local
     } else if (rest[0] == '(' || rest[0] == '<' || rest[0] == '[' || rest[0] == '{') {
-      if (rest[0] == '<' && i > place.start) place.arguments = std::min(place.arguments, i);
+      if (rest[0] == '<' && i > found.start) found.arguments = std::min(found.arguments, i);
       i = Behind(text, i);
-    } else if (rest.starts_with("::") || rest[0] == ' ') {
-      i += rest[0] == ' ' ? 1 : 2;
+      if (from == found.start) found.path += text.substr(from, i - from);
+    } else if (rest.starts_with("::")) {
+      i += 2;
+      if (found.path.compare(scope, kInternal.size(), kInternal) == 0) {
+        found.path.resize(scope);
+      } else {
+        found.path += "::";
+      }
+      begin(i);
+    } else if (rest[0] == ' ') {
+      ++i;
+      found.path.clear();  // it was of the return type
+      found.has_spaces = true;
       begin(i);
     } else {
+      found.path += rest[0];
       ++i;
     }
   }
-  place.end = std::min(i, text.size());
-  place.arguments = std::min(place.arguments, place.end);
-  return place;
+  found.end = std::min(i, text.size());
+  found.arguments = std::min(found.arguments, found.end);
+  return found;
 }
 
 }  // namespace
@@ -94,16 +128,22 @@ std::string Demangle(const char* symbol) {
 }
 
 std::string FunctionName(const std::string& demangled) {
-  const NamePlace place = FindName(demangled);
-  return place.start == place.end ? demangled : demangled.substr(place.start, place.end - place.start);
+  const FoundName found = FindName(demangled);
+  return found.start == found.end ? demangled : demangled.substr(found.start, found.end - found.start);
 }
 
 std::string BaseName(const std::string& demangled) {
-  const NamePlace place = FindName(demangled);
-  if (place.start == place.end) return demangled;
-  std::string name = demangled.substr(place.start, place.arguments - place.start);
+  const FoundName found = FindName(demangled);
+  if (found.start == found.end) return demangled;
+  std::string name = demangled.substr(found.start, found.arguments - found.start);
   if (name.ends_with(' ')) name.pop_back();
   return name;
+}
+
+std::string QualifiedName(const std::string& demangled) {
+  FoundName found = FindName(demangled);
+  const bool is_function = found.has_parameters || !found.has_spaces;
+  return is_function && !found.path.empty() ? std::move(found.path) : demangled;
 }
 
 std::string ShortName(const std::string& demangled, std::size_t most) {

@@ -19,6 +19,8 @@ inline constexpr std::array<double, 10> kDurationBounds = {0.00001, 0.000025, 0.
 
 /// GPUs of a host; a recording with a higher number is wrong.
 inline constexpr int kMostGpus = 64;
+/// The label of what is beyond a limit: many kernels, or many phases.
+inline constexpr const char* kOtherLabel = "other";
 /// The most that one recording can add to a sum: far above anything real, and far below overflow after years.
 inline constexpr double kMostOfAContribution = 1e30;
 
@@ -93,8 +95,10 @@ std::string ShapeBucket(const std::optional<AttentionShape>& shape);
 /// dependency, issue, other.
 std::string_view StallGroup(std::string_view reason);
 
-/// A kernel's name as a label: the function's own name, without return type, scope, template and call arguments; other
-/// characters than letters, digits and _ become _; at most 64. "void ns::k<int>(float*)" -> "k".
-std::string KernelLabel(std::string_view name);
+/// The label of an entry's kernel. The ladder and kernel libraries choose names: "mma". Of a program's kernel
+/// QualifiedName(): "void ns::k<int>(float*)" is "ns::k", so that all instantiations of a function share one. At most
+/// 64 letters, digits and characters of "_:.-". Where that is not the whole name, "~" and four hexadecimal digits of a
+/// hash follow, so that other kernels have other labels, and a kernel has the same one in every run.
+std::string KernelLabel(const ProfileEntry& entry);
 
 }  // namespace fa_profile

@@ -15,6 +15,11 @@ std::string FunctionName(const std::string& demangled);
 /// FunctionName() without template arguments: "Kernel". Of an operator "operator<<", of a lambda's call "operator()".
 std::string BaseName(const std::string& demangled);
 
+/// The function's name with its scopes, without return type, parameters and, at every level, template arguments:
+/// "ns::Solver::step" of "void ns::Solver<double>::step<4>(int)". An anonymous namespace is "anonymous". A text that is
+/// not a C++ function's stays as it is.
+std::string QualifiedName(const std::string& demangled);
+
 /// FunctionName() with the namespaces of its template arguments dropped, at most `most` bytes: what is longer ends in
 /// "~" and four hexadecimal digits of a hash of the whole name, so that equal kernels keep equal names and others
 /// mostly do not.
