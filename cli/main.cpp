@@ -31,11 +31,6 @@ void RefuseOptionsBeforeCommand(const CLI::App& app) {
   }
 }
 
-void PrintError(const std::string& what, const std::string& hint) {
-  Notice("error: " + what);
-  if (!hint.empty()) PrintToStderr("  hint: " + hint);
-}
-
 int Dispatch(int argc, char** argv) {
   CLI::App app{"fa-profile: which part of a GPU kernel costs what, why, and did that change?"};
   app.set_version_flag("--version", "fa-profile " + std::string(Version()) + " (" + std::string(Commit()) + ")");
@@ -85,12 +80,11 @@ int main(int argc, char** argv) {
                               "check that the disk is not full and standard output is open");
     }
     return code;
-  } catch (const fa_profile::Error& error) {
-    fa_profile::PrintError(error.Headline(), error.hint());
   } catch (const std::bad_alloc&) {
-    fa_profile::PrintError("out of memory", "use a smaller metric set or fewer shapes at once");
+    fa_profile::Notice("error: out of memory");
+    fa_profile::PrintToStderr("  hint: use a smaller metric set or fewer shapes at once");
   } catch (const std::exception& error) {
-    fa_profile::PrintError(error.what(), "");
+    fa_profile::NoticeOf("error", error);
   }
   return fa_profile::kExitCannot;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <iostream>
 #include <memory>
 #include <optional>
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 
 #include "fa_profile/disassembly.h"
 #include "fa_profile/metric_host.h"

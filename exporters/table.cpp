@@ -32,7 +32,11 @@ TextPage::TextPage(std::ostream& out, const ReportOptions& options)
       color_(options.color),
       ascii_(options.ascii) {}
 
-std::string TextPage::Safe(std::string_view text) const { return Truncate(Printable(text, ascii_), kMostOfAText); }
+std::string TextPage::Safe(std::string_view text) const {
+  constexpr std::size_t kMostBytes =
+      4 * (kMostOfAText + 1);  // a character has at most four: what follows is cut anyway
+  return Truncate(Printable(text.substr(0, kMostBytes), ascii_), kMostOfAText);
+}
 
 std::string TextPage::Paint(std::string_view text, Style style) const {
   if (!color_ || style == Style::kPlain || text.empty()) return std::string(text);

@@ -1,4 +1,5 @@
-"""The dependency rule: which stage may include what. `python3 dependency_rule.py ROOT` prints each violation.
+"""The dependency rule: which stage may include what, and who may write to stderr. `python3 dependency_rule.py ROOT`
+prints each violation.
 
 A stage sees its own headers, its public header folder, and the stages and outside libraries that RULE grants it. cli/,
 tests/ and bench/ wire the stages together and are free.
@@ -62,6 +63,9 @@ RULE = {
     "ci/gate/measure": (MODEL | {"profiler/base/readers", "ci/gate/files", "ci/gate/judge"}, TEXT),
     "ci/gate": (MODEL | {"profiler/base/readers"} | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
 }
+# Texts for stderr go through notice.h, which escapes what a terminal would obey.
+TO_STDERR = re.compile(r"std::cerr\s*<<|\bf(printf|puts|write)\s*\(.*\bstderr\b")
+MAY_WRITE = {"profiler/base/notice.cpp", "profiler/base/progress_bar.cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}
 
@@ -110,7 +114,18 @@ def violations(root):
     return found
 
 
+def writers_to_stderr(root):
+    return [
+        f"{path.relative_to(root)}:{number}: writes to stderr past fa_profile/notice.h"
+        for folder in ("profiler", "exporters", "kernels", "ci", "cli")
+        for path in sorted((root / folder).rglob("*"))
+        if path.suffix in SOURCES and str(path.relative_to(root)) not in MAY_WRITE
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if TO_STDERR.search(line)
+    ]
+
+
 if __name__ == "__main__":
-    bad = violations(pathlib.Path(sys.argv[1]))
+    bad = violations(pathlib.Path(sys.argv[1])) + writers_to_stderr(pathlib.Path(sys.argv[1]))
     print("\n".join(bad))
     sys.exit(bool(bad))

@@ -23,6 +23,9 @@ class DependencyRuleTest(unittest.TestCase):
     def test_repository_keeps_the_rule(self):
         self.assertEqual(dependency_rule.violations(ROOT), [])
 
+    def test_only_notices_go_to_stderr(self):
+        self.assertEqual(dependency_rule.writers_to_stderr(ROOT), [])
+
     def test_every_folder_has_a_rule(self):
         for stage in dependency_rule.RULE:
             with self.subTest(stage):

@@ -386,9 +386,10 @@ class ServeTest(unittest.TestCase):
 
     def test_log_messages_are_one_line_and_a_closed_log_does_not_end_serve(self):
         with Serve(self.folder) as serve:
-            (serve.spool / "x\n2026-01-01T00:00:00.000Z critical forged.fap").write_bytes(b"no")
+            (serve.spool / "x\n2026-01-01T00:00:00.000Z critical forged\x1b[31m\x9b\u202e.fap").write_bytes(b"no")
             wait_for("bad", lambda: serve.counted("bad") == 1)
             self.assertFalse([line for line in serve.log_text().splitlines() if "critical" in line.split(" ")[1:2]])
+            self.assertFalse(set("\x1b\x9b\u202e") & set(serve.log_text()))
         folder = pathlib.Path(self.folder) / "2"
         folder.mkdir()
         port = free_port()

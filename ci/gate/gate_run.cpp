@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <future>
-#include <iostream>
 #include <map>
 
 #include "fa_profile/error.h"

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "fa_profile/files.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/program_trace.h"
 #include "fa_profile/quiet_thread.h"
 #include "program_counters.h"
@@ -46,9 +46,7 @@ class Injection {
     if (ObserveProgram(&counters_)) {
       WatchLaunches(true);
     } else {
-      (void)std::fprintf(stderr,
-                         "fa-profile: another profiler is attached to this program, so nothing is measured; run it "
-                         "without that profiler\n");
+      Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");
       return;
     }
     if (plan_.delay_s <= 0.0) Trace();
@@ -85,12 +83,12 @@ class Injection {
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
       recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
     } catch (const std::exception& error) {
-      Fail(error.what());
+      Fail(error);
     }
   }
 
  private:
-  static void Fail(const char* why) noexcept { (void)std::fprintf(stderr, "fa-profile: measuring ended: %s\n", why); }
+  static void Fail(const std::exception& error) noexcept { NoticeOf("measuring ended", error); }
 
   void Run() noexcept {
     try {
@@ -98,7 +96,7 @@ class Injection {
     } catch (const std::exception& error) {
       counters_.Stop();
       StopTrace();
-      Fail(error.what());
+      Fail(error);
     }
   }
 
@@ -183,7 +181,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   try {
     fa_profile::StartInjection();
   } catch (const std::exception& error) {
-    (void)std::fprintf(stderr, "fa-profile: nothing is measured: %s\n", error.what());
+    fa_profile::NoticeOf("nothing is measured", error);
   }
   return 1;
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/program_trace.h"
 
 namespace fa_profile {
@@ -65,8 +65,9 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
   spread_.reset();
   profiler_.reset();  // the counters are free again
   if (*why == '\0') return;
-  (void)std::fprintf(stderr, "fa-profile: no counters are measured any more: %s\n", why);
   try {
+    const std::string text = why;
+    Notice("no counters are measured any more: " + text.substr(0, text.find('\n')));  // without the hint
     losses_.push_back({"counters_ended", "", why, 1});
   } catch (const std::bad_alloc&) {
     return;

@@ -1,6 +1,5 @@
 #include "fa_profile/load_profile.h"
 
-#include <iostream>
 
 #include "fa_profile/analyze.h"
 #include "fa_profile/notice.h"
