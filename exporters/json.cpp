@@ -93,8 +93,15 @@ Json ToJson(const Verification& v) {
 }
 
 Json ToJson(const TimingSummary& t) {
-  return {{"method", t.method}, {"samples", t.samples}, {"median_ns", t.median_ns},      {"p05_ns", t.p05_ns},
-          {"p95_ns", t.p95_ns}, {"min_ns", t.min_ns},   {"spread_ratio", t.spread_ratio}};
+  return {{"method", t.method},
+          {"samples", t.samples},
+          {"median_ns", t.median_ns},
+          {"p05_ns", t.p05_ns},
+          {"p95_ns", t.p95_ns},
+          {"min_ns", t.min_ns},
+          {"spread_ratio", t.spread_ratio},
+          {"sm_clock_hz", OrNull(t.sm_clock_hz)},
+          {"median_cycles", OrNull(t.median_cycles)}};
 }
 
 Json ToJson(const Occupancy& o) {

@@ -205,11 +205,14 @@ void WriteUse(TextPage& page, const ProfileEntry& entry) {
 void WriteTiming(TextPage& page, const ProfileEntry& entry) {
   if (!entry.timing) return;
   const TimingSummary& t = *entry.timing;
-  page.Paragraph(
-      "  time       ",
+  std::string text =
       fmt::format("{} median of {} ({}), p05 {}, p95 {}, spread {}", FormatValue(t.median_ns * 1e-9, "seconds"),
                   t.samples, page.Safe(t.method), FormatValue(t.p05_ns * 1e-9, "seconds"),
-                  FormatValue(t.p95_ns * 1e-9, "seconds"), FormatValue(t.spread_ratio, "ratio")));
+                  FormatValue(t.p95_ns * 1e-9, "seconds"), FormatValue(t.spread_ratio, "ratio"));
+  if (t.sm_clock_hz && t.median_cycles) {
+    text += fmt::format(", {} cycles at {:.4g} GHz", FormatValue(*t.median_cycles, "count"), *t.sm_clock_hz * 1e-9);
+  }
+  page.Paragraph("  time       ", text);
 }
 
 void WriteLaunches(TextPage& page, const ProfileEntry& entry) {

@@ -122,6 +122,18 @@ TEST(AnalyzeTest, AnIncorrectKernelGetsNoPerformanceMetrics) {
   EXPECT_TRUE(entry.metrics.contains("instructions")) << "what it executed is still a fact";
 }
 
+TEST(AnalyzeTest, TimingHasCyclesWhereItsClockWasRead) {
+  Recording recording = WithCounters({});
+  recording.timings = {{1, "", "graph replay", {1000, 1000}, 2e9}};
+  EXPECT_EQ(Analyze(recording).entries[0].timing->sm_clock_hz, 2e9);
+  EXPECT_DOUBLE_EQ(Analyze(recording).entries[0].timing->median_cycles.value(), 2000.0);
+  for (const std::optional<double> none : {std::optional<double>(), std::optional(0.0)}) {
+    recording.timings[0].sm_clock_hz = none;
+    EXPECT_FALSE(Analyze(recording).entries[0].timing->sm_clock_hz);
+    EXPECT_FALSE(Analyze(recording).entries[0].timing->median_cycles);
+  }
+}
+
 TEST(AnalyzeTest, AKernelThatWasNotVerifiedKeepsItsTiming) {
   Recording recording = WithCounters({});
   recording.timings = {sample::Timed(1, "", 5000)};

@@ -166,6 +166,11 @@ TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsRequested) {
     for (const Timing& timing : built.recording.timings) {
       EXPECT_EQ(timing.durations_ns.size(), 100U);
       EXPECT_GT(*std::min_element(timing.durations_ns.begin(), timing.durations_ns.end()), 500.0);
+      EXPECT_EQ(timing.sm_clock_hz.has_value(), !flush);
+      if (timing.sm_clock_hz) {
+        EXPECT_GT(*timing.sm_clock_hz, 0.2e9);
+        EXPECT_LT(*timing.sm_clock_hz, 1.02 * static_cast<double>(device_->sm_clock_max_hz));
+      }
     }
     EXPECT_TRUE(built.recording.ranges.empty());
   }

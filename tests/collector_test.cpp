@@ -59,6 +59,21 @@ TEST_F(CollectorTest, DurationsComeFirstThenLaunchesThenCounters) {
   EXPECT_EQ(built_.recording.timings[0].durations_ns, (std::vector<double>{1000.0, 1000.0}));
 }
 
+TEST_F(CollectorTest, TimingsCarryTheClockOfTheirReplays) {
+  options_.timed_launches = 2;
+  Collect({{1, &one_}});
+  ASSERT_FALSE(built_.recording.timings.empty());
+  for (const Timing& timing : built_.recording.timings) EXPECT_EQ(timing.sm_clock_hz, 1.5e9);
+}
+
+TEST_F(CollectorTest, AClockThatCannotBeReadIsAbsent) {
+  options_.timed_launches = 2;
+  gpu_.sm_clock_hz.reset();
+  Collect({{1, &one_}});
+  ASSERT_FALSE(built_.recording.timings.empty());
+  for (const Timing& timing : built_.recording.timings) EXPECT_FALSE(timing.sm_clock_hz);
+}
+
 TEST_F(CollectorTest, RangesAreTheCallAndEachOfSeveralParts) {
   Collect({{1, &one_}, {2, &two_}});
   EXPECT_EQ(CounterCalls(),

@@ -137,6 +137,24 @@ TEST(PhasesTest, ABarrierIsChargedToTheCodeBeforeIt) {
   EXPECT_DOUBLE_EQ(Value(table, "sync", "phase_warp_time_ratio"), 100.0 / 600.0);
 }
 
+TEST(PhasesTest, AWaitForWarpgroupMatrixInstructionsIsWorkOfItsPhaseThoughItIsSampledAsABarrier) {
+  const DeviceFunction function = MakeFunction({
+      {"", "LDGSTS.E.128", "[R2],[R4]", {"ns::load_kv(int)", "ns::Kernel<64>(P)"}},    // 0
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {"ns::sync()", "ns::Kernel<64>(P)"}},     // 1
+      {"", "HGMMA.64x64x16.F32", "R4,gdesc[UR4]", {"ns::qk()", "ns::Kernel<64>(P)"}},  // 2
+      {"", "WARPGROUP.DEPBAR.LE", "gsb0,0x0", {"ns::qk()", "ns::Kernel<64>(P)"}},      // 3
+      {"", "EXIT", "", {"ns::Kernel<64>(P)"}},                                         // 4
+  });
+  const PhaseTable table =
+      TableOf(MakeRecording({function}, {At(0, {{"wait", 100}}), At(1, {{"barrier", 50}}), At(2, {{"selected", 50}}),
+                                         At(3, {{"barrier", 300}, {"barrier_not_issued", 200}})}));
+  EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_time_ratio"), 350.0 / 500.0);
+  EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_waiting_ratio"), 0.0);
+  EXPECT_DOUBLE_EQ(Value(table, "load_kv", "phase_time_ratio"), 150.0 / 500.0) << "of the block's barrier alone";
+  ASSERT_FALSE(Phase(table, "qk").stalls.empty());
+  EXPECT_EQ(Phase(table, "qk").stalls.front().reason, "gmma");
+}
+
 TEST(PhasesTest, AnUnattributedBarrierIsShownAndNotCharged) {
   const DeviceFunction function = MakeFunction({{"", "BAR.SYNC", "0x0", {"sync()", "K()"}},
                                                 {"", "FADD", "R1,R1,R1", {"softmax()", "K()"}},

@@ -252,6 +252,7 @@ TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
   refused(Verification{.case_id = 1, .max_abs_error = nan}, "max_abs_error");
   refused(Timing{.case_id = 1, .durations_ns = {1.0, infinity}}, "duration_ns");
   refused(Timing{.case_id = 1, .durations_ns = {-1.0}}, "negative");
+  refused(Timing{.case_id = 1, .sm_clock_hz = infinity}, "sm_clock_hz");
   refused(Timing{.case_id = 9, .durations_ns = {1.0}}, "not written before");
   refused(Launch{.id = 1, .case_id = 9}, "not written before");
   refused(Launch{.id = 1, .grid = {-1, 1, 1}}, "grid");

@@ -1,4 +1,3 @@
-#include "fa_profile/phase_map.h"
 #include "fa_profile/report.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 
 #include "fa_profile/analyze.h"
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/phase_map.h"
 #include "json_schema.h"
 #include "sample_recording.h"
 #include "test_files.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -93,12 +94,20 @@ std::vector<std::string> PartsOf(const CaseData& data) {
 std::optional<TimingSummary> TimingOf(const CaseData& data, const std::string& part) {
   const Timing* first = nullptr;
   std::vector<double> durations;
+  std::vector<double> clocks;
   for (const Timing* timing : data.timings) {
     if (timing->part != part) continue;
     if (first == nullptr) first = timing;
-    if (timing->method == first->method) std::ranges::copy(timing->durations_ns, std::back_inserter(durations));
+    if (timing->method != first->method) continue;
+    std::ranges::copy(timing->durations_ns, std::back_inserter(durations));
+    if (timing->sm_clock_hz.value_or(0.0) > 0.0) clocks.push_back(*timing->sm_clock_hz);
   }
-  return first == nullptr ? std::nullopt : Summarize(first->method, std::move(durations));
+  auto summary = first == nullptr ? std::nullopt : Summarize(first->method, std::move(durations));
+  if (summary && !clocks.empty()) {
+    summary->sm_clock_hz = std::accumulate(clocks.begin(), clocks.end(), 0.0) / static_cast<double>(clocks.size());
+    summary->median_cycles = summary->median_ns * 1e-9 * *summary->sm_clock_hz;
+  }
+  return summary;
 }
 
 std::optional<double> SumOfPartMedians(const CaseData& data, const std::vector<std::string>& parts) {

@@ -29,6 +29,13 @@ bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
 /// Phases that are nothing but waiting for other warps.
 bool IsSynchronisation(std::string_view phase) { return phase == "sync" || phase == "barriers"; }
 
+/// A warp that waits for its own warpgroup's matrix instructions (WARPGROUP.DEPBAR) is sampled as at a barrier. It
+/// waits for no other phase: that is its work, as the reason gmma says.
+std::string_view ReasonAt(std::string_view reason, const Instruction* instruction) {
+  const bool at_matrix = instruction != nullptr && instruction->opcode.starts_with("WARPGROUP");
+  return reason == "barrier" && at_matrix ? "gmma" : reason;
+}
+
 /// Samples of one function, told apart into work and waiting.
 class FunctionSamples {
  public:
@@ -42,8 +49,9 @@ class FunctionSamples {
   void Add(const PcSample& pc) {
     const auto index = IndexOf(*labelled_.function, pc.offset);
     PhaseVariables& phase = sums_.phases[PhaseAt(labelled_, index)];
-    for (const auto& [reason, count] : pc.samples) {
-      if (IsTwin(reason)) continue;
+    for (const auto& [sampled, count] : pc.samples) {
+      if (IsTwin(sampled)) continue;
+      const std::string reason(ReasonAt(sampled, index ? &instructions_[*index] : nullptr));
       const auto samples = static_cast<double>(count);
       phase["samples." + reason] += samples;
       phase["samples.total"] += samples;

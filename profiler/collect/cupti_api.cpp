@@ -10,6 +10,7 @@
 #include "cuda_api.h"
 #include "cupti_objects.h"
 #include "fa_profile/metric_host.h"
+#include "sm_clock.h"
 #include "timing.h"
 
 namespace fa_profile {
@@ -38,9 +39,11 @@ class CuptiApi final : public GpuApi {
     return total_bytes == 0 ? 0.0 : static_cast<double>(free_bytes) / static_cast<double>(total_bytes);
   }
 
-  CallTiming Time(const std::function<void(StreamHandle)>& call, int samples,
-                  const std::function<void()>& between) override {
-    return TimeLaunches(call, samples, flusher_, between);
+  CallTiming Time(const std::function<void(StreamHandle)>& call, int samples, const std::function<void()>& between,
+                  bool read_clock) override {
+    std::optional<SmClock> clock;
+    if (read_clock && !flusher_.enabled()) clock.emplace();
+    return TimeLaunches(call, samples, flusher_, between, clock ? &*clock : nullptr);
   }
   ActivityTrace Trace(const std::function<void()>& body) override { return TraceActivity(body); }
 

@@ -42,8 +42,8 @@ constexpr auto operator+(const char (&a)[kA], const Piece<kB>& b) {
   return Piece(a) + b;
 }
 
-// What the rooflines are made of. GH100 counts tensor work by the type of its operands, other chips by the result's
-// too.
+// What the rooflines are made of. GH100 counts tensor work by the type of the operands. Other chips count it by the
+// types of operands and result.
 constexpr Piece kTensorWork =
     "sm__ops_path_tensor_src_fp16.sum + sm__ops_path_tensor_src_bf16_dst_fp32.sum + "
     "sm__ops_path_tensor_src_tf32_dst_fp32.sum";

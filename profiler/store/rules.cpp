@@ -65,6 +65,7 @@ void CheckContent(const Subject& subject, const Verification& verification) {
 
 void CheckContent(const Subject& subject, const Timing& timing) {
   for (const double duration_ns : timing.durations_ns) subject.RequireNotNegative("duration_ns", duration_ns);
+  if (timing.sm_clock_hz) subject.RequireNotNegative("sm_clock_hz", *timing.sm_clock_hz);
 }
 
 void CheckContent(const Subject& subject, const CounterConfig& config) {

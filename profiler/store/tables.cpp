@@ -231,8 +231,8 @@ const Table TableOf<Timing>::kTable = {
     "timing",
     "a series of timed launches without the profiler",
     {RowNumber(), Reference<&Timing::case_id, Case>("case_id"), Field<&Timing::part>("part", kWholeCall),
-     Field<&Timing::method>("method",
-                            "`graph replay` or `events`; `activity`: a sample of the launches of a program")}};
+     Field<&Timing::method>("method", "`graph replay` or `events`; `activity`: a sample of the launches of a program"),
+     Since(3, Field<&Timing::sm_clock_hz>("sm_clock_hz", "SM clock of replays between the samples; NULL: not read"))}};
 
 template <>
 const Table TableOf<TimingSample>::kTable = {

@@ -32,7 +32,8 @@ class FakeGpu final : public GpuApi {
   std::vector<std::string> sass_metrics = {"smsp__sass_inst_executed"};
   std::map<std::uint64_t, std::vector<std::uint8_t>> modules;
   double free_memory_share = 1.0;
-  std::string failing_call;  ///< Call() with this text throws Error
+  std::optional<double> sm_clock_hz = 1.5e9;  ///< of each Time() that reads it
+  std::string failing_call;                   ///< Call() with this text throws Error
 
   /// Objects of CUPTI that are open now, and samplers and counters that run.
   int open = 0;
@@ -46,10 +47,10 @@ class FakeGpu final : public GpuApi {
   }
   double FreeMemoryShare() override { return free_memory_share; }
 
-  CallTiming Time(const std::function<void(StreamHandle)>& call, int count,
-                  const std::function<void()>& between) override {
+  CallTiming Time(const std::function<void(StreamHandle)>& call, int count, const std::function<void()>& between,
+                  bool read_clock) override {
     Call("time");
-    CallTiming timing{"fake", {}, std::nullopt};
+    CallTiming timing{"fake", {}, read_clock ? sm_clock_hz : std::nullopt};
     const double duration = Next(call_ns);
     for (int i = 0; i < count; ++i) {
       between();

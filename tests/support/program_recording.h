@@ -55,7 +55,10 @@ inline Recording MakeProgramRecording() {
                    {2, 6, 1, 0, 60'000, 60'000, 60'000}};
   r.timings = {Timed(1, "", 200'000), Timed(1, "", 200'000), Timed(2, "", 20'000),
                Timed(3, "", 40'000),  Timed(4, "", 50'000),  Timed(5, "", 20'000)};
-  for (Timing& timing : r.timings) timing.method = "activity";
+  for (Timing& timing : r.timings) {
+    timing.method = "activity";
+    timing.sm_clock_hz.reset();
+  }
   r.memory_work = {{1, "copy host to device", 10, 10'000'000, 4'000'000},
                    {2, "copy host to device", 5, 5'000'000, 2'000'000},
                    {2, "set", 100, 1'000'000, 100'000},

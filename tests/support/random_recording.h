@@ -164,6 +164,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
     for (std::uint64_t i = n == 1 ? 5 : any.Below(5); i > 0; --i) {
       timing.durations_ns.push_back(static_cast<double>(any.Below(1'000'000)) / 7.0);
     }
+    if (n == 1 || any.Coin()) timing.sm_clock_hz = static_cast<double>(any.Below(3'000'000'000)) / 7.0;
     r.timings.push_back(timing);
     r.launches.push_back({id + 1,
                           n == 1 || any.Coin() ? id : 0,
@@ -262,7 +263,7 @@ inline std::string ToText(const Recording& r) {
          v.unwritten, v.error);
   }
   for (const Timing& t : r.timings) {
-    line("timing", t.case_id, t.part, t.method);
+    line("timing", t.case_id, t.part, t.method, t.sm_clock_hz ? std::to_string(*t.sm_clock_hz) : "absent");
     for (const double duration_ns : t.durations_ns) line("  duration", duration_ns);
   }
   for (const Launch& l : r.launches) {

@@ -62,9 +62,9 @@ void Collector::Time(const std::vector<PlannedRange>& ranges) {
     gpu_.Synchronize();
     if (options_.timed_launches == 0) continue;
     CallTiming timed = gpu_.Time([&range](StreamHandle stream) { range.Enqueue(stream); }, options_.timed_launches,
-                                 [this] { run_.ThrowIfCancelled(); });
-    run_.sink.Write(
-        Timing{range.job.case_id, range.PartName(), std::move(timed.method), std::move(timed.durations_ns)});
+                                 [this] { run_.ThrowIfCancelled(); }, /*read_clock=*/true);
+    run_.sink.Write(Timing{range.job.case_id, range.PartName(), std::move(timed.method), std::move(timed.durations_ns),
+                           timed.sm_clock_hz});
     run_.sink.Commit();
   }
 }

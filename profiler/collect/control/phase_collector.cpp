@@ -81,7 +81,7 @@ std::int64_t PhaseCollector::FunctionId(std::uint64_t crc, const std::string& na
 
 CallTiming PhaseCollector::Time(const CollectJob& job) {
   return run_.gpu.Time([&job](StreamHandle stream) { job.workload->Launch(stream); }, kSampledReplays,
-                       [this] { run_.ThrowIfCancelled(); });
+                       [this] { run_.ThrowIfCancelled(); }, /*read_clock=*/false);
 }
 
 void PhaseCollector::Sample(const CollectJob& job) {

@@ -21,6 +21,9 @@ struct TimingSummary {
   double min_ns = 0.0;
   /// Relative spread: (p95 - p05) / median.
   double spread_ratio = 0.0;
+  /// Mean SM clock of the series that have one, and the median in its cycles. Absent: the clock was not read.
+  std::optional<double> sm_clock_hz{};
+  std::optional<double> median_cycles{};
 };
 
 /// What limits the number of resident warps.

@@ -103,6 +103,9 @@ struct Timing {
   std::string part;                  ///< empty: the whole call
   std::string method;                ///< "graph replay" or "events"; "activity" of a program's launches: a sample
   std::vector<double> durations_ns;  ///< one per timed launch, in the order taken
+  /// The SM clock during replays between the samples, read on the SMs. Absent: not read (a flushed cache, a program's
+  /// launches, files of schema 2 and older).
+  std::optional<double> sm_clock_hz{};
 };
 
 /// One kernel launch as the activity API saw it.

@@ -150,8 +150,10 @@ class GpuApi {
   virtual double FreeMemoryShare() = 0;
 
   /// Times `call`, which enqueues one call on the stream it is given. `between` runs before each sample and may throw.
+  /// `read_clock`: the SM clock too, which adds launches of the call and of a small kernel between the samples; not
+  /// read where the cache is flushed.
   virtual CallTiming Time(const std::function<void(StreamHandle)>& call, int samples,
-                          const std::function<void()>& between) = 0;
+                          const std::function<void()>& between, bool read_clock) = 0;
   /// Runs `body` with kernel and NVTX activity recorded. The device is idle before; `body` leaves it idle.
   virtual ActivityTrace Trace(const std::function<void()>& body) = 0;
 
