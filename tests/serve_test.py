@@ -373,7 +373,7 @@ class ServeTest(unittest.TestCase):
 
     def test_an_unreadable_state_is_an_error_and_not_an_empty_state(self):
         state = pathlib.Path(self.folder) / "state"
-        for content in ("folder", '{"version": 2}'):
+        for content in ("folder", '{"version": 99}'):
             shutil.rmtree(state, ignore_errors=True)
             state.mkdir()
             if content == "folder":

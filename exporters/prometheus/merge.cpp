@@ -30,10 +30,22 @@ std::string Slot(const std::string& wanted, const std::map<std::string, Value>& 
   return kOtherLabel;
 }
 
+// A phase without sums in its name has its share in "other", too.
+void DescribePhases(KernelTotals& into, const KernelTotals& from) {
+  for (const auto& [bucket, shape] : from.shapes) {
+    if (shape.phase_ratios.empty()) continue;
+    std::map<std::string, double>& ratios = into.shapes[bucket].phase_ratios;
+    ratios.clear();
+    for (const auto& [phase, ratio] : shape.phase_ratios) {
+      ratios[into.phases.contains(phase) ? phase : kOtherLabel] += ratio;
+    }
+  }
+}
+
 // "other" is many kernels: it has sums, and no gauges.
 void Describe(KernelTotals& into, const KernelTotals& from) {
   into.gauges = from.gauges;
-  into.bottleneck = from.bottleneck;
+  DescribePhases(into, from);
   into.origin = from.origin;
   into.commit = from.commit;
 }

@@ -35,6 +35,7 @@ template <typename Field>
 void Fields(const Field& field, ShapeTotals& totals) {
   for (const auto& sum : kShapeSums) field(sum.name, totals.*sum.value);
   field("duration_counts", totals.duration_counts);
+  field.Gauges("phase_ratios", totals.phase_ratios);
 }
 
 template <typename Field>
@@ -49,7 +50,6 @@ void Fields(const Field& field, KernelTotals& totals) {
   field("shapes", totals.shapes);
   field("phases", totals.phases);
   field.Gauges("gauges", totals.gauges);
-  field("bottleneck", totals.bottleneck);
   field("origin", totals.origin);
   field("commit", totals.commit);
   field("last_seen", totals.last_seen);
@@ -103,7 +103,9 @@ struct Reader {
     for (const auto& [key, value] : json.at(name).items()) sums[key] = Number(value);
   }
   void Gauges(const char* name, std::map<std::string, double>& values) const {
-    for (const auto& [key, value] : json.at(name).items()) values[key] = AnyNumber(value);
+    const auto found = json.find(name);
+    if (found == json.end()) return;  // version 0.1.0 had no phase_ratios
+    for (const auto& [key, value] : found->items()) values[key] = AnyNumber(value);
   }
 };
 

@@ -24,13 +24,14 @@ inline constexpr const char* kOtherLabel = "other";
 /// The most that one recording can add to a sum: far above anything real, and far below overflow after years.
 inline constexpr double kMostOfAContribution = 1e30;
 
-/// Sums over calls of one kernel at shapes of one bucket.
+/// Sums over calls of one kernel at shapes of one bucket, and its phases in the newest recording with such a shape.
 struct ShapeTotals {
   double launches = 0;           ///< timed, without the profiler; of a watched program all that were seen
   double profiled_launches = 0;  ///< counters taken
   double flops = 0;
   double duration_sum_seconds = 0;
   std::array<double, kDurationBounds.size() + 1> duration_counts{};  ///< not cumulative
+  std::map<std::string, double> phase_ratios;  ///< of the time of its calls, "unattributed" too; empty: unknown
 };
 
 /// Sums over the profiled calls' phases of one name.
@@ -53,7 +54,6 @@ struct KernelTotals {
   std::optional<double> dropped_samples;
 
   std::map<std::string, double> gauges;  ///< by name of the exported metric, of the costliest shape
-  std::string bottleneck;                ///< the phase with most time; empty when unknown
   std::string origin;                    ///< "ladder", "library", "program"
   std::string commit;                    ///< of the tool
   double last_seen = 0;                  ///< Unix time
