@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -175,6 +176,41 @@ TEST(TotalsTest, InvalidTotalsAreAnError) {
   EXPECT_THROW(TotalsFromJson(R"({"version":2,"folded":0,"gpus":[]})"), Error);
   EXPECT_THROW(TotalsFromJson(R"({"version":1,"folded":null,"gpus":[]})"), Error);
   EXPECT_NO_THROW(TotalsFromJson(R"({"version":1,"folded":0,"gpus":[]})"));
+}
+
+TEST(TotalsTest, ARecordingWithNumbersThatMustNotBeCountedIsAnError) {
+  const auto refused = [](const std::function<void(Recording&)>& change) {
+    Recording recording = Bundled();
+    change(recording);
+    try {
+      (void)Contribution(recording, Analyze(recording), kNow);
+      return std::string();
+    } catch (const Error& error) {
+      return error.message();
+    }
+  };
+  const auto cycles = [](double value) {
+    return [value](Recording& recording) {
+      for (Range& range : recording.ranges) range.metrics["sm__cycles_active.sum"] = value;
+    };
+  };
+  EXPECT_EQ(refused([](Recording&) {}), "");
+  EXPECT_NE(refused(cycles(-1)), "");
+  EXPECT_NE(refused(cycles(2e30)), "");
+  EXPECT_NE(refused([](Recording& recording) { recording.device.ordinal = kMostGpus; }), "");
+  EXPECT_NE(refused([](Recording& recording) { recording.device.ordinal = -1; }), "");
+}
+
+TEST(TotalsTest, AnErrorAboutANumberSaysWhichItIs) {
+  Totals totals;
+  totals.gpus[3].kernels["k"].phases["softmax"].cycles = -5;
+  try {
+    CheckTotals(totals, 1e30);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(),
+              "kernel 'k', phase 'softmax': cycles is -5 and must be from 0 to 1e+30: it is not counted");
+  }
 }
 
 TEST(TotalsTest, KernelsBeyondTheLimitAreLabelledOther) {

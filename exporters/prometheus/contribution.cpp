@@ -255,6 +255,7 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
   for (auto& [label, kernel] : gpu.kernels) {
     for (auto& [bucket, shape] : kernel.shapes) ToRatios(shape.phase_ratios);
   }
+  CheckTotals(totals, kMostOfAContribution);
   // Capped here too: a program may have a thousand kernels.
   Totals capped;
   Merge(capped, totals);

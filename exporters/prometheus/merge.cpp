@@ -74,25 +74,6 @@ void Merge(Totals& into, const Totals& from) {
   }
 }
 
-double LargestSum(const Totals& totals) {
-  double largest = 0;
-  const auto see = [&largest](const std::optional<double>& value) { largest = std::max(largest, value.value_or(0)); };
-  for (const auto& [index, gpu] : totals.gpus) {
-    for (const auto& [name, kernel] : gpu.kernels) {
-      for (const auto& sum : kKernelSums) see(kernel.*sum.value);
-      for (const auto& [shape, calls] : kernel.shapes) {
-        for (const auto& sum : kShapeSums) see(calls.*sum.value);
-      }
-      for (const auto& [phase, sums] : kernel.phases) {
-        see(sums.cycles);
-        for (const auto& sum : kPhaseSums) see(sums.*sum.value);
-        for (const auto& [reason, cycles] : sums.stall_cycles) see(cycles);
-      }
-    }
-  }
-  return largest;
-}
-
 void ForgetKernels(Totals& totals, double before) {
   for (auto& [index, gpu] : totals.gpus) {
     std::erase_if(gpu.kernels, [before](const auto& entry) { return entry.second.last_seen < before; });

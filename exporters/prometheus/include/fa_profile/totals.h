@@ -70,7 +70,8 @@ struct Totals {
 };
 
 /// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not
-/// correct adds no launches and no durations: its speed is not a result. `now`: Unix time of being counted.
+/// correct adds no launches and no durations: its speed is not a result. `now`: Unix time of being counted. Throws
+/// Error for numbers that must not be counted: CheckTotals() with kMostOfAContribution.
 Totals Contribution(const Recording& recording, const Profile& profile, double now);
 
 /// Adds `from` to `into`: sums are added, everything else is taken from `from`. Kernels beyond kMaxKernelLabels and
@@ -80,11 +81,12 @@ void Merge(Totals& into, const Totals& from);
 /// Forgets kernels not seen since `before`, Unix time; a GPU without kernels goes too.
 void ForgetKernels(Totals& totals, double before);
 
-/// The largest sum in it.
-double LargestSum(const Totals& totals);
+/// Throws Error that names the number: a GPU that is not from 0 to kMostGpus - 1, a sum that is not from 0 to `most`, a
+/// gauge that is not finite. Everything that is counted passes here, however it came.
+void CheckTotals(const Totals& totals, double most);
 
-/// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for negative
-/// sums.
+/// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for what
+/// CheckTotals() refuses.
 std::string ToJson(const Totals& totals);
 Totals TotalsFromJson(std::string_view text);
 
