@@ -35,7 +35,7 @@ def state_of(series):
         kernels = {}
         while len(kernels) < 25 and have < series:
             kernels[f"kernel_{len(kernels)}"] = {
-                "shapes": {}, "phases": {p: phase for p in phases}, "gauges": {}, "bottleneck": "", "origin": "program",
+                "shapes": {}, "phases": {p: phase for p in phases}, "gauges": {}, "origin": "program",
                 "commit": "", "last_seen": now + 1e6, "sm_active_cycles": 1e9, "warps_active_cycles": 8e9, "dram_bytes": 1e9}
             have += 4 + 10 * len(phases)
         gpus.append({"gpu": len(gpus), "uuid": f"GPU-{len(gpus)}", "kernels": kernels})

@@ -93,6 +93,23 @@ TEST(PageTest, HistogramsAreCumulativeAndEndWithInfinity) {
             std::string::npos);
 }
 
+TEST(PageTest, TheLongestPhaseIsMarkedForEachShapeBucketAndUnattributedNever) {
+  Totals totals;
+  auto& shapes = totals.gpus[0].kernels["k"].shapes;
+  shapes["le_512"].phase_ratios = {{"pv", 0.3}, {"softmax", 0.31}, {"unattributed", 0.39}};
+  shapes["le_2048"].phase_ratios = {{"pv", 0.6}, {"softmax", 0.4}};
+  PageInput input;
+  input.totals = &totals;
+  const std::string text = Text(input);
+  const auto has = [&text](const std::string& line) { return text.find(line + "\n") != std::string::npos; };
+  const std::string longest = "faprof_kernel_bottleneck{gpu=\"0\",kernel=\"k\",";
+  EXPECT_TRUE(has(longest + "shape=\"le_512\",bottleneck=\"softmax\"} 1")) << text;
+  EXPECT_TRUE(has(longest + "shape=\"le_512\",bottleneck=\"pv\"} 0"));
+  EXPECT_TRUE(has(longest + "shape=\"le_2048\",bottleneck=\"pv\"} 1"));
+  EXPECT_EQ(text.find("bottleneck=\"unattributed\""), std::string::npos);
+  EXPECT_TRUE(has("faprof_kernel_phase_ratio{gpu=\"0\",kernel=\"k\",shape=\"le_2048\",phase=\"softmax\"} 0.4"));
+}
+
 TEST(PageTest, AGpuStaysWithinItsSeriesBudgetAndDropsStallsFirst) {
   const Totals totals = Many(kMaxKernelLabels);
   Totals more = totals;
@@ -128,8 +145,8 @@ TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
   PageInput input;
   input.totals = &totals;
   const Families families = MakeFamilies(input);
-  // It has three buckets of shapes where a host usually has one; each adds a histogram a kernel.
-  EXPECT_LT(families.series, static_cast<std::size_t>(kUsualSeriesPerGpu) + 2 * 7 * 14);
+  // It has two buckets of shapes where a host usually has one; the second adds a histogram and phases a kernel.
+  EXPECT_LT(families.series, static_cast<std::size_t>(kUsualSeriesPerGpu) + 7 * (14 + 2 * 7));
   EXPECT_EQ(families.dropped, 0U);
 }
 

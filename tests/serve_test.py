@@ -350,17 +350,35 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 2)
             self.assertEqual(serve.counted("duplicate"), 0)
 
-    def test_invalid_numbers_of_a_recording_do_not_change_counters(self):
-        for number, value in enumerate(("-1e9", "2e307")):
+    def uncountable(self):
+        """Recordings that must not be counted, and what is said of them."""
+        found = {}
+        for number, (words, more) in enumerate({"is -1e+09": ["-1e9"], "is 2e+307": ["2e307"], "number is 64": ["1", "64"]}.items()):
             folder = pathlib.Path(self.folder) / str(number)
             folder.mkdir()
-            subprocess.run([WRITE_RECORDINGS, folder, "1", "small", value], check=True)
+            subprocess.run([WRITE_RECORDINGS, folder, "1", "small", *more], check=True)
+            found[words] = folder / "small-0.fap"
+        return found
+
+    def test_textfile_and_push_refuse_what_serve_refuses(self):
+        for words, path in self.uncountable().items():
+            for command in (["textfile"], ["push", "--gateway", "http://127.0.0.1:1"], ["textfile", str(self.small(0)), "--baseline"]):
+                run = self.run_program(*command, str(path))
+                self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+                self.assertEqual(run.stdout, "")
+                self.assertIn(words, run.stderr)
+                self.assertIn(str(path), run.stderr)
+
+    def test_invalid_numbers_of_a_recording_do_not_change_counters(self):
+        uncountable = self.uncountable()
         with Serve(self.folder) as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
-            for number in range(2):
-                serve.put(pathlib.Path(self.folder) / str(number) / "small-0.fap", f"bad{number}.fap")
-            wait_for("bad", lambda: serve.counted("bad") == 2)
+            for number, path in enumerate(uncountable.values()):
+                serve.put(path, f"bad{number}.fap")
+            wait_for("bad", lambda: serve.counted("bad") == len(uncountable))
+            for words in uncountable:
+                self.assertIn(words, serve.log_text())
             self.assertEqual(serve.value("faprof_sm_active_cycles_total", kernel="small"), 1000)
 
     def test_replacing_the_program_does_not_mark_recordings_bad(self):
@@ -373,7 +391,7 @@ class ServeTest(unittest.TestCase):
 
     def test_an_unreadable_state_is_an_error_and_not_an_empty_state(self):
         state = pathlib.Path(self.folder) / "state"
-        for content in ("folder", '{"version": 2}'):
+        for content in ("folder", '{"version": 99}'):
             shutil.rmtree(state, ignore_errors=True)
             state.mkdir()
             if content == "folder":

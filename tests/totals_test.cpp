@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -64,7 +65,6 @@ TEST(TotalsTest, TheHistogramCountsEveryTimedCall) {
   }
 }
 
-// At 2,16,2048,128, its costliest shape, the specimen's scalar P.V takes most; at the smaller ones its softmax does.
 TEST(TotalsTest, LaunchesOfAWatchedProgramAreAllThatWereSeen) {
   Recording recording = sample::MakeProgramRecording();
   recording.timings = {{1, "", "activity", {90'000, 190'000, 200'000}}, {4, "", "activity", {50'000}}};
@@ -82,9 +82,52 @@ TEST(TotalsTest, LaunchesOfAWatchedProgramAreAllThatWereSeen) {
   EXPECT_EQ(Kernels(totals).at("cutlass::gemm_kernel").origin, "program");
 }
 
-TEST(TotalsTest, TheBottleneckIsThePhaseWithMostTimeAtTheCostliestShape) {
-  EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").bottleneck, "pv");
-  EXPECT_EQ(Kernels(OfBundled()).at("serial_softmax").gauges.at("faprof_kernel_correct"), 1);
+// At 2,16,2048,128, its costliest shape, the specimen's scalar P.V takes most; at the smaller ones its softmax does.
+TEST(TotalsTest, PhaseRatiosAreOfEachShapeBucketAndWeighShapesByTheirTime) {
+  const auto& shapes = Kernels(OfBundled()).at("serial_softmax").shapes;
+  EXPECT_NEAR(shapes.at("le_512").phase_ratios.at("softmax"), 0.56, 0.01);
+  const double weighted = (5.274 * 0.56 + 23.638 * 0.41) / (5.274 + 23.638);
+  EXPECT_NEAR(shapes.at("le_2048").phase_ratios.at("softmax"), weighted, 0.01);
+  for (const auto& [name, kernel] : Kernels(OfBundled())) {
+    for (const auto& [bucket, shape] : kernel.shapes) {
+      const double sum = std::accumulate(shape.phase_ratios.begin(), shape.phase_ratios.end(), 0.0,
+                                         [](double so_far, const auto& phase) { return so_far + phase.second; });
+      EXPECT_NEAR(sum, 1, 1e-9) << name << " " << bucket;
+    }
+  }
+}
+
+TEST(TotalsTest, AShapeThatANewerRecordingLacksKeepsItsPhaseRatios) {
+  Totals first;
+  first.gpus[0].kernels["k"].phases = {{"qk", {}}, {"pv", {}}};
+  Totals second = first;
+  Totals third = first;
+  first.gpus[0].kernels["k"].shapes["le_512"].phase_ratios = {{"qk", 0.4}, {"pv", 0.6}};
+  second.gpus[0].kernels["k"].shapes["le_2048"].phase_ratios = {{"qk", 1}};
+  third.gpus[0].kernels["k"].shapes["le_512"].phase_ratios = {{"pv", 1}};
+  Totals totals;
+  Merge(totals, first);
+  Merge(totals, second);
+  using Ratios = std::map<std::string, double>;
+  EXPECT_EQ(Kernels(totals).at("k").shapes.at("le_512").phase_ratios, (Ratios{{"qk", 0.4}, {"pv", 0.6}}));
+  Merge(totals, third);
+  EXPECT_EQ(Kernels(totals).at("k").shapes.at("le_512").phase_ratios, (Ratios{{"pv", 1}}));
+  EXPECT_EQ(Kernels(totals).at("k").shapes.at("le_2048").phase_ratios, (Ratios{{"qk", 1}}));
+}
+
+TEST(TotalsTest, TheSharesOfFoldedPhasesAreInOther) {
+  Totals from;
+  KernelTotals& kernel = from.gpus[0].kernels["k"];
+  for (int i = 0; i < kMaxPhaseLabels + 2; ++i) {
+    const std::string phase = std::string("p").append(std::to_string(i));
+    kernel.phases[phase].cycles = 1;
+    kernel.shapes["none"].phase_ratios[phase] = 0.1;
+  }
+  Totals totals;
+  Merge(totals, from);
+  const auto& ratios = Kernels(totals).at("k").shapes.at("none").phase_ratios;
+  EXPECT_EQ(ratios.size(), static_cast<std::size_t>(kMaxPhaseLabels) + 1);
+  EXPECT_DOUBLE_EQ(ratios.at("other"), 0.2);
 }
 
 TEST(TotalsTest, AnIncorrectKernelHasNoTimes) {
@@ -108,13 +151,13 @@ TEST(TotalsTest, MergingTwiceDoublesSumsAndKeepsGauges) {
     const KernelTotals& twice = Kernels(totals).at(name);
     EXPECT_DOUBLE_EQ(*twice.sm_active_cycles, 2 * *once.sm_active_cycles);
     EXPECT_EQ(twice.gauges, once.gauges);
-    EXPECT_EQ(twice.bottleneck, once.bottleneck);
     for (const auto& [phase, sums] : once.phases) {
       EXPECT_DOUBLE_EQ(twice.phases.at(phase).cycles, 2 * sums.cycles);
       EXPECT_DOUBLE_EQ(twice.phases.at(phase).instructions.value_or(0), 2 * sums.instructions.value_or(0));
     }
     for (const auto& [bucket, shape] : once.shapes) {
       EXPECT_EQ(twice.shapes.at(bucket).launches, 2 * shape.launches);
+      EXPECT_EQ(twice.shapes.at(bucket).phase_ratios, shape.phase_ratios);
     }
   }
 }
@@ -133,6 +176,41 @@ TEST(TotalsTest, InvalidTotalsAreAnError) {
   EXPECT_THROW(TotalsFromJson(R"({"version":2,"folded":0,"gpus":[]})"), Error);
   EXPECT_THROW(TotalsFromJson(R"({"version":1,"folded":null,"gpus":[]})"), Error);
   EXPECT_NO_THROW(TotalsFromJson(R"({"version":1,"folded":0,"gpus":[]})"));
+}
+
+TEST(TotalsTest, ARecordingWithNumbersThatMustNotBeCountedIsAnError) {
+  const auto refused = [](const std::function<void(Recording&)>& change) {
+    Recording recording = Bundled();
+    change(recording);
+    try {
+      (void)Contribution(recording, Analyze(recording), kNow);
+      return std::string();
+    } catch (const Error& error) {
+      return error.message();
+    }
+  };
+  const auto cycles = [](double value) {
+    return [value](Recording& recording) {
+      for (Range& range : recording.ranges) range.metrics["sm__cycles_active.sum"] = value;
+    };
+  };
+  EXPECT_EQ(refused([](Recording&) {}), "");
+  EXPECT_NE(refused(cycles(-1)), "");
+  EXPECT_NE(refused(cycles(2e30)), "");
+  EXPECT_NE(refused([](Recording& recording) { recording.device.ordinal = kMostGpus; }), "");
+  EXPECT_NE(refused([](Recording& recording) { recording.device.ordinal = -1; }), "");
+}
+
+TEST(TotalsTest, AnErrorAboutANumberSaysWhichItIs) {
+  Totals totals;
+  totals.gpus[3].kernels["k"].phases["softmax"].cycles = -5;
+  try {
+    CheckTotals(totals, 1e30);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(),
+              "kernel 'k', phase 'softmax': cycles is -5 and must be from 0 to 1e+30: it is not counted");
+  }
 }
 
 TEST(TotalsTest, KernelsBeyondTheLimitAreLabelledOther) {

@@ -128,12 +128,16 @@ function spread(all) {
 
 function stat(body, panel, results, range) {
   const found = results.flat();
-  const value = found.length === 1 ? last(found[0].values) : null;
-  if (value === null) return false;
+  const values = found.map(each => last(each.values));
+  // One value, or one with a name of each query.
+  if (found.length !== panel.targets.length || values.includes(null)) return false;
+  const [value] = values;
+  const named = values.map((each, index) => `${shown(panel, each)} ${found[index].name}`);
+  const text = values.length > 1 ? named.join(' · ') : shown(panel, value);
   const {thresholds} = defaults(panel);
   const box = element('div', 'stat');
-  box.append(element('span', 'value', shown(panel, value)));
-  box.classList.toggle('long', shown(panel, value).length > 8);
+  box.append(element('span', 'value', text));
+  box.classList.toggle('long', text.length > 8);
   if (panel.options.colorMode === 'background') {
     box.classList.add('filled');
     box.style.background = thresholdColour(value, thresholds);

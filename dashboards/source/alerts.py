@@ -30,18 +30,16 @@ class Alert:
 
 
 def kernels(clock):
-    share = "gpu_kernel_phase:faprof_phase_cycles:ratio"
     duration = "faprof_kernel_duration_seconds"
     return [
         Alert(
             "FaprofSoftmaxBottleneck",
             "warning",
             "10m",
-            f'{share}{{phase="softmax"}} > 0.5 and on ({KERNEL}) '
-            'faprof_kernel_bottleneck{bottleneck="softmax"} == 1',
-            f"Softmax takes {PERCENT} of {KERNEL_HERE}",
-            "Softmax takes more than half of the kernel's time, over the last recordings and in the newest one. The "
-            "tensor cores wait for it.",
+            'faprof_kernel_phase_ratio{phase="softmax"} > 0.5',
+            f"Softmax takes {PERCENT} of {KERNEL_HERE} (shape {{{{ $labels.shape }}}})",
+            "Softmax takes more than half of the kernel's time at shapes of this bucket, in the newest recording that "
+            "has them. The tensor cores wait for it.",
         ),
         Alert(
             "FaprofPhaseShareAboveBaseline",

@@ -1,11 +1,13 @@
 """The board about the fleet, and what all boards share."""
 
 from source.panels import Board, bars, series, stat, table
+from source.recording import GPU, KERNEL
 
 ZERO_IS_GOOD = [(None, "green"), (1, "red")]
 SHARE = "gpu_kernel_phase:faprof_phase_cycles:ratio"
 INCREASE = "gpu_kernel_phase:faprof_phase_cycles:increase"
 DURATION = "faprof_kernel_duration_seconds"
+SOFTMAX_BOUND = 'faprof_kernel_phase_ratio{*, phase="softmax"} > bool 0.5'
 WHERE = {"instance": "instance", "gpu": "GPU"}
 
 
@@ -45,9 +47,11 @@ def fleet():
             ),
             stat(
                 "Softmax-bound",
-                "Kernels, counted per GPU, whose longest phase is softmax.",
+                "Kernels whose softmax takes more than half of the time at a bucket of shapes in the newest recording, "
+                "and on how many GPUs.",
                 "none",
-                'sum(faprof_kernel_bottleneck{*, bottleneck="softmax"})',
+                (f"sum(max by (kernel) ({SOFTMAX_BOUND}))", "kernels"),
+                (f"sum(max by ({GPU}) ({SOFTMAX_BOUND}))", "GPUs"),
                 thresholds=ZERO_IS_GOOD,
             ),
             simulated(),
@@ -128,9 +132,9 @@ def fleet():
             ),
             series(
                 "Softmax-bound kernels",
-                "GPUs on which softmax is the longest phase of the kernel.",
+                "GPUs on which softmax takes more than half of the kernel's time at a bucket of shapes.",
                 "none",
-                ('sum by (kernel) (faprof_kernel_bottleneck{*, bottleneck="softmax"})', "{{kernel}}"),
+                (f"sum by (kernel) (max by ({KERNEL}) ({SOFTMAX_BOUND}))", "{{kernel}}"),
                 minimum=0,
             ),
             bars(

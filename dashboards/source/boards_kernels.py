@@ -157,10 +157,10 @@ def kernel():
             ),
             states(
                 "Longest phase",
-                "The phase that took most of the kernel's time in the newest recording.",
+                "The phase that took most of the kernel's time at each bucket of shapes, in the newest recording.",
                 "none",
-                "max by (kernel, bottleneck) (faprof_kernel_bottleneck{*}) == 1",
-                "{{kernel}}: {{bottleneck}}",
+                "max by (kernel, shape, bottleneck) (faprof_kernel_bottleneck{*}) == 1",
+                "{{kernel}} {{shape}}: {{bottleneck}}",
                 mappings={1: ("longest", "orange")},
                 links=[("Phases", "faprof-phases")],
             ),
@@ -313,10 +313,11 @@ def phases():
             ),
             states(
                 "Longest phase",
-                "The phase that took most of the kernel's time in the newest recording, on any GPU in view.",
+                "The phase that took most of the kernel's time at each bucket of shapes, in the newest recording, on any "
+                "GPU in view.",
                 "none",
-                "max by (kernel, bottleneck) (faprof_kernel_bottleneck{*}) == 1",
-                "{{kernel}}: {{bottleneck}}",
+                "max by (kernel, shape, bottleneck) (faprof_kernel_bottleneck{*}) == 1",
+                "{{kernel}} {{shape}}: {{bottleneck}}",
                 mappings={1: ("longest", "orange")},
             ),
             series(

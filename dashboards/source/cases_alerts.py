@@ -47,37 +47,26 @@ MMA = {"gpu": "0", "kernel": "mma"}
 
 
 def by_the_minute():
-    share, slow = "gpu_kernel_phase:faprof_phase_cycles:ratio", "gpu:faprof_kernel_duration_seconds:ratio_median"
+    share, slow = "faprof_kernel_phase_ratio", "gpu:faprof_kernel_duration_seconds:ratio_median"
     above = "gpu_kernel_phase:faprof_phase_cycles:above_baseline"
     ratio = "gpu_kernel_shape:faprof_kernel_duration_seconds:ratio_baseline"
     tensor = "gpu_kernel:faprof_tensor_active_cycles:ratio"
-    bottleneck = "faprof_kernel_bottleneck"
     collected, recorded = (
         "faprof_collector_last_collection_timestamp_seconds",
         "faprof_collector_last_recording_timestamp_seconds",
     )
-    soft, other = {"phase": "softmax", "kernel": "mma"}, {"bottleneck": "softmax", "kernel": "mma"}
+    soft = {"phase": "softmax", "kernel": "mma", "shape": "le_512"}
     k = "mma"
     return [
         Case(
             "FaprofSoftmaxBottleneck",
             [
                 at(share, "0.6x90", gpu="0", **soft),
-                at(bottleneck, "1x90", gpu="0", **other),
                 at(share, "0.6x90", gpu="0", **soft, **SIM),
-                at(bottleneck, "1x90", gpu="0", **other, **SIM),
+                at(share, "0.4x90", gpu="0", **(soft | {"shape": "le_2048"})),
                 at(share, "0.45x90", gpu="1", **soft),
-                at(bottleneck, "1x90", gpu="1", **other),
-                at(share, "0.6x90", gpu="2", **soft),
-                at(bottleneck, "0x90", gpu="2", **other),
-                at(share, "0.6x90", gpu="3", **soft),
-                *decoys(bottleneck, "1x90", gpu="3", **other),
-                at(share, "0.7x90", gpu="4", phase="qk", kernel=k),
-                at(bottleneck, "1x90", gpu="4", **other),
-                at(share, "0.6x90", gpu="5", **soft),
-                at(bottleneck, "1x90", gpu="5", bottleneck="qk", kernel=k),
-                at(share, "0.5x90", gpu="6", **soft),
-                at(bottleneck, "1x90", gpu="6", **other),
+                at(share, "0.5x90", gpu="2", **soft),
+                at(share, "0.7x90", gpu="3", **(soft | {"phase": "qk"})),
             ],
             [("9m", []), ("10m", [fires("60%", gpu="0", **soft), fires("60%", gpu="0", **soft, **SIM)])],
         ),

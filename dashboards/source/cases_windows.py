@@ -227,13 +227,13 @@ def chain():
         softmax = 60 if (host, gpu) == ("b", "0") else 40
         for phase, cycles in (("softmax", softmax), ("pv", 100 - softmax)):
             series.append(at("faprof_phase_cycles_total", climb(host, cycles), phase=phase, **who))
-            series.append(at("faprof_kernel_bottleneck", f"{int(cycles >= 60)}x85", bottleneck=phase, **who))
+            series.append(at("faprof_kernel_phase_ratio", f"{cycles / 100}x85", phase=phase, shape="le_512", **who))
         series.append(at(f"{duration}_sum", climb(host, 5 if (host, gpu) == ("b", "1") else 4), shape="le_512", **who))
         series.append(at(f"{duration}_count", climb(host, 2), shape="le_512", **who))
     for host in "ab":
         series.append(at("faprof_baseline_phase_ratio", "0.4x85", instance=host, kernel="mma", phase="softmax"))
         series.append(at("faprof_baseline_duration_seconds", "2x85", instance=host, kernel="mma", shape="le_512"))
-    softmax = fires("60%", instance="b", gpu="0", kernel="mma", phase="softmax")
+    softmax = fires("60%", instance="b", gpu="0", kernel="mma", phase="softmax", shape="le_512")
     more = fires("20%", instance="b", gpu="0", kernel="mma", phase="softmax")
     slow = fires("125%", instance="b", gpu="1", kernel="mma", shape="le_512")
     expect = []

@@ -414,10 +414,12 @@ def series(title, description, unit, *queries, **more):
     return Panel("timeseries", title, description, unit, [Query(*query) for query in queries], **more)
 
 
-def stat(title, description, unit, expr, **more):
+def stat(title, description, unit, *queries, **more):
+    """A query is an expression, or an expression and the name of its value."""
     # Instant: the last value of a range would be shown for as long as the range lasts after the data ended.
     more = {"width": 4, "height": 4} | more
-    return Panel("stat", title, description, unit, [Query(expr, instant=True)], **more)
+    found = [Query(*([query] if isinstance(query, str) else query), instant=True) for query in queries]
+    return Panel("stat", title, description, unit, found, **more)
 
 
 def table(title, description, unit, columns, *queries, **more):

@@ -126,29 +126,18 @@ void AddPhases(const ProfileEntry& entry, KernelTotals& kernel) {
   AddIfThere(kernel.dropped_samples, static_cast<double>(entry.phases->dropped_samples));
 }
 
-void SetBottleneck(const ProfileEntry& entry, KernelTotals& kernel) {
-  double most = 0;
-  for (const PhaseEntry& phase : entry.phases->phases) {
-    const double share = Metric(phase.metrics, "phase_time_ratio").value_or(0);
-    if (phase.name == kUnattributed) {
-      kernel.gauges["faprof_collector_unattributed_ratio"] = share;
-    } else if (share > most) {
-      most = share;
-      kernel.bottleneck = PhaseLabel(phase.name);
-    }
-  }
-}
-
-// Gauges and bottleneck of a kernel, from one entry.
+// Gauges of a kernel, from one entry.
 void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotals& kernel) {
   static const std::map<std::string, std::string> kGauges = GaugesById();
   kernel.gauges.clear();
-  kernel.bottleneck.clear();
   for (const auto& [id, name] : kGauges) {
     if (const std::optional<double> value = Metric(entry.metrics, id)) kernel.gauges[name] = *value;
   }
   if (!entry.phases) return;
-  SetBottleneck(entry, kernel);
+  for (const PhaseEntry& phase : entry.phases->phases) {
+    if (phase.name != kUnattributed) continue;
+    kernel.gauges["faprof_collector_unattributed_ratio"] = Metric(phase.metrics, "phase_time_ratio").value_or(0);
+  }
   for (const PcSampling& sampling : recording.samplings) {
     if (sampling.case_id == entry.case_id && sampling.part == entry.part && sampling.call_ns && entry.timing &&
         entry.timing->median_ns > 0) {
@@ -157,10 +146,26 @@ void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotal
   }
 }
 
-// The cost of a call, to find the costliest of a kernel's shapes; -1 when unknown.
+// The cost of a call in ns, to find the costliest of a kernel's shapes and to weigh them; -1 when unknown.
 double Cost(const ProfileEntry& entry) {
   if (entry.timing) return entry.timing->median_ns;
   return Metric(entry.metrics, "replay_duration_seconds").value_or(-1e-9) * 1e9;
+}
+
+// Sums of time, which ToRatios() turns into shares: a shape weighs as much as a call of it takes.
+void AddPhaseTimes(const ProfileEntry& entry, ShapeTotals& shape) {
+  constexpr double kUnknown = 1e-3;  // next to nothing beside a shape whose cost is known
+  for (const PhaseEntry& phase : entry.phases->phases) {
+    const double share = Metric(phase.metrics, "phase_time_ratio").value_or(0);
+    shape.phase_ratios[PhaseLabel(phase.name)] += share * std::max(Cost(entry), kUnknown);
+  }
+}
+
+void ToRatios(std::map<std::string, double>& times) {
+  double sum = 0;
+  for (const auto& [phase, time] : times) sum += time;
+  if (!(sum > 0)) times.clear();
+  for (auto& [phase, time] : times) time /= sum;
 }
 
 }  // namespace
@@ -243,8 +248,14 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
     AddIfThere(kernel.warps_active_cycles, Metric(entry.metrics, "warps_active_cycles"));
     AddIfThere(kernel.dram_bytes, Metric(entry.metrics, "dram_bytes"));
     if (entry.metrics.contains("sm_active_cycles")) shape.profiled_launches += 1;
-    if (entry.phases) AddPhases(entry, kernel);
+    if (!entry.phases) continue;
+    AddPhases(entry, kernel);
+    AddPhaseTimes(entry, shape);
   }
+  for (auto& [label, kernel] : gpu.kernels) {
+    for (auto& [bucket, shape] : kernel.shapes) ToRatios(shape.phase_ratios);
+  }
+  CheckTotals(totals, kMostOfAContribution);
   // Capped here too: a program may have a thousand kernels.
   Totals capped;
   Merge(capped, totals);

@@ -170,10 +170,19 @@ void SetKernel(const std::string& gpu, const std::string& name, const KernelTota
   page.Set("faprof_kernel_info", {gpu, name, kernel.origin, kernel.commit}, 1.0);
   for (const auto& [gauge, value] : kernel.gauges) page.Set(gauge, {gpu, name}, value);
   for (const auto& sum : kKernelSums) page.Set(sum.metric, {gpu, name}, kernel.*sum.value);
-  if (kernel.bottleneck.empty()) return;
-  for (const auto& [phase, totals] : kernel.phases) {
-    if (phase == "unattributed") continue;
-    page.Set("faprof_kernel_bottleneck", {gpu, name, phase}, phase == kernel.bottleneck ? 1.0 : 0.0);
+}
+
+void SetPhaseRatios(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
+  for (const auto& [shape, totals] : kernel.shapes) {
+    double longest = 0;
+    for (const auto& [phase, ratio] : totals.phase_ratios) {
+      page.Set("faprof_kernel_phase_ratio", {gpu, name, shape, phase}, ratio);
+      if (phase != "unattributed") longest = std::max(longest, ratio);
+    }
+    for (const auto& [phase, ratio] : totals.phase_ratios) {
+      if (phase == "unattributed" || longest <= 0) continue;
+      page.Set("faprof_kernel_bottleneck", {gpu, name, shape, phase}, ratio == longest ? 1.0 : 0.0);
+    }
   }
 }
 
@@ -204,7 +213,7 @@ void SetStalls(const std::string& gpu, const std::string& name, const KernelTota
 
 // The most needed first: the limit cuts the end.
 void SetTotals(const Totals& totals, Builder& page) {
-  for (const auto set : {SetKernel, SetShapes, SetPhases, SetStalls}) {
+  for (const auto set : {SetKernel, SetShapes, SetPhaseRatios, SetPhases, SetStalls}) {
     for (const auto& [index, gpu] : totals.gpus) {
       for (const auto& [name, kernel] : gpu.kernels) set(std::to_string(index), name, kernel, page);
     }

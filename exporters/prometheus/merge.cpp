@@ -30,10 +30,22 @@ std::string Slot(const std::string& wanted, const std::map<std::string, Value>& 
   return kOtherLabel;
 }
 
+// A phase without sums in its name has its share in "other", too.
+void DescribePhases(KernelTotals& into, const KernelTotals& from) {
+  for (const auto& [bucket, shape] : from.shapes) {
+    if (shape.phase_ratios.empty()) continue;
+    std::map<std::string, double>& ratios = into.shapes[bucket].phase_ratios;
+    ratios.clear();
+    for (const auto& [phase, ratio] : shape.phase_ratios) {
+      ratios[into.phases.contains(phase) ? phase : kOtherLabel] += ratio;
+    }
+  }
+}
+
 // "other" is many kernels: it has sums, and no gauges.
 void Describe(KernelTotals& into, const KernelTotals& from) {
   into.gauges = from.gauges;
-  into.bottleneck = from.bottleneck;
+  DescribePhases(into, from);
   into.origin = from.origin;
   into.commit = from.commit;
 }
@@ -60,25 +72,6 @@ void Merge(Totals& into, const Totals& from) {
       if (slot != kOtherLabel) Describe(totals, kernel);
     }
   }
-}
-
-double LargestSum(const Totals& totals) {
-  double largest = 0;
-  const auto see = [&largest](const std::optional<double>& value) { largest = std::max(largest, value.value_or(0)); };
-  for (const auto& [index, gpu] : totals.gpus) {
-    for (const auto& [name, kernel] : gpu.kernels) {
-      for (const auto& sum : kKernelSums) see(kernel.*sum.value);
-      for (const auto& [shape, calls] : kernel.shapes) {
-        for (const auto& sum : kShapeSums) see(calls.*sum.value);
-      }
-      for (const auto& [phase, sums] : kernel.phases) {
-        see(sums.cycles);
-        for (const auto& sum : kPhaseSums) see(sums.*sum.value);
-        for (const auto& [reason, cycles] : sums.stall_cycles) see(cycles);
-      }
-    }
-  }
-  return largest;
 }
 
 void ForgetKernels(Totals& totals, double before) {

@@ -63,6 +63,11 @@ void SlowPhase(KernelTotals& kernel, const KernelTotals& measured, const std::st
   for (auto& [name, shape] : kernel.shapes) {
     shape.duration_sum_seconds +=
         measured.shapes.at(name).duration_sum_seconds * more / *measured.sm_active_cycles * runs;
+    const auto ratio = shape.phase_ratios.find(phase);
+    if (runs <= 0 || ratio == shape.phase_ratios.end()) continue;
+    const double longer = 1 + ratio->second * (kChangedSlowdown - 1);
+    ratio->second *= kChangedSlowdown;
+    for (auto& [each, share] : shape.phase_ratios) share /= longer;
   }
 }
 

@@ -1,5 +1,4 @@
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "fa_profile/error.h"
@@ -12,29 +11,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
-constexpr double kMostOfASum = 1e100;
-
-// A gauge.
-double AnyNumber(const Json& json) {
-  const auto value = json.get<double>();
-  if (!std::isfinite(value)) throw Error("a value is not a finite number");
-  return value;
-}
-
-// A sum: counters never go down, and must stay far enough from overflow to be added up for years.
-double Number(const Json& json) {
-  const double value = AnyNumber(json);
-  if (value < 0 || value > kMostOfASum) {
-    throw Error("a sum is " + json.dump() + ", and must be from 0 to " + Json(kMostOfASum).dump());
-  }
-  return value;
-}
+constexpr double kMostOfASum = 1e100;  // far enough from overflow to be added up for years
 
 // The layout of the file, once for both directions: `field` is a Writer or a Reader.
 template <typename Field>
 void Fields(const Field& field, ShapeTotals& totals) {
   for (const auto& sum : kShapeSums) field(sum.name, totals.*sum.value);
   field("duration_counts", totals.duration_counts);
+  field.Gauges("phase_ratios", totals.phase_ratios);
 }
 
 template <typename Field>
@@ -49,7 +33,6 @@ void Fields(const Field& field, KernelTotals& totals) {
   field("shapes", totals.shapes);
   field("phases", totals.phases);
   field.Gauges("gauges", totals.gauges);
-  field("bottleneck", totals.bottleneck);
   field("origin", totals.origin);
   field("commit", totals.commit);
   field("last_seen", totals.last_seen);
@@ -85,25 +68,27 @@ struct Reader {
   const Json& json;
 
   void operator()(const char* name, std::string& text) const { text = json.at(name).get<std::string>(); }
-  void operator()(const char* name, double& sum) const { sum = Number(json.at(name)); }
+  void operator()(const char* name, double& sum) const { sum = json.at(name).get<double>(); }
   void operator()(const char* name, std::optional<double>& sum) const {
-    if (const auto found = json.find(name); found != json.end()) sum = Number(*found);
+    if (const auto found = json.find(name); found != json.end()) sum = found->get<double>();
   }
   template <std::size_t kCount>
   void operator()(const char* name, std::array<double, kCount>& counts) const {
     const Json& values = json.at(name);
     if (values.size() != kCount) throw Error("a histogram has other buckets than this program's");
-    for (std::size_t i = 0; i < kCount; ++i) counts[i] = Number(values.at(i));
+    for (std::size_t i = 0; i < kCount; ++i) counts[i] = values.at(i).get<double>();
   }
   template <typename Value>
   void operator()(const char* name, std::map<std::string, Value>& values) const {
     for (const auto& [key, value] : json.at(name).items()) Fields(Reader{value}, values[key]);
   }
   void operator()(const char* name, std::map<std::string, double>& sums) const {
-    for (const auto& [key, value] : json.at(name).items()) sums[key] = Number(value);
+    for (const auto& [key, value] : json.at(name).items()) sums[key] = value.get<double>();
   }
   void Gauges(const char* name, std::map<std::string, double>& values) const {
-    for (const auto& [key, value] : json.at(name).items()) values[key] = AnyNumber(value);
+    const auto found = json.find(name);
+    if (found == json.end()) return;  // version 0.1.0 had no phase_ratios
+    for (const auto& [key, value] : found->items()) values[key] = value.get<double>();
   }
 };
 
@@ -123,12 +108,11 @@ Totals TotalsFromJson(std::string_view text) {
                   std::to_string(kVersion));
     }
     Totals totals;
-    totals.folded = Number(json.at("folded"));
+    totals.folded = json.at("folded").get<double>();
     for (const Json& entry : json.at("gpus")) {
-      const int index = entry.at("gpu").get<int>();
-      if (index < 0 || index >= kMostGpus) throw Error("the GPU number is out of range: " + std::to_string(index));
-      Fields(Reader{entry}, totals.gpus[index]);
+      Fields(Reader{entry}, totals.gpus[entry.at("gpu").get<int>()]);
     }
+    CheckTotals(totals, kMostOfASum);
     return totals;
   } catch (const Json::exception& error) {
     throw Error("these are not totals of the exporter: " + std::string(error.what()));

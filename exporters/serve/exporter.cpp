@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "about_file.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
@@ -93,7 +94,7 @@ HostReading ReadingOf(const Recording& recording) {
 
 Baseline LoadBaseline(const std::string& path) {
   const auto [recording, profile] = LoadProfile(path);
-  return BaselineOf(recording, profile);
+  return AboutFile(path, [&recording = recording, &profile = profile] { return BaselineOf(recording, profile); });
 }
 
 Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> read_gpus,

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kStateVersion = 1;
+constexpr int kStateVersion = 2;  // 1: without phase_ratios
 
 // Far more than 20,000 hashes and the kernels of 64 GPUs take.
 constexpr std::size_t kMostStateBytes = std::size_t{256} << 20U;

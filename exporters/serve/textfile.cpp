@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "about_file.h"
 #include "fa_profile/error.h"
 #include "fa_profile/exporter.h"
 #include "fa_profile/files.h"
@@ -21,7 +22,10 @@ MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::str
     const auto [recording, profile] = LoadProfile(path);
     const auto [first, is_new] = counted.emplace(Sha256OfFile(path), path);
     if (is_new) {
-      Merge(totals, Contribution(recording, profile, static_cast<double>(std::time(nullptr))));
+      const auto now = static_cast<double>(std::time(nullptr));
+      Merge(totals, AboutFile(path, [&, &recording = recording, &profile = profile] {
+              return Contribution(recording, profile, now);
+            }));
     } else {
       Notice(path + " is the same recording as " + first->second + " and counts once");
     }

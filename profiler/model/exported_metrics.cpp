@@ -65,9 +65,12 @@ constexpr ExportedMetric kTable[] = {
      "Mean resident warps while an SM was busy, as a share of the SM's maximum.", "achieved_occupancy_ratio"},
     {"faprof_kernel_tensor_core_utilization_ratio", kGauge, "ratio", kPerKernel,
      "Share of the cycles in which the tensor pipe was busy.", "tensor_core_utilization_ratio"},
-    {"faprof_kernel_bottleneck", kGauge, "bool", "gpu kernel bottleneck",
-     "1 for the phase that took most of the kernel's time in the newest recording, 0 for its other phases.",
+    {"faprof_kernel_phase_ratio", kGauge, "ratio", "gpu kernel shape phase",
+     "The phase's share of the kernel's time at shapes of the bucket, in the newest recording that has them. A shape "
+     "counts by the time of a call.",
      "phase_time_ratio"},
+    {"faprof_kernel_bottleneck", kGauge, "bool", "gpu kernel shape bottleneck",
+     "1 for the phase with the largest faprof_kernel_phase_ratio, 0 for the others.", "phase_time_ratio"},
     {"faprof_kernel_info", kGauge, "info", "gpu kernel origin commit",
      "Where the kernel came from, and the commit of the tool that measured it. Always 1.", "session"},
 

@@ -1,4 +1,4 @@
-// Writes small recordings that differ in what they measured: write_recordings FOLDER COUNT [KERNEL [CYCLES]]
+// Writes small recordings that differ in what they measured: write_recordings FOLDER COUNT [KERNEL [CYCLES [GPU]]]
 //
 // For tests of what reads many recordings, or ones with a hostile kernel name. Each has one kernel, timed ten times,
 // with the counters of one call.
@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     device.chip = "GH100";
     device.uuid = "GPU-00000000-0000-0000-0000-000000000000";
     device.sm_count = 132;
+    device.ordinal = argc > 5 ? std::atoi(argv[5]) : 0;
     writer.Write(device);
     Case entry;
     entry.id = 1;

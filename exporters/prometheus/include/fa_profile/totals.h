@@ -24,13 +24,14 @@ inline constexpr const char* kOtherLabel = "other";
 /// The most that one recording can add to a sum: far above anything real, and far below overflow after years.
 inline constexpr double kMostOfAContribution = 1e30;
 
-/// Sums over calls of one kernel at shapes of one bucket.
+/// Sums over calls of one kernel at shapes of one bucket, and its phases in the newest recording with such a shape.
 struct ShapeTotals {
   double launches = 0;           ///< timed, without the profiler; of a watched program all that were seen
   double profiled_launches = 0;  ///< counters taken
   double flops = 0;
   double duration_sum_seconds = 0;
   std::array<double, kDurationBounds.size() + 1> duration_counts{};  ///< not cumulative
+  std::map<std::string, double> phase_ratios;  ///< of the time of its calls, "unattributed" too; empty: unknown
 };
 
 /// Sums over the profiled calls' phases of one name.
@@ -53,7 +54,6 @@ struct KernelTotals {
   std::optional<double> dropped_samples;
 
   std::map<std::string, double> gauges;  ///< by name of the exported metric, of the costliest shape
-  std::string bottleneck;                ///< the phase with most time; empty when unknown
   std::string origin;                    ///< "ladder", "library", "program"
   std::string commit;                    ///< of the tool
   double last_seen = 0;                  ///< Unix time
@@ -70,7 +70,8 @@ struct Totals {
 };
 
 /// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not
-/// correct adds no launches and no durations: its speed is not a result. `now`: Unix time of being counted.
+/// correct adds no launches and no durations: its speed is not a result. `now`: Unix time of being counted. Throws
+/// Error for numbers that must not be counted: CheckTotals() with kMostOfAContribution.
 Totals Contribution(const Recording& recording, const Profile& profile, double now);
 
 /// Adds `from` to `into`: sums are added, everything else is taken from `from`. Kernels beyond kMaxKernelLabels and
@@ -80,11 +81,12 @@ void Merge(Totals& into, const Totals& from);
 /// Forgets kernels not seen since `before`, Unix time; a GPU without kernels goes too.
 void ForgetKernels(Totals& totals, double before);
 
-/// The largest sum in it.
-double LargestSum(const Totals& totals);
+/// Throws Error that names the number: a GPU that is not from 0 to kMostGpus - 1, a sum that is not from 0 to `most`, a
+/// gauge that is not finite. Everything that is counted passes here, however it came.
+void CheckTotals(const Totals& totals, double most);
 
-/// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for negative
-/// sums.
+/// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for what
+/// CheckTotals() refuses.
 std::string ToJson(const Totals& totals);
 Totals TotalsFromJson(std::string_view text);
 

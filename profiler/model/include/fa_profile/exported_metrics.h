@@ -30,7 +30,7 @@ inline constexpr int kMaxPhaseLabels = 8;   ///< besides "other" and "unattribut
 inline constexpr int kMaxReasonLabels = 8;  ///< groups of stall reasons, "other" included
 inline constexpr int kMaxXidLabels = 8;
 /// Series of one GPU: what a ladder needs, and what is never exceeded.
-inline constexpr int kUsualSeriesPerGpu = 700;
+inline constexpr int kUsualSeriesPerGpu = 800;
 inline constexpr int kMaxSeriesPerGpu = 2000;
 /// Series of all GPUs of a host together: eight at their most.
 inline constexpr int kMaxSeriesPerPage = 8 * kMaxSeriesPerGpu;

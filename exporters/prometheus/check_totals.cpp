@@ -1,0 +1,80 @@
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "fa_profile/error.h"
+#include "fa_profile/totals.h"
+#include "sums.h"
+
+namespace fa_profile {
+namespace {
+
+// Where in the totals a number is, for the error.
+class Place {
+ public:
+  explicit Place(double most) : most_(most) {}
+  Place In(const std::string& what, const std::string& name) const {
+    Place inner = *this;
+    inner.words_ += (words_.empty() ? "" : ", ") + what + " '" + name + "'";
+    return inner;
+  }
+  void Sum(const std::string& name, double value) const {
+    if (!(value >= 0 && value <= most_)) Refuse(name, value, "from 0 to " + Text(most_));
+  }
+  void Sum(const std::string& name, const std::optional<double>& value) const {
+    if (value) Sum(name, *value);
+  }
+  void Gauge(const std::string& name, double value) const {
+    if (!std::isfinite(value)) Refuse(name, value, "finite");
+  }
+
+ private:
+  static std::string Text(double value) {
+    std::array<char, 32> text{};
+    (void)std::snprintf(text.data(), text.size(), "%g", value);
+    return text.data();
+  }
+  [[noreturn]] void Refuse(const std::string& name, double value, const std::string& range) const {
+    throw Error(words_ + ": " + name + " is " + Text(value) + " and must be " + range + ": it is not counted",
+                "record again; if it comes back, report it");
+  }
+
+  double most_;
+  std::string words_;
+};
+
+void Check(const Place& place, const ShapeTotals& shape) {
+  for (const auto& sum : kShapeSums) place.Sum(sum.name, shape.*sum.value);
+  for (const double count : shape.duration_counts) place.Sum("duration_counts", count);
+  for (const auto& [phase, ratio] : shape.phase_ratios) place.In("phase", phase).Gauge("phase_ratios", ratio);
+}
+
+void Check(const Place& place, const PhaseTotals& phase) {
+  place.Sum("cycles", phase.cycles);
+  for (const auto& sum : kPhaseSums) place.Sum(sum.name, phase.*sum.value);
+  for (const auto& [reason, cycles] : phase.stall_cycles) place.In("reason", reason).Sum("stall_cycles", cycles);
+}
+
+void Check(const Place& place, const KernelTotals& kernel) {
+  for (const auto& sum : kKernelSums) place.Sum(sum.name, kernel.*sum.value);
+  for (const auto& [name, value] : kernel.gauges) place.Gauge(name, value);
+  place.Gauge("last_seen", kernel.last_seen);
+  for (const auto& [bucket, shape] : kernel.shapes) Check(place.In("shape", bucket), shape);
+  for (const auto& [name, phase] : kernel.phases) Check(place.In("phase", name), phase);
+}
+
+}  // namespace
+
+void CheckTotals(const Totals& totals, double most) {
+  const Place place(most);
+  place.Sum("folded", totals.folded);
+  for (const auto& [index, gpu] : totals.gpus) {
+    if (index < 0 || index >= kMostGpus) {
+      throw Error("the GPU's number is " + std::to_string(index) + " and must be from 0 to " +
+                  std::to_string(kMostGpus - 1) + ": it is not counted");
+    }
+    for (const auto& [name, kernel] : gpu.kernels) Check(place.In("kernel", name), kernel);
+  }
+}
+
+}  // namespace fa_profile
