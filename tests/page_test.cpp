@@ -141,7 +141,7 @@ TEST(PageTest, APageFitsEightGpusAtTheirBudget) {
 
 TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
   const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-  const Totals totals = Contribution(recording, Analyze(recording), 1);
+  const Totals totals = Contribution(recording, Analyze(recording));
   PageInput input;
   input.totals = &totals;
   const Families families = MakeFamilies(input);
@@ -221,7 +221,7 @@ TEST(PageTest, TheGzippedPageIsTheSamePage) {
 TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
   const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Profile profile = Analyze(recording);
-  const Totals totals = Contribution(recording, profile, 1);
+  const Totals totals = Contribution(recording, profile);
   const Baseline baseline = BaselineOf(recording, profile);
   EXPECT_NEAR(baseline.taken, 1.79e9, 0.1e9);
   HostReading host;
@@ -259,7 +259,7 @@ class SimulatedFleetTest : public testing::Test {
  protected:
   static SimulatedFleet Fleet(int hosts) {
     const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-    return {hosts, Contribution(recording, Analyze(recording), 1), HostReading{}, "x.fap", 10, 1000};
+    return {hosts, Contribution(recording, Analyze(recording)), HostReading{}, "x.fap", 10, 1000};
   }
   static std::string At(const SimulatedFleet& fleet, int host, double now) {
     return *Page(fleet.At(host, now, nullptr)).Render("", "").bytes;
@@ -326,7 +326,7 @@ TEST_F(SimulatedFleetTest, ARecordingEqualsItsOwnBaseline) {
   const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Profile profile = Analyze(recording);
   const Baseline baseline = BaselineOf(recording, profile);
-  const Totals totals = Contribution(recording, profile, 1);
+  const Totals totals = Contribution(recording, profile);
   for (const auto& [name, kernel] : totals.gpus.at(0).kernels) {
     for (const auto& [shape, calls] : kernel.shapes) {
       EXPECT_DOUBLE_EQ(baseline.durations_seconds.at({name, shape}), calls.duration_sum_seconds / calls.launches);

@@ -214,7 +214,7 @@ std::string KernelLabel(const ProfileEntry& entry) {
   return label == kOtherLabel ? label + HashMark(name) : label;
 }
 
-Totals Contribution(const Recording& recording, const Profile& profile, double now) {
+Totals Contribution(const Recording& recording, const Profile& profile) {
   Totals totals;
   Totals::Gpu& gpu = totals.gpus[recording.device.ordinal];
   gpu.uuid = recording.device.uuid;
@@ -226,7 +226,6 @@ Totals Contribution(const Recording& recording, const Profile& profile, double n
     const std::string label = KernelLabel(entry);
     KernelTotals& kernel = gpu.kernels[label];
     ShapeTotals& shape = kernel.shapes[ShapeBucket(entry.shape)];
-    kernel.last_seen = now;
     kernel.origin = OriginLabel(entry.origin);
     kernel.commit = CommitLabel(recording.session.tool_commit);
     std::optional<double> correct;

@@ -320,7 +320,7 @@ Baseline BaselineOf(const Recording& recording, const Profile& profile) {
     baseline.taken = static_cast<double>(timegm(&time));
   }
   // From the sums that are served: a host that repeats this recording is exactly at its baseline, whatever its shapes.
-  const Totals totals = Contribution(recording, profile, baseline.taken);
+  const Totals totals = Contribution(recording, profile);
   for (const auto& [index, gpu] : totals.gpus) {
     for (const auto& [kernel, sums] : gpu.kernels) {
       for (const auto& [shape, calls] : sums.shapes) {
