@@ -93,6 +93,23 @@ TEST(PageTest, HistogramsAreCumulativeAndEndWithInfinity) {
             std::string::npos);
 }
 
+TEST(PageTest, ATimeThatIsNotKnownHasNoSeriesAndTheFirstSecondOf1970Has) {
+  CollectorState collector;
+  Baseline baseline;
+  PageInput input;
+  input.collector = &collector;
+  input.baseline = &baseline;
+  const auto has = [&input](const std::string& name) {
+    return Text(input).find("\n" + name + " 0\n") != std::string::npos;
+  };
+  const std::vector<std::string> names = {"faprof_collector_last_collection_timestamp_seconds",
+                                          "faprof_collector_last_recording_timestamp_seconds",
+                                          "faprof_baseline_timestamp_seconds"};
+  for (const std::string& name : names) EXPECT_EQ(Text(input).find(name), std::string::npos) << name;
+  collector.last_collection = collector.last_recording = baseline.taken = 0;
+  for (const std::string& name : names) EXPECT_TRUE(has(name)) << name;
+}
+
 TEST(PageTest, TheLongestPhaseIsMarkedForEachShapeBucketAndUnattributedNever) {
   Totals totals;
   auto& shapes = totals.gpus[0].kernels["k"].shapes;
@@ -223,7 +240,7 @@ TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
   const Profile profile = Analyze(recording);
   const Totals totals = Contribution(recording, profile);
   const Baseline baseline = BaselineOf(recording, profile);
-  EXPECT_NEAR(baseline.taken, 1.79e9, 0.1e9);
+  EXPECT_NEAR(baseline.taken.value_or(0), 1.79e9, 0.1e9);
   HostReading host;
   GpuReading& gpu = host.gpus.emplace_back();
   for (auto* const value :
@@ -341,8 +358,8 @@ TEST_F(SimulatedFleetTest, ARecordingEqualsItsOwnBaseline) {
 TEST_F(SimulatedFleetTest, HostsAreFoundByName) {
   const SimulatedFleet fleet = Fleet(12);
   EXPECT_EQ(fleet.FindHost("sim-host-011"), 11);
-  EXPECT_EQ(fleet.FindHost("sim-host-012"), -1);
-  EXPECT_EQ(fleet.FindHost("../../etc/passwd"), -1);
+  EXPECT_EQ(fleet.FindHost("sim-host-012"), std::nullopt);
+  EXPECT_EQ(fleet.FindHost("../../etc/passwd"), std::nullopt);
   EXPECT_THROW((void)fleet.At(12, 1100, nullptr), std::out_of_range);
 }
 

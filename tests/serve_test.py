@@ -284,6 +284,7 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 1)
             shutil.rmtree(serve.spool)
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="spool") == 0)
+            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
             self.assertIn("not ready: the spool", serve.answer("/readyz"))
             self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
             serve.spool.mkdir()
@@ -297,6 +298,7 @@ class ServeTest(unittest.TestCase):
             serve.state.touch()  # a file in the folder's place stops root too
             serve.put(self.small(0), "a.fap")
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
+            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 1)
             self.assertEqual(serve.counted(), 0)
             self.assertTrue((serve.spool / "a.fap").exists())
             serve.state.unlink()

@@ -110,8 +110,8 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
     state_ = state_folder_->Load();
     collector_.up["state"] = true;
     aged_ = Clock::now();
-    if (state_.last_recording > 0) {
-      const std::chrono::duration<double> age(std::max(0.0, Now() - state_.last_recording));
+    if (state_.last_recording) {
+      const std::chrono::duration<double> age(std::max(0.0, Now() - *state_.last_recording));
       recorded_ = aged_ - std::chrono::duration_cast<Clock::duration>(age);
     }
     spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
@@ -242,8 +242,11 @@ void Exporter::CountSpool() {
     Leave(leaving);
     const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
     collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
+  } catch (const StateError& error) {
+    Say("state", false, error.what());
+    cannot_count = error.message();
   } catch (const Error& error) {
-    Say(error.message().starts_with("the state") ? "state" : "spool", false, error.what());
+    Say("spool", false, error.what());
     cannot_count = error.message();
   }
   const std::lock_guard lock(mutex_);
@@ -323,9 +326,9 @@ WebReply Exporter::Simulated(const WebRequest& request) const {
   std::string_view name = std::string_view(request.path).substr(kPrefix.size());
   if (!name.ends_with(kSuffix)) return TextReply(404, "page not found\n");
   name.remove_suffix(kSuffix.size());
-  const int host = fleet_->FindHost(std::string(name));
-  if (host < 0) return TextReply(404, "simulated host not found\n");
-  return Rendered(Page(fleet_->At(host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
+  const std::optional<int> host = fleet_->FindHost(std::string(name));
+  if (!host) return TextReply(404, "simulated host not found\n");
+  return Rendered(Page(fleet_->At(*host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
 }
 
 WebReply Exporter::Answer(const WebRequest& request) const {
