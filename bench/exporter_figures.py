@@ -36,7 +36,7 @@ def state_of(series):
         while len(kernels) < 25 and have < series:
             kernels[f"kernel_{len(kernels)}"] = {
                 "shapes": {}, "phases": {p: phase for p in phases}, "gauges": {}, "origin": "program",
-                "commit": "", "last_seen": now + 1e6, "sm_active_cycles": 1e9, "warps_active_cycles": 8e9, "dram_bytes": 1e9}
+                "commit": "", "sm_active_cycles": 1e9, "warps_active_cycles": 8e9, "dram_bytes": 1e9}
             have += 4 + 10 * len(phases)
         gpus.append({"gpu": len(gpus), "uuid": f"GPU-{len(gpus)}", "kernels": kernels})
     return {"totals": {"version": 1, "folded": 0, "gpus": gpus}, "counted": [], "last_recording": now, "recordings_counted": 0,

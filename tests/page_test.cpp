@@ -93,6 +93,23 @@ TEST(PageTest, HistogramsAreCumulativeAndEndWithInfinity) {
             std::string::npos);
 }
 
+TEST(PageTest, ATimeThatIsNotKnownHasNoSeriesAndTheFirstSecondOf1970Has) {
+  CollectorState collector;
+  Baseline baseline;
+  PageInput input;
+  input.collector = &collector;
+  input.baseline = &baseline;
+  const auto has = [&input](const std::string& name) {
+    return Text(input).find("\n" + name + " 0\n") != std::string::npos;
+  };
+  const std::vector<std::string> names = {"faprof_collector_last_collection_timestamp_seconds",
+                                          "faprof_collector_last_recording_timestamp_seconds",
+                                          "faprof_baseline_timestamp_seconds"};
+  for (const std::string& name : names) EXPECT_EQ(Text(input).find(name), std::string::npos) << name;
+  collector.last_collection = collector.last_recording = baseline.taken = 0;
+  for (const std::string& name : names) EXPECT_TRUE(has(name)) << name;
+}
+
 TEST(PageTest, TheLongestPhaseIsMarkedForEachShapeBucketAndUnattributedNever) {
   Totals totals;
   auto& shapes = totals.gpus[0].kernels["k"].shapes;
@@ -141,7 +158,7 @@ TEST(PageTest, APageFitsEightGpusAtTheirBudget) {
 
 TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
   const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-  const Totals totals = Contribution(recording, Analyze(recording), 1);
+  const Totals totals = Contribution(recording, Analyze(recording));
   PageInput input;
   input.totals = &totals;
   const Families families = MakeFamilies(input);
@@ -221,9 +238,9 @@ TEST(PageTest, TheGzippedPageIsTheSamePage) {
 TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
   const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Profile profile = Analyze(recording);
-  const Totals totals = Contribution(recording, profile, 1);
+  const Totals totals = Contribution(recording, profile);
   const Baseline baseline = BaselineOf(recording, profile);
-  EXPECT_NEAR(baseline.taken, 1.79e9, 0.1e9);
+  EXPECT_NEAR(baseline.taken.value_or(0), 1.79e9, 0.1e9);
   HostReading host;
   GpuReading& gpu = host.gpus.emplace_back();
   for (auto* const value :
@@ -259,7 +276,7 @@ class SimulatedFleetTest : public testing::Test {
  protected:
   static SimulatedFleet Fleet(int hosts) {
     const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-    return {hosts, Contribution(recording, Analyze(recording), 1), HostReading{}, "x.fap", 10, 1000};
+    return {hosts, Contribution(recording, Analyze(recording)), HostReading{}, "x.fap", 10, 1000};
   }
   static std::string At(const SimulatedFleet& fleet, int host, double now) {
     return *Page(fleet.At(host, now, nullptr)).Render("", "").bytes;
@@ -326,7 +343,7 @@ TEST_F(SimulatedFleetTest, ARecordingEqualsItsOwnBaseline) {
   const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   const Profile profile = Analyze(recording);
   const Baseline baseline = BaselineOf(recording, profile);
-  const Totals totals = Contribution(recording, profile, 1);
+  const Totals totals = Contribution(recording, profile);
   for (const auto& [name, kernel] : totals.gpus.at(0).kernels) {
     for (const auto& [shape, calls] : kernel.shapes) {
       EXPECT_DOUBLE_EQ(baseline.durations_seconds.at({name, shape}), calls.duration_sum_seconds / calls.launches);
@@ -341,8 +358,8 @@ TEST_F(SimulatedFleetTest, ARecordingEqualsItsOwnBaseline) {
 TEST_F(SimulatedFleetTest, HostsAreFoundByName) {
   const SimulatedFleet fleet = Fleet(12);
   EXPECT_EQ(fleet.FindHost("sim-host-011"), 11);
-  EXPECT_EQ(fleet.FindHost("sim-host-012"), -1);
-  EXPECT_EQ(fleet.FindHost("../../etc/passwd"), -1);
+  EXPECT_EQ(fleet.FindHost("sim-host-012"), std::nullopt);
+  EXPECT_EQ(fleet.FindHost("../../etc/passwd"), std::nullopt);
   EXPECT_THROW((void)fleet.At(12, 1100, nullptr), std::out_of_range);
 }
 

@@ -1,4 +1,4 @@
-"""End-to-end tests of `fa-profile serve`, `textfile` and `push`: serve_test.py PROGRAM WRITE_RECORDINGS SOURCE [FAKE_NVML HANGING_NVML]
+"""End-to-end tests of `fa-profile serve`, `textfile` and `push`: serve_test.py PROGRAM WRITE_RECORDINGS SOURCE SET_CLOCK [FAKE_NVML HANGING_NVML]
 
 Real processes, a real Pushgateway, promtool, and the strict OpenMetrics parser of Prometheus's Python client.
 """
@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -26,15 +27,15 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from support.processes import free_port, wait_for
 
-PROGRAM, WRITE_RECORDINGS, SOURCE = sys.argv[1:4]
-FAKE_NVML, HANGING_NVML = sys.argv[4:6] if len(sys.argv) > 5 else ("", "")
+PROGRAM, WRITE_RECORDINGS, SOURCE, SET_CLOCK = sys.argv[1:5]
+FAKE_NVML, HANGING_NVML = sys.argv[5:7] if len(sys.argv) > 6 else ("", "")
 BUNDLED = pathlib.Path(SOURCE) / "recordings" / "h200-ladder-full.fap"
 
 
 class Serve:
     """A running exporter with a spool and a state of its own."""
 
-    def __init__(self, folder, *options, spool=True, nvml=False):
+    def __init__(self, folder, *options, spool=True, nvml=False, env=None):
         self.folder = pathlib.Path(folder)
         self.spool = self.folder / "spool"
         self.state = self.folder / "state"
@@ -46,13 +47,20 @@ class Serve:
             command += ["--spool", str(self.spool), "--state", str(self.state)]
         if not nvml:
             command += ["--no-nvml"]
-        self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log)
+        self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log, env=env)
         wait_for("the first collection", lambda: self.process.poll() is not None or self.get())
 
     def get(self, path="/metrics", **headers):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.read().decode()
+
+    def answer(self, path):
+        """The text, whatever the status is."""
+        try:
+            return self.get(path)
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
 
     def status(self, path):
         try:
@@ -211,12 +219,73 @@ class ServeTest(unittest.TestCase):
             self.assertIn("is damaged", serve.log_text())
             self.assertTrue(state.with_suffix(".json.damaged").exists())
 
+    def test_an_empty_state_is_kept_and_counters_start_from_zero(self):
+        state = pathlib.Path(self.folder) / "state" / "exporter.json"
+        state.parent.mkdir()
+        state.touch()
+        with Serve(self.folder) as serve:
+            self.assertIn("is damaged", serve.log_text())
+            self.assertTrue(state.with_suffix(".json.damaged").exists())
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+
+    def test_a_full_disk_of_the_state_is_not_ready_and_nothing_is_said_to_be_counted(self):
+        # The state is larger than the limit of file sizes, which is a full disk to the exporter; the log is smaller.
+        limit = 500_000
+        state = pathlib.Path(self.folder) / "state" / "exporter.json"
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            serve.stop()
+        content = json.loads(state.read_text())
+        content["counted"] += [f"{number:064x}" for number in range(10_000)]
+        state.write_text(json.dumps(content))
+        with Serve(self.folder) as serve:
+            self.assertEqual(serve.status("/readyz"), 200)
+            resource.prlimit(serve.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            serve.put(self.small(1), "b.fap")
+            serve.put(self.small(2), "c.fap")
+            (serve.spool / "d.failure").write_text(json.dumps({"kind": "other", "error": "x", "created_at": "x"}))
+            wait_for("not ready", lambda: serve.status("/readyz") == 503)
+            self.assertRegex(serve.answer("/readyz"), "^not ready: the state .*exporter.json cannot be written: ")
+            collected = serve.value("faprof_collector_last_collection_timestamp_seconds")
+            wait_for("more collections", lambda: serve.value("faprof_collector_last_collection_timestamp_seconds") > collected + 1)
+            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 0)
+            self.assertEqual(serve.counted(), 1)
+            self.assertNotRegex(serve.log_text(), "[bc].fap is counted|a run failed")
+            self.assertEqual(serve.log_text().count("cannot be written"), 1)
+            resource.prlimit(serve.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            wait_for("counted", lambda: serve.counted() == 3)
+            wait_for("ready", lambda: serve.status("/readyz") == 200)
+            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 30)
+            for words in ("b.fap is counted", "c.fap is counted", "a run failed"):
+                self.assertEqual(serve.log_text().count(words), 1)
+
+    @unittest.skipIf("SANITIZED" in os.environ, "a sanitizer must be loaded first")
+    def test_a_clock_that_jumps_forgets_no_kernel_and_leaves_it_ready(self):
+        jump = pathlib.Path(self.folder) / "jump"
+        env = os.environ | {"LD_PRELOAD": SET_CLOCK, "SET_CLOCK": str(jump)}
+        with Serve(self.folder, "--recording-interval", "1h", env=env) as serve:
+            serve.put(self.small(0), "a.fap")
+            wait_for("counted", lambda: serve.counted() == 1)
+            for seconds in (365 * 86400, -365 * 86400):
+                jump.write_text(str(seconds))
+                wait_for(
+                    "a collection after the jump",
+                    lambda: abs(serve.value("faprof_collector_last_collection_timestamp_seconds") - time.time() - seconds) < 3600,
+                )
+                self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+                self.assertEqual(serve.status("/readyz"), 200)
+
     def test_a_spool_that_vanishes_is_reported_until_it_returns(self):
         with Serve(self.folder) as serve:
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
             shutil.rmtree(serve.spool)
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="spool") == 0)
+            self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
+            self.assertIn("not ready: the spool", serve.answer("/readyz"))
             self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
             serve.spool.mkdir()
             serve.put(self.small(1), "b.fap")
@@ -229,6 +298,7 @@ class ServeTest(unittest.TestCase):
             serve.state.touch()  # a file in the folder's place stops root too
             serve.put(self.small(0), "a.fap")
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="state") == 0)
+            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 1)
             self.assertEqual(serve.counted(), 0)
             self.assertTrue((serve.spool / "a.fap").exists())
             serve.state.unlink()

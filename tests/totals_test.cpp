@@ -16,15 +16,13 @@
 namespace fa_profile {
 namespace {
 
-constexpr double kNow = 1.8e9;
-
 const Recording& Bundled() {
   static const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   return recording;
 }
 
 const Totals& OfBundled() {
-  static const Totals totals = Contribution(Bundled(), Analyze(Bundled()), kNow);
+  static const Totals totals = Contribution(Bundled(), Analyze(Bundled()));
   return totals;
 }
 
@@ -68,7 +66,7 @@ TEST(TotalsTest, TheHistogramCountsEveryTimedCall) {
 TEST(TotalsTest, LaunchesOfAWatchedProgramAreAllThatWereSeen) {
   Recording recording = sample::MakeProgramRecording();
   recording.timings = {{1, "", "activity", {90'000, 190'000, 200'000}}, {4, "", "activity", {50'000}}};
-  const Totals totals = Contribution(recording, Analyze(recording), kNow);
+  const Totals totals = Contribution(recording, Analyze(recording));
   const ShapeTotals& flash = Kernels(totals).at("flash::flash_fwd_kernel").shapes.at("none");
   EXPECT_EQ(flash.launches, 1600);
   EXPECT_DOUBLE_EQ(flash.duration_sum_seconds, 0.32);
@@ -133,7 +131,7 @@ TEST(TotalsTest, TheSharesOfFoldedPhasesAreInOther) {
 TEST(TotalsTest, AnIncorrectKernelHasNoTimes) {
   Recording wrong = Bundled();
   for (Verification& verification : wrong.verifications) verification.draws_passed = 0;
-  const Totals totals = Contribution(wrong, Analyze(wrong), kNow);
+  const Totals totals = Contribution(wrong, Analyze(wrong));
   for (const auto& [name, kernel] : Kernels(totals)) {
     EXPECT_EQ(kernel.gauges.at("faprof_kernel_correct"), 0) << name;
     for (const auto& [bucket, shape] : kernel.shapes) {
@@ -183,7 +181,7 @@ TEST(TotalsTest, ARecordingWithNumbersThatMustNotBeCountedIsAnError) {
     Recording recording = Bundled();
     change(recording);
     try {
-      (void)Contribution(recording, Analyze(recording), kNow);
+      (void)Contribution(recording, Analyze(recording));
       return std::string();
     } catch (const Error& error) {
       return error.message();
@@ -241,12 +239,29 @@ TEST(TotalsTest, PhasesBeyondTheLimitAreLabelledOtherAndUnattributedStays) {
   EXPECT_EQ(phases.at("unattributed").cycles, 1);
 }
 
-TEST(TotalsTest, KernelsNotSeenForLongAreDropped) {
+TEST(TotalsTest, KernelsThatAreIdleForLongAreForgotten) {
   Totals totals = OfBundled();
-  ForgetKernels(totals, kNow);
+  AgeKernels(totals, 100, 150);
+  AgeKernels(totals, 50, 150);
   EXPECT_EQ(totals.gpus.size(), 1U);
-  ForgetKernels(totals, kNow + 1);
+  AgeKernels(totals, 1, 150);
   EXPECT_TRUE(totals.gpus.empty());
+}
+
+TEST(TotalsTest, AKernelThatIsRecordedAgainIsNotIdle) {
+  Totals totals = OfBundled();
+  AgeKernels(totals, 100, 150);
+  Merge(totals, OfBundled());
+  AgeKernels(totals, 100, 150);
+  EXPECT_EQ(totals.gpus.size(), 1U);
+}
+
+TEST(TotalsTest, TheStateOfAnEarlierVersionIsRead) {
+  const Totals totals = TotalsFromJson(
+      R"({"version":1,"folded":0,"gpus":[{"gpu":0,"uuid":"","kernels":{"k":{"shapes":{},"phases":{},"gauges":{},)"
+      R"("bottleneck":"qk","origin":"ladder","commit":"","last_seen":1.8e9,"sm_active_cycles":7}}}]})");
+  EXPECT_EQ(Kernels(totals).at("k").sm_active_cycles, 7);
+  EXPECT_EQ(Kernels(totals).at("k").idle_seconds, 0);
 }
 
 // The label of a kernel of the ladder or of a library.
@@ -309,7 +324,7 @@ TEST(TotalsTest, DifferentKernelsOfAProgramHaveSumsApart) {
     if (launch.case_id == 1) launch.kernel_name = "(anonymous namespace)::first(int)";
     if (launch.case_id == 4) launch.kernel_name = "(anonymous namespace)::second(int)";
   }
-  const Totals totals = Contribution(recording, Analyze(recording), kNow);
+  const Totals totals = Contribution(recording, Analyze(recording));
   EXPECT_EQ(Kernels(totals).at("anonymous::first").shapes.at("none").launches, 1600);
   EXPECT_EQ(Kernels(totals).at("anonymous::second").shapes.at("none").launches, 3000);
 }

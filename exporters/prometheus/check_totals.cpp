@@ -58,7 +58,7 @@ void Check(const Place& place, const PhaseTotals& phase) {
 void Check(const Place& place, const KernelTotals& kernel) {
   for (const auto& sum : kKernelSums) place.Sum(sum.name, kernel.*sum.value);
   for (const auto& [name, value] : kernel.gauges) place.Gauge(name, value);
-  place.Gauge("last_seen", kernel.last_seen);
+  place.Sum("idle_seconds", kernel.idle_seconds);
   for (const auto& [bucket, shape] : kernel.shapes) Check(place.In("shape", bucket), shape);
   for (const auto& [name, phase] : kernel.phases) Check(place.In("phase", name), phase);
 }

@@ -146,18 +146,18 @@ void Describe(const Recording& recording, const ProfileEntry& entry, KernelTotal
   }
 }
 
-// The cost of a call in ns, to find the costliest of a kernel's shapes and to weigh them; -1 when unknown.
-double Cost(const ProfileEntry& entry) {
-  if (entry.timing) return entry.timing->median_ns;
-  return Metric(entry.metrics, "replay_duration_seconds").value_or(-1e-9) * 1e9;
+// The seconds of a call, to find the costliest of a kernel's shapes and to weigh them.
+std::optional<double> Cost(const ProfileEntry& entry) {
+  if (entry.timing) return entry.timing->median_ns * 1e-9;
+  return Metric(entry.metrics, "replay_duration_seconds");
 }
 
 // Sums of time, which ToRatios() turns into shares: a shape weighs as much as a call of it takes.
 void AddPhaseTimes(const ProfileEntry& entry, ShapeTotals& shape) {
-  constexpr double kUnknown = 1e-3;  // next to nothing beside a shape whose cost is known
+  constexpr double kUnknown = 1e-12;  // next to nothing beside a shape whose cost is known
   for (const PhaseEntry& phase : entry.phases->phases) {
     const double share = Metric(phase.metrics, "phase_time_ratio").value_or(0);
-    shape.phase_ratios[PhaseLabel(phase.name)] += share * std::max(Cost(entry), kUnknown);
+    shape.phase_ratios[PhaseLabel(phase.name)] += share * Cost(entry).value_or(kUnknown);
   }
 }
 
@@ -214,19 +214,18 @@ std::string KernelLabel(const ProfileEntry& entry) {
   return label == kOtherLabel ? label + HashMark(name) : label;
 }
 
-Totals Contribution(const Recording& recording, const Profile& profile, double now) {
+Totals Contribution(const Recording& recording, const Profile& profile) {
   Totals totals;
   Totals::Gpu& gpu = totals.gpus[recording.device.ordinal];
   gpu.uuid = recording.device.uuid;
   TimingsByCase timings;
   for (const Timing& timing : recording.timings) timings.emplace(std::pair(timing.case_id, timing.part), &timing);
-  std::map<std::string, double> cost;  // of the entry that describes the kernel
+  std::map<std::string, std::optional<double>> cost;  // of the entry that describes the kernel
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.part.empty() && entry.shape) continue;  // parts are phases of their call
     const std::string label = KernelLabel(entry);
     KernelTotals& kernel = gpu.kernels[label];
     ShapeTotals& shape = kernel.shapes[ShapeBucket(entry.shape)];
-    kernel.last_seen = now;
     kernel.origin = OriginLabel(entry.origin);
     kernel.commit = CommitLabel(recording.session.tool_commit);
     std::optional<double> correct;

@@ -222,7 +222,7 @@ void SetTotals(const Totals& totals, Builder& page) {
 
 void SetBaseline(const Baseline& baseline, Builder& page) {
   page.Set("faprof_baseline_info", {baseline.gpu_name, baseline.driver, baseline.commit}, 1.0);
-  if (baseline.taken > 0) page.Set("faprof_baseline_timestamp_seconds", {}, baseline.taken);
+  page.Set("faprof_baseline_timestamp_seconds", {}, baseline.taken);
   for (const auto& [key, ratio] : baseline.phase_ratios) {
     page.Set("faprof_baseline_phase_ratio", {key.first, key.second}, ratio);
   }
@@ -266,12 +266,8 @@ void SetProcess(Builder& page) {
 void SetCollector(const PageInput& input, Builder& page) {
   const CollectorState& collector = *input.collector;
   for (const auto& [name, up] : collector.up) page.Set("faprof_collector_up", {name}, up ? 1.0 : 0.0);
-  if (collector.last_collection > 0) {
-    page.Set("faprof_collector_last_collection_timestamp_seconds", {}, collector.last_collection);
-  }
-  if (collector.last_recording > 0) {
-    page.Set("faprof_collector_last_recording_timestamp_seconds", {}, collector.last_recording);
-  }
+  page.Set("faprof_collector_last_collection_timestamp_seconds", {}, collector.last_collection);
+  page.Set("faprof_collector_last_recording_timestamp_seconds", {}, collector.last_recording);
   page.Set("faprof_collector_collection_duration_seconds", {}, collector.collection_seconds);
   for (const auto& [result, count] : collector.recordings)
     page.Set("faprof_collector_recordings_total", {result}, count);
@@ -320,7 +316,7 @@ Baseline BaselineOf(const Recording& recording, const Profile& profile) {
     baseline.taken = static_cast<double>(timegm(&time));
   }
   // From the sums that are served: a host that repeats this recording is exactly at its baseline, whatever its shapes.
-  const Totals totals = Contribution(recording, profile, baseline.taken);
+  const Totals totals = Contribution(recording, profile);
   for (const auto& [index, gpu] : totals.gpus) {
     for (const auto& [kernel, sums] : gpu.kernels) {
       for (const auto& [shape, calls] : sums.shapes) {

@@ -55,7 +55,7 @@ void Add(KernelTotals& into, const KernelTotals& from, double& folded) {
   for (const auto& [phase, totals] : from.phases)
     Add(into.phases[Slot(phase, into.phases, kMaxPhaseLabels, folded)], totals);
   for (const auto& sum : kKernelSums) AddIfThere(into.*sum.value, from.*sum.value);
-  into.last_seen = std::max(into.last_seen, from.last_seen);
+  into.idle_seconds = from.idle_seconds;
 }
 
 }  // namespace
@@ -74,9 +74,10 @@ void Merge(Totals& into, const Totals& from) {
   }
 }
 
-void ForgetKernels(Totals& totals, double before) {
+void AgeKernels(Totals& totals, double seconds, double most) {
   for (auto& [index, gpu] : totals.gpus) {
-    std::erase_if(gpu.kernels, [before](const auto& entry) { return entry.second.last_seen < before; });
+    for (auto& [name, kernel] : gpu.kernels) kernel.idle_seconds += seconds;
+    std::erase_if(gpu.kernels, [most](const auto& entry) { return entry.second.idle_seconds > most; });
   }
   std::erase_if(totals.gpus, [](const auto& entry) { return entry.second.kernels.empty(); });
 }

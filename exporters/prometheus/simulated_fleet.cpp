@@ -119,11 +119,11 @@ std::string SimulatedFleet::HostName(int host) {
   return name.data();
 }
 
-int SimulatedFleet::FindHost(const std::string& name) const {
+std::optional<int> SimulatedFleet::FindHost(const std::string& name) const {
   for (int host = 0; host < hosts_; ++host) {
     if (HostName(host) == name) return host;
   }
-  return -1;
+  return std::nullopt;
 }
 
 Families SimulatedFleet::At(int host, double now, const Baseline* baseline) const {

@@ -18,7 +18,7 @@ template <typename Field>
 void Fields(const Field& field, ShapeTotals& totals) {
   for (const auto& sum : kShapeSums) field(sum.name, totals.*sum.value);
   field("duration_counts", totals.duration_counts);
-  field.Gauges("phase_ratios", totals.phase_ratios);
+  field.Added("phase_ratios", totals.phase_ratios);
 }
 
 template <typename Field>
@@ -32,10 +32,10 @@ template <typename Field>
 void Fields(const Field& field, KernelTotals& totals) {
   field("shapes", totals.shapes);
   field("phases", totals.phases);
-  field.Gauges("gauges", totals.gauges);
+  field("gauges", totals.gauges);
   field("origin", totals.origin);
   field("commit", totals.commit);
-  field("last_seen", totals.last_seen);
+  field.Added("idle_seconds", totals.idle_seconds);
   for (const auto& sum : kKernelSums) field(sum.name, totals.*sum.value);
 }
 
@@ -61,7 +61,11 @@ struct Writer {
     for (auto& [key, value] : values) Fields(Writer{object[key]}, value);
   }
   void operator()(const char* name, std::map<std::string, double>& values) const { json[name] = values; }
-  void Gauges(const char* name, const std::map<std::string, double>& values) const { json[name] = values; }
+  // A field that states of version 0.1.0 lack.
+  template <typename Value>
+  void Added(const char* name, const Value& value) const {
+    json[name] = value;
+  }
 };
 
 struct Reader {
@@ -85,10 +89,9 @@ struct Reader {
   void operator()(const char* name, std::map<std::string, double>& sums) const {
     for (const auto& [key, value] : json.at(name).items()) sums[key] = value.get<double>();
   }
-  void Gauges(const char* name, std::map<std::string, double>& values) const {
-    const auto found = json.find(name);
-    if (found == json.end()) return;  // version 0.1.0 had no phase_ratios
-    for (const auto& [key, value] : found->items()) values[key] = value.get<double>();
+  template <typename Value>
+  void Added(const char* name, Value& value) const {
+    if (json.contains(name)) (*this)(name, value);
   }
 };
 

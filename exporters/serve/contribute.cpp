@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -37,7 +36,7 @@ void PrintContribution(std::ostream& out) {
   nlohmann::json answer;
   try {
     const auto [recording, profile] = LoadProfile(kStdin);
-    const Totals totals = Contribution(recording, profile, static_cast<double>(std::time(nullptr)));
+    const Totals totals = Contribution(recording, profile);
     answer["totals"] = nlohmann::json::parse(ToJson(totals));
     answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {

@@ -33,6 +33,8 @@ constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
+double Seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
 WebReply Rendered(const Page& page, const WebRequest& request) {
   Page::Body body = page.Render(request.accept, request.accept_encoding);
   return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
@@ -106,7 +108,11 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
     state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
     state_ = state_folder_->Load();
     collector_.up["state"] = true;
-    last_recording_ = state_.last_recording;
+    aged_ = Clock::now();
+    if (state_.last_recording) {
+      const std::chrono::duration<double> age(std::max(0.0, Now() - *state_.last_recording));
+      recorded_ = aged_ - std::chrono::duration_cast<Clock::duration>(age);
+    }
     spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
   }
   if (options_.nvml) gpus_.emplace(std::move(read_gpus), options_.interval_seconds);
@@ -114,7 +120,7 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
     const std::string path = bundled_recording();
     const auto [recording, profile] = LoadProfile(path);
     if (!baseline_) baseline_ = BaselineOf(recording, profile);
-    fleet_.emplace(options_.simulated_hosts, Contribution(recording, profile, Now()), ReadingOf(recording),
+    fleet_.emplace(options_.simulated_hosts, Contribution(recording, profile), ReadingOf(recording),
                    std::filesystem::path(path).filename().string(), options_.simulate_interval_seconds, Now());
     spdlog::warn("SIMULATED: {} hosts of {} GPUs that repeat {}; their series have simulated=\"true\"",
                  options_.simulated_hosts, kSimulatedGpusPerHost, path);
@@ -141,23 +147,21 @@ void Exporter::CountRecording(const std::string& name, ExporterState& next, Leav
     const auto hash = answer.at("sha256").get<std::string>();
     if (std::ranges::find(next.counted, hash) != next.counted.end()) {
       next.recordings_duplicate += 1;
-      spdlog::info("{} was counted before", name);
+      leaving[name] = {"done", identity, name + " was counted before"};
     } else {
       Merge(next.totals, ByHostIndex(TotalsFromJson(answer.at("totals").dump()), host_));
       next.counted.push_back(hash);
       if (next.counted.size() > kMostRemembered) next.counted.pop_front();
       next.recordings_counted += 1;
       next.last_recording = Now();
-      spdlog::info("{} is counted", name);
+      leaving[name] = {"done", identity, name + " is counted"};
     }
-    leaving[name] = {"done", identity};
   } catch (const NotNow& error) {
     not_now_ = name + ": " + error.message();
     waiting_.insert(name);
   } catch (const Error& error) {
     next.recordings_bad += 1;
-    leaving[name] = {"bad", identity};
-    spdlog::warn("{} is moved to bad/: {}", name, error.message());
+    leaving[name] = {"bad", identity, name + " is moved to bad/: " + error.message()};
   }
 }
 
@@ -169,13 +173,27 @@ void Exporter::CountFailure(const std::string& name, ExporterState& next, Leavin
     const auto why = note.at("error").get<std::string>();
     next.failed_runs += 1;
     if (kind == "perfmon_conflict") next.perfmon_conflicts += 1;
-    leaving[name] = {"done", identity};
-    spdlog::warn("a run failed: {} ({})", why, name);
+    leaving[name] = {"done", identity, fmt::format("a run failed: {} ({})", why, name)};
   } catch (const NotNow&) {
   } catch (const std::exception& error) {
-    leaving[name] = {"bad", identity};
-    spdlog::warn("{} is moved to bad/: it is not a failure note ({})", name, error.what());
+    leaving[name] = {"bad", identity,
+                     fmt::format("{} is moved to bad/: it is not a failure note ({})", name, error.what())};
   }
+}
+
+// What became of the files is true once the state is saved: it is logged then, and they leave.
+void Exporter::Leave(const Leaving& leaving) {
+  for (const auto& [name, target] : leaving) {
+    const bool counted = target.subfolder == "done" && name.ends_with(".fap");
+    spdlog::log(counted ? spdlog::level::info : spdlog::level::warn, "{}", target.log);
+  }
+  Move(leaving);
+}
+
+void Exporter::SaveState(ExporterState next) {
+  state_folder_->Save(next);
+  if (next.recordings_counted > state_.recordings_counted) recorded_ = Clock::now();
+  state_ = std::move(next);
 }
 
 // Another file that has the name by now stays: it was not counted.
@@ -192,18 +210,24 @@ void Exporter::Move(const Leaving& leaving) {
 // The state is saved before a file leaves the spool, and a file that is still there after a crash is known by its hash:
 // nothing is counted twice, and nothing is lost.
 void Exporter::CountSpool() {
+  const Clock::time_point now = Clock::now();
+  AgeKernels(state_.totals, Seconds(now - std::exchange(aged_, now)), kMissed * options_.recording_interval_seconds);
+  std::string cannot_count;
   try {
     Move(Leaving(stuck_));
+    // What cannot be saved is not read again and again.
+    if (!collector_.up.at("state")) SaveState(state_);
     Spool::Listing listing = spool_->List();
     // Files that could not be read at the last collection come last, so that they do not block the others.
     std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
     waiting_.clear();
     not_now_.clear();
     ExporterState next = state_;
-    const double last_start = Now() + kCountingShare * options_.interval_seconds;
     Leaving leaving;
     for (const std::string& name : listing.recordings) {
-      if (leaving.size() >= kMostPerCollection || Now() > last_start || (cancelled_ && cancelled_())) break;
+      if (leaving.size() >= kMostPerCollection ||
+          Seconds(Clock::now() - now) > kCountingShare * options_.interval_seconds || (cancelled_ && cancelled_()))
+        break;
       if (!stuck_.contains(name)) CountRecording(name, next, leaving);
     }
     for (const std::string& name : listing.failures) {
@@ -211,18 +235,20 @@ void Exporter::CountSpool() {
       if (!stuck_.contains(name)) CountFailure(name, next, leaving);
     }
     Say("spool", not_now_.empty(), not_now_);
-    ForgetKernels(next.totals, Now() - kMissed * options_.recording_interval_seconds);
-    if (!leaving.empty()) {
-      state_folder_->Save(next);
-      Say("state", true, "");
-    }
-    state_ = std::move(next);
-    Move(leaving);
+    if (!leaving.empty()) SaveState(std::move(next));
+    Say("state", true, "");
+    Leave(leaving);
     const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
     collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
+  } catch (const StateError& error) {
+    Say("state", false, error.what());
+    cannot_count = error.message();
   } catch (const Error& error) {
-    Say(error.message().starts_with("the state") ? "state" : "spool", false, error.what());
+    Say("spool", false, error.what());
+    cannot_count = error.message();
   }
+  const std::lock_guard lock(mutex_);
+  cannot_count_ = cannot_count;
 }
 
 void Exporter::ReadGpus() {
@@ -238,13 +264,13 @@ void Exporter::ReadGpus() {
 }
 
 void Exporter::Collect() {
-  const double started = Now();
+  const Clock::time_point started = Clock::now();
   if (gpus_) ReadGpus();
   if (spool_) CountSpool();
   Publish(started);
 }
 
-void Exporter::Publish(double started) {
+void Exporter::Publish(Clock::time_point started) {
   collector_.last_recording = state_.last_recording;
   collector_.recordings = {{"counted", state_.recordings_counted},
                            {"duplicate", state_.recordings_duplicate},
@@ -257,7 +283,7 @@ void Exporter::Publish(double started) {
     collector_.http_connections = counts.connections;
   }
   collector_.last_collection = Now();
-  collector_.collection_seconds = collector_.last_collection - started;
+  collector_.collection_seconds = Seconds(Clock::now() - started);
   PageInput input;
   input.totals = &state_.totals;
   input.host = host_.nvml ? &host_ : nullptr;
@@ -271,20 +297,22 @@ void Exporter::Publish(double started) {
   }
   const std::lock_guard lock(mutex_);
   page_ = page;
-  last_collection_ = collector_.last_collection;
-  last_recording_ = collector_.last_recording;
+  last_collection_ = Clock::now();
+  last_recording_ = recorded_;
 }
 
 WebReply Exporter::Ready() const {
   const std::lock_guard lock(mutex_);
   if (!page_) return TextReply(503, "not ready: nothing was collected yet\n");
-  if (Now() - last_collection_ > kMissed * options_.interval_seconds) {
-    return TextReply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", Now() - last_collection_));
+  const double since_collection = Seconds(Clock::now() - last_collection_);
+  if (since_collection > kMissed * options_.interval_seconds) {
+    return TextReply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", since_collection));
   }
-  if (spool_ && last_recording_ == 0) return TextReply(503, "not ready: no recording was counted yet\n");
-  if (spool_ && Now() - last_recording_ > kMissed * options_.recording_interval_seconds) {
-    return TextReply(
-        503, fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", Now() - last_recording_));
+  if (!cannot_count_.empty()) return TextReply(503, "not ready: " + Printable(cannot_count_) + "\n");
+  if (spool_ && !last_recording_) return TextReply(503, "not ready: no recording was counted yet\n");
+  const double since_recording = spool_ ? Seconds(Clock::now() - *last_recording_) : 0;
+  if (since_recording > kMissed * options_.recording_interval_seconds) {
+    return TextReply(503, fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", since_recording));
   }
   return TextReply(200, "ready\n");
 }
@@ -296,9 +324,9 @@ WebReply Exporter::Simulated(const WebRequest& request) const {
   std::string_view name = std::string_view(request.path).substr(kPrefix.size());
   if (!name.ends_with(kSuffix)) return TextReply(404, "page not found\n");
   name.remove_suffix(kSuffix.size());
-  const int host = fleet_->FindHost(std::string(name));
-  if (host < 0) return TextReply(404, "simulated host not found\n");
-  return Rendered(Page(fleet_->At(host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
+  const std::optional<int> host = fleet_->FindHost(std::string(name));
+  if (!host) return TextReply(404, "simulated host not found\n");
+  return Rendered(Page(fleet_->At(*host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
 }
 
 WebReply Exporter::Answer(const WebRequest& request) const {

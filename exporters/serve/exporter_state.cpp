@@ -29,7 +29,6 @@ constexpr std::size_t kMostStateBytes = std::size_t{256} << 20U;
 struct NewerState {};
 
 constexpr std::pair<const char*, double ExporterState::*> kNumbers[] = {
-    {"last_recording", &ExporterState::last_recording},
     {"recordings_counted", &ExporterState::recordings_counted},
     {"recordings_bad", &ExporterState::recordings_bad},
     {"recordings_duplicate", &ExporterState::recordings_duplicate},
@@ -40,6 +39,7 @@ constexpr std::pair<const char*, double ExporterState::*> kNumbers[] = {
 std::string Text(const ExporterState& state) {
   Json json{{"version", kStateVersion}, {"totals", Json::parse(ToJson(state.totals))}, {"counted", state.counted}};
   for (const auto& [name, number] : kNumbers) json[name] = state.*number;
+  if (state.last_recording) json["last_recording"] = *state.last_recording;
   return json.dump();
 }
 
@@ -50,6 +50,8 @@ ExporterState FromText(const std::string& text) {
   state.totals = TotalsFromJson(json.at("totals").dump());
   state.counted = json.at("counted").get<std::deque<std::string>>();
   for (const auto& [name, number] : kNumbers) state.*number = json.at(name).get<double>();
+  // 0 in states of version 0.1.0: none yet.
+  if (const double time = json.value("last_recording", 0.0); time > 0) state.last_recording = time;
   return state;
 }
 
@@ -108,8 +110,8 @@ void StateFolder::Save(const ExporterState& state) const {
   try {
     WriteWholeFile(path_, Text(state), 0600);
   } catch (const Error& failure) {
-    throw Error("the state " + failure.message(),
-                "make room or fix its permissions; recordings wait in the spool until it can be written");
+    throw StateError("the state " + failure.message(),
+                     "make room or fix its permissions; recordings wait in the spool until it can be written");
   }
 }
 

@@ -1,6 +1,5 @@
 #include "fa_profile/textfile.h"
 
-#include <ctime>
 #include <map>
 #include <optional>
 
@@ -22,9 +21,8 @@ MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::str
     const auto [recording, profile] = LoadProfile(path);
     const auto [first, is_new] = counted.emplace(Sha256OfFile(path), path);
     if (is_new) {
-      const auto now = static_cast<double>(std::time(nullptr));
       Merge(totals, AboutFile(path, [&, &recording = recording, &profile = profile] {
-              return Contribution(recording, profile, now);
+              return Contribution(recording, profile);
             }));
     } else {
       Notice(path + " is the same recording as " + first->second + " and counts once");

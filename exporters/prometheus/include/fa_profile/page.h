@@ -21,9 +21,9 @@ namespace fa_profile {
 
 /// The exporter's own metrics.
 struct CollectorState {
-  std::map<std::string, bool> up;  ///< by collector: "spool", "nvml", "gpm", "state"; absent: switched off
-  double last_collection = 0;      ///< Unix time; 0: none yet
-  double last_recording = 0;       ///< Unix time; 0: none yet
+  std::map<std::string, bool> up;         ///< by collector: "spool", "nvml", "gpm", "state"; absent: switched off
+  std::optional<double> last_collection;  ///< Unix time; absent: none yet
+  std::optional<double> last_recording;   ///< Unix time; absent: none yet
   double collection_seconds = 0;
   std::map<std::string, double> recordings;  ///< by result: "counted", "duplicate", "bad"
   double spool_files = 0;
@@ -40,7 +40,7 @@ struct Baseline {
   std::string gpu_name;
   std::string driver;
   std::string commit;
-  double taken = 0;                                                         ///< Unix time; 0 when unknown
+  std::optional<double> taken;                                              ///< Unix time; absent when unknown
   std::map<std::pair<std::string, std::string>, double> phase_ratios;       ///< by kernel and phase
   std::map<std::pair<std::string, std::string>, double> durations_seconds;  ///< by kernel and shape bucket
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "fa_profile/page.h"
@@ -31,8 +32,8 @@ class SimulatedFleet {
 
   /// "sim-host-007".
   static std::string HostName(int host);
-  /// The host of this name, or -1.
-  int FindHost(const std::string& name) const;
+  /// The host of this name, if there is one.
+  std::optional<int> FindHost(const std::string& name) const;
 
   /// A host's page at `now`, Unix time. Throws std::out_of_range for an unknown host.
   Families At(int host, double now, const Baseline* baseline) const;

@@ -56,7 +56,7 @@ struct KernelTotals {
   std::map<std::string, double> gauges;  ///< by name of the exported metric, of the costliest shape
   std::string origin;                    ///< "ladder", "library", "program"
   std::string commit;                    ///< of the tool
-  double last_seen = 0;                  ///< Unix time
+  double idle_seconds = 0;               ///< of AgeKernels(), since the newest recording that had it
 };
 
 /// What the exporter counts, and keeps across restarts.
@@ -70,16 +70,17 @@ struct Totals {
 };
 
 /// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not
-/// correct adds no launches and no durations: its speed is not a result. `now`: Unix time of being counted. Throws
+/// correct adds no launches and no durations: its speed is not a result. Throws
 /// Error for numbers that must not be counted: CheckTotals() with kMostOfAContribution.
-Totals Contribution(const Recording& recording, const Profile& profile, double now);
+Totals Contribution(const Recording& recording, const Profile& profile);
 
 /// Adds `from` to `into`: sums are added, everything else is taken from `from`. Kernels beyond kMaxKernelLabels and
 /// phases beyond kMaxPhaseLabels are folded into "other".
 void Merge(Totals& into, const Totals& from);
 
-/// Forgets kernels not seen since `before`, Unix time; a GPU without kernels goes too.
-void ForgetKernels(Totals& totals, double before);
+/// `seconds` have passed without a recording: forgets kernels that are idle for more than `most`, and a GPU without
+/// kernels. The caller measures the time, so that a clock that is set forgets nothing.
+void AgeKernels(Totals& totals, double seconds, double most);
 
 /// Throws Error that names the number: a GPU that is not from 0 to kMostGpus - 1, a sum that is not from 0 to `most`, a
 /// gauge that is not finite. Everything that is counted passes here, however it came.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -60,18 +61,23 @@ class Exporter {
 
  private:
   void CountSpool();
+  using Clock = std::chrono::steady_clock;  // one that is not set: ages and waits survive a jump of the time of day
+
   /// Files that may leave the spool once the state is saved, by name.
   struct Target {
     std::string subfolder;  ///< "done" or "bad"
     std::string identity;   ///< of the file that was looked at
+    std::string log;        ///< what became of it: not true before the state is saved
   };
   using Leaving = std::map<std::string, Target>;
   void CountRecording(const std::string& name, ExporterState& next, Leaving& leaving);
   void CountFailure(const std::string& name, ExporterState& next, Leaving& leaving);
+  void Leave(const Leaving& leaving);
   void Move(const Leaving& leaving);
+  void SaveState(ExporterState next);
   void ReadGpus();
   void Say(const std::string& collector, bool up, const std::string& why);
-  void Publish(double started);
+  void Publish(Clock::time_point started);
   WebReply Ready() const;
   WebReply Simulated(const WebRequest& request) const;
 
@@ -85,18 +91,21 @@ class Exporter {
   std::optional<Baseline> baseline_;
   std::optional<SimulatedFleet> fleet_;
   CollectorState collector_;
-  Leaving stuck_;                  ///< looked at, and could not be moved out of the spool
-  std::set<std::string> waiting_;  ///< files that could not be read at the newest collection
-  std::string not_now_;            ///< why a file of this collection could not be read
-  std::size_t dropped_ = 0;        ///< series left out of the newest page
+  Leaving stuck_;                              ///< looked at, and could not be moved out of the spool
+  std::set<std::string> waiting_;              ///< files that could not be read at the newest collection
+  std::string not_now_;                        ///< why a file of this collection could not be read
+  std::size_t dropped_ = 0;                    ///< series left out of the newest page
+  Clock::time_point aged_;                     ///< until when the kernels' idle time is counted
+  std::optional<Clock::time_point> recorded_;  ///< when a recording was counted
   std::function<WebCounts()> web_counts_;
   std::function<bool()> cancelled_;
   std::string address_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<const Page> page_;  ///< under mutex_
-  double last_collection_ = 0;        ///< Unix time; under mutex_
-  double last_recording_ = 0;         ///< Unix time; under mutex_
+  std::shared_ptr<const Page> page_;                 ///< under mutex_
+  Clock::time_point last_collection_;                ///< under mutex_
+  std::optional<Clock::time_point> last_recording_;  ///< under mutex_
+  std::string cannot_count_;                         ///< why nothing can be counted; under mutex_
 };
 
 }  // namespace fa_profile

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "fa_profile/descriptor.h"
+#include "fa_profile/error.h"
 #include "fa_profile/totals.h"
 
 namespace fa_profile {
@@ -14,7 +16,7 @@ namespace fa_profile {
 struct ExporterState {
   Totals totals;
   std::deque<std::string> counted;  ///< SHA-256 of the recordings counted, the oldest first, at most kMostRemembered
-  double last_recording = 0;        ///< Unix time
+  std::optional<double> last_recording;  ///< Unix time; absent: none yet
   double recordings_counted = 0;
   double recordings_bad = 0;
   double recordings_duplicate = 0;
@@ -23,6 +25,12 @@ struct ExporterState {
 };
 
 inline constexpr std::size_t kMostRemembered = 20000;
+
+/// The state cannot be saved now.
+class StateError : public Error {
+ public:
+  using Error::Error;
+};
 
 /// The folder of the state, locked for this process.
 class StateFolder {
@@ -34,7 +42,7 @@ class StateFolder {
   /// from zero, as after any reset. Throws Error for a file that cannot be read or is a newer version's.
   ExporterState Load() const;
 
-  /// Durable when it returns. Throws Error; the old state is then still there.
+  /// Durable when it returns. Throws StateError; the old state is then still there.
   void Save(const ExporterState& state) const;
 
  private:
