@@ -11,6 +11,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_run.h"
 #include "fa_profile/text.h"
+#include "usage_errors.h"
 
 namespace fa_profile {
 namespace {
@@ -98,7 +99,7 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
     CLI::App* const command = baseline.add_subcommand(name, what);
     command->add_option("--baselines", arguments->baselines, "Folder of the baselines")->capture_default_str();
     command->add_option("--format", arguments->format, "text or json")
-        ->check(CLI::IsMember({"text", "json"}))
+        ->check(OneOf({"text", "json"}))
         ->capture_default_str();
     command->callback([arguments, run, &invocation] { invocation.run = [arguments, run] { return run(*arguments); }; });
     return command;

@@ -20,15 +20,6 @@ std::vector<AttentionShape> ShapeArguments::Parse() const {
   return shapes;
 }
 
-void RefuseEmpty(const CLI::App& app, std::initializer_list<const char*> options) {
-  for (const char* const option : options) {
-    const CLI::Option* const given = app.get_option(option);
-    if (given->count() > 0 && given->as<std::string>().empty()) {
-      throw Error(std::string(option) + " is empty", "give it a value, or leave it out");
-    }
-  }
-}
-
 void AddPhaseMap(CLI::App& app, Invocation& invocation) {
   app.add_option("--phase-map", invocation.phase_map, "YAML file that assigns code to phases");
 }

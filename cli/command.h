@@ -42,9 +42,6 @@ struct ShapeArguments {
 };
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help);
 
-/// Throws Error when one of these options was given without a value: an unset variable must not mean the default.
-void RefuseEmpty(const CLI::App& app, std::initializer_list<const char*> options);
-
 /// --phase-map.
 void AddPhaseMap(CLI::App& app, Invocation& invocation);
 /// Absent without --phase-map. Throws Error.

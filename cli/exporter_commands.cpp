@@ -60,10 +60,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   serve.add_option("--keep", options->keep, "Files kept in the spool's done/ and bad/")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  serve.callback([options, &serve, &invocation] {
-    invocation.run = [options, &serve] {
-      RefuseEmpty(serve,
-                  {"--spool", "--state", "--web-config", "--baseline"});  // without a web config anybody may read
+  serve.callback([options, &invocation] {
+    invocation.run = [options] {
       Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
       return kExitFine;
     };

@@ -171,8 +171,6 @@ int GateCommands::RunSample() {
 int GateCommands::RunGate(const std::string& command_line) {
   if (*selftest_) return Selftest();
   options_.run.reproduce = command_line;
-  RefuseEmpty(*gate_, {"--thresholds", "--replay", "--measure", "--save", "--markdown", "--sarif", "--junit", "--json",
-                       "--textfile", "--baselines", "--suite"});
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
   for (const char* const option : {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs",
                                    "--phase-pairs", "--draws", "--timeout", "--measure-identical", "--shared"}) {

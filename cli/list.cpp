@@ -15,6 +15,7 @@
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_map.h"
 #include "gpu_access.h"
+#include "usage_errors.h"
 
 namespace fa_profile {
 namespace {
@@ -108,8 +109,7 @@ void AddList(CLI::App& app, Invocation& invocation) {
                    "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips, phases, "
                    "findings, exported (to Prometheus)")
       ->required()
-      ->check(CLI::IsMember(
-          {"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
+      ->check(OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
   list->add_option("--chip", arguments->chip, "Chip whose counters are listed")->capture_default_str();
   list->add_option("--match", arguments->pattern, "Only names that contain this");
   list->callback([arguments, &invocation] {

@@ -8,6 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/version.h"
+#include "usage_errors.h"
 
 namespace fa_profile {
 namespace {
@@ -16,19 +17,6 @@ std::string CommandLine(int argc, char** argv) {
   std::string line = "fa-profile";
   for (int i = 1; i < argc; ++i) line.append(" ").append(argv[i]);
   return line;
-}
-
-// An option of the main job in front of a command has no effect on the command: it is refused.
-void RefuseOptionsBeforeCommand(const CLI::App& app) {
-  if (app.get_subcommands().empty()) return;
-  const CLI::App& given = *app.get_subcommands().front();
-  const std::string command = given.get_name();
-  for (const CLI::Option* const option : app.get_options()) {
-    const bool shared = option->check_name("--phase-map") && given.get_option_no_throw("--phase-map") != nullptr;
-    if (option->count() == 0 || shared) continue;
-    throw Error(option->get_name() + " has no effect before '" + command + "'",
-                "put options after the command; fa-profile " + command + " --help lists them");
-  }
 }
 
 int Dispatch(int argc, char** argv) {
@@ -58,13 +46,13 @@ int Dispatch(int argc, char** argv) {
     app.parse(static_cast<int>(program - argv), argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    throw Error(error.what(), "fa-profile --help lists the options, fa-profile COMMAND --help those of a command");
+    throw UsageError(app, error);
   }
   if (!invocation.program.empty() && !app.get_subcommands().empty()) {
     throw Error("a program after -- has no effect on '" + app.get_subcommands().front()->get_name() + "'",
                 "profile a program without a command: fa-profile [options] -- PROGRAM ARGUMENTS...");
   }
-  RefuseOptionsBeforeCommand(app);
+  CheckUsage(app);
   return invocation.run();
 }
 

@@ -8,6 +8,7 @@
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
+#include "usage_errors.h"
 
 namespace fa_profile {
 namespace {
@@ -103,10 +104,10 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
          "--replay", arguments.replay,
          "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
          "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
-      ->check(CLI::IsMember({"user", "kernel", "spread", "none"}));
+      ->check(OneOf({"user", "kernel", "spread", "none"}));
   app.add_option("--cache", arguments.cache,
                  "warm: keep the L2 as it is; flush: overwrite it before each measured call")
-      ->check(CLI::IsMember({"warm", "flush"}))
+      ->check(OneOf({"warm", "flush"}))
       ->capture_default_str();
   app.add_option("--warmup", run.warmup_launches, "Calls before timing starts")
       ->check(CLI::Range(0, 1000))
@@ -120,7 +121,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   app.add_option("--raw", run.raw,
                  "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
-      ->check(CLI::IsMember({"all", "first", "none"}))
+      ->check(OneOf({"all", "first", "none"}))
       ->capture_default_str();
   app.add_option("--top", run.top,
                  "Launch classes of a program to measure counters of; default those over 1 % of the kernel time")
@@ -131,14 +132,14 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.1, 1e6));
   app.add_option("--processes", arguments.processes,
                  "all: record child processes, too; root: the first that uses a GPU")
-      ->check(CLI::IsMember({"all", "root"}))
+      ->check(OneOf({"all", "root"}))
       ->capture_default_str();
   app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")
-      ->check(CLI::IsMember({"program", "report"}))
+      ->check(OneOf({"program", "report"}))
       ->capture_default_str();
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
-      ->check(CLI::IsMember({"on", "off", "auto"}))
+      ->check(OneOf({"on", "off", "auto"}))
       ->capture_default_str();
   app.add_flag("--summary", run.summary, "Print the tables only, no block for each kernel");
   app.add_option("--explain", run.explain, "Explain a finding and list where it was found, instead of the report");

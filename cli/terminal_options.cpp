@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 namespace fa_profile {
 
@@ -15,7 +16,10 @@ ReportOptions TerminalOptions() {
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     options.width = std::clamp<int>(size.ws_col, kNarrowest, options.width);
   }
-  options.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const auto is = [](const char* name) {
+    return std::string_view(std::getenv(name) == nullptr ? "" : std::getenv(name));
+  };
+  options.color = isatty(STDOUT_FILENO) != 0 && is("NO_COLOR").empty() && is("TERM") != "dumb";
   return options;
 }
 

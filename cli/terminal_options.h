@@ -5,7 +5,7 @@
 namespace fa_profile {
 
 /// How a report looks on standard output: as wide as the terminal (60 to 100 columns), in colours on a terminal unless
-/// NO_COLOR is set.
+/// NO_COLOR has a value or TERM is dumb.
 ReportOptions TerminalOptions();
 
 }  // namespace fa_profile

@@ -87,34 +87,36 @@ TEST(ChildGroupTest, OnlyTheEndOfALongOutputIsKept) {
 
 TEST(ChildGroupTest, AfterTheTimeLimitTheWholeProcessGroupIsKilled) {
   for (const char* const script :
-       {"sleep 100 & wait", "trap '' TERM; sleep 100 & echo $!; wait", "exec >&- 2>&-; sleep 100"}) {
+       {"sleep 1000 & wait", "trap '' TERM; sleep 1000 & echo $!; wait", "exec >&- 2>&-; sleep 1000"}) {
     const ChildEnd end = RunScript(script, {0.3, nullptr});
     EXPECT_TRUE(end.timed_out) << script;
     EXPECT_EQ(WTERMSIG(end.status), SIGKILL) << script;
-    EXPECT_LT(end.seconds, 5.0) << script;
+    EXPECT_LT(end.seconds, 500.0) << script;
   }
 }
 
 TEST(ChildGroupTest, ProcessesThatAChildLeavesBehindAreKilled) {
-  const ChildEnd end = RunScript("sleep 100 & echo $!");
+  const ChildEnd end = RunScript("sleep 1000 & echo $!");
   EXPECT_FALSE(end.timed_out);
-  EXPECT_LT(end.seconds, 5.0) << "a grandchild that holds the pipes is not waited for";
+  EXPECT_LT(end.seconds, 500.0) << "a grandchild that holds the pipes is not waited for";
 }
 
 TEST(ChildGroupTest, AProcessThatLeftTheGroupIsNotWaitedFor) {
-  for (const char* const command : {"setsid sleep 100", "setsid yes"}) {
-    const ChildEnd end = RunScript(std::string(command) + " & echo $! >&2; sleep 0.2");
+  for (const char* const command : {"setsid sleep 1000", "setsid yes"}) {
+    const ChildEnd end =
+        RunScript(std::string(command) +
+                  " & echo $! >&2; until [ \"$(cut -d' ' -f5 /proc/$!/stat)\" = $! ]; do sleep 0.01; done");
     EXPECT_FALSE(end.timed_out) << command;
-    EXPECT_LT(end.seconds, 5.0) << command;
+    EXPECT_LT(end.seconds, 500.0) << command;
     EXPECT_EQ(kill(static_cast<pid_t>(std::stol(end.err)), SIGKILL), 0) << command;
   }
 }
 
 TEST(ChildGroupTest, AnInterruptionEndsTheChild) {
   const std::atomic<bool> interrupted = true;
-  const ChildEnd end = RunScript("sleep 100", {100.0, &interrupted});
+  const ChildEnd end = RunScript("sleep 1000", {1000.0, &interrupted});
   EXPECT_TRUE(end.interrupted);
-  EXPECT_LT(end.seconds, 5.0);
+  EXPECT_LT(end.seconds, 500.0);
 }
 
 TEST(ChildGroupTest, AProgramThatCannotBeStartedIsAnError) {
@@ -127,7 +129,7 @@ TEST(ChildGroupTest, DescribeGivesOneLine) {
   EXPECT_EQ(Describe(RunScript("echo first >&2; echo '  second' >&2; echo >&2; echo '  hint: cure' >&2; exit 2")),
             "ended with exit code 2: second");
   EXPECT_EQ(Describe(RunScript("kill -SEGV $$")), "was killed by signal 11 (Segmentation fault)");
-  EXPECT_TRUE(Describe(RunScript("sleep 100", {0.6, nullptr})).starts_with("did not end within "));
+  EXPECT_TRUE(Describe(RunScript("sleep 1000", {0.6, nullptr})).starts_with("did not end within "));
 }
 
 }  // namespace

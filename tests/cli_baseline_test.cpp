@@ -109,6 +109,27 @@ TEST_F(CliBaselineTest, UnsuitableEvidenceIsRefusedAndNoFileIsWritten) {
   EXPECT_FALSE(fs::exists(folder_ / file_));
 }
 
+TEST_F(CliBaselineTest, ARefusedPromotionLeavesNothing) {
+  const auto left = [&](const fs::path& below) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / below)) names.push_back(entry.path());
+    return names;
+  };
+  const auto before = left("");
+  ExpectRefused("promote run.json --reason r --suite 'A b' --baselines new/deep/baselines", "is not a name of a suite",
+                "a-z");
+  EXPECT_EQ(Run("promote run.json --reason '  '").exit_code, 2);
+  EXPECT_EQ(left(""), before);
+  // A limit on the size of files stops the write in the middle; the folders stay away then, too.
+  EXPECT_EQ(RunInShell(folder_, "ulimit -f 1; trap '' XFSZ; " FA_PROFILE_PROGRAM " baseline " + promote_).exit_code, 2);
+  EXPECT_EQ(left(""), before);
+  ASSERT_EQ(Run(promote_).exit_code, 0);
+  const auto promoted = left("ci");
+  WriteEvidence("run.json", [](Evidence& e) { e.environment.driver_version = "590.1"; });
+  EXPECT_EQ(RunInShell(folder_, "ulimit -f 1; trap '' XFSZ; " FA_PROFILE_PROGRAM " baseline " + promote_).exit_code, 2);
+  EXPECT_EQ(left("ci"), promoted);
+}
+
 TEST_F(CliBaselineTest, ListShowsEachBaselineWithItsReceipt) {
   EXPECT_EQ(Run("list").exit_code, 2);  // there is no such folder
   ASSERT_EQ(Run(promote_).exit_code, 0);

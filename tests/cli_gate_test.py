@@ -17,7 +17,7 @@ SAME, WORSE = DATA / "pair-same-code.json", DATA / "pair-ptxas-o1.json"
 
 def run(*arguments, cwd=None):
     # Outside the repository: no ci/thresholds.yaml that happens to be there.
-    result = subprocess.run([PROGRAM, "gate", *map(str, arguments)], capture_output=True, text=True, cwd=cwd or "/", timeout=300)
+    result = subprocess.run([PROGRAM, "gate", *map(str, arguments)], capture_output=True, text=True, cwd=cwd or "/", timeout=600)
     return result.returncode, result.stdout, result.stderr
 
 

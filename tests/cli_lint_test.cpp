@@ -172,7 +172,7 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
   ExpectRefused(lint_ + " --kernel spils", "no kernel matches 'spils'; did you mean spills", "the kernels are clean");
   ExpectRefused(lint_ + " --kernel '('", "not a regular expression", "RE2");
   ExpectRefused(lint_ + " --format csv", "lint has no format 'csv'", "use --format text or json");
-  ExpectRefused(lint_ + " --threads 0", "--threads", "--help");
+  ExpectRefused(lint_ + " --threads 0", "--threads", "Threads per block");
   ExpectRefused(lint_, "FA_PROFILE_NVDISASM is /nowhere", "to the path of nvdisasm", "FA_PROFILE_NVDISASM=/nowhere");
   if (!std::filesystem::exists("/usr/local/cuda/bin/nvdisasm")) {  // which is always found
     ExpectRefused(lint_, "nvdisasm is missing", "ci/setup.sh",

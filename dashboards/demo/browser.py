@@ -27,7 +27,7 @@ def browse(url, *more, height=2400):
             env=os.environ | {"HOME": profile},
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=600,
             check=True,
         )
     return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]

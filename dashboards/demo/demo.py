@@ -1,8 +1,10 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S --block-signal=INT --block-signal=TERM --block-signal=HUP python3
 """fa-profile demo: Prometheus, Alertmanager, fa-profile serve with a simulated fleet, a preview of the dashboards.
 
 Runs until Ctrl-C, SIGTERM, --seconds, or until one of the servers ends. Everything listens on 127.0.0.1, and nothing is left
-behind. Standard library only; the servers are Debian's packages.
+behind. Exit code: 0 when it was asked to end, at any moment of its start too; 2 for an error. A signal that comes before
+the first line above has blocked it ends a process that has done nothing yet. Standard library only; the servers are
+Debian's packages.
 """
 
 import argparse
@@ -151,13 +153,11 @@ def run(options, folder):
         demo.start()
         demo.say()
         end = time.monotonic() + (options.seconds or float("inf"))
-        while time.monotonic() < end:
+        while time.monotonic() < end and not servers.asked_to_end.is_set():
             for child in demo.children:
                 child.check()
             time.sleep(0.5)
     finally:
-        for number in ENDING:
-            signal.signal(number, signal.SIG_IGN)
         if demo:
             demo.stop()
 
@@ -166,14 +166,11 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main():
+    for number in ENDING:
+        signal.signal(number, lambda *_: servers.asked_to_end.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     options = arguments()
     folder = None
-
-    def end(*_):
-        sys.exit(0)
-
-    for number in ENDING:
-        signal.signal(number, end)
     try:
         check_tools(options.program)
         check_ports(options.port_base)

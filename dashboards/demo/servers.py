@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -22,6 +23,7 @@ import urllib.request
 DASHBOARDS = pathlib.Path(__file__).resolve().parent.parent
 ROOT = DASHBOARDS.parent
 HOST = "127.0.0.1"
+START_SECONDS = 300  # for a server to answer: on a busy machine it takes long, and one that ends is noticed at once
 # What a page may hold, as the configuration says that we give to everybody.
 LIMITS = {
     name: int(value) if value.isdigit() else value
@@ -31,16 +33,39 @@ LIMITS = {
 }
 
 
+# Set when the program was asked to end. It does where it waits, never in the middle of starting a child.
+asked_to_end = threading.Event()
+
+
 class ServerError(Exception):
     """An error for the user who started the servers; the message says what to do."""
 
 
+RESERVED = []
+
+
 def free_ports(count):
-    """`count` free ports in a row, below the range from which the kernel takes ports for outgoing connections."""
+    """`count` free ports in a row, below the range from which the kernel takes ports for outgoing connections.
+
+    Until this process ends, no other caller on this machine gets them.
+    """
     while True:
         first = random.randrange(12000, 32000)
-        if not any(in_use(first + i) for i in range(count)):
-            return list(range(first, first + count))
+        ports = list(range(first, first + count))
+        if all([reserve(port) for port in ports]) and not any(map(in_use, ports)):
+            return ports
+
+
+def reserve(port):
+    """Whether this process is the first to want it: an abstract socket has one owner, and goes with its process."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0fa-profile-port-{port}")
+    except OSError:
+        claim.close()
+        return False
+    RESERVED.append(claim)
+    return True
 
 
 def in_use(port):
@@ -53,7 +78,7 @@ def in_use(port):
     return False
 
 
-def get(url, timeout=10):
+def get(url, timeout=60):
     try:
         with urllib.request.urlopen(url, timeout=timeout) as reply:
             return reply.read()
@@ -64,9 +89,14 @@ def get(url, timeout=10):
 
 
 def wait_for(what, condition, seconds, children=(), pause=0.5):
-    """The first true value of `condition()`; an error counts as not yet. Fails when a child has ended."""
+    """The first true value of `condition()`; an error counts as not yet. Fails when a child has ended.
+
+    Ends the program, with 0, when it was asked to end.
+    """
     end, last = time.monotonic() + seconds, None
     while True:
+        if asked_to_end.is_set():
+            sys.exit(0)
         for child in children:
             child.check()
         try:
@@ -114,7 +144,7 @@ class Child:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def stop(self, seconds=10):
+    def stop(self, seconds=60):
         if self.process is None or self.process.poll() is not None:
             return
         self.process.send_signal(signal.SIGTERM)
@@ -159,7 +189,7 @@ class Serve(Child):
         if not os.path.exists("/dev/nvidiactl"):
             argv.append("--no-nvml")  # without a GPU its absence would be an alert
         super().start(argv)
-        wait_for("fa-profile serve to answer", lambda: get(f"http://{self.address}/healthz"), 20, [self], 0.1)
+        wait_for("fa-profile serve to answer", lambda: get(f"http://{self.address}/healthz"), START_SECONDS, [self], 0.1)
 
 
 class Alertmanager(Child):
@@ -180,7 +210,7 @@ class Alertmanager(Child):
                 "--log.level=warn",
             ]
         )
-        wait_for("Alertmanager to be ready", lambda: get(f"http://{self.address}/-/ready"), 20, [self], 0.1)
+        wait_for("Alertmanager to be ready", lambda: get(f"http://{self.address}/-/ready"), START_SECONDS, [self], 0.1)
 
     def alerts(self, name=None):
         """Labels of the alerts that fire, inhibited ones included."""
@@ -201,7 +231,8 @@ def rules_at(speedup, folder, shortest="10s"):
         "-o",
         folder,
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # In a session apart: Ctrl-C in the terminal is for the demo, which ends when this is done.
+    done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
     if done.returncode:
         raise ServerError(f"dashboards/generate.py --speedup failed:\n{done.stderr}")
     return sorted(pathlib.Path(folder).glob("*.yml"))
@@ -251,9 +282,9 @@ class Prometheus(Child):
                 *self.more,
             ]
         )
-        wait_for("Prometheus to be ready", lambda: get(f"http://{self.address}/-/ready"), 30, [self], 0.1)
+        wait_for("Prometheus to be ready", lambda: get(f"http://{self.address}/-/ready"), START_SECONDS, [self], 0.1)
 
-    def api(self, path, timeout=10, **parameters):
+    def api(self, path, timeout=60, **parameters):
         return json.loads(get(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}", timeout))[
             "data"
         ]

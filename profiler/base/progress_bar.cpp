@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "fa_profile/text.h"
 
 namespace fa_profile {
 
-ProgressBar::ProgressBar() : terminal_(isatty(STDERR_FILENO) != 0) {}
+// A dumb terminal cannot erase a line.
+ProgressBar::ProgressBar()
+    : terminal_(isatty(STDERR_FILENO) != 0 &&
+                std::string_view(std::getenv("TERM") == nullptr ? "" : std::getenv("TERM")) != "dumb") {}
 
 ProgressBar::~ProgressBar() { Clear(); }
 

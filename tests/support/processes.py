@@ -10,11 +10,14 @@ import servers  # noqa: E402
 from servers import free_ports, get  # noqa: E402, F401
 
 
+LONG = 300  # seconds after which what does not happen is a fault, however slow and busy the machine
+
+
 def free_port():
     return free_ports(1)[0]
 
 
-def wait_for(what, condition, seconds=30, children=(), pause=0.1):
+def wait_for(what, condition, seconds=LONG, children=(), pause=0.1):
     """The first true value of `condition()`; an error counts as not yet. Raises ServerError after `seconds`."""
     return servers.wait_for(what, condition, seconds, children, pause)
 

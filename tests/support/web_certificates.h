@@ -112,7 +112,7 @@ inline TlsReply TlsGet(std::uint16_t port, const Certificate& ca, const Certific
   gnutls_session_set_verify_cert(session, "localhost", 0);
   const Client client(port);
   gnutls_transport_set_int(session, client.fd());
-  gnutls_handshake_set_timeout(session, 10'000);
+  gnutls_handshake_set_timeout(session, 300'000);
 
   TlsReply reply;
   int status = GNUTLS_E_SUCCESS;

@@ -59,31 +59,44 @@ std::string OlderName(const std::string& suite, const std::string& lineage) { re
 
 }  // namespace
 
+NewFolders::~NewFolders() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) (void)rmdir(folder->c_str());  // only if empty
+}
+
+void NewFolders::Make(const std::string& path) {
+  fs::path folder;
+  for (const fs::path& part : fs::path(path)) {
+    folder /= part;
+    if (mkdir(folder.c_str(), 0755) == 0) {
+      Add(folder);
+    } else if (errno != EEXIST) {
+      CannotWrite(folder);
+    }
+  }
+}
+
 BaselineFolder::BaselineFolder(const std::string& baselines, const std::string& gpu_name) {
   RefuseParents(baselines);
   const std::string gpu = GpuFolder(gpu_name);
   path_ = baselines + "/" + gpu;
-  std::error_code failed;
-  fs::create_directories(baselines, failed);
+  new_folders_.Make(baselines);
   const Descriptor parent(open(baselines.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!parent) CannotOpen(baselines);
-  if (mkdirat(parent.get(), gpu.c_str(), 0755) != 0 && errno != EEXIST) CannotWrite(path_);
-  folder_ = openat(parent.get(), gpu.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder_ < 0) CannotOpen(path_);
-  if (flock(folder_, LOCK_EX | LOCK_NB) != 0) {
-    close(folder_);
+  if (mkdirat(parent.get(), gpu.c_str(), 0755) == 0) {
+    new_folders_.Add(path_);
+  } else if (errno != EEXIST) {
+    CannotWrite(path_);
+  }
+  folder_ = Descriptor(openat(parent.get(), gpu.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder_) CannotOpen(path_);
+  if (flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw Error("another promotion is running in " + path_, "wait until it ends, then look at what it promoted");
   }
 }
 
-BaselineFolder::~BaselineFolder() {
-  close(folder_);
-  (void)rmdir(path_.c_str());  // only if empty: a promotion that was refused leaves no folder
-}
-
 std::optional<PromotedBaseline> BaselineFolder::Read(const std::string& name) const {
   const std::string path = path_ + "/" + name;
-  const std::optional<std::string> text = ReadAt(folder_, name, path);
+  const std::optional<std::string> text = ReadAt(folder_.get(), name, path);
   if (!text) return std::nullopt;
   return ParseBaseline(*text, path);
 }
@@ -99,23 +112,25 @@ std::string BaselineFolder::Store(const PromotedBaseline& baseline) const {
   std::string path = path_ + "/" + name;
   const std::optional<PromotedBaseline> newest = Read(name);
   const std::string part = fmt::format(".{}.{}.part", name, getpid());
-  (void)unlinkat(folder_, part.c_str(), 0);  // of a process that died, with our number
+  (void)unlinkat(folder_.get(), part.c_str(), 0);  // of a process that died, with our number
+  std::string second_name;
   try {
-    WriteNewAt(folder_, part, ToJson(baseline), path);
+    WriteNewAt(folder_.get(), part, ToJson(baseline), path);
     if (newest && newest->lineage != baseline.lineage) {
       // First a second name for the old one: at each moment there is a newest, and the old one is not lost.
       const std::string kept = OlderName(baseline.suite, newest->lineage);
-      (void)unlinkat(folder_, kept.c_str(), 0);
-      if (linkat(folder_, name.c_str(), folder_, kept.c_str(), 0) != 0) CannotWrite(path_ + "/" + kept);
+      (void)unlinkat(folder_.get(), kept.c_str(), 0);
+      if (linkat(folder_.get(), name.c_str(), folder_.get(), kept.c_str(), 0) != 0) CannotWrite(path_ + "/" + kept);
+      second_name = kept;
     }
-    if (renameat(folder_, part.c_str(), folder_, name.c_str()) != 0) CannotWrite(path);
-  } catch (const Error&) {
-    (void)unlinkat(folder_, part.c_str(), 0);
+    if (renameat(folder_.get(), part.c_str(), folder_.get(), name.c_str()) != 0) CannotWrite(path);
+  } catch (...) {
+    for (const std::string& left : {part, second_name}) (void)unlinkat(folder_.get(), left.c_str(), 0);
     throw;
   }
   // If an older lineage came back, it is the newest now, and its receipt names what it replaced.
-  (void)unlinkat(folder_, OlderName(baseline.suite, baseline.lineage).c_str(), 0);
-  (void)fsync(folder_);  // the rename itself
+  (void)unlinkat(folder_.get(), OlderName(baseline.suite, baseline.lineage).c_str(), 0);
+  (void)fsync(folder_.get());  // the rename itself
   return path;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fa_profile/baseline.h"
+#include "fa_profile/descriptor.h"
 
 namespace fa_profile {
 
@@ -13,13 +14,30 @@ namespace fa_profile {
 /// the newest lineage, and <suite>.<lineage>.json for each older one.
 inline constexpr const char* kBaselines = "ci/baselines";
 
+/// Folders that were made on the way, and go again with this object if nothing came into them.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  ~NewFolders();
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+
+  /// Makes the folder and those above it that are missing. Throws Error.
+  void Make(const std::string& path);
+  /// Takes over one that was made already.
+  void Add(const std::string& path) { made_.push_back(path); }
+
+ private:
+  std::vector<std::string> made_;
+};
+
 /// The baselines of one GPU model, locked against other promotions while this object exists. Symbolic links are not
 /// followed, and nothing outside the folder is read or written.
 class BaselineFolder {
  public:
-  /// Makes the folder. Throws Error when that fails, or for a path with ".." in it.
+  /// Makes the folder, which goes again if nothing is stored in it. Throws Error when that fails, or for a path with
+  /// ".." in it.
   BaselineFolder(const std::string& baselines, const std::string& gpu_name);
-  ~BaselineFolder();
   BaselineFolder(const BaselineFolder&) = delete;
   BaselineFolder& operator=(const BaselineFolder&) = delete;
 
@@ -34,7 +52,8 @@ class BaselineFolder {
   std::optional<PromotedBaseline> Read(const std::string& name) const;
 
   std::string path_;
-  int folder_ = -1;
+  NewFolders new_folders_;
+  Descriptor folder_;
 };
 
 /// The baseline to compare a measurement with: of its GPU model, and of its lineage if there is one, else the newest

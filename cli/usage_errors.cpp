@@ -1,0 +1,220 @@
+#include "usage_errors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+
+#include "fa_profile/text.h"
+
+namespace fa_profile {
+namespace {
+
+/// The main app and, behind it, each command that was given: gate, selftest.
+std::vector<const CLI::App*> GivenCommands(const CLI::App& app) {
+  std::vector<const CLI::App*> given{&app};
+  while (!given.back()->get_subcommands().empty()) given.push_back(given.back()->get_subcommands().front());
+  return given;
+}
+
+/// "fa-profile gate selftest"
+std::string FullName(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : FullName(*parent) + " " + command.get_name();
+}
+
+/// As errors call it: "report", "gate selftest", "fa-profile".
+std::string ShortName(const CLI::App& command) {
+  const std::string full = FullName(command);
+  const std::size_t space = full.find(' ');
+  return space == std::string::npos ? full : full.substr(space + 1);
+}
+
+std::string HelpHint(const CLI::App& command) {
+  return FullName(command) + " --help lists the " + (command.get_subcommands({}).empty() ? "" : "commands and ") +
+         "options";
+}
+
+/// "--kernel", or of a positional argument "RECORDING".
+std::string Shown(const CLI::Option& option) {
+  std::string name = option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
+  if (option.get_positional()) {
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  }
+  return name;
+}
+
+std::string WithMeaning(const CLI::Option& option) { return Shown(option) + ": " + option.get_description(); }
+
+/// The command with its positional arguments: "fa-profile diff BEFORE AFTER".
+std::string Usage(const CLI::App& command) {
+  std::string line = FullName(command);
+  for (const CLI::Option* const option : command.get_options()) {
+    if (option->get_positional() || option->get_required()) {
+      line += " " + Shown(*option);
+      if (!option->get_positional()) line += " " + option->get_type_name();
+      if (option->get_items_expected_max() > 1) line += "...";
+    }
+  }
+  return line;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* const each : command.get_subcommands({})) {
+    if (!each->get_group().empty()) names.push_back(each->get_name());
+  }
+  return names;
+}
+
+bool IsRecordingName(const std::string& word) {
+  std::error_code failed;
+  return word.ends_with(".fap") || word.ends_with(".part") || std::filesystem::is_regular_file(word, failed);
+}
+
+Error UnknownOption(const CLI::App& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  return Error(ShortName(command) + " has no option " + Printable(name) + DidYouMean(name, OptionNames(command)),
+               HelpHint(command));
+}
+
+Error UnknownWord(const CLI::App& command, const std::string& word) {
+  const std::vector<std::string> commands = CommandNames(command);
+  if (command.get_parent() == nullptr && IsRecordingName(word)) {
+    return Error("fa-profile takes no file without a command: " + Printable(word),
+                 "fa-profile report " + Printable(word) + " reports from a recording");
+  }
+  if (!commands.empty()) {
+    return Error(ShortName(command) + " has no command '" + Printable(word) + "'" + DidYouMean(word, commands),
+                 fmt::format("the commands are {}", fmt::join(commands, ", ")));
+  }
+  return Error(ShortName(command) + " takes no further argument: '" + Printable(word) + "'", Usage(command));
+}
+
+Error MissingArgument(const CLI::App& command, const CLI::ParseError& error) {
+  for (const CLI::Option* const option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) {
+      return Error(ShortName(command) + " needs " + WithMeaning(*option),
+                   "give it: " + Usage(command) + "; " + HelpHint(command));
+    }
+  }
+  const std::vector<std::string> commands = CommandNames(command);
+  if (!commands.empty()) {
+    return Error(ShortName(command) + " needs a command",
+                 fmt::format("the commands are {}", fmt::join(commands, ", ")));
+  }
+  return Error(error.what(), HelpHint(command));
+}
+
+/// The option that a message of CLI11 begins with: "--pairs: ..." or "Could not convert: --pairs = ...".
+const CLI::Option* OptionOf(const std::vector<const CLI::App*>& commands, std::string message) {
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  if (message.starts_with(kNoNumber)) message.erase(0, kNoNumber.size());
+  for (const CLI::App* const command : commands) {
+    for (const CLI::Option* const option : command->get_options()) {
+      const std::string name = option->get_name();
+      if (!name.empty() && (message.starts_with(name + ":") || message.starts_with(name + " = "))) return option;
+    }
+  }
+  return nullptr;
+}
+
+Error WrongCount(const CLI::Option& option) {
+  const int most = option.get_items_expected_max();
+  const int given = static_cast<int>(option.results().size());
+  if (given <= most) return Error(Shown(option) + " needs a value", WithMeaning(option));
+  if (most == 1) return Error(fmt::format("{} is given {} times", Shown(option), given), "give it once");
+  return Error(fmt::format("{} takes at most {} values and is given {}", Shown(option), most, given),
+               WithMeaning(option));
+}
+
+void RefuseEmptyValues(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    for (const std::string& value : option->results()) {
+      if (value.empty()) {
+        throw Error(Shown(*option) + " is empty",
+                    "give it a value (" + option->get_description() + "), or leave it out");
+      }
+    }
+  }
+}
+
+// The story of a finding, and the list of limits, are prose: a program that asked for JSON must not get it.
+void RefuseExplainInAFormat(const CLI::App& command) {
+  const CLI::Option* const explain = command.get_option_no_throw("--explain");
+  const CLI::Option* const format = command.get_option_no_throw("--format");
+  if (explain == nullptr || format == nullptr || explain->count() == 0 || format->count() == 0) return;
+  const std::string name = CLI::detail::to_lower(format->as<std::string>());
+  if (name != "text") {
+    throw Error("--explain has no format '" + Printable(name) + "': it prints text", "leave out --format or --explain");
+  }
+}
+
+// An option of the main job in front of a command has no effect on the command: it is refused.
+void RefuseOptionsBeforeCommand(const CLI::App& app) {
+  if (app.get_subcommands().empty()) return;
+  const CLI::App& given = *app.get_subcommands().front();
+  const std::string command = given.get_name();
+  for (const CLI::Option* const option : app.get_options()) {
+    const bool shared = option->check_name("--phase-map") && given.get_option_no_throw("--phase-map") != nullptr;
+    if (option->count() == 0 || shared) continue;
+    throw Error(option->get_name() + " has no effect before '" + command + "'",
+                "put options after the command; fa-profile " + command + " --help lists them");
+  }
+}
+
+}  // namespace
+
+Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<const CLI::App*> commands = GivenCommands(app);
+  const CLI::App& command = *commands.back();
+  // What CLI11 did not know comes first: what it complains about is often a consequence.
+  for (const CLI::App* const each : commands) {
+    const std::vector<std::string> unknown = each->remaining();
+    const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with('-'); });
+    if (option != unknown.end()) return UnknownOption(*each, *option);
+    if (!unknown.empty()) return UnknownWord(*each, unknown.front());
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return MissingArgument(command, error);
+  const std::string message = error.what();
+  const CLI::Option* const of = OptionOf(commands, message);
+  if (of == nullptr) return Error(message, HelpHint(command));
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && message.starts_with("Could not convert")) {
+    return Error(fmt::format("{}: '{}' is not a number", Shown(*of), Printable(of->results().front())),
+                 WithMeaning(*of));
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return WrongCount(*of);
+  return Error(message, WithMeaning(*of));
+}
+
+void CheckUsage(const CLI::App& app) {
+  RefuseOptionsBeforeCommand(app);
+  for (const CLI::App* const command : GivenCommands(app)) {
+    RefuseEmptyValues(*command);
+    RefuseExplainInAFormat(*command);
+  }
+}
+
+CLI::Validator OneOf(const std::vector<std::string>& choices) {
+  return CLI::Validator(
+      [choices](const std::string& given) -> std::string {
+        if (std::ranges::find(choices, given) != choices.end()) return "";
+        return fmt::format("'{}' is not one of {}{}", Printable(given), fmt::join(choices, ", "),
+                           DidYouMean(given, choices));
+      },
+      fmt::format("{{{}}}", fmt::join(choices, ",")));
+}
+
+}  // namespace fa_profile

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "fa_profile/error.h"
+
+namespace fa_profile {
+
+/// What is wrong with the command line, in this program's words: which argument of which command, what it means, a near
+/// match, and what to do. `app` is the main one, after its parse() threw `error`.
+Error UsageError(const CLI::App& app, const CLI::ParseError& error);
+
+/// Throws Error for what CLI11 lets pass: an option that was given an empty value (an unset variable must not mean the
+/// default), --explain with a format for programs, an option of the main job in front of a command.
+void CheckUsage(const CLI::App& app);
+
+/// A value that must be one of these, as they are written; the error names them and a near match.
+CLI::Validator OneOf(const std::vector<std::string>& choices);
+
+}  // namespace fa_profile
