@@ -3,6 +3,8 @@ prints each violation.
 
 A stage sees its own headers, its public header folder, and the stages and outside libraries that RULE grants it. cli/,
 tests/ and bench/ wire the stages together and are free.
+
+A stage defines names in its own namespace, so that two stages cannot define one name in two ways.
 """
 
 import pathlib
@@ -66,6 +68,25 @@ RULE = {
 # Texts for stderr go through notice.h, which escapes what a terminal would obey.
 TO_STDERR = re.compile(r"std::cerr\s*<<|\bf(printf|puts|write)\s*\(.*\bstderr\b")
 MAY_WRITE = {"profiler/base/notice.cpp", "profiler/base/progress_bar.cpp"}
+# The namespace of a stage, by the longest beginning of its folder. Base and model are the nouns of all stages; the names of
+# the kernels' functions are in recordings and baselines.
+NAMESPACE = {
+    "profiler/base": "fa_profile",
+    "profiler/model": "fa_profile",
+    "kernels": "fa_profile",
+    "profiler/store": "fa_profile::store",
+    "profiler/collect": "fa_profile::collect",
+    "profiler/inject": "fa_profile::inject",
+    "profiler/sass": "fa_profile::sass",
+    "profiler/analyze": "fa_profile::analyze",
+    "profiler/load": "fa_profile::load",
+    "exporters": "fa_profile::exporters",
+    "exporters/prometheus": "fa_profile::prom",
+    "exporters/web": "fa_profile::web",
+    "exporters/serve": "fa_profile::serve",
+    "ci/gate": "fa_profile::gate",
+}
+OPENED = re.compile(r"^namespace (fa_profile[\w:]*)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}
 
@@ -83,6 +104,10 @@ def outside_library(header):
     return next((name for name, start in OUTSIDE.items() if re.match(start, header)), None)
 
 
+def namespace_of(stage):
+    return NAMESPACE[max((folder for folder in NAMESPACE if (stage + "/").startswith(folder + "/")), key=len)]
+
+
 def violations(root):
     owner = public_headers(root)
     found = []
@@ -95,6 +120,10 @@ def violations(root):
         )
         for path in sorted(files):
             for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+                opened = OPENED.match(line)
+                wanted = namespace_of(stage)
+                if opened and opened.group(1) != wanted and not (opened.group(1) + "::").startswith(wanted + "::"):
+                    found.append(f"{path.relative_to(root)}:{number}: {stage} defines names in {wanted}, not in {opened.group(1)}")
                 match = INCLUDE.match(line)
                 if not match:
                     continue

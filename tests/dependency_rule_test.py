@@ -45,6 +45,13 @@ class DependencyRuleTest(unittest.TestCase):
         }
         self.assertEqual(len(self.in_tree(files)), 1)
 
+    def test_a_stage_defines_names_in_its_own_namespace(self):
+        self.assertEqual(self.in_tree({"exporters/web/x.h": "namespace fa_profile::web {\n"}), [])
+        self.assertEqual(
+            self.in_tree({"ci/gate/judge/x.h": "\nnamespace fa_profile {\n"}),
+            ["ci/gate/judge/x.h:2: ci/gate/judge defines names in fa_profile::gate, not in fa_profile"],
+        )
+
     def test_model_and_own_headers_are_free(self):
         files = {
             "profiler/model/include/fa_profile/error.h": "#include <string>\n",
