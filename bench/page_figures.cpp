@@ -20,17 +20,17 @@ namespace fa_profile {
 namespace {
 
 // Kernels as a program's, on so many GPUs as it takes: 28 series a phase of three, and the kernel's own.
-Totals Make(std::size_t series) {
-  Totals totals;
+prom::Totals Make(std::size_t series) {
+  prom::Totals totals;
   std::size_t have = 0;
   for (int gpu = 0; have < series; ++gpu) {
     for (int i = 0; i < 25 && have < series; ++i) {
-      KernelTotals& kernel = totals.gpus[gpu].kernels["kernel_" + std::to_string(i)];
+      prom::KernelTotals& kernel = totals.gpus[gpu].kernels["kernel_" + std::to_string(i)];
       kernel.origin = "program";
       kernel.sm_active_cycles = kernel.warps_active_cycles = kernel.tensor_active_cycles = kernel.dram_bytes =
           1.25e9 + i;
       for (const char* const phase : {"load_q", "load_kv", "qk", "softmax", "pv", "rescale", "epilogue"}) {
-        PhaseTotals& sums = kernel.phases[phase];
+        prom::PhaseTotals& sums = kernel.phases[phase];
         sums.cycles = 123456789.5 + i;
         sums.instructions = 1e9 + i;
         sums.wavefronts = sums.excess_wavefronts = 1e6 + i;
@@ -63,13 +63,13 @@ double ResidentMb() {
 }
 
 // A page holds at most kMaxSeriesPerPage series; what more would cost is that of several, put together.
-Families MakeAll(const std::vector<Totals>& hosts) {
-  Families all;
+prom::Families MakeAll(const std::vector<prom::Totals>& hosts) {
+  prom::Families all;
   std::map<std::string, std::size_t> places;
-  for (const Totals& totals : hosts) {
-    PageInput input;
+  for (const prom::Totals& totals : hosts) {
+    prom::PageInput input;
     input.totals = &totals;
-    Families one = MakeFamilies(input);
+    prom::Families one = prom::MakeFamilies(input);
     all.series += one.series;
     for (prometheus::MetricFamily& family : one.families) {
       const auto [place, is_new] = places.emplace(family.name, all.families.size());
@@ -86,15 +86,15 @@ Families MakeAll(const std::vector<Totals>& hosts) {
 }
 
 void Measure(std::size_t series) {
-  std::vector<Totals> hosts;
+  std::vector<prom::Totals> hosts;
   for (std::size_t made = 0; made < series; made += 10000) hosts.push_back(Make(10000));
-  Families families = MakeAll(hosts);
+  prom::Families families = MakeAll(hosts);
   const double make = MedianMs([&] { (void)MakeAll(hosts); });
-  const double page = MedianMs([&] { (void)Page(MakeAll(hosts)); });
-  const Page ready(families);
+  const double page = MedianMs([&] { (void)prom::Page(MakeAll(hosts)); });
+  const prom::Page ready(families);
   const std::string& text = *ready.Render("", "").bytes;
-  const double open = MedianMs([&] { (void)ToOpenMetrics(text); });
-  const double gzip = MedianMs([&] { (void)Gzip(text); });
+  const double open = MedianMs([&] { (void)prom::ToOpenMetrics(text); });
+  const double gzip = MedianMs([&] { (void)prom::Gzip(text); });
   const double render = MedianMs([&] { (void)ready.Render("application/openmetrics-text", "gzip"); });
   std::printf("%8zu %10.1f %12.1f %12.1f %12.1f %9.1f %16.4f %9.1f\n", ready.series(),
               static_cast<double>(text.size()) * 1e-6, make, page, open, gzip, render, ResidentMb());

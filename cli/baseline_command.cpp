@@ -13,7 +13,7 @@
 #include "fa_profile/text.h"
 #include "usage_errors.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 // A pull request that could replace its baseline would be judged by itself.
@@ -44,7 +44,7 @@ std::string WhoPromotes() {
 
 /// `fa-profile baseline promote | list | show | verify` (docs/baselines.md): what was given.
 struct BaselineArguments {
-  std::string baselines = kBaselines;
+  std::string baselines = gate::kBaselines;
   std::string suite = "ladder";
   std::string format = "text";
   std::vector<std::string> files;
@@ -57,35 +57,37 @@ struct BaselineArguments {
 
 int RunPromote(const BaselineArguments& given) {
   RefuseInAPullRequest();
-  const std::string path = PromoteFiles(given.files, given.baselines, given.suite, given.reason,
-                                        given.by.empty() ? WhoPromotes() : given.by);
-  const StoredBaseline stored{path, ReadBaseline(path)};  // report what was written
-  std::cout << (given.json() ? ReceiptJson(stored) : "promoted " + Printable(path) + "\n" + ReceiptText(stored));
+  const std::string path = gate::PromoteFiles(given.files, given.baselines, given.suite, given.reason,
+                                              given.by.empty() ? WhoPromotes() : given.by);
+  const gate::StoredBaseline stored{path, gate::ReadBaseline(path)};  // report what was written
+  std::cout << (given.json() ? gate::ReceiptJson(stored)
+                             : "promoted " + Printable(path) + "\n" + gate::ReceiptText(stored));
   return kExitFine;
 }
 
 int RunListBaselines(const BaselineArguments& given) {
-  std::vector<StoredBaseline> list;
-  for (const std::string& path : BaselineFilesIn(given.baselines)) list.push_back({path, ReadBaseline(path)});
+  std::vector<gate::StoredBaseline> list;
+  for (const std::string& path : gate::BaselineFilesIn(given.baselines))
+    list.push_back({path, gate::ReadBaseline(path)});
   if (given.json()) {
-    std::cout << BaselineListJson(list);
+    std::cout << gate::BaselineListJson(list);
   } else {
-    std::cout << (list.empty() ? "no baselines in " + Printable(given.baselines) + "\n" : BaselineListText(list));
+    std::cout << (list.empty() ? "no baselines in " + Printable(given.baselines) + "\n" : gate::BaselineListText(list));
   }
   return kExitFine;
 }
 
 int RunShow(const BaselineArguments& given) {
   const bool is_file = given.shown.find('/') != std::string::npos || given.shown.ends_with(".json");
-  const std::string path = is_file ? given.shown : NewestBaseline(given.baselines, given.shown, given.suite);
-  const StoredBaseline stored{path, ReadBaseline(path)};
-  std::cout << (given.json() ? BaselineJson(stored) : BaselineText(stored));
+  const std::string path = is_file ? given.shown : gate::NewestBaseline(given.baselines, given.shown, given.suite);
+  const gate::StoredBaseline stored{path, gate::ReadBaseline(path)};
+  std::cout << (given.json() ? gate::BaselineJson(stored) : gate::BaselineText(stored));
   return kExitFine;
 }
 
 int RunVerifyBaselines(const BaselineArguments& given) {
-  const BaselineCheck check = CheckBaselines(given.files, given.baselines);
-  std::cout << (given.json() ? VerificationJson(check) : VerificationText(check));
+  const gate::BaselineCheck check = gate::CheckBaselines(given.files, given.baselines);
+  std::cout << (given.json() ? gate::VerificationJson(check) : gate::VerificationText(check));
   return check.bad.empty() ? kExitFine : kExitCannot;
 }
 
@@ -118,4 +120,4 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
       ->add_option("files", arguments->files, "Files or folders; default: --baselines");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

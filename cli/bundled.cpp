@@ -7,7 +7,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,4 +51,4 @@ std::string GateErrorRate() {
   return json.is_object() ? json.value("error_rate", std::string()) : std::string();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

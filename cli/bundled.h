@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// Path of the recording that comes with the program. Throws Error when it is missing.
 std::string BundledRecording();
@@ -13,4 +13,4 @@ std::string BundledTrials();
 /// The gate's error rate as gate selftest measured it, one line for reports; empty: its file is missing.
 std::string GateErrorRate();
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -3,7 +3,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
   app.add_option("--shape", shapes.texts, help);
@@ -26,7 +26,7 @@ void AddPhaseMap(CLI::App& app, Invocation& invocation) {
 
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {
   if (invocation.phase_map.empty()) return std::nullopt;
-  return LoadPhaseMap(invocation.phase_map);
+  return load::LoadPhaseMap(invocation.phase_map);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

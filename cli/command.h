@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "formats.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// What the command line asks for. Each Add function below declares a command with its options; when the command is
 /// given, its callback sets `run`, which main() calls once everything is parsed.
@@ -47,4 +47,4 @@ void AddPhaseMap(CLI::App& app, Invocation& invocation);
 /// Absent without --phase-map. Throws Error.
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

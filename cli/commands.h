@@ -8,7 +8,7 @@
 #include "fa_profile/lint_files.h"
 #include "fa_profile/phase_map.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// Exit codes of the program (docs/cli.md).
 inline constexpr int kExitFine = 0;
@@ -101,7 +101,7 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
 int RunDoctor(int device, const std::string& file);
 
-struct LintCommand : LintRequest {
+struct LintCommand : load::LintRequest {
   const Format* format = nullptr;
   std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
   std::string explain;               ///< explains this finding instead; empty: lints
@@ -111,4 +111,4 @@ int RunLint(const LintCommand& command);
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

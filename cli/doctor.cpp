@@ -7,15 +7,15 @@
 #include "fa_profile/text.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 int RunDoctor(int device, const std::string& file) {
   std::vector<Diagnosis> found;
   if (file.empty()) {
     found = DiagnoseGpu(device);
-    found.push_back(DiagnoseNvdisasm());
+    found.push_back(sass::DiagnoseNvdisasm());
   } else {
-    found.push_back(DiagnoseLineInfo(file));
+    found.push_back(sass::DiagnoseLineInfo(file));
   }
   bool problem = false;
   for (const Diagnosis& diagnosis : found) {
@@ -29,4 +29,4 @@ int RunDoctor(int device, const std::string& file) {
   return problem ? kExitCannot : kExitFine;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

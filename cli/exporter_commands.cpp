@@ -14,7 +14,7 @@
 #include "fa_profile/textfile.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 constexpr const char* kBaseline = "Recording to compare kernels with: faprof_baseline_*";
@@ -29,7 +29,7 @@ void AddDuration(CLI::App& command, const char* option, double& seconds, const c
 }
 
 void AddServe(CLI::App& app, Invocation& invocation) {
-  const auto options = std::make_shared<ServeOptions>();
+  const auto options = std::make_shared<serve::ServeOptions>();
   constexpr double kDay = 86400;
   CLI::App& serve = *app.add_subcommand("serve", "Serve metrics of recordings and of the GPUs to Prometheus");
   serve.add_option("--spool", options->spool, "Folder to read recordings from (fa-profile --spool writes there)");
@@ -62,7 +62,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   serve.callback([options, &invocation] {
     invocation.run = [options] {
-      Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
+      serve::Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
       return kExitFine;
     };
   });
@@ -82,12 +82,12 @@ void AddTextfile(CLI::App& app, Invocation& invocation) {
   textfile.add_option("--baseline", arguments->baseline, kBaseline);
   textfile.callback([arguments, &invocation] {
     invocation.run = [arguments] {
-      const MetricsText metrics = MetricsOf(arguments->recordings, arguments->baseline);
+      const serve::MetricsText metrics = serve::MetricsOf(arguments->recordings, arguments->baseline);
       if (arguments->output.empty()) {
         std::cout << metrics.text;
         return kExitFine;
       }
-      WriteTextfile(arguments->output, metrics);
+      serve::WriteTextfile(arguments->output, metrics);
       Notice(fmt::format("wrote {} series to {}", metrics.series, arguments->output));
       return kExitFine;
     };
@@ -104,7 +104,7 @@ struct PushArguments {
 };
 
 int RunPush(const PushArguments& arguments) {
-  const PushGroup group(arguments.gateway, arguments.job, arguments.grouping);
+  const serve::PushGroup group(arguments.gateway, arguments.job, arguments.grouping);
   if (arguments.remove) {
     if (!arguments.recordings.empty()) throw Error("--delete takes no recordings", "delete the group, then push again");
     group.Delete();
@@ -112,7 +112,7 @@ int RunPush(const PushArguments& arguments) {
     return kExitFine;
   }
   if (arguments.recordings.empty()) throw Error("push needs a recording", "fa-profile push --gateway URL FILE.fap");
-  const MetricsText metrics = MetricsOf(arguments.recordings, arguments.baseline);
+  const serve::MetricsText metrics = serve::MetricsOf(arguments.recordings, arguments.baseline);
   group.Replace(metrics.text);
   Notice(fmt::format("pushed {} series to {}", metrics.series, group.url()));
   return kExitFine;
@@ -139,10 +139,10 @@ void AddExporter(CLI::App& app, Invocation& invocation) {
   AddPush(app, invocation);
   app.add_subcommand("contribute", "Read one recording for serve")->group("")->callback([&invocation] {
     invocation.run = [] {
-      PrintContribution(std::cout);
+      serve::PrintContribution(std::cout);
       return kExitFine;
     };
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -7,7 +7,7 @@
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_trials.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 // To add a format: write exporters/NAME.cpp with a writer for each report that the format has, declare the writers in
 // exporters/include/fa_profile/{report,lint_report,selftest_report}.h, and add a row here. The choices of every
@@ -16,21 +16,21 @@ std::span<const Format> Formats() {
   static constexpr Format kFormats[] = {
       {.name = "text",
        .for_people = true,
-       .report = WriteTextReport,
-       .diff = WriteTextDiff,
-       .lint = WriteTextLint,
-       .selftest = WriteTextSelftest,
-       .gate = GateText,
-       .gate_selftest = TrialReportText},
+       .report = exporters::WriteTextReport,
+       .diff = exporters::WriteTextDiff,
+       .lint = exporters::WriteTextLint,
+       .selftest = exporters::WriteTextSelftest,
+       .gate = gate::GateText,
+       .gate_selftest = gate::TrialReportText},
       {.name = "json",
        .for_people = false,
-       .report = WriteJsonReport,
-       .diff = WriteJsonDiff,
-       .lint = WriteJsonLint,
-       .selftest = WriteJsonSelftest,
-       .gate = GateJson,
-       .gate_selftest = TrialReportJson},
-      {.name = "csv", .for_people = false, .report = WriteCsvReport},
+       .report = exporters::WriteJsonReport,
+       .diff = exporters::WriteJsonDiff,
+       .lint = exporters::WriteJsonLint,
+       .selftest = exporters::WriteJsonSelftest,
+       .gate = gate::GateJson,
+       .gate_selftest = gate::TrialReportJson},
+      {.name = "csv", .for_people = false, .report = exporters::WriteCsvReport},
   };
   return kFormats;
 }
@@ -53,4 +53,4 @@ void AddFormatOption(CLI::App& command, const Format*& format, const std::vector
   command.add_option_function<std::string>("--format", choose, list)->type_name("FORMAT");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

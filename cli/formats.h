@@ -13,22 +13,24 @@ namespace CLI {
 class App;
 }
 
-namespace fa_profile {
-
+namespace fa_profile::gate {
 struct GateResult;
 struct TrialReport;
+}  // namespace fa_profile::gate
+
+namespace fa_profile::cli {
 
 /// A format of output. A null writer: the command does not have the format.
 struct Format {
   const char* name;  ///< --format NAME
   bool for_people;   ///< stdout may also hold notices; in every other format a program parses stdout
-  void (*report)(std::ostream&, const Profile&, const ReportOptions&) = nullptr;
+  void (*report)(std::ostream&, const Profile&, const exporters::ReportOptions&) = nullptr;
   void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
-               const ReportOptions&) = nullptr;
-  void (*lint)(std::ostream&, const std::vector<KernelLint>&, const ReportOptions&) = nullptr;
-  void (*selftest)(std::ostream&, const SelftestReport&, const ReportOptions&) = nullptr;
-  std::string (*gate)(const GateResult&) = nullptr;
-  std::string (*gate_selftest)(const TrialReport&) = nullptr;
+               const exporters::ReportOptions&) = nullptr;
+  void (*lint)(std::ostream&, const std::vector<KernelLint>&, const exporters::ReportOptions&) = nullptr;
+  void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
+  std::string (*gate)(const gate::GateResult&) = nullptr;
+  std::string (*gate_selftest)(const gate::TrialReport&) = nullptr;
 };
 
 /// The table, in formats.cpp. The first row is every command's default.
@@ -47,4 +49,4 @@ void AddFormatOption(CLI::App& command, const Format*& format, Writer Format::*w
   AddFormatOption(command, format, choices);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -14,7 +14,7 @@
 #include "gate_sample.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 /// The commands gate, gate selftest and gate-sample, and their options.
@@ -38,20 +38,20 @@ class GateCommands {
   CLI::App* gate_ = nullptr;
   CLI::App* selftest_ = nullptr;
   CLI::App* sample_ = nullptr;
-  GateOptions options_;
-  GateOutputs outputs_;
+  gate::GateOptions options_;
+  gate::GateOutputs outputs_;
   const Format* format_ = nullptr;
   const Format* selftest_format_ = nullptr;
   bool strict_ = false;
   std::string architecture_;
   std::string trial_data_;  // empty: the data that come with the program
-  TrialOptions trial_options_;
+  gate::TrialOptions trial_options_;
   GateSampleOptions sample_options_;
   std::vector<std::string> sample_shapes_;
 };
 
 GateCommands::GateCommands(CLI::App& app) {
-  options_.baselines = kBaselines;
+  options_.baselines = gate::kBaselines;
   gate_ =
       app.add_subcommand("gate", "Judge whether a change makes kernels worse: verdict, reports and exit code for CI");
   gate_->require_subcommand(0, 1);
@@ -102,7 +102,7 @@ void GateCommands::AddReports() {
 }
 
 void GateCommands::AddMeasuring() {
-  PairOptions& run = options_.run;
+  gate::PairOptions& run = options_.run;
   gate_->add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
   gate_->add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
       ->allow_extra_args(false);
@@ -179,31 +179,33 @@ int GateCommands::RunGate(const std::string& command_line) {
     throw Error(std::string(option) + " has no effect: nothing is measured",
                 "use it with --pair or --measure; --kernel also with --static");
   }
-  PairOptions& run = options_.run;
+  gate::PairOptions& run = options_.run;
   run.partial = !run.kernel_pattern.empty();
   for (std::string& shape : run.shapes) shape = AttentionShape::Parse(shape).ToString();
-  run.load = [](const std::string& path) { return LoadEvidence({path}); };
+  run.load = [](const std::string& path) { return gate::LoadEvidence({path}); };
   run.compute_processes = ComputeProcesses;
-  for (StaticOptions* const side : {&options_.base_static, &options_.head_static}) {
+  for (gate::StaticOptions* const side : {&options_.base_static, &options_.head_static}) {
     side->architecture = architecture_;
     side->kernel_pattern = run.kernel_pattern;
   }
   options_.why_no_gpu = measures ? WhyNoGpu() : "";
-  outputs_.render_textfile = [](const GateResult& result) { return GateTextfile(GateStateOf(result)); };
+  outputs_.render_textfile = [](const gate::GateResult& result) {
+    return prom::GateTextfile(gate::GateStateOf(result));
+  };
   if (!options_.pair.empty() || !options_.replay.empty()) outputs_.error_rate = GateErrorRate();
-  CheckGateOutputs(outputs_);
+  gate::CheckGateOutputs(outputs_);
 
-  const auto [result, explanation] = fa_profile::RunGate(options_);
+  const auto [result, explanation] = fa_profile::gate::RunGate(options_);
   std::cout << explanation;
   if (!result) return kExitFine;
   if (!outputs_.TakeStdout()) std::cout << format_->gate(*result);
-  WriteGateOutputs(*result, outputs_);
-  return ExitCode(*result, strict_);
+  gate::WriteGateOutputs(*result, outputs_);
+  return gate::ExitCode(*result, strict_);
 }
 
 int GateCommands::Selftest() const {
-  const TrialReport report =
-      RunTrials(ReadTrialData(trial_data_.empty() ? BundledTrials() : trial_data_), trial_options_);
+  const gate::TrialReport report =
+      gate::RunTrials(gate::ReadTrialData(trial_data_.empty() ? BundledTrials() : trial_data_), trial_options_);
   std::cout << selftest_format_->gate_selftest(report);
   return report.failed.empty() ? kExitFine : kExitRegression;
 }
@@ -220,4 +222,4 @@ void AddGate(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -23,7 +23,7 @@
 #include "fa_profile/version.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 struct SampleCase {
@@ -62,13 +62,13 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
 // The median is over launches of this one process; what is tested is between processes.
 nlohmann::json TimeCase(const SampleCase& one, int launches) {
   constexpr int kWarmup = 5;
-  nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : kReferenceKernel},
+  nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : gate::kReferenceKernel},
                          {"shape", one.kernel != nullptr ? one.shape.ToString() : ""}};
   try {
     const std::unique_ptr<Workload> workload =
         one.kernel != nullptr ? one.kernel->MakeWorkload(one.shape, /*seed=*/1) : MakeGateReference();
-    const CallTiming timing = TimeCalls(*workload, kWarmup, launches);
-    const double seconds = Median(timing.durations_ns) * 1e-9;
+    const collect::CallTiming timing = collect::TimeCalls(*workload, kWarmup, launches);
+    const double seconds = gate::Median(timing.durations_ns) * 1e-9;
     line["duration_seconds"] = seconds;
     if (timing.sm_clock_hz) {
       line["sm_clock_hz"] = *timing.sm_clock_hz;
@@ -77,7 +77,7 @@ nlohmann::json TimeCase(const SampleCase& one, int launches) {
     line["launches"] = timing.durations_ns.size();
   } catch (const Error& error) {
     // After a crash nothing works, and later cases would be blamed.
-    if (!DeviceStillWorks()) throw;
+    if (!collect::DeviceStillWorks()) throw;
     line["error"] = error.what();
   }
   return line;
@@ -91,7 +91,7 @@ int RunGateSample(const GateSampleOptions& options) {
   RequireGpu("gate-sample");
   const std::vector<AttentionShape> shapes =
       options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
-  const Device device = OpenDevice(options.device);
+  const Device device = collect::OpenDevice(options.device);
   std::vector<DataLoss> losses;
   const std::vector<SampleCase> cases = CasesOf(selection, shapes);
   std::vector<std::size_t> order(cases.size());
@@ -101,20 +101,20 @@ int RunGateSample(const GateSampleOptions& options) {
   std::vector<nlohmann::json> lines(cases.size());
   for (const std::size_t index : order) lines[index] = TimeCase(cases[index], options.launches);
 
-  const ClockSample clocks = ReadClocks(device, "after", losses);
+  const ClockSample clocks = collect::ReadClocks(device, "after", losses);
   nlohmann::json sample = {{"version", 1},
                            {"environment", EnvironmentJson(device)},
-                           {"throttled", !ThrottleReasons(clocks).empty()},
-                           {"throttle_reasons", ThrottleReasons(clocks)},
+                           {"throttled", !collect::ThrottleReasons(clocks).empty()},
+                           {"throttle_reasons", collect::ThrottleReasons(clocks)},
                            {"cases", lines}};
   if (clocks.temperature_celsius) sample["temperature_celsius"] = *clocks.temperature_celsius;
   std::vector<double> hertz;
   for (const nlohmann::json& line : lines) {
     if (line.contains("sm_clock_hz")) hertz.push_back(line["sm_clock_hz"].get<double>());
   }
-  if (!hertz.empty()) sample["sm_clock_hz"] = Median(hertz);
+  if (!hertz.empty()) sample["sm_clock_hz"] = gate::Median(hertz);
   own.Write(sample.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n');
   return kExitFine;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

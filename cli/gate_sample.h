@@ -6,7 +6,7 @@
 
 #include "fa_profile/attention_shape.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// Options of a timing process of the gate.
 struct GateSampleOptions {
@@ -22,4 +22,4 @@ struct GateSampleOptions {
 /// one line of JSON (docs/gate-pair.md).
 int RunGateSample(const GateSampleOptions& options);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

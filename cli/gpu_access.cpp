@@ -12,9 +12,9 @@
 #include "fa_profile/metric_host.h"
 #include "fa_profile/metric_sets.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
-std::string WhyNoGpu() { return WhyNoDevice(); }
+std::string WhyNoGpu() { return collect::WhyNoDevice(); }
 
 void RequireGpu(const std::string& what) {
   const std::string why_not = WhyNoGpu();
@@ -22,7 +22,7 @@ void RequireGpu(const std::string& what) {
   throw Error(what + " needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
 }
 
-std::vector<Diagnosis> DiagnoseGpu(int device) { return DiagnoseDevice(device); }
+std::vector<Diagnosis> DiagnoseGpu(int device) { return collect::DiagnoseDevice(device); }
 
 void ListKernels(const std::string& pattern) {
   for (const Kernel* const kernel : Ladder()) {
@@ -32,29 +32,29 @@ void ListKernels(const std::string& pattern) {
 }
 
 void ListCounters(const std::string& chip, const std::string& pattern) {
-  for (const ChipMetric& metric : ChipMetrics(chip)) {
+  for (const collect::ChipMetric& metric : collect::ChipMetrics(chip)) {
     if (metric.name.find(pattern) == std::string::npos) continue;
     fmt::print("{:<64} {:<10} {}\n", metric.name, metric.type, metric.description);
   }
 }
 
 void ListChips() {
-  for (const std::string& chip : SupportedChips()) fmt::print("{}\n", chip);
+  for (const std::string& chip : collect::SupportedChips()) fmt::print("{}\n", chip);
 }
 
-std::vector<std::string> KnownChips() { return SupportedChips(); }
+std::vector<std::string> KnownChips() { return collect::SupportedChips(); }
 
 std::set<std::string> KnownCounters() {
   std::set<std::string> names;
-  for (const std::string& chip : MetricSetChips()) names.merge(CounterNames(chip));
+  for (const std::string& chip : MetricSetChips()) names.merge(collect::CounterNames(chip));
   return names;
 }
 
 std::function<HostReading()> MakeGpuReader(const std::string& library) {
-  const auto monitor = std::make_shared<GpuMonitor>(library);
+  const auto monitor = std::make_shared<collect::GpuMonitor>(library);
   return [monitor] { return monitor->Read(); };
 }
 
-std::optional<unsigned> ComputeProcesses(const std::string& uuid) { return CountComputeProcesses(uuid); }
+std::optional<unsigned> ComputeProcesses(const std::string& uuid) { return collect::CountComputeProcesses(uuid); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

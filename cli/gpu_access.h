@@ -9,7 +9,7 @@
 #include "fa_profile/diagnosis.h"
 #include "fa_profile/gpu_reading.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// Questions about GPUs, their kernels and counters, as a build with CUDA answers them and one without (no_cuda.cpp).
 
@@ -37,4 +37,4 @@ std::function<HostReading()> MakeGpuReader(const std::string& library);
 /// build has no CUDA.
 std::optional<unsigned> ComputeProcesses(const std::string& uuid);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -3,7 +3,7 @@
 
 #include "command.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 namespace {
 
@@ -82,4 +82,4 @@ void AddDoctor(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -11,21 +11,21 @@
 #include "fa_profile/notice.h"
 #include "terminal_options.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 int RunLint(const LintCommand& command) {
   if (!command.explain.empty()) {
-    WriteExplanation(std::cout, RequireLintFinding(command.explain), TerminalOptions());
+    exporters::WriteExplanation(std::cout, analyze::RequireLintFinding(command.explain), TerminalOptions());
     return kExitFine;
   }
   if (command.files.empty()) {
     throw Error("lint needs a file", "give a cubin, object file, program or library: fa-profile lint FILE...");
   }
-  for (const std::string& id : command.fail_on) (void)RequireLintFinding(id);
+  for (const std::string& id : command.fail_on) (void)analyze::RequireLintFinding(id);
 
-  const std::vector<KernelLint> lints = LintFiles(command);
+  const std::vector<KernelLint> lints = load::LintFiles(command);
   if (const auto& map = command.options.phase_map) {
-    for (const std::string& phase : RequirePhases(lints, *map)) {
+    for (const std::string& phase : load::RequirePhases(lints, *map)) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
@@ -70,4 +70,4 @@ void AddLint(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

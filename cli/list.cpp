@@ -17,7 +17,7 @@
 #include "gpu_access.h"
 #include "usage_errors.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 void RequireChip(const std::string& chip) {
@@ -66,7 +66,8 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
   } else if (what == "phases") {
     ListPhases(wanted);
   } else if (what == "findings") {
-    for (const auto& [where, rules] : {std::pair{"report", &FindingRules()}, std::pair{"lint", &LintRules()}}) {
+    for (const auto& [where, rules] :
+         {std::pair{"report", &analyze::FindingRules()}, std::pair{"lint", &analyze::LintRules()}}) {
       for (const FindingRule& rule : *rules) {
         if (wanted(rule.id)) fmt::print("{:<26} {:<8} {}\n", rule.id, where, rule.title);
       }
@@ -117,4 +118,4 @@ void AddList(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

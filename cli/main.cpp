@@ -10,7 +10,7 @@
 #include "fa_profile/version.h"
 #include "usage_errors.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 std::string CommandLine(int argc, char** argv) {
@@ -57,11 +57,11 @@ int Dispatch(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::cli
 
 int main(int argc, char** argv) {
   try {
-    const int code = fa_profile::Dispatch(argc, argv);
+    const int code = fa_profile::cli::Dispatch(argc, argv);
     // A listing that was not written is not a success, whichever stream it went through.
     if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw fa_profile::Error("the output could not be written",
@@ -74,5 +74,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     fa_profile::NoticeOf("error", error);
   }
-  return fa_profile::kExitCannot;
+  return fa_profile::cli::kExitCannot;
 }

@@ -7,7 +7,7 @@
 #include "gate_sample.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 constexpr const char* kBuildWithCuda =
@@ -48,4 +48,4 @@ std::function<HostReading()> MakeGpuReader(const std::string&) {
   };
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -10,7 +10,7 @@
 #include "fa_profile/metric_sets.h"
 #include "usage_errors.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 struct ProfileArguments {
@@ -33,7 +33,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
-  if (!run.explain.empty()) (void)RequireFinding(run.explain);
+  if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
          {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw", "--phases"}) {
@@ -72,11 +72,11 @@ int ProfileForSpool(RunOptions run, const CLI::App& app) {
   if (!std::filesystem::is_directory(run.spool)) {
     throw Error("the spool " + run.spool + " is not a folder", "create it, and start fa-profile serve --spool with it");
   }
-  run.output = run.spool + "/" + SpoolName(".fap");
+  run.output = run.spool + "/" + serve::SpoolName(".fap");
   try {
     return RunProfile(run, app);
   } catch (const Error& error) {
-    LeaveFailureNote(run.spool, error);
+    serve::LeaveFailureNote(run.spool, error);
     throw;
   }
 }
@@ -169,4 +169,4 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -14,14 +14,14 @@
 #include "formats.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   if (!options.metrics.empty()) RequireKnownCounters(options.metrics, KnownCounters());
   const std::string path = BundledRecording();
-  LoadOptions no_metrics;
+  store::LoadOptions no_metrics;
   no_metrics.metrics.emplace();
-  const Recording recording = RecordingReader(path).Load(no_metrics);
+  const Recording recording = store::RecordingReader(path).Load(no_metrics);
   std::string shapes;
   std::vector<std::string> kernels;
   std::vector<AttentionShape> recorded;
@@ -65,4 +65,4 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   return kExitFine;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -12,7 +12,7 @@
 #include "formats.h"
 #include "terminal_options.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 /// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
@@ -29,7 +29,7 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
 }  // namespace
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  Profile profile = LoadProfile(recording_path, filter.phase_map).second;
+  Profile profile = load::LoadProfile(recording_path, filter.phase_map).second;
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
     if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
@@ -49,10 +49,10 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
     std::erase_if(profile.losses, [&](const DataLoss& loss) { return IsOfAnotherCall(loss, wanted, shapes); });
   }
   if (!filter.explain.empty()) {
-    WriteExplanation(std::cout, RequireFinding(filter.explain), profile, TerminalOptions());
+    exporters::WriteExplanation(std::cout, analyze::RequireFinding(filter.explain), profile, TerminalOptions());
     return;
   }
-  ReportOptions options = TerminalOptions();
+  exporters::ReportOptions options = TerminalOptions();
   options.details = !filter.summary;
   format.report(std::cout, profile, options);
   std::cout.flush();
@@ -65,9 +65,9 @@ int RunReport(const std::string& path, const Format& format, const ReportFilter&
 }
 
 int RunDiff(const std::string& before, const std::string& after, const Format& format) {
-  const Profile a = LoadProfile(before).second;
-  const Profile b = LoadProfile(after).second;
-  format.diff(std::cout, Diff(a, b), a, b, TerminalOptions());
+  const Profile a = load::LoadProfile(before).second;
+  const Profile b = load::LoadProfile(after).second;
+  format.diff(std::cout, analyze::Diff(a, b), a, b, TerminalOptions());
   return kExitFine;
 }
 
@@ -92,7 +92,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
     invocation.run = [arguments, &invocation] {
       ReportFilter& filter = arguments->filter;
       filter.phase_map = ReadPhaseMap(invocation);
-      if (!filter.explain.empty()) (void)RequireFinding(filter.explain);
+      if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
       return RunReport(arguments->path, *arguments->format, filter);
     };
@@ -115,4 +115,4 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

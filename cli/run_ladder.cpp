@@ -25,7 +25,7 @@
 #include "fa_profile/verification.h"
 #include "run_setup.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 std::atomic<bool> interrupted{false};
@@ -43,7 +43,7 @@ Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, cons
     const LibraryReply reply =
         VerifyInChild({kernel.origin(), shape, options.draws, /*seed=*/1, options.device}, &interrupted);
     bar.Clear();
-    std::cerr << PrintedBy(kernel.origin(), reply);
+    for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
     return reply.answer.verification.value_or(Verification{});
   }
   Verification result = Verify(kernel, shape, options.draws, /*seed=*/1, [&](int done) {
@@ -61,14 +61,14 @@ bool WantsPhases(const RunOptions& options) {
 }
 
 // nvdisasm, or what can be read without it.
-Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
+collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
   if (auto disassembler = FindDisassembler()) return *disassembler;
   losses.push_back({"not_disassembled", "nvdisasm",
                     "not found: phases are known by function and line, but not what their instructions do, and no "
                     "wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
                     1});
   return [](const Cubin& cubin, const std::vector<std::string>& functions) {
-    return ReadInlineStacks(cubin.bytes, cubin.crc, functions);
+    return sass::ReadInlineStacks(cubin.bytes, cubin.crc, functions);
   };
 }
 
@@ -87,16 +87,17 @@ void RequireShapes(const KernelSelection& selection, const std::vector<Attention
 // What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
 void LaunchUnverified(const Kernel& kernel, const AttentionShape& shape) {
   kernel.MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
-  if (DeviceStillWorks()) return;
+  if (collect::DeviceStillWorks()) return;
   throw Error("kernel '" + kernel.id() + "' (" + kernel.origin() + ") crashed on the GPU",
               "leave it out with --kernel, or find the cause with fa-profile verify --kernel " + kernel.id());
 }
 
 // The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
 // is in the recording.
-std::vector<PendingCase> VerifyCases(const KernelSelection& selection, const std::vector<AttentionShape>& shapes,
-                                     const RunOptions& options, CollectRun& run, ProgressBar& bar, int& wrong) {
-  std::vector<PendingCase> cases;
+std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection,
+                                              const std::vector<AttentionShape>& shapes, const RunOptions& options,
+                                              collect::CollectRun& run, ProgressBar& bar, int& wrong) {
+  std::vector<collect::PendingCase> cases;
   for (const AttentionShape& shape : shapes) {
     for (const Kernel* const kernel : selection.kernels()) {
       if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
@@ -128,7 +129,7 @@ std::vector<PendingCase> VerifyCases(const KernelSelection& selection, const std
 }
 
 Session LadderSession(const RunOptions& options, const std::string& metric_set) {
-  Session session = NewSession(options.command_line, metric_set);
+  Session session = collect::NewSession(options.command_line, metric_set);
   session.replay_mode = options.kernel_replay ? "kernel" : "user";
   session.cache_policy = options.flush_cache ? "flush" : "warm";
   session.warmup_launches = options.warmup_launches;
@@ -140,17 +141,17 @@ Session LadderSession(const RunOptions& options, const std::string& metric_set) 
 }  // namespace
 
 int RunLadder(const RunOptions& options) {
-  PrepareProcessForNvtx();
+  collect::PrepareProcessForNvtx();
   auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
   const std::vector<AttentionShape> shapes =
       options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
   RequireShapes(selection, shapes);
 
-  const Device device = OpenDevice(options.device);
+  const Device device = collect::OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
   const std::string path = OutputPath(options);
-  RecordingWriter writer(path, options.overwrite);
+  store::RecordingWriter writer(path, options.overwrite);
   if (writer.kept_aside()) {
     Notice(fmt::format("{} was left by a run that was killed; it is kept as {}", writer.part_path(),
                        *writer.kept_aside()));
@@ -158,7 +159,7 @@ int RunLadder(const RunOptions& options) {
   writer.Write(LadderSession(options, set.name));
   writer.Write(device);
   std::vector<DataLoss> losses;
-  writer.Write(ReadClocks(device, "before", losses));
+  writer.Write(collect::ReadClocks(device, "before", losses));
   for (const MetricSet::Omitted& omitted : set.omitted) {
     writer.Write(DataLoss{"metric_not_a_counter", omitted.metric, omitted.reason, 1});
   }
@@ -167,23 +168,27 @@ int RunLadder(const RunOptions& options) {
   (void)std::signal(SIGINT, OnInterrupt);
   (void)std::signal(SIGTERM, OnInterrupt);
   ProgressBar bar;
-  const std::unique_ptr<GpuApi> gpu = OpenGpuApi(device, options.flush_cache, PlanCacheFolder());
-  CollectRun run{device, *gpu, writer, 1, ShowOn(bar), [] { return interrupted.load(); }};
+  const std::unique_ptr<collect::GpuApi> gpu =
+      collect::OpenGpuApi(device, options.flush_cache, collect::PlanCacheFolder());
+  collect::CollectRun run{device, *gpu, writer, 1, ShowOn(bar), [] { return interrupted.load(); }};
   // Before the first kernel is loaded: CUPTI knows no other code inside.
-  std::optional<PhaseCollector> phases;
+  std::optional<collect::PhaseCollector> phases;
   if (WantsPhases(options)) phases.emplace(run, DisassemblerOrStacks(losses));
 
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
   int wrong = 0;
-  const std::vector<PendingCase> cases = VerifyCases(selection, shapes, options, run, bar, wrong);
+  const std::vector<collect::PendingCase> cases = VerifyCases(selection, shapes, options, run, bar, wrong);
   if (phases) {
-    CollectTogether(*gpu, cases, "none", [&](const std::vector<CollectJob>& jobs, bool) { phases->Collect(jobs); });
+    collect::CollectTogether(*gpu, cases, "none",
+                             [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Collect(jobs); });
     phases.reset();  // before the range profiler comes
   }
-  Collector collector(run, {set.metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
-  CollectTogether(*gpu, cases, options.raw,
-                  [&](const std::vector<CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
-  writer.Write(ReadClocks(device, "after", losses));
+  collect::Collector collector(run,
+                               {set.metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
+  collect::CollectTogether(
+      *gpu, cases, options.raw,
+      [&](const std::vector<collect::CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
+  writer.Write(collect::ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();
   bar.Clear();
@@ -192,4 +197,4 @@ int RunLadder(const RunOptions& options) {
   return wrong == 0 ? kExitFine : kExitRegression;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -16,7 +16,7 @@
 #include "gpu_access.h"
 #include "run_setup.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 // Classes measured without --top.
@@ -41,16 +41,16 @@ int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 
 int RunProgram(const RunOptions& options) {
   RequireGpu("profiling a program");
-  const MetricSet set = WantedMetrics(options, OpenDevice(options.device));
-  ReleaseDevice();  // for the program, which uses it alone
-  InjectPlan plan;
-  plan.replay = options.program_replay == "kernel"   ? ProgramReplay::kKernel
-                : options.program_replay == "spread" ? ProgramReplay::kSpread
-                                                     : ProgramReplay::kNone;
-  plan.session = NewSession(options.command_line, set.name);
+  const MetricSet set = WantedMetrics(options, collect::OpenDevice(options.device));
+  collect::ReleaseDevice();  // for the program, which uses it alone
+  inject::InjectPlan plan;
+  plan.replay = options.program_replay == "kernel"   ? inject::ProgramReplay::kKernel
+                : options.program_replay == "spread" ? inject::ProgramReplay::kSpread
+                                                     : inject::ProgramReplay::kNone;
+  plan.session = collect::NewSession(options.command_line, set.name);
   plan.session.replay_mode = options.program_replay;
   plan.session.cache_policy = "warm";
-  if (plan.replay != ProgramReplay::kNone) plan.metrics = set.metrics;
+  if (plan.replay != inject::ProgramReplay::kNone) plan.metrics = set.metrics;
   if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
   plan.output = OutputPath(options);
   plan.overwrite = options.overwrite;
@@ -60,9 +60,9 @@ int RunProgram(const RunOptions& options) {
   plan.delay_s = options.delay_s;
   plan.duration_s = options.duration_s;
   plan.children = options.children;
-  plan.cache_dir = PlanCacheFolder();
+  plan.cache_dir = collect::PlanCacheFolder();
 
-  const InjectedEnd end = RunInjected(options.program, plan);
+  const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
   {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
@@ -79,4 +79,4 @@ int RunProgram(const RunOptions& options) {
   return options.exit_code_of_report ? kExitFine : ExitCodeOf(end.status);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -2,34 +2,34 @@
 
 #include <fmt/format.h>
 
-
 #include "fa_profile/disassembly.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
-  return WantedMetrics(MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
+  return WantedMetrics(collect::MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
 }
 
 std::string OutputPath(const RunOptions& options) {
   return options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
 }
 
-std::optional<Disassembler> FindDisassembler() {
-  const std::optional<std::string> nvdisasm = FindNvdisasm();
+std::optional<collect::Disassembler> FindDisassembler() {
+  const std::optional<std::string> nvdisasm = sass::FindNvdisasm();
   if (!nvdisasm) return std::nullopt;
   return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
-    return Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
+    return sass::Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
   };
 }
 
-std::function<void(const Progress&)> ShowOn(ProgressBar& bar) {
-  return
-      [&bar](const Progress& progress) { bar.Show(progress.stage, progress.subject, progress.done, progress.total); };
+std::function<void(const collect::Progress&)> ShowOn(ProgressBar& bar) {
+  return [&bar](const collect::Progress& progress) {
+    bar.Show(progress.stage, progress.subject, progress.done, progress.total);
+  };
 }
 
 void NameRecording(const std::string& line) {
@@ -42,4 +42,4 @@ void ReportRun(const RunOptions& options, const std::string& recording) {
   NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", recording, recording));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

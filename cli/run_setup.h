@@ -9,7 +9,7 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// What runs of the ladder, of a program and of the selftest share.
 
@@ -20,10 +20,10 @@ MetricSet WantedMetrics(const RunOptions& options, const Device& device);
 std::string OutputPath(const RunOptions& options);
 
 /// Reads machine code with nvdisasm; absent where that is missing.
-std::optional<Disassembler> FindDisassembler();
+std::optional<collect::Disassembler> FindDisassembler();
 
 /// Shows a collector's progress. `bar` outlives it.
-std::function<void(const Progress&)> ShowOn(ProgressBar& bar);
+std::function<void(const collect::Progress&)> ShowOn(ProgressBar& bar);
 
 /// "recording: F.fap" on stderr, below an empty line.
 void NameRecording(const std::string& line);
@@ -31,4 +31,4 @@ void NameRecording(const std::string& line);
 /// Reports a finished run, and names its recording on stderr.
 void ReportRun(const RunOptions& options, const std::string& recording);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -25,7 +25,7 @@
 #include "run_setup.h"
 #include "terminal_options.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 std::vector<const SelftestKernel*> Select(const std::string& pattern) {
@@ -39,7 +39,7 @@ std::vector<const SelftestKernel*> Select(const std::string& pattern) {
   return selected;
 }
 
-Disassembler RequireDisassembler() {
+collect::Disassembler RequireDisassembler() {
   if (auto disassembler = FindDisassembler()) return *disassembler;
   throw Error("nvdisasm is missing: selftest needs it to disassemble machine code",
               "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
@@ -57,8 +57,8 @@ bool HasShares(const SelftestRun& run) {
   return std::ranges::any_of(run.truths, [](const Truth& truth) { return truth.source == TruthSource::kShare; });
 }
 
-std::vector<CollectJob> Jobs(const std::vector<Prepared>& prepared, bool with_shares, bool without) {
-  std::vector<CollectJob> jobs;
+std::vector<collect::CollectJob> Jobs(const std::vector<Prepared>& prepared, bool with_shares, bool without) {
+  std::vector<collect::CollectJob> jobs;
   for (const Prepared& each : prepared) {
     if (HasShares(each.run) ? with_shares : without) jobs.push_back({each.case_id, each.run.workload.get()});
   }
@@ -67,7 +67,7 @@ std::vector<CollectJob> Jobs(const std::vector<Prepared>& prepared, bool with_sh
 
 std::vector<std::string> Counters(const std::vector<Prepared>& prepared) {
   std::set<std::string> names;
-  for (const std::string& name : KnownLieInputs()) names.insert(name);
+  for (const std::string& name : analyze::KnownLieInputs()) names.insert(name);
   for (const Prepared& each : prepared) {
     for (const Truth& truth : each.run.truths) {
       if (truth.source == TruthSource::kCounter) names.insert(truth.name);
@@ -77,7 +77,7 @@ std::vector<std::string> Counters(const std::vector<Prepared>& prepared) {
 }
 
 Session SelftestSession(const SelftestOptions& options) {
-  Session session = NewSession(options.command_line, "selftest");
+  Session session = collect::NewSession(options.command_line, "selftest");
   session.replay_mode = "user";
   session.cache_policy = "warm";
   session.warmup_launches = 1;
@@ -86,18 +86,19 @@ Session SelftestSession(const SelftestOptions& options) {
 
 // Measures into the writer.
 std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels, const SelftestOptions& options,
-                              RecordingWriter& writer) {
-  const Disassembler disassembler = RequireDisassembler();
-  const Device device = OpenDevice(options.device);
+                              store::RecordingWriter& writer) {
+  const collect::Disassembler disassembler = RequireDisassembler();
+  const Device device = collect::OpenDevice(options.device);
   std::vector<DataLoss> losses;
   writer.Write(SelftestSession(options));
   writer.Write(device);
-  writer.Write(ReadClocks(device, "before", losses));
+  writer.Write(collect::ReadClocks(device, "before", losses));
   ProgressBar bar;
-  const std::unique_ptr<GpuApi> gpu = OpenGpuApi(device, /*flush_cache=*/false, PlanCacheFolder());
-  CollectRun run{device, *gpu, writer, 1, ShowOn(bar)};
+  const std::unique_ptr<collect::GpuApi> gpu =
+      collect::OpenGpuApi(device, /*flush_cache=*/false, collect::PlanCacheFolder());
+  collect::CollectRun run{device, *gpu, writer, 1, ShowOn(bar)};
   // Before the first kernel is loaded, also before those that clock the truth.
-  std::optional<PhaseCollector> phases(std::in_place, run, disassembler);
+  std::optional<collect::PhaseCollector> phases(std::in_place, run, disassembler);
   std::vector<Prepared> prepared;
   for (const SelftestKernel* const kernel : kernels) {
     bar.Show("truth", kernel->id, static_cast<int>(prepared.size()), static_cast<int>(kernels.size()));
@@ -108,26 +109,27 @@ std::vector<Prepared> Measure(const std::vector<const SelftestKernel*>& kernels,
   phases->Collect(Jobs(prepared, true, false));
   phases->Collect(Jobs(prepared, false, true), /*sample=*/false);
   phases.reset();  // before the range profiler comes
-  CollectOptions collect;
+  collect::CollectOptions collect;
   collect.metrics = Counters(prepared);
   collect.warmup_launches = 1;
   collect.timed_launches = 0;
-  Collector(run, collect).Collect(Jobs(prepared, true, true), /*keep_images=*/false);
-  writer.Write(ReadClocks(device, "after", losses));
+  collect::Collector(run, collect).Collect(Jobs(prepared, true, true), /*keep_images=*/false);
+  writer.Write(collect::ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();
   return prepared;
 }
 
 SelftestReport Check(const Recording& recording, const std::vector<Prepared>& prepared) {
-  const Profile profile = Analyze(recording, SelftestPhases());
-  SelftestReport report{recording.session, recording.device, {}, CheckKnownLies(recording), recording.losses};
+  const Profile profile = analyze::Analyze(recording, analyze::SelftestPhases());
+  SelftestReport report{recording.session, recording.device, {}, analyze::CheckKnownLies(recording), recording.losses};
   for (const Prepared& each : prepared) {
     const auto entry = std::ranges::find_if(profile.entries, [&each](const ProfileEntry& candidate) {
       return candidate.case_id == each.case_id && candidate.part.empty();
     });
     if (entry == profile.entries.end()) throw Error(each.kernel->id + " was not measured");
-    report.kernels.push_back({each.kernel->id, each.kernel->proves, CheckTruths(recording, *entry, each.run.truths)});
+    report.kernels.push_back(
+        {each.kernel->id, each.kernel->proves, analyze::CheckTruths(recording, *entry, each.run.truths)});
   }
   return report;
 }
@@ -137,17 +139,17 @@ SelftestReport Check(const Recording& recording, const std::vector<Prepared>& pr
 int RunSelftest(const SelftestOptions& options) {
   const std::vector<const SelftestKernel*> kernels = Select(options.kernel_pattern);
   RequireGpu("selftest");
-  PrepareProcessForNvtx();
+  collect::PrepareProcessForNvtx();
   std::optional<PrivateFolder> folder;
   if (options.output.empty()) folder.emplace();
   const std::string path = folder ? (folder->path() / "selftest.fap").string() : options.output;
-  RecordingWriter writer(path, options.overwrite);
+  store::RecordingWriter writer(path, options.overwrite);
   const std::vector<Prepared> prepared = Measure(kernels, options, writer);
-  const SelftestReport report = Check(RecordingReader(path).Load(), prepared);
+  const SelftestReport report = Check(store::RecordingReader(path).Load(), prepared);
   options.format->selftest(std::cout, report, TerminalOptions());
   if (!folder) NameRecording("recording: " + path);
   const bool passed = report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0;
   return passed ? kExitFine : kExitRegression;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

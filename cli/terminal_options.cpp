@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
-ReportOptions TerminalOptions() {
-  ReportOptions options;
+exporters::ReportOptions TerminalOptions() {
+  exporters::ReportOptions options;
   winsize size{};
   constexpr int kNarrowest = 60;
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
@@ -23,4 +23,4 @@ ReportOptions TerminalOptions() {
   return options;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -10,7 +10,7 @@
 
 #include "fa_profile/text.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 /// The main app and, behind it, each command that was given: gate, selftest.
@@ -217,4 +217,4 @@ CLI::Validator OneOf(const std::vector<std::string>& choices) {
       fmt::format("{{{}}}", fmt::join(choices, ",")));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

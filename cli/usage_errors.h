@@ -6,7 +6,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 
 /// What is wrong with the command line, in this program's words: which argument of which command, what it means, a near
 /// match, and what to do. `app` is the main one, after its parse() threw `error`.
@@ -19,4 +19,4 @@ void CheckUsage(const CLI::App& app);
 /// A value that must be one of these, as they are written; the error names them and a near match.
 CLI::Validator OneOf(const std::vector<std::string>& choices);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

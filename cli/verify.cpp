@@ -14,13 +14,14 @@
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/library_child.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/own_stdout.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
 #include "gpu_access.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 std::vector<SuiteShape> ShapesToVerify(const VerifyOptions& options) {
@@ -51,7 +52,7 @@ Outcome VerifyLibrary(const Kernel& kernel, const SuiteShape& entry, const Verif
   const LibraryReply reply =
       VerifyInChild({kernel.origin(), entry.shape, entry.draws, options.seed, options.device}, nullptr);
   bar.Clear();
-  std::cerr << PrintedBy(kernel.origin(), reply);
+  for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
   return {reply.answer.why_not, reply.answer.verification.value_or(Verification{})};
 }
 
@@ -70,7 +71,7 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
     const std::unique_ptr<Kernel> kernel = LoadKernelLibrary(question.library);
     answer.kernel = kernel->id();
     if (!question.shape) return answer;
-    (void)OpenDevice(question.device, /*counters=*/false);
+    (void)collect::OpenDevice(question.device, /*counters=*/false);
     answer.why_not = Printable(kernel->WhyNot(*question.shape));
     if (answer.why_not.empty()) answer.verification = Verify(*kernel, *question.shape, question.draws, question.seed);
   } catch (const Error& error) {  // the parent throws it
@@ -84,7 +85,7 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
 int RunVerify(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
   RequireGpu("verify");
-  const Device device = OpenDevice(options.device, /*counters=*/false);
+  const Device device = collect::OpenDevice(options.device, /*counters=*/false);
   fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64\n", device.name, device.driver_version);
   int wrong = 0;
   int verified = 0;
@@ -101,7 +102,7 @@ int RunVerify(const VerifyOptions& options) {
       }
       ++verified;
       if (!outcome.verification.correct()) ++wrong;
-      fmt::print("{} {}\n", start, Describe(outcome.verification));
+      fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
       if (!from_library) ThrowIfContextIsLost(*kernel, outcome.verification);
     }
   }
@@ -120,4 +121,4 @@ int RunKernelLibrary(const VerifyOptions& options) {
   _exit(kExitFine);  // the library's destructors do not run: they cannot change the answer
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

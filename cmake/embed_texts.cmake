@@ -11,7 +11,7 @@ endforeach()
 file(WRITE ${OUTPUT} "// Made by cmake/embed_texts.cmake.
 #include \"${HEADER}\"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 std::span<const EmbeddedText> ${FUNCTION}() {
   static constexpr EmbeddedText kTexts[] = {
@@ -19,5 +19,5 @@ ${rows}  };
   return kTexts;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze
 ")

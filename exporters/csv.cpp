@@ -6,7 +6,7 @@
 #include "fa_profile/report.h"
 #include "fa_profile/text.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr const char* kLineEnd = "\r\n";  // RFC 4180
@@ -122,4 +122,4 @@ void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptio
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -5,7 +5,7 @@
 #include "fa_profile/call_name.h"
 #include "table.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options) {
   TextPage page(out, options);
   page.Paragraph({}, rule.id + ": " + rule.title);
@@ -39,4 +39,4 @@ void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile&
   if (!found) page.Line("This recording does not have it.");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -9,7 +9,7 @@
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -398,4 +398,4 @@ void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const Re
               {"losses", ToArray(report.losses)}});
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

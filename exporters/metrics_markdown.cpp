@@ -6,7 +6,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr const char* kIntroduction = R"(# Metrics
@@ -99,4 +99,4 @@ void WriteMetricsMarkdown(std::ostream& out) {
   WriteExported(out);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -6,7 +6,7 @@
 
 #include "fa_profile/text.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr int kMinWidth = 40;
@@ -154,4 +154,4 @@ void TextPage::Grid(const std::vector<std::pair<std::string, std::string>>& cell
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

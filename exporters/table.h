@@ -8,7 +8,7 @@
 
 #include "fa_profile/report.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 
 inline constexpr std::size_t kMaxIndent = 13;
 
@@ -56,4 +56,4 @@ class TextPage {
   bool ascii_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

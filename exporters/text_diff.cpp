@@ -9,7 +9,7 @@
 #include "fa_profile/units.h"
 #include "table.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 std::string Side(const TextPage& page, const Profile& profile) {
@@ -110,4 +110,4 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   for (const std::string& entry : diff.only_after) page.Paragraph("only after: ", page.Safe(entry));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -9,7 +9,7 @@
 #include "fa_profile/phase_map.h"
 #include "table.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 std::string Bytes(std::int64_t bytes) {
@@ -121,4 +121,4 @@ void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, co
   if (findings > 0) page.Line("fa-profile lint --explain ID tells what a finding means", Style::kDim);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

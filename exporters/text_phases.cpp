@@ -10,7 +10,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/units.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr std::size_t kShownStalls = 2;
@@ -165,4 +165,4 @@ std::string TopPhase(const ProfileEntry& entry) {
   return top == nullptr ? "n/a" : top->name + " " + ShortPercent(most) + "%";
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

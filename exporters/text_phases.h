@@ -5,7 +5,7 @@
 #include "fa_profile/profile.h"
 #include "table.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 
 /// One line each: what is wrong, how it was measured, and the cure.
 void WriteFindings(TextPage& page, const ProfileEntry& entry);
@@ -16,4 +16,4 @@ void WritePhases(TextPage& page, const ProfileEntry& entry);
 /// "softmax 55%": the phase with the most time; "n/a" without phases.
 std::string TopPhase(const ProfileEntry& entry);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

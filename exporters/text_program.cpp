@@ -10,7 +10,7 @@
 #include "fa_profile/text.h"
 #include "fa_profile/units.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr std::size_t kTopKernels = 5;
@@ -260,4 +260,4 @@ void WriteProgramTables(TextPage& page, const Profile& profile) {
                  "numbers include the ranges nested in it; host time is between its begin and its end.");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -3,7 +3,7 @@
 #include "fa_profile/profile.h"
 #include "table.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 
 /// At most ten lines (at 100 columns) for a reader who sees no more: what ran, how busy the GPU was, which kernels took
 /// the time and why, what memory operations took, and where NVTX ranges point. `profile` has a program.
@@ -19,4 +19,4 @@ std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile);
 /// Whether more is known of an entry than how often a watched program launched it, and when.
 bool IsMeasured(const Profile& profile, const ProfileEntry& entry);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

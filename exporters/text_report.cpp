@@ -14,7 +14,7 @@
 #include "text_phases.h"
 #include "text_program.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr std::size_t kIndent = 2;
@@ -359,4 +359,4 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
   WriteLosses(page, profile);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

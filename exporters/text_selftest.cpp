@@ -9,7 +9,7 @@
 #include "fa_profile/text.h"
 #include "table.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 constexpr std::size_t kNumbers = 48;  // what the columns beside the quantity take
@@ -135,4 +135,4 @@ void WriteTextSelftest(std::ostream& out, const SelftestReport& report, const Re
       failed == 0 ? Style::kGood : Style::kBad);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -171,10 +171,10 @@ LibraryReply VerifyInChild(const LibraryQuestion& question, const std::atomic<bo
   return AskLibrary(question, limits);
 }
 
-std::string PrintedBy(const std::string& library, const LibraryReply& reply) {
-  std::string text;
-  for (const std::string& line : reply.printed) text += Printable(library) + " printed: " + line + '\n';
-  return text;
+std::vector<std::string> PrintedBy(const std::string& library, const LibraryReply& reply) {
+  std::vector<std::string> lines;
+  for (const std::string& line : reply.printed) lines.push_back(library + " printed: " + line);
+  return lines;
 }
 
 }  // namespace fa_profile

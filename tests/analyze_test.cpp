@@ -11,7 +11,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "sample_recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 using sample::FullCounters;
@@ -419,4 +419,4 @@ TEST(DiffTest, ReasonsWhyTwoRunsCannotBeComparedAreReported) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST_F(BuildFilesTest, TheBuildLogOfAFolderHasAFixedName) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

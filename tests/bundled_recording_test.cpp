@@ -12,11 +12,11 @@
 #include "fa_profile/metric_host.h"
 #include "fa_profile/recording_file.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
-const RecordingReader& Bundled() {
-  static const RecordingReader reader(FA_PROFILE_BUNDLED_RECORDING);
+const store::RecordingReader& Bundled() {
+  static const store::RecordingReader reader(FA_PROFILE_BUNDLED_RECORDING);
   return reader;
 }
 
@@ -77,7 +77,7 @@ TEST(BundledRecordingTest, HoldsTheSevenRungsAtThreeShapesAllCorrect) {
 
 // What tells the regression specimen from a real kernel; occupancy does not.
 TEST(BundledRecordingTest, TheSerialSoftmaxIsDistinguishedFromTheRealKernel) {
-  const Profile profile = Analyze(All());
+  const Profile profile = analyze::Analyze(All());
   const auto entry = [&](const std::string& kernel) {
     for (const ProfileEntry& candidate : profile.entries) {
       if (candidate.kernel == kernel && candidate.part.empty() && candidate.shape == AttentionShape{}) return candidate;
@@ -99,7 +99,7 @@ TEST(BundledRecordingTest, TheSerialSoftmaxIsDistinguishedFromTheRealKernel) {
 }
 
 TEST(BundledRecordingTest, EachRungHasTheFindingsItTeaches) {
-  const Profile profile = Analyze(All());
+  const Profile profile = analyze::Analyze(All());
   const AttentionShape mission{1, 8, 512, 64, false};
   std::map<std::string, std::vector<std::string>> found;
   for (const ProfileEntry& entry : profile.entries) {
@@ -125,4 +125,4 @@ TEST(BundledRecordingTest, EachRungHasTheFindingsItTeaches) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -7,7 +7,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_host.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 using Names = std::set<std::string>;
@@ -24,10 +24,11 @@ Names RowsLackedBy(const std::string& chip, bool single_pass_counters_only = fal
   for (const CatalogueMetric& metric : MetricCatalogue()) {
     // A variable counts as known, and every value is harmless: the question is whether the names resolve.
     double value = 1.0;
-    const auto result = Expression(metric.formula).Evaluate([&](const std::string& name) -> std::optional<double> {
-      if (name.find("__") != std::string::npos && !accepted.contains(name)) return std::nullopt;
-      return value += 1.0;
-    });
+    const auto result =
+        analyze::Expression(metric.formula).Evaluate([&](const std::string& name) -> std::optional<double> {
+          if (name.find("__") != std::string::npos && !accepted.contains(name)) return std::nullopt;
+          return value += 1.0;
+        });
     if (!result) lacked.insert(std::string(metric.id));
   }
   return lacked;
@@ -70,4 +71,4 @@ TEST(CatalogueChipsTest, TheSinglePassCountersSufficeForTensorOccupancySharedMem
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

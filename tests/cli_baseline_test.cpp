@@ -16,7 +16,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 class CliBaselineTest : public FolderTest {
  protected:
   void SetUp() override {
-    WriteEvidence("run.json", [](Evidence&) {});
+    WriteEvidence("run.json", [](gate::Evidence&) {});
   }
-  void WriteEvidence(const std::string& name, const std::function<void(Evidence&)>& change) const {
-    Evidence evidence = SampleEvidence();
+  void WriteEvidence(const std::string& name, const std::function<void(gate::Evidence&)>& change) const {
+    gate::Evidence evidence = SampleEvidence();
     change(evidence);
-    std::ofstream(folder_ / name) << ToJson(evidence);
+    std::ofstream(folder_ / name) << gate::ToJson(evidence);
   }
 
   // As if started by hand, also when these tests run for a pull request.
@@ -50,7 +50,7 @@ class CliBaselineTest : public FolderTest {
 TEST_F(CliBaselineTest, PromoteWritesTheFileAndPrintsItsReceipt) {
   const Outcome outcome = Run(promote_);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const PromotedBaseline baseline = ParseBaseline(ReadFile(folder_ / file_), file_);
+  const gate::PromotedBaseline baseline = gate::ParseBaseline(ReadFile(folder_ / file_), file_);
   EXPECT_EQ(baseline.receipt.reason, "faster softmax");
   EXPECT_EQ(baseline.receipt.promoted_by, "A. B. <a@b>");
   EXPECT_EQ(baseline.receipt.sources,
@@ -65,7 +65,7 @@ TEST_F(CliBaselineTest, PromoteWritesTheFileAndPrintsItsReceipt) {
 
 TEST_F(CliBaselineTest, TheNextBaselineNamesTheOneItReplaces) {
   ASSERT_EQ(Run(promote_).exit_code, 0);
-  const std::string first = ParseBaseline(ReadFile(folder_ / file_), file_).receipt.sha256;
+  const std::string first = gate::ParseBaseline(ReadFile(folder_ / file_), file_).receipt.sha256;
   const Outcome outcome = Run(promote_ + " --format json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
@@ -80,7 +80,7 @@ TEST_F(CliBaselineTest, ThePromoterDefaultsToGitsUser) {
                 "GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=ann@x")
                 .exit_code,
             0);
-  EXPECT_EQ(ParseBaseline(ReadFile(folder_ / file_), file_).receipt.promoted_by, "Ann <ann@x>");
+  EXPECT_EQ(gate::ParseBaseline(ReadFile(folder_ / file_), file_).receipt.promoted_by, "Ann <ann@x>");
 }
 
 TEST_F(CliBaselineTest, APullRequestNeverPromotes) {
@@ -93,7 +93,7 @@ TEST_F(CliBaselineTest, APullRequestNeverPromotes) {
 }
 
 TEST_F(CliBaselineTest, UnsuitableEvidenceIsRefusedAndNoFileIsWritten) {
-  WriteEvidence("wrong.json", [](Evidence& e) { e.cases[0].verification->draws_passed = 0; });
+  WriteEvidence("wrong.json", [](gate::Evidence& e) { e.cases[0].verification->draws_passed = 0; });
   ExpectRefused("promote wrong.json --reason r", "mma 1,8,512,64 is not correct", "hint: ");
   ExpectRefused("promote run.json", "--reason", "hint: ");
   ExpectRefused("promote run.json --reason ' '", "needs a reason", "give it with --reason");
@@ -125,7 +125,7 @@ TEST_F(CliBaselineTest, ARefusedPromotionLeavesNothing) {
   EXPECT_EQ(left(""), before);
   ASSERT_EQ(Run(promote_).exit_code, 0);
   const auto promoted = left("ci");
-  WriteEvidence("run.json", [](Evidence& e) { e.environment.driver_version = "590.1"; });
+  WriteEvidence("run.json", [](gate::Evidence& e) { e.environment.driver_version = "590.1"; });
   EXPECT_EQ(RunInShell(folder_, "ulimit -f 1; trap '' XFSZ; " FA_PROFILE_PROGRAM " baseline " + promote_).exit_code, 2);
   EXPECT_EQ(left("ci"), promoted);
 }
@@ -133,7 +133,7 @@ TEST_F(CliBaselineTest, ARefusedPromotionLeavesNothing) {
 TEST_F(CliBaselineTest, ListShowsEachBaselineWithItsReceipt) {
   EXPECT_EQ(Run("list").exit_code, 2);  // there is no such folder
   ASSERT_EQ(Run(promote_).exit_code, 0);
-  WriteEvidence("new.json", [](Evidence& e) { e.environment.driver_version = "590.1"; });
+  WriteEvidence("new.json", [](gate::Evidence& e) { e.environment.driver_version = "590.1"; });
   ASSERT_EQ(Run("promote new.json --reason driver").exit_code, 0);
   const Outcome text = Run("list");
   EXPECT_EQ(text.exit_code, 0) << text.err;
@@ -165,7 +165,7 @@ TEST_F(CliBaselineTest, ShowPrintsTheTimeOfEachCase) {
 }
 
 TEST_F(CliBaselineTest, ControlCharactersOfAFileDoNotReachTheTerminal) {
-  WriteEvidence("run.json", [](Evidence& e) {
+  WriteEvidence("run.json", [](gate::Evidence& e) {
     e.cases[0].kernel = "\x1B]0;x\x07\n";
     e.environment.gpu_uuid = "\x1B[2J";
   });
@@ -200,4 +200,4 @@ TEST_F(CliBaselineTest, VerifyNamesEachBadFileAndExitsWith2) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 class CliGpuTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
+    if (collect::DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << collect::WhyNoDevice();
     setenv("XDG_CACHE_HOME", (std::filesystem::temp_directory_path() / "fa-profile-gpu-cache").c_str(), 1);
   }
   pid_t Start(std::vector<std::string> arguments, rlim_t file_limit = RLIM_INFINITY) const {
@@ -63,7 +63,7 @@ class CliGpuTest : public FolderTest {
 TEST_F(CliGpuTest, ARunWritesARecordingThatCanBeRead) {
   ASSERT_EQ(Run({"--ncu-set", "basic", "-o", "a.fap", "--draws", "3"}), 0) << Err();
   EXPECT_FALSE(Exists("a.fap.part"));
-  const Recording recording = RecordingReader(Path("a.fap")).Load();
+  const Recording recording = store::RecordingReader(Path("a.fap")).Load();
   EXPECT_TRUE(recording.session.complete);
   EXPECT_EQ(recording.cases.size(), 7U);
   EXPECT_EQ(recording.ranges.size(), 10U);
@@ -85,7 +85,7 @@ TEST_F(CliGpuTest, TheSelfTestPasses) {
   EXPECT_EQ(Run({"selftest", "-o", "s.fap"}), 0) << Out() << Err();
   EXPECT_NE(Out().find("PASS: "), std::string::npos) << Out();
   EXPECT_EQ(Out().find("FAIL"), std::string::npos) << Out();
-  EXPECT_EQ(RecordingReader(Path("s.fap")).Load().session.metric_set, "selftest");
+  EXPECT_EQ(store::RecordingReader(Path("s.fap")).Load().session.metric_set, "selftest");
   EXPECT_EQ(Run({"report", "s.fap", "--summary"}), 0) << Err();
   EXPECT_EQ(Run({"selftest", "--kernel", "hmma", "--format", "json"}), 0) << Err();
   EXPECT_TRUE(Out().starts_with("{")) << Out();
@@ -119,7 +119,7 @@ TEST_F(CliGpuTest, AKilledRunKeepsEveryFinishedRange) {
     Wait(child);
     if (Exists("k.fap")) break;  // it was faster
     if (Exists("k.fap.part") && std::filesystem::file_size(folder_ / "k.fap.part") > 0) {
-      const Recording recording = RecordingReader(Path("k.fap.part")).Load();
+      const Recording recording = store::RecordingReader(Path("k.fap.part")).Load();
       EXPECT_FALSE(recording.session.complete);
       for (const Range& range : recording.ranges) EXPECT_FALSE(range.metrics.empty());
       most = std::max(most, recording.ranges.size());
@@ -163,7 +163,7 @@ TEST_F(CliGpuTest, AKernelLibraryIsVerifiedMeasuredAndRecordedBesideTheRungs) {
                  "--draws", "3", "-o", "l.fap"}),
             0)
       << Err();
-  const Recording recording = RecordingReader(Path("l.fap")).Load();
+  const Recording recording = store::RecordingReader(Path("l.fap")).Load();
   ASSERT_EQ(recording.cases.size(), 2U);
   EXPECT_EQ(recording.cases[1].kernel, "warp_per_row");
   EXPECT_EQ(recording.cases[1].origin, FA_PROFILE_EXAMPLE_KERNEL_LIB);
@@ -184,7 +184,7 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
   for (const char* const library :
        {"wrong_result.so", "illegal_access.so", "launch_refused.so", "launch_segfaults.so", "exits_in_launch.so"}) {
     EXPECT_EQ(run(library), 1) << library << ": " << Err();
-    const Recording recording = RecordingReader(Path("l.fap")).Load();
+    const Recording recording = store::RecordingReader(Path("l.fap")).Load();
     ASSERT_EQ(recording.verifications.size(), 2U) << library;
     EXPECT_TRUE(recording.verifications[0].correct()) << library;
     EXPECT_FALSE(recording.verifications[1].correct()) << library;
@@ -207,7 +207,7 @@ TEST_F(CliGpuTest, WhatALibraryPrintsIsShownAsItsOwnAndChangesNoVerdict) {
             0)
       << Err();
   EXPECT_TRUE(Out().starts_with("{")) << Out();
-  EXPECT_EQ(RecordingReader(Path("l.fap")).Load().timings.size(), 2U);
+  EXPECT_EQ(store::RecordingReader(Path("l.fap")).Load().timings.size(), 2U);
   ASSERT_EQ(Run({"gate-sample", "--kernel-lib", prints, "--kernel", "^prints$", "--shape", "1,2,65,64"}), 0) << Err();
   EXPECT_TRUE(Out().starts_with("{")) << Out();
 }
@@ -228,7 +228,7 @@ TEST_F(CliGpuTest, AnUnmodifiedProgramIsProfiled) {
                  FA_PROFILE_LADDER_ONCE, "--rungs", "tiled,mma", "--repeat", "2"}),
             0)
       << Err();
-  const Recording recording = RecordingReader(Path("p.fap")).Load();
+  const Recording recording = store::RecordingReader(Path("p.fap")).Load();
   EXPECT_TRUE(recording.session.complete);
   ASSERT_EQ(recording.ranges.size(), 2U);
   EXPECT_GT(recording.launches[0].registers_per_thread, 0);

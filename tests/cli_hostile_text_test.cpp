@@ -18,7 +18,7 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,7 +60,7 @@ class CliHostileTextTest : public FolderTest {
     RandomRecording hostile{sample::MakeRecording(), {}};
     for (Range& range : hostile.recording.ranges) range.image_id = 0;
     AddToEveryText(hostile.recording, kHostile);
-    RecordingWriter writer(folder_ / name, true);
+    store::RecordingWriter writer(folder_ / name, true);
     WriteAll(hostile, writer);
     writer.Finish();
     return Quoted(name);
@@ -159,7 +159,7 @@ TEST_F(CliHostileTextTest, ATextReportCutsNamesOfAMegabyte) {
   for (Range& range : large.recording.ranges) range.image_id = 0;
   large.recording.samplings.clear();  // the reader limits the names of stall reasons
   AddToEveryText(large.recording, std::string(std::size_t{1} << 19U, '('));
-  RecordingWriter writer(folder_ / "large.fap", true);
+  store::RecordingWriter writer(folder_ / "large.fap", true);
   WriteAll(large, writer);
   writer.Finish();
   for (const char* const command :
@@ -173,4 +173,4 @@ TEST_F(CliHostileTextTest, ATextReportCutsNamesOfAMegabyte) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

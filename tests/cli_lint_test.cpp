@@ -4,7 +4,7 @@
 #include "fa_profile/gpu_code.h"
 #include "lint_fixture.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 class CliLintTest : public LintFixture {
@@ -197,11 +197,11 @@ TEST_F(CliLintTest, AStrippedCubinIsAnErrorWithItsCure) {
 }
 
 TEST_F(CliLintTest, AFileWithoutGpuCodeIsAnErrorWithItsCure) {
-  if (!FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   std::ofstream(folder_ / "text.txt") << "not a cubin\n";
   ExpectRefused("text.txt", "text.txt holds no GPU code", "give the cubin");
   ExpectRefused("/bin/true", "holds no GPU code", "give the cubin");
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

@@ -12,7 +12,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ TEST_F(CliOutsideFilesTest, ANamedPipeInABuildFolderIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

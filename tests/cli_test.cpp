@@ -14,7 +14,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::cli {
 namespace {
 
 class CliTest : public FolderTest {
@@ -306,4 +306,4 @@ TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::cli

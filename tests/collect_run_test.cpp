@@ -5,7 +5,7 @@
 
 #include "fake_gpu.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 class CollectTogetherTest : public testing::Test {
@@ -103,4 +103,4 @@ TEST(CollectRunTest, ASessionNamesTheToolAndTheTime) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -32,15 +32,15 @@ class Ladders {
       jobs_.push_back({static_cast<std::int64_t>(jobs_.size()) + 1, works_.back().get()});
     }
   }
-  const std::vector<CollectJob>& jobs() const { return jobs_; }
+  const std::vector<collect::CollectJob>& jobs() const { return jobs_; }
 
  private:
   std::vector<std::unique_ptr<Workload>> works_;
-  std::vector<CollectJob> jobs_;
+  std::vector<collect::CollectJob> jobs_;
 };
 
-CollectOptions FewOptions() {
-  CollectOptions options;
+collect::CollectOptions FewOptions() {
+  collect::CollectOptions options;
   options.metrics = kFewMetrics;
   options.timed_launches = 0;
   return options;
@@ -49,20 +49,21 @@ CollectOptions FewOptions() {
 class CollectorGpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (DeviceCount() == 0) return;
-    PrepareProcessForNvtx();
-    device_ = std::make_unique<Device>(OpenDevice(0));
+    if (collect::DeviceCount() == 0) return;
+    collect::PrepareProcessForNvtx();
+    device_ = std::make_unique<Device>(collect::OpenDevice(0));
   }
   void SetUp() override {
-    if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
+    if (collect::DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << collect::WhyNoDevice();
   }
-  static void CollectInto(RecordingSink& sink, const std::vector<CollectJob>& jobs, const CollectOptions& options,
-                          bool flush_cache = false, std::function<bool()> cancelled = {}) {
-    const std::unique_ptr<GpuApi> gpu = OpenGpuApi(*device_, flush_cache, "");
-    CollectRun run{*device_, *gpu, sink, 100, {}, std::move(cancelled)};
-    Collector(run, options).Collect(jobs);
+  static void CollectInto(RecordingSink& sink, const std::vector<collect::CollectJob>& jobs,
+                          const collect::CollectOptions& options, bool flush_cache = false,
+                          std::function<bool()> cancelled = {}) {
+    const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(*device_, flush_cache, "");
+    collect::CollectRun run{*device_, *gpu, sink, 100, {}, std::move(cancelled)};
+    collect::Collector(run, options).Collect(jobs);
   }
-  static RecordingBuilder Collect(const std::set<std::string>& ids, const CollectOptions& options,
+  static RecordingBuilder Collect(const std::set<std::string>& ids, const collect::CollectOptions& options,
                                   bool flush_cache = false) {
     const Ladders ladders(ids);
     RecordingBuilder builder;
@@ -95,7 +96,7 @@ TEST_F(CollectorGpuTest, TheWholeCallExecutesWhatItsPartsExecute) {
 }
 
 TEST_F(CollectorGpuTest, InstructionCountsAreTheSameInEveryRunAndReplayMode) {
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   const RecordingBuilder first = Collect({"tiled", "mma"}, options);
   const RecordingBuilder flushed = Collect({"tiled", "mma"}, options, /*flush_cache=*/true);
   options.kernel_replay = true;
@@ -109,7 +110,7 @@ TEST_F(CollectorGpuTest, InstructionCountsAreTheSameInEveryRunAndReplayMode) {
 }
 
 TEST_F(CollectorGpuTest, BatchingDoesNotChangeTheCounts) {
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   const RecordingBuilder together = Collect({"minimal", "scalar", "tiled", "wmma", "mma"}, options);
   options.ranges_per_batch = 2;
   const RecordingBuilder apart = Collect({"minimal", "scalar", "tiled", "wmma", "mma"}, options);
@@ -123,7 +124,7 @@ TEST_F(CollectorGpuTest, BatchingDoesNotChangeTheCounts) {
 }
 
 TEST_F(CollectorGpuTest, SetPhasesTakesOnePass) {
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   options.metrics = BuiltinMetricSet("phases", device_->chip).metrics;
   const RecordingBuilder built = Collect({"mma"}, options);
   ASSERT_EQ(built.recording.configs.size(), 1U);
@@ -158,7 +159,7 @@ TEST_F(CollectorGpuTest, NvtxRangesOfOurDomainAreSeenWithTheirNesting) {
 }
 
 TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsRequested) {
-  CollectOptions options;
+  collect::CollectOptions options;
   options.timed_launches = 100;
   for (const bool flush : {false, true}) {
     const RecordingBuilder built = Collect({"cublas"}, options, flush);
@@ -178,7 +179,7 @@ TEST_F(CollectorGpuTest, DurationsAreTakenAsOftenAsRequested) {
 
 TEST_F(CollectorGpuTest, StoredImagesEvaluateToTheRecordedValues) {
   const RecordingBuilder built = Collect({"tiled", "mma"}, FewOptions());
-  const MetricEvaluator evaluator(device_->chip);
+  const collect::MetricEvaluator evaluator(device_->chip);
   for (const Range& range : built.recording.ranges) {
     const CounterImage& image = built.images.at(range.image_id);
     EXPECT_EQ(evaluator.Evaluate(image.bytes, static_cast<std::size_t>(range.image_index), kFewMetrics), range.metrics);
@@ -186,7 +187,7 @@ TEST_F(CollectorGpuTest, StoredImagesEvaluateToTheRecordedValues) {
 }
 
 TEST_F(CollectorGpuTest, UnknownMetricIsALossAndTheRestIsMeasured) {
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   options.metrics.emplace_back("sm__no_such_counter.sum");
   const RecordingBuilder built = Collect({"mma"}, options);
   ASSERT_EQ(built.recording.losses.size(), 1U);
@@ -197,7 +198,7 @@ TEST_F(CollectorGpuTest, UnknownMetricIsALossAndTheRestIsMeasured) {
 TEST_F(CollectorGpuTest, CancellingEndsTheRunAndKeepsWhatWasCommitted) {
   const Ladders ladders({"tiled", "mma"});
   RecordingBuilder builder;
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   options.ranges_per_batch = 1;
   const auto cancelled = [&] { return !builder.recording.ranges.empty(); };
   EXPECT_THROW(CollectInto(builder, ladders.jobs(), options, false, cancelled), Error);
@@ -207,7 +208,7 @@ TEST_F(CollectorGpuTest, CancellingEndsTheRunAndKeepsWhatWasCommitted) {
 
 TEST_F(CollectorGpuTest, AMissingDeviceIsNamed) {
   try {
-    (void)OpenDevice(99);
+    (void)collect::OpenDevice(99);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("no device 99"), std::string::npos);
@@ -216,7 +217,7 @@ TEST_F(CollectorGpuTest, AMissingDeviceIsNamed) {
 
 TEST_F(CollectorGpuTest, DoctorReservesTheCountersOnTheDevice) {
   bool counters = false;
-  for (const Diagnosis& diagnosis : DiagnoseDevice(0)) {
+  for (const Diagnosis& diagnosis : collect::DiagnoseDevice(0)) {
     if (diagnosis.subject == "counters") counters = diagnosis.level == Diagnosis::Level::kOk;
   }
   EXPECT_TRUE(counters);
@@ -227,13 +228,13 @@ TEST_F(CollectorGpuTest, EachVariantOfTheTiledRungMovesItsCounter) {
   std::vector<const Kernel*> kernels = {Ladder().at(2)};
   kernels.insert(kernels.end(), TiledVariants().begin(), TiledVariants().end());
   std::vector<std::unique_ptr<Workload>> works;
-  std::vector<CollectJob> jobs;
+  std::vector<collect::CollectJob> jobs;
   for (const Kernel* const kernel : kernels) {
     EXPECT_TRUE(Verify(*kernel, AttentionShape{1, 2, 333, 64}, 3, 1).correct()) << kernel->id();
     works.push_back(kernel->MakeWorkload({}, 1));
     jobs.push_back({static_cast<std::int64_t>(jobs.size()) + 1, works.back().get()});
   }
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   const std::string wavefronts = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
   const std::string copies = "smsp__inst_executed_op_ldgsts.sum";
   options.metrics = {wavefronts, copies};
@@ -261,7 +262,7 @@ std::int64_t StatusBytes(const std::string& field) {
 
 TEST_F(CollectorGpuTest, TenRangesOfSetFullTakeAtMost200MegabytesMore) {
   const Ladders ladders({"minimal", "scalar", "tiled", "cublas", "serial_softmax", "wmma", "mma"});
-  CollectOptions options = FewOptions();
+  collect::CollectOptions options = FewOptions();
   options.metrics = BuiltinMetricSet("full", device_->chip).metrics;
   RecordingBuilder builder;  // keeps the image, which a file would not: taken off below
   std::ofstream("/proc/self/clear_refs") << "5";

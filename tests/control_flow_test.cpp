@@ -7,7 +7,7 @@
 
 #include "device_code.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 using Indices = std::vector<std::size_t>;
@@ -224,4 +224,4 @@ TEST(ControlFlowTest, DeeplyNestedLoopsTakeBoundedTime) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -8,7 +8,7 @@
 #include "fa_profile/recording_file.h"
 #include "recording_file_fixture.h"
 
-namespace fa_profile {
+namespace fa_profile::store {
 namespace {
 
 class DamagedRecordingTest : public RecordingFiles {};
@@ -315,4 +315,4 @@ TEST_F(DamagedRecordingTest, RandomDamageNeverCrashesTheReader) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::store

@@ -10,7 +10,7 @@
 #include "fa_profile/error.h"
 #include "findings_fixture.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 DeviceFunction WithCode(std::vector<Instruction> code) {
@@ -375,4 +375,4 @@ TEST(FindingsTest, RulesHaveAStoryAndStableIds) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -14,14 +14,14 @@
 #include "gate_samples.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
 
 GateOutputs Outputs() {
   GateOutputs outputs;
-  outputs.render_textfile = [](const GateResult& result) { return GateTextfile(GateStateOf(result)); };
+  outputs.render_textfile = [](const GateResult& result) { return prom::GateTextfile(GateStateOf(result)); };
   return outputs;
 }
 
@@ -78,7 +78,7 @@ TEST_F(GateOutputsTest, EveryFileContainsItsReport) {
   EXPECT_EQ(ReadFile(outputs.sarif), GateSarif(result_));
   EXPECT_EQ(ReadFile(outputs.junit), GateJunit(result_));
   EXPECT_EQ(ReadFile(outputs.json), GateJson(result_));
-  EXPECT_EQ(ReadFile(outputs.textfile), GateTextfile(GateStateOf(result_)));
+  EXPECT_EQ(ReadFile(outputs.textfile), prom::GateTextfile(GateStateOf(result_)));
   EXPECT_EQ(Files(), 5U);
 }
 
@@ -156,4 +156,4 @@ TEST_F(GateOutputsTest, AnnotationsArePrintedOnRequestAndOnGitHub) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -15,7 +15,7 @@
 #include "json_schema.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using nlohmann::json;
@@ -43,7 +43,7 @@ std::map<std::string, std::string> Reports(const GateResult& result, const std::
           {"annotations", GateAnnotations(result)},
           {"junit", GateJunit(result)},
           {"json", GateJson(result)},
-          {"prom", GateTextfile(GateStateOf(result))}};
+          {"prom", prom::GateTextfile(GateStateOf(result))}};
 }
 
 /// Texts in every field, as they are and behind a word.
@@ -78,7 +78,7 @@ TEST(GateReportTest, ReportsEqualTheGoldenFiles) {
   ExpectGolden("tests/data/golden/gate_junit.xml", GateJunit(result));
   ExpectGolden("tests/data/golden/gate.json", GateJson(result));
   // Which commit built the test is no part of what is reviewed.
-  ExpectGolden("tests/data/golden/gate.prom", std::regex_replace(GateTextfile(GateStateOf(result)),
+  ExpectGolden("tests/data/golden/gate.prom", std::regex_replace(prom::GateTextfile(GateStateOf(result)),
                                                                  std::regex("commit=\"[^\"]*\""), "commit=\"COMMIT\""));
   ExpectGolden("tests/data/golden/gate_static.md", GateMarkdown(sample::Static(), kRate));
 }
@@ -133,7 +133,7 @@ TEST(GateReportTest, AbsentValuesAreNotPrintedAsNumbers) {
     }
   }
   EXPECT_TRUE(Contains(GateMarkdown(OneCase(c), ""), "| - | - | - | static | - |"));
-  EXPECT_FALSE(Contains(GateTextfile(GateStateOf(OneCase(c))), "faprof_gate_change_ratio{"));
+  EXPECT_FALSE(Contains(prom::GateTextfile(GateStateOf(OneCase(c))), "faprof_gate_change_ratio{"));
 }
 
 TEST(GateReportTest, InfiniteBoundsAreReportedAsUnknown) {
@@ -480,7 +480,7 @@ TEST(GateReportTest, JsonPreservesTexts) {
 }
 
 TEST(GateReportTest, TextfileHasTheNewestVerdictOfEachCaseAndItsChange) {
-  const std::string text = GateTextfile(GateStateOf(sample::Regression()));
+  const std::string text = prom::GateTextfile(GateStateOf(sample::Regression()));
   EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"mma 1,8,512,64\",verdict=\"REGRESSION\"} 1\n"));
   EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"mma 1,8,512,64\",verdict=\"PASS\"} 0\n"));
   EXPECT_TRUE(Contains(text, "faprof_gate_verdict{case=\"scalar 1,8,512,64 causal\",verdict=\"SUSPECT\"} 1\n"));
@@ -492,4 +492,4 @@ TEST(GateReportTest, TextfileHasTheNewestVerdictOfEachCaseAndItsChange) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

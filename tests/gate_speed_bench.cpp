@@ -23,7 +23,7 @@ TEST(GateSpeedBench, AHundredSignFlipsOfFourteenPairsTakeLessThan100Milliseconds
   std::vector<double> pairs;
   for (int i = 0; i < 14; ++i) pairs.push_back(0.01 * (i % 5 - 1) + 0.001 * i);
   const double took = Milliseconds([&] {
-    for (int i = 0; i < 100; ++i) EXPECT_GT(SignFlipP(pairs), 0.0);
+    for (int i = 0; i < 100; ++i) EXPECT_GT(gate::SignFlipP(pairs), 0.0);
   });
   std::printf("100 sign flips of 14 pairs: %.2f ms\n", took);
   EXPECT_LT(took, 100.0)

@@ -77,8 +77,8 @@ TEST(LibraryChildTest, WhatTheLibraryPrintsIsShownAsItsOwnAndDoesNotTouchTheVerd
   end.err = "no newline\x1b[31m\n\n{\"draws_passed\": 0}";
   const LibraryReply reply = ReplyOf(kVerify, end);
   EXPECT_TRUE(reply.answer.verification->correct());
-  EXPECT_EQ(PrintedBy("./mine.so", reply),
-            "./mine.so printed: no newline\\x1B[31m\n./mine.so printed: {\"draws_passed\": 0}\n");
+  EXPECT_EQ(PrintedBy("./mine.so", reply), (std::vector<std::string>{"./mine.so printed: no newline\\x1B[31m",
+                                                                     "./mine.so printed: {\"draws_passed\": 0}"}));
 }
 
 TEST(LibraryChildTest, OfManyPrintedLinesTheLastAreShown) {

@@ -17,12 +17,12 @@ class LintLadderTest : public LintFixture {
  protected:
   void SetUp() override {
     LintFixture::SetUp();
-    if (!FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+    if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   }
 
   // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
   int ExpectWhatPtxasSays(const std::string& source) const {
-    const ChildEnd compiled = RunCudaTool(
+    const ChildEnd compiled = sass::RunCudaTool(
         {FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-O3", "-lineinfo", "-w", "-Xptxas", "-v", "-gencode",
          "arch=compute_90a,code=sm_90a", "-I" FA_PROFILE_SOURCE "/kernels", "-I" FA_PROFILE_SOURCE "/kernels/include",
          "-I" FA_PROFILE_SOURCE "/profiler/model/include", FA_PROFILE_SOURCE "/" + source, "-o", "x.cubin"},
@@ -99,9 +99,9 @@ TEST_F(LintLadderTest, OnlyATrapThatTheCompilerPutThereIsAFinding) {
       SCOPED_TRACE(std::string(architecture) + optimisation);
       const std::string gencode = std::string("arch=compute_") + architecture + ",code=sm_" + architecture;
       const ChildEnd compiled =
-          RunCudaTool({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", optimisation, "-gencode", gencode,
-                       FA_PROFILE_SOURCE "/tests/data/cubins/traps.cu", "-o", "traps.cubin"},
-                      folder_.string(), 300);
+          sass::RunCudaTool({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", optimisation, "-gencode", gencode,
+                             FA_PROFILE_SOURCE "/tests/data/cubins/traps.cu", "-o", "traps.cubin"},
+                            folder_.string(), 300);
       ASSERT_EQ(compiled.status, 0) << compiled.err;
       for (const auto& [name, kernel] : Kernels("traps.cubin")) {
         EXPECT_EQ(Ids(kernel).contains("code-is-a-trap"), name == "TileLoopOnLocal") << name;
@@ -118,9 +118,9 @@ TEST_F(LintLadderTest, TheCodeHashDoesNotDependOnTheSourceFolder) {
     const std::filesystem::path folder = folder_ / place;
     std::filesystem::create_directories(folder);
     std::filesystem::copy(FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", folder / "kernels.cu");
-    const ChildEnd compiled = RunCudaTool({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", "-gencode",
-                                           "arch=compute_90a,code=sm_90a", "kernels.cu", "-o", "x.cubin"},
-                                          folder.string(), 300);
+    const ChildEnd compiled = sass::RunCudaTool({FA_PROFILE_NVCC, "-cubin", "-std=c++20", "-lineinfo", "-gencode",
+                                                 "arch=compute_90a,code=sm_90a", "kernels.cu", "-o", "x.cubin"},
+                                                folder.string(), 300);
     ASSERT_EQ(compiled.status, 0) << compiled.err;
     hashes.push_back(Kernels((folder / "x.cubin").string()).at("reduce<128>").at("code_hash"));
   }
@@ -129,9 +129,9 @@ TEST_F(LintLadderTest, TheCodeHashDoesNotDependOnTheSourceFolder) {
 
 TEST_F(LintLadderTest, PtxWithoutMachineCodeIsAnErrorWithAHint) {
   const ChildEnd compiled =
-      RunCudaTool({FA_PROFILE_NVCC, "-c", "-std=c++20", "-gencode", "arch=compute_90,code=compute_90",
-                   FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},
-                  folder_.string(), 300);
+      sass::RunCudaTool({FA_PROFILE_NVCC, "-c", "-std=c++20", "-gencode", "arch=compute_90,code=compute_90",
+                         FA_PROFILE_SOURCE "/tests/data/cubins/kernels.cu", "-o", "ptx.o"},
+                        folder_.string(), 300);
   ASSERT_EQ(compiled.status, 0) << compiled.err;
   ExpectRefused("ptx.o", "ptx.o holds only PTX", "code=sm_90a");
 }
@@ -139,7 +139,7 @@ TEST_F(LintLadderTest, PtxWithoutMachineCodeIsAnErrorWithAHint) {
 TEST(SmLimitsTest, OccupancyIsThatOfCudasOwnCalculator) {
   int compared = 0;
   for (const int sm : {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121}) {
-    const auto device = SmLimits(sm);
+    const auto device = analyze::SmLimits(sm);
     ASSERT_TRUE(device) << sm;
     cudaOccDeviceProp properties{};
     properties.computeMajor = sm / 10;
@@ -174,7 +174,7 @@ TEST(SmLimitsTest, OccupancyIsThatOfCudasOwnCalculator) {
           launch.grid = {1, 1, 1};
           launch.registers_per_thread = registers;
           launch.dynamic_shared_memory_bytes = shared;
-          const auto ours = TheoreticalOccupancy(*device, launch);
+          const auto ours = analyze::TheoreticalOccupancy(*device, launch);
           EXPECT_EQ(ours ? ours->blocks_per_sm : 0, result.activeBlocksPerMultiprocessor)
               << "sm_" << sm << ", " << threads << " threads, " << registers << " registers, " << shared << " bytes";
           ++compared;

@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/findings.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 struct Line {
@@ -385,4 +385,4 @@ TEST(LintTest, RandomInstructionsCanBeLinted) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -12,7 +12,7 @@
 #include "fa_profile/recording_file.h"
 #include "fa_profile/simulated_fleet.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 std::string Gunzip(const std::string& bytes) {
@@ -157,8 +157,8 @@ TEST(PageTest, APageFitsEightGpusAtTheirBudget) {
 }
 
 TEST(PageTest, TheLadderStaysWithinTheUsualNumberOfSeries) {
-  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-  const Totals totals = Contribution(recording, Analyze(recording));
+  const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
+  const Totals totals = Contribution(recording, analyze::Analyze(recording));
   PageInput input;
   input.totals = &totals;
   const Families families = MakeFamilies(input);
@@ -236,8 +236,8 @@ TEST(PageTest, TheGzippedPageIsTheSamePage) {
 
 // Whatever is in the table must be on some page, and only that: the table is what docs and dashboards are made from.
 TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
-  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-  const Profile profile = Analyze(recording);
+  const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
+  const Profile profile = analyze::Analyze(recording);
   const Totals totals = Contribution(recording, profile);
   const Baseline baseline = BaselineOf(recording, profile);
   EXPECT_NEAR(baseline.taken.value_or(0), 1.79e9, 0.1e9);
@@ -275,8 +275,8 @@ TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
 class SimulatedFleetTest : public testing::Test {
  protected:
   static SimulatedFleet Fleet(int hosts) {
-    const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-    return {hosts, Contribution(recording, Analyze(recording)), HostReading{}, "x.fap", 10, 1000};
+    const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
+    return {hosts, Contribution(recording, analyze::Analyze(recording)), HostReading{}, "x.fap", 10, 1000};
   }
   static std::string At(const SimulatedFleet& fleet, int host, double now) {
     return *Page(fleet.At(host, now, nullptr)).Render("", "").bytes;
@@ -340,8 +340,8 @@ TEST_F(SimulatedFleetTest, OnePhaseOfOneGpuChangesOverTime) {
 
 // A host that repeats the baseline's recording is at its baseline.
 TEST_F(SimulatedFleetTest, ARecordingEqualsItsOwnBaseline) {
-  const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
-  const Profile profile = Analyze(recording);
+  const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
+  const Profile profile = analyze::Analyze(recording);
   const Baseline baseline = BaselineOf(recording, profile);
   const Totals totals = Contribution(recording, profile);
   for (const auto& [name, kernel] : totals.gpus.at(0).kernels) {
@@ -364,4 +364,4 @@ TEST_F(SimulatedFleetTest, HostsAreFoundByName) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 class PhasesGpuTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << WhyNoDevice();
+    if (collect::DeviceCount() == 0) GTEST_SKIP() << "no GPU here: " << collect::WhyNoDevice();
     setenv("XDG_CACHE_HOME", (std::filesystem::temp_directory_path() / "fa-profile-gpu-cache").c_str(), 1);
   }
   /// The report of a run with set full; one entry a kernel, by id.
@@ -144,7 +144,7 @@ TEST_F(PhasesGpuTest, EachMutantProgramHasItsFinding) {
 /// over 2 % the recording says; that nothing is over 5 % is asked here.
 TEST_F(PhasesGpuTest, SamplingSlowsAKernelDownByLessThan5Percent) {
   ASSERT_EQ(Profile("--shape 1,8,512,64 --shape 4,16,1024,64").size(), 7U);
-  const fa_profile::Recording recording = RecordingReader(RecordingPath()).Load({.metrics = std::nullopt});
+  const fa_profile::Recording recording = store::RecordingReader(RecordingPath()).Load({.metrics = std::nullopt});
   EXPECT_EQ(recording.samplings.size(), 14U);
   for (const fa_profile::PcSampling& sampling : recording.samplings) {
     for (const fa_profile::Timing& timing : recording.timings) {

@@ -8,7 +8,7 @@
 #include "fa_profile/analyze.h"
 #include "fa_profile/metric_catalogue.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 const std::string kExecuted = "smsp__sass_inst_executed";
@@ -504,4 +504,4 @@ TEST(PhasesTest, TheUnattributedShareIsAlwaysTheLastRow) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

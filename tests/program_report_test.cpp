@@ -12,7 +12,7 @@
 #include "program_recording.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
 template <typename... Arguments>
@@ -23,22 +23,24 @@ std::string Written(void (*write)(std::ostream&, Arguments...), std::type_identi
 }
 
 std::string Text(const Recording& recording, const ReportOptions& options = {}) {
-  return Written(WriteTextReport, Analyze(recording), options);
+  return Written(WriteTextReport, analyze::Analyze(recording), options);
 }
 
 nlohmann::json Json(const Recording& recording) {
-  nlohmann::json json = nlohmann::json::parse(Written(WriteJsonReport, Analyze(recording), ReportOptions{}));
+  nlohmann::json json = nlohmann::json::parse(Written(WriteJsonReport, analyze::Analyze(recording), ReportOptions{}));
   const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
   EXPECT_EQ(schema.Validate(json), std::vector<std::string>{});
   return json;
 }
 
-std::string Csv(const Recording& recording) { return Written(WriteCsvReport, Analyze(recording), ReportOptions{}); }
+std::string Csv(const Recording& recording) {
+  return Written(WriteCsvReport, analyze::Analyze(recording), ReportOptions{});
+}
 
 std::string DiffText(const Recording& before, const Recording& after) {
-  const Profile a = Analyze(before);
-  const Profile b = Analyze(after);
-  return Written(WriteTextDiff, Diff(a, b), a, b, ReportOptions{});
+  const Profile a = analyze::Analyze(before);
+  const Profile b = analyze::Analyze(after);
+  return Written(WriteTextDiff, analyze::Diff(a, b), a, b, ReportOptions{});
 }
 
 std::vector<std::string> Lines(const std::string& text) {
@@ -296,4 +298,4 @@ TEST(ProgramReportTest, TheDiffShowsOnlyKernelsThatChanged) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 GpuWork Kernel(const char* name, std::int64_t start_ns, std::int64_t end_ns, int grid = 1) {
@@ -166,4 +166,4 @@ TEST(LaunchClassNameTest, NamesAreThoseOfCudasNotation) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

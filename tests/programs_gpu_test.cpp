@@ -26,7 +26,7 @@ struct Outcome {
 class ProgramsGpuTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (DeviceCount() == 0) GTEST_SKIP() << "no GPU here";
+    if (collect::DeviceCount() == 0) GTEST_SKIP() << "no GPU here";
   }
 
   // A hang is exit code 124.
@@ -42,7 +42,7 @@ class ProgramsGpuTest : public FolderTest {
                  " -- " FA_PROFILE_WATCHED_PROGRAM " " + mode);
   }
   Recording Recorded(const std::string& name = "w.fap") const {
-    return RecordingReader((folder_ / name).string()).Load();
+    return store::RecordingReader((folder_ / name).string()).Load();
   }
   bool Exists(const std::string& name) const { return fs::exists(folder_ / name); }
 
@@ -156,7 +156,7 @@ TEST_F(ProgramsGpuTest, EachProcessHasARecording) {
   ASSERT_NE(at, std::string::npos) << watched.err;
   const std::size_t begin = at + 15;
   const std::string other = watched.err.substr(begin, watched.err.find(' ', begin) - begin);
-  EXPECT_EQ(Launches(RecordingReader(other).Load(), "Mix<<<"), 6000);
+  EXPECT_EQ(Launches(store::RecordingReader(other).Load(), "Mix<<<"), 6000);
   EXPECT_EQ(Watched("--replay none --processes root", "children").err.find("also recorded"), std::string::npos);
 }
 

@@ -16,12 +16,12 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
 
-Evidence Of(const Recording& recording) { return EvidenceOf(recording, Analyze(recording), "test.fap"); }
+Evidence Of(const Recording& recording) { return EvidenceOf(recording, analyze::Analyze(recording), "test.fap"); }
 
 const CaseFacts& Facts(const Evidence& evidence, const std::string& kernel, const std::string& shape = "1,8,512,64") {
   return evidence.cases.at(FindCase(evidence, kernel, shape).value());
@@ -44,7 +44,7 @@ std::string MessageOf(const std::vector<Evidence>& pieces) {
 /// The bundled recording, which has machine code and samples of an H200.
 const Evidence& Bundled() {
   static const Evidence evidence = [] {
-    const auto [recording, profile] = LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
+    const auto [recording, profile] = load::LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
     return EvidenceOf(recording, profile, "bundled", FA_PROFILE_SOURCE);
   }();
   return evidence;
@@ -145,13 +145,13 @@ TEST(RecordingEvidenceTest, MachineCodeComesFromTheRecordedCubins) {
 }
 
 TEST(RecordingEvidenceTest, UnreadableCodeIsADataLoss) {
-  auto [recording, profile] = LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
+  auto [recording, profile] = load::LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
   for (Cubin& cubin : recording.cubins) cubin.bytes.resize(cubin.bytes.size() / 2);
   const Evidence damaged = EvidenceOf(recording, profile, "x");
   EXPECT_EQ(damaged.cases[0].code.size(), 0U);
   EXPECT_EQ(damaged.losses.size(), recording.cubins.size());
 
-  auto [undisassembled, same] = LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
+  auto [undisassembled, same] = load::LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
   for (DeviceFunction& function : undisassembled.functions) function.instructions.clear();
   const Evidence without = EvidenceOf(undisassembled, same, "x");
   EXPECT_EQ(without.cases[0].code.size(), 0U);
@@ -351,4 +351,4 @@ TEST_F(LoadEvidenceTest, AnUnknownFileTypeIsAnError) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

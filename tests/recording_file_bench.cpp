@@ -66,7 +66,7 @@ void Report(const std::string& what, const Cost& cost) {
 }
 
 void WriteLarge(const std::string& path, int ranges_per_commit) {
-  RecordingWriter writer(path, true);
+  store::RecordingWriter writer(path, true);
   for (int id = 1; id <= kRanges; ++id) {
     Case item;
     item.id = id;
@@ -109,17 +109,17 @@ TEST_F(RecordingFileBench, ReadsAndWritesAThousandRangesOfSetFull) {
   }
   std::printf("%-64s %8.1f MiB\n", "file", static_cast<double>(std::filesystem::file_size(path_)) / (1 << 20));
 
-  LoadOptions selected;
+  store::LoadOptions selected;
   selected.metrics.emplace();
   for (int i = 0; i < kSelected; ++i) selected.metrics->insert(MetricName(i * kMetrics / kSelected));
   const Cost some = Measure([&] {
-    const Recording recording = RecordingReader(path_).Load(selected);
+    const Recording recording = store::RecordingReader(path_).Load(selected);
     if (recording.ranges.size() != kRanges || recording.ranges.back().metrics.size() != kSelected) ::_exit(2);
   });
   Report("load 60 metrics", some);
   EXPECT_LT(some.seconds, 5.0);
   EXPECT_LT(some.added_mib, 300.0);
-  Report("load all metrics", Measure([&] { RecordingReader(path_).Load(); }));
+  Report("load all metrics", Measure([&] { store::RecordingReader(path_).Load(); }));
 }
 
 TEST_F(RecordingFileBench, PacksACounterImageOfTenRanges) {
@@ -130,7 +130,7 @@ TEST_F(RecordingFileBench, PacksACounterImageOfTenRanges) {
   for (std::size_t i = 0; i < image.bytes.size(); i += 160)
     image.bytes[i] = static_cast<std::uint8_t>(i * 2654435761U >> 7);
   Report("write an image of 40 MiB, 0.6 % of its bytes not 0", Measure([&] {
-           RecordingWriter writer(path_, true);
+           store::RecordingWriter writer(path_, true);
            CounterConfig config;
            config.id = 1;
            writer.Write(config);
@@ -139,7 +139,7 @@ TEST_F(RecordingFileBench, PacksACounterImageOfTenRanges) {
          }));
   std::printf("%-64s %8.2f MiB\n", "file", static_cast<double>(std::filesystem::file_size(path_)) / (1 << 20));
   Report("load it", Measure([&] {
-           if (RecordingReader(path_).LoadImage(1).bytes != image.bytes) ::_exit(2);
+           if (store::RecordingReader(path_).LoadImage(1).bytes != image.bytes) ::_exit(2);
          }));
 }
 

@@ -9,7 +9,7 @@
 
 #include "recording_file_fixture.h"
 
-namespace fa_profile {
+namespace fa_profile::store {
 namespace {
 
 class RecordingFileTest : public RecordingFiles {};
@@ -296,4 +296,4 @@ TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::store

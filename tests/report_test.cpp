@@ -15,10 +15,10 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 namespace {
 
-Profile SampleProfile() { return Analyze(sample::MakeRecording()); }
+Profile SampleProfile() { return analyze::Analyze(sample::MakeRecording()); }
 
 /// The sample with `mma` slower and with more instructions, and without `tiled`.
 Profile ChangedProfile() {
@@ -30,7 +30,7 @@ Profile ChangedProfile() {
   recording.countings[0].counts[4].values["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared"] *= 2;
   recording.cases.pop_back();
   recording.device.driver_version = "590.10";
-  return Analyze(recording);
+  return analyze::Analyze(recording);
 }
 
 std::string Text(const Profile& profile, const ReportOptions& options = {}) {
@@ -53,13 +53,13 @@ std::string Csv(const Profile& profile) {
 
 std::string TextDiff(const Profile& before, const Profile& after, const ReportOptions& options = {}) {
   std::ostringstream out;
-  WriteTextDiff(out, Diff(before, after), before, after, options);
+  WriteTextDiff(out, analyze::Diff(before, after), before, after, options);
   return out.str();
 }
 
 std::string JsonDiff(const Profile& before, const Profile& after) {
   std::ostringstream out;
-  WriteJsonDiff(out, Diff(before, after), before, after);
+  WriteJsonDiff(out, analyze::Diff(before, after), before, after);
   return out.str();
 }
 
@@ -165,7 +165,7 @@ TEST(ReportTest, AnInvalidWidthIsTakenAsTheNarrowest) {
 
 TEST(ReportTest, TheAsciiReportHasOnlyAscii) {
   for (const std::string& hostile : kHostile) {
-    const std::string text = Text(Analyze(WithStrings(hostile)), {.ascii = true});
+    const std::string text = Text(analyze::Analyze(WithStrings(hostile)), {.ascii = true});
     for (const char c : text) ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F)) << static_cast<int>(c);
   }
 }
@@ -183,7 +183,7 @@ TEST(ReportTest, DetailsCanBeLeftOut) {
 
 TEST(ReportTest, HostileStringsAreEscapedInText) {
   for (const std::string& hostile : kHostile) {
-    const Profile profile = Analyze(WithStrings(hostile));
+    const Profile profile = analyze::Analyze(WithStrings(hostile));
     const std::string text = Text(profile) + TextDiff(profile, SampleProfile());
     for (const char c : text) ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
     for (const char* unsafe : {"\xff", "\xe2\x80\xae", "\xe2\x80\x8b", "\xc2\x9b", "\xef\xbb\xbf", "\x7f"}) {
@@ -197,7 +197,7 @@ TEST(ReportTest, HostileStringsAreEscapedInText) {
 
 TEST(ReportTest, HostileStringsAreStillValidJson) {
   for (const std::string& hostile : kHostile) {
-    const Profile profile = Analyze(WithStrings(hostile));
+    const Profile profile = analyze::Analyze(WithStrings(hostile));
     EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
     EXPECT_EQ(SchemaErrors(JsonDiff(profile, SampleProfile())), std::vector<std::string>{});
   }
@@ -205,7 +205,7 @@ TEST(ReportTest, HostileStringsAreStillValidJson) {
 
 TEST(ReportTest, JsonFitsItsSchema) {
   EXPECT_EQ(SchemaErrors(JsonText(SampleProfile())), std::vector<std::string>{});
-  EXPECT_EQ(SchemaErrors(JsonText(Analyze(Recording{}))), std::vector<std::string>{});
+  EXPECT_EQ(SchemaErrors(JsonText(analyze::Analyze(Recording{}))), std::vector<std::string>{});
   EXPECT_EQ(SchemaErrors(JsonDiff(SampleProfile(), ChangedProfile())), std::vector<std::string>{});
 }
 
@@ -246,7 +246,7 @@ TEST(ReportTest, AbsentValuesAreNullInJsonAndMarkedInText) {
 TEST(ReportTest, AnIncorrectKernelShowsNoSpeedAnywhere) {
   Recording recording = sample::MakeRecording();
   recording.cases = {recording.cases[2]};  // 100 ns in its timing and its launch
-  const Profile profile = Analyze(recording);
+  const Profile profile = analyze::Analyze(recording);
   EXPECT_NE(Text(profile).find("NOT CORRECT"), std::string::npos);
   EXPECT_EQ(Text(profile).find("100 ns"), std::string::npos);
   EXPECT_EQ(Csv(profile).find("_per_second"), std::string::npos);
@@ -295,14 +295,15 @@ TEST(ReportTest, CsvQuotesAsRfc4180Says) {
   Recording recording = sample::MakeRecording();
   recording.cases.resize(1);
   recording.cases[0].kernel = "a,\"b\"";
-  const std::string csv = Csv(Analyze(recording));
+  const std::string csv = Csv(analyze::Analyze(recording));
   EXPECT_NE(csv.find("\r\n\"a,\"\"b\"\"\",,1,8,512,64,0,correct,1,bool,\r\n"), std::string::npos) << csv.substr(0, 300);
 }
 
 TEST(ReportTest, CsvKeepsEveryDigitOfAValue) {
   Recording recording = sample::MakeRecording();
   recording.ranges[0].metrics["smsp__thread_inst_executed_per_inst_executed.ratio"] = 0.1 + 0.2;
-  EXPECT_NE(Csv(Analyze(recording)).find("threads_per_instruction,0.30000000000000004,threads"), std::string::npos);
+  EXPECT_NE(Csv(analyze::Analyze(recording)).find("threads_per_instruction,0.30000000000000004,threads"),
+            std::string::npos);
 }
 
 TEST(ReportTest, HugeAndTinyValuesKeepTheWidth) {
@@ -314,7 +315,7 @@ TEST(ReportTest, HugeAndTinyValuesKeepTheWidth) {
     value.max_error_ratio = std::numeric_limits<double>::infinity();
     value.nonfinite = std::numeric_limits<std::int64_t>::max();
   }
-  const Profile profile = Analyze(recording);
+  const Profile profile = analyze::Analyze(recording);
   EXPECT_LE(LongestLine(Text(profile)), 100U);
   EXPECT_LE(LongestLine(TextDiff(SampleProfile(), profile)), 100U);
   EXPECT_TRUE(nlohmann::json::accept(JsonText(profile)));
@@ -342,4 +343,4 @@ TEST(ReportTest, NamesOf4MegabytesAreReportedInLinearTimeAndCut) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

@@ -13,7 +13,7 @@
 #include "fa_profile/inject_protocol.h"
 #include "fa_profile/private_folder.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 namespace {
 
 class RunInjectedTest : public testing::Test {
@@ -125,4 +125,4 @@ TEST(ExpandOutputTest, ALaterProcessGetsANameOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

@@ -20,44 +20,44 @@ namespace {
 class RungSassTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto nvdisasm = FindNvdisasm();
-    const auto cuobjdump = FindCuobjdump();
+    const auto nvdisasm = sass::FindNvdisasm();
+    const auto cuobjdump = sass::FindCuobjdump();
     if (!nvdisasm || !cuobjdump) GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
     nvdisasm_ = *nvdisasm;
     cuobjdump_ = *cuobjdump;
-    cubins_ = ReadGpuCode(FA_PROFILE_KERNELS);
+    cubins_ = sass::ReadGpuCode(FA_PROFILE_KERNELS);
     // One architecture does: the code of the others differs in nothing that is tested here.
     const std::string last = cubins_.back().architecture;
-    std::erase_if(cubins_, [&](const EmbeddedCubin& cubin) { return cubin.architecture != last; });
+    std::erase_if(cubins_, [&](const sass::EmbeddedCubin& cubin) { return cubin.architecture != last; });
   }
 
   // What `program` prints about the cubin.
-  std::string Print(std::vector<std::string> command, const EmbeddedCubin& cubin) const {
+  std::string Print(std::vector<std::string> command, const sass::EmbeddedCubin& cubin) const {
     const PrivateFolder folder;
     const std::string path = (folder.path() / "x.cubin").string();
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(cubin.bytes.data()), static_cast<std::streamsize>(cubin.bytes.size()));
     command.push_back(path);
-    return RunCudaTool(command).out;
+    return sass::RunCudaTool(command).out;
   }
 
   std::string nvdisasm_;
   std::string cuobjdump_;
-  std::vector<EmbeddedCubin> cubins_;
+  std::vector<sass::EmbeddedCubin> cubins_;
 };
 
 TEST_F(RungSassTest, ResourcesAreThoseThatCuobjdumpPrints) {
   const std::regex usage(R"(Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:\d+ CONSTANT\[0\]:(\d+))");
   int kernels = 0;
-  for (const EmbeddedCubin& cubin : cubins_) {
+  for (const sass::EmbeddedCubin& cubin : cubins_) {
     const std::string text = Print({cuobjdump_, "-res-usage"}, cubin);
     std::map<std::string, std::smatch> printed;
     for (std::sregex_iterator match(text.begin(), text.end(), usage), end; match != end; ++match) {
       printed[(*match)[1]] = *match;
     }
-    const CubinInfo info = ReadCubin(cubin.bytes);
+    const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
     const int reserved = info.sm >= 90 ? 1024 : 0;  // cuobjdump counts the system's own shared memory too
-    for (const CubinFunction& function : info.functions) {
+    for (const sass::CubinFunction& function : info.functions) {
       if (!function.is_kernel) continue;
       SCOPED_TRACE(Demangle(function.name.c_str()));
       ASSERT_TRUE(printed.contains(function.name));
@@ -75,9 +75,9 @@ TEST_F(RungSassTest, ResourcesAreThoseThatCuobjdumpPrints) {
 
 TEST_F(RungSassTest, InlineStacksAreThoseOfNvdisasmsListing) {
   std::size_t instructions = 0;
-  for (const EmbeddedCubin& cubin : cubins_) {
+  for (const sass::EmbeddedCubin& cubin : cubins_) {
     const Listing listing = ReadListing(Print({nvdisasm_, "-c", "-gi"}, cubin));
-    for (const DeviceFunction& function : Disassemble(cubin.bytes, 0, nvdisasm_)) {
+    for (const DeviceFunction& function : sass::Disassemble(cubin.bytes, 0, nvdisasm_)) {
       const auto& lines = listing.at(function.name);
       ASSERT_EQ(function.instructions.size(), lines.size());
       for (const Instruction& instruction : function.instructions) {
@@ -92,8 +92,8 @@ TEST_F(RungSassTest, InlineStacksAreThoseOfNvdisasmsListing) {
 
 TEST_F(RungSassTest, EveryPhaseIsAFunctionOfSomeInlineStack) {
   std::set<std::string> names;
-  for (const EmbeddedCubin& cubin : cubins_) {
-    for (const DeviceFunction& function : ReadInlineStacks(cubin.bytes, 0)) {
+  for (const sass::EmbeddedCubin& cubin : cubins_) {
+    for (const DeviceFunction& function : sass::ReadInlineStacks(cubin.bytes, 0)) {
       for (const Instruction& instruction : function.instructions) {
         for (const InlineFrame& frame : instruction.frames) names.insert(BaseName(frame.function));
       }
@@ -108,13 +108,13 @@ TEST_F(RungSassTest, EveryPhaseIsAFunctionOfSomeInlineStack) {
 TEST_F(RungSassTest, TheSelftestsKernelOfPhasesHasHfma2AndNoMatrixInstruction) {
   int hfma2 = 0;
   int matrix = 0;
-  for (const EmbeddedCubin& cubin : cubins_) {
+  for (const sass::EmbeddedCubin& cubin : cubins_) {
     std::vector<std::string> kernels;
-    for (const CubinFunction& function : ReadCubin(cubin.bytes).functions) {
+    for (const sass::CubinFunction& function : sass::ReadCubin(cubin.bytes).functions) {
       if (BaseName(Demangle(function.name.c_str())) == "PhasesKernel") kernels.push_back(function.name);
     }
     if (kernels.empty()) continue;
-    for (const DeviceFunction& function : Disassemble(cubin.bytes, 0, nvdisasm_, kernels)) {
+    for (const DeviceFunction& function : sass::Disassemble(cubin.bytes, 0, nvdisasm_, kernels)) {
       for (const Instruction& instruction : function.instructions) {
         if (instruction.opcode.starts_with("HFMA2")) ++hfma2;
         if (instruction.opcode.find("MMA") == 1) ++matrix;

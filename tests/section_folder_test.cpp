@@ -12,7 +12,7 @@
 #include "fa_profile/error.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ TEST_F(SectionFolderTest, AnInvalidFolderOrSetIsAnErrorWithAHint) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

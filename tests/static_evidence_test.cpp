@@ -50,7 +50,8 @@ void Run(float* p) {
 class StaticEvidenceTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (!FindNvdisasm() || !FindCuobjdump()) GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
+    if (!sass::FindNvdisasm() || !sass::FindCuobjdump())
+      GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
   }
   // kSource as it is, compiled once for all cases: a copy of the object with its log.
   std::string Clean(const std::string& name = "clean.o") const {
@@ -86,53 +87,53 @@ class StaticEvidenceTest : public FolderTest {
                                      "-o",
                                      output};
     command.insert(command.end(), more.begin(), more.end());
-    const ChildEnd compiled = RunCudaTool(command, {}, 300);
+    const ChildEnd compiled = sass::RunCudaTool(command, {}, 300);
     EXPECT_EQ(compiled.status, 0) << compiled.err;
     Write(name + ".log", FA_PROFILE_NVCC " -c " + source + "\n" + compiled.out + compiled.err);
     return output;
   }
 
-  Evidence Of(const std::string& build, bool with_log = false) const {
-    StaticOptions options;
+  gate::Evidence Of(const std::string& build, bool with_log = false) const {
+    gate::StaticOptions options;
     if (with_log) options.build_log = build + ".log";
-    return StaticEvidence(build, options);
+    return gate::StaticEvidence(build, options);
   }
 
-  static GateResult JudgeBuilds(Evidence base, Evidence candidate) {
-    AlignWarnings(base, candidate);
-    GateInput input;
+  static gate::GateResult JudgeBuilds(gate::Evidence base, gate::Evidence candidate) {
+    gate::AlignWarnings(base, candidate);
+    gate::GateInput input;
     input.base = std::move(base);
     input.candidate = std::move(candidate);
     input.design = "static";
     input.today = "2026-11-21";
-    return Judge(input, Thresholds());
+    return gate::Judge(input, gate::Thresholds());
   }
 };
 
-const CaseFacts& Facts(const Evidence& evidence, const std::string& kernel) {
-  const auto index = FindCase(evidence, kernel, "");
+const gate::CaseFacts& Facts(const gate::Evidence& evidence, const std::string& kernel) {
+  const auto index = gate::FindCase(evidence, kernel, "");
   if (!index) throw std::out_of_range("no case " + kernel);
   return evidence.cases[*index];
 }
 
-const CodeFacts& OnlyCode(const Evidence& evidence, const std::string& kernel) {
-  const CaseFacts& facts = Facts(evidence, kernel);
+const gate::CodeFacts& OnlyCode(const gate::Evidence& evidence, const std::string& kernel) {
+  const gate::CaseFacts& facts = Facts(evidence, kernel);
   EXPECT_EQ(facts.code.size(), 1U) << kernel;
   return facts.code.at(0);
 }
 
-std::vector<std::string> Kernels(const Evidence& evidence) {
+std::vector<std::string> Kernels(const gate::Evidence& evidence) {
   std::vector<std::string> kernels;
-  for (const CaseFacts& facts : evidence.cases) kernels.push_back(facts.kernel);
+  for (const gate::CaseFacts& facts : evidence.cases) kernels.push_back(facts.kernel);
   return kernels;
 }
 
 // Metrics that block, of all cases.
-std::set<std::string> Blocking(const GateResult& result) {
+std::set<std::string> Blocking(const gate::GateResult& result) {
   std::set<std::string> metrics;
-  for (const CaseVerdict& verdict : result.cases) {
-    for (const Comparison& comparison : verdict.comparisons) {
-      if (comparison.blocking && comparison.verdict == Verdict::kRegression) metrics.insert(comparison.metric);
+  for (const gate::CaseVerdict& verdict : result.cases) {
+    for (const gate::Comparison& comparison : verdict.comparisons) {
+      if (comparison.blocking && comparison.verdict == gate::Verdict::kRegression) metrics.insert(comparison.metric);
     }
   }
   return metrics;
@@ -141,17 +142,17 @@ std::set<std::string> Blocking(const GateResult& result) {
 TEST_F(StaticEvidenceTest, TheCasesOfTheLadderAreItsRungs) {
   std::vector<std::string> rungs;
   for (const Kernel* kernel : Ladder()) rungs.push_back(kernel->id());
-  const Evidence evidence = Of(FA_PROFILE_KERNELS);
+  const gate::Evidence evidence = Of(FA_PROFILE_KERNELS);
   EXPECT_EQ(Kernels(evidence), rungs);
   EXPECT_TRUE(evidence.processes.empty());
   EXPECT_EQ(evidence.losses, std::vector<std::string>{"no compiler log: its warnings are not known"});
   EXPECT_EQ(Facts(evidence, "mma").code.size(), 4U);
-  for (const CaseFacts& facts : evidence.cases) {
+  for (const gate::CaseFacts& facts : evidence.cases) {
     SCOPED_TRACE(facts.kernel);
     EXPECT_EQ(facts.shape, "");
     EXPECT_TRUE(facts.places.contains(""));
-    EXPECT_TRUE(std::ranges::is_sorted(facts.code, {}, &CodeFacts::name));
-    for (const CodeFacts& code : facts.code) {
+    EXPECT_TRUE(std::ranges::is_sorted(facts.code, {}, &gate::CodeFacts::name));
+    for (const gate::CodeFacts& code : facts.code) {
       EXPECT_EQ(code.spill_bytes, 0);
       EXPECT_TRUE(code.registers_per_thread);
       EXPECT_TRUE(code.blocks_per_sm);
@@ -161,11 +162,11 @@ TEST_F(StaticEvidenceTest, TheCasesOfTheLadderAreItsRungs) {
 }
 
 TEST_F(StaticEvidenceTest, TheLadderIsIdenticalToItself) {
-  const Evidence ladder = Of(FA_PROFILE_KERNELS);
-  const GateResult result = JudgeBuilds(ladder, ladder);
-  EXPECT_EQ(result.verdict, Verdict::kPass);
+  const gate::Evidence ladder = Of(FA_PROFILE_KERNELS);
+  const gate::GateResult result = JudgeBuilds(ladder, ladder);
+  EXPECT_EQ(result.verdict, gate::Verdict::kPass);
   EXPECT_EQ(result.cases.size(), Ladder().size());
-  for (const CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
+  for (const gate::CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
 }
 
 TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
@@ -174,7 +175,7 @@ TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   fs::copy(FA_PROFILE_KERNELS, folder_ / "kernels");
   fs::copy(FA_PROFILE_EXAMPLE_KERNEL_LIB, folder_ / "mine.so");
   fs::copy(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so", folder_ / "variant.so");
-  const Evidence evidence = Of(folder_.string());
+  const gate::Evidence evidence = Of(folder_.string());
   std::vector<std::string> kernels = Kernels(evidence);
   const auto count = [&](const char* prefix) {
     return static_cast<std::size_t>(
@@ -183,30 +184,30 @@ TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   EXPECT_GT(count("mine/"), 0U);
   EXPECT_GT(count("variant/MmaForward<"), 0U);
   EXPECT_EQ(kernels.size(), Ladder().size() + count("mine/") + count("variant/"));
-  EXPECT_TRUE(FindCase(evidence, "mma", ""));
+  EXPECT_TRUE(gate::FindCase(evidence, "mma", ""));
 
-  StaticOptions options;
+  gate::StaticOptions options;
   options.kernel_pattern = "^mma$";
-  EXPECT_EQ(Kernels(StaticEvidence(folder_.string(), options)), std::vector<std::string>{"mma"});
+  EXPECT_EQ(Kernels(gate::StaticEvidence(folder_.string(), options)), std::vector<std::string>{"mma"});
   options.kernel_pattern = "MmaForward<.*Tile<64, 2";
-  const Evidence one = StaticEvidence(FA_PROFILE_KERNELS, options);
+  const gate::Evidence one = gate::StaticEvidence(FA_PROFILE_KERNELS, options);
   EXPECT_EQ(Facts(one, "mma").code.size(), 1U);
   options.kernel_pattern = "mmaa";
-  EXPECT_THROW((void)StaticEvidence(FA_PROFILE_KERNELS, options), Error);
+  EXPECT_THROW((void)gate::StaticEvidence(FA_PROFILE_KERNELS, options), Error);
 }
 
 TEST_F(StaticEvidenceTest, AKernelLibraryThatIncludesARungKeepsItsOwnName) {
-  const Evidence variant = Of(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so");
-  EXPECT_FALSE(FindCase(variant, "mma", ""));
+  const gate::Evidence variant = Of(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so");
+  EXPECT_FALSE(gate::FindCase(variant, "mma", ""));
   EXPECT_GT(variant.cases.size(), 0U);
-  for (const CaseFacts& facts : variant.cases) {
+  for (const gate::CaseFacts& facts : variant.cases) {
     EXPECT_EQ(facts.kernel.find("(anonymous"), std::string::npos) << facts.kernel;
     EXPECT_TRUE(facts.kernel.starts_with("MmaForward<fa_profile::mutant::Mutant<")) << facts.kernel;
   }
 }
 
 TEST_F(StaticEvidenceTest, MutantsHaveTheirPlantedFaults) {
-  const Evidence mutants = Of(FA_PROFILE_MUTANTS);
+  const gate::Evidence mutants = Of(FA_PROFILE_MUTANTS);
   EXPECT_GT(OnlyCode(mutants, "SpillsKernel").spill_bytes, 0);
   EXPECT_EQ(OnlyCode(mutants, "CoalescedKernel").spill_bytes, 0);
   EXPECT_GT(OnlyCode(mutants, "RuntimeIndexKernel").local_array_bytes, 0);
@@ -220,10 +221,10 @@ TEST_F(StaticEvidenceTest, NewSpillsAndPrintfAreRegressions) {
   const std::string clean = Clean();
   const std::string spilling = Compile(source, "spilling.o", {"-maxrregcount=24"});
   const std::string printing = Compile(source, "printing.o", {"-DWITH_PRINTF"});
-  EXPECT_EQ(JudgeBuilds(Of(clean, true), Of(clean, true)).verdict, Verdict::kPass);
+  EXPECT_EQ(JudgeBuilds(Of(clean, true), Of(clean, true)).verdict, gate::Verdict::kPass);
 
-  const GateResult spills = JudgeBuilds(Of(clean), Of(spilling));
-  EXPECT_EQ(spills.verdict, Verdict::kRegression);
+  const gate::GateResult spills = JudgeBuilds(Of(clean), Of(spilling));
+  EXPECT_EQ(spills.verdict, gate::Verdict::kRegression);
   EXPECT_EQ(spills.cases.at(0).kernel, "Sums<48>");
   EXPECT_EQ(Blocking(spills), std::set<std::string>{"spill_bytes"});
   EXPECT_EQ(Blocking(JudgeBuilds(Of(clean, true), Of(spilling, true))),
@@ -232,21 +233,21 @@ TEST_F(StaticEvidenceTest, NewSpillsAndPrintfAreRegressions) {
   EXPECT_EQ(Blocking(JudgeBuilds(Of(clean), Of(spilling, true))), std::set<std::string>{"spill_bytes"});
   EXPECT_EQ(Blocking(JudgeBuilds(Of(spilling, true), Of(clean, true))), std::set<std::string>{});
 
-  const GateResult prints = JudgeBuilds(Of(clean), Of(printing));
-  EXPECT_EQ(prints.verdict, Verdict::kRegression);
+  const gate::GateResult prints = JudgeBuilds(Of(clean), Of(printing));
+  EXPECT_EQ(prints.verdict, gate::Verdict::kRegression);
   EXPECT_TRUE(Blocking(prints).contains("externals"));
 }
 
 TEST_F(StaticEvidenceTest, WmmaOnLocalMemoryIsSeenInTheWarningAndInTheCode) {
   const std::string mutant = FA_PROFILE_SOURCE "/tests/mutants/wmma_on_local.cu";
   const std::string object = Compile(mutant, "wmma.o");
-  Evidence broken = Of(object, true);
+  gate::Evidence broken = Of(object, true);
   ASSERT_EQ(Kernels(broken), std::vector<std::string>{"WmmaOnLocalKernel"});
   const std::vector<std::string>& warnings = broken.cases[0].compiler_warnings;
   EXPECT_EQ(warnings, std::vector<std::string>{"mma.hpp: cannot perform wmma load or store on local memory"});
   for (const auto& [phase, counts] : broken.cases[0].code.at(0).counts) EXPECT_EQ(counts.at("tensor"), 0) << phase;
-  Evidence whole = Of(FA_PROFILE_KERNELS);  // the base: the same name, with tensor instructions
-  Evidence base = broken;
+  gate::Evidence whole = Of(FA_PROFILE_KERNELS);  // the base: the same name, with tensor instructions
+  gate::Evidence base = broken;
   base.cases[0].code = Facts(whole, "wmma").code;
   base.cases[0].code.resize(1);
   base.cases[0].compiler_warnings.clear();
@@ -262,33 +263,33 @@ TEST_F(StaticEvidenceTest, AWarningOfAFileWithoutKernelsBelongsToThatFile) {
       "k.o.log",
       "[1/2] Building CUDA object x/helper.cu.o\n/src/helper.cu(7): warning #1: it warns\nptxas warning : Local memory "
       "used for function '_Z6NotOurv'\n");
-  const Evidence candidate = Of(object, true);
+  const gate::Evidence candidate = Of(object, true);
   EXPECT_EQ(Facts(candidate, "helper.cu").compiler_warnings, std::vector<std::string>{"helper.cu: #1: it warns"});
   EXPECT_EQ(Facts(candidate, "helper.cu").places.at("").line, 7);
   EXPECT_EQ(candidate.cases.size(), 4U);  // with three kernels: a kernel that is not looked at keeps its warnings
   Write("k.o.log", "");
-  const Evidence base = Of(object, true);
-  const GateResult result = JudgeBuilds(base, candidate);
-  EXPECT_EQ(result.verdict, Verdict::kPass);  // a warning, of nothing that makes code slow
-  const auto seen = std::ranges::find(result.cases, "helper.cu", &CaseVerdict::kernel);
+  const gate::Evidence base = Of(object, true);
+  const gate::GateResult result = JudgeBuilds(base, candidate);
+  EXPECT_EQ(result.verdict, gate::Verdict::kPass);  // a warning, of nothing that makes code slow
+  const auto seen = std::ranges::find(result.cases, "helper.cu", &gate::CaseVerdict::kernel);
   ASSERT_NE(seen, result.cases.end());
   EXPECT_EQ(seen->comparisons.size(), 1U);
-  EXPECT_EQ(JudgeBuilds(candidate, candidate).verdict, Verdict::kPass);
+  EXPECT_EQ(JudgeBuilds(candidate, candidate).verdict, gate::Verdict::kPass);
 }
 
 TEST(AlignWarningsTest, EvidenceOfARunHasNoCompilerWarnings) {
-  Evidence run;
+  gate::Evidence run;
   run.cases.resize(1);
   run.cases[0].kernel = "mma";
   run.cases[0].shape = "1,8,512,64";
   run.processes.resize(1);
-  Evidence build;
+  gate::Evidence build;
   build.cases.resize(2);
   build.cases[0].kernel = "mma";
   build.cases[0].code.resize(1);
   build.cases[0].compiler_warnings = {"spills"};
   build.cases[1].kernel = "helper.cu";
-  AlignWarnings(run, build);
+  gate::AlignWarnings(run, build);
   EXPECT_EQ(run.cases.size(), 1U);
   ASSERT_EQ(build.cases.size(), 1U);
   EXPECT_TRUE(build.cases[0].compiler_warnings.empty());
@@ -296,13 +297,13 @@ TEST(AlignWarningsTest, EvidenceOfARunHasNoCompilerWarnings) {
 }
 
 TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnTheBuildFolder) {
-  std::vector<Evidence> all;
+  std::vector<gate::Evidence> all;
   for (const char* const place : {"here", "a/much/longer/path"}) {
     const std::string source = Write(std::string(place) + "/k.cu", kSource);
     all.push_back(Of(Compile(source, std::string(place) + "/k.o")));
     all.back().origin.clear();
-    for (CaseFacts& facts : all.back().cases) {
-      for (CodeFacts& code : facts.code) {
+    for (gate::CaseFacts& facts : all.back().cases) {
+      for (gate::CodeFacts& code : facts.code) {
         EXPECT_FALSE(code.symbol.empty());
         code.symbol.clear();  // nvcc puts a hash of the path into it
       }
@@ -311,7 +312,7 @@ TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnTheBuildFolder) {
   }
   EXPECT_EQ(Kernels(all[0]), (std::vector<std::string>{"Hidden", "Static", "Sums<48>"}));
   EXPECT_EQ(OnlyCode(all[0], "Static").name, "Static(float*)");
-  EXPECT_EQ(ToJson(all[0]), ToJson(all[1]));
+  EXPECT_EQ(gate::ToJson(all[0]), gate::ToJson(all[1]));
 }
 
 TEST_F(StaticEvidenceTest, TheNewestArchitectureIsUsedByDefault) {
@@ -319,31 +320,32 @@ TEST_F(StaticEvidenceTest, TheNewestArchitectureIsUsedByDefault) {
   const std::string both =
       Compile(source, "k.o", {"-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"});
   EXPECT_EQ(OnlyCode(Of(both), "Hidden").architecture, "sm_90a");
-  StaticOptions options;
+  gate::StaticOptions options;
   options.architecture = "sm_80";
-  EXPECT_EQ(OnlyCode(StaticEvidence(both, options), "Hidden").architecture, "sm_80");
+  EXPECT_EQ(OnlyCode(gate::StaticEvidence(both, options), "Hidden").architecture, "sm_80");
   options.architecture = "sm_70";
-  EXPECT_THROW((void)StaticEvidence(both, options), Error);
+  EXPECT_THROW((void)gate::StaticEvidence(both, options), Error);
   options.architecture = "90";  // both of them: the one with the letter is what an sm_90 device runs
-  EXPECT_EQ(OnlyCode(StaticEvidence(both, options), "Hidden").architecture, "sm_90a");
+  EXPECT_EQ(OnlyCode(gate::StaticEvidence(both, options), "Hidden").architecture, "sm_90a");
 }
 
 TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOneCase) {
   const std::string first = Clean("k.o");
   const std::string second = Compile(Write("other.cu", kSource), "other.o");
   const std::string archive = (folder_ / "libboth.a").string();
-  ASSERT_EQ(RunCudaTool({"/usr/bin/ar", "cr", archive, first, second}).status, 0);
-  const Evidence evidence = Of(archive);
+  ASSERT_EQ(sass::RunCudaTool({"/usr/bin/ar", "cr", archive, first, second}).status, 0);
+  const gate::Evidence evidence = Of(archive);
   EXPECT_EQ(Kernels(evidence), (std::vector<std::string>{"Hidden", "Static", "Sums<48>"}));
   EXPECT_EQ(Facts(evidence, "Sums<48>").code.size(), 1U);
 }
 
 TEST_F(StaticEvidenceTest, ABuildAndItsRecordingHaveTheSameHash) {
-  const Evidence built = Of(FA_PROFILE_KERNELS);
-  const Evidence recorded = LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
-  const CodeFacts& measured = recorded.cases.at(FindCase(recorded, "minimal", "1,8,512,64").value()).code.at(0);
-  const std::vector<CodeFacts>& code = Facts(built, "minimal").code;
-  const auto same = std::ranges::find(code, measured.name, &CodeFacts::name);
+  const gate::Evidence built = Of(FA_PROFILE_KERNELS);
+  const gate::Evidence recorded = gate::LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
+  const gate::CodeFacts& measured =
+      recorded.cases.at(gate::FindCase(recorded, "minimal", "1,8,512,64").value()).code.at(0);
+  const std::vector<gate::CodeFacts>& code = Facts(built, "minimal").code;
+  const auto same = std::ranges::find(code, measured.name, &gate::CodeFacts::name);
   ASSERT_NE(same, code.end());
   // Another compiler may have made the recording: then the instructions differ, and this says nothing.
   if (same->counts != measured.counts) GTEST_SKIP() << "the recording was made by another compiler";
@@ -354,9 +356,9 @@ TEST_F(StaticEvidenceTest, AnInvalidBuildIsAnErrorWithAHint) {
   EXPECT_THROW((void)Of((folder_ / "nowhere").string()), Error);
   EXPECT_THROW((void)Of(folder_.string()), Error);
   EXPECT_THROW((void)Of(Write("text.o", "hello")), Error);
-  StaticOptions options;
+  gate::StaticOptions options;
   options.build_log = (folder_ / "nowhere.log").string();
-  EXPECT_THROW((void)StaticEvidence(FA_PROFILE_MUTANTS, options), Error);
+  EXPECT_THROW((void)gate::StaticEvidence(FA_PROFILE_MUTANTS, options), Error);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "rungs.h"
 #include "threshold_texts.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Cases = std::vector<std::pair<std::string, std::string>>;
@@ -245,4 +245,4 @@ TEST(ThresholdRulesTest, TheShippedFileAppliesToTheLadder) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -6,7 +6,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Json = nlohmann::json;
@@ -103,4 +103,4 @@ TEST(TimingSampleTest, InvalidSamplesAreRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -13,16 +13,16 @@
 #include "fa_profile/recording_file.h"
 #include "program_recording.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 const Recording& Bundled() {
-  static const Recording recording = RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
+  static const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   return recording;
 }
 
 const Totals& OfBundled() {
-  static const Totals totals = Contribution(Bundled(), Analyze(Bundled()));
+  static const Totals totals = Contribution(Bundled(), analyze::Analyze(Bundled()));
   return totals;
 }
 
@@ -66,7 +66,7 @@ TEST(TotalsTest, TheHistogramCountsEveryTimedCall) {
 TEST(TotalsTest, LaunchesOfAWatchedProgramAreAllThatWereSeen) {
   Recording recording = sample::MakeProgramRecording();
   recording.timings = {{1, "", "activity", {90'000, 190'000, 200'000}}, {4, "", "activity", {50'000}}};
-  const Totals totals = Contribution(recording, Analyze(recording));
+  const Totals totals = Contribution(recording, analyze::Analyze(recording));
   const ShapeTotals& flash = Kernels(totals).at("flash::flash_fwd_kernel").shapes.at("none");
   EXPECT_EQ(flash.launches, 1600);
   EXPECT_DOUBLE_EQ(flash.duration_sum_seconds, 0.32);
@@ -131,7 +131,7 @@ TEST(TotalsTest, TheSharesOfFoldedPhasesAreInOther) {
 TEST(TotalsTest, AnIncorrectKernelHasNoTimes) {
   Recording wrong = Bundled();
   for (Verification& verification : wrong.verifications) verification.draws_passed = 0;
-  const Totals totals = Contribution(wrong, Analyze(wrong));
+  const Totals totals = Contribution(wrong, analyze::Analyze(wrong));
   for (const auto& [name, kernel] : Kernels(totals)) {
     EXPECT_EQ(kernel.gauges.at("faprof_kernel_correct"), 0) << name;
     for (const auto& [bucket, shape] : kernel.shapes) {
@@ -181,7 +181,7 @@ TEST(TotalsTest, ARecordingWithNumbersThatMustNotBeCountedIsAnError) {
     Recording recording = Bundled();
     change(recording);
     try {
-      (void)Contribution(recording, Analyze(recording));
+      (void)Contribution(recording, analyze::Analyze(recording));
       return std::string();
     } catch (const Error& error) {
       return error.message();
@@ -324,7 +324,7 @@ TEST(TotalsTest, DifferentKernelsOfAProgramHaveSumsApart) {
     if (launch.case_id == 1) launch.kernel_name = "(anonymous namespace)::first(int)";
     if (launch.case_id == 4) launch.kernel_name = "(anonymous namespace)::second(int)";
   }
-  const Totals totals = Contribution(recording, Analyze(recording));
+  const Totals totals = Contribution(recording, analyze::Analyze(recording));
   EXPECT_EQ(Kernels(totals).at("anonymous::first").shapes.at("none").launches, 1600);
   EXPECT_EQ(Kernels(totals).at("anonymous::second").shapes.at("none").launches, 3000);
 }
@@ -355,4 +355,4 @@ TEST(TotalsTest, ShapesHaveFourBucketsAndABucketForNone) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -11,7 +11,7 @@
 #include "fa_profile/error.h"
 #include "web_client.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 WebOptions Options() {
@@ -370,4 +370,4 @@ TEST(WebServerTest, ListensOnIpv6AndNames) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -10,7 +10,7 @@
 #include "web_certificates.h"
 #include "web_client.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 class WebTlsTest : public testing::Test {
@@ -247,4 +247,4 @@ TEST_F(WebTlsTest, UnfinishedHandshakesAreDropped) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::web

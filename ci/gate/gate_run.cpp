@@ -13,7 +13,7 @@
 #include "fa_profile/sha256.h"
 #include "fa_profile/utc_time.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ std::string PromoteFiles(const std::vector<std::string>& files, const std::strin
   return folder.Store(baseline);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

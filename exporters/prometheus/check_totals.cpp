@@ -6,7 +6,7 @@
 #include "fa_profile/totals.h"
 #include "sums.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 // Where in the totals a number is, for the error.
@@ -77,4 +77,4 @@ void CheckTotals(const Totals& totals, double most) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -11,7 +11,7 @@
 #include "fa_profile/totals.h"
 #include "sums.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 constexpr std::size_t kLongestLabel = 64;
@@ -261,4 +261,4 @@ Totals Contribution(const Recording& recording, const Profile& profile) {
   return capped;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

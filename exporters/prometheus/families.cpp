@@ -13,7 +13,7 @@
 #include "fa_profile/version.h"
 #include "sums.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 using prometheus::ClientMetric;
@@ -333,4 +333,4 @@ Baseline BaselineOf(const Recording& recording, const Profile& profile) {
   return baseline;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

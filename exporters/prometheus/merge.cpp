@@ -4,7 +4,7 @@
 #include "fa_profile/totals.h"
 #include "sums.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 void Add(ShapeTotals& into, const ShapeTotals& from) {
@@ -82,4 +82,4 @@ void AgeKernels(Totals& totals, double seconds, double most) {
   std::erase_if(totals.gpus, [](const auto& entry) { return entry.second.kernels.empty(); });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 constexpr const char* kText = "text/plain; version=0.0.4; charset=utf-8";
@@ -128,4 +128,4 @@ Page::Body Page::Render(const std::string& accept, const std::string& accept_enc
   return {open ? kOpenMetrics : kText, gzip ? "gzip" : "", bytes};
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -12,7 +12,7 @@
 #include "fa_profile/text.h"
 #include "sums.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 constexpr double kNoise = 0.01;  // half the width of a GPU's own deviation, of a value
@@ -189,4 +189,4 @@ std::string SimulatedFleet::Targets(const std::string& address) const {
   return targets.dump();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

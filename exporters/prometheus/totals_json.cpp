@@ -5,7 +5,7 @@
 #include "fa_profile/totals.h"
 #include "sums.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 namespace {
 
 using Json = nlohmann::json;
@@ -122,4 +122,4 @@ Totals TotalsFromJson(std::string_view text) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -4,7 +4,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// What `call` returns; an Error that it throws names the file that it is about.
 template <typename Call>
@@ -16,4 +16,4 @@ auto AboutFile(const std::string& path, const Call& call) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

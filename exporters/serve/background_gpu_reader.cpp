@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -62,4 +62,4 @@ HostReading BackgroundGpuReader::Latest() const {
   return reading;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -13,7 +13,7 @@
 #include "fa_profile/sha256.h"
 #include "fa_profile/totals.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 // More than the recording of a sane run needs; the bundled one takes 0.2 s and 68 MB.
@@ -35,9 +35,9 @@ void PrintContribution(std::ostream& out) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // useless without the exporter
   nlohmann::json answer;
   try {
-    const auto [recording, profile] = LoadProfile(kStdin);
-    const Totals totals = Contribution(recording, profile);
-    answer["totals"] = nlohmann::json::parse(ToJson(totals));
+    const auto [recording, profile] = load::LoadProfile(kStdin);
+    const prom::Totals totals = prom::Contribution(recording, profile);
+    answer["totals"] = nlohmann::json::parse(prom::ToJson(totals));
     answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {
     answer = {{"error", error.message()}};
@@ -47,4 +47,4 @@ void PrintContribution(std::ostream& out) {
   out << answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

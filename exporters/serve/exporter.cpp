@@ -16,7 +16,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/load_profile.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 using Json = nlohmann::json;
@@ -35,8 +35,8 @@ double Now() { return std::chrono::duration<double>(std::chrono::system_clock::n
 
 double Seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-WebReply Rendered(const Page& page, const WebRequest& request) {
-  Page::Body body = page.Render(request.accept, request.accept_encoding);
+web::WebReply Rendered(const prom::Page& page, const web::WebRequest& request) {
+  prom::Page::Body body = page.Render(request.accept, request.accept_encoding);
   return {200, std::move(body.content_type), std::move(body.content_encoding), std::move(body.bytes)};
 }
 
@@ -63,8 +63,8 @@ Json Contributed(const Descriptor& file) {
 }
 
 // A process may see other device numbers than the host; NVML's are the host's.
-Totals ByHostIndex(const Totals& totals, const HostReading& host) {
-  Totals result;
+prom::Totals ByHostIndex(const prom::Totals& totals, const HostReading& host) {
+  prom::Totals result;
   result.folded = totals.folded;
   for (const auto& [index, gpu] : totals.gpus) {
     const auto same = std::ranges::find(host.gpus, gpu.uuid, &GpuReading::uuid);
@@ -94,9 +94,9 @@ HostReading ReadingOf(const Recording& recording) {
 
 }  // namespace
 
-Baseline LoadBaseline(const std::string& path) {
-  const auto [recording, profile] = LoadProfile(path);
-  return AboutFile(path, [&recording = recording, &profile = profile] { return BaselineOf(recording, profile); });
+prom::Baseline LoadBaseline(const std::string& path) {
+  const auto [recording, profile] = load::LoadProfile(path);
+  return AboutFile(path, [&recording = recording, &profile = profile] { return prom::BaselineOf(recording, profile); });
 }
 
 Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> read_gpus,
@@ -118,12 +118,12 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
   if (options_.nvml) gpus_.emplace(std::move(read_gpus), options_.interval_seconds);
   if (options_.simulated_hosts > 0) {
     const std::string path = bundled_recording();
-    const auto [recording, profile] = LoadProfile(path);
-    if (!baseline_) baseline_ = BaselineOf(recording, profile);
-    fleet_.emplace(options_.simulated_hosts, Contribution(recording, profile), ReadingOf(recording),
+    const auto [recording, profile] = load::LoadProfile(path);
+    if (!baseline_) baseline_ = prom::BaselineOf(recording, profile);
+    fleet_.emplace(options_.simulated_hosts, prom::Contribution(recording, profile), ReadingOf(recording),
                    std::filesystem::path(path).filename().string(), options_.simulate_interval_seconds, Now());
     spdlog::warn("SIMULATED: {} hosts of {} GPUs that repeat {}; their series have simulated=\"true\"",
-                 options_.simulated_hosts, kSimulatedGpusPerHost, path);
+                 options_.simulated_hosts, prom::kSimulatedGpusPerHost, path);
   }
 }
 
@@ -149,7 +149,7 @@ void Exporter::CountRecording(const std::string& name, ExporterState& next, Leav
       next.recordings_duplicate += 1;
       leaving[name] = {"done", identity, name + " was counted before"};
     } else {
-      Merge(next.totals, ByHostIndex(TotalsFromJson(answer.at("totals").dump()), host_));
+      prom::Merge(next.totals, ByHostIndex(prom::TotalsFromJson(answer.at("totals").dump()), host_));
       next.counted.push_back(hash);
       if (next.counted.size() > kMostRemembered) next.counted.pop_front();
       next.recordings_counted += 1;
@@ -211,7 +211,8 @@ void Exporter::Move(const Leaving& leaving) {
 // nothing is counted twice, and nothing is lost.
 void Exporter::CountSpool() {
   const Clock::time_point now = Clock::now();
-  AgeKernels(state_.totals, Seconds(now - std::exchange(aged_, now)), kMissed * options_.recording_interval_seconds);
+  prom::AgeKernels(state_.totals, Seconds(now - std::exchange(aged_, now)),
+                   kMissed * options_.recording_interval_seconds);
   std::string cannot_count;
   try {
     Move(Leaving(stuck_));
@@ -278,18 +279,18 @@ void Exporter::Publish(Clock::time_point started) {
   collector_.perfmon_conflicts = state_.perfmon_conflicts;
   collector_.failed_runs = state_.failed_runs;
   if (web_counts_) {
-    const WebCounts counts = web_counts_();
+    const web::WebCounts counts = web_counts_();
     collector_.http_requests = counts.by_status;
     collector_.http_connections = counts.connections;
   }
   collector_.last_collection = Now();
   collector_.collection_seconds = Seconds(Clock::now() - started);
-  PageInput input;
+  prom::PageInput input;
   input.totals = &state_.totals;
   input.host = host_.nvml ? &host_ : nullptr;
   input.baseline = baseline_ ? &*baseline_ : nullptr;
   input.collector = &collector_;
-  const auto page = std::make_shared<const Page>(MakeFamilies(input));
+  const auto page = std::make_shared<const prom::Page>(prom::MakeFamilies(input));
   collector_.series_dropped += static_cast<double>(page->dropped());
   if (page->dropped() != dropped_) {
     dropped_ = page->dropped();
@@ -301,51 +302,52 @@ void Exporter::Publish(Clock::time_point started) {
   last_recording_ = recorded_;
 }
 
-WebReply Exporter::Ready() const {
+web::WebReply Exporter::Ready() const {
   const std::lock_guard lock(mutex_);
-  if (!page_) return TextReply(503, "not ready: nothing was collected yet\n");
+  if (!page_) return web::TextReply(503, "not ready: nothing was collected yet\n");
   const double since_collection = Seconds(Clock::now() - last_collection_);
   if (since_collection > kMissed * options_.interval_seconds) {
-    return TextReply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", since_collection));
+    return web::TextReply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", since_collection));
   }
-  if (!cannot_count_.empty()) return TextReply(503, "not ready: " + Printable(cannot_count_) + "\n");
-  if (spool_ && !last_recording_) return TextReply(503, "not ready: no recording was counted yet\n");
+  if (!cannot_count_.empty()) return web::TextReply(503, "not ready: " + Printable(cannot_count_) + "\n");
+  if (spool_ && !last_recording_) return web::TextReply(503, "not ready: no recording was counted yet\n");
   const double since_recording = spool_ ? Seconds(Clock::now() - *last_recording_) : 0;
   if (since_recording > kMissed * options_.recording_interval_seconds) {
-    return TextReply(503, fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", since_recording));
+    return web::TextReply(503,
+                          fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", since_recording));
   }
-  return TextReply(200, "ready\n");
+  return web::TextReply(200, "ready\n");
 }
 
-WebReply Exporter::Simulated(const WebRequest& request) const {
+web::WebReply Exporter::Simulated(const web::WebRequest& request) const {
   constexpr std::string_view kPrefix = "/simulated/";
   constexpr std::string_view kSuffix = "/metrics";
-  if (request.path == "/simulated/targets") return TextReply(200, fleet_->Targets(address_), "application/json");
+  if (request.path == "/simulated/targets") return web::TextReply(200, fleet_->Targets(address_), "application/json");
   std::string_view name = std::string_view(request.path).substr(kPrefix.size());
-  if (!name.ends_with(kSuffix)) return TextReply(404, "page not found\n");
+  if (!name.ends_with(kSuffix)) return web::TextReply(404, "page not found\n");
   name.remove_suffix(kSuffix.size());
   const std::optional<int> host = fleet_->FindHost(std::string(name));
-  if (!host) return TextReply(404, "simulated host not found\n");
-  return Rendered(Page(fleet_->At(*host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
+  if (!host) return web::TextReply(404, "simulated host not found\n");
+  return Rendered(prom::Page(fleet_->At(*host, Now(), baseline_ ? &*baseline_ : nullptr)), request);
 }
 
-WebReply Exporter::Answer(const WebRequest& request) const {
+web::WebReply Exporter::Answer(const web::WebRequest& request) const {
   if (request.path == "/metrics") {
-    std::shared_ptr<const Page> page;
+    std::shared_ptr<const prom::Page> page;
     {
       const std::lock_guard lock(mutex_);
       page = page_;
     }
-    return page ? Rendered(*page, request) : TextReply(503, "nothing was collected yet\n");
+    return page ? Rendered(*page, request) : web::TextReply(503, "nothing was collected yet\n");
   }
-  if (request.path == "/healthz") return TextReply(200, "alive\n");
+  if (request.path == "/healthz") return web::TextReply(200, "alive\n");
   if (request.path == "/readyz") return Ready();
   if (fleet_ && request.path.starts_with("/simulated/")) return Simulated(request);
   if (request.path == "/") {
-    return TextReply(200, fleet_ ? "fa-profile serve: /metrics, /healthz, /readyz, /simulated/targets\n"
-                                 : "fa-profile serve: /metrics, /healthz, /readyz\n");
+    return web::TextReply(200, fleet_ ? "fa-profile serve: /metrics, /healthz, /readyz, /simulated/targets\n"
+                                      : "fa-profile serve: /metrics, /healthz, /readyz\n");
   }
-  return TextReply(404, "page not found; the pages are /metrics, /healthz and /readyz\n");
+  return web::TextReply(404, "page not found; the pages are /metrics, /healthz and /readyz\n");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

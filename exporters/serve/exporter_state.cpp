@@ -14,7 +14,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,7 +37,8 @@ constexpr std::pair<const char*, double ExporterState::*> kNumbers[] = {
 };
 
 std::string Text(const ExporterState& state) {
-  Json json{{"version", kStateVersion}, {"totals", Json::parse(ToJson(state.totals))}, {"counted", state.counted}};
+  Json json{
+      {"version", kStateVersion}, {"totals", Json::parse(prom::ToJson(state.totals))}, {"counted", state.counted}};
   for (const auto& [name, number] : kNumbers) json[name] = state.*number;
   if (state.last_recording) json["last_recording"] = *state.last_recording;
   return json.dump();
@@ -47,7 +48,7 @@ ExporterState FromText(const std::string& text) {
   const Json json = Json::parse(text);
   if (json.value("version", kStateVersion) > kStateVersion) throw NewerState{};
   ExporterState state;
-  state.totals = TotalsFromJson(json.at("totals").dump());
+  state.totals = prom::TotalsFromJson(json.at("totals").dump());
   state.counted = json.at("counted").get<std::deque<std::string>>();
   for (const auto& [name, number] : kNumbers) state.*number = json.at(name).get<double>();
   // 0 in states of version 0.1.0: none yet.
@@ -124,4 +125,4 @@ std::string DefaultStateFolder() {
   throw Error("the exporter has no folder for its state: HOME is not set", "give one with --state");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -8,7 +8,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/utc_time.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 bool IsConflict(const std::string& code) {
@@ -35,4 +35,4 @@ void LeaveFailureNote(const std::string& spool, const Error& error) noexcept {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -9,7 +9,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 bool IsLabelName(const std::string& name) {
@@ -129,4 +129,4 @@ void PushGroup::Send(const char* method, const std::string& body) const {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

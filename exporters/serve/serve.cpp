@@ -17,7 +17,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/text.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 // The text of a log line. Names and contents of what lies in the spool come from others: they must not forge lines.
@@ -96,11 +96,11 @@ void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
 
   const auto [address, port] = ParseListen(options.listen);
   Exporter exporter(options, std::move(read_gpus), bundled_recording);
-  WebOptions web;
+  web::WebOptions web;
   web.address = address;
   web.port = port;
   web.web_config = options.web_config;
-  WebServer server(web, [&exporter](const WebRequest& request) { return exporter.Answer(request); });
+  web::WebServer server(web, [&exporter](const web::WebRequest& request) { return exporter.Answer(request); });
   exporter.set_web_counts([&server] { return server.counts(); });
   exporter.set_cancelled([&signals] { return EndIsPending(signals); });
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
@@ -119,4 +119,4 @@ void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
   server.Stop();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

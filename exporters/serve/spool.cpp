@@ -14,7 +14,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ void Spool::Prune(int folder) const {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -12,29 +12,29 @@
 #include "fa_profile/page.h"
 #include "fa_profile/sha256.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::string& baseline) {
-  Totals totals;
+  prom::Totals totals;
   std::map<std::string, std::string> counted;  // SHA-256 -> path
   for (const std::string& path : recordings) {
-    const auto [recording, profile] = LoadProfile(path);
+    const auto [recording, profile] = load::LoadProfile(path);
     const auto [first, is_new] = counted.emplace(Sha256OfFile(path), path);
     if (is_new) {
-      Merge(totals, AboutFile(path, [&, &recording = recording, &profile = profile] {
-              return Contribution(recording, profile);
-            }));
+      prom::Merge(totals, AboutFile(path, [&, &recording = recording, &profile = profile] {
+                    return prom::Contribution(recording, profile);
+                  }));
     } else {
       Notice(path + " is the same recording as " + first->second + " and counts once");
     }
   }
-  std::optional<Baseline> loaded;
+  std::optional<prom::Baseline> loaded;
   if (!baseline.empty()) loaded = LoadBaseline(baseline);
-  PageInput input;
+  prom::PageInput input;
   input.totals = &totals;
   input.baseline = loaded ? &*loaded : nullptr;
-  const Families families = MakeFamilies(input);
-  return {ToText(families), families.series};
+  const prom::Families families = prom::MakeFamilies(input);
+  return {prom::ToText(families), families.series};
 }
 
 void WriteTextfile(const std::string& path, const MetricsText& metrics) {
@@ -44,4 +44,4 @@ void WriteTextfile(const std::string& path, const MetricsText& metrics) {
   WriteWholeFile(path, metrics.text);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 constexpr std::size_t kLength = 60;
@@ -37,4 +37,4 @@ bool BcryptMatches(const std::string& password, const std::string& hash) {
   return same;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

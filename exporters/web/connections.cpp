@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 void Connections::Shut(Connection& connection) {
   // A shutdown before the HTTP library has it would not be noticed; a later round ends it.
@@ -95,4 +95,4 @@ int Connections::size() const {
   return static_cast<int>(open_.size());
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 using WebClock = std::chrono::steady_clock;
 
@@ -63,4 +63,4 @@ class Connections {
   std::map<int, std::unique_ptr<Connection>> open_;  // by descriptor
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

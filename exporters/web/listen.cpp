@@ -12,7 +12,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 [[noreturn]] void Fail(const char* call, int code, const std::string& where, std::uint16_t port) {
@@ -80,4 +80,4 @@ Listener Listen(const std::string& address, std::uint16_t port) {
   return {std::move(fd), PortOf(bound), IsLoopback(bound)};
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -5,7 +5,7 @@
 
 #include "fa_profile/descriptor.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 struct Listener {
   Descriptor socket;  ///< non-blocking, listening
@@ -17,4 +17,4 @@ struct Listener {
 /// Error.
 Listener Listen(const std::string& address, std::uint16_t port);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

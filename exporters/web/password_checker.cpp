@@ -11,7 +11,7 @@
 #include "bcrypt_hash.h"
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 std::optional<Credentials> Credentials::FromHeader(const char* value) {
   constexpr const char* kScheme = "Basic ";
@@ -126,4 +126,4 @@ void PasswordChecker::Stop() {
   if (worker_.joinable()) worker_.join();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

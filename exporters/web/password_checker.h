@@ -14,7 +14,7 @@
 
 #include "connections.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 /// User and password of an `Authorization: Basic ...` header; absent for any other header.
 struct Credentials {
@@ -97,4 +97,4 @@ class PasswordChecker {
   std::thread worker_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

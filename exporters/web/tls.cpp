@@ -14,7 +14,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 constexpr const char* kPemHint = "the file must be PEM: -----BEGIN ...";
@@ -256,4 +256,4 @@ std::string TlsIdentity::ProblemAt(std::time_t now) const {
   return "";
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -10,7 +10,7 @@
 
 #include "web_config.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 /// What a web config file may choose of a TLS connection.
 struct TlsChoice {
@@ -67,4 +67,4 @@ class TlsIdentity {
   std::time_t ends_ = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

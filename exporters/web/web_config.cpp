@@ -14,7 +14,7 @@
 #include "fa_profile/strict_yaml.h"
 #include "tls.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 constexpr const char* kSeeDocs = "docs/web-config.md lists the keys and their values";
@@ -259,4 +259,4 @@ class ConfigReader {
 
 WebConfig ParseWebConfig(const std::string& text, const std::string& path) { return ConfigReader(path).Read(text); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 /// PEM text, or the file that holds it.
 struct PemSource {
@@ -41,4 +41,4 @@ inline constexpr std::size_t kLargestFile = 1 << 20;
 /// value, header or cipher suite; a hash that is not bcrypt's; what this server does not support.
 WebConfig ParseWebConfig(const std::string& text, const std::string& path);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

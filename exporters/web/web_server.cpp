@@ -29,7 +29,7 @@
 #include "password_checker.h"
 #include "web_settings.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 using namespace std::chrono_literals;
@@ -447,4 +447,4 @@ std::uint16_t WebServer::port() const { return impl_->port(); }
 
 WebCounts WebServer::counts() const { return impl_->counts(); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -8,7 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 namespace {
 
 bool AsksForClients(const WebConfig& config) {
@@ -83,4 +83,4 @@ void WebSettingsFile::WarnOfCertificate() {
   last_warning_ = problem;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

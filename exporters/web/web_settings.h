@@ -8,7 +8,7 @@
 #include "tls.h"
 #include "web_config.h"
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 /// A web config file and the files that it names, as of one moment.
 struct WebSettings {
@@ -39,4 +39,4 @@ class WebSettingsFile {
   std::string last_warning_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

@@ -17,7 +17,7 @@
 #include "phase_sums.h"
 #include "program.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 /// Nsight Compute's rule (SpeedOfLight): a kernel that reaches 60 % of neither peak is bound by latency.
@@ -337,4 +337,4 @@ std::vector<std::string> MetricsForAnalysis() {
   return names;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

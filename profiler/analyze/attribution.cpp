@@ -6,7 +6,7 @@
 #include "fa_profile/phases.h"
 #include "phase_sums.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 /// Finds rules. Names and files repeat for thousands of instructions, so each is looked at once.
@@ -132,4 +132,4 @@ std::vector<DataLoss> OverlapsOf(const PhaseMap& map) {
   return overlaps;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -5,7 +5,7 @@
 #include <map>
 #include <string_view>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 bool LeavesThisWay(const Instruction& instruction) {
@@ -79,4 +79,4 @@ PcSampling WithoutBranchSkid(const std::vector<const DeviceFunction*>& functions
   return corrected;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -4,7 +4,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// The samples with those of the slot behind a taken branch given back to the branch.
 ///
@@ -18,4 +18,4 @@ namespace fa_profile {
 PcSampling WithoutBranchSkid(const std::vector<const DeviceFunction*>& functions, const PcSampling& sampling,
                              const SassCounting& counting);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

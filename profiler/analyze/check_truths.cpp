@@ -8,7 +8,7 @@
 #include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 constexpr const char* kSync = "sync";
@@ -108,7 +108,7 @@ class Measurements {
   double PhaseMetric(const std::string& phase, const std::string& id) const {
     if (!entry_.phases) return 0.0;
     const auto found = std::ranges::find(entry_.phases->phases, phase, &PhaseEntry::name);
-    return found == entry_.phases->phases.end() ? 0.0 : fa_profile::Find(found->metrics, id).value_or(0.0);
+    return found == entry_.phases->phases.end() ? 0.0 : fa_profile::analyze::Find(found->metrics, id).value_or(0.0);
   }
 
   double AtWork(const std::string& phase) const {
@@ -179,4 +179,4 @@ std::vector<std::string> KnownLieInputs() {
   return {names.begin(), names.end()};
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -11,7 +11,7 @@
 
 #include "loops.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 using Instructions = std::vector<Instruction>;
@@ -314,4 +314,4 @@ std::vector<bool> AsyncWaits(const DeviceFunction& function) {
   return waits;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

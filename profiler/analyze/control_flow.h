@@ -6,7 +6,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Instructions that only run one after the other: [first, end) of a function's, and the blocks that can come next.
 struct BasicBlock {
@@ -50,4 +50,4 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
 /// loop, where a warp is that asked early.
 std::vector<bool> AsyncWaits(const DeviceFunction& function);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

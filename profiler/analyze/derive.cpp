@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <optional>
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 double DurationNs(const Launch& launch) { return ElapsedNs(launch.start_ns, launch.end_ns); }
@@ -94,4 +94,4 @@ Metrics DeriveMetrics(const DeriveInputs& inputs) {
   });
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

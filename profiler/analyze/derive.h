@@ -13,7 +13,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Values by metric's id or variable's name. What is not known is not in it.
 using Metrics = std::map<std::string, double>;
@@ -51,4 +51,4 @@ const Launch* LongestLaunch(const std::vector<Launch>& launches);
 /// All catalogue metrics that have a value, by id.
 Metrics DeriveMetrics(const DeriveInputs& inputs);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

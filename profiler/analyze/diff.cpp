@@ -8,7 +8,7 @@
 #include "fa_profile/analyze.h"
 #include "fa_profile/call_name.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 /// Clocks of two runs that differ by more than this are another policy, not jitter.
@@ -211,4 +211,4 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
   return diff;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -9,7 +9,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Recursive descent; each rule appends its steps in evaluation order.
 class Expression::Parser {
@@ -173,4 +173,4 @@ std::optional<double> Expression::Run(const Program& program, const Lookup& look
   return std::isfinite(stack.back()) ? std::optional(stack.back()) : std::nullopt;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

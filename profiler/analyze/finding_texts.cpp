@@ -12,7 +12,7 @@
 #include "fa_profile/units.h"
 #include "finding_thresholds.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 /// The names by which texts mention thresholds: a changed number changes what --explain says.
@@ -110,4 +110,4 @@ const FindingRule& RequireLintFinding(std::string_view id) {
   return Require(LintRules(), id);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -6,7 +6,7 @@
 
 #include "fa_profile/finding_rule.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// A Markdown file of findings/, compiled in by cmake/embed_texts.cmake.
 struct EmbeddedText {
@@ -23,4 +23,4 @@ FindingRule ReadFindingText(std::string_view id);
 /// The row with this id, or nullptr.
 const FindingRule* FindRule(const std::vector<FindingRule>& rules, std::string_view id);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

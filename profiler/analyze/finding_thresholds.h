@@ -1,6 +1,6 @@
 #pragma once
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 // The thresholds of the findings. Ratios are 0..1. The findings' texts name them (finding_texts.cpp).
 
@@ -27,4 +27,4 @@ inline constexpr double kCopyWait = 0.50;        ///< of a phase's samples
 inline constexpr double kLowTheoreticalOccupancy = 0.25;
 inline constexpr int kRowLoopDepth = 2;  ///< a loop inside the loop over key blocks
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -14,7 +14,7 @@
 #include "finding_thresholds.h"
 #include "machine_calls.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 using Findings = std::vector<Finding>;
@@ -422,4 +422,4 @@ std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& devic
   return findings;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

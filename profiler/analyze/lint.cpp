@@ -8,7 +8,7 @@
 #include "lint_code.h"
 #include "lint_findings.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 void SetThreads(const KernelCode& kernel, const LintOptions& options, KernelLint& lint) {
@@ -82,4 +82,4 @@ KernelLint Lint(const KernelCode& kernel, const LintOptions& options) {
   return lint;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

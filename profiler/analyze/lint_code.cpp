@@ -11,7 +11,7 @@
 #include "fa_profile/phases.h"
 #include "opcode.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 int BytesOf(std::string_view opcode) {
@@ -180,4 +180,4 @@ std::vector<std::size_t> LoopAround(const ControlFlow& flow, std::size_t instruc
   return loop;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

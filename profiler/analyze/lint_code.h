@@ -7,7 +7,7 @@
 #include "control_flow.h"
 #include "fa_profile/lint.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// What lint and its rules read off a kernel's instructions.
 struct LintCode {
@@ -38,4 +38,4 @@ bool IsCounted(const Instruction& instruction, std::string_view what);
 /// that only calls the instruction's subroutine is not seen.
 std::vector<std::size_t> LoopAround(const ControlFlow& flow, std::size_t instruction);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -17,7 +17,7 @@
 #include "finding_thresholds.h"
 #include "machine_calls.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 using MaybeFinding = std::optional<Finding>;
@@ -291,4 +291,4 @@ std::vector<Finding> FindInCode(const LintSubject& subject) {
   return findings;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -6,7 +6,7 @@
 #include "fa_profile/lint.h"
 #include "lint_code.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// What the rules look at: a kernel and what has been read of it so far.
 struct LintSubject {
@@ -20,4 +20,4 @@ struct LintSubject {
 /// Of each rule at most one finding, in the table's order.
 std::vector<Finding> FindInCode(const LintSubject& subject);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 constexpr int kDeepest = 64;  // bounds the work on graphs that no compiler makes
@@ -103,4 +103,4 @@ class LoopFinder {
 
 std::vector<int> LoopDepths(const std::vector<BasicBlock>& blocks) { return LoopFinder(blocks).Depths(); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -4,7 +4,7 @@
 
 #include "control_flow.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// By block, the number of loops it is in. Loops may have several entries. Nests deeper than 64 are not told apart.
 ///
@@ -12,4 +12,4 @@ namespace fa_profile {
 /// block learns the innermost header of a loop around it.
 std::vector<int> LoopDepths(const std::vector<BasicBlock>& blocks);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

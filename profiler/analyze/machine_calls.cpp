@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 /// "R10" of "R10, c[0x4][R0]".
@@ -44,4 +44,4 @@ std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function) {
   return calls;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -5,7 +5,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// A call from a kernel to a function of the device runtime: printf, assert, malloc, free.
 struct MachineCall {
@@ -21,4 +21,4 @@ std::string PlaceOf(const Instruction& instruction);
 /// are in no cubin. Calls of the program's own functions are relative or have their address from elsewhere.
 std::vector<MachineCall> RuntimeCalls(const DeviceFunction& function);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

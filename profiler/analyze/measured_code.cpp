@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
                                                      const std::vector<const PcSampling*>& samplings,
@@ -49,4 +49,4 @@ std::set<std::string> UnavailableMetrics(const Recording& recording) {
   return unavailable;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

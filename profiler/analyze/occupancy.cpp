@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 // Same for every GPU since compute capability 7.0 (CUDA occupancy calculator, table of physical limits).
@@ -93,4 +93,4 @@ std::optional<Occupancy> TheoreticalOccupancy(const Device& device, const Launch
   return occupancy;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 using enum OpcodeClass;
@@ -171,4 +171,4 @@ double ThreadExponentials(std::string_view opcode) {
   return packed ? 2.0 : 1.0;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// What kind of work a machine instruction asks for.
 enum class OpcodeClass {
@@ -61,4 +61,4 @@ double ThreadFlops(std::string_view opcode, std::string_view operands);
 /// Exponentials of one thread: MUFU.EX2 1, with a packed type 2; else 0.
 double ThreadExponentials(std::string_view opcode);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -12,7 +12,7 @@
 #include "fa_profile/profile.h"
 #include "opcode.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
@@ -289,4 +289,4 @@ PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSamp
   return sums;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -8,7 +8,7 @@
 #include "fa_profile/phase_map.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// A function and what of it belongs to which phase. Nothing is owned.
 struct LabelledFunction {
@@ -45,4 +45,4 @@ PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSamp
 /// What several phases of a map claim by name or line: one DataLoss a pair of rules.
 std::vector<DataLoss> OverlapsOf(const PhaseMap& map);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

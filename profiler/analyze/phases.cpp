@@ -14,7 +14,7 @@
 #include "fa_profile/measured_code.h"
 #include "phase_sums.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 // Samples whose instruction is not known, of all: what is allowed.
@@ -309,4 +309,4 @@ std::vector<std::string> ClosureInputs() {
   return {inputs.begin(), inputs.end()};
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -11,7 +11,7 @@
 
 #include "fa_profile/text.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 /// How much more busy than watched a window may be before a DataLoss reports it: work that runs over an edge.
@@ -270,4 +270,4 @@ void AddProgram(const Recording& recording, Profile& profile) {
   NameClasses(profile.entries);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -3,7 +3,7 @@
 
 #include "fa_profile/lint.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 namespace {
 
 constexpr std::int64_t kKiB = 1024;
@@ -41,4 +41,4 @@ std::optional<Device> SmLimits(int sm) {
   return device;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

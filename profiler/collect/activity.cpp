@@ -12,7 +12,7 @@
 #include "cupti_objects.h"
 #include "fa_profile/demangle.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 // CUPTI hands buffers to plain functions without user data, so their results meet in one place.
@@ -154,4 +154,4 @@ ActivityTrace TraceActivity(const std::function<void()>& body) {
   return trace;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

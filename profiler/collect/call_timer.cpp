@@ -5,7 +5,7 @@
 #include "sm_clock.h"
 #include "timing.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 CallTiming TimeCalls(Workload& workload, int warmup, int samples) {
   const CudaStream stream;
@@ -25,4 +25,4 @@ std::vector<std::string> ThrottleReasons(const ClockSample& sample) {
   return reasons;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

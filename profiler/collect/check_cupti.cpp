@@ -4,7 +4,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 std::string HintFor(CUptiResult result) {
@@ -47,4 +47,4 @@ void CheckCupti(CUptiResult result, const char* call, std::source_location where
               HintFor(result));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -5,7 +5,7 @@
 
 #include <source_location>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// The one place where a CUPTI result becomes an Error. `call` is the API's name ("cuptiRangeProfilerEnable"); the
 /// hint names the cure for the results that users meet.
@@ -20,4 +20,4 @@ Params CallCupti(CUptiResult (*function)(Params*), const char* call, Params para
   return params;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

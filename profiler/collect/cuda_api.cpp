@@ -5,7 +5,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 std::string HintFor(cudaError_t result) {
@@ -76,4 +76,4 @@ void CacheFlusher::Flush(cudaStream_t stream) const {
   if (enabled()) CheckCuda(cudaMemsetAsync(buffer_, 0, bytes_, stream), "cudaMemsetAsync");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

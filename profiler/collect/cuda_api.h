@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <source_location>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// The one place in collect where a CUDA runtime result becomes an Error.
 void CheckCuda(cudaError_t result, const char* call, std::source_location where = std::source_location::current());
@@ -60,4 +60,4 @@ class CacheFlusher {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

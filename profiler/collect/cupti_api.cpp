@@ -13,7 +13,7 @@
 #include "sm_clock.h"
 #include "timing.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 class CuptiApi final : public GpuApi {
@@ -61,17 +61,17 @@ class CuptiApi final : public GpuApi {
     return ranges;
   }
   std::unique_ptr<RangeProfiler> OpenRangeProfiler() override {
-    return fa_profile::OpenRangeProfiler(CurrentContext());
+    return fa_profile::collect::OpenRangeProfiler(CurrentContext());
   }
 
   std::unique_ptr<PcSampler> OpenPcSampler(std::uint32_t period_cycles) override {
-    return fa_profile::OpenPcSampler(CurrentContext(), period_cycles);
+    return fa_profile::collect::OpenPcSampler(CurrentContext(), period_cycles);
   }
-  std::vector<std::string> SassMetrics() override { return fa_profile::SassMetrics(device_.chip); }
+  std::vector<std::string> SassMetrics() override { return fa_profile::collect::SassMetrics(device_.chip); }
   std::unique_ptr<SassCounter> OpenSassCounter(const std::vector<std::string>& metrics) override {
-    return fa_profile::OpenSassCounter(device_, CurrentContext(), metrics);
+    return fa_profile::collect::OpenSassCounter(device_, CurrentContext(), metrics);
   }
-  std::unique_ptr<ModuleCapture> CaptureModules() override { return fa_profile::CaptureModules(); }
+  std::unique_ptr<ModuleCapture> CaptureModules() override { return fa_profile::collect::CaptureModules(); }
 
  private:
   const Device& device_;
@@ -95,4 +95,4 @@ void PrepareProcessForNvtx() {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

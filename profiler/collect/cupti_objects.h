@@ -11,7 +11,7 @@
 #include "fa_profile/gpu_api.h"
 
 /// CUPTI's objects behind gpu_api.h, one source file each.
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// CUPTI's device side, once a process: cuptiDeviceGetChipName crashes without it. Needs a driver.
 void InitializeProfiler();
@@ -30,4 +30,4 @@ std::unique_ptr<ModuleCapture> CaptureModules();
 /// reentrant; one thread.
 ActivityTrace TraceActivity(const std::function<void()>& body);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -17,7 +17,7 @@
 #include "fa_profile/metric_host.h"
 #include "nvml.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 std::string FormatUuid(const cudaUUID_t& uuid) {
@@ -209,4 +209,4 @@ std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   return found;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -7,7 +7,7 @@
 #include "cuda_api.h"
 #include "fa_profile/quiet_thread.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 // Also the thread's, which may outlive its DeviceIdle.
 struct DeviceIdle::Shared {
@@ -60,4 +60,4 @@ bool DeviceIdle::Wait(double seconds) {
   return idle;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

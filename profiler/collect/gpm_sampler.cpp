@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr std::chrono::milliseconds kShortestInterval{100};  // nvml.h at nvmlGpmSampleGet
@@ -74,4 +74,4 @@ nvml::Result GpmSampler::Compare(NvmlGpu& gpu, GpuReading& reading) const {
   return result;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

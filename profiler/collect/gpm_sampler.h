@@ -7,7 +7,7 @@
 #include "fa_profile/gpu_reading.h"
 #include "nvml.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// GPM (Hopper and newer) of one GPU: activity counters of the whole device, apart from those that CUPTI programs, read
 /// as the difference between two samples. Keeps the sample of the reading before.
@@ -33,4 +33,4 @@ class GpmSampler {
   std::optional<std::chrono::steady_clock::time_point> before_taken_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -8,7 +8,7 @@
 #include "gpm_sampler.h"
 #include "nvml.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr double kMillijoulesPerJoule = 1000.0;
@@ -204,4 +204,4 @@ GpuMonitor::GpuMonitor(std::string library) : impl_(std::make_unique<Impl>(std::
 GpuMonitor::~GpuMonitor() = default;
 HostReading GpuMonitor::Read() { return impl_->Read(); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

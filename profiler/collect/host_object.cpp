@@ -2,7 +2,7 @@
 
 #include "check_cupti.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 std::vector<const char*> Pointers(std::span<const std::string> names) {
   std::vector<const char*> pointers;
@@ -79,4 +79,4 @@ int NumPasses(std::span<const std::uint8_t> config_image) {
   return static_cast<int>(params.numOfPasses);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

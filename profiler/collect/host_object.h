@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Owns a CUPTI profiler host object: one chip's tables of metrics, one configuration under construction. Needs no GPU.
 /// Move-only; one thread at a time.
@@ -46,4 +46,4 @@ int NumPasses(std::span<const std::uint8_t> config_image);
 /// The names as CUPTI takes them; they live as long as `names`.
 std::vector<const char*> Pointers(std::span<const std::string> names);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -8,7 +8,7 @@
 
 #include "cuda_api.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr CUpti_CallbackId kLaunches[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
@@ -111,4 +111,4 @@ const void* ContextOfThisThread() noexcept {
   return get != nullptr && get(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

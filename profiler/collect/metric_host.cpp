@@ -21,7 +21,7 @@
 #include "host_object.h"
 #include "plan_cache.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr std::array kMetricTypes = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO, CUPTI_METRIC_TYPE_THROUGHPUT};
@@ -348,4 +348,4 @@ std::vector<ChipMetric> ChipMetrics(const std::string& chip) {
   return metrics;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -9,7 +9,7 @@
 #include "check_cupti.h"
 #include "cupti_objects.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 namespace {
 
@@ -71,4 +71,4 @@ const std::vector<std::uint8_t>* CuptiModuleCapture::Find(std::uint64_t crc) {
 
 std::unique_ptr<ModuleCapture> CaptureModules() { return std::make_unique<CuptiModuleCapture>(); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

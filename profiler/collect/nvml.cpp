@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr double kMilliwattsPerWatt = 1000.0;
@@ -113,4 +113,4 @@ std::optional<unsigned> NvmlGpu::ComputeProcesses() {
   return count;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

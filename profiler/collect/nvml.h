@@ -7,7 +7,7 @@
 
 #include "nvml_abi.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// NVML, opened at run time (libnvidia-ml.so.1 comes with the driver, so a program must start without it). Every
 /// answer that NVML does not give is absent. The destructor shuts NVML down. One thread.
@@ -81,4 +81,4 @@ class NvmlGpu {
   nvml::Result trouble_ = nvml::kSuccess;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

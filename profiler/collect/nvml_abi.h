@@ -5,7 +5,7 @@
 
 /// The part of NVML's stable ABI that is used here, under NVML's names in our spelling: the toolkit packages of several
 /// distributions lack nvml.h, and nothing links NVML. Each function has its exported name and its signature.
-namespace fa_profile::nvml {
+namespace fa_profile::collect::nvml {
 
 using Device = struct DeviceTag*;
 using EventSet = struct EventSetTag*;
@@ -131,4 +131,4 @@ inline constexpr Function<Result(GpmSample)> kGpmSampleFree{"nvmlGpmSampleFree"}
 inline constexpr Function<Result(Device, GpmSample)> kGpmSampleGet{"nvmlGpmSampleGet"};
 inline constexpr Function<Result(GpmMetrics*)> kGpmMetricsGet{"nvmlGpmMetricsGet"};
 
-}  // namespace fa_profile::nvml
+}  // namespace fa_profile::collect::nvml

@@ -10,7 +10,7 @@
 #include "check_cupti.h"
 #include "cupti_objects.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 // More instructions than a large kernel has; the rest is fetched in another round.
@@ -182,4 +182,4 @@ std::unique_ptr<PcSampler> OpenPcSampler(CUcontext context, std::uint32_t period
   return std::make_unique<CuptiPcSampler>(context, period_cycles);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -10,7 +10,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 // File: magic, the body's hash as 16 hexadecimal digits, body. The last digit of the magic is the format's version. The
@@ -107,4 +107,4 @@ bool WriteCachedPlan(const std::string& cache_dir, const PlanRequest& request, c
   return true;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

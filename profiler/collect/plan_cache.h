@@ -7,7 +7,7 @@
 
 #include "fa_profile/metric_host.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// What a plan follows from; equal requests have equal plans.
 struct PlanRequest {
@@ -25,4 +25,4 @@ std::optional<MetricPlan> ReadCachedPlan(const std::string& cache_dir, const Pla
 /// cannot be written, which costs time at the next run and nothing else.
 bool WriteCachedPlan(const std::string& cache_dir, const PlanRequest& request, const MetricPlan& plan);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -9,7 +9,7 @@
 
 #include "check_cupti.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr CUpti_ActivityKind kTracedKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -185,4 +185,4 @@ std::int64_t ActivityClockNs() noexcept {
   return cuptiGetTimestamp(&now_ns) == CUPTI_SUCCESS ? static_cast<std::int64_t>(now_ns) : 0;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -10,7 +10,7 @@
 #include "cupti_objects.h"
 #include "host_object.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 void InitializeProfiler() {
   // Initialising twice is allowed, but takes 70-100 ms each time.
@@ -134,4 +134,4 @@ std::vector<std::uint8_t> CounterAvailability(CUcontext context) {
   return image;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

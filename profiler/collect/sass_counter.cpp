@@ -8,7 +8,7 @@
 #include "check_cupti.h"
 #include "cupti_objects.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 std::vector<std::string> SassMetrics(const std::string& chip) {
   InitializeProfiler();
@@ -125,4 +125,4 @@ std::unique_ptr<SassCounter> OpenSassCounter(const Device& device, CUcontext con
   return std::make_unique<CuptiSassCounter>(device, context, metrics);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

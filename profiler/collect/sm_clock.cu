@@ -6,7 +6,7 @@
 #include "cuda_api.h"
 #include "sm_clock.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 struct SmStamp {
@@ -76,4 +76,4 @@ std::optional<double> SmClock::Hertz() const {
   return *middle;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// The SM clock between two places of a stream, from the SMs' own counters: cycles and nanoseconds of each.
 class SmClock {
@@ -42,4 +42,4 @@ class SmClock {
   std::vector<Passed> passed_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -5,7 +5,7 @@
 #include "fa_profile/collect_run.h"
 #include "sm_clock.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr double kNanosecondsPerMillisecond = 1e6;
@@ -112,4 +112,4 @@ CallTiming TimeLaunches(const std::function<void(StreamHandle)>& enqueue, int sa
   return timed;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

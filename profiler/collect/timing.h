@@ -7,7 +7,7 @@
 #include "cuda_api.h"
 #include "fa_profile/gpu_api.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 class SmClock;
 
@@ -23,4 +23,4 @@ class SmClock;
 CallTiming TimeLaunches(const std::function<void(StreamHandle)>& enqueue, int samples, const CacheFlusher& flusher,
                         const std::function<void()>& between, SmClock* clock = nullptr);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

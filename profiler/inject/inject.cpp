@@ -18,7 +18,7 @@
 #include "program_counters.h"
 #include "program_recording.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -43,8 +43,8 @@ class Injection {
   explicit Injection(InjectPlan plan) : plan_(std::move(plan)), recording_(plan_), counters_(plan_, recording_) {}
 
   void Start() {
-    if (ObserveProgram(&counters_)) {
-      WatchLaunches(true);
+    if (collect::ObserveProgram(&counters_)) {
+      collect::WatchLaunches(true);
     } else {
       Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");
       return;
@@ -76,10 +76,10 @@ class Injection {
     thread_.join();
     try {
       if (!recording_.created()) return;
-      FlushTraceAtExit();
-      StopTrace();
+      collect::FlushTraceAtExit();
+      collect::StopTrace();
       std::vector<DataLoss> losses = counters_.Finish();
-      if (traced_ && !stopped_) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+      if (traced_ && !stopped_) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
       recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
     } catch (const std::exception& error) {
@@ -95,13 +95,13 @@ class Injection {
       RunUntilTheEnd();
     } catch (const std::exception& error) {
       counters_.Stop();
-      StopTrace();
+      collect::StopTrace();
       Fail(error);
     }
   }
 
   void Trace() {
-    StartTrace(&recording_);
+    collect::StartTrace(&recording_);
     counters_.Begin();
     traced_ = true;
   }
@@ -117,23 +117,23 @@ class Injection {
       const Clock::time_point now = Clock::now();
       if (!traced_ && now - start >= Seconds(plan_.delay_s)) {
         Trace();
-        recording_.BeginWindow(ActivityClockNs());
+        recording_.BeginWindow(collect::ActivityClockNs());
       }
       if (plan_.duration_s > 0.0 && !stopped_ && now - start >= Seconds(plan_.delay_s + plan_.duration_s)) {
         counters_.Stop();
-        StopTrace();
+        collect::StopTrace();
         stopped_ = true;
-        FlushTrace();
-        if (created) recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+        collect::FlushTrace();
+        if (created) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
       }
-      FlushTrace();
+      collect::FlushTrace();
       if (!created && recording_.created()) {
         created = now;
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
       if (created && traced_ && now - *created >= kBeforeCounters) counters_.Tick();
       if (created && traced_ && now >= window_end && !stopped_) {
-        recording_.WriteWindow(ActivityClockNs(), counters_.TakeMeasuringNs());
+        recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
         window = std::min(window * 1.5, kLongestWindow);
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
@@ -174,12 +174,12 @@ void StartInjection() {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::inject
 
 // The driver calls this once, at its initialisation. Returns 1 for success, as the driver expects.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   try {
-    fa_profile::StartInjection();
+    fa_profile::inject::StartInjection();
   } catch (const std::exception& error) {
     fa_profile::NoticeOf("nothing is measured", error);
   }

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-namespace fa_profile {
+namespace fa_profile::inject {
 
 std::string WriteInjectPlan(const InjectPlan& plan) {
   return nlohmann::json{{"tool_version", plan.session.tool_version},
@@ -89,4 +89,4 @@ std::string ExpandOutput(const std::string& output, bool first) {
   return path.substr(0, ending) + "." + std::to_string(getpid()) + path.substr(ending);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

@@ -15,7 +15,7 @@
 #include "fa_profile/notice.h"
 #include "fa_profile/program_trace.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 namespace {
 
 // Waits in a row that found the GPU busy, after which nothing is measured any more.
@@ -38,7 +38,7 @@ ProgramCounters::ProgramCounters(const InjectPlan& plan, ProgramRecording& recor
     : plan_(plan), recording_(recording), pattern_(plan.kernel_pattern) {}
 
 bool ProgramCounters::WantsCounters(const std::string& key) const {
-  if (seen_.contains(key) || IsCollective(key)) return false;
+  if (seen_.contains(key) || collect::IsCollective(key)) return false;
   if (IsGraph(key)) return plan_.kernel_pattern.empty();
   return pattern_.Finds(Demangle(key.substr(0, key.find(' ')).c_str()));
 }
@@ -53,8 +53,8 @@ void ProgramCounters::OpenRecording() {
     GiveUp("");
     return;
   }
-  context_ = ContextOfThisThread();
-  device_ = OpenCurrentDevice();
+  context_ = collect::ContextOfThisThread();
+  device_ = collect::OpenCurrentDevice();
   const std::string path = ExpandOutput(plan_.output, claim >= 0);
   recording_.Create(path, device_);
   std::ofstream(told / kInjectRecordings, std::ios::app) << path << '\n';
@@ -79,8 +79,8 @@ bool ProgramCounters::Prepare() {
   if (!idle_) idle_.emplace();
   if (!IsIdle()) return false;
   if (!session_) {
-    gpu_ = OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
-    run_.emplace(CollectRun{device_, *gpu_, recording_});
+    gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
+    run_.emplace(collect::CollectRun{device_, *gpu_, recording_});
     session_.emplace(*run_, plan_.metrics);
   }
   if (!profiler_) profiler_ = gpu_->OpenRangeProfiler();
@@ -115,11 +115,11 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
   }
   if (!wanted) return Measure::kNothing;
   // With the activity API on, CUPTI runs a kernel of its own inside the range.
-  StopTrace();
+  collect::StopTrace();
   try {
     spread_->Open(known->second);
   } catch (...) {
-    StartTrace(&recording_);
+    collect::StartTrace(&recording_);
     throw;
   }
   ++ranges_opened_;
@@ -155,7 +155,7 @@ void ProgramCounters::EndSpread() {
   if (!measured.keys.empty()) measured_.push_back(std::move(measured));
 }
 
-void ProgramCounters::BeginReplay(const LaunchCall& call, const std::string& key) {
+void ProgramCounters::BeginReplay(const collect::LaunchCall& call, const std::string& key) {
   if (call.symbol == nullptr || classes_measured_ >= plan_.max_classes || !WantsCounters(key)) return;
   if (!Prepare()) return;
   seen_.insert(key);
@@ -169,14 +169,14 @@ void ProgramCounters::BeginReplay(const LaunchCall& call, const std::string& key
   ++replayed_launches_;
 }
 
-void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
+void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
   const std::lock_guard lock(launch_mutex_);
   if (depth_ > 0) {
     ++depth_;
     return;
   }
   if (!watching_ || given_up_ || stopped_ || !capturing_.empty()) return;
-  launch_began_ns_ = ActivityClockNs();
+  launch_began_ns_ = collect::ActivityClockNs();
   depth_ = 1;  // launches of our own are not the program's
   try {
     if (!opened_) {
@@ -187,7 +187,7 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
         return;
       }
     }
-    if (begun_ && ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
+    if (begun_ && collect::ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
       const std::string key =
           call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
       Measure measure = Measure::kNothing;
@@ -207,7 +207,7 @@ void ProgramCounters::OnLaunch(const LaunchCall& call) noexcept {
 
 void ProgramCounters::AddMeasuringTime() {
   constexpr std::int64_t kShortestNs = 100'000;  // a look at a launch, which is then not measured, takes less
-  const std::int64_t elapsed_ns = ActivityClockNs() - launch_began_ns_;
+  const std::int64_t elapsed_ns = collect::ActivityClockNs() - launch_began_ns_;
   if (session_ && elapsed_ns >= kShortestNs) measuring_ns_ += elapsed_ns;
 }
 
@@ -231,14 +231,14 @@ void ProgramCounters::OnLaunched() noexcept {
       }
     } else {
       const bool ended = spread_->Close();
-      StartTrace(&recording_);
+      collect::StartTrace(&recording_);
       if (ended) EndSpread();
     }
   } catch (const std::exception& error) {
     replayed_.clear();
     GiveUp(error.what());
     try {
-      StartTrace(&recording_);
+      collect::StartTrace(&recording_);
     } catch (const std::exception&) {
       recording_.OnLostWork(1);
     }
@@ -307,7 +307,7 @@ void ProgramCounters::Write(bool at_end) {
       measured = std::move(*next);
       measured_.erase(next);
     }
-    std::vector<MeasuredRange> ranges;
+    std::vector<collect::MeasuredRange> ranges;
     for (std::size_t i = 0; i < measured.keys.size(); ++i) {
       ranges.push_back({recording_.CaseOf(measured.keys[i], measured.launch ? &*measured.launch : nullptr), "",
                         i < measured.names.size() ? measured.names[i] : std::string()});
@@ -357,7 +357,7 @@ void ProgramCounters::Tick() {
     if (watch == watching_ || depth_ > 0) return;
     if (!watch) watching_ = false;
   }
-  WatchLaunches(watch);  // without the lock, which a callback that CUPTI waits for may want
+  collect::WatchLaunches(watch);  // without the lock, which a callback that CUPTI waits for may want
   if (!watch) return;
   const std::lock_guard lock(launch_mutex_);
   watching_ = true;
@@ -403,4 +403,4 @@ std::vector<DataLoss> ProgramCounters::Finish() {
   return std::exchange(losses_, {});
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

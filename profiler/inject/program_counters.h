@@ -18,18 +18,18 @@
 #include "fa_profile/spread_session.h"
 #include "program_recording.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 
 /// Measures counters around launches of the program, on the threads that launch; a thread of ours says what, and
 /// writes.
 ///
 /// While a launch is measured no other thread launches, so that the range holds nothing else. Nothing is measured while
 /// a stream of the process captures: CUPTI's work would invalidate the capture. No wait is unbounded.
-class ProgramCounters final : public ProgramObserver {
+class ProgramCounters final : public collect::ProgramObserver {
  public:
   ProgramCounters(const InjectPlan& plan, ProgramRecording& recording);
 
-  void OnLaunch(const LaunchCall& call) noexcept override;
+  void OnLaunch(const collect::LaunchCall& call) noexcept override;
   void OnLaunched() noexcept override;
   void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override;
@@ -53,7 +53,7 @@ class ProgramCounters final : public ProgramObserver {
  private:
   // What was measured in one image, to be written by our own thread.
   struct Measured {
-    CounterData data;
+    collect::CounterData data;
     std::vector<std::string> keys;   // in the order of the ranges
     std::vector<std::string> names;  // of the ranges; empty: CUPTI named them
     std::vector<int> passes;         // taken of each; empty: all
@@ -66,7 +66,7 @@ class ProgramCounters final : public ProgramObserver {
   // What is done with a launch.
   enum class Measure { kNothing, kProbe, kRange };
   Measure BeginSpread(const std::string& key);
-  void BeginReplay(const LaunchCall& call, const std::string& key);
+  void BeginReplay(const collect::LaunchCall& call, const std::string& key);
   void EndSpread();
   void GiveUp(const char* why) noexcept;
   void AddMeasuringTime();
@@ -90,12 +90,12 @@ class ProgramCounters final : public ProgramObserver {
   std::set<const void*> capturing_;
   std::atomic<const void*> context_ = nullptr;
   Device device_;
-  std::unique_ptr<GpuApi> gpu_;
-  std::optional<CollectRun> run_;
-  std::optional<CounterSession> session_;
-  std::optional<DeviceIdle> idle_;
-  std::unique_ptr<RangeProfiler> profiler_;
-  std::optional<SpreadSession> spread_;
+  std::unique_ptr<collect::GpuApi> gpu_;
+  std::optional<collect::CollectRun> run_;
+  std::optional<collect::CounterSession> session_;
+  std::optional<collect::DeviceIdle> idle_;
+  std::unique_ptr<collect::RangeProfiler> profiler_;
+  std::optional<collect::SpreadSession> spread_;
   std::vector<std::string> wanted_;  // keys of the round that is asked for or under way
   std::map<std::string, std::size_t> wanted_index_;
   std::set<std::string> seen_;        // keys that were measured, or must not be
@@ -119,4 +119,4 @@ class ProgramCounters final : public ProgramObserver {
   std::atomic<std::int64_t> measuring_ns_ = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

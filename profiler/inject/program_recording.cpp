@@ -9,7 +9,7 @@
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/program_trace.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 namespace {
 
 // Durations of a class that a recording keeps: enough for a median and a 95th percentile, little in a file.
@@ -23,7 +23,7 @@ std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid
 
 std::string GraphKey(std::uint32_t graph) { return fmt::format("CUDA graph {}", graph); }
 
-void ProgramRecording::OnWork(const GpuWork& work) noexcept {
+void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
   const std::lock_guard lock(totals_mutex_);
   try {
     totals_.Add(work);
@@ -45,11 +45,11 @@ bool ProgramRecording::HasWork() const {
 void ProgramRecording::Create(const std::string& path, const Device& device) {
   const std::lock_guard lock(write_mutex_);
   device_ = device;
-  auto writer = std::make_unique<RecordingWriter>(path, plan_.overwrite);
+  auto writer = std::make_unique<store::RecordingWriter>(path, plan_.overwrite);
   writer->Write(plan_.session);
   writer->Write(device_);
   std::vector<DataLoss> losses;
-  writer->Write(ReadClocks(device_, "before", losses));
+  writer->Write(collect::ReadClocks(device_, "before", losses));
   if (!plan_.built_in_set.empty()) {
     for (const MetricSet::Omitted& omitted : BuiltinMetricSet(plan_.built_in_set, device_.chip).omitted) {
       losses.push_back({"metric_not_a_counter", omitted.metric, omitted.reason, 1});
@@ -57,10 +57,10 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
   }
   for (const DataLoss& loss : losses) writer->Write(loss);
   writer->Commit();
-  window_start_ns_ = ActivityClockNs();
+  window_start_ns_ = collect::ActivityClockNs();
   {
     const std::lock_guard totals_lock(totals_mutex_);
-    totals_ = ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
+    totals_ = collect::ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
   }
   writer_ = std::move(writer);
   created_ = true;
@@ -68,7 +68,7 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
 
 std::int64_t ProgramRecording::WriteCase(const std::string& key, Launch launch) {
   launch.kernel_name = Demangle(launch.kernel_name.c_str());
-  const Case entry{next_id_++, LaunchClassName(launch.kernel_name, launch), "program", std::nullopt};
+  const Case entry{next_id_++, collect::LaunchClassName(launch.kernel_name, launch), "program", std::nullopt};
   writer_->Write(entry);
   launch.id = next_id_++;
   launch.case_id = entry.id;
@@ -97,7 +97,7 @@ void ProgramRecording::BeginWindow(std::int64_t start_ns) {
 void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns) {
   const std::lock_guard lock(write_mutex_);
   if (writer_ == nullptr) return;
-  ProgramTotals::Window work;
+  collect::ProgramTotals::Window work;
   {
     const std::lock_guard totals_lock(totals_mutex_);
     work = totals_.TakeWindow();
@@ -136,7 +136,7 @@ std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
     candidates.push_back({std::move(name), share_ratio, launches, launches - seen});
     seen = launches;
   };
-  for (const ProgramTotals::LaunchClass& entry : totals_.classes()) {
+  for (const collect::ProgramTotals::LaunchClass& entry : totals_.classes()) {
     // What graphs launch cannot be measured launch by launch.
     const std::int64_t launches = entry.launches - entry.graph_launches;
     if (launches == 0) continue;
@@ -155,10 +155,11 @@ std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
 }
 
 std::optional<std::size_t> ProgramRecording::FindClass(const std::string& key) const {
-  const std::vector<ProgramTotals::LaunchClass>& classes = totals_.classes();
-  const auto found = std::find_if(classes.begin(), classes.end(), [&](const ProgramTotals::LaunchClass& entry) {
-    return LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block) == key;
-  });
+  const std::vector<collect::ProgramTotals::LaunchClass>& classes = totals_.classes();
+  const auto found =
+      std::find_if(classes.begin(), classes.end(), [&](const collect::ProgramTotals::LaunchClass& entry) {
+        return LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block) == key;
+      });
   return found == classes.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - classes.begin()));
 }
 
@@ -189,8 +190,8 @@ std::int64_t ProgramRecording::CaseOf(const std::string& key, const Launch* laun
 void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t measured, std::int64_t replayed) {
   const std::lock_guard lock(write_mutex_);
   std::vector<DataLoss> all = losses;
-  writer_->Write(ReadClocks(device_, "after", all));
-  ProgramTotals::Lost lost;
+  writer_->Write(collect::ReadClocks(device_, "after", all));
+  collect::ProgramTotals::Lost lost;
   {
     const std::lock_guard totals_lock(totals_mutex_);
     lost = totals_.lost();
@@ -213,7 +214,7 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
   }
   if (lost.beyond_classes > 0) {
     all.push_back({"launch_not_measured",
-                   "launch classes after the first " + std::to_string(ProgramTotals::kMostClasses),
+                   "launch classes after the first " + std::to_string(collect::ProgramTotals::kMostClasses),
                    "a recording holds so many", lost.beyond_classes});
   }
   for (const DataLoss& loss : all) writer_->Write(loss);
@@ -230,4 +231,4 @@ void ProgramRecording::Take(const RecordingPiece& piece) {
   std::visit([this](const auto* value) { writer_->Write(*value); }, piece);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

@@ -13,14 +13,14 @@
 #include "fa_profile/program_totals.h"
 #include "fa_profile/recording_file.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 
 /// The recording of one process: windows of what its GPU did, and the cases of its launch classes. Any thread.
-class ProgramRecording final : public WorkObserver, public RecordingSink {
+class ProgramRecording final : public collect::WorkObserver, public RecordingSink {
  public:
   explicit ProgramRecording(const InjectPlan& plan) : plan_(plan) {}
 
-  void OnWork(const GpuWork& work) noexcept override;
+  void OnWork(const collect::GpuWork& work) noexcept override;
   void OnLostWork(std::int64_t records) noexcept override;
 
   /// Something was recorded that is worth a file.
@@ -66,12 +66,12 @@ class ProgramRecording final : public WorkObserver, public RecordingSink {
 
   const InjectPlan& plan_;
   mutable std::mutex totals_mutex_;
-  ProgramTotals totals_;
+  collect::ProgramTotals totals_;
   std::int64_t records_dropped_ = 0;
   std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()
 
   std::recursive_mutex write_mutex_;  // taken before totals_mutex_
-  std::unique_ptr<RecordingWriter> writer_;
+  std::unique_ptr<store::RecordingWriter> writer_;
   std::atomic<bool> created_ = false;
   Device device_;
   std::int64_t next_id_ = 1;
@@ -85,4 +85,4 @@ class ProgramRecording final : public WorkObserver, public RecordingSink {
 std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid, const std::array<int, 3>& block);
 std::string GraphKey(std::uint32_t graph);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

@@ -15,7 +15,7 @@
 #include "fa_profile/inject_protocol.h"
 #include "fa_profile/private_folder.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
   throw Error("nothing was measured: " + program[0] + WhatItDid(status), "the output of the program may tell more");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

@@ -5,11 +5,11 @@
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 
-KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const CubinInfo& info,
-                        const CubinFunction& function) {
-  KernelCode code;
+analyze::KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const sass::CubinInfo& info,
+                                 const sass::CubinFunction& function) {
+  analyze::KernelCode code;
   code.file = file;
   code.architecture = architecture;
   code.sm = info.sm;
@@ -25,18 +25,20 @@ KernelCode ToKernelCode(const std::string& file, const std::string& architecture
   return code;
 }
 
-std::vector<KernelCode> DisassembleKernels(const std::string& file, const EmbeddedCubin& cubin, const CubinInfo& info,
-                                           const std::vector<std::string>& symbols, const std::string& nvdisasm) {
-  std::vector<DeviceFunction> functions = Disassemble(cubin.bytes, 0, nvdisasm, symbols);
-  std::vector<KernelCode> codes;
+std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, const sass::EmbeddedCubin& cubin,
+                                                    const sass::CubinInfo& info,
+                                                    const std::vector<std::string>& symbols,
+                                                    const std::string& nvdisasm) {
+  std::vector<DeviceFunction> functions = sass::Disassemble(cubin.bytes, 0, nvdisasm, symbols);
+  std::vector<analyze::KernelCode> codes;
   for (const std::string& symbol : symbols) {
     const auto function = std::ranges::find(functions, symbol, &DeviceFunction::name);
     if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + symbol);
-    const auto described = std::ranges::find(info.functions, symbol, &CubinFunction::name);
+    const auto described = std::ranges::find(info.functions, symbol, &sass::CubinFunction::name);
     codes.push_back(ToKernelCode(file, cubin.architecture, info, *described));
     codes.back().function = std::move(*function);
   }
   return codes;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

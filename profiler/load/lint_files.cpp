@@ -11,17 +11,17 @@
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 
 namespace {
 
 // The kernels of one file that match. `others` gets the names of those that do not.
 void LintFile(const std::string& file, const LintRequest& request, const KernelPattern& pattern,
               const std::string& nvdisasm, std::vector<KernelLint>& lints, std::set<std::string>& others) {
-  for (const EmbeddedCubin& cubin : ReadGpuCode(file, request.architecture)) {
-    const CubinInfo info = ReadCubin(cubin.bytes);
+  for (const sass::EmbeddedCubin& cubin : sass::ReadGpuCode(file, request.architecture)) {
+    const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
     std::vector<std::string> wanted;
-    for (const CubinFunction& function : info.functions) {
+    for (const sass::CubinFunction& function : info.functions) {
       if (!function.is_kernel) continue;
       const std::string name = Demangle(function.name.c_str());
       if (pattern.Finds(name)) {
@@ -31,8 +31,8 @@ void LintFile(const std::string& file, const LintRequest& request, const KernelP
       }
     }
     if (wanted.empty()) continue;
-    for (const KernelCode& code : DisassembleKernels(file, cubin, info, wanted, nvdisasm)) {
-      lints.push_back(Lint(code, request.options));
+    for (const analyze::KernelCode& code : DisassembleKernels(file, cubin, info, wanted, nvdisasm)) {
+      lints.push_back(analyze::Lint(code, request.options));
     }
   }
 }
@@ -41,7 +41,7 @@ void LintFile(const std::string& file, const LintRequest& request, const KernelP
 
 std::vector<KernelLint> LintFiles(const LintRequest& request) {
   const KernelPattern pattern(request.kernel_pattern);
-  const std::string nvdisasm = RequireNvdisasm();
+  const std::string nvdisasm = sass::RequireNvdisasm();
   std::vector<KernelLint> lints;
   std::set<std::string> others;  // kernels that do not match
   for (const std::string& file : request.files) {
@@ -72,4 +72,4 @@ std::vector<std::string> RequirePhases(const std::vector<KernelLint>& lints, con
   return unused;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

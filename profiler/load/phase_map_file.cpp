@@ -13,7 +13,7 @@
 #include "fa_profile/phases.h"
 #include "fa_profile/strict_yaml.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
@@ -227,7 +227,7 @@ std::vector<std::string> RequirePhases(const Recording& recording, const PhaseMa
   bool code = false;
   for (const DeviceFunction& function : recording.functions) {
     code = code || !function.instructions.empty();
-    for (const std::string& phase : PhasesOf(function, map)) named.insert(phase);
+    for (const std::string& phase : analyze::PhasesOf(function, map)) named.insert(phase);
   }
   named.erase(kUnattributed);
   if (!code) {
@@ -252,4 +252,4 @@ std::vector<std::string> RequirePhases(const Recording& recording, const PhaseMa
   return unused;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

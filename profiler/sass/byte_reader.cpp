@@ -4,7 +4,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 std::span<const std::uint8_t> ByteReader::Bytes(std::uint64_t size) {
   if (size > left()) {
@@ -52,4 +52,4 @@ std::string_view ByteReader::Text() {
 
 ByteReader ByteReader::Take(std::uint64_t size) { return ByteReader(Bytes(size)); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

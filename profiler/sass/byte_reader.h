@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// Reads little-endian values off bytes from anywhere. Reading past the end throws an Error: the cubin is damaged.
 class ByteReader {
@@ -33,4 +33,4 @@ class ByteReader {
   std::size_t position_ = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

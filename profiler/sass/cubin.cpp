@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/text.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 // Attributes of .nv.info, as NVIDIA's tools name them (cuobjdump -elf prints them).
@@ -163,4 +163,4 @@ CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
   return info;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -10,7 +10,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::strin
   return end;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

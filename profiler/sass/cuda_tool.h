@@ -6,7 +6,7 @@
 
 #include "fa_profile/child_process.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// Where the CUDA toolkit's program `name` is: `variable` of the environment, PATH, CUDA_HOME, CUDA_PATH,
 /// /usr/local/cuda, or the folders under the user's cache that ci/setup.sh fills. Absent when nowhere. Throws Error
@@ -17,4 +17,4 @@ std::optional<std::string> FindCudaTool(const std::string& name, const char* var
 /// it cannot be started, or runs longer than `limit_s` (it is killed then).
 ChildEnd RunCudaTool(const std::vector<std::string>& arguments, const std::string& folder = {}, double limit_s = 120.0);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -9,7 +9,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 // Section that nvcc -lineinfo adds to a cubin.
@@ -56,4 +56,4 @@ Diagnosis DiagnoseNvdisasm() {
       "install the CUDA toolkit's nvdisasm (ci/setup.sh fetches it) and put it on PATH, or set FA_PROFILE_NVDISASM"};
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -13,7 +13,7 @@
 #include "fa_profile/line_table.h"
 #include "fa_profile/private_folder.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 constexpr const char* kInstall =
@@ -184,4 +184,4 @@ std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

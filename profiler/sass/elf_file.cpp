@@ -7,7 +7,7 @@
 #include "byte_reader.h"
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 constexpr const char* kMakeOne = "make one with: nvcc -cubin -lineinfo -arch=sm_90 FILE.cu";
@@ -190,4 +190,4 @@ ElfFile ReadElf(std::span<const std::uint8_t> bytes) {
   return elf;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

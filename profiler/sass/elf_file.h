@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// How a 64-bit ELF file begins.
 inline constexpr std::string_view kElfMagic =
@@ -62,4 +62,4 @@ struct ElfFile {
 /// Reads a cubin. Throws an Error that names the cure when the bytes are not a cubin, are cut off, or lack symbols.
 ElfFile ReadElf(std::span<const std::uint8_t> bytes);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -11,7 +11,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/private_folder.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::strin
   return chosen;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -8,7 +8,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 namespace {
 
 constexpr const char* kBuildAgain = "build it again with -lineinfo, or copy it again";
@@ -261,4 +261,4 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -6,13 +6,11 @@
 #include "part_reader.h"
 #include "value_limits.h"
 
-namespace fa_profile {
-
-using store::Connection;
+namespace fa_profile::store {
 
 struct RecordingReader::Impl {
   std::vector<std::uint8_t> bytes;  // of a recording in memory; outlives the connection
-  store::OpenedRecording file;
+  OpenedRecording file;
 
   // Every call may read the whole file once.
   Connection& Begin() {
@@ -22,7 +20,7 @@ struct RecordingReader::Impl {
 };
 
 RecordingReader::RecordingReader(const std::string& path) : impl_(std::make_unique<Impl>()) {
-  impl_->file = store::OpenRecording(path);
+  impl_->file = OpenRecording(path);
 }
 
 RecordingReader::RecordingReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -32,17 +30,17 @@ RecordingReader::RecordingReader(RecordingReader&&) noexcept = default;
 RecordingReader RecordingReader::FromBytes(std::span<const std::uint8_t> bytes) {
   auto impl = std::make_unique<Impl>();
   impl->bytes.assign(bytes.begin(), bytes.end());
-  impl->file = store::OpenRecordingBytes(impl->bytes);
+  impl->file = OpenRecordingBytes(impl->bytes);
   return RecordingReader(std::move(impl));
 }
 
 Recording RecordingReader::Load(const LoadOptions& options) const {
   Recording recording;
-  store::TableReader tables(impl_->Begin());
+  TableReader tables(impl_->Begin());
   recording.schema_version = tables.connection().schema_version();
   // A table comes after those that it refers to.
-  std::vector<store::MetricName> metrics = LoadMetricNames(tables);
-  tables.LoadIds(store::TableOf<CounterImage>::kTable);
+  std::vector<MetricName> metrics = LoadMetricNames(tables);
+  tables.LoadIds(TableOf<CounterImage>::kTable);
   recording.session = tables.LoadOne<Session>();
   recording.device = tables.LoadOne<Device>();
   recording.clocks = tables.Load<ClockSample>();
@@ -64,7 +62,7 @@ Recording RecordingReader::Load(const LoadOptions& options) const {
     recording.nvtx_work = tables.Load<NvtxWork>();
   }
   if (options.metrics) {
-    std::erase_if(metrics, [&](const store::MetricName& metric) { return !options.metrics->contains(metric.name); });
+    std::erase_if(metrics, [&](const MetricName& metric) { return !options.metrics->contains(metric.name); });
   }
   recording.ranges = LoadRanges(tables, std::move(metrics));
   return recording;
@@ -72,19 +70,19 @@ Recording RecordingReader::Load(const LoadOptions& options) const {
 
 CounterImage RecordingReader::LoadImage(std::int64_t id) const {
   Connection& connection = impl_->Begin();
-  store::RowReader<CounterImage> rows(connection, " WHERE id = ?");
+  RowReader<CounterImage> rows(connection, " WHERE id = ?");
   rows.Bind(id);
   CounterImage image;
   if (!rows.Next(image)) {
     throw Error(connection.path() + " has no counter data image " + std::to_string(id),
                 "the raw counter data of this range was not kept");
   }
-  store::RequireValid(connection, image);
+  RequireValid(connection, image);
   return image;
 }
 
 std::vector<std::int64_t> RecordingReader::ImageIds() const {
-  return store::TableReader(impl_->Begin()).LoadIds(store::TableOf<CounterImage>::kTable);
+  return TableReader(impl_->Begin()).LoadIds(TableOf<CounterImage>::kTable);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::store

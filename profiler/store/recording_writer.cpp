@@ -16,10 +16,8 @@
 #include "page_checksums.h"
 #include "piece_writer.h"
 
-namespace fa_profile {
+namespace fa_profile::store {
 namespace {
-
-using store::Connection;
 
 // Renames unless `to` exists; false when it does.
 bool RenameToFree(const std::string& from, const std::string& to) {
@@ -74,8 +72,8 @@ struct RecordingWriter::Impl {
   bool committed = false;
   bool unusable = false;  // an error of the disk may have left half a piece in the transaction
 
-  std::unique_ptr<Connection> connection;    // null after Finish()
-  std::optional<store::PieceWriter> pieces;  // while there is a transaction
+  std::unique_ptr<Connection> connection;  // null after Finish()
+  std::optional<PieceWriter> pieces;       // while there is a transaction
 
   // Opens the `.part` and holds its lock until the end: SQLite's own, in exclusive mode, goes with the process.
   void Open() {
@@ -92,8 +90,8 @@ struct RecordingWriter::Impl {
     if (::lstat(full_part_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
       throw Error(part_path + " is not a plain file", "remove it or give another output path");
     }
-    store::RequireRegularFiles(full_part_path);
-    if (store::JournalNamesAnotherFile(full_part_path)) return MoveAside();
+    RequireRegularFiles(full_part_path);
+    if (JournalNamesAnotherFile(full_part_path)) return MoveAside();
     sqlite3* handle = nullptr;
     const int opened = sqlite3_open_v2(full_part_path.c_str(), &handle,
                                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -160,7 +158,7 @@ struct RecordingWriter::Impl {
   }
 
   void CreateSchema() {
-    for (const store::SchemaObject& object : store::Schema(kRecordingSchemaVersion)) connection->Execute(object.sql);
+    for (const SchemaObject& object : Schema(kRecordingSchemaVersion)) connection->Execute(object.sql);
     connection->Execute("PRAGMA application_id=" + std::to_string(store::kApplicationId));
     connection->Execute("PRAGMA user_version=" + std::to_string(kRecordingSchemaVersion));
   }
@@ -243,7 +241,7 @@ void RecordingWriter::Finish() {
   impl_->connection->Execute("UPDATE session SET complete = 1; COMMIT");  // durable: synchronous=FULL
   impl_->committed = true;
   impl_->pieces.reset();
-  store::WritePageChecksums(*impl_->connection);
+  WritePageChecksums(*impl_->connection);
   impl_->DropJournal();
   // Renamed before the lock goes, or another run could take the `.part` for a killed one's.
   if (impl_->overwrite) {
@@ -259,4 +257,4 @@ void RecordingWriter::Finish() {
   SyncDirectory(std::filesystem::path(impl_->full_path).parent_path());
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::store

@@ -17,28 +17,29 @@
 int main() {
   std::cout << "version " << fa_profile::Version() << "\n";
   try {
-    fa_profile::RecordingReader reader("/nonexistent.fap");
+    fa_profile::store::RecordingReader reader("/nonexistent.fap");
     return 1;
   } catch (const fa_profile::Error&) {
     std::cout << "store works\n";
   }
   try {
-    fa_profile::ReadCubin({});
+    fa_profile::sass::ReadCubin({});
     return 1;
   } catch (const fa_profile::Error&) {
     std::cout << "sass works\n";
   }
   std::ostringstream csv;
-  fa_profile::WriteCsvReport(csv, fa_profile::Analyze(fa_profile::Recording{}));
+  fa_profile::exporters::WriteCsvReport(csv, fa_profile::analyze::Analyze(fa_profile::Recording{}));
   if (csv.str().rfind("kernel,", 0) != 0) return 1;
   std::cout << "analyze and exporters work\n";
-  fa_profile::WebOptions options;
+  fa_profile::web::WebOptions options;
   options.port = 0;
-  const fa_profile::WebServer server(options, [](const fa_profile::WebRequest&) { return fa_profile::WebReply(); });
+  const fa_profile::web::WebServer server(
+      options, [](const fa_profile::web::WebRequest&) { return fa_profile::web::WebReply(); });
   if (server.port() == 0) return 1;
   std::cout << "web works\n";
 #ifdef WITH_CUDA
-  if (fa_profile::Ladder().empty() || fa_profile::SupportedChips().empty()) return 1;
+  if (fa_profile::Ladder().empty() || fa_profile::collect::SupportedChips().empty()) return 1;
   std::cout << "kernels and collect work\n";
 #endif
 }

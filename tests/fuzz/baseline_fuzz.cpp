@@ -16,24 +16,24 @@ constexpr std::string_view kHashLine = "\n\"sha256\": \"";
 constexpr std::size_t kDigits = 64;
 
 void Try(const std::string& text) {
-  fa_profile::PromotedBaseline baseline;
+  fa_profile::gate::PromotedBaseline baseline;
   try {
-    baseline = fa_profile::ParseBaseline(text, "b.json");
+    baseline = fa_profile::gate::ParseBaseline(text, "b.json");
   } catch (const fa_profile::Error& error) {
     if (error.message().empty() || error.hint().empty()) std::abort();
     return;
   }
-  if (!fa_profile::IsSuiteName(baseline.suite)) std::abort();
-  if (baseline.lineage != LineageOf(baseline.evidence.environment)) std::abort();
-  const std::string again = ToJson(baseline);
-  if (ToJson(fa_profile::ParseBaseline(again, "again.json")) != again) std::abort();
+  if (!fa_profile::gate::IsSuiteName(baseline.suite)) std::abort();
+  if (baseline.lineage != fa_profile::gate::LineageOf(baseline.evidence.environment)) std::abort();
+  const std::string again = fa_profile::gate::ToJson(baseline);
+  if (fa_profile::gate::ToJson(fa_profile::gate::ParseBaseline(again, "again.json")) != again) std::abort();
 }
 
 }  // namespace
 
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   try {
-    (void)fa_profile::ParseBaseline({reinterpret_cast<const char*>(data), size}, "b.json");
+    (void)fa_profile::gate::ParseBaseline({reinterpret_cast<const char*>(data), size}, "b.json");
     return true;
   } catch (const fa_profile::Error&) {
     return false;

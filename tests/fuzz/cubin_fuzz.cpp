@@ -13,9 +13,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::uint8_t> bytes(data, size);
   try {
-    const fa_profile::CubinInfo info = fa_profile::ReadCubin(bytes);
-    const fa_profile::LineTable lines(bytes);
-    for (const fa_profile::CubinFunction& function : info.functions) {
+    const fa_profile::sass::CubinInfo info = fa_profile::sass::ReadCubin(bytes);
+    const fa_profile::sass::LineTable lines(bytes);
+    for (const fa_profile::sass::CubinFunction& function : info.functions) {
       if (function.code_bytes > size) std::abort();
       for (std::uint64_t offset = 0; offset < function.code_bytes && offset < 4096; offset += 16) {
         lines.Frames(function.name, offset);
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::uint8_t> bytes(data, size);
   try {
-    return !fa_profile::ReadCubin(bytes).functions.empty() && !fa_profile::LineTable(bytes).empty();
+    return !fa_profile::sass::ReadCubin(bytes).functions.empty() && !fa_profile::sass::LineTable(bytes).empty();
   } catch (const fa_profile::Error&) {
     return false;
   }

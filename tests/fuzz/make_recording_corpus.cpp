@@ -27,7 +27,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 // Code and what its instructions did: a function, a sampling and a counting for each of `cases`, 3 at most, and a last
 // function that could not be disassembled. The longest of many cases is split into several rows of a table.
-void WriteCode(RecordingWriter& writer, int cases) {
+void WriteCode(store::RecordingWriter& writer, int cases) {
   const int functions = std::min(cases, 3);
   for (int id = 1; id <= functions; ++id) {
     Cubin cubin{.id = id, .crc = (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(id), .bytes = Bytes(200)};
@@ -72,7 +72,7 @@ void WriteCode(RecordingWriter& writer, int cases) {
 }
 
 // A program's work: `cases` windows, in each some of every case.
-void WriteWork(RecordingWriter& writer, int cases) {
+void WriteWork(store::RecordingWriter& writer, int cases) {
   for (int id = 1; id <= cases; ++id) {
     const std::int64_t start_ns = 1000000000000 + id * 500000000;
     writer.Write(WatchWindow{.id = id,
@@ -102,7 +102,7 @@ void WriteWork(RecordingWriter& writer, int cases) {
 }
 
 // Some of everything, `cases` times.
-void WriteEverything(RecordingWriter& writer, int cases) {
+void WriteEverything(store::RecordingWriter& writer, int cases) {
   writer.Write(Session{.tool_version = "0.1.0",
                        .tool_commit = "0123456789ab",
                        .created_at = "2025-01-02T03:04:05Z",
@@ -206,7 +206,7 @@ void WriteSeeds(const fs::path& directory) {
   fs::create_directories(good);
   fs::create_directories(refused);
   const auto write_good = [&](const std::string& name, int cases) {
-    RecordingWriter writer(good / name, true);
+    store::RecordingWriter writer(good / name, true);
     if (cases > 0) WriteEverything(writer, cases);
     writer.Finish();
     return good / name;
@@ -219,7 +219,7 @@ void WriteSeeds(const fs::path& directory) {
   }
   write_good("one-4096.fap", 1);  // as the writer leaves it
   {
-    RecordingWriter killed(good / "killed.fap", true);  // never finished: no checksums, and not complete
+    store::RecordingWriter killed(good / "killed.fap", true);  // never finished: no checksums, and not complete
     WriteEverything(killed, 2);
   }
   fs::rename(good / "killed.fap.part", good / "killed.fap");

@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    for (const auto& function : fa_profile::ParseNvdisasmJson({reinterpret_cast<const char*>(data), size})) {
+    for (const auto& function : fa_profile::sass::ParseNvdisasmJson({reinterpret_cast<const char*>(data), size})) {
       std::uint32_t expected = 0;
       for (const fa_profile::Instruction& instruction : function.instructions) {
         if (instruction.offset != expected || !instruction.frames.empty()) std::abort();
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   try {
-    return !fa_profile::ParseNvdisasmJson({reinterpret_cast<const char*>(data), size}).empty();
+    return !fa_profile::sass::ParseNvdisasmJson({reinterpret_cast<const char*>(data), size}).empty();
   } catch (const fa_profile::Error&) {
     return false;
   }

@@ -11,7 +11,7 @@
 
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   try {
-    (void)fa_profile::PairRunFromJson({reinterpret_cast<const char*>(data), size}, "run.json");
+    (void)fa_profile::gate::PairRunFromJson({reinterpret_cast<const char*>(data), size}, "run.json");
     return true;
   } catch (const fa_profile::Error&) {
     return false;
@@ -19,14 +19,14 @@ extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fa_profile::PairRun run;
+  fa_profile::gate::PairRun run;
   try {
-    run = fa_profile::PairRunFromJson({reinterpret_cast<const char*>(data), size}, "run.json");
+    run = fa_profile::gate::PairRunFromJson({reinterpret_cast<const char*>(data), size}, "run.json");
   } catch (const fa_profile::Error& error) {
     if (error.message().empty() || error.hint().empty()) std::abort();
     return 0;
   }
-  const std::string text = fa_profile::PairRunToJson(run);  // an Error from here on is a crash
-  if (fa_profile::PairRunToJson(fa_profile::PairRunFromJson(text, "again.json")) != text) std::abort();
+  const std::string text = fa_profile::gate::PairRunToJson(run);  // an Error from here on is a crash
+  if (fa_profile::gate::PairRunToJson(fa_profile::gate::PairRunFromJson(text, "again.json")) != text) std::abort();
   return 0;
 }

@@ -29,7 +29,7 @@ bool IsWhole(const fa_profile::PhaseMap& map) {
 
 extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
   try {
-    (void)fa_profile::ParsePhaseMap({reinterpret_cast<const char*>(data), size}, "map.yaml");
+    (void)fa_profile::load::ParsePhaseMap({reinterpret_cast<const char*>(data), size}, "map.yaml");
     return true;
   } catch (const fa_profile::Error&) {
     return false;
@@ -38,7 +38,8 @@ extern "C" bool FuzzTargetAccepts(const std::uint8_t* data, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    if (!IsWhole(fa_profile::ParsePhaseMap({reinterpret_cast<const char*>(data), size}, "map.yaml"))) std::abort();
+    if (!IsWhole(fa_profile::load::ParsePhaseMap({reinterpret_cast<const char*>(data), size}, "map.yaml")))
+      std::abort();
   } catch (const fa_profile::Error& error) {
     if (error.message().empty() || error.hint().empty()) std::abort();
   }

@@ -19,7 +19,7 @@
 namespace {
 
 using fa_profile::Error;
-using fa_profile::RecordingReader;
+using fa_profile::store::RecordingReader;
 
 void Read(std::span<const std::uint8_t> bytes) {
   try {

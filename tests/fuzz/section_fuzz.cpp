@@ -14,8 +14,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
-    const fa_profile::Section section(text, "fuzz.section");
-    const fa_profile::Section extended(text + "\nUnknownField { Deep: [1, 2] }\n", "fuzz.section");
+    const fa_profile::collect::Section section(text, "fuzz.section");
+    const fa_profile::collect::Section extended(text + "\nUnknownField { Deep: [1, 2] }\n", "fuzz.section");
     if (section.Sets() != extended.Sets()) std::abort();
     for (const int cc : {80, 89, 90, 100}) {
       const std::set<std::string> metrics = section.Metrics(cc);

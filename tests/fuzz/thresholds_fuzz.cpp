@@ -13,9 +13,9 @@
 
 namespace {
 
-using fa_profile::Severity;
-using fa_profile::ThresholdRule;
-using fa_profile::Thresholds;
+using fa_profile::gate::Severity;
+using fa_profile::gate::ThresholdRule;
+using fa_profile::gate::Thresholds;
 
 bool IsWithin(double value, double most) { return std::isfinite(value) && value >= 0.0 && value <= most; }
 
@@ -30,7 +30,7 @@ bool IsWhole(const ThresholdRule& rule) {
   if (rule.exception != !rule.expires.empty()) return false;
   if (rule.exception && (rule.owner.empty() || rule.reason.empty() || rule.expires.size() != 10)) return false;
   return rule.line > 0 && !rule.kernel.empty() && !rule.shape.empty() &&
-         fa_profile::UnitOf(rule.phase, rule.metric).has_value();
+         fa_profile::gate::UnitOf(rule.phase, rule.metric).has_value();
 }
 
 bool IsWhole(const Thresholds& read) {
@@ -46,7 +46,7 @@ bool IsWhole(const Thresholds& read) {
 }
 
 Thresholds Read(const std::uint8_t* data, std::size_t size) {
-  return fa_profile::ParseThresholds({reinterpret_cast<const char*>(data), size}, "t.yaml");
+  return fa_profile::gate::ParseThresholds({reinterpret_cast<const char*>(data), size}, "t.yaml");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Thresholds read = Read(data, size);
     if (!IsWhole(read)) std::abort();
-    (void)fa_profile::ExplainThresholds(read, {{"mma", "1,8,512,64"}, {"wmma", ""}}, "2026-11-21");
+    (void)fa_profile::gate::ExplainThresholds(read, {{"mma", "1,8,512,64"}, {"wmma", ""}}, "2026-11-21");
   } catch (const fa_profile::Error& error) {
     if (error.message().empty() || error.hint().empty()) std::abort();
   }

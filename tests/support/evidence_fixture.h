@@ -8,8 +8,8 @@
 namespace fa_profile {
 
 /// What a run of pairs and a recording say of two kernels and the frozen one, with some of every field.
-inline Evidence SampleEvidence(int timing_processes = 8) {
-  Evidence evidence;
+inline gate::Evidence SampleEvidence(int timing_processes = 8) {
+  gate::Evidence evidence;
   evidence.origin = "pairs of 2026-11-21";
   evidence.environment = {.gpu_name = "NVIDIA H200",
                           .gpu_uuid = "GPU-1",
@@ -29,41 +29,41 @@ inline Evidence SampleEvidence(int timing_processes = 8) {
                              .max_abs_error = 4.1e-4,
                              .max_error_ratio = 0.3333333333,
                              .error = ""};
-  CodeFacts code{.symbol = "_Z3mmaILi64EEvP6__half",
-                 .name = "void mma<64>(__half*)",
-                 .architecture = "sm_90a",
-                 .code_hash = "00112233aabbccdd",
-                 .registers_per_thread = 168,
-                 .stack_frame_bytes = 0,
-                 .spill_bytes = 16,
-                 .local_array_bytes = 0,
-                 .static_shared_memory_bytes = 1024,
-                 .threads_per_block = 128,
-                 .blocks_per_sm = 3,
-                 .externals = {"vprintf"},
-                 .counts = {{"softmax", {{"instructions", 210}, {"barriers", 0}}}}};
-  CaseFacts mma{.kernel = "mma",
-                .shape = "1,8,512,64",
-                .verification = correct,
-                .code = {code},
-                .launches = {{.kernel_name = "void mma<64>(__half*)",
-                              .grid = {8, 8, 1},
-                              .block = {128, 1, 1},
-                              .dynamic_shared_memory_bytes = 32768,
-                              .registers_per_thread = 168,
-                              .blocks_per_sm = 3}},
-                .compiler_warnings = {"ptxas warning : a \"quoted\" one"},
-                .places = {{"", {"kernels/mma.cu", 120}}, {"softmax", {"kernels/mma.cu", 88}}},
-                .findings = {{"bank_conflicts", "31 % of wavefronts \xE2\x80\x94 too many"}}};
-  CaseFacts naive = mma;
+  gate::CodeFacts code{.symbol = "_Z3mmaILi64EEvP6__half",
+                       .name = "void mma<64>(__half*)",
+                       .architecture = "sm_90a",
+                       .code_hash = "00112233aabbccdd",
+                       .registers_per_thread = 168,
+                       .stack_frame_bytes = 0,
+                       .spill_bytes = 16,
+                       .local_array_bytes = 0,
+                       .static_shared_memory_bytes = 1024,
+                       .threads_per_block = 128,
+                       .blocks_per_sm = 3,
+                       .externals = {"vprintf"},
+                       .counts = {{"softmax", {{"instructions", 210}, {"barriers", 0}}}}};
+  gate::CaseFacts mma{.kernel = "mma",
+                      .shape = "1,8,512,64",
+                      .verification = correct,
+                      .code = {code},
+                      .launches = {{.kernel_name = "void mma<64>(__half*)",
+                                    .grid = {8, 8, 1},
+                                    .block = {128, 1, 1},
+                                    .dynamic_shared_memory_bytes = 32768,
+                                    .registers_per_thread = 168,
+                                    .blocks_per_sm = 3}},
+                      .compiler_warnings = {"ptxas warning : a \"quoted\" one"},
+                      .places = {{"", {"kernels/mma.cu", 120}}, {"softmax", {"kernels/mma.cu", 88}}},
+                      .findings = {{"bank_conflicts", "31 % of wavefronts \xE2\x80\x94 too many"}}};
+  gate::CaseFacts naive = mma;
   naive.kernel = "naive";
   naive.code[0].registers_per_thread.reset();  // absent is not 0
   naive.code[0].stack_frame_bytes.reset();
-  CaseFacts reference;
-  reference.kernel = kReferenceKernel;
+  gate::CaseFacts reference;
+  reference.kernel = gate::kReferenceKernel;
   evidence.cases = {mma, naive, reference};
   for (int i = 0; i < timing_processes; ++i) {
-    ProcessSample process;
+    gate::ProcessSample process;
     process.kind = "timing";
     process.pair = i / 2;
     process.stage = i < 4 ? 1 : 2;
@@ -71,18 +71,18 @@ inline Evidence SampleEvidence(int timing_processes = 8) {
     process.temperature_celsius = 41.5;
     for (int c = 0; c < 3; ++c) {
       const double seconds = 9.923456789e-6 * (1 + c) * (1 + 0.001 * i);
-      process.values.push_back({{{"", kDuration}, seconds}, {{"", kCycles}, seconds * 1.98e9}});
+      process.values.push_back({{{"", gate::kDuration}, seconds}, {{"", gate::kCycles}, seconds * 1.98e9}});
     }
     evidence.processes.push_back(process);
   }
-  ProcessSample recording;
+  gate::ProcessSample recording;
   recording.kind = "recording";
   recording.values.resize(3);
   recording.values[0] = {{{"", "instructions_count"}, 123456789.0},
-                         {{"", kDuration}, 1.0e-5},
-                         {{"softmax", kPhaseTime}, 0.31},
+                         {{"", gate::kDuration}, 1.0e-5},
+                         {{"softmax", gate::kPhaseTime}, 0.31},
                          {{"softmax", "instructions_count"}, 9007199254740991.0}};
-  recording.values[1] = {{{"qk", kPhaseTime}, 1.0 / 3.0}};
+  recording.values[1] = {{{"qk", gate::kPhaseTime}, 1.0 / 3.0}};
   evidence.processes.push_back(recording);
   return evidence;
 }

@@ -15,7 +15,7 @@
 namespace fa_profile {
 
 /// A GPU that does nothing and writes down what it was asked, in order, in `calls`. Tests set its answers.
-class FakeGpu final : public GpuApi {
+class FakeGpu final : public collect::GpuApi {
  public:
   std::vector<std::string> calls;
 
@@ -25,9 +25,9 @@ class FakeGpu final : public GpuApi {
   std::vector<std::string> range_names;  ///< in place of those pushed, when not empty
   std::vector<DataLoss> refused;         ///< of a plan
   bool flushes_cache = false;
-  std::vector<double> call_ns = {1000.0};  ///< of each Time() in turn; the last one stays
-  std::vector<PcSamples> samples = {{}};   ///< of each Take() in turn; the last one stays
-  std::vector<CountedPc> counts;           ///< of each Take()
+  std::vector<double> call_ns = {1000.0};          ///< of each Time() in turn; the last one stays
+  std::vector<collect::PcSamples> samples = {{}};  ///< of each Take() in turn; the last one stays
+  std::vector<collect::CountedPc> counts;          ///< of each Take()
   std::uint64_t counts_dropped = 0;
   std::vector<std::string> sass_metrics = {"smsp__sass_inst_executed"};
   std::map<std::uint64_t, std::vector<std::uint8_t>> modules;
@@ -47,10 +47,10 @@ class FakeGpu final : public GpuApi {
   }
   double FreeMemoryShare() override { return free_memory_share; }
 
-  CallTiming Time(const std::function<void(StreamHandle)>& call, int count, const std::function<void()>& between,
-                  bool read_clock) override {
+  collect::CallTiming Time(const std::function<void(StreamHandle)>& call, int count,
+                           const std::function<void()>& between, bool read_clock) override {
     Call("time");
-    CallTiming timing{"fake", {}, read_clock ? sm_clock_hz : std::nullopt};
+    collect::CallTiming timing{"fake", {}, read_clock ? sm_clock_hz : std::nullopt};
     const double duration = Next(call_ns);
     for (int i = 0; i < count; ++i) {
       between();
@@ -59,7 +59,7 @@ class FakeGpu final : public GpuApi {
     }
     return timing;
   }
-  ActivityTrace Trace(const std::function<void()>& body) override {
+  collect::ActivityTrace Trace(const std::function<void()>& body) override {
     Call("trace");
     trace_ = {};
     body();
@@ -71,13 +71,13 @@ class FakeGpu final : public GpuApi {
     trace_.launches.emplace_back().kernel_name = kernel;
   }
 
-  MetricPlan Plan(std::span<const std::string> metrics) override {
+  collect::MetricPlan Plan(std::span<const std::string> metrics) override {
     Call("plan");
     return {"GH100", {metrics.begin(), metrics.end()}, {}, passes_needed, refused, false};
   }
-  std::vector<RangeValues> Evaluate(const MetricPlan& plan, std::span<const std::uint8_t> image,
-                                    std::size_t most) override {
-    std::vector<RangeValues> values;
+  std::vector<collect::RangeValues> Evaluate(const collect::MetricPlan& plan, std::span<const std::uint8_t> image,
+                                             std::size_t most) override {
+    std::vector<collect::RangeValues> values;
     std::istringstream lines(std::string(image.begin(), image.end()));
     for (std::string name, value; values.size() < most && std::getline(lines, name) && std::getline(lines, value);) {
       values.push_back({name, {}});
@@ -85,17 +85,19 @@ class FakeGpu final : public GpuApi {
     }
     return values;
   }
-  std::unique_ptr<RangeProfiler> OpenRangeProfiler() override { return std::make_unique<FakeRangeProfiler>(*this); }
-  std::unique_ptr<PcSampler> OpenPcSampler(std::uint32_t period) override {
+  std::unique_ptr<collect::RangeProfiler> OpenRangeProfiler() override {
+    return std::make_unique<FakeRangeProfiler>(*this);
+  }
+  std::unique_ptr<collect::PcSampler> OpenPcSampler(std::uint32_t period) override {
     return std::make_unique<FakeSampler>(*this, period);
   }
   std::vector<std::string> SassMetrics() override { return sass_metrics; }
-  std::unique_ptr<SassCounter> OpenSassCounter(const std::vector<std::string>& metrics) override {
+  std::unique_ptr<collect::SassCounter> OpenSassCounter(const std::vector<std::string>& metrics) override {
     std::string names;
     for (const std::string& metric : metrics) names += " " + metric;
     return std::make_unique<FakeCounter>(*this, names);
   }
-  std::unique_ptr<ModuleCapture> CaptureModules() override { return std::make_unique<FakeModules>(*this); }
+  std::unique_ptr<collect::ModuleCapture> CaptureModules() override { return std::make_unique<FakeModules>(*this); }
 
   /// `calls` as one text, and nothing left of them.
   std::string TakeCalls() {
@@ -125,11 +127,11 @@ class FakeGpu final : public GpuApi {
     std::string name_;
   };
 
-  class FakeRangeProfiler final : public RangeProfiler {
+  class FakeRangeProfiler final : public collect::RangeProfiler {
    public:
     explicit FakeRangeProfiler(FakeGpu& gpu) : gpu_(gpu), opened_(gpu, "ranges") {}
-    void Configure(const MetricPlan&, std::size_t most_ranges, Replay replay) override {
-      gpu_.Call((replay == Replay::kUser ? "user:" : "kernel:") + std::to_string(most_ranges));
+    void Configure(const collect::MetricPlan&, std::size_t most_ranges, collect::Replay replay) override {
+      gpu_.Call((replay == collect::Replay::kUser ? "user:" : "kernel:") + std::to_string(most_ranges));
       replay_ = replay;
       ranges_ = most_ranges;
       passes_ = 0;
@@ -148,9 +150,9 @@ class FakeGpu final : public GpuApi {
       return ++passes_ >= gpu_.passes_needed;
     }
     // The image has two lines for each range: its name, and a number that no other range of this GPU has.
-    CounterData Decode() override {
+    collect::CounterData Decode() override {
       gpu_.Call("decode");
-      if (replay_ == Replay::kKernel) names_.assign(ranges_, "auto");
+      if (replay_ == collect::Replay::kKernel) names_.assign(ranges_, "auto");
       if (!gpu_.range_names.empty()) names_ = gpu_.range_names;
       std::string text;
       for (std::size_t i = 0; i + gpu_.ranges_dropped < names_.size(); ++i) {
@@ -162,13 +164,13 @@ class FakeGpu final : public GpuApi {
    private:
     FakeGpu& gpu_;
     Opened opened_;
-    Replay replay_ = Replay::kUser;
+    collect::Replay replay_ = collect::Replay::kUser;
     std::size_t ranges_ = 0;
     int passes_ = 0;
     std::vector<std::string> names_;
   };
 
-  class FakeSampler final : public PcSampler {
+  class FakeSampler final : public collect::PcSampler {
    public:
     FakeSampler(FakeGpu& gpu, std::uint32_t period) : gpu_(gpu), opened_(gpu, "sampler:" + std::to_string(period)) {}
     void Start() override {
@@ -179,21 +181,21 @@ class FakeGpu final : public GpuApi {
       --gpu_.running;
       gpu_.Call("stop");
     }
-    PcSamples Take() override { return gpu_.Next(gpu_.samples); }
+    collect::PcSamples Take() override { return gpu_.Next(gpu_.samples); }
 
    private:
     FakeGpu& gpu_;
     Opened opened_;
   };
 
-  class FakeCounter final : public SassCounter {
+  class FakeCounter final : public collect::SassCounter {
    public:
     FakeCounter(FakeGpu& gpu, const std::string& metrics) : gpu_(gpu), opened_(gpu, "counter:" + metrics) {}
     void Start() override {
       gpu_.Call("start");
       ++gpu_.running;
     }
-    std::vector<CountedPc> Take() override {
+    std::vector<collect::CountedPc> Take() override {
       gpu_.Call("take");
       return gpu_.counts;
     }
@@ -208,7 +210,7 @@ class FakeGpu final : public GpuApi {
     Opened opened_;
   };
 
-  class FakeModules final : public ModuleCapture {
+  class FakeModules final : public collect::ModuleCapture {
    public:
     explicit FakeModules(FakeGpu& gpu) : gpu_(gpu), opened_(gpu, "modules") {}
     const std::vector<std::uint8_t>* Find(std::uint64_t crc) override {
@@ -232,7 +234,7 @@ class FakeGpu final : public GpuApi {
     return answer;
   }
 
-  ActivityTrace trace_;
+  collect::ActivityTrace trace_;
   int ranges_measured_ = 0;
 };
 

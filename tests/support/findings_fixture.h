@@ -65,7 +65,7 @@ inline void Set(ProfileEntry& entry, const std::string& phase, const std::map<st
 inline std::vector<Finding> Found(const std::function<void(ProfileEntry&)>& change) {
   ProfileEntry entry = Healthy();
   change(entry);
-  return FindProblems(entry, H200());
+  return analyze::FindProblems(entry, H200());
 }
 
 inline const Finding* Find(const std::vector<Finding>& findings, const std::string& id) {

@@ -9,22 +9,22 @@
 /// Results of the gate as its reports are tested on them.
 namespace fa_profile::sample {
 
-inline Comparison Compared(std::string phase, std::string metric, std::string unit, int tier, double base,
-                           double candidate, Verdict verdict) {
-  Comparison c;
+inline gate::Comparison Compared(std::string phase, std::string metric, std::string unit, int tier, double base,
+                                 double candidate, gate::Verdict verdict) {
+  gate::Comparison c;
   c.phase = std::move(phase);
   c.metric = std::move(metric);
   c.unit = std::move(unit);
   c.tier = tier;
   c.base = base;
   c.candidate = candidate;
-  c.change = c.metric == kPhaseTime ? candidate - base : candidate / base - 1.0;
+  c.change = c.metric == gate::kPhaseTime ? candidate - base : candidate / base - 1.0;
   c.verdict = verdict;
   c.blocking = true;
   return c;
 }
 
-inline Comparison Paired(Comparison c, double half_width, double p) {
+inline gate::Comparison Paired(gate::Comparison c, double half_width, double p) {
   c.change_low = *c.change - half_width;
   c.change_high = *c.change + half_width;
   c.p = p;
@@ -33,12 +33,12 @@ inline Comparison Paired(Comparison c, double half_width, double p) {
 }
 
 /// One case of each kind: slower (with counters and a warning), wrong, missing, suspect, faster, the same machine code.
-inline GateResult Regression() {
-  GateResult result;
-  result.verdict = Verdict::kRegression;
+inline gate::GateResult Regression() {
+  gate::GateResult result;
+  result.verdict = gate::Verdict::kRegression;
   result.headline = "REGRESSION: mma 1,8,512,64 is 11.8 % slower: softmax";
   result.design = "pairs";
-  Environment& base = result.base;
+  gate::Environment& base = result.base;
   base.gpu_name = "NVIDIA H200";
   base.gpu_uuid = "GPU-12345678-0000-1111-2222-333344445555";
   base.chip = "GH100";
@@ -56,64 +56,65 @@ inline GateResult Regression() {
   result.base_origin = "build main";
   result.candidate_origin = "build feature";
   result.notes = {"the exception of ci/thresholds.yaml:31 expired on 2026-11-01", "1 of 15 pairs dropped: throttled"};
-  result.control = ControlResult{24, 0, 0.0004, true, ""};
+  result.control = gate::ControlResult{24, 0, 0.0004, true, ""};
   result.reproduce = "fa-profile gate --pair main feature --thresholds ci/thresholds.yaml";
   result.today = "2026-11-21";
 
-  CaseVerdict wrong;
+  gate::CaseVerdict wrong;
   wrong.kernel = "wmma";
   wrong.shape = "1,8,512,64";
-  wrong.verdict = Verdict::kRegression;
+  wrong.verdict = gate::Verdict::kRegression;
   wrong.incorrect = true;
   wrong.headline = "not correct: 12 of 32768 values are not finite";
 
-  CaseVerdict slower;
+  gate::CaseVerdict slower;
   slower.kernel = "mma";
   slower.shape = "1,8,512,64";
-  slower.verdict = Verdict::kRegression;
+  slower.verdict = gate::Verdict::kRegression;
   slower.headline = "11.8 % slower: softmax 31.0 -> 54.2 % of the kernel's time";
   slower.why = {"threads per instruction 32.0 -> 1.0 in softmax", "barrier stalls 4.1 -> 31.0 %"};
   slower.phase = "softmax";
   slower.bottleneck_before = "qk";
   slower.bottleneck_after = "softmax";
-  slower.place = SourcePlace{"kernels/mma.cu", 118};
-  slower.comparisons.push_back(
-      Paired(Compared("", kDuration, "seconds", 2, 5.86e-6, 6.551e-6, Verdict::kRegression), 0.006, 0.00006));
+  slower.place = gate::SourcePlace{"kernels/mma.cu", 118};
+  slower.comparisons.push_back(Paired(
+      Compared("", gate::kDuration, "seconds", 2, 5.86e-6, 6.551e-6, gate::Verdict::kRegression), 0.006, 0.00006));
   slower.comparisons.back().p_adjusted = 0.0002;
   slower.comparisons.back().reason = "over the 2 % allowed, in time and in cycles";
   slower.comparisons.back().rule = "ci/thresholds.yaml:12";
+  slower.comparisons.push_back(Paired(
+      Compared("softmax", gate::kPhaseTime, "ratio", 2, 0.31, 0.542, gate::Verdict::kRegression), 0.01, 0.00006));
   slower.comparisons.push_back(
-      Paired(Compared("softmax", kPhaseTime, "ratio", 2, 0.31, 0.542, Verdict::kRegression), 0.01, 0.00006));
-  slower.comparisons.push_back(Compared("", "instructions", "instructions", 1, 1310720, 1441792, Verdict::kRegression));
-  slower.comparisons.push_back(Compared("", "registers_per_thread", "count", 0, 168, 172, Verdict::kRegression));
+      Compared("", "instructions", "instructions", 1, 1310720, 1441792, gate::Verdict::kRegression));
+  slower.comparisons.push_back(Compared("", "registers_per_thread", "count", 0, 168, 172, gate::Verdict::kRegression));
   slower.comparisons.back().blocking = false;
   slower.comparisons.back().reason = "more registers, as many blocks per SM";
-  slower.comparisons.push_back(Compared("qk", kPhaseTime, "ratio", 2, 0.4, 0.39, Verdict::kPass));
+  slower.comparisons.push_back(Compared("qk", gate::kPhaseTime, "ratio", 2, 0.4, 0.39, gate::Verdict::kPass));
 
-  CaseVerdict missing;
+  gate::CaseVerdict missing;
   missing.kernel = "tiled";
   missing.shape = "1,8,512,64";
-  missing.verdict = Verdict::kMissing;
+  missing.verdict = gate::Verdict::kMissing;
   missing.headline = "in the baseline and not in the candidate";
 
-  CaseVerdict suspect;
+  gate::CaseVerdict suspect;
   suspect.kernel = "scalar";
   suspect.shape = "1,8,512,64 causal";
-  suspect.verdict = Verdict::kSuspect;
+  suspect.verdict = gate::Verdict::kSuspect;
   suspect.headline = "3.1 % slower, not yet confirmed";
   suspect.comparisons.push_back(
-      Paired(Compared("", kDuration, "seconds", 2, 219e-6, 225.8e-6, Verdict::kSuspect), 0.02, 0.031));
+      Paired(Compared("", gate::kDuration, "seconds", 2, 219e-6, 225.8e-6, gate::Verdict::kSuspect), 0.02, 0.031));
   suspect.comparisons.back().change_low = -std::numeric_limits<double>::infinity();
 
-  CaseVerdict faster;
+  gate::CaseVerdict faster;
   faster.kernel = "serial_softmax";
   faster.shape = "1,8,512,64";
-  faster.verdict = Verdict::kImproved;
+  faster.verdict = gate::Verdict::kImproved;
   faster.headline = "52.0 % faster";
   faster.comparisons.push_back(
-      Paired(Compared("", kDuration, "seconds", 2, 569e-6, 273e-6, Verdict::kImproved), 0.004, 0.00006));
+      Paired(Compared("", gate::kDuration, "seconds", 2, 569e-6, 273e-6, gate::Verdict::kImproved), 0.004, 0.00006));
 
-  CaseVerdict same;
+  gate::CaseVerdict same;
   same.kernel = "minimal";
   same.shape = "1,8,512,64";
   same.identical = true;
@@ -124,64 +125,65 @@ inline GateResult Regression() {
 }
 
 /// Two kernels that are as they were.
-inline GateResult Passed() {
-  GateResult result = Regression();
-  result.verdict = Verdict::kPass;
+inline gate::GateResult Passed() {
+  gate::GateResult result = Regression();
+  result.verdict = gate::Verdict::kPass;
   result.headline = "PASS: 2 kernels are no slower";
-  CaseVerdict mma = result.cases[1];
-  mma.verdict = Verdict::kPass;
+  gate::CaseVerdict mma = result.cases[1];
+  mma.verdict = gate::Verdict::kPass;
   mma.headline = mma.phase = "";
   mma.why.clear();
-  mma.comparisons = {Paired(Compared("", kDuration, "seconds", 2, 5.86e-6, 5.87e-6, Verdict::kPass), 0.002, 0.9)};
+  mma.comparisons = {
+      Paired(Compared("", gate::kDuration, "seconds", 2, 5.86e-6, 5.87e-6, gate::Verdict::kPass), 0.002, 0.9)};
   result.cases = {mma, result.cases.back()};
   result.notes.clear();
   return result;
 }
 
-inline GateResult Improved() {
-  GateResult result = Regression();
-  result.verdict = Verdict::kImproved;
+inline gate::GateResult Improved() {
+  gate::GateResult result = Regression();
+  result.verdict = gate::Verdict::kImproved;
   result.headline = "IMPROVED: serial_softmax 1,8,512,64 is 52.0 % faster";
   result.cases = {result.cases[4]};
   return result;
 }
 
 /// Another GPU: nothing was compared.
-inline GateResult Incomparable() {
-  GateResult result = Regression();
-  result.verdict = Verdict::kIncomparable;
+inline gate::GateResult Incomparable() {
+  gate::GateResult result = Regression();
+  result.verdict = gate::Verdict::kIncomparable;
   result.headline = "INCOMPARABLE: another GPU model";
   result.candidate.gpu_name = "NVIDIA A100-SXM4-80GB";
   result.incomparable = {"GPU NVIDIA H200 and NVIDIA A100-SXM4-80GB"};
   result.control.reset();
   result.cases.erase(result.cases.begin() + 1, result.cases.end());
-  CaseVerdict& only = result.cases.front();
-  only.verdict = Verdict::kIncomparable;
+  gate::CaseVerdict& only = result.cases.front();
+  only.verdict = gate::Verdict::kIncomparable;
   only.incorrect = false;
   only.headline = "measured on another GPU model";
   return result;
 }
 
 /// A control that failed although no case is bad.
-inline GateResult ControlFailed() {
-  GateResult result = Passed();
-  result.verdict = Verdict::kInconclusive;
+inline gate::GateResult ControlFailed() {
+  gate::GateResult result = Passed();
+  result.verdict = gate::Verdict::kInconclusive;
   result.headline = "INCONCLUSIVE: the machine moved, not the code";
-  result.control = ControlResult{24, 3, 0.041, false, "the reference kernel became 4.1 % slower"};
+  result.control = gate::ControlResult{24, 3, 0.041, false, "the reference kernel became 4.1 % slower"};
   return result;
 }
 
 /// A build without a GPU.
-inline GateResult Static() {
-  GateResult result;
-  result.verdict = Verdict::kRegression;
+inline gate::GateResult Static() {
+  gate::GateResult result;
+  result.verdict = gate::Verdict::kRegression;
   result.headline = "REGRESSION: mma spills 64 bytes";
   result.design = "static";
-  CaseVerdict spills;
+  gate::CaseVerdict spills;
   spills.kernel = "mma";
-  spills.verdict = Verdict::kRegression;
+  spills.verdict = gate::Verdict::kRegression;
   spills.headline = "spills 64 bytes a thread";
-  spills.comparisons.push_back(Compared("", "spill_bytes", "bytes", 0, 0, 64, Verdict::kRegression));
+  spills.comparisons.push_back(Compared("", "spill_bytes", "bytes", 0, 0, 64, gate::Verdict::kRegression));
   spills.comparisons.back().change.reset();
   spills.comparisons.back().rule = "ci/thresholds.yaml:20";
   result.cases = {spills};
@@ -190,8 +192,8 @@ inline GateResult Static() {
 }
 
 /// Every text of `result` replaced.
-inline GateResult WithTexts(GateResult result, const std::string& text) {
-  for (Environment* e : {&result.base, &result.candidate}) {
+inline gate::GateResult WithTexts(gate::GateResult result, const std::string& text) {
+  for (gate::Environment* e : {&result.base, &result.candidate}) {
     for (std::string* field :
          {&e->gpu_name, &e->gpu_uuid, &e->chip, &e->driver_version, &e->cuda_driver_version, &e->cuda_runtime_version,
           &e->cupti_version, &e->tool_version, &e->tool_commit, &e->taken_at}) {
@@ -206,13 +208,13 @@ inline GateResult WithTexts(GateResult result, const std::string& text) {
   result.notes = {text, text};
   result.suspects = {text};
   if (result.control) result.control->reason = text;
-  for (CaseVerdict& v : result.cases) {
+  for (gate::CaseVerdict& v : result.cases) {
     for (std::string* field : {&v.kernel, &v.shape, &v.headline, &v.phase, &v.bottleneck_before, &v.bottleneck_after}) {
       *field = text;
     }
     v.why = {text, text};
-    v.place = SourcePlace{text, 1};
-    for (Comparison& c : v.comparisons) c.phase = c.metric = c.unit = c.reason = c.rule = text;
+    v.place = gate::SourcePlace{text, 1};
+    for (gate::Comparison& c : v.comparisons) c.phase = c.metric = c.unit = c.reason = c.rule = text;
   }
   return result;
 }

@@ -25,7 +25,7 @@ class Scenario {
     input.design = design;
     input.today = "2026-11-21";
     input.drawn_pairs = true;  // most tests are not about the run's own controls
-    for (Evidence* const side : {&input.base, &input.candidate}) {
+    for (gate::Evidence* const side : {&input.base, &input.candidate}) {
       side->environment.gpu_name = "NVIDIA H200";
       side->environment.gpu_uuid = "GPU-1";
       side->environment.driver_version = "580.1";
@@ -38,8 +38,8 @@ class Scenario {
   }
 
   void AddCase(const std::string& kernel) {
-    for (Evidence* const side : {&input.base, &input.candidate}) {
-      CaseFacts facts;
+    for (gate::Evidence* const side : {&input.base, &input.candidate}) {
+      gate::CaseFacts facts;
       facts.kernel = kernel;
       facts.shape = input.design == "static" ? "" : "1,8,512,64";
       if (input.design != "static") {
@@ -47,7 +47,7 @@ class Scenario {
         facts.verification->draws = facts.verification->draws_passed = 3;
         facts.launches.push_back({kernel + "_kernel", {8, 4, 1}, {128, 1, 1}, 4096, 100, 4});
       }
-      CodeFacts code;
+      gate::CodeFacts code;
       code.symbol = code.name = kernel + "_kernel";
       code.architecture = "sm_90a";
       code.code_hash = side == &input.base ? "00000000000000aa" : "00000000000000bb";
@@ -69,16 +69,16 @@ class Scenario {
   void Time(int pairs, const std::vector<Effect>& effects, int stage = 1, double spread = 0.003) {
     for (int i = 0; i < pairs; ++i, ++next_pair) {
       const double drift = 1.0 + 0.01 * (i % 3) / 2.0;
-      for (Evidence* const side : {&input.base, &input.candidate}) {
+      for (gate::Evidence* const side : {&input.base, &input.candidate}) {
         const bool candidate = side == &input.candidate;
-        ProcessSample process = Process("timing", stage, next_pair);
+        gate::ProcessSample process = Process("timing", stage, next_pair);
         for (std::size_t c = 0; c < effects.size(); ++c) {
           const Effect& effect = effects[c];
           const double factor = candidate ? effect.time : 1.0;
           const double seconds = effect.seconds * drift * factor * (1.0 + spread * Normal());
           const double of_cycles = candidate && effect.cycles > 0.0 ? effect.cycles / effect.time : 1.0;
-          process.values[c][{"", kDuration}] = seconds;
-          process.values[c][{"", kCycles}] = seconds * 1.8e9 * of_cycles;
+          process.values[c][{"", gate::kDuration}] = seconds;
+          process.values[c][{"", gate::kCycles}] = seconds * 1.8e9 * of_cycles;
         }
         side->processes.push_back(process);
       }
@@ -86,11 +86,11 @@ class Scenario {
   }
 
   /// Pairs of recording processes of the first case, all alike.
-  using Values = std::map<MetricKey, double>;
+  using Values = std::map<gate::MetricKey, double>;
   void Record(int pairs, const Values& base, const Values& candidate, int stage = 1) {
     for (int i = 0; i < pairs; ++i, ++next_pair) {
-      for (Evidence* const side : {&input.base, &input.candidate}) {
-        ProcessSample process = Process("recording", stage, input.design == "pairs" ? next_pair : -1);
+      for (gate::Evidence* const side : {&input.base, &input.candidate}) {
+        gate::ProcessSample process = Process("recording", stage, input.design == "pairs" ? next_pair : -1);
         process.values[0] = side == &input.base ? base : candidate;
         side->processes.push_back(process);
       }
@@ -103,8 +103,8 @@ class Scenario {
     input.candidate.cases[index].launches = input.base.cases[index].launches;
   }
 
-  ProcessSample Process(const std::string& kind, int stage, int pair) const {
-    ProcessSample process;
+  gate::ProcessSample Process(const std::string& kind, int stage, int pair) const {
+    gate::ProcessSample process;
     process.kind = kind;
     process.stage = stage;
     process.pair = pair;
@@ -119,21 +119,21 @@ class Scenario {
     return sum;
   }
 
-  CaseFacts& Base(std::size_t index = 0) { return input.base.cases[index]; }
-  CaseFacts& Candidate(std::size_t index = 0) { return input.candidate.cases[index]; }
-  CodeFacts& Code(std::size_t index = 0) { return input.candidate.cases[index].code[0]; }
+  gate::CaseFacts& Base(std::size_t index = 0) { return input.base.cases[index]; }
+  gate::CaseFacts& Candidate(std::size_t index = 0) { return input.candidate.cases[index]; }
+  gate::CodeFacts& Code(std::size_t index = 0) { return input.candidate.cases[index].code[0]; }
 
-  GateResult Judged() const { return Judge(input, thresholds); }
+  gate::GateResult Judged() const { return gate::Judge(input, thresholds); }
   /// The verdict on the kernel of this name.
-  CaseVerdict Of(const std::string& kernel = "mma") const {
-    for (const CaseVerdict& one : Judged().cases) {
+  gate::CaseVerdict Of(const std::string& kernel = "mma") const {
+    for (const gate::CaseVerdict& one : Judged().cases) {
       if (one.kernel == kernel) return one;
     }
     return {};
   }
 
-  GateInput input;
-  Thresholds thresholds;
+  gate::GateInput input;
+  gate::Thresholds thresholds;
   int next_pair = 0;
 
  private:
@@ -141,8 +141,9 @@ class Scenario {
 };
 
 /// The comparison of this metric, worst first; an empty one when there is none.
-inline Comparison Find(const CaseVerdict& verdict, const std::string& metric, const std::string& phase = "") {
-  for (const Comparison& comparison : verdict.comparisons) {
+inline gate::Comparison Find(const gate::CaseVerdict& verdict, const std::string& metric,
+                             const std::string& phase = "") {
+  for (const gate::Comparison& comparison : verdict.comparisons) {
     if (comparison.metric == metric && comparison.phase == phase) return comparison;
   }
   return {};

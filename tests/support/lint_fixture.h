@@ -26,7 +26,7 @@ namespace fa_profile {
 class LintFixture : public FolderTest {
  protected:
   void SetUp() override {
-    if (!FindNvdisasm()) GTEST_SKIP() << "no nvdisasm here: ci/setup.sh fetches one";
+    if (!sass::FindNvdisasm()) GTEST_SKIP() << "no nvdisasm here: ci/setup.sh fetches one";
   }
   Outcome Run(const std::string& arguments, const std::string& environment = {}) const {
     return RunInShell(folder_, environment + " " FA_PROFILE_PROGRAM " lint " + arguments);

@@ -38,7 +38,7 @@ class RecordingFiles : public FolderTest {
   // A small finished recording with a piece of every kind.
   RandomRecording WriteSample(const std::string& path, unsigned seed = 1) const {
     RandomRecording sample = MakeRandomRecording(seed, 3);
-    RecordingWriter writer(path, true);
+    store::RecordingWriter writer(path, true);
     WriteAll(sample, writer);
     writer.Finish();
     return sample;
@@ -83,7 +83,7 @@ inline std::string ErrorOf(const std::function<void()>& action) {
 }
 
 inline std::string ReadError(const std::string& path) {
-  return ErrorOf([&] { RecordingReader(path).Load(); });
+  return ErrorOf([&] { store::RecordingReader(path).Load(); });
 }
 
 // Whether the text of an Error has both: what is wrong, and the cure.

@@ -16,7 +16,7 @@ namespace fa_profile {
 /// "no error", or the message; every error has a hint.
 inline std::string ErrorOf(const std::string& text) {
   try {
-    (void)ParseThresholds(text, "t.yaml");
+    (void)gate::ParseThresholds(text, "t.yaml");
     return "no error";
   } catch (const Error& error) {
     EXPECT_FALSE(error.hint().empty()) << "without a cure: " << error.message();
@@ -26,7 +26,7 @@ inline std::string ErrorOf(const std::string& text) {
 
 inline std::string HintOf(const std::string& text) {
   try {
-    (void)ParseThresholds(text, "t.yaml");
+    (void)gate::ParseThresholds(text, "t.yaml");
     return "no error";
   } catch (const Error& error) {
     return error.hint();

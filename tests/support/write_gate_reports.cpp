@@ -13,13 +13,10 @@
 int main(int argc, char** argv) {
   using namespace fa_profile;
   if (argc != 2) return 2;
-  std::map<std::string, GateResult> results{{"regression", sample::Regression()},
-                                            {"passed", sample::Passed()},
-                                            {"improved", sample::Improved()},
-                                            {"incomparable", sample::Incomparable()},
-                                            {"control", sample::ControlFailed()},
-                                            {"static", sample::Static()},
-                                            {"nothing", GateResult{}}};
+  std::map<std::string, gate::GateResult> results{
+      {"regression", sample::Regression()},     {"passed", sample::Passed()},         {"improved", sample::Improved()},
+      {"incomparable", sample::Incomparable()}, {"control", sample::ControlFailed()}, {"static", sample::Static()},
+      {"nothing", gate::GateResult{}}};
   int count = 0;
   for (const std::string& text : sample::HostileTexts()) {
     const std::string number = std::to_string(count++);
@@ -27,19 +24,20 @@ int main(int argc, char** argv) {
     results.emplace(std::string("prefixed").append(number),
                     sample::WithTexts(sample::Regression(), std::string("mma ").append(text).append(" end")));
   }
-  GateResult large = sample::Regression();
+  gate::GateResult large = sample::Regression();
   while (large.cases.size() < 3000) large.cases.push_back(large.cases[large.cases.size() % 6]);
   results.emplace("large", large);
   for (const auto& [name, result] : results) {
     const auto put = [&](const char* extension, const std::string& text) {
       std::ofstream(std::filesystem::path(argv[1]) / (name + extension), std::ios::binary) << text;
     };
-    put(".txt", GateText(result));
-    put(".md", GateMarkdown(result, name == "passed" ? "" : "0 of 20,000 comparisons of equal code, at most 0.02 %"));
-    put(".annotations", GateAnnotations(result));
-    put(".sarif", GateSarif(result));
-    put(".xml", GateJunit(result));
-    put(".json", GateJson(result));
-    put(".prom", GateTextfile(GateStateOf(result)));
+    put(".txt", gate::GateText(result));
+    put(".md",
+        gate::GateMarkdown(result, name == "passed" ? "" : "0 of 20,000 comparisons of equal code, at most 0.02 %"));
+    put(".annotations", gate::GateAnnotations(result));
+    put(".sarif", gate::GateSarif(result));
+    put(".xml", gate::GateJunit(result));
+    put(".json", gate::GateJson(result));
+    put(".prom", prom::GateTextfile(gate::GateStateOf(result)));
   }
 }

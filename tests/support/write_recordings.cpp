@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const int count = std::atoi(argv[2]);
   for (int i = 0; i < count; ++i) {
-    RecordingWriter writer(folder + "/small-" + std::to_string(i) + ".fap");
+    store::RecordingWriter writer(folder + "/small-" + std::to_string(i) + ".fap");
     Session session;
     session.tool_version = "0.1.0";
     session.tool_commit = "0123456789abcdef";

@@ -12,7 +12,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ std::optional<std::string> FindBuildLog(const std::string& build) {
   return log.string();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

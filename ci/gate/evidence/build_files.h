@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A file with GPU code in a build.
 struct BuildFile {
@@ -23,4 +23,4 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build);
 /// fa-profile-build.log, the compiler's output, in a folder that is a build; absent: not found.
 std::optional<std::string> FindBuildLog(const std::string& build);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

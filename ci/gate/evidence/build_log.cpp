@@ -9,7 +9,7 @@
 
 #include "fa_profile/demangle.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostText = 300;
@@ -114,4 +114,4 @@ std::vector<CompilerWarning> ParseBuildLog(std::string_view log, const std::stri
   return std::move(reader).Warnings();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A warning of NVIDIA's compilers. Empty fields: not in the log.
 struct CompilerWarning {
@@ -20,4 +20,4 @@ struct CompilerWarning {
 /// compiler do not. Hostile input: takes time in proportion to the text.
 std::vector<CompilerWarning> ParseBuildLog(std::string_view log, const std::string& architecture);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

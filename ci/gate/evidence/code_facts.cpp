@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 // nvcc puts a static kernel into a namespace named after a hash of the source's path: "_INTERNAL_4d2a_6_foo_cu_77::".
@@ -36,4 +36,4 @@ CodeFacts ToCodeFacts(const KernelLint& lint) {
   return facts;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/phases.h"
 #include "fa_profile/repository.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 std::uint64_t Samples(const PcSample& sample) {
@@ -56,7 +56,8 @@ std::map<std::string, SourcePlace> HotLines::Of(const ProfileEntry& entry) {
     if (sampling.case_id == entry.case_id && sampling.part == entry.part) samplings.push_back(&sampling);
   }
   const bool by_kernels = entry.phases && entry.phases->attribution == "kernels";
-  const bool attention = ChoosePhaseMap(MeasuredFunctions(recording_, samplings, {})).name == AttentionPhases().name;
+  const bool attention =
+      analyze::ChoosePhaseMap(analyze::MeasuredFunctions(recording_, samplings, {})).name == AttentionPhases().name;
 
   std::map<std::string, std::map<Line, std::uint64_t>> samples;
   for (const PcSampling* sampling : samplings) {
@@ -64,7 +65,7 @@ std::map<std::string, SourcePlace> HotLines::Of(const ProfileEntry& entry) {
       const auto found = functions_.find(sample.function_id);
       if (found == functions_.end()) continue;
       const DeviceFunction& function = *found->second;
-      const auto index = IndexOf(function, sample.offset);
+      const auto index = analyze::IndexOf(function, sample.offset);
       if (!index) continue;
       const Located& at = Locate(function, attention)[*index];
       if (at.line.second <= 0) continue;
@@ -85,7 +86,7 @@ const std::vector<HotLines::Located>& HotLines::Locate(const DeviceFunction& fun
   const auto [found, is_new] = located_.try_emplace({function.id, attention});
   if (!is_new) return found->second;
   const PhaseMap map = attention ? AttentionPhases() : OpcodePhases();
-  std::vector<std::string> phases = PhasesOf(function, map);
+  std::vector<std::string> phases = analyze::PhasesOf(function, map);
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const InlineFrame* frame = PhaseFrame(function.instructions[i], map);
     found->second.push_back({std::move(phases[i]), frame == nullptr ? Line() : Line(frame->file, frame->line)});
@@ -99,4 +100,4 @@ const std::string& HotLines::Relative(const std::string& path) {
   return found->second;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

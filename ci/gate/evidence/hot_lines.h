@@ -7,7 +7,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// The source lines of the PC samples of a call's kernels.
 class HotLines {
@@ -37,4 +37,4 @@ class HotLines {
   std::map<std::string, std::string> relative_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -13,7 +13,7 @@
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/repository.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr const char* kOneBuild = "give files of one build; to compare two builds use fa-profile gate";
@@ -32,7 +32,7 @@ Evidence LoadOne(const std::string& path, const std::string& repository) {
     const std::string text = ReadFile(path, kLargestEvidence);
     return IsBaselineText(text) ? ParseBaseline(text, path).evidence : EvidenceFromJson(text, path);
   }
-  const auto [recording, profile] = LoadProfile(path, std::nullopt, /*cubins=*/true);
+  const auto [recording, profile] = load::LoadProfile(path, std::nullopt, /*cubins=*/true);
   return EvidenceOf(recording, profile, path, repository);
 }
 
@@ -151,4 +151,4 @@ Evidence LoadEvidence(const std::vector<std::string>& files) {
   return MergeEvidence(std::move(pieces));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

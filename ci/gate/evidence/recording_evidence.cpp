@@ -19,7 +19,7 @@
 #include "fa_profile/occupancy.h"
 #include "hot_lines.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 // NVML's clock event reasons that count as throttling: HW slowdown 0x8, SW thermal 0x20, HW thermal 0x40, HW power
@@ -63,7 +63,7 @@ class RecordedCode {
   /// The kernels of a case, by name.
   std::vector<CodeFacts> Of(const ProfileEntry& entry) {
     std::vector<CodeFacts> code;
-    for (const DeviceFunction* const function : MeasuredFunctions(recording_, entry.case_id)) {
+    for (const DeviceFunction* const function : analyze::MeasuredFunctions(recording_, entry.case_id)) {
       if (auto facts = FactsOf(*function, entry.launches)) code.push_back(std::move(*facts));
     }
     std::ranges::sort(code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
@@ -76,37 +76,37 @@ class RecordedCode {
     const auto launch = std::ranges::find(launches, name, &Launch::kernel_name);
     // A part of a program runs only some of the functions sampled in it.
     if (launch == launches.end() && !launches.empty()) return std::nullopt;
-    LintOptions options;
+    analyze::LintOptions options;
     options.dynamic_shared_memory_bytes = 0;
     if (launch != launches.end()) {
-      options.threads = ThreadsOf(launch->block);
+      options.threads = analyze::ThreadsOf(launch->block);
       options.dynamic_shared_memory_bytes = launch->dynamic_shared_memory_bytes;
     }
     const auto [found, is_new] = facts_.try_emplace(
         {function.id, options.threads.value_or(0), *options.dynamic_shared_memory_bytes}, std::nullopt);
     if (!is_new) return found->second;
-    const CubinInfo* info = InfoOf(function.cubin_crc);
+    const sass::CubinInfo* info = InfoOf(function.cubin_crc);
     if (info == nullptr) return std::nullopt;
-    const auto described = std::ranges::find(info->functions, function.name, &CubinFunction::name);
+    const auto described = std::ranges::find(info->functions, function.name, &sass::CubinFunction::name);
     if (described == info->functions.end() || !described->is_kernel) return std::nullopt;
     if (function.instructions.empty()) {  // its spills are unknown, so it must not pass as a kernel without spills
       losses_.push_back("the machine code of " + FunctionName(name) + " was not disassembled: it is not compared");
       return std::nullopt;
     }
-    KernelCode code = ToKernelCode({}, "sm_" + std::to_string(info->sm), *info, *described);
+    analyze::KernelCode code = load::ToKernelCode({}, "sm_" + std::to_string(info->sm), *info, *described);
     code.function = function;
-    found->second = ToCodeFacts(Lint(code, options));
+    found->second = ToCodeFacts(analyze::Lint(code, options));
     return found->second;
   }
 
   // A cubin that does not parse is one loss.
-  const CubinInfo* InfoOf(std::uint64_t crc) {
+  const sass::CubinInfo* InfoOf(std::uint64_t crc) {
     const auto [found, is_new] = infos_.try_emplace(crc, std::nullopt);
     if (is_new) {
       const auto cubin = std::ranges::find(recording_.cubins, crc, &Cubin::crc);
       if (cubin == recording_.cubins.end()) return nullptr;
       try {
-        found->second = ReadCubin(cubin->bytes);
+        found->second = sass::ReadCubin(cubin->bytes);
       } catch (const Error& problem) {
         losses_.push_back("machine code in the recording cannot be read: " + problem.message());
       }
@@ -116,7 +116,7 @@ class RecordedCode {
 
   const Recording& recording_;
   std::vector<std::string>& losses_;
-  std::map<std::uint64_t, std::optional<CubinInfo>> infos_;
+  std::map<std::uint64_t, std::optional<sass::CubinInfo>> infos_;
   std::map<std::tuple<std::int64_t, int, std::int64_t>, std::optional<CodeFacts>> facts_;
 };
 
@@ -129,7 +129,8 @@ std::vector<LaunchFacts> LaunchesOf(const ProfileEntry& entry, const Device& dev
     one.block = launch.block;
     one.dynamic_shared_memory_bytes = launch.dynamic_shared_memory_bytes;
     one.registers_per_thread = launch.registers_per_thread;
-    if (const auto occupancy = TheoreticalOccupancy(device, launch)) one.blocks_per_sm = occupancy->blocks_per_sm;
+    if (const auto occupancy = analyze::TheoreticalOccupancy(device, launch))
+      one.blocks_per_sm = occupancy->blocks_per_sm;
     facts.push_back(std::move(one));
   }
   return facts;
@@ -206,4 +207,4 @@ Evidence EvidenceOf(const Recording& recording, const Profile& profile, const st
   return evidence;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 namespace fs = std::filesystem;
 
@@ -33,4 +33,4 @@ std::string RelativeSource(const std::string& path, const std::string& repositor
   return path;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -34,7 +34,7 @@
 #include "fa_profile/text.h"
 #include "hot_lines.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 // Saved evidence contains this text.
@@ -44,8 +44,8 @@ constexpr std::size_t kMostLogBytes = std::size_t{256} << 20U;
 constexpr std::string_view kRung = "rung";
 
 // Code does not tell it. What registers and threads allow can still be compared, because both builds are read so.
-LintOptions WithoutDynamicSharedMemory() {
-  LintOptions options;
+analyze::LintOptions WithoutDynamicSharedMemory() {
+  analyze::LintOptions options;
   options.dynamic_shared_memory_bytes = 0;
   return options;
 }
@@ -60,8 +60,8 @@ struct BuiltKernel {
 
 /// A cubin and its selected kernels.
 struct Work {
-  EmbeddedCubin cubin;
-  CubinInfo info;
+  sass::EmbeddedCubin cubin;
+  sass::CubinInfo info;
   std::vector<BuiltKernel> kernels;  ///< function.name set, the rest of function and facts to be filled
 };
 
@@ -84,7 +84,7 @@ std::string SourceInSymbol(const std::string& symbol) {
 }
 
 // The source that a kernel was compiled from: from its symbol, else from the line table.
-std::string SourceOf(const LineTable& lines, const CubinFunction& function) {
+std::string SourceOf(const sass::LineTable& lines, const sass::CubinFunction& function) {
   if (std::string source = SourceInSymbol(function.name); !source.empty()) return source;
   constexpr std::uint64_t kStep = 16;
   for (std::uint64_t offset = 0; offset < std::min<std::uint64_t>(function.code_bytes, 64 * kStep); offset += kStep) {
@@ -117,12 +117,12 @@ std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
   return {number, architecture};
 }
 
-std::vector<EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
-  std::vector<EmbeddedCubin> cubins = ReadGpuCode(path, architecture);
+std::vector<sass::EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
+  std::vector<sass::EmbeddedCubin> cubins = sass::ReadGpuCode(path, architecture);
   int newest = 0;
-  for (const EmbeddedCubin& cubin : cubins) newest = std::max(newest, ArchitectureRank(cubin.architecture).first);
+  for (const sass::EmbeddedCubin& cubin : cubins) newest = std::max(newest, ArchitectureRank(cubin.architecture).first);
   std::erase_if(cubins,
-                [&](const EmbeddedCubin& cubin) { return ArchitectureRank(cubin.architecture).first != newest; });
+                [&](const sass::EmbeddedCubin& cubin) { return ArchitectureRank(cubin.architecture).first != newest; });
   return cubins;
 }
 
@@ -134,11 +134,11 @@ class Build {
   void Find(const BuildFile& file) {
     std::vector<Work> works;
     bool has_rungs = file.ladder;
-    for (EmbeddedCubin& cubin : CubinsOf(file.path, options_.architecture)) {
+    for (sass::EmbeddedCubin& cubin : CubinsOf(file.path, options_.architecture)) {
       Work work{std::move(cubin), {}, {}};
-      work.info = ReadCubin(work.cubin.bytes);
-      const LineTable lines(work.cubin.bytes);
-      for (const CubinFunction& function : work.info.functions) {
+      work.info = sass::ReadCubin(work.cubin.bytes);
+      const sass::LineTable lines(work.cubin.bytes);
+      for (const sass::CubinFunction& function : work.info.functions) {
         if (!function.is_kernel) continue;
         BuiltKernel kernel;
         kernel.source = SourceOf(lines, function);
@@ -167,7 +167,7 @@ class Build {
   /// The disassembled kernels, by case. nvdisasm takes most of the time, so several run at once.
   std::vector<BuiltKernel> Disassemble() {
     if (works_.empty()) RefusePattern(options_.kernel_pattern, {others_.begin(), others_.end()});
-    const std::string nvdisasm = RequireNvdisasm();
+    const std::string nvdisasm = sass::RequireNvdisasm();
     // The largest first: a large one that starts last would delay the end.
     std::ranges::stable_sort(works_, std::greater<>(), [](const Work& work) { return work.cubin.bytes.size(); });
     std::atomic<std::size_t> next = 0;
@@ -198,9 +198,10 @@ class Build {
   static void Read(Work& work, const std::string& nvdisasm) {
     std::vector<std::string> wanted;
     for (const BuiltKernel& kernel : work.kernels) wanted.push_back(kernel.function.name);
-    std::vector<KernelCode> codes = DisassembleKernels(work.cubin.name, work.cubin, work.info, wanted, nvdisasm);
+    std::vector<analyze::KernelCode> codes =
+        load::DisassembleKernels(work.cubin.name, work.cubin, work.info, wanted, nvdisasm);
     for (std::size_t i = 0; i < codes.size(); ++i) {
-      work.kernels[i].facts = ToCodeFacts(Lint(codes[i], WithoutDynamicSharedMemory()));
+      work.kernels[i].facts = ToCodeFacts(analyze::Lint(codes[i], WithoutDynamicSharedMemory()));
       work.kernels[i].function = std::move(codes[i].function);
     }
     work.cubin.bytes.clear();
@@ -357,4 +358,4 @@ void AlignWarnings(Evidence& base, Evidence& candidate) {
   add(candidate, base);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

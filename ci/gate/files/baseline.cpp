@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/sha256.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kSha256Digits = 64;
@@ -225,4 +225,4 @@ PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std:
   return baseline;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

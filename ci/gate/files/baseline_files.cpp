@@ -17,7 +17,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/strict_json.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -257,4 +257,4 @@ BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, 
   return check;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

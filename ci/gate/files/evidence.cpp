@@ -1,6 +1,6 @@
 #include "fa_profile/evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 std::string CaseName(const CaseFacts& facts) {
   return facts.shape.empty() ? facts.kernel : facts.kernel + " " + facts.shape;
@@ -25,4 +25,4 @@ std::vector<std::pair<std::size_t, double>> Values(const Evidence& evidence, std
   return values;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -11,7 +11,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -430,4 +430,4 @@ Evidence EvidenceFromJson(const std::string& text, const std::string& name) {
   return ReadEvidence(JsonNode(ParseStrictJson(text, file), file));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

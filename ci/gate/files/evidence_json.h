@@ -6,7 +6,7 @@
 #include "fa_profile/evidence.h"
 #include "fa_profile/strict_json.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Limits of evidence (docs/baselines.md).
 inline constexpr std::size_t kMostCases = 5000;
@@ -23,4 +23,4 @@ void RequireHexDigits(const JsonNode& node, std::size_t count);
 /// The value of `document`, evidence as ToJson() writes it. Throws Error.
 Evidence ReadEvidence(const JsonNode& document);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/thresholds.h"
 #include "limit_value.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using enum Quantity;
@@ -103,4 +103,4 @@ std::string ExplainThresholds(const Thresholds& thresholds,
   return text;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 struct Suffix {
@@ -118,4 +118,4 @@ std::string LimitText(double value, Quantity quantity, std::string_view unit) {
   return words.empty() || words == "count" ? fmt::format("{:.6g}", value) : fmt::format("{:.6g} {}", value, words);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

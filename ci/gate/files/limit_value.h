@@ -5,7 +5,7 @@
 
 #include "fa_profile/strict_yaml.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// What kind of number a limit is.
 enum class Quantity {
@@ -26,4 +26,4 @@ double ReadLimit(const StrictYaml& yaml, const YAML::Node& node, const std::stri
 /// As ReadLimit() reads it, with a blank before the unit: "25 %", "1.5 us", "48 KiB", "8 registers" if that is `unit`.
 std::string LimitText(double value, Quantity quantity, std::string_view unit = {});
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

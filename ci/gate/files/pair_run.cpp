@@ -7,7 +7,7 @@
 #include "evidence_json.h"
 #include "fa_profile/strict_json.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::int64_t kPairRunVersion = 1;
@@ -37,4 +37,4 @@ PairRun PairRunFromJson(const std::string& text, const std::string& name) {
   return run;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

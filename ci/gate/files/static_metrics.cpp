@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr auto kHigher = Polarity::kHigherIsBetter;
@@ -65,4 +65,4 @@ std::optional<double> StaticValue(const CodeFacts& code, std::string_view phase,
   return std::nullopt;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

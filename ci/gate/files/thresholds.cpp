@@ -11,7 +11,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/static_metrics.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Cases = std::vector<std::pair<std::string, std::string>>;
@@ -176,4 +176,4 @@ void RequireRulesMatch(const Thresholds& thresholds, const Cases& cases, const s
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -14,7 +14,7 @@
 #include "fa_profile/thresholds.h"
 #include "limit_value.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostRules = 1000;
@@ -252,4 +252,4 @@ Thresholds ParseThresholds(const std::string& text, const std::string& file) {
   return ThresholdsReader(file).Read(text);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/strict_json.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr const char* kFormat = "fa-profile trial data";
@@ -54,4 +54,4 @@ TrialData ReadTrialData(const std::string& path) {
   return TrialDataFromJson(ReadPlainFile(path, kLargestEvidence), path);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

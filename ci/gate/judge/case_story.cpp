@@ -9,7 +9,7 @@
 #include "fa_profile/units.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostLines = 8;
@@ -241,4 +241,4 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
   if (place != places.end()) verdict.place = place->second;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

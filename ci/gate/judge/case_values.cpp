@@ -10,7 +10,7 @@
 #include "fa_profile/units.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// The last rule that limits growth; null: no such rule.
@@ -238,4 +238,4 @@ std::string Number(double value, const std::string& unit) {
 
 std::string OneLine(const std::string& text, std::size_t most) { return SafeLine(text, most); }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/static_metrics.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// The instructions, and what else decides how they run.
@@ -220,4 +220,4 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (comparable) JudgeTensor(context, work);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

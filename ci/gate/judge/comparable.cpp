@@ -5,7 +5,7 @@
 
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// An unknown value is compatible with all.
@@ -62,4 +62,4 @@ std::vector<std::string> Incomparable(const GateInput& input) {
   return reasons;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

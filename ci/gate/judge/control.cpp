@@ -7,7 +7,7 @@
 #include "fa_profile/units.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// How far the frozen kernel may move between the arms: as far as a kernel whose code changed.
@@ -134,4 +134,4 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
   return control;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -2,7 +2,7 @@
 
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 enum class Correctness { kUnknown, kCorrect, kWrong };
@@ -57,4 +57,4 @@ void JudgeCorrectness(const JudgeContext& context, CaseWork& work) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/units.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// A counter that varies by more than this between launches of the same code is not deterministic.
@@ -181,4 +181,4 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 #include "fa_profile/static_metrics.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// A property of a case's code: instruction counts are summed over its functions, of all else the worst counts.
@@ -89,4 +89,4 @@ void JudgeDemands(const JudgeContext& context, CaseWork& work, std::set<const Th
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -6,7 +6,7 @@
 #include <array>
 #include <tuple>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::array kVerdicts = {"PASS",         "IMPROVED",     "MISSING",   "SUSPECT",
@@ -272,4 +272,4 @@ int ExitCode(const GateResult& result, bool strict) {
   return 0;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

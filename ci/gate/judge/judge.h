@@ -11,7 +11,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "paired_test.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// One kernel at one shape while it is judged.
 struct CaseWork {
@@ -175,4 +175,4 @@ std::string Number(double value, const std::string& unit = {});
 /// SafeLine() of the length that a reason allows.
 std::string OneLine(const std::string& text, std::size_t most = 160);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

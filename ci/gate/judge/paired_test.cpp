@@ -5,7 +5,7 @@
 
 #include "fa_profile/gate_statistics.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// The least p that this number of pairs can give.
@@ -55,4 +55,4 @@ std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& s
   return confirmations;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

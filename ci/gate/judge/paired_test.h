@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Level at which a candidate is called faster. One stage suffices: the verdict blocks nothing.
 inline constexpr double kImprovedLevel = 0.01;
@@ -45,4 +45,4 @@ struct Confirmation {
 /// `m` > cap suspects of equal code one is confirmed with a probability of up to m * 2^-pairs instead of `level`.
 std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& suspects, double level);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/units.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using ValueOf = std::function<std::optional<double>(const Evidence&, std::size_t process, std::size_t case_index)>;
@@ -327,4 +327,4 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// Sums that differ by less than this share of the sum of all sizes are equal: only the order of addition differs.
@@ -146,4 +146,4 @@ double ProportionLowerBound(std::int64_t hits, std::int64_t trials, double confi
   return 1.0 - ProportionUpperBound(trials - hits, trials, confidence);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

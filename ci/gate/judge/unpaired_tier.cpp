@@ -7,7 +7,7 @@
 #include "fa_profile/units.h"
 #include "judge.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// With this many processes of the base their own spread is the error term.
@@ -109,4 +109,4 @@ void JudgeUnpaired(const JudgeContext& context, CaseWork& work) {
   JudgePhases(context, work);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

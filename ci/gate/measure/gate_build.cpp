@@ -17,7 +17,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/metric_catalogue.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ std::string ShellLine(const std::vector<std::string>& arguments) {
   return line;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/error.h"
 #include "pair_runner.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr int kArms = 3;
@@ -152,4 +152,4 @@ GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std
   return Judge(input, thresholds);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

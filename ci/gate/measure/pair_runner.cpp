@@ -11,7 +11,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 std::atomic<bool> interrupted{false};
@@ -380,4 +380,4 @@ void PairRunner::Show(const std::string& what) {
   bar_.Show("measure", remains, done, done + std::max(timings_.left, 0) + std::max(recordings_.left, 0));
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

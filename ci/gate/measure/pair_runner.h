@@ -16,7 +16,7 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/timing_sample.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A kernel, as the base calls it, and a shape.
 using CaseId = std::pair<std::string, std::string>;
@@ -96,4 +96,4 @@ class PairRunner {
   Kind recordings_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

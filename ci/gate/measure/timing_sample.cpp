@@ -4,7 +4,7 @@
 
 #include "fa_profile/strict_json.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr int kTimingSampleVersion = 1;
@@ -72,4 +72,4 @@ TimingSample ParseTimingSample(const std::string& output) {
   JsonNode(none, file).Fail(output.empty() ? "it is empty" : "no line is a JSON object with a version");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -11,7 +11,7 @@
 #include "fa_profile/text.h"
 #include "fa_profile/units.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -201,4 +201,4 @@ std::string VerificationJson(const BaselineCheck& check) {
       {{"format", "fa-profile baseline verify"}, {"version", 1}, {"checked", check.checked}, {"bad", std::move(bad)}});
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -6,7 +6,7 @@
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 // GitHub shows ten annotations of a kind per step and drops the rest.
@@ -70,4 +70,4 @@ std::string GateAnnotations(const GateResult& result) {
   return text;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

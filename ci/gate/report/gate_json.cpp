@@ -3,7 +3,7 @@
 
 #include "fa_profile/gate_report.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -93,4 +93,4 @@ std::string GateJson(const GateResult& result) {
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 std::string Escaped(std::string_view text, std::size_t most = 1000) {
@@ -79,4 +79,4 @@ std::string GateJunit(const GateResult& result) {
       counts, suite.skipped, suite.cases);
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -10,7 +10,7 @@
 #include "markdown_text.h"
 #include "safe_text.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 // GitHub's limit in characters, applied to bytes.
@@ -201,4 +201,4 @@ std::string GateMarkdown(const GateResult& result, const std::string& error_rate
   return head + (rows.empty() ? "" : table + rows) + (reasons.empty() ? "" : why + reasons) + tail;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -10,7 +10,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/gate_report.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 bool GateOutputs::TakeStdout() const {
   return markdown == "-" || sarif == "-" || junit == "-" || json == "-" || textfile == "-";
@@ -66,4 +66,4 @@ void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
   }
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

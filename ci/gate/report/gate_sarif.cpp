@@ -12,7 +12,7 @@
 #include "fa_profile/version.h"
 #include "safe_text.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -171,4 +171,4 @@ std::string GateSarif(const GateResult& result) {
   return log.Finish(result).dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -2,7 +2,7 @@
 
 #include "fa_profile/gate_report.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 GateState GateStateOf(const GateResult& result) {
   GateState state;
@@ -20,4 +20,4 @@ GateState GateStateOf(const GateResult& result) {
   return state;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

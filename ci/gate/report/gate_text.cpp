@@ -3,7 +3,7 @@
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -104,4 +104,4 @@ std::string GateText(const GateResult& result) {
   return page.Finish();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 
 #include "safe_text.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 bool IsHex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
@@ -100,4 +100,4 @@ std::string MarkdownBlock(std::string_view line) {
   return block.append(fence).append("sh\n").append(line).append("\n").append(fence).append("\n");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

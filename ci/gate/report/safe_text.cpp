@@ -9,7 +9,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/units.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// In per cent or points, without the unit.
@@ -111,4 +111,4 @@ std::optional<SourcePlace> PlaceInside(const std::optional<SourcePlace>& place) 
   return place;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

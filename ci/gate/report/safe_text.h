@@ -10,7 +10,7 @@
 #include "fa_profile/text.h"
 
 /// What the formats share: values as a person reads them, and the order of rows.
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// "5.86 us", "31.0 %", "1,310,720"; "-" if absent. `unit` as in the catalogue.
 std::string ShownValue(const std::optional<double>& value, std::string_view unit);
@@ -48,4 +48,4 @@ std::vector<RankedComparison> WorstFirst(const GateResult& result);
 /// character.
 std::optional<SourcePlace> PlaceInside(const std::optional<SourcePlace>& place);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

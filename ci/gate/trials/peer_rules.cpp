@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// Up to this size of the smaller sample the p is exact, as in scipy's method "auto".
@@ -93,4 +93,4 @@ bool MannWhitneySaysWorse(std::span<const double> base, std::span<const double> 
          Median({candidate.begin(), candidate.end()}) > Median({base.begin(), base.end()});
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// The processes of one side of a run, in the order of its pairs.
@@ -116,4 +116,4 @@ std::vector<std::size_t> ProcessesOf(const Evidence& data, const std::string& ki
   return processes;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -10,7 +10,7 @@
 #include "fa_profile/gate.h"
 #include "fa_profile/thresholds.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Pairs of the two stages of a run of the gate (docs/gate-pair.md).
 inline constexpr std::size_t kFirstPairs = 8;
@@ -61,4 +61,4 @@ GateResult JudgeDraw(const TrialArm& base, const TrialArm& candidate, const Draw
 /// Timing or recording processes of a case that were not throttled, in the order in which they ran.
 std::vector<std::size_t> ProcessesOf(const Evidence& data, const std::string& kind, std::size_t case_index);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -6,7 +6,7 @@
 #include "fa_profile/peer_rules.h"
 #include "trial_pool.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// Bencher's documentation shows 64 values of history.
@@ -100,4 +100,4 @@ std::vector<RuleRate> PeerRates(const TimingPool& pool, std::int64_t trials, Tri
   return rates;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// A history of 64 and two more; both stages together need 44.
@@ -68,4 +68,4 @@ RuleRate Rate(const std::string& rule, const std::string& question, std::int64_t
   return {rule, question, hits, trials, ProportionLowerBound(hits, trials), ProportionUpperBound(hits, trials)};
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 #include "fa_profile/gate_trials.h"
 #include "trial_draws.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Comparisons of a simulated pull request: thirty kernels and shapes, each in time and in cycles.
 inline constexpr std::size_t kRequestComparisons = 60;
@@ -33,4 +33,4 @@ RuleRate Rate(const std::string& rule, const std::string& question, std::int64_t
 /// %.
 std::vector<RuleRate> PeerRates(const TimingPool& pool, std::int64_t trials, TrialRandom& random);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 
 #include "fa_profile/gate_trials.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 /// Questions with a rate for every rule, each a column.
@@ -87,4 +87,4 @@ std::string TrialReportJson(const TrialReport& report) {
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -11,7 +11,7 @@
 #include "trial_draws.h"
 #include "trial_pool.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 namespace {
 
 constexpr const char* kGate = "gate";
@@ -416,4 +416,4 @@ TrialReport RunTrials(const TrialData& data, const TrialOptions& options) {
   return Trials(data, options).Run();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

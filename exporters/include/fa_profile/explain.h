@@ -6,7 +6,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/report.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 
 /// All that is known about one kind of finding.
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options = {});
@@ -15,4 +15,4 @@ void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOp
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const Profile& profile,
                       const ReportOptions& options = {});
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

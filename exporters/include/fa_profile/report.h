@@ -6,7 +6,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/profile_diff.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 
 struct ReportOptions {
   int width = 100;      ///< columns; no line is longer. At least 40
@@ -43,4 +43,4 @@ void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
 /// docs/metrics.md: every row of the metric catalogue with its formula and source.
 void WriteMetricsMarkdown(std::ostream& out);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

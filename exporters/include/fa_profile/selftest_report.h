@@ -5,7 +5,7 @@
 #include "fa_profile/report.h"
 #include "fa_profile/selftest.h"
 
-namespace fa_profile {
+namespace fa_profile::exporters {
 
 /// One line per check below its kernel: expected, measured, difference and pass or FAIL; then the counters that are
 /// known to lie, and "N of M checks passed".
@@ -14,4 +14,4 @@ void WriteTextSelftest(std::ostream& out, const SelftestReport& report, const Re
 /// docs/cli.md describes it. Absent values are null.
 void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions& options = {});
 
-}  // namespace fa_profile
+}  // namespace fa_profile::exporters

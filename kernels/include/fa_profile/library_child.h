@@ -68,6 +68,6 @@ std::string AskForName(const std::string& library);
 LibraryReply VerifyInChild(const LibraryQuestion& question, const std::atomic<bool>* interrupted);
 
 /// "./mine.so printed: a line", for each line that the library printed.
-std::string PrintedBy(const std::string& library, const LibraryReply& reply);
+std::vector<std::string> PrintedBy(const std::string& library, const LibraryReply& reply);
 
 }  // namespace fa_profile

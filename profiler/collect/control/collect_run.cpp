@@ -9,7 +9,7 @@
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 std::string JobName(const CollectJob& job) { return CallName(job.workload->kernel(), job.workload->shape()); }
 
@@ -64,4 +64,4 @@ void CollectTogether(GpuApi& gpu, const std::vector<PendingCase>& cases, const s
   collect_jobs(raw == "all");
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

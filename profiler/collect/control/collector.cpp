@@ -8,7 +8,7 @@
 
 #include "fa_profile/counter_session.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 // One range to measure: the whole call (part empty) or one part of a case.
 struct Collector::PlannedRange {
@@ -170,4 +170,4 @@ void Collector::CollectKernelRanges(const std::vector<CollectJob>& jobs, bool ke
   run_.Report("counters", "", jobs.size(), jobs.size());
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

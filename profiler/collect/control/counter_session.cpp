@@ -5,7 +5,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 CounterData RunPasses(RangeProfiler& profiler, const MetricPlan& plan, const std::vector<UserRange>& ranges) {
   profiler.Configure(plan, ranges.size(), Replay::kUser);
@@ -76,4 +76,4 @@ void CounterSession::Write(CounterData data, const std::vector<MeasuredRange>& m
   run_.sink.Commit();
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

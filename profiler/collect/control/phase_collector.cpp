@@ -7,7 +7,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 // What is counted per instruction; requests and operations follow from the opcode and the executions.
@@ -261,4 +261,4 @@ void PhaseCollector::Collect(const std::vector<CollectJob>& jobs, bool sample) {
   run_.Report("instructions", "", jobs.size(), jobs.size());
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

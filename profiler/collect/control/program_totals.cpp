@@ -8,7 +8,7 @@
 
 #include "fa_profile/demangle.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 std::array<int, 9> Sizes(const GpuWork& work) {
@@ -182,4 +182,4 @@ std::string LaunchClassName(const std::string& demangled, const Launch& launch) 
   return name + ">>>";
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -8,7 +8,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRollups = {".avg", ".max", ".min", ".sum"};
@@ -175,4 +175,4 @@ bool Section::InRange(const TextField& message, int cc) const {
   return true;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -7,7 +7,7 @@
 
 #include "section_text.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// One .section file of Nsight Compute. A value.
 class Section {
@@ -33,4 +33,4 @@ class Section {
   TextField root_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

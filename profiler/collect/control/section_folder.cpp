@@ -8,7 +8,7 @@
 #include "fa_profile/files.h"
 #include "section.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ MetricSet ReadSectionFolder(const std::string& folder, std::string_view set, int
   return result;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

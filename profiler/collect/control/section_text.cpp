@@ -7,7 +7,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 namespace {
 
 constexpr int kMaxDepth = 100;  // Nsight Compute's files need 12; recursion must end
@@ -135,4 +135,4 @@ TextField ParseTextFormat(std::string_view text, const std::string& file) {
   return message;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

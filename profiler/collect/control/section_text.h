@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// A field of a protobuf text message: a scalar as written (a string without its quotes, escapes resolved), or a
 /// message, which holds fields in turn. A list is the field repeated.
@@ -23,4 +23,4 @@ struct TextField {
 /// Throws Error "file:line: ..." for text that is not such a message or is nested deeper than 100.
 TextField ParseTextFormat(std::string_view text, const std::string& file);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

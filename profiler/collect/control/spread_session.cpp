@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 SpreadSession::SpreadSession(const MetricPlan& plan, RangeProfiler& profiler, std::vector<std::string> wanted,
                              std::int64_t patience)
@@ -55,4 +55,4 @@ bool SpreadSession::EndPass() {
   return done_;
 }
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

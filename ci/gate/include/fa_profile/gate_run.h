@@ -9,7 +9,7 @@
 #include "fa_profile/gate_pair.h"
 #include "fa_profile/static_evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// What fa-profile gate is asked. Exactly one of candidate, pair, statics, replay and measure is given.
 struct GateOptions {
@@ -46,4 +46,4 @@ GateAnswer RunGate(GateOptions options);
 std::string PromoteFiles(const std::vector<std::string>& files, const std::string& baselines, const std::string& suite,
                          const std::string& reason, const std::string& promoted_by);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

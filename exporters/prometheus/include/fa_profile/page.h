@@ -17,7 +17,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/totals.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 
 /// The exporter's own metrics.
 struct CollectorState {
@@ -113,4 +113,4 @@ std::string Gzip(const std::string& bytes);
 /// The gate's families alone (docs/metrics.md, faprof_gate_*), in Prometheus's text format 0.0.4.
 std::string GateTextfile(const GateState& state);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -6,7 +6,7 @@
 #include "fa_profile/page.h"
 #include "fa_profile/totals.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 
 inline constexpr int kSimulatedGpusPerHost = 8;
 /// The planted outlier: every call takes longer by this factor on this GPU of this host.
@@ -50,4 +50,4 @@ class SimulatedFleet {
   double started_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

@@ -10,7 +10,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::prom {
 
 /// Upper bounds of the duration histogram's buckets, seconds; +Inf comes after them. No whole numbers: OpenMetrics
 /// writes them as 1.0, Prometheus as 1.
@@ -104,4 +104,4 @@ std::string_view StallGroup(std::string_view reason);
 /// hash follow, so that other kernels have other labels, and a kernel has the same one in every run.
 std::string KernelLabel(const ProfileEntry& entry);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::prom

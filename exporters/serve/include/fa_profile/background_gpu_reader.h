@@ -5,7 +5,7 @@
 
 #include "fa_profile/gpu_reading.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// Reads in a separate thread, because calls into a broken driver may never return: neither a collection nor the end of
 /// the program waits for them.
@@ -26,4 +26,4 @@ class BackgroundGpuReader {
   double most_age_seconds_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -2,10 +2,10 @@
 
 #include <iosfwd>
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// Reads a recording from this process's stdin, within limits of time and memory, and writes what it adds to the
 /// exporter's totals as JSON. It runs in a separate process, so that no recording can crash the exporter.
 void PrintContribution(std::ostream& out);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

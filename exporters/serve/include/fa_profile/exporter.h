@@ -15,7 +15,7 @@
 #include "fa_profile/spool.h"
 #include "fa_profile/web_server.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 struct ServeOptions {
   std::string spool;  ///< folder; empty: none
@@ -34,7 +34,7 @@ struct ServeOptions {
 };
 
 /// The baseline that a recording file is. Throws Error.
-Baseline LoadBaseline(const std::string& path);
+prom::Baseline LoadBaseline(const std::string& path);
 
 /// What `serve` does between requests: counts the spool's recordings, reads the GPUs, and makes the page that the next
 /// scrapes get. Collect() is called from one thread; Answer() from any.
@@ -52,10 +52,10 @@ class Exporter {
   /// `cancelled`: asked between two recordings.
   void set_cancelled(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
 
-  WebReply Answer(const WebRequest& request) const;
+  web::WebReply Answer(const web::WebRequest& request) const;
 
   /// Requests answered and connections open, for the next page.
-  void set_web_counts(std::function<WebCounts()> counts) { web_counts_ = std::move(counts); }
+  void set_web_counts(std::function<web::WebCounts()> counts) { web_counts_ = std::move(counts); }
   /// Where Prometheus finds simulated hosts: "127.0.0.1:9407".
   void set_address(std::string address) { address_ = std::move(address); }
 
@@ -78,8 +78,8 @@ class Exporter {
   void ReadGpus();
   void Say(const std::string& collector, bool up, const std::string& why);
   void Publish(Clock::time_point started);
-  WebReply Ready() const;
-  WebReply Simulated(const WebRequest& request) const;
+  web::WebReply Ready() const;
+  web::WebReply Simulated(const web::WebRequest& request) const;
 
   ServeOptions options_;
   std::optional<StateFolder> state_folder_;
@@ -88,24 +88,24 @@ class Exporter {
   std::optional<BackgroundGpuReader> gpus_;
   HostReading host_;
   std::string gpm_error_;  ///< as last logged
-  std::optional<Baseline> baseline_;
-  std::optional<SimulatedFleet> fleet_;
-  CollectorState collector_;
+  std::optional<prom::Baseline> baseline_;
+  std::optional<prom::SimulatedFleet> fleet_;
+  prom::CollectorState collector_;
   Leaving stuck_;                              ///< looked at, and could not be moved out of the spool
   std::set<std::string> waiting_;              ///< files that could not be read at the newest collection
   std::string not_now_;                        ///< why a file of this collection could not be read
   std::size_t dropped_ = 0;                    ///< series left out of the newest page
   Clock::time_point aged_;                     ///< until when the kernels' idle time is counted
   std::optional<Clock::time_point> recorded_;  ///< when a recording was counted
-  std::function<WebCounts()> web_counts_;
+  std::function<web::WebCounts()> web_counts_;
   std::function<bool()> cancelled_;
   std::string address_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<const Page> page_;                 ///< under mutex_
+  std::shared_ptr<const prom::Page> page_;           ///< under mutex_
   Clock::time_point last_collection_;                ///< under mutex_
   std::optional<Clock::time_point> last_recording_;  ///< under mutex_
   std::string cannot_count_;                         ///< why nothing can be counted; under mutex_
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

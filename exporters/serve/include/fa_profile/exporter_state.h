@@ -9,12 +9,12 @@
 #include "fa_profile/error.h"
 #include "fa_profile/totals.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// What survives the exporter's end: its totals, and which recordings are in them. One file, replaced by rename, so
 /// that it is always whole: a recording is both counted and known, or neither.
 struct ExporterState {
-  Totals totals;
+  prom::Totals totals;
   std::deque<std::string> counted;  ///< SHA-256 of the recordings counted, the oldest first, at most kMostRemembered
   std::optional<double> last_recording;  ///< Unix time; absent: none yet
   double recordings_counted = 0;
@@ -54,4 +54,4 @@ class StateFolder {
 /// ~/.local/state/fa-profile. Throws Error when none is set.
 std::string DefaultStateFolder();
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

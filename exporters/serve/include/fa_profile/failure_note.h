@@ -4,7 +4,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// Reports a failed run to the exporter: writes NAME.failure into its spool, JSON with "kind" ("perfmon_conflict" when
 /// something else holds the GPU's counters, "other"), "error" and "created_at". Throws nothing: the user must see the
@@ -14,4 +14,4 @@ void LeaveFailureNote(const std::string& spool, const Error& error) noexcept;
 /// A name in the spool that no other run has: host, time and process.
 std::string SpoolName(const char* suffix);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// A group of metrics in a Pushgateway.
 class PushGroup {
@@ -28,4 +28,4 @@ class PushGroup {
   std::string url_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -7,7 +7,7 @@
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// A file cannot be read now, and the reason is not the file.
 class NotNow : public Error {
@@ -51,4 +51,4 @@ class Spool {
   int keep_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

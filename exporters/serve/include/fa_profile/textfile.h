@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::serve {
 
 /// Metrics in Prometheus's text format 0.0.4.
 struct MetricsText {
@@ -20,4 +20,4 @@ MetricsText MetricsOf(const std::vector<std::string>& recordings, const std::str
 /// it cannot be written.
 void WriteTextfile(const std::string& path, const MetricsText& metrics);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::serve

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace fa_profile {
+namespace fa_profile::web {
 
 struct WebRequest {
   std::string method;  ///< "GET" or "HEAD"
@@ -76,4 +76,4 @@ class WebServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::web

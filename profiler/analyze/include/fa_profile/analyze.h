@@ -9,7 +9,7 @@
 #include "fa_profile/profile_diff.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Derives everything a report shows. Pure: the same recording gives the same profile, on any machine.
 ///
@@ -31,4 +31,4 @@ std::vector<std::string> MetricsForAnalysis();
 /// compared by name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -8,7 +8,7 @@
 #include "fa_profile/recording.h"
 #include "fa_profile/selftest.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// The phases of the self-test's kernels, alpha, beta, gamma and sync: each the function of its name.
 PhaseMap SelftestPhases();
@@ -29,4 +29,4 @@ std::vector<KnownLie> CheckKnownLies(const Recording& recording);
 /// CUPTI metric names that CheckKnownLies() reads.
 std::vector<std::string> KnownLieInputs();
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Value of a name, or nothing when it is not known.
 using Lookup = std::function<std::optional<double>(const std::string& name)>;
@@ -44,4 +44,4 @@ class Expression {
   std::vector<Program> alternatives_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

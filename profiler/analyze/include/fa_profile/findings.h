@@ -8,7 +8,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// The findings of a report, in the order that ranks those of equal weight. Their texts are the Markdown files of
 /// profiler/analyze/findings/report/.
@@ -25,4 +25,4 @@ const FindingRule& RequireFinding(std::string_view id);
 std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& device,
                                   std::span<const DeviceFunction* const> functions = {});
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -12,7 +12,7 @@
 #include "fa_profile/phase_map.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// A kernel as its cubin has it.
 struct KernelCode {
@@ -56,4 +56,4 @@ const FindingRule& RequireLintFinding(std::string_view id);
 /// compute capability; CUDA 13's cuda_occupancy.h says the same.
 std::optional<Device> SmLimits(int sm);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

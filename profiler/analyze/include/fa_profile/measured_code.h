@@ -9,7 +9,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Counts, per instruction, how often warps executed it (CUPTI SASS metrics).
 inline constexpr const char* kExecuted = "smsp__sass_inst_executed";
@@ -28,4 +28,4 @@ std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t
 /// The metrics that the chip, or its CUPTI, lacks: their absence is not 0.
 std::set<std::string> UnavailableMetrics(const Recording& recording);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

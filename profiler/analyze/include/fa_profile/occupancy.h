@@ -6,7 +6,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// Threads of a block, at most a million: a damaged file may have any value.
 int ThreadsOf(const std::array<int, 3>& block);
@@ -32,4 +32,4 @@ std::optional<double> OccupancyByRegisters(const Device& device, int registers_p
 /// modelled. Nothing when the device's or the launch's facts are missing, or no block fits.
 std::optional<Occupancy> TheoreticalOccupancy(const Device& device, const Launch& launch);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -9,7 +9,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::analyze {
 
 /// The phase of each instruction of a function, in order; kUnattributed for those of none.
 ///
@@ -36,4 +36,4 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
 /// CUPTI metric names that AnalyzePhases() holds sums against.
 std::vector<std::string> ClosureInputs();
 
-}  // namespace fa_profile
+}  // namespace fa_profile::analyze

@@ -5,7 +5,7 @@
 
 #include "fa_profile/gpu_api.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Times calls without a profiler, warm cache, as Timing does: `warmup` unmeasured calls, then `samples` samples. The
 /// clock is read on the device itself (cycles and nanoseconds of the same SM, around a replay after each sample), so
@@ -17,4 +17,4 @@ CallTiming TimeCalls(Workload& workload, int warmup, int samples);
 /// asked for, do not count. From NVML's clocks event reasons.
 std::vector<std::string> ThrottleReasons(const ClockSample& sample);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -5,7 +5,7 @@
 
 #include "fa_profile/gpu_api.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// CUPTI and the CUDA runtime on the current device, which `device` describes and which outlives the result.
 /// `flush_cache`: FlushCache() overwrites the L2. `cache_dir`: where validated metric plans are kept; empty: nowhere.
@@ -15,4 +15,4 @@ std::unique_ptr<GpuApi> OpenGpuApi(const Device& device, bool flush_cache, const
 /// library and is looked up once). Keeps a value that the user has set.
 void PrepareProcessForNvtx();
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -8,7 +8,7 @@
 #include "fa_profile/diagnosis.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Number of CUDA devices; 0 without a driver. Never throws: having no GPU is not an error here.
 int DeviceCount() noexcept;
@@ -44,4 +44,4 @@ std::optional<unsigned> CountComputeProcesses(const std::string& uuid);
 /// the counters (found by taking them), NVML. Returns problems instead of throwing.
 std::vector<Diagnosis> DiagnoseDevice(int ordinal);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Waits, with a bound, until all work of a context is done. CUDA's own waits have none, and a kernel may wait for what
 /// the waiting thread would launch next.
@@ -23,4 +23,4 @@ class DeviceIdle {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -5,7 +5,7 @@
 
 #include "fa_profile/gpu_reading.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Reads every GPU of this host through NVML, again and again, beside other work: no CUDA context, no CUPTI.
 /// It does not throw for NVML's failures: an absent library, a lost GPU and a question without an answer are reported
@@ -30,4 +30,4 @@ class GpuMonitor {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

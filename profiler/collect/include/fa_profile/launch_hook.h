@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// A kernel launch, or the launch of a CUDA graph, as the driver is asked for it.
 struct LaunchCall {
@@ -37,4 +37,4 @@ void WatchLaunches(bool on) noexcept;
 /// The calling thread's context (a CUcontext), nullptr: none.
 const void* ContextOfThisThread() noexcept;
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -12,7 +12,7 @@
 #include "fa_profile/gpu_api.h"
 #include "fa_profile/metric_sets.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 class HostObject;
 
@@ -78,4 +78,4 @@ struct ChipMetric {
 };
 std::vector<ChipMetric> ChipMetrics(const std::string& chip);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

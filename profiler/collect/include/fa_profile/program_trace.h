@@ -3,7 +3,7 @@
 #include "fa_profile/gpu_work.h"
 
 /// The activity API over a whole program, from the library that is injected into it.
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Hands every kernel, copy and set to `observer`, which must live as long as the process, until StopTrace(). Once a
 /// process. Throws Error. No thread of the program waits for the observer, but for those that fill a buffer.
@@ -19,4 +19,4 @@ void FlushTraceAtExit() noexcept;
 /// Now, on the clock of GpuWork::start_ns; 0: CUPTI has none.
 std::int64_t ActivityClockNs() noexcept;
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -5,7 +5,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 
 /// How the injected library measures counters.
 enum class ProgramReplay {
@@ -49,4 +49,4 @@ inline constexpr const char* kInjectRecordings = "recordings";
 /// ending: "run.fap" becomes "run.4711.fap".
 std::string ExpandOutput(const std::string& output, bool first);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

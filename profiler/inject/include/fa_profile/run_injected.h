@@ -5,7 +5,7 @@
 
 #include "fa_profile/inject_protocol.h"
 
-namespace fa_profile {
+namespace fa_profile::inject {
 
 /// How a program ended that was watched.
 struct InjectedEnd {
@@ -19,4 +19,4 @@ struct InjectedEnd {
 /// nothing was measured (with what it did).
 InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPlan& plan);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::inject

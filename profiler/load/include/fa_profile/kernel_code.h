@@ -7,15 +7,17 @@
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/lint.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 
 /// What a cubin says of one of its kernels, ready for Lint() but for the disassembled function.
-KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const CubinInfo& info,
-                        const CubinFunction& function);
+analyze::KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const sass::CubinInfo& info,
+                                 const sass::CubinFunction& function);
 
 /// These kernels of a cubin, disassembled, in the order of `symbols`. `file` names it in the result. Throws Error:
 /// nvdisasm fails, or does not list one of them.
-std::vector<KernelCode> DisassembleKernels(const std::string& file, const EmbeddedCubin& cubin, const CubinInfo& info,
-                                           const std::vector<std::string>& symbols, const std::string& nvdisasm);
+std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, const sass::EmbeddedCubin& cubin,
+                                                    const sass::CubinInfo& info,
+                                                    const std::vector<std::string>& symbols,
+                                                    const std::string& nvdisasm);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

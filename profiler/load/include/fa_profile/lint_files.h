@@ -7,14 +7,14 @@
 #include "fa_profile/lint.h"
 #include "fa_profile/phase_map.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 
 /// What of some files is linted, and how.
 struct LintRequest {
   std::vector<std::string> files;  ///< cubins, object files, programs, libraries
   std::string kernel_pattern;      ///< regular expression for demangled names; empty: all
   std::string architecture;        ///< "sm_90a"; empty: all
-  LintOptions options;
+  analyze::LintOptions options;
 };
 
 /// Lints the kernels, file by file. Throws Error: nvdisasm is missing; a file has no GPU code (ReadGpuCode()); no
@@ -25,4 +25,4 @@ std::vector<KernelLint> LintFiles(const LintRequest& request);
 /// Returns the phases that have none while others have some.
 std::vector<std::string> RequirePhases(const std::vector<KernelLint>& lints, const PhaseMap& map);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

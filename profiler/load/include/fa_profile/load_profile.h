@@ -8,10 +8,10 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 
 /// Reads a recording and analyzes it. Loads only the metrics that Analyze() reads; with `cubins` the machine code too.
 std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt,
                                           bool cubins = false);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

@@ -5,7 +5,7 @@
 #include "fa_profile/phase_map.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::load {
 
 /// A phase map in strict YAML (docs/phase-map.md). Errors begin with `name`, line and column. Throws Error: not YAML; a
 /// wrong type; an unknown key (with near matches); a duplicate or empty phase; not a range of lines; lines, functions
@@ -20,4 +20,4 @@ PhaseMap LoadPhaseMap(const std::string& path);
 /// that matches, "function 'y' of phase 'x'" or "opcode 'Z' of phase 'x'" that no instruction has.
 std::vector<std::string> RequirePhases(const Recording& recording, const PhaseMap& map);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::load

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// A function in a cubin and what the compiler fixed for it. Absent: the cubin does not say.
 struct CubinFunction {
@@ -36,4 +36,4 @@ struct CubinInfo {
 /// 32-bit one, one that is cut off, one whose symbols were stripped.
 CubinInfo ReadCubin(std::span<const std::uint8_t> cubin);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

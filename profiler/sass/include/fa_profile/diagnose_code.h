@@ -4,7 +4,7 @@
 
 #include "fa_profile/diagnosis.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// Whether the GPU code in `file` (a cubin, object, library or program) carries line information (nvcc -lineinfo),
 /// without which nothing can be attributed to source lines. Throws Error when the file cannot be read.
@@ -13,4 +13,4 @@ Diagnosis DiagnoseLineInfo(const std::string& file);
 /// Whether nvdisasm is where FindNvdisasm() looks. Does not throw.
 Diagnosis DiagnoseNvdisasm();
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

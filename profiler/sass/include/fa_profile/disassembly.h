@@ -9,7 +9,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// Where NVIDIA's nvdisasm is: FA_PROFILE_NVDISASM, PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda, or where ci/setup.sh
 /// puts it. Absent when nowhere. Throws Error when FA_PROFILE_NVDISASM names no program.
@@ -35,4 +35,4 @@ std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin
 /// when the text is something else.
 std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

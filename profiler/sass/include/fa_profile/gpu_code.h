@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// The most bytes of a program, library or cubin that is read. Libraries of machine learning have gigabytes.
 inline constexpr std::size_t kLargestProgram = std::size_t{4} << 30U;
@@ -27,4 +27,4 @@ std::optional<std::string> FindCuobjdump();
 /// installed.
 std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture = {});
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

@@ -9,7 +9,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::sass {
 
 /// Where each instruction of a cubin comes from: the cubin's .debug_line, a DWARF line program (versions 2 to 4) in
 /// which NVIDIA's compilers also tell which function was inlined into which.
@@ -53,4 +53,4 @@ class LineTable {
   std::map<std::string, Function> functions_;                               // by mangled name
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::sass

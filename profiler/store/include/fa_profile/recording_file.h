@@ -10,7 +10,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::store {
 
 /// Writes a recording file as the run goes.
 ///
@@ -85,4 +85,4 @@ class RecordingReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::store

@@ -7,7 +7,7 @@
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A recording as evidence: one process of kind "recording" (docs/gate-evidence.md). Source files below `repository`,
 /// or a checkout of it elsewhere, get relative names; empty: names stay. `recording` needs its functions and samples,
@@ -22,4 +22,4 @@ Evidence LoadEvidence(const std::vector<std::string>& files);
 /// Merges evidence that was read. Throws Error as above.
 Evidence MergeEvidence(std::vector<Evidence> pieces);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// The git checkout of the current folder: the nearest folder upwards with a .git; empty: none.
 std::string FindRepository();
@@ -11,4 +11,4 @@ std::string FindRepository();
 /// in it (the same checkout elsewhere); else, and without a repository, the unchanged path.
 std::string RelativeSource(const std::string& path, const std::string& repository);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 
 #include "fa_profile/evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Which code of a build counts.
 struct StaticOptions {
@@ -26,4 +26,4 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options);
 /// the other.
 void AlignWarnings(Evidence& base, Evidence& candidate);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -6,7 +6,7 @@
 
 #include "fa_profile/evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Version of a baseline file. A reader takes its own version and older ones.
 inline constexpr int kBaselineVersion = 1;
@@ -62,4 +62,4 @@ PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std:
                          const std::string& promoted_by, const std::string& promoted_at,
                          const std::optional<PromotedBaseline>& previous, int least_processes = 8);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include "fa_profile/baseline.h"
 #include "fa_profile/descriptor.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// The folder of the baselines, from the root of the repository. It has a folder for each GPU model with <suite>.json,
 /// the newest lineage, and <suite>.<lineage>.json for each older one.
@@ -88,4 +88,4 @@ struct BaselineCheck {
 /// of the default folder. Throws Error when there is no baseline at all.
 BaselineCheck CheckBaselines(const std::vector<std::string>& files_and_folders, const std::string& default_folder);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

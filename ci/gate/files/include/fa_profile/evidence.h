@@ -10,7 +10,7 @@
 
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Version of evidence as JSON (docs/evidence.schema.json). A reader takes its own version and older ones.
 inline constexpr int kEvidenceVersion = 1;
@@ -155,4 +155,4 @@ std::string ToJson(const Evidence& evidence);
 /// value that is not finite, names an unknown case, exceeds a limit (docs/baselines.md), or has a newer version.
 Evidence EvidenceFromJson(const std::string& text, const std::string& name);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

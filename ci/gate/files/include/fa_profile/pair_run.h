@@ -4,7 +4,7 @@
 
 #include "fa_profile/evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// What a run of pairs measured (docs/gate-pair.md). It can be saved and judged again.
 struct PairRun {
@@ -20,4 +20,4 @@ std::string PairRunToJson(const PairRun& run);
 /// Reads what PairRunToJson() wrote. Hostile input: throws Error for anything else, as EvidenceFromJson() does.
 PairRun PairRunFromJson(const std::string& text, const std::string& name);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 #include "fa_profile/evidence.h"
 #include "fa_profile/metric_catalogue.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A property of machine code: a metric of tier 0, which rules can name like one of the catalogue. Known without a GPU,
 /// and equal for equal code.
@@ -30,4 +30,4 @@ const StaticMetric* FindStaticMetric(std::string_view id);
 /// instructions.
 std::optional<double> StaticValue(const CodeFacts& code, std::string_view phase, std::string_view id);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 enum class Severity { kError, kWarning, kOff };
 
@@ -123,4 +123,4 @@ struct Demand {
 Demand FindDemand(const Thresholds& thresholds, const std::string& kernel, const std::string& shape,
                   const std::string& phase, const std::string& metric, const std::string& today);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

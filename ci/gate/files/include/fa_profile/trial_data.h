@@ -5,7 +5,7 @@
 
 #include "fa_profile/evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Version of trial data as JSON (docs/gate-selftest.md). A reader takes its own version and older ones.
 inline constexpr int kTrialDataVersion = 1;
@@ -33,4 +33,4 @@ TrialData TrialDataFromJson(const std::string& text, const std::string& name);
 /// The same from a file.
 TrialData ReadTrialData(const std::string& path);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 #include "fa_profile/evidence.h"
 #include "fa_profile/thresholds.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// In ascending order: the verdict of a whole is the largest of its parts.
 enum class Verdict { kPass, kImproved, kMissing, kSuspect, kInconclusive, kIncomparable, kRegression };
@@ -95,4 +95,4 @@ GateResult Judge(const GateInput& input, const Thresholds& thresholds);
 /// SUSPECT, INCONCLUSIVE, INCOMPARABLE and MISSING.
 int ExitCode(const GateResult& result, bool strict);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Most differences of a sign-flip test, which counts 2^differences flips.
 inline constexpr std::size_t kMostDifferences = 24;
@@ -30,4 +30,4 @@ std::vector<double> HolmAdjust(const std::vector<double>& p, const std::vector<d
 double ProportionUpperBound(std::int64_t hits, std::int64_t trials, double confidence = 0.95);
 double ProportionLowerBound(std::int64_t hits, std::int64_t trials, double confidence = 0.95);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A build that can be measured: a fa-profile program with its ladder, or a kernel library (kernel_abi.h), which this
 /// program loads.
@@ -41,4 +41,4 @@ std::vector<std::string> RecordingCommand(const GateBuild& build, const GateRequ
 /// The same as a line for a shell.
 std::string ShellLine(const std::vector<std::string>& arguments);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

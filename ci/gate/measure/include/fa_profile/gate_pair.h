@@ -10,7 +10,7 @@
 #include "fa_profile/pair_run.h"
 #include "fa_profile/thresholds.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A run of pairs (docs/gate-pair.md): two builds measured in turns on one GPU.
 struct PairOptions {
@@ -61,4 +61,4 @@ Evidence MeasureBuild(const PairOptions& options, int timings, int recordings);
 GateResult JudgePair(const PairRun& run, const Thresholds& thresholds, const std::string& today,
                      const std::string& reproduce, bool partial = false);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

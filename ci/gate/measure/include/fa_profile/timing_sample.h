@@ -6,7 +6,7 @@
 
 #include "fa_profile/evidence.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// The output of one process of `fa-profile gate-sample` (docs/gate-pair.md).
 struct TimingSample {
@@ -28,4 +28,4 @@ struct TimingSample {
 /// version, a value that is missing, of the wrong kind, not finite or not above 0.
 TimingSample ParseTimingSample(const std::string& output);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -7,7 +7,7 @@
 
 /// What fa-profile baseline prints, as text and JSON (docs/baselines.md). Texts of files are escaped: no line can
 /// command a terminal.
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// A baseline with its path.
 struct StoredBaseline {
@@ -30,4 +30,4 @@ std::string BaselineJson(const StoredBaseline& stored);
 std::string VerificationText(const BaselineCheck& check);
 std::string VerificationJson(const BaselineCheck& check);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -5,7 +5,7 @@
 
 #include "fa_profile/gate.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// Where a result is written besides the terminal. Empty: nowhere. "-": stdout.
 struct GateOutputs {
@@ -29,4 +29,4 @@ void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
 /// $GITHUB_STEP_SUMMARY, a folder that does not exist. To be called before minutes of measuring.
 void CheckGateOutputs(const GateOutputs& outputs);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

@@ -8,7 +8,7 @@
 /// A result of the gate in each output format (docs/gate-reports.md). The same result gives the same bytes. All texts
 /// of a result are hostile, because kernel names, origins and reasons may come from untrusted builds; each format
 /// escapes them.
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// For a terminal, wrapped at 100 columns. No line is a command to a CI system.
 std::string GateText(const GateResult& result);
@@ -41,4 +41,4 @@ std::string CaseTitle(const CaseVerdict& verdict);
 /// is of the duration; absent: not measured.
 GateState GateStateOf(const GateResult& result);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

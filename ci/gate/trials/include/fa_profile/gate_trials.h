@@ -7,7 +7,7 @@
 #include "fa_profile/thresholds.h"
 #include "fa_profile/trial_data.h"
 
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// How often a rule was right, on recorded data.
 struct RuleRate {
@@ -43,4 +43,4 @@ TrialReport RunTrials(const TrialData& data, const TrialOptions& options);
 std::string TrialReportText(const TrialReport& report);
 std::string TrialReportJson(const TrialReport& report);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

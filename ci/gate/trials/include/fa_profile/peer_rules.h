@@ -3,7 +3,7 @@
 #include <span>
 
 /// Rules of other tools, to be compared with ours on the same data. Base first, candidate second; true: "worse".
-namespace fa_profile {
+namespace fa_profile::gate {
 
 /// The candidate is more than `limit` above the base.
 bool FixedThresholdSaysWorse(double base, double candidate, double limit = 0.05);
@@ -23,4 +23,4 @@ double MannWhitneyP(std::span<const double> base, std::span<const double> candid
 /// when it is given repetitions of two runs (it asks for at least 9 each).
 bool MannWhitneySaysWorse(std::span<const double> base, std::span<const double> candidate, double level = 0.05);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::gate

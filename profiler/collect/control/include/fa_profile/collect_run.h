@@ -7,7 +7,7 @@
 
 #include "fa_profile/gpu_api.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// How far a run is, for a progress bar.
 struct Progress {
@@ -63,4 +63,4 @@ struct PendingCase {
 void CollectTogether(GpuApi& gpu, const std::vector<PendingCase>& cases, const std::string& raw,
                      const std::function<void(const std::vector<CollectJob>&, bool keep_images)>& collect);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -6,7 +6,7 @@
 
 #include "fa_profile/collect_run.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 class CounterSession;
 
@@ -47,4 +47,4 @@ class Collector {
   std::unique_ptr<CounterSession> counters_;  // made at the first range
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -8,7 +8,7 @@
 
 #include "fa_profile/collect_run.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// What one user range holds: `prepare` runs before the range opens in every pass, `body` inside it.
 struct UserRange {
@@ -50,4 +50,4 @@ class CounterSession {
   std::int64_t config_id_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -15,7 +15,7 @@
 
 /// What the collectors ask of CUPTI and the CUDA runtime. profiler/collect implements it on a GPU; tests fake it.
 /// Every function may throw Error, destructors never do. One thread, unless a function says otherwise.
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// A set of metrics made ready for collection: CUPTI's config image and how many passes it takes.
 struct MetricPlan {
@@ -172,4 +172,4 @@ class GpuApi {
   virtual std::unique_ptr<ModuleCapture> CaptureModules() = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

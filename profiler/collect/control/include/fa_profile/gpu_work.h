@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// One kernel, copy or set that a GPU ran, as CUPTI's activity API recorded it.
 struct GpuWork {
@@ -38,4 +38,4 @@ class WorkObserver {
   virtual void OnLostWork(std::int64_t records) noexcept = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -13,7 +13,7 @@
 
 #include "fa_profile/collect_run.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Turns machine code into the functions of these (mangled) names, with their instructions. The ids of the result are
 /// ignored. Throws Error. Called from several threads at once.
@@ -73,4 +73,4 @@ class PhaseCollector {
   std::vector<SassCounting> countings_;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

@@ -11,7 +11,7 @@
 #include "fa_profile/gpu_work.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Where a program's GPU time goes: adds up work by launch class, which is a kernel with its grid, block and cluster.
 /// Memory grows with the classes and with the work of one window, not with the run. One thread at a time.
@@ -106,4 +106,4 @@ bool IsCollective(std::string_view name);
 /// cluster follows as in "<<<64, 128, cluster (2, 1, 1)>>>". `demangled`: the kernel's name.
 std::string LaunchClassName(const std::string& demangled, const Launch& launch);
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect

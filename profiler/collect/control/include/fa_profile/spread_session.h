@@ -7,7 +7,7 @@
 
 #include "fa_profile/gpu_api.h"
 
-namespace fa_profile {
+namespace fa_profile::collect {
 
 /// Counters of a program's launches without replay: each repetition of a launch class takes the next pass of the plan.
 ///
@@ -53,4 +53,4 @@ class SpreadSession {
   int passes_taken_ = 0;
 };
 
-}  // namespace fa_profile
+}  // namespace fa_profile::collect
