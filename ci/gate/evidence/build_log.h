@@ -13,7 +13,7 @@ struct CompilerWarning {
   std::string symbol;  ///< of the function it names, mangled
   std::string file;    ///< path as in the log
   std::optional<int> line;
-  std::string unit;    ///< file name of the compiled source
+  std::string unit;  ///< file name of the compiled source
 };
 
 /// The warnings of nvcc, ptxas and nvlink in a build's output (make, ninja, or nvcc itself), in order, each once.
