@@ -253,6 +253,7 @@ class ServeTest(unittest.TestCase):
             wait_for("more collections", lambda: serve.value("faprof_collector_last_collection_timestamp_seconds") > collected + 1)
             self.assertEqual(serve.value("faprof_collector_up", collector="state"), 0)
             self.assertEqual(serve.counted(), 1)
+            self.assertEqual(serve.value("faprof_collector_spool_files"), 2)
             self.assertNotRegex(serve.log_text(), "[bc].fap is counted|a run failed")
             self.assertEqual(serve.log_text().count("cannot be written"), 1)
             resource.prlimit(serve.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -287,6 +287,9 @@ TEST(TotalsTest, TheLabelOfAProgramsKernelIsItsFunctionWithScopes) {
   EXPECT_EQ(ProgramLabelOf("std::enable_if<true, void>::type ns::k<1>(float*)"), "ns::k");
   EXPECT_EQ(ProgramLabelOf("void at::(anonymous namespace)::softmax<float>(float*)"), "at::anonymous::softmax");
   EXPECT_EQ(ProgramLabelOf("_ZN6SolverIdE4stepEi"), "Solver::step") << "a mangled name";
+  EXPECT_EQ(ProgramLabelOf("_ZN2ns49_GLOBAL__N__13234337_16_gpu_reference_cu_a95268ec13CompareKernelEPKdl"),
+            "ns::anonymous::CompareKernel")
+      << "as nvcc mangles it";
   EXPECT_EQ(ProgramLabelOf("fma_k"), "fma_k");
 }
 

@@ -216,9 +216,10 @@ void Exporter::CountSpool() {
   std::string cannot_count;
   try {
     Move(Leaving(stuck_));
+    Spool::Listing listing = spool_->List();
+    collector_.spool_files = static_cast<double>(listing.recordings.size());
     // What cannot be saved is not read again and again.
     if (!collector_.up.at("state")) SaveState(state_);
-    Spool::Listing listing = spool_->List();
     // Files that could not be read at the last collection come last, so that they do not block the others.
     std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
     waiting_.clear();

@@ -65,7 +65,9 @@ class LogReader {
   // The line number is not part of the text: every edit above changes it.
   bool ReadPlaced(const std::string& line, CompilerWarning& warning) const {
     std::string name;
-    if (!RE2::PartialMatch(line, placed_, &warning.file, &name, &warning.line, &warning.text)) return false;
+    int number = 0;
+    if (!RE2::PartialMatch(line, placed_, &warning.file, &name, &number, &warning.text)) return false;
+    warning.line = number;
     warning.text.insert(0, name + ": ");
     return true;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,8 @@ struct CompilerWarning {
   std::string text;    ///< one line without paths, line numbers and mangled names
   std::string symbol;  ///< of the function it names, mangled
   std::string file;    ///< path as in the log
-  int line = 0;        ///< 0: unknown
-  std::string unit;    ///< file name of the compiled source
+  std::optional<int> line;
+  std::string unit;  ///< file name of the compiled source
 };
 
 /// The warnings of nvcc, ptxas and nvlink in a build's output (make, ninja, or nvcc itself), in order, each once.

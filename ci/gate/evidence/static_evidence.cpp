@@ -272,8 +272,7 @@ class WarningSorter {
     if (placed) return;
     CaseFacts& facts = CaseOfFile(!warning.unit.empty() ? warning.unit : !file.empty() ? file : "build");
     AddTo(facts, warning.text);
-    if (warning.line > 0)
-      facts.places.emplace("", SourcePlace{RelativeSource(warning.file, repository_), warning.line});
+    if (warning.line) facts.places.emplace("", SourcePlace{RelativeSource(warning.file, repository_), *warning.line});
   }
 
  private:
