@@ -15,6 +15,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::serve {
 namespace {

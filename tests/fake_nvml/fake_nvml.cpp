@@ -27,7 +27,7 @@
 
 #include "nvml_abi.h"
 
-namespace fa_profile::nvml {
+namespace fa_profile::collect::nvml {
 
 struct DeviceTag {
   unsigned index;
@@ -325,4 +325,4 @@ EXPORT Result nvmlGpmMetricsGet(GpmMetrics* metrics) {
 }
 
 }  // extern "C"
-}  // namespace fa_profile::nvml
+}  // namespace fa_profile::collect::nvml

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // nvcc puts GPU code into this section, whose name the file contains. Much faster than cuobjdump for each library.
 bool HasGpuCode(const fs::path& path) {
   if (path.extension() == ".cubin") return true;
-  return ReadFile(path.string(), kLargestProgram).find(".nv_fatbin") != std::string::npos;
+  return ReadFile(path.string(), sass::kLargestProgram).find(".nv_fatbin") != std::string::npos;
 }
 
 // Regular files below `folder`, by path relative to it.
