@@ -35,7 +35,6 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HANG = 300  # seconds, which no command takes for one recording, however busy the machine
 SERVE_CASES = 100  # that one server sees before a fresh one with a fresh state
 COMMANDS = ["report text", "report json", "report csv", "diff", "textfile", "push", "gate", "lint", "serve"]
 
@@ -373,7 +372,7 @@ def sources(program, folder):
     tables.close()
     found["thin"] = seal(thin.read_bytes())
     thin.write_bytes(found["thin"])
-    done = subprocess.run([program, "report", thin], capture_output=True, text=True, timeout=HANG)
+    done = subprocess.run([program, "report", thin], capture_output=True, text=True)
     if done.returncode != 0:
         print(f"without the recording of two kernels: {done.stderr}", file=sys.stderr)
         del found["thin"]
@@ -470,8 +469,8 @@ class Judged:
 class Commands:
     """The commands that take a file and end."""
 
-    def __init__(self, program):
-        self.program = program
+    def __init__(self, program, folder, limit):
+        self.program, self.folder, self.limit = program, folder, limit
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -497,9 +496,15 @@ class Commands:
         }[name]
         start = time.monotonic()
         try:
-            done = subprocess.run([self.program, *arguments], capture_output=True, timeout=HANG, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                [self.program, *arguments],
+                capture_output=True,
+                timeout=self.limit,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,  # where gate finds no ci/thresholds.yaml, whose rules name kernels of the ladder
+            )
         except subprocess.TimeoutExpired:
-            return Judged(False, [f"hangs: more than {HANG} s"], HANG)
+            return Judged(False, [f"takes more than {self.limit:g} s"], self.limit)
         seconds = time.monotonic() - start
         wrong = wrong_text(done.stderr, "stderr")
         if done.returncode < 0:
@@ -507,7 +512,7 @@ class Commands:
         elif done.returncode not in codes:
             wrong.append(f"ends with {done.returncode}")
         elif done.returncode == 2:
-            errors = done.stderr.count(b"fa-profile: error: ")
+            errors = len(re.findall(rb"^fa-profile: error: ", done.stderr, re.M))
             if errors != 1:
                 wrong.append(f"has {errors} errors on stderr")
         else:
@@ -518,8 +523,9 @@ class Commands:
 class Served:
     """fa-profile serve with a spool, which one mutant after another goes through."""
 
-    def __init__(self, program, folder):
-        self.program, self.folder, self.round, self.cases, self.process = program, folder, 0, 0, None
+    def __init__(self, program, folder, limit):
+        self.program, self.folder, self.limit = program, folder, limit
+        self.round, self.cases, self.process = 0, 0, None
 
     def start(self):
         self.stop()
@@ -539,14 +545,14 @@ class Served:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(HANG)
+                self.process.wait(self.limit)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
 
     def wait(self, condition):
         """Whether it came true before the server ended or a hang."""
-        end = time.monotonic() + HANG
+        end = time.monotonic() + self.limit
         while self.process.poll() is None and time.monotonic() < end:
             try:
                 if condition():
@@ -557,7 +563,7 @@ class Served:
         return False
 
     def page(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=HANG) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=self.limit) as reply:
             return reply.read()
 
     def collections(self):
@@ -596,8 +602,8 @@ class Campaign:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.sources = sources(options.program, folder)
-        self.commands = Commands(options.program)
-        self.served = Served(options.program, folder)
+        self.commands = Commands(options.program, folder, options.limit)
+        self.served = Served(options.program, folder, options.limit)
         self.cells = collections.defaultdict(collections.Counter)  # (kind, command): results
         self.failures = collections.defaultdict(list)  # (command, what): numbers of cases
         self.slowest = (0.0, "", 0)
@@ -672,6 +678,9 @@ def main():
     parser.add_argument("--cases", type=int, default=2000, metavar="N", help="how many (default 2000)")
     parser.add_argument("--case", type=int, metavar="N", help="this one only; its file stays")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="cases at once")
+    parser.add_argument(
+        "--limit", type=float, default=300, metavar="S", help="seconds of a command that are a hang (default 300)"
+    )
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="keep the files of cases that fail here")
     options = parser.parse_args()
     options.program = options.program.resolve()
