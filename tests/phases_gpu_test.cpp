@@ -127,15 +127,16 @@ TEST_F(PhasesGpuTest, EachMutantProgramHasItsFinding) {
       {"spills", "local-memory"},  {"tiny_grid", "small-grid"},           {"mufu_bound", "exp-bound"},
       {"occupancy_is_enough", ""}, {"occupancy_matters", "low-occupancy"}};
   for (const auto& [mutant, finding] : expected) {
-    const std::string command = std::string(FA_PROFILE_PROGRAM) + " --ncu-set full --force -o " + RecordingPath() +
-                                " -- " + FA_PROFILE_MUTANTS + " " + mutant + " > /dev/null 2>&1 && " +
+    const std::string command = std::string(FA_PROFILE_PROGRAM) + " --ncu-set full --replay kernel --force -o " +
+                                RecordingPath() + " -- " + FA_PROFILE_MUTANTS + " " + mutant + " > /dev/null 2>&1 && " +
                                 FA_PROFILE_PROGRAM + " report --format json " + RecordingPath() + " > " +
                                 (folder_ / "out").string();
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
     std::ifstream out(folder_ / "out");
-    std::vector<std::string> found;  // of the last launch: the first loads code
+    std::vector<std::string> found;
     const Json report = Json::parse(out);
-    for (const Json& one : report.at("entries").back().at("findings")) found.push_back(one.at("id"));
+    ASSERT_EQ(report.at("entries").size(), 1U) << mutant;
+    for (const Json& one : report.at("entries")[0].at("findings")) found.push_back(one.at("id"));
     EXPECT_EQ(found, finding.empty() ? std::vector<std::string>{} : std::vector<std::string>{finding}) << mutant;
   }
 }
