@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -75,7 +76,7 @@ void RequireThisMachine(const std::string& path) {
     throw Error("kernel library " + path + " is a cubin, which has GPU code only", hint);
   }
   // Of the vDSO, which the kernel made for this machine.
-  const auto* const own = reinterpret_cast<const ElfW(Ehdr)*>(getauxval(AT_SYSINFO_EHDR));
+  const auto* const own = std::bit_cast<const ElfW(Ehdr)*>(getauxval(AT_SYSINFO_EHDR));
   if (own == nullptr || header.e_machine == own->e_machine) return;
   throw Error(
       "kernel library " + path + " is made for another machine (ELF machine " + std::to_string(header.e_machine) + ")",

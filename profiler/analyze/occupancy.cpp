@@ -68,7 +68,8 @@ std::optional<double> OccupancyByRegisters(const Device& device, int registers_p
   }
   const auto warps = WarpsByRegisters(device, registers_per_thread);
   if (!warps) return std::nullopt;
-  return std::min(1.0, static_cast<double>(*warps) / (device.max_threads_per_sm / device.warp_size));
+  const int most_warps = device.max_threads_per_sm / device.warp_size;
+  return std::min(1.0, static_cast<double>(*warps) / most_warps);
 }
 
 std::optional<Occupancy> TheoreticalOccupancy(const Device& device, const Launch& launch) {

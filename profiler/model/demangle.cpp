@@ -143,7 +143,8 @@ std::string BaseName(const std::string& demangled) {
 std::string QualifiedName(const std::string& demangled) {
   FoundName found = FindName(demangled);
   const bool is_function = found.has_parameters || !found.has_spaces;
-  return is_function && !found.path.empty() ? std::move(found.path) : demangled;
+  if (!is_function || found.path.empty()) return demangled;
+  return std::move(found.path);
 }
 
 std::string ShortName(const std::string& demangled, std::size_t most) {

@@ -77,9 +77,16 @@ __global__ void EndsInATrap(float* to, int n) {
 
 __global__ void SwitchesToATrap(float* to, int n) {
   switch (n) {
-    case 0: to[0] = 1.0F; break;
-    case 1: to[1] = 3.0F; break;
-    case 2: to[5] = 4.0F; break;
-    default: __trap();
+    case 0:
+      to[0] = 1.0F;
+      break;
+    case 1:
+      to[1] = 3.0F;
+      break;
+    case 2:
+      to[5] = 4.0F;
+      break;
+    default:
+      __trap();
   }
 }
