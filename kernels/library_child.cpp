@@ -25,12 +25,17 @@ nlohmann::json ToJson(const Verification& result) {
           {"error", result.error}};
 }
 
+// JSON has no infinity and no NaN: they were written as null.
+double NumberOf(const nlohmann::json& json) {
+  return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
+
 Verification VerificationFromJson(const nlohmann::json& json) {
   Verification result;
   result.draws = json.at("draws");
   result.draws_passed = json.at("draws_passed");
-  result.max_abs_error = json.at("max_abs_error");
-  result.max_error_ratio = json.at("max_error_ratio");
+  result.max_abs_error = NumberOf(json.at("max_abs_error"));
+  result.max_error_ratio = NumberOf(json.at("max_error_ratio"));
   result.nonfinite = json.at("nonfinite");
   result.unwritten = json.at("unwritten");
   result.error = json.at("error");

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
+#include <limits>
 #include <string>
 
 #include "fa_profile/error.h"
@@ -79,6 +81,15 @@ TEST(LibraryChildTest, WhatTheLibraryPrintsIsShownAsItsOwnAndDoesNotTouchTheVerd
   EXPECT_TRUE(reply.answer.verification->correct());
   EXPECT_EQ(PrintedBy("./mine.so", reply), (std::vector<std::string>{"./mine.so printed: no newline\\x1B[31m",
                                                                      "./mine.so printed: {\"draws_passed\": 0}"}));
+}
+
+TEST(LibraryChildTest, AnInfiniteErrorIsAnAnswer) {
+  LibraryAnswer answer;
+  answer.verification = Verification{};
+  answer.verification->max_error_ratio = std::numeric_limits<double>::infinity();
+  const auto read = FromMessage(ToMessage(answer));
+  ASSERT_TRUE(read && read->verification);
+  EXPECT_TRUE(std::isinf(read->verification->max_error_ratio));
 }
 
 TEST(LibraryChildTest, OfManyPrintedLinesTheLastAreShown) {

@@ -420,7 +420,7 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(serve.counted("duplicate"), 0)
 
     def uncountable(self):
-        """Recordings that must not be counted, and what is said of them."""
+        """Recordings that must not be counted, and the error of each."""
         found = {}
         for number, (words, more) in enumerate({"is -1e+09": ["-1e9"], "is 2e+307": ["2e307"], "number is 64": ["1", "64"]}.items()):
             folder = pathlib.Path(self.folder) / str(number)

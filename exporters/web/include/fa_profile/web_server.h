@@ -52,8 +52,8 @@ struct WebCounts {
 /// nothing.
 class WebServer {
  public:
-  /// Called from several threads at once, for GET and HEAD; other methods get 405, requests with a body 413, and
-  /// those of which it is doubtful where they end or which host they are for 400. An exception is logged and answered
+  /// Called from several threads at once, for GET and HEAD; other methods get 405, those with a body 413, and
+  /// 400 where the end of the request or its host is ambiguous. An exception is logged and answered
   /// with 500. No lock is held while a client takes the body.
   using Handler = std::function<WebReply(const WebRequest&)>;
 
