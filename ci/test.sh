@@ -4,7 +4,7 @@
 # Installs what is missing, builds with warnings as errors, runs the tests as they are, under AddressSanitizer with
 # UndefinedBehaviorSanitizer and under ThreadSanitizer, then looks at format and lint. What needs a GPU is not run here:
 # `ctest --preset gpu -L gpu` runs it where there is one. Every step runs, also when one before it failed; the last lines
-# say how long each took and which failed. Exit code: 0 all passed, 1 something failed, 2 could not start.
+# say how long each took, how much CPU time, and which failed. Exit code: 0 all passed, 1 something failed, 2 could not start.
 set -uo pipefail
 cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." || exit 2
 ci/setup.sh || exit 2
@@ -75,13 +75,17 @@ gate() {
 
 rules() { find dashboards -name '*.yml' -path '*rules*' -print0 | xargs -0 -r promtool check rules; }
 
+# Of this script and all processes that have ended below it. A busy machine hardly changes it.
+cpu_seconds() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($14 + $15 + $16 + $17) / hz) }' "/proc/$$/stat"; }
+
 summary=()
 failed=0
 step() {  # <name> <function>
-  local start=$SECONDS verdict=passed
+  local start=$SECONDS cpu_start verdict=passed
+  cpu_start=$(cpu_seconds)
   echo "== $1"
   "$2" || { verdict=FAILED; failed=1; }
-  summary+=("$(printf '%-44s %-7s %4d s' "$1" "$verdict" $((SECONDS - start)))")
+  summary+=("$(printf '%-44s %-7s %4d s %5d CPU-s' "$1" "$verdict" $((SECONDS - start)) $(($(cpu_seconds) - cpu_start)))")
 }
 
 step "tests, preset $preset, warnings are errors" tests
@@ -94,5 +98,5 @@ step "no paths of somebody's machine" foreign_paths
 if [ -d dashboards ]; then step "Prometheus rules" rules; fi
 
 echo "== summary"
-printf '%s\n' "${summary[@]}" "$(printf '%-44s %-7s %4d s' all "" $SECONDS)"
+printf '%s\n' "${summary[@]}" "$(printf '%-44s %-7s %4d s %5d CPU-s' all "" $SECONDS "$(cpu_seconds)")"
 exit $failed

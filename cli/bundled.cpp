@@ -37,6 +37,14 @@ std::string BundledRecording() {
               "reinstall, or give a recording of your own: fa-profile report FILE.fap");
 }
 
+void RefuseBundledFolder(const std::string& folder) {
+  const std::optional<std::string> path = Find("recordings", "recordings", kRecording);
+  std::error_code ignored;
+  if (!path || !fs::equivalent(folder, fs::path(*path).parent_path(), ignored)) return;
+  throw Error("the spool " + folder + " is the folder of the recording that comes with the program",
+              "serve moves what it counted to done/: give it a folder for this alone");
+}
+
 std::string BundledTrials() {
   if (const std::optional<std::string> path = Find("gate", "ci/gate/data", "h200-trials.json")) return *path;
   throw Error("the trial data h200-trials.json that come with the program are missing",

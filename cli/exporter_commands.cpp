@@ -32,7 +32,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<serve::ServeOptions>();
   constexpr double kDay = 86400;
   CLI::App& serve = *app.add_subcommand("serve", "Serve metrics of recordings and of the GPUs to Prometheus");
-  serve.add_option("--spool", options->spool, "Folder to read recordings from (fa-profile --spool writes there)");
+  serve.add_option("--spool", options->spool,
+                   "Folder that serve empties: recordings move to its done/ or bad/ (fa-profile --spool writes there)");
   serve.add_option("--state", options->state,
                    "Folder that keeps the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or "
                    "~/.local/state/fa-profile");
@@ -57,11 +58,12 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   serve.add_option("--max-recording-bytes", options->max_recording_bytes, "Larger recordings are moved to bad/")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
       ->capture_default_str();
-  serve.add_option("--keep", options->keep, "Files kept in the spool's done/ and bad/")
+  serve.add_option("--keep", options->keep, "Files kept in the spool's done/ and in its bad/; older ones are deleted")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   serve.callback([options, &invocation] {
     invocation.run = [options] {
+      if (!options->spool.empty()) RefuseBundledFolder(options->spool);
       serve::Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
       return kExitFine;
     };

@@ -143,7 +143,9 @@ void GateCommands::AddSelftest() {
   selftest_->add_option("--power-trials", trial_options_.power_trials, "Draws for each question about slower code")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  selftest_->add_option("--seed", trial_options_.seed, "Seed of the draws")->capture_default_str();
+  selftest_->add_option("--seed", trial_options_.seed, "Seed of the draws")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   AddFormatOption(*selftest_, selftest_format_, &Format::gate_selftest);
 }
 

@@ -22,7 +22,9 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
   AddShapes(*verify, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
-  verify->add_option("--seed", options.seed, "Seed of the first draw")->capture_default_str();
+  verify->add_option("--seed", options.seed, "Seed of the first draw")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
   verify->callback([arguments, &invocation] {
     invocation.run = [arguments] {

@@ -20,12 +20,15 @@
 namespace fa_profile::cli {
 namespace {
 
-void RequireChip(const std::string& chip) {
+/// A chip as CUPTI names it, from any case. Throws Error.
+std::string RequireChip(const std::string& chip) {
+  std::string name = chip;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   // Asking CUPTI costs a third of a second; these need no asking.
   const std::vector<std::string> of_sets = MetricSetChips();
-  if (std::ranges::find(of_sets, chip) != of_sets.end()) return;
+  if (std::ranges::find(of_sets, name) != of_sets.end()) return name;
   const std::vector<std::string> chips = KnownChips();
-  if (std::ranges::find(chips, chip) != chips.end()) return;
+  if (std::ranges::find(chips, name) != chips.end()) return name;
   throw Error("there is no chip '" + chip + "'" + DidYouMean(chip, chips),
               fmt::format("the known chips are {}", fmt::join(chips, ", ")));
 }
@@ -43,6 +46,22 @@ void ListPhases(const std::function<bool(std::string_view)>& wanted) {
   }
 }
 
+/// What the formulas of metrics read: counters, and facts about the device, the launch and the workload.
+void ListInputs(const std::function<bool(std::string_view)>& wanted) {
+  // A counter that feeds one deterministic row must itself be deterministic.
+  std::map<std::string, bool> deterministic;
+  for (const CatalogueMetric& metric : MetricCatalogue()) {
+    for (const std::string& input : FormulaNames(metric.formula)) {
+      deterministic[input] = deterministic[input] || metric.stability == Stability::kDeterministic;
+    }
+  }
+  for (const auto& [input, exact] : deterministic) {
+    if (!wanted(input)) continue;
+    const bool constant = input.starts_with("device.");
+    fmt::print("{:<14} {}\n", constant ? "constant" : exact ? "deterministic" : "noisy", input);
+  }
+}
+
 }  // namespace
 
 int RunList(const std::string& what, const std::string& chip, const std::string& pattern) {
@@ -57,10 +76,10 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
   } else if (what == "chips") {
     ListChips();
   } else if (what == "sets") {
-    RequireChip(chip);
+    const std::string known = RequireChip(chip);
     for (const std::string& name : MetricSetNames()) {
       if (!wanted(name)) continue;
-      const MetricSet set = BuiltinMetricSet(name, chip);
+      const MetricSet set = BuiltinMetricSet(name, known);
       fmt::print("{:<10} {:>5} metrics  {}\n", set.name, set.metrics.size(), set.description);
     }
   } else if (what == "phases") {
@@ -77,16 +96,7 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
       if (wanted(metric.name)) fmt::print("{:<52} {:<10} {}\n", metric.name, ToString(metric.type), metric.help);
     }
   } else if (what == "inputs") {
-    // A counter that feeds one deterministic row must itself be deterministic.
-    std::map<std::string, bool> deterministic;
-    for (const CatalogueMetric& metric : MetricCatalogue()) {
-      for (const std::string& input : FormulaNames(metric.formula)) {
-        deterministic[input] = deterministic[input] || metric.stability == Stability::kDeterministic;
-      }
-    }
-    for (const auto& [input, exact] : deterministic) {
-      if (wanted(input)) fmt::print("{:<14} {}\n", exact ? "deterministic" : "noisy", input);
-    }
+    ListInputs(wanted);
   } else {
     for (const auto catalogue : {MetricCatalogue(), PhaseCatalogue()}) {
       for (const CatalogueMetric& metric : catalogue) {
@@ -111,9 +121,13 @@ void AddList(CLI::App& app, Invocation& invocation) {
                    "findings, exported (to Prometheus)")
       ->required()
       ->check(OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
-  list->add_option("--chip", arguments->chip, "Chip whose counters are listed")->capture_default_str();
+  CLI::Option* const chip =
+      list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")->capture_default_str();
   list->add_option("--match", arguments->pattern, "Only names that contain this");
-  list->callback([arguments, &invocation] {
+  list->callback([arguments, chip, &invocation] {
+    if (chip->count() > 0 && arguments->what != "counters" && arguments->what != "sets") {
+      throw Error("--chip has no effect on list " + arguments->what, "leave it out; counters and sets differ by chip");
+    }
     invocation.run = [arguments] { return RunList(arguments->what, arguments->chip, arguments->pattern); };
   });
 }

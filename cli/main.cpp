@@ -19,6 +19,15 @@ std::string CommandLine(int argc, char** argv) {
   return line;
 }
 
+// A command takes no program.
+void RefuseProgram(const CLI::App& app) {
+  if (app.get_subcommands().empty()) return;
+  const std::string command = app.get_subcommands().front()->get_name();
+  throw Error("a program after -- has no effect on '" + command + "'",
+              "profile a program without a command: fa-profile [options] -- PROGRAM ARGUMENTS...; give arguments of " +
+                  command + " without --");
+}
+
 int Dispatch(int argc, char** argv) {
   CLI::App app{"fa-profile: which part of a GPU kernel costs what, why, and did that change?"};
   app.set_version_flag("--version", "fa-profile " + std::string(Version()) + " (" + std::string(Commit()) + ")");
@@ -45,13 +54,14 @@ int Dispatch(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(program - argv), argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    const std::vector<std::string> unknown = app.remaining();
+    const bool wrong_word =
+        std::ranges::any_of(unknown, [](const std::string& word) { return !word.starts_with('-'); });
+    if (error.get_exit_code() == 0 && !wrong_word) return app.exit(error);  // --help and --version
+    if (!invocation.program.empty()) RefuseProgram(app);
     throw UsageError(app, error);
   }
-  if (!invocation.program.empty() && !app.get_subcommands().empty()) {
-    throw Error("a program after -- has no effect on '" + app.get_subcommands().front()->get_name() + "'",
-                "profile a program without a command: fa-profile [options] -- PROGRAM ARGUMENTS...");
-  }
+  if (!invocation.program.empty()) RefuseProgram(app);
   CheckUsage(app);
   return invocation.run();
 }

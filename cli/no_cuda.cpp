@@ -10,12 +10,17 @@
 namespace fa_profile::cli {
 namespace {
 
-constexpr const char* kBuildWithCuda =
-    "on a machine with an NVIDIA driver and nvcc ./fa-profile builds the program with CUDA; elsewhere: "
-    "FA_PROFILE_PRESET=gpu ./fa-profile";
+constexpr const char* kGpuMachine =
+    "use a machine with an NVIDIA GPU, its driver and nvcc: ./fa-profile builds the program with CUDA there; report, "
+    "lint, gate --static and gate --replay need no GPU";
 
 [[noreturn]] void Refuse(const std::string& what) {
-  throw Error(what + " needs CUDA, and this program was built without it", kBuildWithCuda);
+  throw Error(what + " needs a GPU, and this program was built without CUDA", kGpuMachine);
+}
+
+[[noreturn]] void RefuseList(const std::string& what) {
+  throw Error(what + " needs CUDA, and this program was built without it",
+              "with nvcc and without a GPU: FA_PROFILE_PRESET=gpu ./fa-profile " + what);
 }
 
 }  // namespace
@@ -26,7 +31,7 @@ std::string WhyNoGpu() {
   return driver ? "this program was built without CUDA" : "no NVIDIA driver";
 }
 std::vector<Diagnosis> DiagnoseGpu(int) {
-  return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kBuildWithCuda}};
+  return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
 }
 int RunLadder(const RunOptions&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
@@ -34,9 +39,9 @@ int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
 int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
 int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
-void ListKernels(const std::string&) { Refuse("list kernels"); }
-void ListCounters(const std::string&, const std::string&) { Refuse("list counters"); }
-void ListChips() { Refuse("list chips"); }
+void ListKernels(const std::string&) { RefuseList("list kernels"); }
+void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
+void ListChips() { RefuseList("list chips"); }
 std::vector<std::string> KnownChips() { return MetricSetChips(); }
 std::set<std::string> KnownCounters() { return {}; }
 std::optional<unsigned> ComputeProcesses(const std::string&) { return std::nullopt; }

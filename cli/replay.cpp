@@ -62,6 +62,9 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   notice << '\n';
   PrintReport(path, *options.format,
               {options.kernel_pattern, options.shapes, options.summary, options.explain, options.phase_map});
+  if (options.format->for_people && !options.summary && options.kernel_pattern.empty() && options.explain.empty()) {
+    std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n";
+  }
   return kExitFine;
 }
 

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iostream>
 #include <set>
@@ -39,7 +42,13 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
   const std::set<AttentionShape> shapes(filter.shapes.begin(), filter.shapes.end());
   for (const AttentionShape& shape : shapes) {
     if (std::ranges::none_of(profile.entries, [&](const ProfileEntry& entry) { return entry.shape == shape; })) {
-      throw Error(recording_path + " has no shape " + shape.ToString(), "leave out --shape to see all shapes");
+      std::set<std::string> recorded;
+      for (const ProfileEntry& entry : profile.entries) {
+        if (entry.shape) recorded.insert(entry.shape->ToString());
+      }
+      throw Error(
+          recording_path + " has no shape " + shape.ToString(),
+          recorded.empty() ? "its kernels have no shapes" : fmt::format("it has {}", fmt::join(recorded, "; ")));
     }
   }
   std::erase_if(profile.entries, [&](const ProfileEntry& entry) {

@@ -37,21 +37,38 @@ void OnInterrupt(int signal) {
   (void)std::signal(signal, SIG_DFL);
 }
 
-Verification VerifyFirst(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options,
-                         ProgressBar& bar) {
-  if (kernel.rung() == 0) {
-    const LibraryReply reply =
-        VerifyInChild({kernel.origin(), shape, options.draws, /*seed=*/1, options.device}, &interrupted);
-    bar.Clear();
-    for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
-    return reply.answer.verification.value_or(Verification{});
-  }
+bool IsLibrary(const Kernel& kernel) { return kernel.rung() == 0; }
+
+// What came of a kernel at a shape: why it does not take it, or how right it is.
+struct CaseCheck {
+  std::string why_not;
+  Verification verification;
+};
+
+// A library's code runs in a child until it is known to be right: whatever it does there, the others are measured.
+CaseCheck VerifyLibrary(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options,
+                        ProgressBar& bar) {
+  const LibraryReply reply =
+      VerifyInChild({kernel.origin(), shape, options.draws, /*seed=*/1, options.device}, &interrupted);
+  bar.Clear();
+  for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
+  return {reply.answer.why_not, reply.answer.verification.value_or(Verification{})};
+}
+
+CaseCheck VerifyRung(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options, ProgressBar& bar) {
+  if (std::string why_not = kernel.WhyNot(shape); !why_not.empty()) return {std::move(why_not), {}};
   Verification result = Verify(kernel, shape, options.draws, /*seed=*/1, [&](int done) {
     bar.Show("verify", kernel.id() + " " + shape.ToString(), done, options.draws);
     if (interrupted) throw Error("interrupted", "what was finished is in the .part file");
   });
   ThrowIfContextIsLost(kernel, result);
-  return result;
+  return {"", std::move(result)};
+}
+
+// Without a verification, as asked for, a library runs in this process at once.
+CaseCheck LookAt(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options, ProgressBar& bar) {
+  if (options.draws == 0) return {kernel.WhyNot(shape), {}};
+  return IsLibrary(kernel) ? VerifyLibrary(kernel, shape, options, bar) : VerifyRung(kernel, shape, options, bar);
 }
 
 bool WantsPhases(const RunOptions& options) {
@@ -72,12 +89,12 @@ collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
   };
 }
 
-// A shape that no kernel takes is an error before anything runs.
+// A shape that no kernel takes is an error before anything runs. Libraries are not asked: that runs their code.
 void RequireShapes(const KernelSelection& selection, const std::vector<AttentionShape>& shapes) {
   for (const AttentionShape& shape : shapes) {
     std::string reason;
     const bool taken = std::ranges::any_of(selection.kernels(), [&](const Kernel* kernel) {
-      reason = kernel->WhyNot(shape);
+      reason = IsLibrary(*kernel) ? "" : kernel->WhyNot(shape);
       return reason.empty();
     });
     if (!taken) throw Error("no kernel takes shape " + shape.ToString() + ": " + reason, "see fa-profile list kernels");
@@ -100,8 +117,9 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection,
   std::vector<collect::PendingCase> cases;
   for (const AttentionShape& shape : shapes) {
     for (const Kernel* const kernel : selection.kernels()) {
-      if (const std::string why_not = kernel->WhyNot(shape); !why_not.empty()) {
-        run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), why_not, 1});
+      CaseCheck outcome = LookAt(*kernel, shape, options, bar);
+      if (!outcome.why_not.empty()) {
+        run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), outcome.why_not, 1});
         continue;
       }
       const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape};
@@ -110,7 +128,7 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection,
         run.sink.Commit();
         LaunchUnverified(*kernel, shape);
       } else {
-        Verification verification = VerifyFirst(*kernel, shape, options, bar);
+        Verification& verification = outcome.verification;
         verification.case_id = entry.id;
         run.sink.Write(verification);
         run.sink.Commit();

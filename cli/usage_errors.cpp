@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <ranges>
 #include <string_view>
 
 #include "fa_profile/text.h"
@@ -96,8 +97,16 @@ Error UnknownWord(const CLI::App& command, const std::string& word) {
                  "fa-profile report " + Printable(word) + " reports from a recording");
   }
   if (!commands.empty()) {
-    return Error(ShortName(command) + " has no command '" + Printable(word) + "'" + DidYouMean(word, commands),
-                 fmt::format("the commands are {}", fmt::join(commands, ", ")));
+    std::vector<std::string> names = commands;
+    if (command.get_parent() == nullptr) names.emplace_back("demo");  // the launcher's own
+    const std::string near = DidYouMean(word, names);
+    std::string hint = fmt::format("the commands are {}", fmt::join(commands, ", "));
+    if (command.get_parent() == nullptr && (word == "help" || word == "version")) {
+      hint = "write fa-profile --" + word;
+    } else if (command.get_parent() == nullptr && near.empty()) {
+      hint = fmt::format("to measure a program: fa-profile -- {}; {}", Printable(word), hint);
+    }
+    return Error(ShortName(command) + " has no command '" + Printable(word) + "'" + near, hint);
   }
   return Error(ShortName(command) + " takes no further argument: '" + Printable(word) + "'", Usage(command));
 }
@@ -117,22 +126,29 @@ Error MissingArgument(const CLI::App& command, const CLI::ParseError& error) {
   return Error(error.what(), HelpHint(command));
 }
 
-/// The option that a message of CLI11 begins with: "--pairs: ..." or "Could not convert: --pairs = ...".
+/// The option that a message of CLI11 begins with: "--pairs: ..." or "Could not convert: --pairs = ...". A command may
+/// have an option of the main job's name: the innermost that was given is meant.
 const CLI::Option* OptionOf(const std::vector<const CLI::App*>& commands, std::string message) {
   constexpr std::string_view kNoNumber = "Could not convert: ";
   if (message.starts_with(kNoNumber)) message.erase(0, kNoNumber.size());
-  for (const CLI::App* const command : commands) {
+  const CLI::Option* without_value = nullptr;
+  for (const CLI::App* const command : std::views::reverse(commands)) {
     for (const CLI::Option* const option : command->get_options()) {
       const std::string name = option->get_name();
-      if (!name.empty() && (message.starts_with(name + ":") || message.starts_with(name + " = "))) return option;
+      if (name.empty() || (!message.starts_with(name + ":") && !message.starts_with(name + " = "))) continue;
+      if (option->count() > 0) return option;
+      if (without_value == nullptr) without_value = option;
     }
   }
-  return nullptr;
+  return without_value;
 }
 
 Error WrongCount(const CLI::Option& option) {
   const int most = option.get_items_expected_max();
   const int given = static_cast<int>(option.results().size());
+  const int least = option.get_items_expected_min();
+  if (given < least && least > 1)
+    return Error(fmt::format("{} needs {} values", Shown(option), least), WithMeaning(option));
   if (given <= most) return Error(Shown(option) + " needs a value", WithMeaning(option));
   if (most == 1) return Error(fmt::format("{} is given {} times", Shown(option), given), "give it once");
   return Error(fmt::format("{} takes at most {} values and is given {}", Shown(option), most, given),
@@ -191,7 +207,8 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   const std::string message = error.what();
   const CLI::Option* const of = OptionOf(commands, message);
   if (of == nullptr) return Error(message, HelpHint(command));
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && message.starts_with("Could not convert")) {
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && of->count() > 0 &&
+      message.starts_with("Could not convert")) {
     return Error(fmt::format("{}: '{}' is not a number", Shown(*of), Printable(of->results().front())),
                  WithMeaning(*of));
   }

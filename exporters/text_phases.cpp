@@ -117,11 +117,10 @@ void WriteClosures(TextPage& page, const PhaseTable& table) {
     }
     std::string difference;
     if (closure.whole != 0.0) {
-      difference = fmt::format("{:+.1f} %", 100.0 * (closure.phases / closure.whole - 1.0));
+      difference = fmt::format("differ by {:.1f} %", 100.0 * std::abs(closure.phases / closure.whole - 1.0));
     }
     if (closure.closes()) {
-      parts.push_back(
-          fmt::format("{} {} of {} allowed", quantity, difference, FormatValue(closure.limit_ratio, "ratio")));
+      parts.push_back(fmt::format("{} {} (limit {})", quantity, difference, FormatValue(closure.limit_ratio, "ratio")));
     } else {
       parts.push_back(fmt::format("NOT closed: {} {} in the phases, {} in the kernel{}", quantity,
                                   FormatValue(closure.phases, "count"), FormatValue(closure.whole, "count"),

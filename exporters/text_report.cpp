@@ -317,24 +317,25 @@ void WriteLosses(TextPage& page, const Profile& profile) {
     page.Line("Nothing.");
     return;
   }
-  // One paragraph per kind and reason; a kind whose subjects have different reasons shares one paragraph.
+  // One paragraph per kind and reason. The reasons of a kind that has many share one.
+  constexpr std::size_t kMaxReasons = 10;
   struct Group {
     std::int64_t count = 0;
     std::vector<std::string> subjects;
-    std::set<std::string> reasons;
   };
-  std::map<std::string, Group> groups;
+  std::map<std::string, std::set<std::string>> reasons;
+  for (const DataLoss& loss : profile.losses) reasons[loss.kind].insert(loss.reason);
+  std::map<std::pair<std::string, std::string>, Group> groups;
   for (const DataLoss& loss : profile.losses) {
-    Group& group = groups[loss.kind];
+    const bool many = reasons[loss.kind].size() > kMaxReasons;
+    Group& group = groups[{loss.kind, many ? std::string() : loss.reason}];
     if (loss.count > 0 && group.count < INT64_MAX - loss.count) group.count += loss.count;
     group.subjects.push_back(loss.subject);
-    group.reasons.insert(loss.reason);
   }
-  for (const auto& [kind, group] : groups) {
-    const bool one_reason = group.reasons.size() == 1 && !group.reasons.begin()->empty();
-    const std::string reason = one_reason ? page.Safe(*group.reasons.begin()) : std::string();
+  for (const auto& [key, group] : groups) {
+    const auto& [kind, reason] = key;
     page.Paragraph(page.Safe(Truncate(kind, 60)) + ": ",
-                   fmt::format("{}{}{}", group.count, one_reason ? ", " : "", reason));
+                   fmt::format("{}{}{}", group.count, reason.empty() ? "" : ", ", page.Safe(reason)));
     std::string text;
     const std::size_t shown = std::min(group.subjects.size(), kMaxSubjects);
     for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + page.Safe(group.subjects[i]);

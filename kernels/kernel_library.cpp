@@ -8,8 +8,8 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +17,7 @@
 #include "attention_kernel.h"
 #include "crash_report.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/kernel_abi.h"
 #include "fa_profile/kernels.h"
 
@@ -62,14 +63,25 @@ struct CloseLibrary {
 };
 using LibraryHandle = std::unique_ptr<void, CloseLibrary>;
 
+// The first bytes of a file, and how many there are.
+std::size_t ReadStart(const std::string& path, std::span<char> bytes) {
+  try {
+    const Descriptor file = OpenFile(path);
+    std::size_t got = 0;
+    while (const std::size_t count = ReadSome(file.get(), path, bytes.subspan(got))) got += count;
+    return got;
+  } catch (const Error& error) {
+    throw Error("kernel library " + error.message(), "--kernel-lib takes the path of a shared library (.so)");
+  }
+}
+
 // dlopen() says "No such file" of an ELF file for another machine, a cubin among them.
 void RequireThisMachine(const std::string& path) {
   ElfW(Ehdr) header{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(reinterpret_cast<char*>(&header), sizeof header);
-  constexpr auto kUpToMachine = static_cast<std::streamsize>(offsetof(ElfW(Ehdr), e_machine) + sizeof header.e_machine);
-  if (file.gcount() < kUpToMachine || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;  // dlopen() tells why
-  constexpr unsigned kCuda = 190;                                                                 // EM_CUDA
+  const std::size_t got = ReadStart(path, std::span(reinterpret_cast<char*>(&header), sizeof header));
+  constexpr std::size_t kUpToMachine = offsetof(ElfW(Ehdr), e_machine) + sizeof header.e_machine;
+  if (got < kUpToMachine || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;  // dlopen() tells why
+  constexpr unsigned kCuda = 190;                                                       // EM_CUDA
   const std::string hint =
       "--kernel-lib takes a shared library (.so) for this machine; docs/kernels.md has the command";
   if (header.e_machine == kCuda) {
@@ -85,9 +97,6 @@ void RequireThisMachine(const std::string& path) {
 
 // By absolute path: dlopen looks for a bare name in the system's library folders instead of here.
 LibraryHandle OpenLibrary(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) {
-    throw Error("kernel library " + path + " not found", "--kernel-lib takes the path of a shared library (.so)");
-  }
   RequireThisMachine(path);
   const CrashMessages messages =
       MessagesOf(path, "while it was loaded",

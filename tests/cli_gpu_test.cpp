@@ -180,6 +180,10 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
     EXPECT_NE(Err().find(library), std::string::npos) << library << ": " << Err();
     EXPECT_FALSE(Exists("l.fap")) << library;
   }
+  // What crashes when it is asked about a shape does so in a child, too.
+  EXPECT_EQ(run("supports_segfaults.so"), 1) << Err();
+  EXPECT_NE(Err().find("supports_segfaults.so crashed in fa_profile_kernel_supports"), std::string::npos) << Err();
+  EXPECT_EQ(store::RecordingReader(Path("l.fap")).Load().timings.size(), 1U);
   // A kernel that is wrong, crashes or ends its process is reported; the others are measured and the exit code tells.
   for (const char* const library :
        {"wrong_result.so", "illegal_access.so", "launch_refused.so", "launch_segfaults.so", "exits_in_launch.so"}) {

@@ -141,6 +141,11 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("list metric", "did you mean metrics?", "findings");
   ExpectRefused("--replay usr", "did you mean user?", "CUPTI replays each launch");
   ExpectRefused("reprot a.fap", "fa-profile has no command 'reprot'; did you mean report?", "the commands are report,");
+  ExpectRefused("python3 train.py", "fa-profile has no command 'python3'",
+                "to measure a program: fa-profile -- python3");
+  ExpectRefused("analyze --help", "fa-profile has no command 'analyze'", "the commands are");
+  ExpectRefused("help report", "fa-profile has no command 'help'", "write fa-profile --help");
+  ExpectRefused("report -- a.fap", "a program after -- has no effect on 'report'", "without --");
   ExpectRefused("gate selftst", "gate has no command 'selftst'; did you mean selftest?", "the commands are");
   ExpectRefused("baseline promot a.fap", "baseline has no command 'promot'; did you mean promote?", "list, show");
   ExpectRefused("report --formt json a.fap", "report has no option --formt; did you mean --format?", "report --help");
@@ -166,6 +171,14 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
   ExpectRefused("--kernel '' ", "--kernel is empty", "or leave it out");
   ExpectRefused("report --kernel '' " + bundled_, "--kernel is empty", "or leave it out");
   ExpectRefused("--kernel a --kernel b", "--kernel is given 2 times", "give it once");
+  for (const char* const command : {"doctor", "verify", "selftest"}) {
+    ExpectRefused(std::string(command) + " --device abc", "--device: 'abc' is not a number", "CUDA device number");
+  }
+  ExpectRefused("doctor --device 0 --device 1", "--device is given 2 times", "give it once");
+  ExpectRefused("verify --draws abc", "--draws", "Random inputs per shape");
+  ExpectRefused("verify --seed -1", "--seed", "Seed of the first draw");
+  ExpectRefused("gate --pair a", "--pair needs 2 values", "in turns");
+  ExpectRefused("baseline list --format jsn", "'jsn' is not one of text, json", "text or json");
   ExpectRefused("--device x", "--device: 'x' is not a number", "CUDA device number");
   ExpectRefused("--device ''", "--device", "hint:");
   ExpectRefused("gate --static a b c", "--static takes at most 2 values", "machine code of two builds");
@@ -239,6 +252,8 @@ TEST_F(CliTest, SetsAreListedForChipsThatExist) {
 #if !defined(__SANITIZE_ADDRESS__) || !defined(FA_PROFILE_HAS_CUPTI)
 TEST_F(CliTest, ChipsAndCountersThatDoNotExistAreNamed) {
   ExpectRefused("list sets --chip GH10", "there is no chip 'GH10'; did you mean GH100", "the known chips are");
+  EXPECT_EQ(Run("list sets --chip gh100").exit_code, 0);
+  ExpectRefused("list metrics --chip GH100", "--chip has no effect on list metrics", "counters and sets");
   ExpectRefused("list sets --chip nonsense", "there is no chip 'nonsense'", "GH100");
 #ifdef FA_PROFILE_HAS_CUPTI
   EXPECT_EQ(Run("list sets --chip AD102").exit_code, 0) << "CUPTI knows it, and the sets lend it AD104's names";

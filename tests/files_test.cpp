@@ -1,8 +1,10 @@
 #include "fa_profile/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
 
@@ -38,6 +40,15 @@ TEST_F(FilesTest, WhatIsNotARegularFileIsRefusedWithoutWaitingForIt) {
   EXPECT_EQ(Refusal(folder_), folder_.string() + " is a directory");
   EXPECT_EQ(Refusal(Path("none")), Path("none") + " cannot be read: No such file or directory");
   EXPECT_THROW((void)OpenFile(Path("pipe")), Error);
+}
+
+TEST_F(FilesTest, APipeThatNobodyReadsIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_THROW(WriteWholeFile(Path("pipe"), "text"), Error);
+  const Descriptor reader(open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  WriteWholeFile(Path("pipe"), "text");
+  std::array<char, 8> got{};
+  EXPECT_EQ(ReadSome(reader.get(), "pipe", got), 4U);
 }
 
 TEST_F(FilesTest, AFileOverItsLimitIsRefusedUnreadAndTheLimitIsNamed) {

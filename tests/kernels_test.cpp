@@ -1,6 +1,7 @@
 #include "fa_profile/kernels.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <csignal>
@@ -152,6 +153,16 @@ TEST(KernelLibraryTest, TheExampleLoadsAndReportsItsShapes) {
 
 TEST(KernelLibraryTest, AMissingFileIsNamed) {
   EXPECT_TRUE(Contains(LoadError("no/such/kernel.so"), "no/such/kernel.so"));
+}
+
+TEST(KernelLibraryTest, WhatIsNotARegularFileIsNamedAsWhatItIs) {
+  const TestFolder folder;
+  const std::string pipe = (folder.path() / "pipe.so").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(Contains(LoadError(pipe), pipe + " is not a regular file"));
+  EXPECT_TRUE(Contains(LoadError(folder.path().string()), "is a directory"));
+  EXPECT_TRUE(Contains(LoadError("/dev/zero"), "/dev/zero is not a regular file"));
+  EXPECT_TRUE(Contains(LoadError("/proc/1/mem/x.so"), "cannot be read"));
 }
 
 TEST(KernelLibraryTest, AFileThatIsNotALibraryIsNamed) {

@@ -1,6 +1,7 @@
 // fa-profile lint on what this build made: held against ptxas, and against CUDA's own occupancy calculator.
 #include <cuda_occupancy.h>
 
+#include <fstream>
 #include <regex>
 
 #include "cuda_tool.h"
@@ -134,6 +135,15 @@ TEST_F(LintLadderTest, PtxWithoutMachineCodeIsAnErrorWithAHint) {
                         folder_.string(), 300);
   ASSERT_EQ(compiled.status, 0) << compiled.err;
   ExpectRefused("ptx.o", "ptx.o holds only PTX", "code=sm_90a");
+}
+
+TEST_F(LintLadderTest, GpuCodeWithoutAKernelIsAnErrorThatNamesTheFile) {
+  std::ofstream(folder_ / "none.cu") << "__device__ int number;\n";
+  const ChildEnd compiled = sass::RunCudaTool(
+      {FA_PROFILE_NVCC, "-cubin", "-gencode", "arch=compute_90a,code=sm_90a", "none.cu", "-o", "none.cubin"},
+      folder_.string(), 300);
+  ASSERT_EQ(compiled.status, 0) << compiled.err;
+  ExpectRefused("none.cubin", "no kernel in the GPU code of none.cubin", "__global__");
 }
 
 TEST(SmLimitsTest, OccupancyIsThatOfCudasOwnCalculator) {

@@ -286,8 +286,9 @@ TEST(ReportTest, AnUnusualPhaseTableKeepsTheWidthAndMarksOpenSums) {
     EXPECT_LE(LongestLine(Text(profile, {.width = width})), static_cast<std::size_t>(width));
   }
   const std::string text = Text(profile, {.width = 400});
-  EXPECT_NE(text.find("NOT closed: instructions 90 in the phases, 100 in the kernel (-10.0 %)"), std::string::npos);
-  EXPECT_NE(text.find("samples -0.5 % of 1.0 % allowed"), std::string::npos);
+  EXPECT_NE(text.find("NOT closed: instructions 90 in the phases, 100 in the kernel (differ by 10.0 %)"),
+            std::string::npos);
+  EXPECT_NE(text.find("samples differ by 0.5 % (limit 1.0 %)"), std::string::npos);
   EXPECT_NE(text.find("NOT closed: nothing 1 in the phases, 0 in the kernel"), std::string::npos);
 }
 

@@ -189,6 +189,8 @@ class ServeTest(unittest.TestCase):
             self.assertTrue((serve.spool / "a run's.fap.part").exists())
             for words in ("a FIFO", "a symbolic link", "a folder", "newer", "more than the 10000000 allowed"):
                 self.assertIn(words, serve.log_text())
+            self.assertIn("garbage.fap is moved to bad/: it is not a recording", serve.log_text())
+            self.assertNotIn("/proc/", serve.log_text())
 
     def test_totals_survive_restarts_and_crashes(self):
         with Serve(self.folder) as serve:
@@ -569,6 +571,8 @@ class ServeTest(unittest.TestCase):
             "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
             "exclude each other": self.run_program("--spool", self.folder, "-o", "x.fap"),
             "is not a folder": self.run_program("--spool", "/nonexistent"),
+            "nowhere is not a folder": self.run_program("serve", "--spool", "nowhere", "--no-nvml", "--listen", "127.0.0.1:0"),
+            "comes with the program": self.run_program("serve", "--spool", str(BUNDLED.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
         }
         for words, run in cases.items():
             self.assertEqual(run.returncode, 2, words + ": " + run.stderr)

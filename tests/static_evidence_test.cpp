@@ -99,6 +99,12 @@ class StaticEvidenceTest : public FolderTest {
     return gate::StaticEvidence(build, options);
   }
 
+  // Of the ladder that this build made, disassembled once for all cases.
+  static const gate::Evidence& OfTheLadder() {
+    static const gate::Evidence evidence = gate::StaticEvidence(FA_PROFILE_KERNELS, {});
+    return evidence;
+  }
+
   static gate::GateResult JudgeBuilds(gate::Evidence base, gate::Evidence candidate) {
     gate::AlignWarnings(base, candidate);
     gate::GateInput input;
@@ -142,7 +148,7 @@ std::set<std::string> Blocking(const gate::GateResult& result) {
 TEST_F(StaticEvidenceTest, TheCasesOfTheLadderAreItsRungs) {
   std::vector<std::string> rungs;
   for (const Kernel* kernel : Ladder()) rungs.push_back(kernel->id());
-  const gate::Evidence evidence = Of(FA_PROFILE_KERNELS);
+  const gate::Evidence& evidence = OfTheLadder();
   EXPECT_EQ(Kernels(evidence), rungs);
   EXPECT_TRUE(evidence.processes.empty());
   EXPECT_EQ(evidence.losses, std::vector<std::string>{"no compiler log: its warnings are not known"});
@@ -162,8 +168,7 @@ TEST_F(StaticEvidenceTest, TheCasesOfTheLadderAreItsRungs) {
 }
 
 TEST_F(StaticEvidenceTest, TheLadderIsIdenticalToItself) {
-  const gate::Evidence ladder = Of(FA_PROFILE_KERNELS);
-  const gate::GateResult result = JudgeBuilds(ladder, ladder);
+  const gate::GateResult result = JudgeBuilds(OfTheLadder(), OfTheLadder());
   EXPECT_EQ(result.verdict, gate::Verdict::kPass);
   EXPECT_EQ(result.cases.size(), Ladder().size());
   for (const gate::CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
@@ -246,7 +251,7 @@ TEST_F(StaticEvidenceTest, WmmaOnLocalMemoryIsSeenInTheWarningAndInTheCode) {
   const std::vector<std::string>& warnings = broken.cases[0].compiler_warnings;
   EXPECT_EQ(warnings, std::vector<std::string>{"mma.hpp: cannot perform wmma load or store on local memory"});
   for (const auto& [phase, counts] : broken.cases[0].code.at(0).counts) EXPECT_EQ(counts.at("tensor"), 0) << phase;
-  gate::Evidence whole = Of(FA_PROFILE_KERNELS);  // the base: the same name, with tensor instructions
+  gate::Evidence whole = OfTheLadder();  // the base: the same name, with tensor instructions
   gate::Evidence base = broken;
   base.cases[0].code = Facts(whole, "wmma").code;
   base.cases[0].code.resize(1);
@@ -340,7 +345,7 @@ TEST_F(StaticEvidenceTest, AKernelInSeveralObjectsIsOneCase) {
 }
 
 TEST_F(StaticEvidenceTest, ABuildAndItsRecordingHaveTheSameHash) {
-  const gate::Evidence built = Of(FA_PROFILE_KERNELS);
+  const gate::Evidence& built = OfTheLadder();
   const gate::Evidence recorded = gate::LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
   const gate::CodeFacts& measured =
       recorded.cases.at(gate::FindCase(recorded, "minimal", "1,8,512,64").value()).code.at(0);

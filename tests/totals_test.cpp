@@ -332,6 +332,23 @@ TEST(TotalsTest, DifferentKernelsOfAProgramHaveSumsApart) {
   EXPECT_EQ(Kernels(totals).at("anonymous::second").shapes.at("none").launches, 3000);
 }
 
+TEST(TotalsTest, KernelsThatShareALabelAreCounted) {
+  Recording recording = sample::MakeProgramRecording();
+  EXPECT_EQ(Contribution(recording, analyze::Analyze(recording)).merged, 1) << "the two elementwise_kernels";
+  for (Launch& launch : recording.launches) {
+    if (launch.case_id == 1) launch.kernel_name = "void step<64>(int)";
+    if (launch.case_id == 4) launch.kernel_name = "void step<128>(int)";
+  }
+  const Totals totals = Contribution(recording, analyze::Analyze(recording));
+  EXPECT_EQ(Kernels(totals).at("step").shapes.at("none").launches, 4600);
+  EXPECT_EQ(totals.folded, 0);
+  const double merged = totals.merged;
+  EXPECT_GE(merged, 1);
+  Totals twice = totals;
+  Merge(twice, totals);
+  EXPECT_EQ(TotalsFromJson(ToJson(twice)).merged, 2 * merged);
+}
+
 TEST(TotalsTest, EveryStallReasonBelongsToOneOfEightGroups) {
   std::set<std::string_view> groups;
   for (const PcSampling& sampling : Bundled().samplings) {

@@ -143,9 +143,25 @@ TEST(WebServerTest, ARequestWhoseEndOrHostIsDoubtfulGetsOneReplyAndTheConnection
   EXPECT_EQ(server.counts().by_status, (std::map<int, std::uint64_t>{{400, bad}, {413, bodies}})) << "all are counted";
 }
 
+TEST(WebServerTest, ARequestWhoseHeadersAreNotAllSeenIsTheLastOfItsConnection) {
+  WebServer server(Options(), Serve);
+  const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: y\r\n\r\n";
+  const std::string size = std::to_string(hidden.size());
+  for (const std::string& headers :
+       {"Content-Length:\r\n " + size, "Content-Length:\r\n\t" + size, "Content-Length: 0\r\n " + size,
+        "Content-Length: 0" + std::string(1, '\0') + size, "Content-Length: 0\r\n Content-Length: " + size,
+        std::string("Transfer-Encoding:\r\n chunked"), std::string("X: y\r\n Host: other")}) {
+    const std::vector<int> statuses =
+        Statuses(server.port(), "GET / HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n\r\n" + hidden);
+    EXPECT_EQ(statuses.size(), 1U) << headers;
+  }
+  EXPECT_EQ(Statuses(server.port(), "GET / HTTP/1.1\r\nHost: a b/c\r\n\r\n"), std::vector<int>{400});
+}
+
 TEST(WebServerTest, ARequestWithoutABodyKeepsItsConnection) {
   WebServer server(Options(), Serve);
-  for (const char* const headers : {"Host: x\r\n", "Host: x\r\nContent-Length: 0\r\n", "Host:\r\n"}) {
+  for (const char* const headers :
+       {"Host: x\r\n", "Host: x\r\nContent-Length: 0\r\n", "Host: \r\n", "Host: x\r\nUser-Agent: a b: c\r\n"}) {
     EXPECT_EQ(Statuses(server.port(), std::string("GET / HTTP/1.1\r\n") + headers + "\r\n"),
               (std::vector<int>{200, 404}))
         << headers;

@@ -130,7 +130,9 @@ TEST_F(WebTlsTest, AClientThatIsRefusedIsToldWhy) {
 TEST_F(WebTlsTest, VersionsAndCipherSuitesFollowTheFile) {
   {
     WebServer server(Options("  min_version: TLS13\n"), Serve);
-    EXPECT_FALSE(Served(TlsGet(server.port(), ca_, nullptr, "", "NORMAL:-VERS-ALL:+VERS-TLS1.2")));
+    const TlsReply old = TlsGet(server.port(), ca_, nullptr, "", "NORMAL:-VERS-ALL:+VERS-TLS1.2");
+    EXPECT_FALSE(Served(old));
+    EXPECT_EQ(old.alert, "Handshake failed");
     EXPECT_TRUE(Served(TlsGet(server.port(), ca_)));
   }
   {
@@ -141,7 +143,9 @@ TEST_F(WebTlsTest, VersionsAndCipherSuitesFollowTheFile) {
     EXPECT_NE(reply.description.find("TLS1.2"), std::string::npos) << reply.description << reply.problem;
     EXPECT_NE(reply.description.find("AES-256-GCM"), std::string::npos) << reply.description;
     EXPECT_NE(reply.description.find("SECP384R1"), std::string::npos) << reply.description;
-    EXPECT_FALSE(Served(TlsGet(server.port(), ca_, nullptr, "", "NORMAL:-CIPHER-ALL:+AES-128-GCM")));
+    const TlsReply other = TlsGet(server.port(), ca_, nullptr, "", "NORMAL:-CIPHER-ALL:+AES-128-GCM");
+    EXPECT_FALSE(Served(other));
+    EXPECT_EQ(other.alert, "Handshake failed");
     EXPECT_FALSE(Served(TlsGet(server.port(), ca_, nullptr, "", "NORMAL:-GROUP-ALL:+GROUP-SECP256R1")));
   }
 }

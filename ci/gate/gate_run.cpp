@@ -60,8 +60,8 @@ GateInput StaticInput(const GateOptions& options) {
   const std::string& base = options.statics.front();
   GateInput input;
   input.design = "static";
-  input.candidate = StaticEvidence(options.statics.back(), options.head_static);
   input.base = base.ends_with(".json") ? LoadEvidence({base}) : StaticEvidence(base, options.base_static);
+  input.candidate = StaticEvidence(options.statics.back(), options.head_static);
   AlignWarnings(input.base, input.candidate);
   return input;
 }

@@ -39,7 +39,7 @@ def arguments():
         description="Real Prometheus and Alertmanager with this project's "
         "rules, fa-profile serve with a simulated fleet, and a preview of every dashboard.",
     )
-    parser.add_argument("--hosts", type=int, default=3, metavar="N", help="simulated hosts of 8 GPUs (default 3)")
+    parser.add_argument("--hosts", type=int, default=3, metavar="N", help="simulated hosts of 8 GPUs, 2 or more (default 3)")
     parser.add_argument(
         "--keep",
         type=pathlib.Path,
@@ -66,8 +66,8 @@ def arguments():
     )
     parser.add_argument("--program", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not 1 <= options.hosts <= 1000:
-        parser.error("--hosts takes 1 to 1000")
+    if not 2 <= options.hosts <= 1000:
+        parser.error("--hosts takes 2 to 1000: a slower GPU is planted on the second")
     if not 1024 <= options.port_base <= 65535 - len(PORTS):
         parser.error(f"--port-base takes 1024 to {65535 - len(PORTS)}")
     if options.seconds is not None and not options.seconds > 0:

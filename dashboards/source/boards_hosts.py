@@ -312,9 +312,11 @@ def exporter():
             ),
             series(
                 "Series left out",
-                "Series left out because of the budget, or folded into `other`, in the window.",
+                "Series left out because of the budget, or folded into `other`, in the window; and kernels that share "
+                "the series of another.",
                 "none",
                 ("increase(faprof_collector_series_dropped_total{*}[$window])", "{{instance}}"),
+                ("increase(faprof_collector_kernels_merged_total{*}[$window])", "merged {{instance}}"),
                 minimum=0,
             ),
             series(

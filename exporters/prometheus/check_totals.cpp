@@ -68,6 +68,7 @@ void Check(const Place& place, const KernelTotals& kernel) {
 void CheckTotals(const Totals& totals, double most) {
   const Place place(most);
   place.Sum("folded", totals.folded);
+  place.Sum("merged", totals.merged);
   for (const auto& [index, gpu] : totals.gpus) {
     if (index < 0 || index >= kMostGpus) {
       throw Error("the GPU's number is " + std::to_string(index) + " and must be from 0 to " +

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "fa_profile/demangle.h"
@@ -168,6 +169,13 @@ void ToRatios(std::map<std::string, double>& times) {
   for (auto& [phase, time] : times) time /= sum;
 }
 
+bool IsOfProgram(const ProfileEntry& entry) { return entry.origin == "program" && !entry.launches.empty(); }
+
+// With everything that tells it from another kernel.
+const std::string& FullName(const ProfileEntry& entry) {
+  return IsOfProgram(entry) ? entry.launches.front().kernel_name : entry.kernel;
+}
+
 }  // namespace
 
 std::string ShapeBucket(const std::optional<AttentionShape>& shape) {
@@ -207,9 +215,8 @@ std::string_view StallGroup(std::string_view reason) {
 }
 
 std::string KernelLabel(const ProfileEntry& entry) {
-  const bool of_program = entry.origin == "program" && !entry.launches.empty();
   const std::string name =
-      of_program ? QualifiedName(Demangle(entry.launches.front().kernel_name.c_str())) : entry.kernel;
+      IsOfProgram(entry) ? QualifiedName(Demangle(entry.launches.front().kernel_name.c_str())) : entry.kernel;
   const std::string label = Label(name);
   return label == kOtherLabel ? label + HashMark(name) : label;
 }
@@ -220,10 +227,12 @@ Totals Contribution(const Recording& recording, const Profile& profile) {
   gpu.uuid = recording.device.uuid;
   TimingsByCase timings;
   for (const Timing& timing : recording.timings) timings.emplace(std::pair(timing.case_id, timing.part), &timing);
-  std::map<std::string, std::optional<double>> cost;  // of the entry that describes the kernel
+  std::map<std::string, std::set<std::string>> names;  // that have the label
+  std::map<std::string, std::optional<double>> cost;   // of the entry that describes the kernel
   for (const ProfileEntry& entry : profile.entries) {
     if (!entry.part.empty() && entry.shape) continue;  // parts are phases of their call
     const std::string label = KernelLabel(entry);
+    names[label].insert(FullName(entry));
     KernelTotals& kernel = gpu.kernels[label];
     ShapeTotals& shape = kernel.shapes[ShapeBucket(entry.shape)];
     kernel.origin = OriginLabel(entry.origin);
@@ -254,6 +263,7 @@ Totals Contribution(const Recording& recording, const Profile& profile) {
   for (auto& [label, kernel] : gpu.kernels) {
     for (auto& [bucket, shape] : kernel.shapes) ToRatios(shape.phase_ratios);
   }
+  for (const auto& [label, sharing] : names) totals.merged += static_cast<double>(sharing.size() - 1);
   CheckTotals(totals, kMostOfAContribution);
   // Capped here too: a program may have a thousand kernels.
   Totals capped;

@@ -10,6 +10,7 @@
 
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/page.h"
+#include "fa_profile/text.h"
 #include "fa_profile/version.h"
 #include "sums.h"
 
@@ -117,7 +118,7 @@ class Builder {
     ClientMetric& metric = row.family.metric.emplace_back();
     metric.label.reserve(labels.size());
     auto name = row.labels.begin();
-    for (const std::string& value : labels) metric.label.push_back({*name++, value});
+    for (const std::string& value : labels) metric.label.push_back({*name++, SafeLine(value)});
     return metric;
   }
 
@@ -279,6 +280,7 @@ void SetCollector(const PageInput& input, Builder& page) {
   }
   page.Set("faprof_collector_http_connections", {}, collector.http_connections);
   page.Set("faprof_collector_start_timestamp_seconds", {}, collector.started);
+  if (input.totals != nullptr) page.Set("faprof_collector_kernels_merged_total", {}, input.totals->merged);
   page.Set("faprof_collector_series_dropped_total", {},
            collector.series_dropped + (input.totals != nullptr ? input.totals->folded : 0));
   SetProcess(page);

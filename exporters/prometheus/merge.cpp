@@ -62,6 +62,7 @@ void Add(KernelTotals& into, const KernelTotals& from, double& folded) {
 
 void Merge(Totals& into, const Totals& from) {
   into.folded += from.folded;
+  into.merged += from.merged;
   for (const auto& [index, gpu] : from.gpus) {
     Totals::Gpu& target = into.gpus[index];
     target.uuid = gpu.uuid;

@@ -100,7 +100,8 @@ struct Reader {
 std::string ToJson(const Totals& totals) {
   Json gpus = Json::array();
   for (auto [index, gpu] : totals.gpus) Fields(Writer{gpus.emplace_back(Json{{"gpu", index}})}, gpu);
-  return Json{{"version", kVersion}, {"folded", totals.folded}, {"gpus", std::move(gpus)}}.dump();
+  return Json{{"version", kVersion}, {"folded", totals.folded}, {"merged", totals.merged}, {"gpus", std::move(gpus)}}
+      .dump();
 }
 
 Totals TotalsFromJson(std::string_view text) {
@@ -112,6 +113,7 @@ Totals TotalsFromJson(std::string_view text) {
     }
     Totals totals;
     totals.folded = json.at("folded").get<double>();
+    totals.merged = json.value("merged", 0.0);  // early totals of this version have none
     for (const Json& entry : json.at("gpus")) {
       Fields(Reader{entry}, totals.gpus[entry.at("gpu").get<int>()]);
     }

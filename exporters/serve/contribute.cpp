@@ -7,6 +7,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "fa_profile/error.h"
 #include "fa_profile/load_profile.h"
@@ -24,6 +26,13 @@ constexpr unsigned kMostSeconds = 20;
 // The name of this process's stdin, by which SQLite can open it.
 constexpr const char* kStdin = "/proc/self/fd/0";
 
+// The exporter has the recording's name, and puts it in front of the message.
+std::string AboutStdin(std::string message) {
+  const std::string_view name = kStdin;
+  for (std::size_t at = 0; (at = message.find(name, at)) != std::string::npos;) message.replace(at, name.size(), "it");
+  return message;
+}
+
 }  // namespace
 
 void PrintContribution(std::ostream& out) {
@@ -40,7 +49,7 @@ void PrintContribution(std::ostream& out) {
     answer["totals"] = nlohmann::json::parse(prom::ToJson(totals));
     answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {
-    answer = {{"error", error.message()}};
+    answer = {{"error", AboutStdin(error.message())}};
   } catch (const std::bad_alloc&) {
     answer = {{"error", "reading it takes more than 4 GiB of memory"}};
   }

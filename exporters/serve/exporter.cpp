@@ -34,6 +34,11 @@ constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
+// For the log: the hint behind what is wrong.
+std::string InOneLine(const Error& error) {
+  return error.hint().empty() ? error.Headline() : error.Headline() + "; " + error.hint();
+}
+
 double Seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 web::WebReply Rendered(const prom::Page& page, const web::WebRequest& request) {
@@ -67,6 +72,7 @@ Json Contributed(const Descriptor& file) {
 prom::Totals ByHostIndex(const prom::Totals& totals, const HostReading& host) {
   prom::Totals result;
   result.folded = totals.folded;
+  result.merged = totals.merged;
   for (const auto& [index, gpu] : totals.gpus) {
     const auto same = std::ranges::find(host.gpus, gpu.uuid, &GpuReading::uuid);
     result.gpus[same == host.gpus.end() || gpu.uuid.empty() ? index : same->index] = gpu;
@@ -106,6 +112,11 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
   collector_.started = Now();
   if (!options_.baseline.empty()) baseline_ = LoadBaseline(options_.baseline);
   if (!options_.spool.empty()) {
+    // A spool that vanishes later is waited for: it may be on another machine's disk.
+    if (!std::filesystem::is_directory(options_.spool)) {
+      throw Error("the spool " + options_.spool + " is not a folder",
+                  "create it; serve moves what it counted to its done/");
+    }
     state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
     state_ = state_folder_->Load();
     collector_.up["state"] = true;
@@ -244,10 +255,10 @@ void Exporter::CountSpool() {
     const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
     collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
   } catch (const StateError& error) {
-    Say("state", false, error.what());
+    Say("state", false, InOneLine(error));
     cannot_count = error.message();
   } catch (const Error& error) {
-    Say("spool", false, error.what());
+    Say("spool", false, InOneLine(error));
     cannot_count = error.message();
   }
   const std::lock_guard lock(mutex_);

@@ -107,11 +107,11 @@ bool Spool::MoveTo(const std::string& subfolder, const std::string& name) const 
     spdlog::warn("{} cannot be moved to {}/{}: {}", name, folder_, subfolder, std::strerror(errno));
     return false;
   }
-  Prune(target.get());
+  Prune(target.get(), subfolder);
   return true;
 }
 
-void Spool::Prune(int folder) const {
+void Spool::Prune(int folder, const std::string& name_of_folder) const {
   DIR* const entries = fdopendir(dup(folder));
   if (entries == nullptr) return;
   std::vector<Found> files;
@@ -127,7 +127,9 @@ void Spool::Prune(int folder) const {
   const std::vector<std::string> names = Names(std::move(files));
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep_) < names.size(); ++i) {
     // A folder with the name of a recording goes only when it is empty.
-    if (unlinkat(folder, names[i].c_str(), 0) != 0) (void)unlinkat(folder, names[i].c_str(), AT_REMOVEDIR);
+    if (unlinkat(folder, names[i].c_str(), 0) == 0 || unlinkat(folder, names[i].c_str(), AT_REMOVEDIR) == 0) {
+      spdlog::info("{}/{} is deleted: --keep {}", name_of_folder, names[i], keep_);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tls.h"
 
+#include <dlfcn.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <gnutls/x509.h>
@@ -140,7 +141,7 @@ std::pair<std::time_t, std::time_t> Validity(const std::string& pem, const std::
   return valid;
 }
 
-/// Ends a handshake. libmicrohttpd would close the connection without a word.
+/// Ends a handshake. What a verify function returns, GnuTLS makes a GNUTLS_E_CERTIFICATE_ERROR.
 int RefuseClient(gnutls_session_t session, gnutls_alert_description_t why) {
   (void)gnutls_alert_send(session, GNUTLS_AL_FATAL, why);
   return GNUTLS_E_CERTIFICATE_ERROR;
@@ -170,6 +171,18 @@ int CheckClient(gnutls_session_t session) {
 }
 
 }  // namespace
+
+/// Takes the place of GnuTLS's function for the whole program: libmicrohttpd closes a connection whose handshake failed
+/// without the alert that tells the client why.
+extern "C" int gnutls_handshake(gnutls_session_t session) {
+  static auto* const original = reinterpret_cast<int (*)(gnutls_session_t)>(dlsym(RTLD_NEXT, "gnutls_handshake"));
+  const int status = original(session);
+  // A refused certificate has had its alert from RefuseClient().
+  if (status < 0 && gnutls_error_is_fatal(status) != 0 && status != GNUTLS_E_CERTIFICATE_ERROR) {
+    (void)gnutls_alert_send_appropriate(session, status);
+  }
+  return status;
+}
 
 std::string TlsPriorities(const TlsChoice& choice) {
   if (choice.max_version < choice.min_version) {

@@ -48,6 +48,8 @@ struct DaemonStopper {
 struct Request {
   WebRequest asked;
   bool begun = false;
+  std::size_t target_bytes = 0;
+  bool last = false;                            // the connection is closed behind the reply
   std::shared_ptr<const WebSettings> settings;  // those in force when it came
   std::optional<PasswordAnswer> answer;         // on its credentials
 };
@@ -78,6 +80,7 @@ struct Framing {
   std::vector<std::string> lengths;
   std::vector<std::string> encodings;
   bool bad_name = false;
+  std::size_t bytes = 0;  // of all headers as they are usually written: "Name: value\r\n"
 
   explicit Framing(MHD_Connection* connection) {
     (void)MHD_get_connection_values(
@@ -100,6 +103,7 @@ struct Framing {
     if (hosts.size() > 1) return "There is more than one Host.\n";
     if (hosts.empty() && version != MHD_HTTP_VERSION_1_0) return "Host is missing.\n";
     if (lengths.size() > 1) return "There is more than one Content-Length.\n";
+    if (!hosts.empty() && hosts[0].find_first_of(" \t/\\?#@,") != std::string::npos) return "Host is not a host.\n";
     if (encodings.size() > 1) return "There is more than one Transfer-Encoding.\n";
     if (!lengths.empty() && !encodings.empty()) return "There are both Content-Length and Transfer-Encoding.\n";
     if (!lengths.empty() && (lengths[0].empty() || lengths[0].find_first_not_of("0123456789") != std::string::npos)) {
@@ -112,6 +116,7 @@ struct Framing {
   void Add(const char* name, const char* value) {
     if (value == kOurLength) return;
     const std::string_view all(name);
+    bytes += all.size() + std::strlen(": \r\n") + (value == nullptr ? 0 : std::strlen(value));
     bad_name |= all.empty() || std::ranges::any_of(all, [](unsigned char c) { return c <= ' ' || c >= 0x7F; });
     const std::pair<const char*, std::vector<std::string>*> known[] = {{MHD_HTTP_HEADER_HOST, &hosts},
                                                                        {MHD_HTTP_HEADER_CONTENT_LENGTH, &lengths},
@@ -222,6 +227,7 @@ void WebServer::Impl::StartDaemon() {
     }
     auto request = std::make_unique<Request>();
     request->asked.path.assign(target, std::strcspn(target, "?"));
+    request->target_bytes = std::strlen(target);
     return request.release();
   };
   const MHD_RequestCompletedCallback on_completed = [](void* self, MHD_Connection* connection, void** context,
@@ -355,6 +361,11 @@ MHD_Result WebServer::Impl::OnRequest(MHD_Connection* connection, const char* me
     if (framing.HasBody()) {
       return Send(connection, request, TextReply(413, "Requests must not have a body.\n"), /*last=*/true);
     }
+    // libmicrohttpd drops a folded header line, and what follows a NUL: where the request ends is then in doubt. So it
+    // is the last, as is one that only spaces its headers unusually.
+    const std::size_t line_bytes = request.asked.method.size() + request.target_bytes + std::strlen(version) + 4;
+    const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    request.last = info == nullptr || info->header_size != line_bytes + framing.bytes + 2;
     return MHD_YES;
   } catch (const std::exception& problem) {
     spdlog::error("web server: {}", problem.what());
@@ -422,7 +433,7 @@ MHD_Result WebServer::Impl::Send(MHD_Connection* connection, const Request& requ
   }
   if (reply.status == 401) MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic");
   if (reply.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-  if (stopping_ || last) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (stopping_ || last || request.last) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
   for (const auto& [name, value] : request.settings->config.headers) {
     MHD_add_response_header(response, name.c_str(), value.c_str());
   }

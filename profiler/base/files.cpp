@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 }
 
 [[noreturn]] void CannotWrite(const std::string& path, int code) {
+  if (code == ENXIO) throw Error(path + " cannot be written: no process reads it", "start the reader first");
   throw Error(path + " cannot be written: " + std::strerror(code),
               "check that its folder exists and is writable, and that the disk is not full");
 }
@@ -97,7 +98,8 @@ PendingFile::PendingFile(std::string path, std::string_view content, unsigned mo
   int flags = O_WRONLY | O_CLOEXEC;
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     if (S_ISDIR(status.st_mode)) CannotWrite(path_, EISDIR);
-    part_ = path_;  // a device or a pipe: a rename would replace it
+    part_ = path_;        // a device or a pipe: a rename would replace it
+    flags |= O_NONBLOCK;  // a pipe that nobody reads is an error, not a wait
   } else {
     // A new name each time: in a container every process may be number 1, and the file of a killed one must not block
     // the next.
@@ -111,6 +113,7 @@ PendingFile::PendingFile(std::string path, std::string_view content, unsigned mo
     removes_ = false;
     CannotWrite(path_, errno);
   }
+  if (!removes_) (void)fcntl(file_.get(), F_SETFL, flags & ~O_NONBLOCK);
   if (!WriteAll(file_.get(), content)) {
     const int code = errno;
     Discard();

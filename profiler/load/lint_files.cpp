@@ -1,5 +1,8 @@
 #include "fa_profile/lint_files.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -51,6 +54,10 @@ std::vector<KernelLint> LintFiles(const LintRequest& request) {
       if (error.message().find(file) != std::string::npos) throw;
       throw Error(error.api(), error.code(), file + ": " + error.message(), error.hint());
     }
+  }
+  if (lints.empty() && others.empty()) {
+    throw Error(fmt::format("no kernel in the GPU code of {}", fmt::join(request.files, ", ")),
+                "give a file that has a __global__ function");
   }
   if (lints.empty()) RefusePattern(request.kernel_pattern, {others.begin(), others.end()});
   return lints;

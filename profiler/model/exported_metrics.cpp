@@ -153,6 +153,11 @@ constexpr ExportedMetric kTable[] = {
     {"faprof_collector_series", kGauge, "count", "", "Series on the newest page.", "exporter"},
     {"faprof_collector_series_dropped_total", kCounter, "count", "",
      "Series left out of pages because of the limit, and kernels, phases and Xids folded into `other`.", "exporter"},
+    {"faprof_collector_kernels_merged_total", kCounter, "count", "",
+     "Kernels of programs that share the series of another kernel of their recording, because only template arguments "
+     "or "
+     "parameters differ.",
+     "recordings"},
     {"faprof_collector_http_requests_total", kCounter, "count", "code", "HTTP requests answered, by status code.",
      "exporter"},
     {"faprof_collector_http_connections", kGauge, "count", "", "HTTP connections that are open.", "exporter"},

@@ -61,9 +61,11 @@ std::vector<EmbeddedCubin> Extract(const std::string& path) {
     throw Error(path + " holds only PTX, no machine code",
                 "build it with machine code, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
   }
-  const std::string said = result.err.substr(0, result.err.find('\n'));
-  throw Error(path + " holds no GPU code" + (said.empty() ? "" : " (" + said + ")"),
-              "give the cubin, object file, program or library with the kernels");
+  throw Error(path + " holds no GPU code",
+              path.ends_with(".cu")
+                  ? "compile it first, and give the object file"
+                  : "give the cubin, object file, program or library with the kernels; a recording is "
+                    "read by fa-profile report");
 }
 
 }  // namespace

@@ -117,9 +117,11 @@ struct Opening {
   void CheckOpened(int result) {
     if ((result & 0xFF) == SQLITE_BUSY) connection->Check(result);
     const Header header = ReadHeader();
-    if (size_bytes == 0) throw Error(name + " is empty", "the run was killed before it had measured anything");
+    if (size_bytes == 0)
+      throw Error(name + " is empty", "a run that was killed before it had measured anything leaves such a file");
     if (std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
-      throw Error(name + " is not a recording", "give the path of a file that fa-profile wrote (*.fap)");
+      throw Error(name + " is not a recording",
+                  "give the path of a file that fa-profile wrote (*.fap); machine code is read by fa-profile lint");
     }
     RequireWhole(header);
     connection->Check(result);
@@ -175,7 +177,7 @@ struct Opening {
     const auto version = static_cast<std::int32_t>(BigEndian32(header, 60));
     if (application_id != static_cast<std::uint32_t>(kApplicationId)) {
       throw Error(name + " is not a recording but another program's SQLite file",
-                  "give the path of a file that fa-profile wrote (*.fap)");
+                  "give the path of a file that fa-profile wrote (*.fap); machine code is read by fa-profile lint");
     }
     if (version > kRecordingSchemaVersion) {
       throw Error(name + " has schema version " + std::to_string(version) + ", and this program reads up to " +

@@ -61,7 +61,7 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   std::error_code problem;
   const fs::path folder = build;
   if (!fs::exists(folder, problem)) {
-    throw Error("build " + build + " not found", "give a folder, program, library, object or cubin with GPU code");
+    throw Error(build + " not found", "give a folder, program, library, object or cubin with GPU code");
   }
   if (!fs::is_directory(folder, problem)) return {{build, {}, false}};
 

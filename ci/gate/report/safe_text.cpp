@@ -65,8 +65,10 @@ std::string MetricTitle(const Comparison& comparison) {
 }
 
 std::string ShownNumbers(const Comparison& comparison) {
-  return fmt::format("{} -> {}, {}", ShownValue(comparison.base, comparison.unit),
-                     ShownValue(comparison.candidate, comparison.unit), ShownChange(comparison));
+  // A share may fall while its time grows.
+  return fmt::format("{} -> {}, {}{}", ShownValue(comparison.base, comparison.unit),
+                     ShownValue(comparison.candidate, comparison.unit), ShownChange(comparison),
+                     comparison.metric == kPhaseTime && comparison.change ? " of the base's time" : "");
 }
 
 std::string CaseTitle(const CaseVerdict& verdict) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fa_profile/error.h"
+#include "fa_profile/units.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -121,8 +122,8 @@ void PhaseCollector::Sample(const CollectJob& job) {
     run_.sink.Write(DataLoss{kind, JobName(job), std::move(reason), static_cast<std::int64_t>(count)});
   };
   if (sampled_ns > call_ns * (1 + kMostSlowdown)) {
-    lose("sampling_disturbs", "a call took " + std::to_string(std::lround(sampled_ns)) + " ns under PC sampling and " +
-                                  std::to_string(std::lround(call_ns)) + " ns without it just before and after");
+    lose("sampling_disturbs", "a call took " + FormatValue(sampled_ns * 1e-9, "seconds") + " under PC sampling and " +
+                                  FormatValue(call_ns * 1e-9, "seconds") + " without it just before and after");
   }
   if (samples.dropped > 0) {
     lose("samples_dropped", "the hardware dropped PC samples at the longest period tried", samples.dropped);

@@ -67,6 +67,7 @@ struct Totals {
   };
   std::map<int, Gpu> gpus;  ///< by index
   double folded = 0;        ///< kernels and phases put into "other"
+  double merged = 0;        ///< kernels of a recording that another one of it shares the label with, beyond the first
 };
 
 /// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not

@@ -44,7 +44,7 @@ class Spool {
 
  private:
   /// `folder`: an open descriptor of done/ or bad/.
-  void Prune(int folder) const;
+  void Prune(int folder, const std::string& name_of_folder) const;
 
   std::string folder_;
   std::uintmax_t most_bytes_;
