@@ -86,9 +86,9 @@ class RemoteWrite(unittest.TestCase):
         cls.records = [rule["record"] for group in yaml.safe_load((cls.folder / "rules" / "rollups.yml").read_text())["groups"]
                        for rule in group["rules"]]
         wait_for("roll-ups of every phase", cls.enough)
-        # What Prometheus has at a moment, and the same once it arrived.
-        cls.local = cls.local_samples()
-        cls.newest = max(timestamp for samples in cls.local.values() for timestamp in samples)
+        # What Prometheus has up to a moment, and the same once it arrived.
+        cls.newest = max(timestamp for samples in cls.local_samples().values() for timestamp in samples)
+        cls.local = wait_for("no sample of that time is still to come", cls.settled_samples)
         cls.arrived = wait_for("they arrive", cls.remote_samples)
 
     @classmethod
@@ -104,6 +104,16 @@ class RemoteWrite(unittest.TestCase):
         answer = json.loads(get_text(cls.prometheus, "/api/v1/query", query='{__name__=~"rollup_.+"}[5m]'))
         return {identity(series["metric"]): {round(1000 * at): float(value) for at, value in series["values"]}
                 for series in answer["data"]["result"]}
+
+    @classmethod
+    def settled_samples(cls):
+        """The local samples up to then; None until each record has a later one: an evaluation ends before the next begins."""
+        found = cls.local_samples()
+        later = {dict(labels)["__name__"] for labels, samples in found.items() if max(samples) > cls.newest}
+        if not later >= set(cls.records):
+            return None
+        up_to_then = {labels: {at: value for at, value in samples.items() if at <= cls.newest} for labels, samples in found.items()}
+        return {labels: samples for labels, samples in up_to_then.items() if samples}
 
     @classmethod
     def remote_samples(cls):
