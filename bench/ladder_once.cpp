@@ -1,7 +1,6 @@
 // Launches each rung once per shape, and nothing else. Run it under another profiler to compare its values with ours.
 //
 //   fa_ladder_once [--shapes B,H,S,D;...] [--causal] [--repeat N] [--rungs a,b]
-#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -15,6 +14,10 @@
 
 #include "fa_profile/error.h"
 #include "rungs.h"
+
+// As cuda_profiler_api.h declares them, which the packages of ci/setup.sh do not have.
+extern "C" cudaError_t CUDARTAPI cudaProfilerStart();
+extern "C" cudaError_t CUDARTAPI cudaProfilerStop();
 
 namespace fa_profile {
 namespace {
