@@ -145,7 +145,7 @@ TEST_F(PhaseCollectorTest, ACallThatIsSlowUnderTheSamplerAloneIsDisturbed) {
   Collect();
   EXPECT_EQ(LossKinds(), Kinds{"sampling_disturbs"});
   ASSERT_EQ(Losses().size(), 1U);
-  EXPECT_EQ(Losses()[0].reason, "a call took 1100 ns under PC sampling and 1000 ns without it just before and after");
+  EXPECT_EQ(Losses()[0].reason, "a call took 1.10 us under PC sampling and 1.00 us without it just before and after");
   EXPECT_EQ(Sampling().call_ns, 1100.0);  // it is kept, and the loss tells
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <numeric>
 
 #include "fa_profile/device.h"
@@ -78,8 +79,8 @@ TEST_P(WatchedModeTest, AProgramEndsAndComputesAsItDoesAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, WatchedModeTest,
-                         testing::Values("plain", "once", "graphs", "threads", "waiting", "memory", "reset", "children",
-                                         "fork", "exit7", "_exit", "abort", "kill", "term", "throw"),
+                         testing::Values("plain", "once", "graphs", "ranges", "threads", "waiting", "memory", "reset",
+                                         "children", "fork", "exit7", "_exit", "abort", "kill", "term", "throw"),
                          [](const auto& mode) { return std::string(mode.param[0] == '_' ? "now" : "") + mode.param; });
 
 TEST_F(ProgramsGpuTest, EveryLaunchIsCountedAndTimed) {
@@ -105,6 +106,33 @@ TEST_F(ProgramsGpuTest, KernelsOfGraphsAreCountedAsSuch) {
   std::int64_t in_graphs = 0;
   for (const KernelWork& work : recording.kernel_work) in_graphs += work.graph_launches;
   EXPECT_EQ(in_graphs, 2 * 60 * 40 * 20);
+}
+
+TEST_F(ProgramsGpuTest, KernelsBelongToTheNvtxRangesTheyAreLaunchedIn) {
+  const Outcome watched = Watched("--replay none", "ranges");
+  ASSERT_EQ(watched.exit_code, 0) << watched.err;
+  std::map<std::string, NvtxWork> ranges;
+  for (const NvtxWork& work : Recorded().nvtx_work) {
+    NvtxWork& range = ranges[work.path];
+    range.ranges += work.ranges;
+    range.launches += work.launches;
+    range.gpu_ns += work.gpu_ns;
+    range.host_ns += work.host_ns;
+  }
+  const auto expect = [&](const std::string& path, std::int64_t count, std::int64_t launches) {
+    ASSERT_TRUE(ranges.contains(path)) << path;
+    EXPECT_EQ(ranges[path].ranges, count) << path;
+    EXPECT_EQ(ranges[path].launches, launches) << path;
+    EXPECT_EQ(ranges[path].gpu_ns > 0, launches > 0) << path;
+    EXPECT_EQ(ranges[path].host_ns > 0, count > 0) << path;
+  };
+  expect("whole", 1, 100 * (2 + 40 + 2));
+  expect("whole / step", 100, 100 * (2 + 40 + 2));
+  expect("whole / step / attn", 100, 200);
+  expect("whole / step / lib: inner", 100, 200);
+  expect("whole / step / capture", 0, 4000);  // where the graph's kernels were captured
+  expect("thread", 1, 2);
+  EXPECT_NE(watched.err.find("NVTX ranges"), std::string::npos) << watched.err;
 }
 
 TEST_F(ProgramsGpuTest, SpreadCountersOfOneLaunchAreExact) {

@@ -1,6 +1,10 @@
 #include "check_cupti.h"
 
+#include <dlfcn.h>
+
+#include <new>
 #include <string>
+#include <string_view>
 
 #include "fa_profile/error.h"
 
@@ -36,6 +40,22 @@ std::string HintFor(CUptiResult result) {
 }
 
 }  // namespace
+
+void LoadNvperf() noexcept {
+  [[maybe_unused]] static void* const library = []() -> void* {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&cuptiGetResultString), &info) == 0 || info.dli_fname == nullptr)
+      return nullptr;
+    const std::string_view cupti = info.dli_fname;
+    try {
+      // CUPTI's own dlopen("libnvperf_host.so") then finds it by that name.
+      const std::string path = std::string(cupti.substr(0, cupti.rfind('/') + 1)) + "libnvperf_host.so";
+      return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }();
+}
 
 void CheckCupti(CUptiResult result, const char* call, std::source_location where) {
   if (result == CUPTI_SUCCESS) return;

@@ -5,8 +5,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "cuda_api.h"
+#include "fa_profile/nvtx_callbacks.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -26,7 +28,14 @@ constexpr CUpti_CallbackId kCaptures[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,          CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
 
+constexpr CUpti_CallbackId kGraphNodes[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                                            CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
+
+// Of the callbacks' switches. No callback takes it.
+std::mutex the_mutex;
 CUpti_SubscriberHandle the_subscriber = nullptr;
+std::atomic<bool> observer_watches = false;  // launches
+bool ranges_watched = false;
 std::atomic<bool> is_fork = false;
 
 // cuLaunchKernel's and cuLaunchCooperativeKernel's parameters, and CUlaunchConfig, share these members.
@@ -73,7 +82,46 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     if (!enters && (ends || (result != nullptr && *result != CUDA_SUCCESS))) observer.OnCaptureEnded(stream);
     return;
   }
-  enters ? observer.OnLaunch(ReadCall(id, data)) : observer.OnLaunched();
+  if (enters) {
+    if (const NvtxRanges::Node range = CurrentNvtxRange(); range != 0)
+      ProcessNvtxRanges().OnLaunch(data.correlationId, range);
+  }
+  // One that is measured has its end: the watch is not turned off before.
+  if (observer_watches) enters ? observer.OnLaunch(ReadCall(id, data)) : observer.OnLaunched();
+}
+
+void OnGraphNode(CUpti_CallbackId id, const CUpti_GraphData& graph) noexcept {
+  std::uint64_t node = 0;
+  if (cuptiGetGraphNodeId(graph.node, &node) != CUPTI_SUCCESS) return;
+  try {
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
+      if (const NvtxRanges::Node range = CurrentNvtxRange(); range != 0) ProcessNvtxRanges().OnGraphNode(node, range);
+    } else if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+      // The clone itself was created just before, in the range that instantiates the graph.
+      std::uint64_t original = 0;
+      if (cuptiGetGraphNodeId(graph.originalNode, &original) == CUPTI_SUCCESS) {
+        ProcessNvtxRanges().OnGraphNodeCloned(node, original);
+      }
+    } else {
+      ProcessNvtxRanges().OnGraphNodeDestroyed(node);
+    }
+  } catch (const std::bad_alloc&) {
+    return;  // the node's kernels count for the range of the launch alone
+  }
+}
+
+// Under the_mutex.
+void SwitchLaunches() noexcept {
+  const bool on = observer_watches || ranges_watched;
+  for (const CUpti_CallbackId id : kLaunches) {
+    (void)cuptiEnableCallback(on ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+}
+
+void SwitchGraphNodesOn() noexcept {
+  for (const CUpti_CallbackId id : kGraphNodes) {
+    (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+  }
 }
 
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
@@ -81,8 +129,13 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
   ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     OnDriverCall(observer, id, *static_cast<const CUpti_CallbackData*>(data));
-  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-    observer.OnContextEnds(static_cast<const CUpti_ResourceData*>(data)->context);
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+    if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+      observer.OnContextEnds(resource.context);
+    } else {
+      OnGraphNode(id, *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+    }
   }
 }
 
@@ -90,19 +143,32 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
 
 bool ObserveProgram(ProgramObserver* observer) {
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
+  const std::lock_guard lock(the_mutex);
   if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) return false;
   bool enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) == CUPTI_SUCCESS;
   for (const CUpti_CallbackId id : kCaptures) {
     enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;
   }
+  if (ranges_watched) {  // the program used NVTX before CUDA
+    SwitchLaunches();
+    SwitchGraphNodesOn();
+  }
   return enabled;
 }
 
 void WatchLaunches(bool on) noexcept {
-  for (const CUpti_CallbackId id : kLaunches) {
-    (void)cuptiEnableCallback(on ? 1 : 0, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
-  }
+  const std::lock_guard lock(the_mutex);
+  observer_watches = on;
+  SwitchLaunches();
+}
+
+void WatchRanges() noexcept {
+  const std::lock_guard lock(the_mutex);
+  ranges_watched = true;
+  if (the_subscriber == nullptr) return;  // ObserveProgram() comes
+  SwitchLaunches();
+  SwitchGraphNodesOn();
 }
 
 const void* ContextOfThisThread() noexcept {

@@ -64,6 +64,7 @@ GpuWork CommonWork(const Record& record, GpuWork::Kind kind) {
   work.stream = record.streamId;
   work.correlation = record.correlationId;
   work.graph = record.graphId;
+  work.graph_node = record.graphNodeId;
   return work;
 }
 

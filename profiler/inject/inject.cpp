@@ -13,6 +13,7 @@
 
 #include "fa_profile/files.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/program_trace.h"
 #include "fa_profile/quiet_thread.h"
 #include "program_counters.h"
@@ -40,7 +41,8 @@ std::atomic<bool> is_fork = false;
 
 class Injection {
  public:
-  explicit Injection(InjectPlan plan) : plan_(std::move(plan)), recording_(plan_), counters_(plan_, recording_) {}
+  explicit Injection(InjectPlan plan)
+      : plan_(std::move(plan)), recording_(plan_, collect::ProcessNvtxRanges()), counters_(plan_, recording_) {}
 
   void Start() {
     if (collect::ObserveProgram(&counters_)) {
@@ -184,4 +186,10 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     fa_profile::NoticeOf("nothing is measured", error);
   }
   return 1;
+}
+
+// NVTX calls this at the program's first call of it, once for each library that uses it. Returns 1 for success.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(fa_profile::collect::NvtxTables tables) {
+  if (std::getenv(fa_profile::inject::kInjectFolder) == nullptr) return 0;
+  return fa_profile::collect::TakeNvtx(tables) ? 1 : 0;
 }

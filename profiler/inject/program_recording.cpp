@@ -27,6 +27,7 @@ void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
   const std::lock_guard lock(totals_mutex_);
   try {
     totals_.Add(work);
+    if (work.device == static_cast<std::uint32_t>(device_ordinal_)) ranges_.Add(work);
   } catch (const std::bad_alloc&) {
     ++records_dropped_;
   }
@@ -50,7 +51,7 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
   writer->Write(device_);
   std::vector<DataLoss> losses;
   writer->Write(collect::ReadClocks(device_, "before", losses));
-  if (!plan_.built_in_set.empty()) {
+  if (!plan_.built_in_set.empty() && !plan_.metrics.empty()) {
     for (const MetricSet::Omitted& omitted : BuiltinMetricSet(plan_.built_in_set, device_.chip).omitted) {
       losses.push_back({"metric_not_a_counter", omitted.metric, omitted.reason, 1});
     }
@@ -61,6 +62,8 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
   {
     const std::lock_guard totals_lock(totals_mutex_);
     totals_ = collect::ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
+    device_ordinal_ = device_.ordinal;
+    (void)ranges_.TakeWindow();  // what was before the first launch
   }
   writer_ = std::move(writer);
   created_ = true;
@@ -92,15 +95,18 @@ void ProgramRecording::WriteClass(std::size_t index) {
 void ProgramRecording::BeginWindow(std::int64_t start_ns) {
   const std::lock_guard lock(write_mutex_);
   window_start_ns_ = start_ns;
+  (void)ranges_.TakeWindow();
 }
 
 void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns) {
   const std::lock_guard lock(write_mutex_);
   if (writer_ == nullptr) return;
   collect::ProgramTotals::Window work;
+  std::vector<NvtxWork> ranges;
   {
     const std::lock_guard totals_lock(totals_mutex_);
     work = totals_.TakeWindow();
+    ranges = ranges_.TakeWindow();
   }
   const std::int64_t id = next_id_++;
   writer_->Write(WatchWindow{id, window_start_ns_, std::max(end_ns, window_start_ns_), work.busy_ns,
@@ -121,6 +127,10 @@ void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
     writer_->Write(Timing{row.case_id, "", "activity", std::move(durations)});
   }
   for (MemoryWork& row : work.memory) {
+    row.window_id = id;
+    writer_->Write(row);
+  }
+  for (NvtxWork& row : ranges) {
     row.window_id = id;
     writer_->Write(row);
   }
@@ -216,6 +226,12 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
     all.push_back({"launch_not_measured",
                    "launch classes after the first " + std::to_string(collect::ProgramTotals::kMostClasses),
                    "a recording holds so many", lost.beyond_classes});
+  }
+  if (const std::int64_t beyond = ranges_.beyond_nodes(); beyond > 0) {
+    all.push_back({"nvtx_range_not_recorded",
+                   "NVTX ranges after the first " + std::to_string(collect::NvtxRanges::kMostNodes) +
+                       " different ones, or deeper than 64",
+                   "a recording holds so many; their kernels count for the range around them", beyond});
   }
   for (const DataLoss& loss : all) writer_->Write(loss);
   writer_->Finish();

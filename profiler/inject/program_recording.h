@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fa_profile/inject_protocol.h"
+#include "fa_profile/nvtx_ranges.h"
 #include "fa_profile/program_totals.h"
 #include "fa_profile/recording_file.h"
 
@@ -18,7 +19,7 @@ namespace fa_profile::inject {
 /// The recording of one process: windows of what its GPU did, and the cases of its launch classes. Any thread.
 class ProgramRecording final : public collect::WorkObserver, public RecordingSink {
  public:
-  explicit ProgramRecording(const InjectPlan& plan) : plan_(plan) {}
+  ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges) : plan_(plan), ranges_(ranges) {}
 
   void OnWork(const collect::GpuWork& work) noexcept override;
   void OnLostWork(std::int64_t records) noexcept override;
@@ -65,8 +66,10 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   std::int64_t WriteCase(const std::string& key, Launch launch);
 
   const InjectPlan& plan_;
+  collect::NvtxRanges& ranges_;
   mutable std::mutex totals_mutex_;
   collect::ProgramTotals totals_;
+  int device_ordinal_ = 0;
   std::int64_t records_dropped_ = 0;
   std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()
 

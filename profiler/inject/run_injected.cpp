@@ -13,12 +13,15 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/inject_protocol.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/private_folder.h"
 
 namespace fa_profile::inject {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kNvtxLibrary = "NVTX_INJECTION64_PATH";
 
 volatile pid_t the_program = 0;  // to which signals are passed on
 
@@ -81,7 +84,12 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
                 "create it, or give another name with -o");
   }
   WriteWholeFile((folder.path() / kInjectPlanFile).string(), WriteInjectPlan(plan));
-  setenv("CUDA_INJECTION64_PATH", FindInjectionLibrary().c_str(), /*overwrite=*/1);
+  const std::string library = FindInjectionLibrary();
+  setenv("CUDA_INJECTION64_PATH", library.c_str(), /*overwrite=*/1);
+  if (const char* const other = std::getenv(kNvtxLibrary); other != nullptr && other != library) {
+    Notice(std::string(kNvtxLibrary) + " names another library, so NVTX ranges are not recorded: unset it");
+  }
+  setenv(kNvtxLibrary, library.c_str(), /*overwrite=*/0);
   setenv(kInjectFolder, folder.path().c_str(), /*overwrite=*/1);
 
   const pid_t child = StartChild(program[0], program);

@@ -157,7 +157,7 @@ constexpr ExportedMetric kTable[] = {
      "Kernels of programs that share the series of another kernel of their recording, because only template arguments "
      "or "
      "parameters differ.",
-     "recordings"},
+     "session"},
     {"faprof_collector_http_requests_total", kCounter, "count", "code", "HTTP requests answered, by status code.",
      "exporter"},
     {"faprof_collector_http_connections", kGauge, "count", "", "HTTP connections that are open.", "exporter"},

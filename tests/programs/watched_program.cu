@@ -1,6 +1,7 @@
 // A program that knows nothing of fa-profile and does one thing that a profiler can break: `watched_program MODE`. It
 // prints a checksum of what its kernels computed, which must be the same with and without fa-profile.
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +151,45 @@ void Waiting(const Numbers& numbers) {
   Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
+// NVTX ranges: nested ones, one that another thread ends, one of a domain; and a graph that is captured in a range and
+// launched in another. 100 steps of two launches in "attn" and one launch of the graph's 40 kernels.
+void Ranges(const Numbers& numbers) {
+  cudaStream_t const stream = NewStream();
+  nvtxDomainHandle_t const domain = nvtxDomainCreateA("lib");
+  nvtxEventAttributes_t attributes = {};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = nvtxDomainRegisterStringA(domain, "inner");
+  numbers.Launch(stream, 3);  // outside
+  (void)nvtxRangePushA("capture");
+  cudaGraphExec_t const graph = Capture(numbers, stream, cudaStreamCaptureModeGlobal);
+  (void)nvtxRangePop();
+  const nvtxRangeId_t whole = nvtxRangeStartA("whole");
+  for (int step = 0; step < 100; ++step) {
+    (void)nvtxRangePushA(("step, seq = " + std::to_string(step)).c_str());
+    (void)nvtxRangePushA("attn");
+    numbers.Launch(stream, static_cast<std::uint32_t>(2 * step + 1));
+    (void)nvtxRangePop();
+    Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+    (void)nvtxDomainRangePushEx(domain, &attributes);
+    numbers.Launch(stream, 7);
+    (void)nvtxDomainRangePop(domain);
+    (void)nvtxRangePop();
+  }
+  std::thread([whole] { nvtxRangeEnd(whole); }).join();
+  numbers.Launch(stream, 5);  // outside again
+  Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  std::thread([&numbers] {
+    cudaStream_t const own = NewStream();
+    (void)nvtxRangePushA("thread");
+    numbers.Launch(own, 9);
+    (void)nvtxRangePop();
+    Check(cudaStreamSynchronize(own), "cudaStreamSynchronize");
+  }).join();
+  Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
 void FillMemory(const Numbers& numbers) {
   cudaStream_t const stream = NewStream();
   Repeat(numbers, stream, 10);
@@ -205,6 +245,8 @@ int main(int argc, char** argv) {
     more = Threads();
   } else if (mode == "waiting") {
     Waiting(numbers);
+  } else if (mode == "ranges") {
+    Ranges(numbers);
   } else if (mode == "memory") {
     FillMemory(numbers);
   } else if (mode == "reset") {

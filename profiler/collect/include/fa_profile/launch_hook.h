@@ -30,6 +30,10 @@ class ProgramObserver {
 /// Calls `observer`, which must live as long as the process. False when another profiler is attached to this process.
 bool ObserveProgram(ProgramObserver* observer);
 
+/// From here on launches, and nodes of graphs that are made, are told to ProcessNvtxRanges(). Any thread; also before
+/// ObserveProgram().
+void WatchRanges() noexcept;
+
 /// Turns OnLaunch() and OnLaunched() on or off; at first they are off, because each costs every launch some time. A
 /// launch that is under way may still get its OnLaunched(). Any thread.
 void WatchLaunches(bool on) noexcept;

@@ -27,6 +27,7 @@ struct GpuWork {
   std::uint32_t stream = 0;
   std::uint32_t correlation = 0;  ///< one for all work of a graph launch
   std::uint32_t graph = 0;        ///< CUPTI's id of the executable graph that launched it; 0: none did
+  std::uint64_t graph_node = 0;   ///< and of its node
 };
 
 /// Takes what the GPU ran. Called on threads of CUPTI and of the program, one at a time.

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/gpu_work.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile::collect {
+
+/// The NVTX ranges of a program, and the kernels launched inside them. Ranges with the same names, from the outermost
+/// inwards, are one node. Any thread. Memory is bounded: 8 MB and what kMostNodes and kMostGraphNodes need.
+class NvtxRanges {
+ public:
+  using Node = std::uint32_t;  ///< 0: outside of every range
+  static constexpr std::size_t kMostNodes = 4096;
+  static constexpr int kDeepest = 64;
+  static constexpr std::size_t kMostGraphNodes = std::size_t{1} << 20U;  ///< and start/end ranges that are open
+
+  /// A range was entered: from then on launches are worth the look.
+  bool in_use() const { return slots_ != nullptr; }
+
+  /// The node of a range inside `parent`; `parent` itself when there are too many or they are too deep, which is counted. `domain`: empty
+  /// for the default one.
+  Node Enter(Node parent, std::string_view domain, std::string_view name);
+  /// A range of the node ended, `host_ns` after it began.
+  void Leave(Node node, std::int64_t host_ns);
+
+  /// A start/end range, which any thread may end.
+  struct Started {
+    Node node = 0;
+    std::int64_t start_ns = 0;
+  };
+  std::uint64_t Start(Started range);
+  /// Does nothing for an id that is not open.
+  void End(std::uint64_t id, std::int64_t now_ns);
+  bool IsOpen(std::uint64_t id) const;
+  std::uint64_t ends() const { return ends_; }  ///< so far
+
+  /// A launch inside the range, by CUPTI's correlation id.
+  void OnLaunch(std::uint32_t correlation, Node node) noexcept;
+  /// Nodes of CUDA graphs, by CUPTI's ids. A kernel of a graph is inside the range in which its node was made; when the
+  /// graph is launched inside another range, below that.
+  void OnGraphNode(std::uint64_t graph_node, Node node);
+  void OnGraphNodeCloned(std::uint64_t graph_node, std::uint64_t original);
+  void OnGraphNodeDestroyed(std::uint64_t graph_node);
+
+  /// Adds a kernel to the range that it was launched in, if any.
+  void Add(const GpuWork& kernel);
+
+  /// What came since the last window, without window_id; a range's work includes that of the ranges inside it.
+  std::vector<NvtxWork> TakeWindow();
+  /// Ranges beyond kMostNodes and kDeepest, whose work is that of the range around them.
+  std::int64_t beyond_nodes() const;
+
+ private:
+  struct Range {
+    Node parent = 0;
+    std::string path;
+    NvtxWork work;  // of the window; launches and gpu_ns without those of inner ranges
+  };
+
+  Node EnterLocked(Node parent, const std::string& name);
+  Node NodeOf(const GpuWork& kernel);
+  Node Below(Node outer, Node inner);
+  bool IsInside(Node node, Node outer) const;
+
+  mutable std::mutex mutex_;
+  std::vector<Range> nodes_{1};  // the first is the outside
+  std::map<std::pair<Node, std::string>, Node> by_name_;
+  std::map<std::pair<Node, Node>, Node> below_;
+  std::unordered_map<std::uint64_t, Node> graph_nodes_;
+  std::unordered_map<std::uint64_t, Started> started_;
+  std::uint64_t next_id_ = 1;
+  std::atomic<std::uint64_t> ends_ = 0;
+  std::int64_t beyond_nodes_ = 0;
+  // Correlation ids count up: a slot is written again a million API calls later, when its kernel's record has come.
+  std::unique_ptr<std::atomic<std::uint64_t>[]> owned_slots_;
+  std::atomic<std::atomic<std::uint64_t>*> slots_ = nullptr;
+};
+
+/// The ranges that one thread has open, innermost last. Of that thread alone.
+class NvtxStack {
+ public:
+  explicit NvtxStack(NvtxRanges& ranges) : ranges_(ranges) {}
+
+  /// Return how many push/pop ranges of the domain were open before, or -1 from Pop() without one, as NVTX wants it.
+  int Push(std::string_view domain, std::string_view name, std::int64_t now_ns);
+  int Pop(std::string_view domain, std::int64_t now_ns);
+  /// A start/end range counts for the launches of the thread that started it. Returns its id.
+  std::uint64_t Start(std::string_view domain, std::string_view name, std::int64_t now_ns);
+
+  /// The innermost range that is open.
+  NvtxRanges::Node Current();
+
+ private:
+  struct Open {
+    NvtxRanges::Node node = 0;
+    std::uint64_t id = 0;  // of a start/end range
+    std::int64_t start_ns = 0;
+    std::string domain;
+  };
+  int Depth(std::string_view domain) const;
+
+  NvtxRanges& ranges_;
+  std::vector<Open> open_;
+  std::uint64_t ends_seen_ = 0;
+};
+
+/// A range's name without what differs each time: PyTorch's emit_nvtx() writes "aten::mm, seq = 1, op_id = 2".
+std::string RangeName(std::string_view name);
+
+}  // namespace fa_profile::collect

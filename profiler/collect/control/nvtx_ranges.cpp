@@ -1,0 +1,212 @@
+#include "fa_profile/nvtx_ranges.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace fa_profile::collect {
+namespace {
+
+constexpr std::size_t kSlots = std::size_t{1} << 20U;
+constexpr std::size_t kLongestName = 256;
+
+void Cut(std::string& name, std::string_view key) {
+  const std::size_t start = name.find(key);
+  if (start == std::string::npos) return;
+  std::size_t end = start + key.size();
+  while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
+  name.erase(start, end - start);
+}
+
+}  // namespace
+
+std::string RangeName(std::string_view name) {
+  std::string text(name.substr(0, kLongestName));
+  Cut(text, ", seq = ");
+  Cut(text, ", op_id = ");
+  return text;
+}
+
+NvtxRanges::Node NvtxRanges::Enter(Node parent, std::string_view domain, std::string_view name) {
+  const std::string text = domain.empty() ? RangeName(name) : std::string(domain) + ": " + RangeName(name);
+  const std::lock_guard lock(mutex_);
+  if (owned_slots_ == nullptr) {
+    owned_slots_ = std::make_unique<std::atomic<std::uint64_t>[]>(kSlots);
+    slots_ = owned_slots_.get();
+  }
+  return EnterLocked(parent, text);
+}
+
+NvtxRanges::Node NvtxRanges::EnterLocked(Node parent, const std::string& name) {
+  const auto known = by_name_.find({parent, name});
+  if (known != by_name_.end()) return known->second;
+  if (nodes_.size() > kMostNodes || (parent != 0 && nodes_[parent].work.depth + 1 >= kDeepest)) {
+    ++beyond_nodes_;
+    return parent;
+  }
+  const Node node = static_cast<Node>(nodes_.size());
+  Range range;
+  range.parent = parent;
+  range.path = parent == 0 ? name : nodes_[parent].path + " / " + name;
+  range.work.path = range.path;
+  range.work.depth = parent == 0 ? 0 : nodes_[parent].work.depth + 1;
+  nodes_.push_back(std::move(range));
+  by_name_.emplace(std::pair(parent, name), node);
+  return node;
+}
+
+void NvtxRanges::Leave(Node node, std::int64_t host_ns) {
+  const std::lock_guard lock(mutex_);
+  ++nodes_[node].work.ranges;
+  nodes_[node].work.host_ns += host_ns;
+}
+
+std::uint64_t NvtxRanges::Start(Started range) {
+  const std::lock_guard lock(mutex_);
+  if (started_.size() < kMostGraphNodes) started_.emplace(next_id_, range);
+  return next_id_++;
+}
+
+void NvtxRanges::End(std::uint64_t id, std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  const auto found = started_.find(id);
+  if (found == started_.end()) return;
+  ++nodes_[found->second.node].work.ranges;
+  nodes_[found->second.node].work.host_ns += now_ns - found->second.start_ns;
+  started_.erase(found);
+  ++ends_;
+}
+
+bool NvtxRanges::IsOpen(std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  return started_.contains(id);
+}
+
+void NvtxRanges::OnLaunch(std::uint32_t correlation, Node node) noexcept {
+  std::atomic<std::uint64_t>* const slots = slots_;
+  if (slots == nullptr) return;
+  slots[correlation % kSlots].store(std::uint64_t{correlation} << 32U | node, std::memory_order_release);
+}
+
+void NvtxRanges::OnGraphNode(std::uint64_t graph_node, Node node) {
+  const std::lock_guard lock(mutex_);
+  if (graph_nodes_.size() < kMostGraphNodes) graph_nodes_[graph_node] = node;
+}
+
+void NvtxRanges::OnGraphNodeCloned(std::uint64_t graph_node, std::uint64_t original) {
+  const std::lock_guard lock(mutex_);
+  const auto found = graph_nodes_.find(original);
+  if (found == graph_nodes_.end()) {
+    graph_nodes_.erase(graph_node);
+  } else if (graph_nodes_.size() < kMostGraphNodes) {
+    graph_nodes_[graph_node] = Node{found->second};
+  }
+}
+
+void NvtxRanges::OnGraphNodeDestroyed(std::uint64_t graph_node) {
+  const std::lock_guard lock(mutex_);
+  graph_nodes_.erase(graph_node);
+}
+
+bool NvtxRanges::IsInside(Node node, Node outer) const {
+  while (node != 0 && node != outer) node = nodes_[node].parent;
+  return node == outer;
+}
+
+NvtxRanges::Node NvtxRanges::Below(Node outer, Node inner) {
+  if (outer == 0 || inner == 0) return outer == 0 ? inner : outer;
+  if (IsInside(inner, outer)) return inner;
+  const auto known = below_.find({outer, inner});
+  if (known != below_.end()) return known->second;
+  std::vector<std::string> names;
+  for (Node node = inner; node != 0; node = nodes_[node].parent) {
+    const Node parent = nodes_[node].parent;
+    names.push_back(parent == 0 ? nodes_[node].path : nodes_[node].path.substr(nodes_[parent].path.size() + 3));
+  }
+  Node node = outer;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) node = EnterLocked(node, *name);
+  below_.emplace(std::pair(outer, inner), node);
+  return node;
+}
+
+NvtxRanges::Node NvtxRanges::NodeOf(const GpuWork& kernel) {
+  const std::uint64_t slot = slots_.load()[kernel.correlation % kSlots].load(std::memory_order_acquire);
+  const Node launched = slot >> 32U == kernel.correlation ? static_cast<Node>(slot) : 0;
+  if (kernel.graph == 0) return launched;
+  const auto made = graph_nodes_.find(kernel.graph_node);
+  return Below(launched, made == graph_nodes_.end() ? 0 : made->second);
+}
+
+void NvtxRanges::Add(const GpuWork& kernel) {
+  if (!in_use() || kernel.kind != GpuWork::Kind::kKernel) return;
+  if (kernel.start_ns <= 0 || kernel.end_ns < kernel.start_ns) return;  // ProgramTotals counts these
+  const std::lock_guard lock(mutex_);
+  const Node node = NodeOf(kernel);
+  if (node == 0) return;
+  ++nodes_[node].work.launches;
+  nodes_[node].work.gpu_ns += kernel.end_ns - kernel.start_ns;
+}
+
+std::vector<NvtxWork> NvtxRanges::TakeWindow() {
+  const std::lock_guard lock(mutex_);
+  std::vector<NvtxWork> window;
+  for (const Range& range : nodes_) window.push_back(range.work);
+  // An inner range has a higher number than the one around it.
+  for (std::size_t i = nodes_.size(); i-- > 1;) {
+    NvtxWork& around = window[nodes_[i].parent];
+    around.launches += window[i].launches;
+    around.gpu_ns += window[i].gpu_ns;
+  }
+  for (Range& range : nodes_) {
+    range.work.ranges = range.work.host_ns = range.work.launches = range.work.gpu_ns = 0;
+  }
+  window.erase(window.begin());
+  std::erase_if(window, [](const NvtxWork& work) { return work.ranges == 0 && work.launches == 0; });
+  return window;
+}
+
+std::int64_t NvtxRanges::beyond_nodes() const {
+  const std::lock_guard lock(mutex_);
+  return beyond_nodes_;
+}
+
+int NvtxStack::Depth(std::string_view domain) const {
+  return static_cast<int>(
+      std::ranges::count_if(open_, [&](const Open& open) { return open.id == 0 && open.domain == domain; }));
+}
+
+int NvtxStack::Push(std::string_view domain, std::string_view name, std::int64_t now_ns) {
+  const int depth = Depth(domain);
+  open_.push_back({ranges_.Enter(Current(), domain, name), 0, now_ns, std::string(domain)});
+  return depth;
+}
+
+int NvtxStack::Pop(std::string_view domain, std::int64_t now_ns) {
+  const int depth = Depth(domain);
+  if (depth == 0) return -1;
+  // Of several domains the ranges may overlap: it need not be the last.
+  for (auto open = open_.end(); open-- != open_.begin();) {
+    if (open->id != 0 || open->domain != domain) continue;
+    ranges_.Leave(open->node, now_ns - open->start_ns);
+    open_.erase(open);
+    break;
+  }
+  return depth - 1;
+}
+
+std::uint64_t NvtxStack::Start(std::string_view domain, std::string_view name, std::int64_t now_ns) {
+  const NvtxRanges::Node node = ranges_.Enter(Current(), domain, name);
+  const std::uint64_t id = ranges_.Start({node, now_ns});
+  open_.push_back({node, id, now_ns, std::string(domain)});
+  return id;
+}
+
+NvtxRanges::Node NvtxStack::Current() {
+  // Another thread may have ended a range that this one started.
+  if (const std::uint64_t ends = ranges_.ends(); ends != ends_seen_) {
+    ends_seen_ = ends;
+    std::erase_if(open_, [&](const Open& open) { return open.id != 0 && !ranges_.IsOpen(open.id); });
+  }
+  return open_.empty() ? 0 : open_.back().node;
+}
+
+}  // namespace fa_profile::collect

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "fa_profile/nvtx_ranges.h"
+
+/// NVTX's calls of a program, taken by the library that NVTX_INJECTION64_PATH names.
+namespace fa_profile::collect {
+
+/// NVTX's function that hands out tables, by id.
+using NvtxTables = const void* (*)(std::uint32_t);
+
+/// Takes the ranges of one NVTX in the process: each of the program's libraries may have one. False: this NVTX is too
+/// old.
+bool TakeNvtx(NvtxTables tables) noexcept;
+
+/// The ranges of this process. Never destroyed, and there before CUDA is: a program may use NVTX first.
+NvtxRanges& ProcessNvtxRanges();
+
+/// The range that the calling thread is in; 0: none.
+NvtxRanges::Node CurrentNvtxRange() noexcept;
+
+}  // namespace fa_profile::collect
