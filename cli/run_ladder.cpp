@@ -196,6 +196,9 @@ int RunLadder(const RunOptions& options) {
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
   int wrong = 0;
   const std::vector<collect::PendingCase> cases = VerifyCases(selection, shapes, options, run, bar, wrong);
+  if (cases.empty() && wrong == 0) {
+    throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape B,H,S,D prints why");
+  }
   if (phases) {
     collect::CollectTogether(*gpu, cases, "none",
                              [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Collect(jobs); });

@@ -180,6 +180,10 @@ TEST_F(CliGpuTest, AKernelLibraryThatFailsIsNamed) {
     EXPECT_NE(Err().find(library), std::string::npos) << library << ": " << Err();
     EXPECT_FALSE(Exists("l.fap")) << library;
   }
+  EXPECT_EQ(Run({"--ncu-set", "phases", "--kernel", "^fixture$", "--kernel-lib",
+                 std::string(FA_PROFILE_KERNEL_LIBS) + "/refuses_shape.so", "-o", "none.fap"}),
+            2);
+  EXPECT_NE(Err().find("no kernel takes the shape"), std::string::npos) << Err();
   // What crashes when it is asked about a shape does so in a child, too.
   EXPECT_EQ(run("supports_segfaults.so"), 1) << Err();
   EXPECT_NE(Err().find("supports_segfaults.so crashed in fa_profile_kernel_supports"), std::string::npos) << Err();

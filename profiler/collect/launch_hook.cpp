@@ -31,7 +31,7 @@ constexpr CUpti_CallbackId kCaptures[] = {
 constexpr CUpti_CallbackId kGraphNodes[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                             CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
 
-// Of the callbacks' switches. No callback takes it.
+// Of the callbacks' switches. Never locked inside a callback.
 std::mutex the_mutex;
 CUpti_SubscriberHandle the_subscriber = nullptr;
 std::atomic<bool> observer_watches = false;  // launches
@@ -144,13 +144,17 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
 bool ObserveProgram(ProgramObserver* observer) {
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
   const std::lock_guard lock(the_mutex);
-  if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) return false;
+  if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) {
+    the_subscriber = nullptr;
+    return false;
+  }
   bool enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) == CUPTI_SUCCESS;
   for (const CUpti_CallbackId id : kCaptures) {
     enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;
   }
-  if (ranges_watched) {  // the program used NVTX before CUDA
+  if (ProcessNvtxRanges().in_use()) {  // the program used NVTX before CUDA
+    ranges_watched = true;
     SwitchLaunches();
     SwitchGraphNodesOn();
   }
@@ -165,8 +169,8 @@ void WatchLaunches(bool on) noexcept {
 
 void WatchRanges() noexcept {
   const std::lock_guard lock(the_mutex);
+  if (the_subscriber == nullptr || ranges_watched || !ProcessNvtxRanges().in_use()) return;
   ranges_watched = true;
-  if (the_subscriber == nullptr) return;  // ObserveProgram() comes
   SwitchLaunches();
   SwitchGraphNodesOn();
 }

@@ -6,14 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <cwchar>
+#include <exception>
 #include <mutex>
-#include <new>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "fa_profile/launch_hook.h"
 
 // A domain as the program holds it: by its address, for ever.
 struct nvtxDomainRegistration_st {
@@ -27,7 +25,7 @@ struct nvtxStringRegistration_st {
 namespace fa_profile::collect {
 namespace {
 
-// In a child of fork() a lock of ours may be held by a thread that is not there.
+// In a child of fork() nothing is recorded: a lock of ours may be held by a thread that is not there.
 std::atomic<bool> in_nvtx_fork = false;
 
 // A thread may still call NVTX while its thread-local objects are destroyed: then its ranges are not recorded.
@@ -38,7 +36,7 @@ struct ThisThread {
 };
 
 NvtxStack* StackOfThisThread() {
-  if (stack_is_gone || in_nvtx_fork) return nullptr;
+  if (in_nvtx_fork || stack_is_gone) return nullptr;
   thread_local ThisThread thread;
   return &thread.stack;
 }
@@ -48,20 +46,28 @@ std::int64_t NowNs() {
       .count();
 }
 
-// UTF-8 of a wide string; other than ASCII as '?', which names of ranges hardly have.
-std::string Narrow(const wchar_t* wide) {
+constexpr std::size_t kLongestText = 256;
+
+std::string Text(const char* text) {
+  return text != nullptr ? std::string(text, strnlen(text, kLongestText)) : std::string("?");
+}
+
+// A wide string; other than ASCII as '?', which names of ranges hardly have.
+std::string Text(const wchar_t* wide) {
   std::string text;
-  for (; wide != nullptr && *wide != L'\0'; ++wide) text += *wide < 0x80 ? static_cast<char>(*wide) : '?';
+  for (; wide != nullptr && *wide != L'\0' && text.size() < kLongestText; ++wide) {
+    text += *wide < 0x80 ? static_cast<char>(*wide) : '?';
+  }
   return text;
 }
 
-std::string MessageOf(const nvtxEventAttributes_t* attributes) {
+std::string Text(const nvtxEventAttributes_t* attributes) {
   if (attributes == nullptr) return "?";
   switch (attributes->messageType) {
     case NVTX_MESSAGE_TYPE_ASCII:
-      return attributes->message.ascii != nullptr ? attributes->message.ascii : "?";
+      return Text(attributes->message.ascii);
     case NVTX_MESSAGE_TYPE_UNICODE:
-      return Narrow(attributes->message.unicode);
+      return Text(attributes->message.unicode);
     case NVTX_MESSAGE_TYPE_REGISTERED:
       return attributes->message.registered != nullptr ? attributes->message.registered->text : "?";
     default:
@@ -71,77 +77,87 @@ std::string MessageOf(const nvtxEventAttributes_t* attributes) {
 
 std::string_view NameOf(nvtxDomainHandle_t domain) { return domain != nullptr ? std::string_view(domain->name) : ""; }
 
-// Whatever fails must not reach the program: a range that is not recorded is a loss, an exception its end.
-template <typename Result, typename Body>
-Result Guarded(Result otherwise, Body body) noexcept {
+// What fails must not reach the program: a range that is not recorded is a loss, an exception the program's end.
+template <typename Body>
+void WithStack(Body body) noexcept {
   try {
-    NvtxStack* const stack = StackOfThisThread();
-    if (stack == nullptr) return otherwise;
-    const bool first = !ProcessNvtxRanges().in_use();
-    const Result result = body(*stack);
-    if (first) WatchRanges();
-    return result;
-  } catch (const std::bad_alloc&) {
-    return otherwise;
+    if (NvtxStack* const stack = StackOfThisThread()) body(*stack);
+  } catch (const std::exception&) {
+    return;
   }
 }
 
-int Push(std::string_view domain, const std::string& name) noexcept {
-  return Guarded(0, [&](NvtxStack& stack) { return stack.Push(domain, name, NowNs()); });
+// What NVTX itself returns where no tool is.
+template <typename Name>
+int Push(nvtxDomainHandle_t domain, const Name* name) noexcept {
+  WithStack([&](NvtxStack& stack) { stack.Push(NameOf(domain), Text(name), NowNs()); });
+  return NVTX_NO_PUSH_POP_TRACKING;
 }
-int Pop(std::string_view domain) noexcept {
-  return Guarded(-1, [&](NvtxStack& stack) { return stack.Pop(domain, NowNs()); });
+int Pop(nvtxDomainHandle_t domain) noexcept {
+  WithStack([&](NvtxStack& stack) { stack.Pop(NameOf(domain), NowNs()); });
+  return NVTX_NO_PUSH_POP_TRACKING;
 }
-nvtxRangeId_t Start(std::string_view domain, const std::string& name) noexcept {
-  return Guarded(nvtxRangeId_t{1}, [&](NvtxStack& stack) { return stack.Start(domain, name, NowNs()); });
+template <typename Name>
+nvtxRangeId_t Start(nvtxDomainHandle_t domain, const Name* name) noexcept {
+  nvtxRangeId_t id = 0;
+  WithStack([&](NvtxStack& stack) { id = stack.Start(NameOf(domain), Text(name), NowNs()); });
+  return id;
 }
-void End(nvtxRangeId_t id) noexcept {
+
+int OnPushA(const char* name) noexcept { return Push(nullptr, name); }
+int OnPushW(const wchar_t* name) noexcept { return Push(nullptr, name); }
+int OnPushEx(const nvtxEventAttributes_t* attributes) noexcept { return Push(nullptr, attributes); }
+int OnPop() noexcept { return Pop(nullptr); }
+nvtxRangeId_t OnStartA(const char* name) noexcept { return Start(nullptr, name); }
+nvtxRangeId_t OnStartW(const wchar_t* name) noexcept { return Start(nullptr, name); }
+nvtxRangeId_t OnStartEx(const nvtxEventAttributes_t* attributes) noexcept { return Start(nullptr, attributes); }
+void OnEnd(nvtxRangeId_t id) noexcept {
   if (!in_nvtx_fork) ProcessNvtxRanges().End(id, NowNs());
 }
 
-int OnPushA(const char* name) { return Push("", name != nullptr ? name : "?"); }
-int OnPushW(const wchar_t* name) { return Push("", Narrow(name)); }
-int OnPushEx(const nvtxEventAttributes_t* attributes) { return Push("", MessageOf(attributes)); }
-int OnPop() { return Pop(""); }
-nvtxRangeId_t OnStartA(const char* name) { return Start("", name != nullptr ? name : "?"); }
-nvtxRangeId_t OnStartW(const wchar_t* name) { return Start("", Narrow(name)); }
-nvtxRangeId_t OnStartEx(const nvtxEventAttributes_t* attributes) { return Start("", MessageOf(attributes)); }
-void OnEnd(nvtxRangeId_t id) { End(id); }
-
-int OnDomainPush(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
-  return Push(NameOf(domain), MessageOf(attributes));
+int OnDomainPush(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) noexcept {
+  return Push(domain, attributes);
 }
-int OnDomainPop(nvtxDomainHandle_t domain) { return Pop(NameOf(domain)); }
-nvtxRangeId_t OnDomainStart(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
-  return Start(NameOf(domain), MessageOf(attributes));
+int OnDomainPop(nvtxDomainHandle_t domain) noexcept { return Pop(domain); }
+nvtxRangeId_t OnDomainStart(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) noexcept {
+  return Start(domain, attributes);
 }
-void OnDomainEnd(nvtxDomainHandle_t, nvtxRangeId_t id) { End(id); }
+void OnDomainEnd(nvtxDomainHandle_t, nvtxRangeId_t id) noexcept { OnEnd(id); }
 
-// The address of an object that has the text, made at its first use and never destroyed.
-template <typename Registration>
-Registration* Registered(std::string text) {
+const std::string& KeyOf(const nvtxDomainRegistration_st& domain) { return domain.name; }
+const std::string& KeyOf(const nvtxStringRegistration_st& string) { return string.text; }
+
+// The address of an object that has the text, made at its first use and never destroyed. nullptr, as where no tool is:
+// there are too many, or nothing is recorded here.
+template <typename Registration, typename Char>
+Registration* Registered(const Char* text) noexcept {
+  constexpr std::size_t kMostRegistered = std::size_t{1} << 16U;
   struct Less {
-    bool operator()(const Registration& a, const Registration& b) const { return Key(a) < Key(b); }
-    static const std::string& Key(const nvtxDomainRegistration_st& domain) { return domain.name; }
-    static const std::string& Key(const nvtxStringRegistration_st& string) { return string.text; }
+    bool operator()(const Registration& a, const Registration& b) const { return KeyOf(a) < KeyOf(b); }
   };
-  static auto* const mutex = new std::mutex;
-  if (in_nvtx_fork) return new Registration{std::move(text)};
-  static auto* const all = new std::set<Registration, Less>;
-  const std::lock_guard lock(*mutex);
-  // The key of a set is const; nobody writes to it.
-  return const_cast<Registration*>(&*all->insert({std::move(text)}).first);
+  if (in_nvtx_fork) return nullptr;
+  try {
+    static auto* const mutex = new std::mutex;
+    static auto* const all = new std::set<Registration, Less>;
+    const std::lock_guard lock(*mutex);
+    Registration registration{Text(text)};
+    const auto found = all->find(registration);
+    // The key of a set is const; nobody writes to it.
+    if (found != all->end()) return const_cast<Registration*>(&*found);
+    if (all->size() >= kMostRegistered) return nullptr;
+    return const_cast<Registration*>(&*all->insert(std::move(registration)).first);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
-nvtxDomainHandle_t OnDomainA(const char* name) {
-  return Registered<nvtxDomainRegistration_st>(name != nullptr ? name : "");
+nvtxDomainHandle_t OnDomainA(const char* name) noexcept { return Registered<nvtxDomainRegistration_st>(name); }
+nvtxDomainHandle_t OnDomainW(const wchar_t* name) noexcept { return Registered<nvtxDomainRegistration_st>(name); }
+nvtxStringHandle_t OnStringA(nvtxDomainHandle_t, const char* text) noexcept {
+  return Registered<nvtxStringRegistration_st>(text);
 }
-nvtxDomainHandle_t OnDomainW(const wchar_t* name) { return Registered<nvtxDomainRegistration_st>(Narrow(name)); }
-nvtxStringHandle_t OnStringA(nvtxDomainHandle_t, const char* text) {
-  return Registered<nvtxStringRegistration_st>(text != nullptr ? text : "?");
-}
-nvtxStringHandle_t OnStringW(nvtxDomainHandle_t, const wchar_t* text) {
-  return Registered<nvtxStringRegistration_st>(Narrow(text));
+nvtxStringHandle_t OnStringW(nvtxDomainHandle_t, const wchar_t* text) noexcept {
+  return Registered<nvtxStringRegistration_st>(text);
 }
 
 // Writes functions of ours into a table of NVTX.
@@ -152,7 +168,7 @@ class Table {
   }
   bool exists() const { return size_ > 0; }
   template <typename Function>
-  void Set(int id, Function* function) {
+  void Set(int id, Function function) {
     if (static_cast<unsigned>(id) < size_) *functions_[id] = reinterpret_cast<NvtxFunctionPointer>(function);
   }
 
@@ -169,8 +185,8 @@ bool TakeNvtx(NvtxTables tables) noexcept {
   Table core(*callbacks, NVTX_CB_MODULE_CORE);
   Table core2(*callbacks, NVTX_CB_MODULE_CORE2);
   if (!core.exists()) return false;
-  static std::once_flag once;
-  std::call_once(once, [] { (void)pthread_atfork(nullptr, nullptr, [] { in_nvtx_fork = true; }); });
+  PrepareNvtxForFork();
+  (void)ProcessNvtxRanges();  // before a fork can come in between
   core.Set(NVTX_CBID_CORE_RangePushA, OnPushA);
   core.Set(NVTX_CBID_CORE_RangePushW, OnPushW);
   core.Set(NVTX_CBID_CORE_RangePushEx, OnPushEx);
@@ -190,7 +206,16 @@ bool TakeNvtx(NvtxTables tables) noexcept {
   return true;
 }
 
+void PrepareNvtxForFork() noexcept {
+  static std::atomic<bool> prepared = false;
+  if (!prepared.exchange(true)) (void)pthread_atfork(nullptr, nullptr, [] { in_nvtx_fork = true; });
+}
+
 NvtxRanges& ProcessNvtxRanges() {
+  if (in_nvtx_fork) {  // a child that is the first to use CUDA is watched, without ranges
+    static auto* const none = new NvtxRanges;
+    return *none;
+  }
   static auto* const ranges = new NvtxRanges;
   return *ranges;
 }

@@ -1,6 +1,7 @@
 // libfa_profile_inject.so: loaded by the CUDA driver into the program that is profiled, and into its children
 // (CUDA_INJECTION64_PATH). The program must never notice: whatever fails here ends the measuring, not the program.
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -128,6 +129,7 @@ class Injection {
         collect::FlushTrace();
         if (created) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
       }
+      counters_.WatchRanges();
       collect::FlushTrace();
       if (!created && recording_.created()) {
         created = now;
@@ -158,11 +160,16 @@ class Injection {
 // Never destroyed: launches may come until the process is gone.
 Injection* the_injection = nullptr;
 
-void StartInjection() {
+// Of the plan; empty: this process is not watched. One that outlives fa-profile finds the folder gone.
+std::string PlanPath() {
   const char* const folder = std::getenv(kInjectFolder);
-  if (folder == nullptr) return;
-  // A process that outlives fa-profile finds no plan: it is not watched.
-  const std::string path = std::string(folder) + "/" + kInjectPlanFile;
+  return folder == nullptr ? "" : std::string(folder) + "/" + kInjectPlanFile;
+}
+
+void StartInjection() {
+  const std::string path = PlanPath();
+  if (path.empty()) return;
+  collect::PrepareNvtxForFork();
   std::string plan;
   try {
     plan = ReadFile(path, kMostPlanBytes);
@@ -190,6 +197,11 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
 
 // NVTX calls this at the program's first call of it, once for each library that uses it. Returns 1 for success.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(fa_profile::collect::NvtxTables tables) {
-  if (std::getenv(fa_profile::inject::kInjectFolder) == nullptr) return 0;
-  return fa_profile::collect::TakeNvtx(tables) ? 1 : 0;
+  try {
+    const std::string path = fa_profile::inject::PlanPath();
+    if (path.empty() || access(path.c_str(), R_OK) != 0) return 0;
+    return fa_profile::collect::TakeNvtx(tables) ? 1 : 0;
+  } catch (const std::exception&) {
+    return 0;
+  }
 }

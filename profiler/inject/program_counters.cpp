@@ -325,6 +325,14 @@ void ProgramCounters::Write(bool at_end) {
   }
 }
 
+void ProgramCounters::WatchRanges() {
+  {
+    const std::lock_guard lock(launch_mutex_);
+    if (depth_ > 0) return;
+  }
+  collect::WatchRanges();  // without the lock, as in Tick()
+}
+
 void ProgramCounters::Tick() {
   bool choose = false;
   bool watch = false;

@@ -38,6 +38,8 @@ class ProgramCounters final : public collect::ProgramObserver {
   // On our own thread.
   /// Chooses launch classes to measure, writes what was measured, and turns the watch of launches off when idle.
   void Tick();
+  /// collect::WatchRanges(), unless a launch is being measured: then at the next call.
+  void WatchRanges();
   /// From here on launches are measured. Any thread.
   void Begin() { begun_ = true; }
   /// Nothing is measured any more.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace fa_profile::collect {
 namespace {
@@ -46,8 +47,7 @@ NvtxRanges::Node NvtxRanges::EnterLocked(Node parent, const std::string& name) {
   const Node node = static_cast<Node>(nodes_.size());
   Range range;
   range.parent = parent;
-  range.path = parent == 0 ? name : nodes_[parent].path + " / " + name;
-  range.work.path = range.path;
+  range.work.path = parent == 0 ? name : nodes_[parent].work.path + " / " + name;
   range.work.depth = parent == 0 ? 0 : nodes_[parent].work.depth + 1;
   nodes_.push_back(std::move(range));
   by_name_.emplace(std::pair(parent, name), node);
@@ -62,7 +62,7 @@ void NvtxRanges::Leave(Node node, std::int64_t host_ns) {
 
 std::uint64_t NvtxRanges::Start(Started range) {
   const std::lock_guard lock(mutex_);
-  if (started_.size() < kMostGraphNodes) started_.emplace(next_id_, range);
+  if (started_.size() < kMostStarted) started_.emplace(next_id_, range);
   return next_id_++;
 }
 
@@ -74,11 +74,6 @@ void NvtxRanges::End(std::uint64_t id, std::int64_t now_ns) {
   nodes_[found->second.node].work.host_ns += now_ns - found->second.start_ns;
   started_.erase(found);
   ++ends_;
-}
-
-bool NvtxRanges::IsOpen(std::uint64_t id) const {
-  const std::lock_guard lock(mutex_);
-  return started_.contains(id);
 }
 
 void NvtxRanges::OnLaunch(std::uint32_t correlation, Node node) noexcept {
@@ -104,7 +99,7 @@ void NvtxRanges::OnGraphNodeCloned(std::uint64_t graph_node, std::uint64_t origi
 
 void NvtxRanges::OnGraphNodeDestroyed(std::uint64_t graph_node) {
   const std::lock_guard lock(mutex_);
-  graph_nodes_.erase(graph_node);
+  if (graph_nodes_.contains(graph_node)) destroyed_.push_back(graph_node);
 }
 
 bool NvtxRanges::IsInside(Node node, Node outer) const {
@@ -120,11 +115,12 @@ NvtxRanges::Node NvtxRanges::Below(Node outer, Node inner) {
   std::vector<std::string> names;
   for (Node node = inner; node != 0; node = nodes_[node].parent) {
     const Node parent = nodes_[node].parent;
-    names.push_back(parent == 0 ? nodes_[node].path : nodes_[node].path.substr(nodes_[parent].path.size() + 3));
+    names.push_back(parent == 0 ? nodes_[node].work.path
+                                : nodes_[node].work.path.substr(nodes_[parent].work.path.size() + 3));
   }
   Node node = outer;
   for (auto name = names.rbegin(); name != names.rend(); ++name) node = EnterLocked(node, *name);
-  below_.emplace(std::pair(outer, inner), node);
+  if (below_.size() < kMostNodes) below_.emplace(std::pair(outer, inner), node);
   return node;
 }
 
@@ -148,19 +144,20 @@ void NvtxRanges::Add(const GpuWork& kernel) {
 
 std::vector<NvtxWork> NvtxRanges::TakeWindow() {
   const std::lock_guard lock(mutex_);
-  std::vector<NvtxWork> window;
-  for (const Range& range : nodes_) window.push_back(range.work);
   // An inner range has a higher number than the one around it.
   for (std::size_t i = nodes_.size(); i-- > 1;) {
-    NvtxWork& around = window[nodes_[i].parent];
-    around.launches += window[i].launches;
-    around.gpu_ns += window[i].gpu_ns;
+    NvtxWork& around = nodes_[nodes_[i].parent].work;
+    around.launches += nodes_[i].work.launches;
+    around.gpu_ns += nodes_[i].work.gpu_ns;
   }
+  std::vector<NvtxWork> window;
   for (Range& range : nodes_) {
-    range.work.ranges = range.work.host_ns = range.work.launches = range.work.gpu_ns = 0;
+    NvtxWork& work = range.work;
+    if (!work.path.empty() && (work.ranges > 0 || work.launches > 0)) window.push_back(work);
+    work.ranges = work.host_ns = work.launches = work.gpu_ns = 0;
   }
-  window.erase(window.begin());
-  std::erase_if(window, [](const NvtxWork& work) { return work.ranges == 0 && work.launches == 0; });
+  for (const std::uint64_t graph_node : destroyed_before_) graph_nodes_.erase(graph_node);
+  destroyed_before_ = std::exchange(destroyed_, {});
   return window;
 }
 
@@ -169,34 +166,32 @@ std::int64_t NvtxRanges::beyond_nodes() const {
   return beyond_nodes_;
 }
 
-int NvtxStack::Depth(std::string_view domain) const {
-  return static_cast<int>(
-      std::ranges::count_if(open_, [&](const Open& open) { return open.id == 0 && open.domain == domain; }));
-}
-
-int NvtxStack::Push(std::string_view domain, std::string_view name, std::int64_t now_ns) {
-  const int depth = Depth(domain);
-  open_.push_back({ranges_.Enter(Current(), domain, name), 0, now_ns, std::string(domain)});
-  return depth;
-}
-
-int NvtxStack::Pop(std::string_view domain, std::int64_t now_ns) {
-  const int depth = Depth(domain);
-  if (depth == 0) return -1;
-  // Of several domains the ranges may overlap: it need not be the last.
-  for (auto open = open_.end(); open-- != open_.begin();) {
-    if (open->id != 0 || open->domain != domain) continue;
-    ranges_.Leave(open->node, now_ns - open->start_ns);
-    open_.erase(open);
-    break;
+void NvtxStack::Push(std::string_view domain, std::string_view name, std::int64_t now_ns) {
+  if (open_.size() >= kMostOpen) {  // a program that forgets to pop
+    ++beyond_;
+    return;
   }
-  return depth - 1;
+  open_.push_back({ranges_.Enter(Current(), domain, name), 0, now_ns, std::string(domain)});
+}
+
+void NvtxStack::Pop(std::string_view domain, std::int64_t now_ns) {
+  if (beyond_ > 0) {
+    --beyond_;
+    return;
+  }
+  // Of several domains the ranges may overlap: it need not be the last.
+  const auto found = std::find_if(open_.rbegin(), open_.rend(),
+                                  [&](const Open& open) { return open.id == 0 && open.domain == domain; });
+  if (found == open_.rend()) return;
+  ranges_.Leave(found->node, now_ns - found->start_ns);
+  open_.erase(std::next(found).base());
 }
 
 std::uint64_t NvtxStack::Start(std::string_view domain, std::string_view name, std::int64_t now_ns) {
-  const NvtxRanges::Node node = ranges_.Enter(Current(), domain, name);
+  const auto around = std::find_if(open_.rbegin(), open_.rend(), [](const Open& open) { return open.id == 0; });
+  const NvtxRanges::Node node = ranges_.Enter(around == open_.rend() ? 0 : around->node, domain, name);
   const std::uint64_t id = ranges_.Start({node, now_ns});
-  open_.push_back({node, id, now_ns, std::string(domain)});
+  if (open_.size() < kMostOpen) open_.push_back({node, id, now_ns, std::string(domain)});
   return id;
 }
 
@@ -204,7 +199,8 @@ NvtxRanges::Node NvtxStack::Current() {
   // Another thread may have ended a range that this one started.
   if (const std::uint64_t ends = ranges_.ends(); ends != ends_seen_) {
     ends_seen_ = ends;
-    std::erase_if(open_, [&](const Open& open) { return open.id != 0 && !ranges_.IsOpen(open.id); });
+    const std::lock_guard lock(ranges_.mutex_);
+    std::erase_if(open_, [&](const Open& open) { return open.id != 0 && !ranges_.started_.contains(open.id); });
   }
   return open_.empty() ? 0 : open_.back().node;
 }

@@ -30,8 +30,8 @@ class ProgramObserver {
 /// Calls `observer`, which must live as long as the process. False when another profiler is attached to this process.
 bool ObserveProgram(ProgramObserver* observer);
 
-/// From here on launches, and nodes of graphs that are made, are told to ProcessNvtxRanges(). Any thread; also before
-/// ObserveProgram().
+/// Once the program has used NVTX: from here on launches, and nodes of graphs that are made, are told to
+/// ProcessNvtxRanges(). ObserveProgram() does it when NVTX was used before. Not while a launch is measured.
 void WatchRanges() noexcept;
 
 /// Turns OnLaunch() and OnLaunched() on or off; at first they are off, because each costs every launch some time. A

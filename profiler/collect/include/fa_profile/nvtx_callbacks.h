@@ -14,7 +14,11 @@ using NvtxTables = const void* (*)(std::uint32_t);
 /// old.
 bool TakeNvtx(NvtxTables tables) noexcept;
 
-/// The ranges of this process. Never destroyed, and there before CUDA is: a program may use NVTX first.
+/// From here on a child of fork() records no ranges. By whichever library function is called first.
+void PrepareNvtxForFork() noexcept;
+
+/// The ranges of this process. Never destroyed, and there before CUDA is: a program may use NVTX first. In a child of
+/// fork() there are none.
 NvtxRanges& ProcessNvtxRanges();
 
 /// The range that the calling thread is in; 0: none.

@@ -17,19 +17,20 @@
 namespace fa_profile::collect {
 
 /// The NVTX ranges of a program, and the kernels launched inside them. Ranges with the same names, from the outermost
-/// inwards, are one node. Any thread. Memory is bounded: 8 MB and what kMostNodes and kMostGraphNodes need.
+/// inwards, are one node. Any thread. Memory is bounded by the constants below, and 8 MB for correlation ids.
 class NvtxRanges {
  public:
   using Node = std::uint32_t;  ///< 0: outside of every range
   static constexpr std::size_t kMostNodes = 4096;
   static constexpr int kDeepest = 64;
-  static constexpr std::size_t kMostGraphNodes = std::size_t{1} << 20U;  ///< and start/end ranges that are open
+  static constexpr std::size_t kMostGraphNodes = std::size_t{1} << 20U;
+  static constexpr std::size_t kMostStarted = std::size_t{1} << 16U;  ///< start/end ranges that are open
 
   /// A range was entered: from then on launches are worth the look.
   bool in_use() const { return slots_ != nullptr; }
 
-  /// The node of a range inside `parent`; `parent` itself when there are too many or they are too deep, which is counted. `domain`: empty
-  /// for the default one.
+  /// The node of a range inside `parent`; `parent` itself when there are too many or they are too deep, which is
+  /// counted. `domain`: empty for the default one.
   Node Enter(Node parent, std::string_view domain, std::string_view name);
   /// A range of the node ended, `host_ns` after it began.
   void Leave(Node node, std::int64_t host_ns);
@@ -42,7 +43,6 @@ class NvtxRanges {
   std::uint64_t Start(Started range);
   /// Does nothing for an id that is not open.
   void End(std::uint64_t id, std::int64_t now_ns);
-  bool IsOpen(std::uint64_t id) const;
   std::uint64_t ends() const { return ends_; }  ///< so far
 
   /// A launch inside the range, by CUPTI's correlation id.
@@ -62,9 +62,9 @@ class NvtxRanges {
   std::int64_t beyond_nodes() const;
 
  private:
+  friend class NvtxStack;
   struct Range {
     Node parent = 0;
-    std::string path;
     NvtxWork work;  // of the window; launches and gpu_ns without those of inner ranges
   };
 
@@ -78,6 +78,9 @@ class NvtxRanges {
   std::map<std::pair<Node, std::string>, Node> by_name_;
   std::map<std::pair<Node, Node>, Node> below_;
   std::unordered_map<std::uint64_t, Node> graph_nodes_;
+  // Of graphs that are gone: since the last window, and since the one before. Records of their kernels may still come.
+  std::vector<std::uint64_t> destroyed_;
+  std::vector<std::uint64_t> destroyed_before_;
   std::unordered_map<std::uint64_t, Started> started_;
   std::uint64_t next_id_ = 1;
   std::atomic<std::uint64_t> ends_ = 0;
@@ -90,12 +93,15 @@ class NvtxRanges {
 /// The ranges that one thread has open, innermost last. Of that thread alone.
 class NvtxStack {
  public:
+  static constexpr std::size_t kMostOpen = 1024;
+
   explicit NvtxStack(NvtxRanges& ranges) : ranges_(ranges) {}
 
-  /// Return how many push/pop ranges of the domain were open before, or -1 from Pop() without one, as NVTX wants it.
-  int Push(std::string_view domain, std::string_view name, std::int64_t now_ns);
-  int Pop(std::string_view domain, std::int64_t now_ns);
-  /// A start/end range counts for the launches of the thread that started it. Returns its id.
+  void Push(std::string_view domain, std::string_view name, std::int64_t now_ns);
+  /// Ends the innermost push/pop range of the domain, if there is one.
+  void Pop(std::string_view domain, std::int64_t now_ns);
+  /// A start/end range counts for the launches of the thread that started it. It is inside the innermost push/pop
+  /// range: start/end ranges overlap and are not nested. Returns its id.
   std::uint64_t Start(std::string_view domain, std::string_view name, std::int64_t now_ns);
 
   /// The innermost range that is open.
@@ -108,10 +114,10 @@ class NvtxStack {
     std::int64_t start_ns = 0;
     std::string domain;
   };
-  int Depth(std::string_view domain) const;
 
   NvtxRanges& ranges_;
   std::vector<Open> open_;
+  std::uint64_t beyond_ = 0;  // push/pop ranges that are open and not in open_
   std::uint64_t ends_seen_ = 0;
 };
 
