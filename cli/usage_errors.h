@@ -8,7 +8,7 @@
 
 namespace fa_profile::cli {
 
-/// The error of a wrong command line: which argument of which command, what it means, a near
+/// The error of a wrong command line: it names the argument and the command, what it means, a near
 /// match, and what to do. `app` is the main one, after its parse() threw `error`.
 Error UsageError(const CLI::App& app, const CLI::ParseError& error);
 

@@ -11,7 +11,7 @@ struct CrashMessages {
 };
 
 /// While it lives, a crash or an exit() of this process ends it with one of `messages` on stderr and exit code 2, so
-/// that the error names the foreign code. There is no way back from a crash: the code may have held the driver's locks
+/// that the error names the foreign code. The process cannot go on: the code may have held the driver's locks
 /// or overwritten our memory. Outside its life signals and exit() do what they did before. One at a time, in one
 /// thread. `messages` must outlive it.
 class CrashReport {

@@ -99,7 +99,7 @@ PendingFile::PendingFile(std::string path, std::string_view content, unsigned mo
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     if (S_ISDIR(status.st_mode)) CannotWrite(path_, EISDIR);
     part_ = path_;        // a device or a pipe: a rename would replace it
-    flags |= O_NONBLOCK;  // a pipe that nobody reads is an error, not a wait
+    flags |= O_NONBLOCK;  // a pipe without a reader is an error, not a wait
   } else {
     // A new name each time: in a container every process may be number 1, and the file of a killed one must not block
     // the next.

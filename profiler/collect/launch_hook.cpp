@@ -86,7 +86,7 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     if (const NvtxRanges::Node range = CurrentNvtxRange(); range != 0)
       ProcessNvtxRanges().OnLaunch(data.correlationId, range);
   }
-  // One that is measured has its end: the watch is not turned off before.
+  // A measured launch always gets its OnLaunched(): the watch is not turned off before it.
   if (observer_watches) enters ? observer.OnLaunch(ReadCall(id, data)) : observer.OnLaunched();
 }
 

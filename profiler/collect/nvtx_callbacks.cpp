@@ -142,7 +142,7 @@ Registration* Registered(const Char* text) noexcept {
     const std::lock_guard lock(*mutex);
     Registration registration{Text(text)};
     const auto found = all->find(registration);
-    // The key of a set is const; nobody writes to it.
+    // The key of a set is const. The program only hands the pointer back.
     if (found != all->end()) return const_cast<Registration*>(&*found);
     if (all->size() >= kMostRegistered) return nullptr;
     return const_cast<Registration*>(&*all->insert(std::move(registration)).first);
