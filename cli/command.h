@@ -22,6 +22,7 @@ struct Invocation {
 void AddProfile(CLI::App& app, Invocation& invocation);  ///< the main job: no command
 void AddReport(CLI::App& app, Invocation& invocation);
 void AddDiff(CLI::App& app, Invocation& invocation);
+void AddRedact(CLI::App& app, Invocation& invocation);
 void AddVerify(CLI::App& app, Invocation& invocation);
 void AddKernelLibrary(CLI::App& app, Invocation& invocation);  ///< for child processes: hidden
 void AddList(CLI::App& app, Invocation& invocation);

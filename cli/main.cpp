@@ -40,8 +40,8 @@ int Dispatch(int argc, char** argv) {
   app.require_subcommand(0, 1);
   Invocation invocation;
   invocation.command_line = CommandLine(argc, argv);
-  for (const auto add : {AddProfile, AddReport, AddDiff, AddVerify, AddKernelLibrary, AddList, AddLint, AddSelftest,
-                         AddDoctor, AddExporter, AddGate, AddBaseline}) {
+  for (const auto add : {AddProfile, AddReport, AddDiff, AddRedact, AddVerify, AddKernelLibrary, AddList, AddLint,
+                         AddSelftest, AddDoctor, AddExporter, AddGate, AddBaseline}) {
     add(app, invocation);
   }
 

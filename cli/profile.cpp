@@ -36,7 +36,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw", "--phases"}) {
+         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
         throw Error(std::string(option) + " has no effect on a program",
                     "leave it out; --kernel, --top, --delay and --duration select what is measured of a program");
@@ -45,6 +45,10 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
     if (app.count("--replay") > 0 && run.program_replay == "user") {
       throw Error("--replay user cannot measure a program: fa-profile cannot run its kernels again",
                   "use spread, kernel or none");
+    }
+    if (run.phases == "on" && run.kernel_replay) {
+      throw Error("--phases on has no effect with --replay kernel: a replayed launch is not the program's own",
+                  "use --replay spread, or --replay none for phases without counters");
     }
     if (app.count("--device") > 0) {
       throw Error("--device has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");

@@ -71,12 +71,6 @@ CaseCheck LookAt(const Kernel& kernel, const AttentionShape& shape, const RunOpt
   return IsLibrary(kernel) ? VerifyLibrary(kernel, shape, options, bar) : VerifyRung(kernel, shape, options, bar);
 }
 
-bool WantsPhases(const RunOptions& options) {
-  if (options.phases != "auto") return options.phases == "on";
-  return options.metrics.empty() &&
-         (options.metric_set == "full" || options.metric_set == "detailed" || options.metric_set == "phases");
-}
-
 // nvdisasm, or what can be read without it.
 collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
   if (auto disassembler = FindDisassembler()) return *disassembler;

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/device.h"
+#include "fa_profile/disassemble_recording.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
@@ -37,6 +38,18 @@ class ReportOnStderr {
 // As a shell has it: the program's own, or 128 and the signal.
 int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
+// A recording without instructions is better than none.
+void AddInstructions(const std::vector<std::string>& recordings) {
+  for (const std::string& recording : recordings) {
+    if (recording.ends_with(".part")) continue;  // of a killed process: it has no samples
+    try {
+      (void)load::DisassembleRecording(recording);
+    } catch (const Error& error) {
+      NoticeOf("the machine code in " + recording + " was not disassembled", error);
+    }
+  }
+}
+
 }  // namespace
 
 int RunProgram(const RunOptions& options) {
@@ -57,12 +70,17 @@ int RunProgram(const RunOptions& options) {
   plan.kernel_pattern = options.kernel_pattern;
   if (options.top > 0) plan.least_share_ratio = 0.0;
   plan.max_classes = options.top > 0 ? options.top : kMostClassesByShare;
+  // Without counters only when asked for; CUPTI's replay would be sampled with the program's own launches.
+  plan.phases = plan.replay == inject::ProgramReplay::kSpread
+                    ? WantsPhases(options)
+                    : plan.replay == inject::ProgramReplay::kNone && options.phases == "on";
   plan.delay_s = options.delay_s;
   plan.duration_s = options.duration_s;
   plan.children = options.children;
   plan.cache_dir = collect::PlanCacheFolder();
 
   const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
+  if (plan.phases) AddInstructions(end.recordings);
   {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();

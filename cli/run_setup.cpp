@@ -14,6 +14,12 @@ MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
   return WantedMetrics(collect::MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
 }
 
+bool WantsPhases(const RunOptions& options) {
+  if (options.phases != "auto") return options.phases == "on";
+  return options.metrics.empty() &&
+         (options.metric_set == "full" || options.metric_set == "detailed" || options.metric_set == "phases");
+}
+
 std::string OutputPath(const RunOptions& options) {
   return options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
 }

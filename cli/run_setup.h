@@ -16,6 +16,9 @@ namespace fa_profile::cli {
 /// WantedMetrics() of the options.
 MetricSet WantedMetrics(const RunOptions& options, const Device& device);
 
+/// Of --phases: "auto" is on for the sets full, detailed and phases.
+bool WantsPhases(const RunOptions& options);
+
 /// -o, or "fa-profile-<UTC time>.fap".
 std::string OutputPath(const RunOptions& options);
 

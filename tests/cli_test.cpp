@@ -184,6 +184,19 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
   ExpectRefused("gate --static a b c", "--static takes at most 2 values", "machine code of two builds");
 }
 
+TEST_F(CliTest, RedactSaysWhatItNeeds) {
+  const std::string to = (folder_ / "copy.fap").string();
+  ExpectRefused("redact " + bundled_ + " -o " + to, "what is to be left out", "--code");
+  ExpectRefused("redact " + bundled_ + " --code", "--output", "");
+  ExpectRefused("redact " + bundled_ + " -o " + to + " --raw --kernel mma", "--kernel has an effect on --code",
+                "--code");
+  ExpectRefused("redact " + bundled_ + " -o " + to + " --code --kernel '('", "regular expression", "");
+  EXPECT_FALSE(std::filesystem::exists(to));
+  EXPECT_EQ(Run("redact " + bundled_ + " -o " + to + " --code --kernel mma").exit_code, 0);
+  EXPECT_EQ(Run("report --kernel '^mma$' " + to).exit_code, 0);
+  ExpectRefused("redact " + bundled_ + " -o " + to + " --raw", "exists", "--force");
+}
+
 TEST_F(CliTest, AnExplanationHasNoFormatForPrograms) {
   for (const std::string& arguments : {std::string("--explain small-grid"), "report --explain small-grid " + bundled_,
                                        std::string("lint --explain spills"), std::string("gate --explain")}) {

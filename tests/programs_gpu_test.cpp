@@ -153,6 +153,34 @@ TEST_F(ProgramsGpuTest, ThePassesOfTheSetFullAreSpreadOverRepetitions) {
   EXPECT_FALSE(Lost(recording, "pass_missing"));
 }
 
+TEST_F(ProgramsGpuTest, KernelsHaveSamplesAndInstructionsBesideTheirCounters) {
+  for (const char* const options : {"--ncu-set full", "--replay none --phases on"}) {
+    ASSERT_EQ(Watched(options, "long").exit_code, 0);
+    const Recording recording = Recorded();
+    ASSERT_EQ(recording.samplings.size(), 2U) << options;
+    for (const PcSampling& sampling : recording.samplings) {
+      EXPECT_GT(sampling.total_samples, 100U) << options;
+      EXPECT_GT(sampling.launches, 100000) << options;
+      for (const PcSample& sample : sampling.samples) {
+        const auto function =
+            std::find_if(recording.functions.begin(), recording.functions.end(),
+                         [&](const DeviceFunction& candidate) { return candidate.id == sample.function_id; });
+        ASSERT_NE(function, recording.functions.end());
+        EXPECT_TRUE(std::any_of(function->instructions.begin(), function->instructions.end(),
+                                [&](const Instruction& i) { return i.offset == sample.offset && !i.opcode.empty(); }))
+            << function->name << " " << sample.offset;
+      }
+    }
+    EXPECT_FALSE(Lost(recording, "phases_not_sampled")) << options;
+  }
+}
+
+TEST_F(ProgramsGpuTest, TimesOfAGraphsKernelsAreTheirOwn) {
+  ASSERT_EQ(Watched("--ncu-set full", "graph").exit_code, 0);
+  constexpr std::int64_t kMostNs = 20'000'000;  // of kernels of some microseconds; opening the profiler takes longer
+  for (const KernelWork& work : Recorded().kernel_work) EXPECT_LT(work.max_ns, kMostNs);
+}
+
 TEST_F(ProgramsGpuTest, AGraphIsMeasuredAsAWhole) {
   ASSERT_EQ(Watched("--metrics sm__warps_launched.sum", "graph").exit_code, 0);
   const Recording recording = Recorded();

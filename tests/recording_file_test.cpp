@@ -32,6 +32,21 @@ TEST_F(RecordingFileTest, EveryFieldSurvivesARoundTrip) {
   }
 }
 
+TEST_F(RecordingFileTest, AWholeRecordingIsCopiedWithItsImages) {
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    (void)WriteSample(Path(), seed);
+    const RecordingReader reader(Path());
+    const Recording recording = reader.Load({.cubins = true});
+    RecordingWriter writer(Path("copy.fap"), true);
+    WriteRecording(recording, &reader, writer);
+    writer.Finish();
+    const RecordingReader copy(Path("copy.fap"));
+    EXPECT_EQ(ToText(copy.Load({.cubins = true})), ToText(recording)) << "seed " << seed;
+    ASSERT_EQ(copy.ImageIds(), reader.ImageIds());
+    for (const std::int64_t id : copy.ImageIds()) EXPECT_EQ(copy.LoadImage(id).bytes, reader.LoadImage(id).bytes);
+  }
+}
+
 TEST_F(RecordingFileTest, LoadsOnlyTheMetricsAskedFor) {
   const RandomRecording sample = WriteSample(Path());
   const std::string wanted = sample.recording.ranges.front().metrics.begin()->first;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cuda.h>
+#include <cupti.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ std::vector<std::uint8_t> CounterAvailability(CUcontext context);
 
 std::unique_ptr<RangeProfiler> OpenRangeProfiler(CUcontext context);
 std::unique_ptr<PcSampler> OpenPcSampler(CUcontext context, std::uint32_t period_cycles);
+/// The machine code that a CUPTI_CBID_RESOURCE_MODULE_LOADED is about; valid during the callback, may be empty.
+std::span<const std::uint8_t> CubinOf(const CUpti_ResourceData& loaded) noexcept;
 std::vector<std::string> SassMetrics(const std::string& chip);
 std::unique_ptr<SassCounter> OpenSassCounter(const Device& device, CUcontext context,
                                              const std::vector<std::string>& metrics);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "cuda_api.h"
+#include "cupti_objects.h"
 #include "fa_profile/nvtx_callbacks.h"
 
 namespace fa_profile::collect {
@@ -131,17 +132,25 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
     OnDriverCall(observer, id, *static_cast<const CUpti_CallbackData*>(data));
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
-    if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-      observer.OnContextEnds(resource.context);
-    } else {
-      OnGraphNode(id, *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+    switch (id) {
+      case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        observer.OnContextBegins(resource.context);
+        return;
+      case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        observer.OnContextEnds(resource.context);
+        return;
+      case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+        observer.OnModuleLoaded(CubinOf(resource));
+        return;
+      default:
+        OnGraphNode(id, *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
     }
   }
 }
 
 }  // namespace
 
-bool ObserveProgram(ProgramObserver* observer) {
+bool ObserveProgram(ProgramObserver* observer, bool code) {
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
   const std::lock_guard lock(the_mutex);
   if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) {
@@ -150,6 +159,9 @@ bool ObserveProgram(ProgramObserver* observer) {
   }
   bool enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) == CUPTI_SUCCESS;
+  for (const CUpti_CallbackId id : {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_MODULE_LOADED}) {
+    if (code) (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+  }
   for (const CUpti_CallbackId id : kCaptures) {
     enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;
   }

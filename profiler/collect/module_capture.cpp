@@ -1,13 +1,12 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
-#include <list>
-#include <map>
-#include <mutex>
+#include <limits>
 #include <new>
 
 #include "check_cupti.h"
 #include "cupti_objects.h"
+#include "fa_profile/loaded_modules.h"
 
 namespace fa_profile::collect {
 
@@ -27,47 +26,53 @@ class CuptiModuleCapture final : public ModuleCapture {
   CuptiModuleCapture(const CuptiModuleCapture&) = delete;
   CuptiModuleCapture& operator=(const CuptiModuleCapture&) = delete;
 
-  const std::vector<std::uint8_t>* Find(std::uint64_t crc) override;
+  const std::vector<std::uint8_t>* Find(std::uint64_t crc) override { return modules_.Find(crc); }
 
  private:
-  std::mutex mutex_;
-  std::list<std::vector<std::uint8_t>> loaded_;  // without a CRC, which takes time, until Find() needs it
-  std::map<std::uint64_t, std::vector<std::uint8_t>> by_crc_;
+  LoadedModules modules_{std::numeric_limits<std::size_t>::max()};
   CUpti_SubscriberHandle subscriber_ = nullptr;
 };
 
 CuptiModuleCapture::CuptiModuleCapture() {
   const auto on_callback = [](void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
     if (domain != CUPTI_CB_DOMAIN_RESOURCE || id != CUPTI_CBID_RESOURCE_MODULE_LOADED) return;
-    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
-    const auto& module = *static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
-    if (module.pCubin == nullptr) return;
-    auto* const capture = static_cast<CuptiModuleCapture*>(user);
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(module.pCubin);
-    try {
-      const std::lock_guard lock(capture->mutex_);
-      capture->loaded_.emplace_back(bytes, bytes + module.cubinSize);
-    } catch (const std::bad_alloc&) {
-      return;  // its samples will be of an unknown cubin
-    }
+    static_cast<CuptiModuleCapture*>(user)->modules_.Add(CubinOf(*static_cast<const CUpti_ResourceData*>(data)));
   };
   CheckCupti(cuptiSubscribe(&subscriber_, on_callback, this), "cuptiSubscribe");
   CheckCupti(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED),
              "cuptiEnableCallback");
 }
 
-const std::vector<std::uint8_t>* CuptiModuleCapture::Find(std::uint64_t crc) {
+}  // namespace
+
+void LoadedModules::Add(std::span<const std::uint8_t> cubin) noexcept {
+  if (cubin.empty()) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    if (cubin.size() > most_bytes_ - bytes_) return;  // its samples will be of an unknown cubin
+    loaded_.emplace_back(cubin.begin(), cubin.end());
+    bytes_ += cubin.size();
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+const std::vector<std::uint8_t>* LoadedModules::Find(std::uint64_t crc) {
   const std::lock_guard lock(mutex_);
-  while (!loaded_.empty()) {
+  while (!loaded_.empty() && !by_crc_.contains(crc)) {
     const std::uint64_t key = CubinCrc(loaded_.front());
-    by_crc_.insert_or_assign(key, std::move(loaded_.front()));
+    by_crc_.try_emplace(key, std::move(loaded_.front()));
     loaded_.pop_front();
   }
   const auto found = by_crc_.find(crc);
   return found == by_crc_.end() ? nullptr : &found->second;
 }
 
-}  // namespace
+std::span<const std::uint8_t> CubinOf(const CUpti_ResourceData& loaded) noexcept {
+  const auto& module = *static_cast<const CUpti_ModuleResourceData*>(loaded.resourceDescriptor);
+  if (module.pCubin == nullptr) return {};
+  return {reinterpret_cast<const std::uint8_t*>(module.pCubin), module.cubinSize};
+}
 
 std::unique_ptr<ModuleCapture> CaptureModules() { return std::make_unique<CuptiModuleCapture>(); }
 

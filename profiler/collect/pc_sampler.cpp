@@ -9,17 +9,31 @@
 
 #include "check_cupti.h"
 #include "cupti_objects.h"
+#include "fa_profile/context_sampler.h"
 
 namespace fa_profile::collect {
 namespace {
 
 // More instructions than a large kernel has; the rest is fetched in another round.
 constexpr std::size_t kPcsPerRound = 8192;
-// 16 bytes a sample: at a period of 256 cycles an H200 fills 512 MB in about a tenth of a second of busy time.
-constexpr std::size_t kHardwareBufferBytes = std::size_t{512} << 20;
-constexpr std::size_t kScratchBufferBytes = std::size_t{16} << 20;
-// CUPTI's workers wake up this often to decode; by default every 100 ms, which each drain would wait for.
-constexpr std::uint32_t kWorkerSleepMs = 1;
+
+struct Setup {
+  std::uint32_t period_cycles;
+  std::size_t hardware_buffer_bytes;  // 16 bytes a sample; in the host's memory
+  std::size_t scratch_buffer_bytes;
+  std::uint32_t worker_sleep_ms;  // CUPTI's workers wake up this often to decode; by default every 100 ms
+  bool start_stop;                // samples between Start() and Stop() alone
+};
+
+// At a period of 256 cycles an H200 fills 512 MB in about a tenth of a second of busy time. Each drain waits for the
+// workers.
+Setup OfCalls(std::uint32_t period_cycles) {
+  return {period_cycles, std::size_t{512} << 20, std::size_t{16} << 20, 1, true};
+}
+
+// An H200 takes 0.2 million samples, 3.5 MB, in a second of busy time at this period. With more, CUPTI's workers take a
+// good part of a CPU.
+constexpr Setup kOfContext{ContextSampler::kPeriodCycles, std::size_t{32} << 20, std::size_t{16} << 20, 20, false};
 
 std::string ReasonName(std::string_view name) {
   constexpr std::string_view kPrefix = "smsp__pcsamp_warps_issue_stalled_";
@@ -29,7 +43,7 @@ std::string ReasonName(std::string_view name) {
 
 class CuptiPcSampler final : public PcSampler {
  public:
-  CuptiPcSampler(CUcontext context, std::uint32_t period_cycles);
+  CuptiPcSampler(CUcontext context, const Setup& setup);
   ~CuptiPcSampler() override { Disable(); }
   CuptiPcSampler(const CuptiPcSampler&) = delete;
   CuptiPcSampler& operator=(const CuptiPcSampler&) = delete;
@@ -49,7 +63,7 @@ class CuptiPcSampler final : public PcSampler {
     disable.ctx = context_;
     (void)cuptiPCSamplingDisable(&disable);
   }
-  void Configure(std::uint32_t period_cycles);
+  void Configure(const Setup& setup);
   void ReadStallReasons();
   void Add(const CUpti_PCSamplingData& data, PcSamples& samples) const;
 
@@ -66,12 +80,12 @@ class CuptiPcSampler final : public PcSampler {
   Buffer fetched_;
 };
 
-CuptiPcSampler::CuptiPcSampler(CUcontext context, std::uint32_t period_cycles) : context_(context) {
+CuptiPcSampler::CuptiPcSampler(CUcontext context, const Setup& setup) : context_(context) {
   CallCupti(cuptiPCSamplingEnable, "cuptiPCSamplingEnable",
             {.size = CUpti_PCSamplingEnableParamsSize, .ctx = context_});
   try {
     ReadStallReasons();
-    Configure(period_cycles);
+    Configure(setup);
   } catch (...) {
     Disable();
     throw;
@@ -114,23 +128,23 @@ void CuptiPcSampler::Buffer::Prepare(std::size_t reason_count) {
   data.pPcData = pcs.data();
 }
 
-void CuptiPcSampler::Configure(std::uint32_t period_cycles) {
+void CuptiPcSampler::Configure(const Setup& setup) {
   std::array<CUpti_PCSamplingConfigurationInfo, 7> attributes = {};
   attributes[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
   attributes[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
   attributes[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
   attributes[1].attributeData.samplingPeriodData.samplingPeriod =
-      static_cast<std::uint32_t>(std::bit_width(period_cycles) - 1);
+      static_cast<std::uint32_t>(std::bit_width(setup.period_cycles) - 1);
   attributes[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL;
-  attributes[2].attributeData.enableStartStopControlData.enableStartStopControl = 1;
+  attributes[2].attributeData.enableStartStopControlData.enableStartStopControl = setup.start_stop ? 1 : 0;
   attributes[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
   attributes[3].attributeData.samplingDataBufferData.samplingDataBuffer = &configured_.data;
   attributes[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
-  attributes[4].attributeData.hardwareBufferSizeData.hardwareBufferSize = kHardwareBufferBytes;
+  attributes[4].attributeData.hardwareBufferSizeData.hardwareBufferSize = setup.hardware_buffer_bytes;
   attributes[5].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
-  attributes[5].attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBufferBytes;
+  attributes[5].attributeData.scratchBufferSizeData.scratchBufferSize = setup.scratch_buffer_bytes;
   attributes[6].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
-  attributes[6].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = kWorkerSleepMs;
+  attributes[6].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = setup.worker_sleep_ms;
   CallCupti(cuptiPCSamplingSetConfigurationAttribute, "cuptiPCSamplingSetConfigurationAttribute",
             {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
              .ctx = context_,
@@ -179,7 +193,15 @@ PcSamples CuptiPcSampler::Take() {
 }  // namespace
 
 std::unique_ptr<PcSampler> OpenPcSampler(CUcontext context, std::uint32_t period_cycles) {
-  return std::make_unique<CuptiPcSampler>(context, period_cycles);
+  return std::make_unique<CuptiPcSampler>(context, OfCalls(period_cycles));
 }
+
+ContextSampler::ContextSampler(const void* context)
+    : sampler_(std::make_unique<CuptiPcSampler>(static_cast<CUcontext>(const_cast<void*>(context)), kOfContext)) {}
+
+PcSamples ContextSampler::Take() { return sampler_->Take(); }
+
+// Not destroyed: CUPTI may still know its buffers.
+void ContextSampler::Abandon() noexcept { (void)sampler_.release(); }
 
 }  // namespace fa_profile::collect

@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kTick{0.1};
+constexpr int kTicksOfSampling = 10;  // between looks at the PC samples
 // Windows grow, so that a killed program loses little and a long run stays small.
 constexpr Seconds kFirstWindow{1.0};
 constexpr Seconds kLongestWindow{60.0};
@@ -43,10 +44,13 @@ std::atomic<bool> is_fork = false;
 class Injection {
  public:
   explicit Injection(InjectPlan plan)
-      : plan_(std::move(plan)), recording_(plan_, collect::ProcessNvtxRanges()), counters_(plan_, recording_) {}
+      : plan_(std::move(plan)),
+        recording_(plan_, collect::ProcessNvtxRanges()),
+        sampler_(plan_.kernel_pattern),
+        counters_(plan_, recording_, sampler_) {}
 
   void Start() {
-    if (collect::ObserveProgram(&counters_)) {
+    if (collect::ObserveProgram(&counters_, plan_.phases)) {
       collect::WatchLaunches(true);
     } else {
       Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");
@@ -83,6 +87,7 @@ class Injection {
       collect::StopTrace();
       std::vector<DataLoss> losses = counters_.Finish();
       if (traced_ && !stopped_) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
+      if (plan_.phases) sampler_.Write(recording_, losses);
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
       recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
     } catch (const std::exception& error) {
@@ -105,6 +110,7 @@ class Injection {
 
   void Trace() {
     collect::StartTrace(&recording_);
+    sampler_.Begin();
     counters_.Begin();
     traced_ = true;
   }
@@ -114,6 +120,7 @@ class Injection {
     std::optional<Clock::time_point> created;
     Clock::time_point window_end{};
     Seconds window = kFirstWindow;
+    int tick = 0;
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, kTick, [this] { return ends_; })) {
       lock.unlock();
@@ -125,10 +132,12 @@ class Injection {
       if (plan_.duration_s > 0.0 && !stopped_ && now - start >= Seconds(plan_.delay_s + plan_.duration_s)) {
         counters_.Stop();
         collect::StopTrace();
+        sampler_.Stop();
         stopped_ = true;
         collect::FlushTrace();
         if (created) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
       }
+      if (++tick % kTicksOfSampling == 0) sampler_.Take();
       counters_.WatchRanges();
       collect::FlushTrace();
       if (!created && recording_.created()) {
@@ -147,6 +156,7 @@ class Injection {
 
   const InjectPlan plan_;
   ProgramRecording recording_;
+  ProgramSampler sampler_;
   ProgramCounters counters_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -176,7 +186,11 @@ void StartInjection() {
   } catch (const std::exception&) {
     return;
   }
-  the_injection = new Injection(ReadInjectPlan(plan));
+  InjectPlan asked = ReadInjectPlan(plan);
+  // Another process is recorded, and the hardware's counters serve one.
+  const std::string folder = std::getenv(kInjectFolder);
+  if (!asked.children && access((folder + "/" + kInjectFirst).c_str(), F_OK) == 0) asked.phases = false;
+  the_injection = new Injection(std::move(asked));
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
   (void)std::atexit([] { the_injection->Finish(); });
   the_injection->Start();

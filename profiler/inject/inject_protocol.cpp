@@ -24,6 +24,7 @@ std::string WriteInjectPlan(const InjectPlan& plan) {
                         {"max_classes", plan.max_classes},
                         {"replay", static_cast<int>(plan.replay)},
                         {"least_share_ratio", plan.least_share_ratio},
+                        {"phases", plan.phases},
                         {"delay_s", plan.delay_s},
                         {"duration_s", plan.duration_s},
                         {"children", plan.children},
@@ -49,6 +50,7 @@ InjectPlan ReadInjectPlan(const std::string& json) {
   value.at("max_classes").get_to(plan.max_classes);
   plan.replay = static_cast<ProgramReplay>(value.at("replay").get<int>());
   value.at("least_share_ratio").get_to(plan.least_share_ratio);
+  value.at("phases").get_to(plan.phases);
   value.at("delay_s").get_to(plan.delay_s);
   value.at("duration_s").get_to(plan.duration_s);
   value.at("children").get_to(plan.children);

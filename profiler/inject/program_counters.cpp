@@ -34,8 +34,8 @@ bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
 
 }  // namespace
 
-ProgramCounters::ProgramCounters(const InjectPlan& plan, ProgramRecording& recording)
-    : plan_(plan), recording_(recording), pattern_(plan.kernel_pattern) {}
+ProgramCounters::ProgramCounters(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler)
+    : plan_(plan), recording_(recording), sampler_(sampler), pattern_(plan.kernel_pattern) {}
 
 bool ProgramCounters::WantsCounters(const std::string& key) const {
   if (seen_.contains(key) || collect::IsCollective(key)) return false;
@@ -78,13 +78,33 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
 bool ProgramCounters::Prepare() {
   if (!idle_) idle_.emplace();
   if (!IsIdle()) return false;
-  if (!session_) {
-    gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
-    run_.emplace(collect::CollectRun{device_, *gpu_, recording_});
-    session_.emplace(*run_, plan_.metrics);
+  if (profiler_) return true;
+  // Of a graph launch whose records were not handed over before, all kernels end after this: each 0.2 s long (H200,
+  // driver 580.159.04).
+  collect::StopTrace();
+  collect::FlushTrace();
+  try {
+    sampler_.Close(context_);  // the hardware's counters serve one
+    if (!session_) {
+      gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
+      run_.emplace(collect::CollectRun{device_, *gpu_, recording_});
+      session_.emplace(*run_, plan_.metrics);
+    }
+    profiler_ = gpu_->OpenRangeProfiler();
+  } catch (...) {
+    TraceAgain();
+    throw;
   }
-  if (!profiler_) profiler_ = gpu_->OpenRangeProfiler();
+  TraceAgain();
   return true;
+}
+
+void ProgramCounters::TraceAgain() noexcept {
+  try {
+    collect::StartTrace(&recording_);
+  } catch (const std::exception&) {
+    recording_.OnLostWork(1);
+  }
 }
 
 ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
@@ -110,6 +130,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
   if (expired_ || spread_->stalled()) {
     if (spread_->EndPass() || expired_) {
       EndSpread();
+      sampler_.Open();
       return Measure::kNothing;
     }
   }
@@ -119,7 +140,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
   try {
     spread_->Open(known->second);
   } catch (...) {
-    collect::StartTrace(&recording_);
+    TraceAgain();
     throw;
   }
   ++ranges_opened_;
@@ -231,17 +252,16 @@ void ProgramCounters::OnLaunched() noexcept {
       }
     } else {
       const bool ended = spread_->Close();
-      collect::StartTrace(&recording_);
-      if (ended) EndSpread();
+      TraceAgain();
+      if (ended) {
+        EndSpread();
+        sampler_.Open();
+      }
     }
   } catch (const std::exception& error) {
     replayed_.clear();
     GiveUp(error.what());
-    try {
-      collect::StartTrace(&recording_);
-    } catch (const std::exception&) {
-      recording_.OnLostWork(1);
-    }
+    TraceAgain();
   }
   depth_ = 0;
   AddMeasuringTime();
@@ -263,6 +283,7 @@ void ProgramCounters::OnCaptureEnded(const void* stream) noexcept {
 }
 
 void ProgramCounters::OnContextEnds(const void* context) noexcept {
+  sampler_.OnContextEnds(context);
   // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
   if (context != context_) return;
   const std::lock_guard lock(launch_mutex_);

@@ -17,6 +17,7 @@
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/spread_session.h"
 #include "program_recording.h"
+#include "program_sampler.h"
 
 namespace fa_profile::inject {
 
@@ -27,12 +28,15 @@ namespace fa_profile::inject {
 /// a stream of the process captures: CUPTI's work would invalidate the capture. No wait is unbounded.
 class ProgramCounters final : public collect::ProgramObserver {
  public:
-  ProgramCounters(const InjectPlan& plan, ProgramRecording& recording);
+  /// `sampler` is closed while counters are measured.
+  ProgramCounters(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler);
 
   void OnLaunch(const collect::LaunchCall& call) noexcept override;
   void OnLaunched() noexcept override;
   void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override;
+  void OnContextBegins(const void* context) noexcept override { sampler_.OnContextBegins(context); }
+  void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
   void OnContextEnds(const void* context) noexcept override;
 
   // On our own thread.
@@ -64,6 +68,7 @@ class ProgramCounters final : public collect::ProgramObserver {
 
   void OpenRecording();
   bool Prepare();
+  void TraceAgain() noexcept;  // after collect::StopTrace()
   bool IsIdle();
   // What is done with a launch.
   enum class Measure { kNothing, kProbe, kRange };
@@ -78,6 +83,7 @@ class ProgramCounters final : public collect::ProgramObserver {
 
   const InjectPlan& plan_;
   ProgramRecording& recording_;
+  ProgramSampler& sampler_;
   KernelPattern pattern_;
 
   // Held from OnLaunch() to OnLaunched() of a measured launch. Recursive, because measuring may itself launch on the

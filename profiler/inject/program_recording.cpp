@@ -173,6 +173,11 @@ std::optional<std::size_t> ProgramRecording::FindClass(const std::string& key) c
   return found == classes.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - classes.begin()));
 }
 
+std::vector<collect::ProgramTotals::LaunchClass> ProgramRecording::Classes() const {
+  const std::lock_guard lock(totals_mutex_);
+  return totals_.classes();
+}
+
 bool ProgramRecording::Knows(const std::string& key) const {
   const std::lock_guard lock(totals_mutex_);
   return FindClass(key).has_value();

@@ -48,6 +48,8 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   /// The case of a launch class or a graph, written when it is new. Throws Error. `launch`: of a class whose launches
   /// may all be without a record, as those are that CUPTI replays; its kernel_name is mangled.
   std::int64_t CaseOf(const std::string& key, const Launch* launch = nullptr);
+  /// The launch classes so far.
+  std::vector<collect::ProgramTotals::LaunchClass> Classes() const;
   /// Whether a launch of the class was recorded.
   bool Knows(const std::string& key) const;
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace fa_profile::collect {
 
@@ -23,12 +24,17 @@ class ProgramObserver {
   /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
   virtual void OnCaptureBegins(const void* stream) noexcept = 0;
   virtual void OnCaptureEnded(const void* stream) noexcept = 0;
+  /// After the driver created a context (a CUcontext), before anything runs in it.
+  virtual void OnContextBegins(const void* context) noexcept = 0;
+  /// After a module was loaded: its machine code, valid during the call.
+  virtual void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept = 0;
   /// Before the driver destroys a context (a CUcontext).
   virtual void OnContextEnds(const void* context) noexcept = 0;
 };
 
-/// Calls `observer`, which must live as long as the process. False when another profiler is attached to this process.
-bool ObserveProgram(ProgramObserver* observer);
+/// Calls `observer`, which must live as long as the process. `code`: OnContextBegins() and OnModuleLoaded(), too. False
+/// when another profiler is attached to this process.
+bool ObserveProgram(ProgramObserver* observer, bool code);
 
 /// Once the program has used NVTX: from here on launches, and nodes of graphs that are made, are told to
 /// ProcessNvtxRanges(). ObserveProgram() does it when NVTX was used before. Not while a launch is measured.

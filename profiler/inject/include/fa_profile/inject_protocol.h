@@ -25,6 +25,7 @@ struct InjectPlan {
   int max_classes = 0;               ///< launch classes whose counters are measured
   ProgramReplay replay = ProgramReplay::kSpread;
   double least_share_ratio = 0.01;  ///< of the kernel time that a class must have for kSpread to measure it
+  bool phases = false;              ///< sample where in their code kernels spend their time; with kSpread or kNone
   double delay_s = 0.0;             ///< from the start of CUDA until anything is recorded
   double duration_s = 0.0;          ///< after which nothing is; 0: to the end
   bool children = true;             ///< record the other processes of the program, too

@@ -1,0 +1,54 @@
+#include "fa_profile/redact.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "command.h"
+#include "fa_profile/error.h"
+
+namespace fa_profile::cli {
+namespace {
+
+struct RedactArguments {
+  std::string from;
+  std::string to;
+  bool overwrite = false;
+  load::Redaction redaction;
+};
+
+int RunRedact(const RedactArguments& arguments) {
+  const load::Redaction& redaction = arguments.redaction;
+  if (!redaction.code && !redaction.names && !redaction.paths && !redaction.raw) {
+    throw Error("what is to be left out is not said", "give --code, --names, --paths or --raw");
+  }
+  if (!redaction.kernels.empty() && !redaction.code) {
+    throw Error("--kernel has an effect on --code alone", "add --code, or leave it out");
+  }
+  const load::Redacted redacted = load::RedactFile(arguments.from, arguments.to, redaction, arguments.overwrite);
+  std::cout << fmt::format("wrote {}, without: code of {} functions, {} cubins, {} names{}{}\n", arguments.to,
+                           redacted.functions, redacted.cubins, redacted.names, redaction.paths ? ", paths" : "",
+                           redaction.names || redaction.raw ? ", raw counter data" : "");
+  return kExitFine;
+}
+
+}  // namespace
+
+void AddRedact(CLI::App& app, Invocation& invocation) {
+  const auto arguments = std::make_shared<RedactArguments>();
+  CLI::App* const redact = app.add_subcommand("redact", "Copy a recording without what must stay in the house");
+  redact->add_option("recording", arguments->from, "A *.fap file")->required();
+  redact->add_option("-o,--output", arguments->to, "The copy")->required();
+  redact->add_flag("--force", arguments->overwrite, "Replace an existing file");
+  redact->add_flag("--code", arguments->redaction.code, "Leave out machine code, and its samples and counts");
+  redact->add_option("--kernel", arguments->redaction.kernels,
+                     "With --code: only that of kernels that match this regular expression");
+  redact->add_flag("--paths", arguments->redaction.paths, "Leave out folders of files, and the command line");
+  redact->add_flag("--names", arguments->redaction.names,
+                   "Give kernels, functions and NVTX ranges numbers; leave out the GPU's UUID");
+  redact->add_flag("--raw", arguments->redaction.raw, "Leave out raw counter data");
+  redact->callback([arguments, &invocation] { invocation.run = [arguments] { return RunRedact(*arguments); }; });
+}
+
+}  // namespace fa_profile::cli

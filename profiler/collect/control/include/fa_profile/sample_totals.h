@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/gpu_api.h"
+#include "fa_profile/program_totals.h"
+
+namespace fa_profile::collect {
+
+/// PC samples of a program, added up by function. Memory grows with the code that was sampled. One thread at a time.
+class SampleTotals {
+ public:
+  void Add(const PcSamples& samples);
+
+  struct Function {
+    std::uint64_t cubin_crc = 0;
+    std::string name;                                                   ///< mangled
+    std::map<std::uint32_t, std::map<std::string, std::uint64_t>> pcs;  ///< by offset and stall reason
+    std::uint64_t samples = 0;                                          ///< a sample counts once: without "_not_issued"
+  };
+
+  /// The samples of one kernel.
+  struct Kernel {
+    std::size_t launch_class = 0;            ///< index of the one that took the most time of those with this kernel
+    std::int64_t classes = 1;                ///< with this kernel
+    double others_ratio = 0.0;               ///< of the kernel's time: that of the other classes
+    std::vector<const Function*> functions;  ///< the kernel's, and those that it alone of its cubin can have called
+    std::uint64_t samples = 0;
+  };
+  /// The kernels with `least_ratio` of all named samples or more, those with the most first. Valid until Add().
+  std::vector<Kernel> Kernels(const std::vector<ProgramTotals::LaunchClass>& classes, double least_ratio) const;
+
+  std::uint64_t named() const { return named_; }      ///< samples of functions that CUPTI names
+  std::uint64_t dropped() const { return dropped_; }  ///< by the hardware
+  std::uint64_t other() const { return other_; }      ///< of code that CUPTI does not name
+  bool buffer_full() const { return buffer_full_; }   ///< others are missing, and nobody counted them
+  /// Of functions after the first kMostFunctions.
+  std::uint64_t beyond_functions() const { return beyond_functions_; }
+  static constexpr std::size_t kMostFunctions = 4096;
+
+ private:
+  std::map<std::pair<std::uint64_t, std::string>, Function> functions_;
+  std::uint64_t named_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t other_ = 0;
+  std::uint64_t beyond_functions_ = 0;
+  bool buffer_full_ = false;
+};
+
+}  // namespace fa_profile::collect

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "fa_profile/gpu_api.h"
+
+namespace fa_profile::collect {
+
+/// PC sampling of everything that a context runs, from the library that is injected into a program. While one lives,
+/// no range profiler may. CUPTI names only code that is loaded while a sampler lives, this one or an earlier one: open
+/// the first when the context is created.
+///
+/// It is on or off, never stopped in between: cuptiPCSamplingStop, as cuptiPCSamplingDisable, does not return while
+/// another thread launches (H200, driver 580.159.04).
+class ContextSampler {
+ public:
+  static constexpr std::uint32_t kPeriodCycles = 1U << 20U;
+
+  /// `context`: a CUcontext. Not while a stream captures: the capture would be invalid. Throws Error: another profiler
+  /// has the counters, no permission.
+  explicit ContextSampler(const void* context);
+  /// The destructor ends sampling. Only while the context is idle, no thread launches and no stream captures.
+
+  /// What was sampled since the last call. Any thread, one at a time, also while kernels run and streams capture. CUPTI
+  /// keeps the samples of some busy seconds. Throws Error.
+  PcSamples Take();
+
+  /// The context is being destroyed: the destructor leaves it alone. Nothing else may be called.
+  void Abandon() noexcept;
+
+ private:
+  std::unique_ptr<PcSampler> sampler_;
+};
+
+}  // namespace fa_profile::collect

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace fa_profile::collect {
+
+/// Copies of the machine code that a process loads. Any thread.
+class LoadedModules {
+ public:
+  /// Modules that would make the copies larger than `most_bytes` are not kept.
+  explicit LoadedModules(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  void Add(std::span<const std::uint8_t> cubin) noexcept;
+  /// The cubin with CUPTI's CRC; nullptr when it was not kept. Valid as long as this.
+  const std::vector<std::uint8_t>* Find(std::uint64_t crc);
+
+ private:
+  const std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::mutex mutex_;
+  std::list<std::vector<std::uint8_t>> loaded_;  // without a CRC, which takes time, until Find() needs it
+  std::map<std::uint64_t, std::vector<std::uint8_t>> by_crc_;
+};
+
+}  // namespace fa_profile::collect

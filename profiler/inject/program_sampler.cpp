@@ -1,0 +1,162 @@
+#include "program_sampler.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/units.h"
+
+namespace fa_profile::inject {
+namespace {
+
+// Kernels with a smaller share of the samples are left out.
+constexpr double kLeastShare = 0.01;
+// Of the kernel's time, from which on the report says that its samples are of other launch classes, too.
+constexpr double kOthersShare = 0.01;
+// Memory of the program that copies of its machine code may take. PyTorch loads tens of MB.
+constexpr std::size_t kMostCodeBytes = std::size_t{512} << 20U;
+// CUPTI's workers hand over samples some tens of milliseconds after they were taken.
+constexpr std::chrono::milliseconds kUntilHandedOver{60};
+// A thread that destroys a context waits for a sample to be taken, which takes less than a millisecond.
+constexpr std::chrono::seconds kLongestWait{1};
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+ProgramSampler::ProgramSampler(const std::string& pattern) : pattern_(pattern), modules_(kMostCodeBytes) {}
+
+// Before the lock: while a context is sampled, another thread may hold it inside CUPTI, which may wait for us.
+void ProgramSampler::OnContextBegins(const void* context) noexcept {
+  const void* none = nullptr;
+  if (!context_.compare_exchange_strong(none, context)) return;
+  if (const std::unique_lock lock(mutex_, kLongestWait); lock) OpenIn(context);
+}
+
+void ProgramSampler::OnContextEnds(const void* context) noexcept {
+  if (context != context_) return;
+  const std::unique_lock lock(mutex_, kLongestWait);
+  context_ = nullptr;
+  if (lock) Abandon();
+}
+
+void ProgramSampler::Abandon() noexcept {
+  if (sampler_) sampler_->Abandon();
+  sampler_.reset();
+}
+
+void ProgramSampler::OpenIn(const void* context) noexcept {
+  Abandon();
+  try {
+    sampler_.emplace(context);
+  } catch (const std::exception& error) {
+    try {
+      if (why_not_.empty()) why_not_ = FirstLine(error.what());
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+}
+
+void ProgramSampler::Close(const void* context) {
+  if (context != context_) return;
+  const std::lock_guard lock(mutex_);
+  TakeLocked();
+  sampler_.reset();
+}
+
+void ProgramSampler::Open() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!sampler_ && context_ != nullptr && why_not_.empty()) OpenIn(context_);
+}
+
+void ProgramSampler::TakeLocked() noexcept {
+  if (context_ == nullptr) Abandon();
+  if (!sampler_) return;
+  try {
+    const collect::PcSamples samples = sampler_->Take();
+    if (counts_) totals_.Add(samples);
+  } catch (const std::exception& error) {
+    if (why_not_.empty()) why_not_ = FirstLine(error.what());
+  }
+}
+
+void ProgramSampler::Begin() noexcept {
+  const std::lock_guard lock(mutex_);
+  TakeLocked();
+  counts_ = true;
+}
+
+void ProgramSampler::Take() noexcept {
+  const std::lock_guard lock(mutex_);
+  TakeLocked();
+}
+
+void ProgramSampler::Stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  TakeLocked();
+  counts_ = false;
+}
+
+void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& losses) {
+  const std::lock_guard lock(mutex_);
+  if (sampler_) std::this_thread::sleep_for(kUntilHandedOver);
+  TakeLocked();
+  const auto lose = [&](const char* kind, std::string subject, std::string reason, std::uint64_t count = 1) {
+    losses.push_back({kind, std::move(subject), std::move(reason), static_cast<std::int64_t>(count)});
+  };
+  const std::vector<collect::ProgramTotals::LaunchClass> classes = recording.Classes();
+  std::map<std::uint64_t, std::int64_t> cubins;  // id by CRC; 0: unknown
+  std::int64_t id = 0;
+  for (const collect::SampleTotals::Kernel& kernel : totals_.Kernels(classes, kLeastShare)) {
+    const Launch& launch = classes[kernel.launch_class].launch;
+    const std::string name = Demangle(launch.kernel_name.c_str());
+    if (!pattern_.Finds(name)) continue;
+    PcSampling sampling;
+    sampling.case_id = recording.CaseOf(LaunchKey(launch.kernel_name, launch.grid, launch.block));
+    sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
+    sampling.launches = static_cast<int>(classes[kernel.launch_class].launches);
+    sampling.total_samples = kernel.samples;
+    for (const collect::SampleTotals::Function* const sampled : kernel.functions) {
+      const auto [cubin, is_new] = cubins.try_emplace(sampled->cubin_crc, 0);
+      if (is_new) {
+        if (const std::vector<std::uint8_t>* const bytes = modules_.Find(sampled->cubin_crc)) {
+          cubin->second = ++id;
+          recording.Write(Cubin{cubin->second, sampled->cubin_crc, *bytes});
+        } else {
+          lose("cubin_unknown", name, "its machine code was not kept, so its phases are not known");
+        }
+      }
+      DeviceFunction function;  // without instructions: to disassemble is not for the program's time
+      function.id = ++id;
+      function.cubin_crc = sampled->cubin_crc;
+      function.name = sampled->name;
+      recording.Write(function);
+      for (const auto& [offset, reasons] : sampled->pcs) sampling.samples.push_back({function.id, offset, reasons});
+    }
+    sampling.id = ++id;
+    recording.Write(sampling);
+    if (kernel.others_ratio > kOthersShare) {
+      lose("phases_of_several_classes", collect::LaunchClassName(name, launch),
+           fmt::format("its phases are those of all {} launch classes of the kernel; {} of their time is of the others",
+                       kernel.classes, Percent(kernel.others_ratio)));
+    }
+  }
+  if (!why_not_.empty()) lose("phases_not_sampled", "kernels", why_not_);
+  if (totals_.dropped() > 0) lose("samples_dropped", "", "the hardware dropped PC samples", totals_.dropped());
+  if (totals_.buffer_full()) lose("samples_dropped", "", "CUPTI's PC sampling buffer was full: samples are missing");
+  if (totals_.other() > 0) {
+    lose("samples_unnamed", "kernels",
+         "PC samples of code that was loaded while counters were measured, or that belongs to the driver",
+         totals_.other());
+  }
+  if (totals_.beyond_functions() > 0) {
+    lose("samples_unnamed", fmt::format("functions after the first {}", collect::SampleTotals::kMostFunctions),
+         "samples of more are not kept", totals_.beyond_functions());
+  }
+}
+
+}  // namespace fa_profile::inject

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fa_profile/context_sampler.h"
+#include "fa_profile/kernel_pattern.h"
+#include "fa_profile/loaded_modules.h"
+#include "fa_profile/sample_totals.h"
+#include "program_recording.h"
+
+namespace fa_profile::inject {
+
+/// Finds where in their code the program's kernels spend their time: PC samples of all that runs while no counters are
+/// measured, and the code as it was loaded.
+class ProgramSampler {
+ public:
+  /// Of kernels whose name matches `pattern`.
+  explicit ProgramSampler(const std::string& pattern);
+
+  // On the program's threads.
+  /// Samples the first context of the process, and the first after that one has ended.
+  void OnContextBegins(const void* context) noexcept;
+  void OnContextEnds(const void* context) noexcept;
+  void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept { modules_.Add(cubin); }
+  /// Makes room for a range profiler in this context. While it is idle, no thread launches and no stream captures.
+  void Close(const void* context);
+  /// Samples again after Close(). While no stream captures.
+  void Open() noexcept;
+
+  // On our own thread.
+  /// From here on samples count. What came before is dropped.
+  void Begin() noexcept;
+  /// To be called every few seconds, or samples are lost.
+  void Take() noexcept;
+  /// Samples count no more.
+  void Stop() noexcept;
+  /// At the end of the program: what was sampled, for the kernels with most of it. Throws Error.
+  void Write(ProgramRecording& recording, std::vector<DataLoss>& losses);
+
+ private:
+  // Under mutex_:
+  void OpenIn(const void* context) noexcept;
+  void TakeLocked() noexcept;
+  void Abandon() noexcept;  // what is open belongs to a context that has ended
+
+  KernelPattern pattern_;
+  collect::LoadedModules modules_;
+  // Not held while a program's thread that is inside the driver waits for it without a bound.
+  std::timed_mutex mutex_;
+  std::atomic<const void*> context_ = nullptr;  // that is sampled, or was before Close()
+  std::optional<collect::ContextSampler> sampler_;
+  collect::SampleTotals totals_;
+  bool counts_ = false;
+  std::string why_not_;  // sampling failed
+};
+
+}  // namespace fa_profile::inject

@@ -1,0 +1,96 @@
+#include "fa_profile/disassemble_recording.h"
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile::load {
+namespace {
+
+using Functions = std::vector<DeviceFunction*>;
+
+bool LacksInstructions(const std::string& path) {
+  store::LoadOptions options;
+  options.metrics.emplace();
+  const Recording recording = store::RecordingReader(path).Load(options);
+  return std::ranges::any_of(recording.functions,
+                             [](const DeviceFunction& function) { return function.instructions.empty(); });
+}
+
+std::vector<DeviceFunction> Read(const Cubin& cubin, const std::optional<std::string>& nvdisasm,
+                                 const Functions& functions) {
+  std::vector<std::string> names;
+  for (const DeviceFunction* const function : functions) names.push_back(function->name);
+  return nvdisasm ? sass::Disassemble(cubin.bytes, cubin.crc, *nvdisasm, names)
+                  : sass::ReadInlineStacks(cubin.bytes, cubin.crc, names);
+}
+
+void Fill(const Functions& functions, std::vector<DeviceFunction> read, std::vector<DataLoss>& losses) {
+  for (DeviceFunction* const function : functions) {
+    const auto found = std::ranges::find(read, function->name, &DeviceFunction::name);
+    if (found != read.end()) function->instructions = std::move(found->instructions);
+    if (function->instructions.empty()) {
+      losses.push_back({"not_disassembled", function->name, "its code is not in its module", 1});
+    }
+  }
+}
+
+void Disassemble(Recording& recording) {
+  const std::optional<std::string> nvdisasm = sass::FindNvdisasm();
+  if (!nvdisasm) {
+    recording.losses.push_back({"not_disassembled", "nvdisasm",
+                                "not found: phases are known by function and line, but not what their instructions do, "
+                                "and no wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
+                                1});
+  }
+  std::map<std::uint64_t, Functions> by_cubin;
+  for (DeviceFunction& function : recording.functions) {
+    if (function.instructions.empty()) by_cubin[function.cubin_crc].push_back(&function);
+  }
+  std::vector<const Cubin*> cubins;
+  for (const Cubin& cubin : recording.cubins) {
+    if (by_cubin.contains(cubin.crc)) cubins.push_back(&cubin);
+  }
+  // nvdisasm takes some tenths of a second for each.
+  const std::size_t together = std::max(1U, std::thread::hardware_concurrency());
+  for (std::size_t begin = 0; begin < cubins.size(); begin += together) {
+    std::vector<std::future<std::vector<DeviceFunction>>> running;
+    const std::size_t end = std::min(cubins.size(), begin + together);
+    for (std::size_t i = begin; i < end; ++i) {
+      running.push_back(std::async(std::launch::async, Read, std::cref(*cubins[i]), std::cref(nvdisasm),
+                                   std::cref(by_cubin[cubins[i]->crc])));
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const Functions& functions = by_cubin[cubins[i]->crc];
+      try {
+        Fill(functions, running[i - begin].get(), recording.losses);
+      } catch (const Error& error) {
+        recording.losses.push_back({"not_disassembled", functions.front()->name, error.what(), 1});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool DisassembleRecording(const std::string& path) {
+  if (!LacksInstructions(path)) return false;
+  const store::RecordingReader reader(path);
+  store::LoadOptions whole;
+  whole.cubins = true;
+  Recording recording = reader.Load(whole);
+  Disassemble(recording);
+  store::RecordingWriter writer(path, /*overwrite=*/true);
+  store::WriteRecording(recording, &reader, writer);
+  writer.Finish();
+  return true;
+}
+
+}  // namespace fa_profile::load

@@ -1,0 +1,217 @@
+#include "fa_profile/redact.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "fa_profile/demangle.h"
+#include "fa_profile/error.h"
+#include "fa_profile/kernel_pattern.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile::load {
+namespace {
+
+std::string LastName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// Of every path in a text the last name alone.
+std::string WithoutFolders(std::string text) {
+  static const re2::RE2 folders(R"((?:/|\b[\w.-]+/)(?:[^\s/:;,'"]+/)*)");
+  (void)re2::RE2::GlobalReplace(&text, folders, "");
+  return text;
+}
+
+// Texts by kind that become "kernel 1", "kernel 2", ...
+class Numbers {
+ public:
+  const std::string& Of(const std::string& kind, const std::string& name) {
+    const auto known = numbers_.find({kind, name});
+    if (known != numbers_.end()) return known->second;
+    const std::string number = kind + " " + std::to_string(++last_[kind]);
+    return numbers_.try_emplace({kind, name}, number).first->second;
+  }
+  std::size_t size() const { return numbers_.size(); }
+
+  // A text with every name in it replaced; nothing when it holds none.
+  std::string In(std::string text) const {
+    std::vector<std::pair<std::string, std::string>> names;  // longest first: one may be a part of another
+    for (const auto& [key, number] : numbers_) {
+      if (key.second.size() > 3) names.emplace_back(key.second, number);
+    }
+    std::ranges::stable_sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    bool found = false;
+    for (const auto& [name, number] : names) {
+      for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + number.size())) {
+        text.replace(at, name.size(), number);
+        found = true;
+      }
+    }
+    return found ? text : "";
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::string> numbers_;
+  std::map<std::string, int> last_;
+};
+
+void Lose(Recording& recording, const char* subject, const char* reason, std::size_t count) {
+  if (count == 0) return;
+  recording.losses.push_back({"redacted", subject, reason, static_cast<std::int64_t>(count)});
+}
+
+std::size_t RemoveCubins(Recording& recording, const auto& condition) {
+  return std::erase_if(recording.cubins, condition);
+}
+
+std::size_t RemoveCode(Recording& recording, const KernelPattern& pattern, std::size_t& cubins) {
+  std::set<std::int64_t> functions;
+  std::set<std::uint64_t> modules;
+  for (const DeviceFunction& function : recording.functions) {
+    if (!pattern.Finds(Demangle(function.name.c_str()))) continue;
+    functions.insert(function.id);
+    modules.insert(function.cubin_crc);
+  }
+  const auto is_gone = [&](const auto& entry) { return functions.contains(entry.function_id); };
+  std::erase_if(recording.functions, [&](const DeviceFunction& f) { return functions.contains(f.id); });
+  for (PcSampling& sampling : recording.samplings) std::erase_if(sampling.samples, is_gone);
+  for (SassCounting& counting : recording.countings) std::erase_if(counting.counts, is_gone);
+  std::erase_if(recording.samplings, [](const PcSampling& sampling) { return sampling.samples.empty(); });
+  std::erase_if(recording.countings, [](const SassCounting& counting) { return counting.counts.empty(); });
+  cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return modules.contains(cubin.crc); });
+  return functions.size();
+}
+
+void RemovePaths(Recording& recording) {
+  recording.session.command_line = "fa-profile (redacted)";
+  for (Case& entry : recording.cases) entry.origin = LastName(entry.origin);
+  for (Verification& verification : recording.verifications) {
+    verification.error = WithoutFolders(std::move(verification.error));
+  }
+  for (DeviceFunction& function : recording.functions) {
+    for (Instruction& instruction : function.instructions) {
+      for (InlineFrame& frame : instruction.frames) frame.file = LastName(frame.file);
+    }
+  }
+  for (DataLoss& loss : recording.losses) {
+    loss.subject = WithoutFolders(std::move(loss.subject));
+    loss.reason = WithoutFolders(std::move(loss.reason));
+  }
+}
+
+// "step / torch: mlp": every range of the path by itself, so that the tree stays.
+std::string NumberPath(const std::string& path, Numbers& numbers) {
+  constexpr std::string_view kBetween = " / ";
+  std::string result;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(kBetween, begin), path.size());
+    if (!result.empty()) result += kBetween;
+    result += numbers.Of("range", path.substr(begin, end - begin));
+    begin = end + kBetween.size();
+  }
+  return result;
+}
+
+// Names of functions are in the operands of calls and of addresses of data.
+bool HoldsName(const std::string& operands) {
+  return operands.find_first_of("`$") != std::string::npos || operands.find("_Z") != std::string::npos;
+}
+
+std::size_t RemoveNames(Recording& recording) {
+  Numbers numbers;
+  const auto part = [&](std::string& text) {
+    if (!text.empty()) text = numbers.Of("part", text);
+  };
+  recording.session.command_line = "fa-profile (redacted)";
+  recording.device.uuid.clear();
+  std::map<std::int64_t, std::string> full_names;  // of the kernel that a case of a program is
+  for (Launch& launch : recording.launches) {
+    full_names.try_emplace(launch.case_id, launch.kernel_name);
+    launch.kernel_name = numbers.Of("kernel", launch.kernel_name);
+    part(launch.part);
+  }
+  for (Case& entry : recording.cases) {
+    if (entry.kernel.starts_with("CUDA graph ")) continue;  // it has no name
+    const std::size_t configuration = std::min(entry.kernel.find("<<<"), entry.kernel.size());
+    const std::string name = entry.kernel.substr(0, configuration);
+    const bool is_class = entry.origin == "program" && full_names.contains(entry.id);
+    const std::string number = numbers.Of("kernel", is_class ? full_names[entry.id] : name);
+    entry.kernel = number + entry.kernel.substr(configuration);
+    (void)numbers.Of("kernel name", name);  // losses have it
+    if (entry.origin != "program" && entry.origin != "ladder") entry.origin = numbers.Of("library", entry.origin);
+  }
+  for (Verification& verification : recording.verifications) {
+    if (!verification.error.empty()) verification.error = "redacted";
+  }
+  for (Timing& timing : recording.timings) part(timing.part);
+  for (NvtxRange& range : recording.nvtx_ranges) {
+    range.domain.clear();
+    range.name = numbers.Of("range", range.name);
+  }
+  for (NvtxWork& work : recording.nvtx_work) work.path = NumberPath(work.path, numbers);
+  for (Range& range : recording.ranges) {
+    part(range.part);
+    range.name = numbers.Of("measured", range.name);
+  }
+  for (PcSampling& sampling : recording.samplings) part(sampling.part);
+  for (SassCounting& counting : recording.countings) part(counting.part);
+  for (DeviceFunction& function : recording.functions) {
+    function.name = numbers.Of("kernel", Demangle(function.name.c_str()));
+    for (Instruction& instruction : function.instructions) {
+      if (HoldsName(instruction.operands)) instruction.operands.clear();
+      for (InlineFrame& frame : instruction.frames) {
+        frame.function = numbers.Of("function", frame.function);
+        frame.file = numbers.Of("file", frame.file);
+      }
+    }
+  }
+  // A loss of counters names a metric; another one may name anything.
+  for (DataLoss& loss : recording.losses) {
+    if (!loss.kind.starts_with("metric_")) loss.subject = numbers.In(std::move(loss.subject));
+    if (const std::string reason = numbers.In(loss.reason); !reason.empty()) loss.reason = reason;
+  }
+  return numbers.size();
+}
+
+}  // namespace
+
+Redacted Redact(Recording& recording, const Redaction& redaction) {
+  const KernelPattern pattern(redaction.kernels);
+  Redacted redacted;
+  if (redaction.code) redacted.functions = RemoveCode(recording, pattern, redacted.cubins);
+  if (redaction.names || redaction.paths) {
+    redacted.cubins += RemoveCubins(recording, [](const Cubin&) { return true; });
+  }
+  if (redaction.paths) RemovePaths(recording);
+  if (redaction.names) redacted.names = RemoveNames(recording);
+  if (redaction.names || redaction.raw) {
+    for (Range& range : recording.ranges) range.image_id = 0;
+  }
+  Lose(recording, "functions", "their machine code was left out: they have no phases and no findings of instructions",
+       redacted.functions);
+  Lose(recording, "cubins", "left out: phases cannot be cut again with nvdisasm", redacted.cubins);
+  Lose(recording, "names", "kernels, ranges and functions have numbers: there are no phases by function",
+       redacted.names);
+  if (redaction.paths) Lose(recording, "paths", "files have their last name alone; the command line was left out", 1);
+  if (redaction.names || redaction.raw) {
+    Lose(recording, "raw counter data", "left out: other metrics cannot be evaluated", 1);
+  }
+  return redacted;
+}
+
+Redacted RedactFile(const std::string& from, const std::string& to, const Redaction& redaction, bool overwrite) {
+  const store::RecordingReader reader(from);
+  Recording recording = reader.Load(store::LoadOptions{{}, true, true});
+  if (!recording.session.complete) {
+    throw Error(from + " is of a run that was killed", "redact takes recordings of runs that ended");
+  }
+  const Redacted redacted = Redact(recording, redaction);
+  store::RecordingWriter writer(to, overwrite);
+  store::WriteRecording(recording, redaction.names || redaction.raw ? nullptr : &reader, writer);
+  writer.Finish();
+  return redacted;
+}
+
+}  // namespace fa_profile::load

@@ -1,0 +1,173 @@
+// What a redacted recording no longer holds, and what it still says.
+#include "fa_profile/redact.h"
+
+#include <gtest/gtest.h>
+
+#include "fa_profile/error.h"
+#include "fa_profile/load_profile.h"
+#include "fa_profile/recording_file.h"
+#include "test_files.h"
+
+namespace fa_profile::load {
+namespace {
+
+// A program's recording with "secret" in every name and path, and in the code.
+Recording SecretProgram() {
+  Recording r;
+  r.session.command_line = "fa-profile -- /home/secret/train.py --token secret";
+  r.session.replay_mode = "spread";
+  r.session.complete = true;
+  r.device.name = "NVIDIA H200";
+  r.device.uuid = "GPU-secret";
+  r.cases = {{1, "secret_kernel<<<64, 128>>>", "program", std::nullopt},
+             {2, "secret_gemm<<<8, 128>>>", "program", std::nullopt},
+             {3, "CUDA graph 7", "program", std::nullopt}};
+  for (std::int64_t id = 1; id <= 2; ++id) {
+    Launch launch;
+    launch.id = launch.case_id = id;
+    launch.kernel_name = id == 1 ? "void secret_kernel<secret::Traits>(int)" : "secret_gemm(float*)";
+    r.launches.push_back(launch);
+    r.kernel_work.push_back({1, id, 10, 0, 1000 * id, 100, 100 * id});
+  }
+  r.watch_windows = {{1, 1, 1'000'000, 3000, 0}};
+  r.nvtx_work = {{1, "secret step", 0, 1, 10, 20, 3000}, {1, "secret step / secret: attn", 1, 1, 10, 20, 2000}};
+  r.configs = {{1, "GH100", 1, {"sm__cycles_active.avg"}}};
+  r.ranges = {{1, 1, "", "secret class", 0, 0, {{"sm__cycles_active.avg", 5.0}}}};
+  r.cubins = {{1, 11, {'s', 'e', 'c', 'r', 'e', 't'}}, {2, 12, {1}}};
+  const Instruction first{0, "", "FFMA", "R1, R2, R3, R4", {{"secret::row_max", "/home/secret/a.cu", 3}}};
+  const Instruction call{16, "", "CALL.REL.NOINC", "`(secret_helper)", {}};
+  r.functions = {{21, 11, "_Z13secret_kernelIN6secret6TraitsEEvi", {first, call}},
+                 {22, 12, "_Z11secret_gemmPf", {first}}};
+  for (std::int64_t id = 1; id <= 2; ++id) {
+    PcSampling sampling;
+    sampling.id = 30 + id;
+    sampling.case_id = id;
+    sampling.total_samples = 4;
+    sampling.samples = {{20 + id, 0, {{"wait", 4}}}};
+    r.samplings.push_back(sampling);
+  }
+  r.losses = {{"pass_missing", "secret_kernel", "secret_gemm(float*) ended in /home/secret/x", 1},
+              {"other", "a secret thing", "of /home/secret/run.fap: out of memory", 1},
+              {"metric_unavailable", "dram__bytes.sum", "no", 1}};
+  return r;
+}
+
+class RedactTest : public FolderTest {
+ protected:
+  std::string Write(const Recording& recording) const {
+    const std::string path = folder_ / "a.fap";
+    store::RecordingWriter writer(path, true);
+    store::WriteRecording(recording, nullptr, writer);
+    writer.Finish();
+    return path;
+  }
+  std::string Copy() const { return folder_ / "b.fap"; }
+  static Recording Read(const std::string& path) {
+    return store::RecordingReader(path).Load(store::LoadOptions{{}, true, true});
+  }
+};
+
+TEST_F(RedactTest, NothingOfItIsLeftInTheFile) {
+  Redaction all;
+  all.code = all.paths = all.names = all.raw = true;
+  (void)RedactFile(Write(SecretProgram()), Copy(), all, false);
+  EXPECT_EQ(ReadFile(Copy()).find("secret"), std::string::npos);
+}
+
+TEST_F(RedactTest, NamesBecomeNumbersThatAgree) {
+  Redaction names;
+  names.names = true;
+  const Redacted redacted = RedactFile(Write(SecretProgram()), Copy(), names, false);
+  EXPECT_EQ(redacted.cubins, 2U);
+  const Recording r = Read(Copy());
+  EXPECT_EQ(r.cases[0].kernel, "kernel 1<<<64, 128>>>");
+  EXPECT_EQ(r.launches[0].kernel_name, "kernel 1");
+  EXPECT_EQ(r.functions[0].name, "kernel 1");
+  EXPECT_EQ(r.functions[1].name, "kernel 2");
+  EXPECT_EQ(r.cases[2].kernel, "CUDA graph 7");
+  EXPECT_EQ(r.nvtx_work[0].path, "range 1");
+  EXPECT_EQ(r.nvtx_work[1].path, "range 1 / range 2");
+  ASSERT_EQ(r.functions[0].instructions.size(), 2U);
+  EXPECT_EQ(r.functions[0].instructions[0].operands, "R1, R2, R3, R4");
+  EXPECT_EQ(r.functions[0].instructions[1].operands, "");
+  EXPECT_TRUE(r.device.uuid.empty());
+  // What is sampled and counted stays.
+  EXPECT_EQ(r.samplings.size(), 2U);
+  EXPECT_EQ(r.ranges[0].metrics.at("sm__cycles_active.avg"), 5.0);
+  EXPECT_EQ(r.kernel_work.size(), 2U);
+  EXPECT_EQ(r.losses[0].subject, "kernel name 1");
+  EXPECT_EQ(r.losses[1].subject, "");
+  EXPECT_EQ(r.losses[2].subject, "dram__bytes.sum");
+}
+
+TEST_F(RedactTest, CodeOfSomeKernelsGoesWithItsSamples) {
+  Redaction code;
+  code.code = true;
+  code.kernels = "gemm";
+  const Redacted redacted = RedactFile(Write(SecretProgram()), Copy(), code, false);
+  EXPECT_EQ(redacted.functions, 1U);
+  EXPECT_EQ(redacted.cubins, 1U);
+  const Recording r = Read(Copy());
+  ASSERT_EQ(r.functions.size(), 1U);
+  EXPECT_EQ(r.functions[0].id, 21);
+  ASSERT_EQ(r.samplings.size(), 1U);
+  EXPECT_EQ(r.samplings[0].case_id, 1);
+  ASSERT_EQ(r.cubins.size(), 1U);
+  EXPECT_EQ(r.cubins[0].crc, 11U);
+}
+
+TEST_F(RedactTest, PathsLoseTheirFolders) {
+  Redaction paths;
+  paths.paths = true;
+  (void)RedactFile(Write(SecretProgram()), Copy(), paths, false);
+  const Recording r = Read(Copy());
+  EXPECT_EQ(r.functions[0].instructions[0].frames[0].file, "a.cu");
+  EXPECT_EQ(r.functions[0].name, "_Z13secret_kernelIN6secret6TraitsEEvi");
+  EXPECT_EQ(r.losses[0].reason, "secret_gemm(float*) ended in x");
+  EXPECT_EQ(r.losses[1].reason, "of run.fap: out of memory");
+  EXPECT_EQ(r.session.command_line, "fa-profile (redacted)");
+  EXPECT_TRUE(r.cubins.empty()) << "line information holds paths";
+}
+
+TEST_F(RedactTest, TheReaderIsToldWhatIsGone) {
+  Redaction all;
+  all.code = all.paths = all.names = all.raw = true;
+  (void)RedactFile(Write(SecretProgram()), Copy(), all, false);
+  std::set<std::string> gone;
+  for (const DataLoss& loss : LoadProfile(Copy()).second.losses) {
+    if (loss.kind == "redacted") gone.insert(loss.subject);
+  }
+  EXPECT_EQ(gone, (std::set<std::string>{"functions", "cubins", "names", "paths", "raw counter data"}));
+}
+
+TEST_F(RedactTest, TheBundledRecordingCanBeReadWithoutNames) {
+  Redaction names;
+  names.names = true;
+  (void)RedactFile(FA_PROFILE_BUNDLED_RECORDING, Copy(), names, false);
+  const Profile before = LoadProfile(FA_PROFILE_BUNDLED_RECORDING).second;
+  const Profile after = LoadProfile(Copy()).second;
+  ASSERT_EQ(after.entries.size(), before.entries.size());
+  for (std::size_t i = 0; i < after.entries.size(); ++i) {
+    EXPECT_EQ(after.entries[i].metrics, before.entries[i].metrics) << before.entries[i].kernel;
+  }
+}
+
+TEST_F(RedactTest, AnExistingFileAndAKilledRunAreRefused) {
+  Redaction raw;
+  raw.raw = true;
+  const std::string path = Write(SecretProgram());
+  WriteFile(Copy(), "mine");
+  EXPECT_THROW(RedactFile(path, Copy(), raw, false), Error);
+  EXPECT_EQ(ReadFile(Copy()), "mine");
+  {
+    store::RecordingWriter writer(folder_ / "killed.fap");
+    writer.Write(Session{});
+    writer.Commit();
+    std::filesystem::copy(writer.part_path(), folder_ / "copy.fap.part");
+  }
+  EXPECT_THROW(RedactFile(folder_ / "copy.fap.part", folder_ / "c.fap", raw, false), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "c.fap"));
+}
+
+}  // namespace
+}  // namespace fa_profile::load
