@@ -27,6 +27,7 @@ struct Format {
   void (*report)(std::ostream&, const Profile&, const exporters::ReportOptions&) = nullptr;
   void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
                const exporters::ReportOptions&) = nullptr;
+  void (*ranks)(std::ostream&, const RankReport&, const exporters::ReportOptions&) = nullptr;
   void (*lint)(std::ostream&, const std::vector<KernelLint>&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
   std::string (*gate)(const gate::GateResult&) = nullptr;

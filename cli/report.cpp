@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -73,6 +74,25 @@ int RunReport(const std::string& path, const Format& format, const ReportFilter&
   return kExitFine;
 }
 
+// Recordings of one program's processes, side by side.
+int RunRanks(const std::vector<std::string>& paths, const Format& format) {
+  if (format.ranks == nullptr) {
+    throw Error(std::string("a report of several recordings has no format '") + format.name + "'",
+                "use --format text or json, or report each recording by itself");
+  }
+  std::vector<std::pair<std::string, Profile>> profiles;
+  for (const std::string& path : paths) {
+    Profile profile = load::LoadProfile(path).second;
+    if (!profile.program) {
+      throw Error(path + " is not of a program, so it cannot be set beside others",
+                  "report it by itself, or compare two recordings with fa-profile diff");
+    }
+    profiles.emplace_back(std::filesystem::path(path).filename().string(), std::move(profile));
+  }
+  format.ranks(std::cout, analyze::JoinRanks(profiles), TerminalOptions());
+  return kExitFine;
+}
+
 int RunDiff(const std::string& before, const std::string& after, const Format& format) {
   const Profile a = load::LoadProfile(before).second;
   const Profile b = load::LoadProfile(after).second;
@@ -82,14 +102,18 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
 
 void AddReport(CLI::App& app, Invocation& invocation) {
   struct Arguments {
-    std::string path;
+    std::vector<std::string> paths;
     const Format* format = nullptr;
     ReportFilter filter;
     ShapeArguments shapes;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const report = app.add_subcommand("report", "Print the report of a recording");
-  report->add_option("recording", arguments->path, "A *.fap file, or the *.fap.part of a killed run")->required();
+  report
+      ->add_option("recording", arguments->paths,
+                   "A *.fap file, or the *.fap.part of a killed run; several: those of a program's processes, side by "
+                   "side")
+      ->required();
   AddFormatOption(*report, arguments->format, &Format::report);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
@@ -97,13 +121,21 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   report->add_option("--explain", arguments->filter.explain,
                      "Explain a finding and list where it was found, instead of the report");
   AddPhaseMap(*report, invocation);
-  report->callback([arguments, &invocation] {
-    invocation.run = [arguments, &invocation] {
+  report->callback([arguments, report, &invocation] {
+    invocation.run = [arguments, report, &invocation] {
+      if (arguments->paths.size() > 1) {
+        for (const char* const option : {"--kernel", "--shape", "--causal", "--summary", "--explain"}) {
+          if (report->count(option) > 0) {
+            throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
+          }
+        }
+        return RunRanks(arguments->paths, *arguments->format);
+      }
       ReportFilter& filter = arguments->filter;
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
-      return RunReport(arguments->path, *arguments->format, filter);
+      return RunReport(arguments->paths.front(), *arguments->format, filter);
     };
   });
 }

@@ -377,6 +377,38 @@ void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, c
               {"only_after", diff.only_after}});
 }
 
+void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOptions&) {
+  const auto times = [](const std::vector<RankTimes>& rows, const char* name, bool levels) {
+    Json array = Json::array();
+    for (const RankTimes& row : rows) {
+      Json json = {{name, row.name}};
+      if (levels) json["level"] = row.level;
+      json["total_ns"] = row.total_ns;
+      json["mean_ns"] = row.mean_ns;
+      json["spread_ratio"] = row.spread_ratio;
+      array.push_back(std::move(json));
+    }
+    return array;
+  };
+  Json ranks = Json::array();
+  for (std::size_t i = 0; i < report.ranks.size(); ++i) {
+    const Rank& rank = report.ranks[i];
+    ranks.push_back({{"recording", rank.recording},
+                     {"complete", rank.complete},
+                     {"device", ToJson(rank.device)},
+                     {"watched_ns", rank.use.watched_ns},
+                     {"busy_ratio", OrNull(rank.use.busy_ratio)},
+                     {"launches", rank.use.launches},
+                     {"kernel_ns", report.all_kernels.total_ns[i]}});
+  }
+  Write(out, {{"format", "fa-profile ranks"},
+              {"version", kFormatVersion},
+              {"ranks", std::move(ranks)},
+              {"spread_ratio", report.all_kernels.spread_ratio},
+              {"kernels", times(report.kernels, "kernel", false)},
+              {"nvtx", times(report.ranges, "range", true)}});
+}
+
 void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
   Write(out, {{"format", "fa-profile lint"}, {"version", kFormatVersion}, {"kernels", ToArray(kernels)}});
 }

@@ -184,6 +184,12 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
   ExpectRefused("gate --static a b c", "--static takes at most 2 values", "machine code of two builds");
 }
 
+TEST_F(CliTest, SeveralRecordingsAreThoseOfAProgram) {
+  ExpectRefused("report " + bundled_ + " " + bundled_, "is not of a program", "diff");
+  ExpectRefused("report --summary " + bundled_ + " " + bundled_, "--summary has no effect", "leave it out");
+  ExpectRefused("report --format csv " + bundled_ + " " + bundled_, "no format 'csv'", "json");
+}
+
 TEST_F(CliTest, RedactSaysWhatItNeeds) {
   const std::string to = (folder_ / "copy.fap").string();
   ExpectRefused("redact " + bundled_ + " -o " + to, "what is to be left out", "--code");

@@ -68,6 +68,48 @@ TEST(ProgramReportTest, TextReportEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/program.txt", Text(sample::MakeProgramRecording()));
 }
 
+// Three ranks; the second is slow, the third was killed early.
+RankReport ThreeRanks() {
+  std::vector<std::pair<std::string, Profile>> profiles;
+  for (int rank = 0; rank < 3; ++rank) {
+    Recording recording = sample::MakeProgramRecording();
+    recording.device.uuid = "GPU-rank-000" + std::to_string(rank);
+    if (rank == 1) {
+      for (KernelWork& work : recording.kernel_work) work.total_ns += work.case_id == 4 ? work.total_ns / 2 : 0;
+      recording.nvtx_work.push_back({2, "step / torch: sync", 1, 5, 1000, 1, 7'000'000});
+    }
+    if (rank == 2) {
+      recording.session.complete = false;
+      std::erase_if(recording.kernel_work, [](const KernelWork& work) { return work.window_id == 2; });
+    }
+    profiles.emplace_back("run-" + std::to_string(rank) + ".fap", analyze::Analyze(recording));
+  }
+  return analyze::JoinRanks(profiles);
+}
+
+TEST(ProgramReportTest, RanksStandSideBySideWithTheirSpread) {
+  const RankReport report = ThreeRanks();
+  ASSERT_EQ(report.kernels.size(), 6U);
+  EXPECT_EQ(report.kernels[0].total_ns, (std::vector<std::int64_t>{320'000'000, 320'000'000, 200'000'000}));
+  EXPECT_DOUBLE_EQ(report.kernels[0].mean_ns, 280'000'000);
+  EXPECT_DOUBLE_EQ(report.kernels[0].spread_ratio, 120.0 / 280.0);
+  EXPECT_EQ(report.kernels[0].least, 2U);
+  EXPECT_EQ(report.kernels[1].most, 1U);
+  ASSERT_EQ(report.ranges.size(), 5U);
+  EXPECT_EQ(report.ranges[3].name, "torch: sync") << "behind the others in 'step', before 'load'";
+  EXPECT_EQ(report.ranges[3].level, 1);
+  EXPECT_EQ(report.ranges[3].total_ns, (std::vector<std::int64_t>{0, 7'000'000, 0}));
+  ExpectGolden("tests/data/golden/ranks.txt", Written(WriteTextRanks, report, ReportOptions{}));
+}
+
+TEST(ProgramReportTest, RanksAsJsonFollowTheSchema) {
+  const nlohmann::json json = nlohmann::json::parse(Written(WriteJsonRanks, ThreeRanks(), ReportOptions{}));
+  const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
+  EXPECT_EQ(schema.Validate(json), std::vector<std::string>{});
+  EXPECT_EQ(json["ranks"][2]["complete"], false);
+  EXPECT_EQ(json["kernels"][0]["total_ns"].size(), 3U);
+}
+
 TEST(ProgramReportTest, JsonReportHasTheProgramAndTheFullNames) {
   const nlohmann::json json = Json(sample::MakeProgramRecording());
   nlohmann::json part = {{"program", json["program"]}};

@@ -5,6 +5,7 @@
 
 #include "fa_profile/profile.h"
 #include "fa_profile/profile_diff.h"
+#include "fa_profile/rank_report.h"
 
 namespace fa_profile::exporters {
 
@@ -39,6 +40,11 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
 /// docs/report.schema.json, definition `diff`, describes it.
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
                    const ReportOptions& options = {});
+
+/// Recordings of one program: what each GPU did, then kernels and NVTX ranges with their spread between recordings.
+void WriteTextRanks(std::ostream& out, const RankReport& report, const ReportOptions& options = {});
+/// docs/report.schema.json, definition `ranks`, describes it.
+void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOptions& options = {});
 
 /// docs/metrics.md: every row of the metric catalogue with its formula and source.
 void WriteMetricsMarkdown(std::ostream& out);

@@ -2,11 +2,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/phase_map.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/profile_diff.h"
+#include "fa_profile/rank_report.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile::analyze {
@@ -30,5 +32,8 @@ std::vector<std::string> MetricsForAnalysis();
 /// one differs when it differs at all. A catalogue metric with a polarity is judged "better" or "worse". Phases are
 /// compared by name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
+
+/// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.
+RankReport JoinRanks(const std::vector<std::pair<std::string, Profile>>& profiles);
 
 }  // namespace fa_profile::analyze
