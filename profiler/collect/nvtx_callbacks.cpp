@@ -1,6 +1,7 @@
 #include "fa_profile/nvtx_callbacks.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -124,6 +125,16 @@ nvtxRangeId_t OnDomainStart(nvtxDomainHandle_t domain, const nvtxEventAttributes
 }
 void OnDomainEnd(nvtxDomainHandle_t, nvtxRangeId_t id) noexcept { OnEnd(id); }
 
+// NVTX's extension for data of ranges, which NCCL ends ranges with. The name of a range would be in the data.
+int OnPushPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, std::size_t) noexcept {
+  return Push(domain, "(no name)");
+}
+int OnPopPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, std::size_t) noexcept { return Pop(domain); }
+nvtxRangeId_t OnStartPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, std::size_t) noexcept {
+  return Start(domain, "(no name)");
+}
+void OnEndPayload(nvtxDomainHandle_t, nvtxRangeId_t id, const nvtxPayloadData_t*, std::size_t) noexcept { OnEnd(id); }
+
 const std::string& KeyOf(const nvtxDomainRegistration_st& domain) { return domain.name; }
 const std::string& KeyOf(const nvtxStringRegistration_st& string) { return string.text; }
 
@@ -203,6 +214,22 @@ bool TakeNvtx(NvtxTables tables) noexcept {
   core2.Set(NVTX_CBID_CORE2_DomainCreateW, OnDomainW);
   core2.Set(NVTX_CBID_CORE2_DomainRegisterStringA, OnStringA);
   core2.Set(NVTX_CBID_CORE2_DomainRegisterStringW, OnStringW);
+  return true;
+}
+
+bool TakeNvtxExtension(void* module) noexcept {
+  const auto* const info = static_cast<const nvtxExtModuleInfo_t*>(module);
+  if (info == nullptr || info->structSize < sizeof *info || info->moduleId != NVTX_EXT_PAYLOAD_MODULEID) return false;
+  if (info->segmentsCount == 0 || info->segments == nullptr || info->segments->functionSlots == nullptr) return false;
+  PrepareNvtxForFork();
+  (void)ProcessNvtxRanges();
+  const auto set = [&](std::size_t id, auto function) {
+    if (id < info->segments->slotCount) info->segments->functionSlots[id] = reinterpret_cast<std::intptr_t>(function);
+  };
+  set(NVTX3EXT_CBID_nvtxRangePushPayload, OnPushPayload);
+  set(NVTX3EXT_CBID_nvtxRangePopPayload, OnPopPayload);
+  set(NVTX3EXT_CBID_nvtxRangeStartPayload, OnStartPayload);
+  set(NVTX3EXT_CBID_nvtxRangeEndPayload, OnEndPayload);
   return true;
 }
 

@@ -176,6 +176,15 @@ std::string PlanPath() {
   return folder == nullptr ? "" : std::string(folder) + "/" + kInjectPlanFile;
 }
 
+bool IsWatched() noexcept {
+  try {
+    const std::string path = PlanPath();
+    return !path.empty() && access(path.c_str(), R_OK) == 0;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 void StartInjection() {
   const std::string path = PlanPath();
   if (path.empty()) return;
@@ -211,11 +220,10 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
 
 // NVTX calls this at the program's first call of it, once for each library that uses it. Returns 1 for success.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(fa_profile::collect::NvtxTables tables) {
-  try {
-    const std::string path = fa_profile::inject::PlanPath();
-    if (path.empty() || access(path.c_str(), R_OK) != 0) return 0;
-    return fa_profile::collect::TakeNvtx(tables) ? 1 : 0;
-  } catch (const std::exception&) {
-    return 0;
-  }
+  return fa_profile::inject::IsWatched() && fa_profile::collect::TakeNvtx(tables) ? 1 : 0;
+}
+
+// And this at the first call of an extension of NVTX, with an nvtxExtModuleInfo_t.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(void* module) {
+  return fa_profile::inject::IsWatched() && fa_profile::collect::TakeNvtxExtension(module) ? 1 : 0;
 }

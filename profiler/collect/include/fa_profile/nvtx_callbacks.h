@@ -14,6 +14,10 @@ using NvtxTables = const void* (*)(std::uint32_t);
 /// old.
 bool TakeNvtx(NvtxTables tables) noexcept;
 
+/// The same for an extension of NVTX, of which each of the program's libraries has its own table, too. `module`: NVTX's
+/// nvtxExtModuleInfo_t. False: another extension than that for data of ranges.
+bool TakeNvtxExtension(void* module) noexcept;
+
 /// From here on a child of fork() records no ranges. By whichever library function is called first.
 void PrepareNvtxForFork() noexcept;
 
