@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "commands.h"
@@ -11,6 +13,7 @@
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/run_injected.h"
 
 namespace fa_profile::cli {
 
@@ -22,7 +25,11 @@ void RequireGpu(const std::string& what) {
   throw Error(what + " needs a GPU: " + why_not, "run it on a machine where `nvidia-smi` lists one");
 }
 
-std::vector<Diagnosis> DiagnoseGpu(int device) { return collect::DiagnoseDevice(device); }
+std::vector<Diagnosis> DiagnoseGpu(int device) {
+  std::vector<Diagnosis> found = collect::DiagnoseDevice(device);
+  std::ranges::move(inject::DiagnosePrograms(), std::back_inserter(found));
+  return found;
+}
 
 void ListKernels(const std::string& pattern) {
   for (const Kernel* const kernel : Ladder()) {

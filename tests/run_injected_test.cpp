@@ -29,6 +29,7 @@ class RunInjectedTest : public testing::Test {
     plan.max_classes = 7;
     plan.replay = ProgramReplay::kKernel;
     plan.least_share_ratio = 0.25;
+    plan.phases = true;
     plan.delay_s = 1.5;
     plan.duration_s = 2.5;
     plan.children = false;
@@ -52,6 +53,22 @@ class RunInjectedTest : public testing::Test {
   bool overwrite_ = false;
 };
 
+TEST_F(RunInjectedTest, AnotherToolsLibraryIsNamedWithItsCure) {
+  unsetenv("CUDA_INJECTION64_PATH");
+  unsetenv("NVTX_INJECTION64_PATH");
+  ASSERT_EQ(DiagnosePrograms().size(), 1U);
+  EXPECT_EQ(DiagnosePrograms()[0].level, Diagnosis::Level::kOk) << DiagnosePrograms()[0].detail;
+  setenv("CUDA_INJECTION64_PATH", "/opt/tool.so", 1);
+  setenv("NVTX_INJECTION64_PATH", "/opt/other.so", 1);
+  const std::vector<Diagnosis> found = DiagnosePrograms();
+  unsetenv("CUDA_INJECTION64_PATH");
+  unsetenv("NVTX_INJECTION64_PATH");
+  ASSERT_EQ(found.size(), 2U);
+  for (const Diagnosis& diagnosis : found) EXPECT_EQ(diagnosis.level, Diagnosis::Level::kWarning);
+  EXPECT_NE(found[0].detail.find("/opt/tool.so"), std::string::npos);
+  EXPECT_EQ(found[1].cure, "unset NVTX_INJECTION64_PATH");
+}
+
 TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
   const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan.json\" > " + output_ + "; echo " + output_ +
                               " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"");
@@ -67,6 +84,7 @@ TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
   EXPECT_EQ(plan.max_classes, 7);
   EXPECT_EQ(plan.replay, ProgramReplay::kKernel);
   EXPECT_EQ(plan.least_share_ratio, 0.25);
+  EXPECT_TRUE(plan.phases);
   EXPECT_EQ(plan.delay_s, 1.5);
   EXPECT_EQ(plan.duration_s, 2.5);
   EXPECT_FALSE(plan.children);

@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What the CUDA driver and NVTX load into a program.
+constexpr const char* kCudaLibrary = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxLibrary = "NVTX_INJECTION64_PATH";
 
 volatile pid_t the_program = 0;  // to which signals are passed on
@@ -34,6 +36,12 @@ std::string FindInjectionLibrary() {
     if (fs::exists(candidate, ignored)) return fs::canonical(candidate, ignored).string();
   }
   throw Error("libfa_profile_inject.so is missing beside the program", "build or install fa-profile again");
+}
+
+// The library that the user has asked for there; empty: none, or ours.
+std::string AnotherLibrary(const char* variable, const std::string& ours) {
+  const char* const other = std::getenv(variable);
+  return other == nullptr || ours == other ? "" : other;
 }
 
 // When the file was written last; absent when it does not exist.
@@ -70,6 +78,26 @@ std::string WhatItDid(int status) {
 
 }  // namespace
 
+std::vector<Diagnosis> DiagnosePrograms() {
+  std::string library;
+  try {
+    library = FindInjectionLibrary();
+  } catch (const Error& error) {
+    return {{Diagnosis::Level::kProblem, "programs", error.message(), error.hint()}};
+  }
+  std::vector<Diagnosis> found;
+  const auto warn = [&](const char* variable, const char* consequence) {
+    const std::string other = AnotherLibrary(variable, library);
+    if (other.empty()) return;
+    found.push_back({Diagnosis::Level::kWarning, "programs", std::string(variable) + " is " + other + consequence,
+                     std::string("unset ") + variable});
+  };
+  warn(kCudaLibrary, ", which is not loaded into a program that fa-profile measures");
+  warn(kNvtxLibrary, ", so NVTX ranges of programs are not recorded");
+  if (found.empty()) found.push_back({Diagnosis::Level::kOk, "programs", "can be measured (-- PROGRAM)", ""});
+  return found;
+}
+
 InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPlan& asked) {
   const PrivateFolder folder;
   InjectPlan plan = asked;
@@ -85,8 +113,11 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
   }
   WriteWholeFile((folder.path() / kInjectPlanFile).string(), WriteInjectPlan(plan));
   const std::string library = FindInjectionLibrary();
-  setenv("CUDA_INJECTION64_PATH", library.c_str(), /*overwrite=*/1);
-  if (const char* const other = std::getenv(kNvtxLibrary); other != nullptr && other != library) {
+  if (!AnotherLibrary(kCudaLibrary, library).empty()) {
+    Notice(std::string(kCudaLibrary) + " names another library, which is not loaded while fa-profile measures");
+  }
+  setenv(kCudaLibrary, library.c_str(), /*overwrite=*/1);
+  if (!AnotherLibrary(kNvtxLibrary, library).empty()) {
     Notice(std::string(kNvtxLibrary) + " names another library, so NVTX ranges are not recorded: unset it");
   }
   setenv(kNvtxLibrary, library.c_str(), /*overwrite=*/0);

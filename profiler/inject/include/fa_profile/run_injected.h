@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/diagnosis.h"
 #include "fa_profile/inject_protocol.h"
 
 namespace fa_profile::inject {
@@ -18,5 +19,8 @@ struct InjectedEnd {
 /// the program. Throws Error: the injection library is missing, the recording exists, the program cannot be started,
 /// nothing was measured (with what it did).
 InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPlan& plan);
+
+/// What in this environment would stop or weaken RunInjected(). Never empty.
+std::vector<Diagnosis> DiagnosePrograms();
 
 }  // namespace fa_profile::inject
