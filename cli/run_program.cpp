@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
 #include "commands.h"
 #include "fa_profile/child_process.h"
@@ -38,13 +40,26 @@ class ReportOnStderr {
 // As a shell has it: the program's own, or 128 and the signal.
 int ExitCodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
+// In a spool a recording gets its name when it is finished and reported: the exporter takes what ends in ".fap" at
+// once.
+constexpr std::string_view kUnlisted = ".new";
+
+std::string Unlisted(const std::string& path) { return path.substr(0, path.rfind(".fap")) + std::string(kUnlisted); }
+
+// The name to have: of ".new.4711", which the library makes of it for a later process, ".4711.fap".
+std::string Listed(const RunOptions& options, const std::string& path) {
+  if (options.spool.empty() || path.ends_with(".part")) return path;
+  const std::size_t at = path.rfind(kUnlisted);
+  return path.substr(0, at) + path.substr(at + kUnlisted.size()) + ".fap";
+}
+
 // A recording without instructions is better than none.
 void AddInstructions(const std::vector<std::string>& recordings) {
   for (const std::string& recording : recordings) {
     if (recording.ends_with(".part")) continue;  // of a killed process: it has no samples
     try {
       (void)load::DisassembleRecording(recording);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       NoticeOf("the machine code in " + recording + " was not disassembled", error);
     }
   }
@@ -66,6 +81,7 @@ int RunProgram(const RunOptions& options) {
   if (plan.replay != inject::ProgramReplay::kNone) plan.metrics = set.metrics;
   if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
   plan.output = OutputPath(options);
+  if (!options.spool.empty()) plan.output = Unlisted(plan.output);
   plan.overwrite = options.overwrite;
   plan.kernel_pattern = options.kernel_pattern;
   if (options.top > 0) plan.least_share_ratio = 0.0;
@@ -84,10 +100,12 @@ int RunProgram(const RunOptions& options) {
   {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
-    ReportRun(options, end.recordings.front());
+    ReportRun(options, end.recordings.front(), Listed(options, end.recordings.front()));
   }
-  for (std::size_t i = 1; i < end.recordings.size(); ++i) {
-    PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", end.recordings[i], end.recordings[i]));
+  for (std::size_t i = 0; i < end.recordings.size(); ++i) {
+    const std::string name = Listed(options, end.recordings[i]);
+    if (name != end.recordings[i]) std::filesystem::rename(end.recordings[i], name);
+    if (i > 0) PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", name, name));
   }
   if (WIFSIGNALED(end.status)) {
     Notice(fmt::format("{} was killed ({})", options.program[0], strsignal(WTERMSIG(end.status))));

@@ -43,9 +43,10 @@ void NameRecording(const std::string& line) {
   PrintToStderr(line);
 }
 
-void ReportRun(const RunOptions& options, const std::string& recording) {
+void ReportRun(const RunOptions& options, const std::string& recording, const std::string& name) {
   PrintReport(recording, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
-  NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", recording, recording));
+  const std::string& kept = name.empty() ? recording : name;
+  NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", kept, kept));
 }
 
 }  // namespace fa_profile::cli

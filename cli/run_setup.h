@@ -31,7 +31,7 @@ std::function<void(const collect::Progress&)> ShowOn(ProgressBar& bar);
 /// "recording: F.fap" on stderr, below an empty line.
 void NameRecording(const std::string& line);
 
-/// Reports a finished run, and names its recording on stderr.
-void ReportRun(const RunOptions& options, const std::string& recording);
+/// Reports a finished run, and names its recording on stderr. `name`: the one that it will have; empty: the same.
+void ReportRun(const RunOptions& options, const std::string& recording, const std::string& name = {});
 
 }  // namespace fa_profile::cli

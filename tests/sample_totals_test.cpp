@@ -29,8 +29,8 @@ TEST(SampleTotalsTest, SamplesOfOneInstructionAddUpAndTwinsCountOnce) {
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_EQ(kernels[0].samples, 20U);
   ASSERT_EQ(kernels[0].functions.size(), 1U);
-  EXPECT_EQ(kernels[0].functions[0]->pcs.at(0).at("wait"), 16U);
-  EXPECT_EQ(kernels[0].functions[0]->pcs.at(0).at("wait_not_issued"), 8U);
+  EXPECT_EQ(totals.ByReason(kernels[0].functions[0]->pcs.at(0)),
+            (std::map<std::string, std::uint64_t>{{"wait", 16}, {"wait_not_issued", 8}}));
 }
 
 TEST(SampleTotalsTest, AKernelBelongsToItsHeaviestLaunchClass) {
@@ -68,13 +68,17 @@ TEST(SampleTotalsTest, ACalledFunctionBelongsToTheOnlyKernelOfItsCubin) {
   EXPECT_EQ(kernels[1].samples, 10U) << "b or c may have called it";
 }
 
-TEST(SampleTotalsTest, FunctionsBeyondTheLimitAreCounted) {
+TEST(SampleTotalsTest, InstructionsBeyondTheLimitAreCounted) {
   SampleTotals totals;
   PcSamples samples;
-  for (std::size_t i = 0; i <= SampleTotals::kMostFunctions; ++i) samples.pcs.push_back(Pc(std::to_string(i), 0, 2));
+  for (std::uint32_t i = 0; i <= SampleTotals::kMostInstructions; ++i) {
+    samples.pcs.push_back({1, "a", 16 * i, {{"wait", 2}}});
+  }
   totals.Add(samples);
-  EXPECT_EQ(totals.beyond_functions(), 2U);
-  EXPECT_EQ(totals.named(), 2 * SampleTotals::kMostFunctions);
+  EXPECT_EQ(totals.beyond_instructions(), 2U);
+  EXPECT_EQ(totals.named(), 2 * SampleTotals::kMostInstructions);
+  totals.Add({{Pc("a", 0, 4)}, 4, 0, 0, false});
+  EXPECT_EQ(totals.named(), 2 * SampleTotals::kMostInstructions + 4) << "a known instruction still counts";
 }
 
 }  // namespace

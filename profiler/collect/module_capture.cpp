@@ -1,6 +1,7 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
+#include <algorithm>
 #include <limits>
 #include <new>
 
@@ -17,6 +18,12 @@ std::uint64_t CubinCrc(const std::vector<std::uint8_t>& cubin) {
       CallCupti(cuptiGetCubinCrc, "cuptiGetCubinCrc",
                 {.size = CUpti_GetCubinCrcParamsSize, .cubinSize = cubin.size(), .cubin = cubin.data()});
   return params.cubinCrc;
+}
+
+// Its table of symbols does: with the NUL behind it a name is not the beginning of another.
+bool HoldsName(const std::vector<std::uint8_t>& cubin, const std::string& name) {
+  const char* const begin = name.c_str();
+  return name.empty() || std::search(cubin.begin(), cubin.end(), begin, begin + name.size() + 1) != cubin.end();
 }
 
 class CuptiModuleCapture final : public ModuleCapture {
@@ -57,15 +64,22 @@ void LoadedModules::Add(std::span<const std::uint8_t> cubin) noexcept {
   }
 }
 
-const std::vector<std::uint8_t>* LoadedModules::Find(std::uint64_t crc) {
+const std::vector<std::uint8_t>* LoadedModules::Find(std::uint64_t crc, const std::string& function) {
   const std::lock_guard lock(mutex_);
-  while (!loaded_.empty() && !by_crc_.contains(crc)) {
+  while (!loaded_.empty()) {
     const std::uint64_t key = CubinCrc(loaded_.front());
-    by_crc_.try_emplace(key, std::move(loaded_.front()));
+    by_crc_.emplace(key, std::move(loaded_.front()));
     loaded_.pop_front();
   }
-  const auto found = by_crc_.find(crc);
-  return found == by_crc_.end() ? nullptr : &found->second;
+  const std::vector<std::uint8_t>* found = nullptr;
+  const auto [begin, end] = by_crc_.equal_range(crc);
+  for (auto place = begin; place != end; ++place) {
+    const std::vector<std::uint8_t>& cubin = place->second;
+    if (!HoldsName(cubin, function) || (found != nullptr && *found == cubin)) continue;
+    if (found != nullptr && !function.empty()) return nullptr;
+    found = &cubin;
+  }
+  return found;
 }
 
 std::span<const std::uint8_t> CubinOf(const CUpti_ResourceData& loaded) noexcept {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -44,7 +45,11 @@ std::string ReasonName(std::string_view name) {
 class CuptiPcSampler final : public PcSampler {
  public:
   CuptiPcSampler(CUcontext context, const Setup& setup);
-  ~CuptiPcSampler() override { Disable(); }
+  ~CuptiPcSampler() override {
+    if (Disable()) return;
+    (void)configured_.release();  // CUPTI may go on writing
+    (void)fetched_.release();
+  }
   CuptiPcSampler(const CuptiPcSampler&) = delete;
   CuptiPcSampler& operator=(const CuptiPcSampler&) = delete;
 
@@ -57,11 +62,11 @@ class CuptiPcSampler final : public PcSampler {
   PcSamples Take() override;
 
  private:
-  void Disable() const noexcept {
+  bool Disable() const noexcept {
     CUpti_PCSamplingDisableParams disable = {};
     disable.size = CUpti_PCSamplingDisableParamsSize;
     disable.ctx = context_;
-    (void)cuptiPCSamplingDisable(&disable);
+    return cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS;
   }
   void Configure(const Setup& setup);
   void ReadStallReasons();
@@ -76,8 +81,9 @@ class CuptiPcSampler final : public PcSampler {
     CUpti_PCSamplingData data{};
     void Prepare(std::size_t reason_count);
   };
-  Buffer configured_;  // CUPTI's own, of its configuration: cuptiPCSamplingGetData empties it into the other
-  Buffer fetched_;
+  std::unique_ptr<Buffer> configured_ = std::make_unique<Buffer>();  // CUPTI's own, of its configuration:
+                                                                     // cuptiPCSamplingGetData empties it into the other
+  std::unique_ptr<Buffer> fetched_ = std::make_unique<Buffer>();
 };
 
 CuptiPcSampler::CuptiPcSampler(CUcontext context, const Setup& setup) : context_(context) {
@@ -87,7 +93,7 @@ CuptiPcSampler::CuptiPcSampler(CUcontext context, const Setup& setup) : context_
     ReadStallReasons();
     Configure(setup);
   } catch (...) {
-    Disable();
+    (void)Disable();
     throw;
   }
 }
@@ -112,8 +118,8 @@ void CuptiPcSampler::ReadStallReasons() {
     reasons_[indices[i]] = ReasonName(names[i].data());
   }
 
-  configured_.Prepare(count);
-  fetched_.Prepare(count);
+  configured_->Prepare(count);
+  fetched_->Prepare(count);
 }
 
 void CuptiPcSampler::Buffer::Prepare(std::size_t reason_count) {
@@ -138,7 +144,7 @@ void CuptiPcSampler::Configure(const Setup& setup) {
   attributes[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL;
   attributes[2].attributeData.enableStartStopControlData.enableStartStopControl = setup.start_stop ? 1 : 0;
   attributes[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
-  attributes[3].attributeData.samplingDataBufferData.samplingDataBuffer = &configured_.data;
+  attributes[3].attributeData.samplingDataBufferData.samplingDataBuffer = &configured_->data;
   attributes[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
   attributes[4].attributeData.hardwareBufferSizeData.hardwareBufferSize = setup.hardware_buffer_bytes;
   attributes[5].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
@@ -178,15 +184,15 @@ PcSamples CuptiPcSampler::Take() {
     CUpti_PCSamplingGetDataParams get = {};
     get.size = CUpti_PCSamplingGetDataParamsSize;
     get.ctx = context_;
-    get.pcSamplingData = &fetched_.data;
+    get.pcSamplingData = &fetched_->data;
     const CUptiResult result = cuptiPCSamplingGetData(&get);
     if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
       samples.buffer_full = true;
       break;
     }
     CheckCupti(result, "cuptiPCSamplingGetData");
-    Add(fetched_.data, samples);
-  } while (fetched_.data.remainingNumPcs > 0);
+    Add(fetched_->data, samples);
+  } while (fetched_->data.remainingNumPcs > 0);
   return samples;
 }
 

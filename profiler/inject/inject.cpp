@@ -87,7 +87,7 @@ class Injection {
       collect::StopTrace();
       std::vector<DataLoss> losses = counters_.Finish();
       if (traced_ && !stopped_) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
-      if (plan_.phases) sampler_.Write(recording_, losses);
+      if (plan_.phases) WriteSamples(losses);
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
       recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
     } catch (const std::exception& error) {
@@ -105,6 +105,15 @@ class Injection {
       counters_.Stop();
       collect::StopTrace();
       Fail(error);
+    }
+  }
+
+  // Without its phases a recording is still one.
+  void WriteSamples(std::vector<DataLoss>& losses) {
+    try {
+      sampler_.Write(recording_, losses);
+    } catch (const std::exception& error) {
+      losses.push_back({"phases_not_sampled", "kernels", error.what(), 1});
     }
   }
 

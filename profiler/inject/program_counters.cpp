@@ -54,6 +54,7 @@ void ProgramCounters::OpenRecording() {
     return;
   }
   context_ = collect::ContextOfThisThread();
+  sampler_.OnRecordedContext(context_);
   device_ = collect::OpenCurrentDevice();
   const std::string path = ExpandOutput(plan_.output, claim >= 0);
   recording_.Create(path, device_);
@@ -64,7 +65,11 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
   given_up_ = true;
   spread_.reset();
   profiler_.reset();  // the counters are free again
-  if (*why == '\0') return;
+  if (*why == '\0') {
+    sampler_.Stop();  // this process is not recorded
+    return;
+  }
+  sampler_.Open();
   try {
     const std::string text = why;
     Notice("no counters are measured any more: " + text.substr(0, text.find('\n')));  // without the hint
@@ -280,6 +285,12 @@ void ProgramCounters::OnCaptureBegins(const void* stream) noexcept {
 void ProgramCounters::OnCaptureEnded(const void* stream) noexcept {
   const std::lock_guard lock(launch_mutex_);
   capturing_.erase(stream);
+}
+
+// Not while a stream captures, in whatever context: sampling would invalidate the capture when it begins.
+void ProgramCounters::OnContextBegins(const void* context) noexcept {
+  const std::unique_lock lock(launch_mutex_, std::try_to_lock);
+  if (lock && capturing_.empty()) sampler_.OnContextBegins(context);
 }
 
 void ProgramCounters::OnContextEnds(const void* context) noexcept {

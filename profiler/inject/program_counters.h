@@ -35,7 +35,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   void OnLaunched() noexcept override;
   void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override;
-  void OnContextBegins(const void* context) noexcept override { sampler_.OnContextBegins(context); }
+  void OnContextBegins(const void* context) noexcept override;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
   void OnContextEnds(const void* context) noexcept override;
 

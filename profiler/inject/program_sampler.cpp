@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <climits>
 #include <map>
 #include <thread>
 
@@ -18,6 +20,8 @@ constexpr double kLeastShare = 0.01;
 constexpr double kOthersShare = 0.01;
 // Memory of the program that copies of its machine code may take. PyTorch loads tens of MB.
 constexpr std::size_t kMostCodeBytes = std::size_t{512} << 20U;
+// Sampled one after the other. Each that ends leaves a few MB that CUPTI may still know.
+constexpr int kMostContexts = 16;
 // CUPTI's workers hand over samples some tens of milliseconds after they were taken.
 constexpr std::chrono::milliseconds kUntilHandedOver{60};
 // A thread that destroys a context waits for a sample to be taken, which takes less than a millisecond.
@@ -33,7 +37,13 @@ ProgramSampler::ProgramSampler(const std::string& pattern) : pattern_(pattern), 
 void ProgramSampler::OnContextBegins(const void* context) noexcept {
   const void* none = nullptr;
   if (!context_.compare_exchange_strong(none, context)) return;
-  if (const std::unique_lock lock(mutex_, kLongestWait); lock) OpenIn(context);
+  const std::unique_lock lock(mutex_, kLongestWait);
+  if (!lock) return;
+  if (++contexts_ <= kMostContexts) {
+    OpenIn(context);
+  } else {
+    GiveUp("the program creates contexts again and again");
+  }
 }
 
 void ProgramSampler::OnContextEnds(const void* context) noexcept {
@@ -48,16 +58,21 @@ void ProgramSampler::Abandon() noexcept {
   sampler_.reset();
 }
 
+void ProgramSampler::GiveUp(const char* why) noexcept {
+  try {
+    if (why_not_.empty()) why_not_ = FirstLine(why);
+  } catch (const std::bad_alloc&) {
+    over_ = true;
+  }
+}
+
 void ProgramSampler::OpenIn(const void* context) noexcept {
   Abandon();
+  if (over_) return;
   try {
     sampler_.emplace(context);
   } catch (const std::exception& error) {
-    try {
-      if (why_not_.empty()) why_not_ = FirstLine(error.what());
-    } catch (const std::bad_alloc&) {
-      return;
-    }
+    GiveUp(error.what());
   }
 }
 
@@ -73,14 +88,22 @@ void ProgramSampler::Open() noexcept {
   if (!sampler_ && context_ != nullptr && why_not_.empty()) OpenIn(context_);
 }
 
+void ProgramSampler::OnRecordedContext(const void* context) noexcept {
+  if (context_ == nullptr || context_ == context) return;
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+  totals_ = {};
+  GiveUp("the program launches in another context than its first");
+}
+
 void ProgramSampler::TakeLocked() noexcept {
   if (context_ == nullptr) Abandon();
   if (!sampler_) return;
   try {
     const collect::PcSamples samples = sampler_->Take();
-    if (counts_) totals_.Add(samples);
+    if (counts_ && !over_) totals_.Add(samples);
   } catch (const std::exception& error) {
-    if (why_not_.empty()) why_not_ = FirstLine(error.what());
+    GiveUp(error.what());
   }
 }
 
@@ -98,7 +121,7 @@ void ProgramSampler::Take() noexcept {
 void ProgramSampler::Stop() noexcept {
   const std::lock_guard lock(mutex_);
   TakeLocked();
-  counts_ = false;
+  over_ = true;
 }
 
 void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& losses) {
@@ -109,42 +132,49 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
     losses.push_back({kind, std::move(subject), std::move(reason), static_cast<std::int64_t>(count)});
   };
   const std::vector<collect::ProgramTotals::LaunchClass> classes = recording.Classes();
-  std::map<std::uint64_t, std::int64_t> cubins;  // id by CRC; 0: unknown
+  std::map<const std::vector<std::uint8_t>*, std::int64_t> cubins;  // id
   std::int64_t id = 0;
   for (const collect::SampleTotals::Kernel& kernel : totals_.Kernels(classes, kLeastShare)) {
-    const Launch& launch = classes[kernel.launch_class].launch;
+    const collect::ProgramTotals::LaunchClass& launch_class = classes[kernel.launch_class];
+    const Launch& launch = launch_class.launch;
     const std::string name = Demangle(launch.kernel_name.c_str());
     if (!pattern_.Finds(name)) continue;
-    PcSampling sampling;
-    sampling.case_id = recording.CaseOf(LaunchKey(launch.kernel_name, launch.grid, launch.block));
-    sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
-    sampling.launches = static_cast<int>(classes[kernel.launch_class].launches);
-    sampling.total_samples = kernel.samples;
-    for (const collect::SampleTotals::Function* const sampled : kernel.functions) {
-      const auto [cubin, is_new] = cubins.try_emplace(sampled->cubin_crc, 0);
-      if (is_new) {
-        if (const std::vector<std::uint8_t>* const bytes = modules_.Find(sampled->cubin_crc)) {
-          cubin->second = ++id;
-          recording.Write(Cubin{cubin->second, sampled->cubin_crc, *bytes});
+    try {  // what one kernel cannot be written with must not cost the others
+      PcSampling sampling;
+      sampling.case_id = recording.CaseOf(LaunchKey(launch.kernel_name, launch.grid, launch.block));
+      sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
+      sampling.launches = static_cast<int>(std::min<std::int64_t>(launch_class.launches, INT_MAX));
+      sampling.total_samples = kernel.samples;
+      for (const collect::SampleTotals::Function* const sampled : kernel.functions) {
+        if (const std::vector<std::uint8_t>* const cubin = modules_.Find(sampled->cubin_crc, sampled->name)) {
+          if (const auto [known, is_new] = cubins.try_emplace(cubin, id + 1); is_new) {
+            recording.Write(Cubin{++id, sampled->cubin_crc, *cubin});
+          }
         } else {
-          lose("cubin_unknown", name, "its machine code was not kept, so its phases are not known");
+          lose("cubin_unknown", name, "its machine code was not kept, or that of several has one checksum");
+        }
+        DeviceFunction function;  // without instructions: to disassemble is not for the program's time
+        function.id = ++id;
+        function.cubin_crc = sampled->cubin_crc;
+        function.name = sampled->name;
+        recording.Write(function);
+        for (const auto& [offset, samples] : sampled->pcs) {
+          sampling.samples.push_back({function.id, offset, totals_.ByReason(samples)});
         }
       }
-      DeviceFunction function;  // without instructions: to disassemble is not for the program's time
-      function.id = ++id;
-      function.cubin_crc = sampled->cubin_crc;
-      function.name = sampled->name;
-      recording.Write(function);
-      for (const auto& [offset, reasons] : sampled->pcs) sampling.samples.push_back({function.id, offset, reasons});
+      sampling.id = ++id;
+      recording.Write(sampling);
+    } catch (const std::exception& error) {
+      lose("phases_not_sampled", name, FirstLine(error.what()));
+      continue;
     }
-    sampling.id = ++id;
-    recording.Write(sampling);
     if (kernel.others_ratio > kOthersShare) {
       lose("phases_of_several_classes", collect::LaunchClassName(name, launch),
            fmt::format("its phases are those of all {} launch classes of the kernel; {} of their time is of the others",
                        kernel.classes, Percent(kernel.others_ratio)));
     }
   }
+  if (why_not_.empty() && totals_.named() == 0) GiveUp("no sample was taken");
   if (!why_not_.empty()) lose("phases_not_sampled", "kernels", why_not_);
   if (totals_.dropped() > 0) lose("samples_dropped", "", "the hardware dropped PC samples", totals_.dropped());
   if (totals_.buffer_full()) lose("samples_dropped", "", "CUPTI's PC sampling buffer was full: samples are missing");
@@ -153,9 +183,9 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
          "PC samples of code that was loaded while counters were measured, or that belongs to the driver",
          totals_.other());
   }
-  if (totals_.beyond_functions() > 0) {
-    lose("samples_unnamed", fmt::format("functions after the first {}", collect::SampleTotals::kMostFunctions),
-         "samples of more are not kept", totals_.beyond_functions());
+  if (totals_.beyond_instructions() > 0) {
+    lose("samples_unnamed", fmt::format("instructions after the first {}", collect::SampleTotals::kMostInstructions),
+         "samples of more are not kept", totals_.beyond_instructions());
   }
 }
 

@@ -29,6 +29,8 @@ class ProgramSampler {
   void OnContextBegins(const void* context) noexcept;
   void OnContextEnds(const void* context) noexcept;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept { modules_.Add(cubin); }
+  /// The recording is of this context: samples of another are not its kernels'.
+  void OnRecordedContext(const void* context) noexcept;
   /// Makes room for a range profiler in this context. While it is idle, no thread launches and no stream captures.
   void Close(const void* context);
   /// Samples again after Close(). While no stream captures.
@@ -48,6 +50,7 @@ class ProgramSampler {
   // Under mutex_:
   void OpenIn(const void* context) noexcept;
   void TakeLocked() noexcept;
+  void GiveUp(const char* why) noexcept;
   void Abandon() noexcept;  // what is open belongs to a context that has ended
 
   KernelPattern pattern_;
@@ -57,7 +60,9 @@ class ProgramSampler {
   std::atomic<const void*> context_ = nullptr;  // that is sampled, or was before Close()
   std::optional<collect::ContextSampler> sampler_;
   collect::SampleTotals totals_;
-  bool counts_ = false;
+  bool counts_ = false;  // since Begin()
+  bool over_ = false;    // nothing counts any more
+  int contexts_ = 0;     // sampled so far
   std::string why_not_;  // sampling failed
 };
 

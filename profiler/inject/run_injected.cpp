@@ -130,7 +130,7 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
     (void)std::signal(signal, [](int received) { (void)kill(the_program, received); });
   }
   const int status = WaitForChild(child);
-  for (const int signal : {SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) (void)std::signal(signal, SIG_DFL);
   InjectedEnd end{FindRecordings(folder.path() / kInjectRecordings), status};
   if (!end.recordings.empty()) return end;
   throw Error("nothing was measured: " + program[0] + WhatItDid(status), "the output of the program may tell more");

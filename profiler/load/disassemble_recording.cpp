@@ -16,6 +16,8 @@ namespace {
 
 using Functions = std::vector<DeviceFunction*>;
 
+constexpr unsigned kMostAtOnce = 16;  // of nvdisasm
+
 bool LacksInstructions(const std::string& path) {
   store::LoadOptions options;
   options.metrics.emplace();
@@ -32,13 +34,11 @@ std::vector<DeviceFunction> Read(const Cubin& cubin, const std::optional<std::st
                   : sass::ReadInlineStacks(cubin.bytes, cubin.crc, names);
 }
 
-void Fill(const Functions& functions, std::vector<DeviceFunction> read, std::vector<DataLoss>& losses) {
+// Cubins may share a checksum: what one does not have, another may.
+void Fill(const Functions& functions, std::vector<DeviceFunction> read) {
   for (DeviceFunction* const function : functions) {
     const auto found = std::ranges::find(read, function->name, &DeviceFunction::name);
-    if (found != read.end()) function->instructions = std::move(found->instructions);
-    if (function->instructions.empty()) {
-      losses.push_back({"not_disassembled", function->name, "its code is not in its module", 1});
-    }
+    if (found != read.end() && function->instructions.empty()) function->instructions = std::move(found->instructions);
   }
 }
 
@@ -54,12 +54,13 @@ void Disassemble(Recording& recording) {
   for (DeviceFunction& function : recording.functions) {
     if (function.instructions.empty()) by_cubin[function.cubin_crc].push_back(&function);
   }
+  std::map<std::uint64_t, std::string> errors;
   std::vector<const Cubin*> cubins;
   for (const Cubin& cubin : recording.cubins) {
     if (by_cubin.contains(cubin.crc)) cubins.push_back(&cubin);
   }
   // nvdisasm takes some tenths of a second for each.
-  const std::size_t together = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t together = std::clamp(std::thread::hardware_concurrency(), 1U, kMostAtOnce);
   for (std::size_t begin = 0; begin < cubins.size(); begin += together) {
     std::vector<std::future<std::vector<DeviceFunction>>> running;
     const std::size_t end = std::min(cubins.size(), begin + together);
@@ -70,11 +71,17 @@ void Disassemble(Recording& recording) {
     for (std::size_t i = begin; i < end; ++i) {
       const Functions& functions = by_cubin[cubins[i]->crc];
       try {
-        Fill(functions, running[i - begin].get(), recording.losses);
+        Fill(functions, running[i - begin].get());
       } catch (const Error& error) {
-        recording.losses.push_back({"not_disassembled", functions.front()->name, error.what(), 1});
+        errors[cubins[i]->crc] = error.message();
       }
     }
+  }
+  for (const DeviceFunction& function : recording.functions) {
+    if (!function.instructions.empty()) continue;
+    const auto error = errors.find(function.cubin_crc);
+    recording.losses.push_back({"not_disassembled", function.name,
+                                error != errors.end() ? error->second : "its machine code was not found", 1});
   }
 }
 

@@ -28,7 +28,6 @@ void WriteRecording(const Recording& recording, const RecordingReader* images, R
   write(recording.samplings);
   write(recording.countings);
   write(recording.losses);
-  sink.Commit();
 }
 
 }  // namespace fa_profile::store

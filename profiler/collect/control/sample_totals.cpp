@@ -18,20 +18,36 @@ void SampleTotals::Add(const PcSamples& samples) {
   for (const SampledPc& pc : samples.pcs) {
     std::uint64_t count = 0;
     for (const auto& [reason, number] : pc.samples) count += IsTwin(reason) ? 0 : number;
-    auto place = functions_.find({pc.cubin_crc, pc.function});
-    if (place == functions_.end()) {
-      if (functions_.size() >= kMostFunctions) {
-        beyond_functions_ += count;
-        continue;
-      }
-      place = functions_.try_emplace({pc.cubin_crc, pc.function}, Function{pc.cubin_crc, pc.function, {}, 0}).first;
+    const auto known = functions_.find({pc.cubin_crc, pc.function});
+    if ((known == functions_.end() || !known->second.pcs.contains(pc.offset)) && ++instructions_ > kMostInstructions) {
+      beyond_instructions_ += count;
+      continue;
     }
-    Function& function = place->second;
-    std::map<std::string, std::uint64_t>& sums = function.pcs[pc.offset];
-    for (const auto& [reason, number] : pc.samples) sums[reason] += number;
+    Function& function =
+        functions_.try_emplace({pc.cubin_crc, pc.function}, Function{pc.cubin_crc, pc.function, {}, 0}).first->second;
+    std::vector<std::uint64_t>& sums = function.pcs[pc.offset];
+    for (const auto& [reason, number] : pc.samples) {
+      const std::size_t index = IndexOf(reason);
+      if (sums.size() <= index) sums.resize(index + 1, 0);
+      sums[index] += number;
+    }
     function.samples += count;
     named_ += count;
   }
+}
+
+std::size_t SampleTotals::IndexOf(const std::string& reason) {
+  const auto [place, is_new] = reason_index_.try_emplace(reason, reasons_.size());
+  if (is_new) reasons_.push_back(reason);
+  return place->second;
+}
+
+std::map<std::string, std::uint64_t> SampleTotals::ByReason(const std::vector<std::uint64_t>& samples) const {
+  std::map<std::string, std::uint64_t> result;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i] > 0) result.emplace(reasons_[i], samples[i]);
+  }
+  return result;
 }
 
 std::vector<SampleTotals::Kernel> SampleTotals::Kernels(const std::vector<ProgramTotals::LaunchClass>& classes,

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fa_profile::collect {
@@ -17,15 +18,16 @@ class LoadedModules {
   explicit LoadedModules(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   void Add(std::span<const std::uint8_t> cubin) noexcept;
-  /// The cubin with CUPTI's CRC; nullptr when it was not kept. Valid as long as this.
-  const std::vector<std::uint8_t>* Find(std::uint64_t crc);
+  /// The cubin with CUPTI's CRC that holds `function` (mangled; empty: any). Different cubins may have one CRC.
+  /// nullptr: none was kept, or two that differ hold it. Valid as long as this.
+  const std::vector<std::uint8_t>* Find(std::uint64_t crc, const std::string& function = {});
 
  private:
   const std::size_t most_bytes_;
   std::size_t bytes_ = 0;
   std::mutex mutex_;
   std::list<std::vector<std::uint8_t>> loaded_;  // without a CRC, which takes time, until Find() needs it
-  std::map<std::uint64_t, std::vector<std::uint8_t>> by_crc_;
+  std::multimap<std::uint64_t, std::vector<std::uint8_t>> by_crc_;
 };
 
 }  // namespace fa_profile::collect

@@ -12,16 +12,16 @@
 
 namespace fa_profile::collect {
 
-/// PC samples of a program, added up by function. Memory grows with the code that was sampled. One thread at a time.
+/// PC samples of a program, added up by function, in bounded memory. One thread at a time.
 class SampleTotals {
  public:
   void Add(const PcSamples& samples);
 
   struct Function {
     std::uint64_t cubin_crc = 0;
-    std::string name;                                                   ///< mangled
-    std::map<std::uint32_t, std::map<std::string, std::uint64_t>> pcs;  ///< by offset and stall reason
-    std::uint64_t samples = 0;                                          ///< a sample counts once: without "_not_issued"
+    std::string name;                                         ///< mangled
+    std::map<std::uint32_t, std::vector<std::uint64_t>> pcs;  ///< by offset, and by index of the stall reason
+    std::uint64_t samples = 0;                                ///< a sample counts once: without "_not_issued"
   };
 
   /// The samples of one kernel.
@@ -39,16 +39,25 @@ class SampleTotals {
   std::uint64_t dropped() const { return dropped_; }  ///< by the hardware
   std::uint64_t other() const { return other_; }      ///< of code that CUPTI does not name
   bool buffer_full() const { return buffer_full_; }   ///< others are missing, and nobody counted them
-  /// Of functions after the first kMostFunctions.
-  std::uint64_t beyond_functions() const { return beyond_functions_; }
-  static constexpr std::size_t kMostFunctions = 4096;
+  /// Of instructions after the first kMostInstructions.
+  std::uint64_t beyond_instructions() const { return beyond_instructions_; }
+  /// Some hundred kernels; less than 200 MB.
+  static constexpr std::size_t kMostInstructions = std::size_t{1} << 18U;
+
+  /// The samples of one instruction of a Function, by the names of their stall reasons.
+  std::map<std::string, std::uint64_t> ByReason(const std::vector<std::uint64_t>& samples) const;
 
  private:
+  std::size_t IndexOf(const std::string& reason);
+
   std::map<std::pair<std::uint64_t, std::string>, Function> functions_;
+  std::vector<std::string> reasons_;
+  std::map<std::string, std::size_t> reason_index_;
   std::uint64_t named_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t other_ = 0;
-  std::uint64_t beyond_functions_ = 0;
+  std::uint64_t beyond_instructions_ = 0;
+  std::size_t instructions_ = 0;
   bool buffer_full_ = false;
 };
 
