@@ -53,6 +53,13 @@ std::string Listed(const RunOptions& options, const std::string& path) {
   return path.substr(0, at) + path.substr(at + kUnlisted.size()) + ".fap";
 }
 
+void List(const RunOptions& options, const std::vector<std::string>& recordings) {
+  for (const std::string& recording : recordings) {
+    const std::string name = Listed(options, recording);
+    if (name != recording) std::filesystem::rename(recording, name);
+  }
+}
+
 // A recording without instructions is better than none.
 void AddInstructions(const std::vector<std::string>& recordings) {
   for (const std::string& recording : recordings) {
@@ -97,15 +104,18 @@ int RunProgram(const RunOptions& options) {
 
   const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
   if (plan.phases) AddInstructions(end.recordings);
-  {
+  try {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
     ReportRun(options, end.recordings.front(), Listed(options, end.recordings.front()));
+  } catch (...) {
+    List(options, end.recordings);
+    throw;
   }
-  for (std::size_t i = 0; i < end.recordings.size(); ++i) {
+  List(options, end.recordings);
+  for (std::size_t i = 1; i < end.recordings.size(); ++i) {
     const std::string name = Listed(options, end.recordings[i]);
-    if (name != end.recordings[i]) std::filesystem::rename(end.recordings[i], name);
-    if (i > 0) PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", name, name));
+    PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", name, name));
   }
   if (WIFSIGNALED(end.status)) {
     Notice(fmt::format("{} was killed ({})", options.program[0], strsignal(WTERMSIG(end.status))));
