@@ -124,6 +124,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   report->callback([arguments, report, &invocation] {
     invocation.run = [arguments, report, &invocation] {
       if (arguments->paths.size() > 1) {
+        if (!invocation.phase_map.empty()) {
+          throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
+        }
         for (const char* const option : {"--kernel", "--shape", "--causal", "--summary", "--explain"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");

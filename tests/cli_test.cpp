@@ -188,6 +188,7 @@ TEST_F(CliTest, SeveralRecordingsAreThoseOfAProgram) {
   ExpectRefused("report " + bundled_ + " " + bundled_, "is not of a program", "diff");
   ExpectRefused("report --summary " + bundled_ + " " + bundled_, "--summary has no effect", "leave it out");
   ExpectRefused("report --format csv " + bundled_ + " " + bundled_, "no format 'csv'", "json");
+  ExpectRefused("report --phase-map x.yaml " + bundled_ + " " + bundled_, "--phase-map has no effect", "leave it out");
 }
 
 TEST_F(CliTest, RedactSaysWhatItNeeds) {

@@ -80,13 +80,13 @@ TEST_F(RedactTest, NamesBecomeNumbersThatAgree) {
   const Redacted redacted = RedactFile(Write(SecretProgram()), Copy(), names, false);
   EXPECT_EQ(redacted.cubins, 2U);
   const Recording r = Read(Copy());
-  EXPECT_EQ(r.cases[0].kernel, "kernel 1<<<64, 128>>>");
-  EXPECT_EQ(r.launches[0].kernel_name, "kernel 1");
-  EXPECT_EQ(r.functions[0].name, "kernel 1");
-  EXPECT_EQ(r.functions[1].name, "kernel 2");
+  EXPECT_EQ(r.cases[0].kernel, "kernel_1<<<64, 128>>>");
+  EXPECT_EQ(r.launches[0].kernel_name, "kernel_1");
+  EXPECT_EQ(r.functions[0].name, "kernel_1");
+  EXPECT_EQ(r.functions[1].name, "kernel_2");
   EXPECT_EQ(r.cases[2].kernel, "CUDA graph 7");
-  EXPECT_EQ(r.nvtx_work[0].path, "range 1");
-  EXPECT_EQ(r.nvtx_work[1].path, "range 1 / range 2");
+  EXPECT_EQ(r.nvtx_work[0].path, "range_1");
+  EXPECT_EQ(r.nvtx_work[1].path, "range_1 / range_2");
   ASSERT_EQ(r.functions[0].instructions.size(), 2U);
   EXPECT_EQ(r.functions[0].instructions[0].operands, "R1, R2, R3, R4");
   EXPECT_EQ(r.functions[0].instructions[1].operands, "");
@@ -95,7 +95,7 @@ TEST_F(RedactTest, NamesBecomeNumbersThatAgree) {
   EXPECT_EQ(r.samplings.size(), 2U);
   EXPECT_EQ(r.ranges[0].metrics.at("sm__cycles_active.avg"), 5.0);
   EXPECT_EQ(r.kernel_work.size(), 2U);
-  EXPECT_EQ(r.losses[0].subject, "kernel name 1");
+  EXPECT_EQ(r.losses[0].subject, "kernel_name_1");
   EXPECT_EQ(r.losses[1].subject, "");
   EXPECT_EQ(r.losses[2].subject, "dram__bytes.sum");
 }

@@ -24,13 +24,13 @@ std::string WithoutFolders(std::string text) {
   return text;
 }
 
-// Texts by kind that become "kernel 1", "kernel 2", ...
+// Texts by kind that become "kernel_1", "kernel_2", ... Without a blank, which would end a return type.
 class Numbers {
  public:
   const std::string& Of(const std::string& kind, const std::string& name) {
     const auto known = numbers_.find({kind, name});
     if (known != numbers_.end()) return known->second;
-    const std::string number = kind + " " + std::to_string(++last_[kind]);
+    const std::string number = kind + "_" + std::to_string(++last_[kind]);
     return numbers_.try_emplace({kind, name}, number).first->second;
   }
   std::size_t size() const { return numbers_.size(); }
@@ -139,7 +139,7 @@ std::size_t RemoveNames(Recording& recording) {
     const bool is_class = entry.origin == "program" && full_names.contains(entry.id);
     const std::string number = numbers.Of("kernel", is_class ? full_names[entry.id] : name);
     entry.kernel = number + entry.kernel.substr(configuration);
-    (void)numbers.Of("kernel name", name);  // losses have it
+    (void)numbers.Of("kernel_name", name);  // losses have it
     if (entry.origin != "program" && entry.origin != "ladder") entry.origin = numbers.Of("library", entry.origin);
   }
   for (Verification& verification : recording.verifications) {
