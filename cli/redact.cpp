@@ -21,7 +21,8 @@ struct RedactArguments {
 int RunRedact(const RedactArguments& arguments) {
   const load::Redaction& redaction = arguments.redaction;
   if (!redaction.code && !redaction.names && !redaction.paths && !redaction.raw) {
-    throw Error("what is to be left out is not said", "give --code, --names, --paths or --raw");
+    throw Error("redact needs at least one of --code, --names, --paths and --raw",
+                "fa-profile redact --help says what each leaves out");
   }
   if (!redaction.kernels.empty() && !redaction.code) {
     throw Error("--kernel has an effect on --code alone", "add --code, or leave it out");
@@ -37,7 +38,7 @@ int RunRedact(const RedactArguments& arguments) {
 
 void AddRedact(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<RedactArguments>();
-  CLI::App* const redact = app.add_subcommand("redact", "Copy a recording without what must stay in the house");
+  CLI::App* const redact = app.add_subcommand("redact", "Copy a recording without machine code, paths or names");
   redact->add_option("recording", arguments->from, "A *.fap file")->required();
   redact->add_option("-o,--output", arguments->to, "The copy")->required();
   redact->add_flag("--force", arguments->overwrite, "Replace an existing file");

@@ -84,7 +84,7 @@ int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   for (const std::string& path : paths) {
     Profile profile = load::LoadProfile(path).second;
     if (!profile.program) {
-      throw Error(path + " is not of a program, so it cannot be set beside others",
+      throw Error(path + " is not a recording of a program, so it cannot be compared with other ranks",
                   "report it by itself, or compare two recordings with fa-profile diff");
     }
     profiles.emplace_back(std::filesystem::path(path).filename().string(), std::move(profile));

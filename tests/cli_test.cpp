@@ -185,7 +185,7 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
 }
 
 TEST_F(CliTest, SeveralRecordingsAreThoseOfAProgram) {
-  ExpectRefused("report " + bundled_ + " " + bundled_, "is not of a program", "diff");
+  ExpectRefused("report " + bundled_ + " " + bundled_, "is not a recording of a program", "diff");
   ExpectRefused("report --summary " + bundled_ + " " + bundled_, "--summary has no effect", "leave it out");
   ExpectRefused("report --format csv " + bundled_ + " " + bundled_, "no format 'csv'", "json");
   ExpectRefused("report --phase-map x.yaml " + bundled_ + " " + bundled_, "--phase-map has no effect", "leave it out");
@@ -193,7 +193,7 @@ TEST_F(CliTest, SeveralRecordingsAreThoseOfAProgram) {
 
 TEST_F(CliTest, RedactSaysWhatItNeeds) {
   const std::string to = (folder_ / "copy.fap").string();
-  ExpectRefused("redact " + bundled_ + " -o " + to, "what is to be left out", "--code");
+  ExpectRefused("redact " + bundled_ + " -o " + to, "needs at least one of --code", "redact --help");
   ExpectRefused("redact " + bundled_ + " --code", "--output", "");
   ExpectRefused("redact " + bundled_ + " -o " + to + " --raw --kernel mma", "--kernel has an effect on --code",
                 "--code");

@@ -7,7 +7,7 @@
 
 namespace fa_profile::load {
 
-/// What a recording is to lose before it leaves the house.
+/// What a copy of a recording that is shared does not hold.
 struct Redaction {
   bool code = false;    ///< machine code, and the samples and counts of its instructions
   std::string kernels;  ///< regular expression of the kernels whose code is meant; empty: all

@@ -38,7 +38,7 @@ class SampleTotals {
   std::uint64_t named() const { return named_; }      ///< samples of functions that CUPTI names
   std::uint64_t dropped() const { return dropped_; }  ///< by the hardware
   std::uint64_t other() const { return other_; }      ///< of code that CUPTI does not name
-  bool buffer_full() const { return buffer_full_; }   ///< others are missing, and nobody counted them
+  bool buffer_full() const { return buffer_full_; }   ///< more are missing, uncounted
   /// Of instructions after the first kMostInstructions.
   std::uint64_t beyond_instructions() const { return beyond_instructions_; }
   /// Some hundred kernels; less than 200 MB.
