@@ -163,7 +163,7 @@ TEST_F(CliTest, AMissingArgumentIsNamedWithItsMeaningAndItsCommand) {
   ExpectRefused("push a.fap", "push needs --gateway: Address of the Pushgateway", "push --help");
   ExpectRefused("baseline", "baseline needs a command", "promote, list, show, verify");
   ExpectRefused("--kernel", "--kernel needs a value", "matches this regular expression");
-  ExpectRefused("report a.fap b.fap", "report takes no further argument: 'b.fap'", "fa-profile report RECORDING");
+  ExpectRefused("diff a.fap b.fap c.fap", "diff takes no further argument: 'c.fap'", "fa-profile diff BEFORE AFTER");
 }
 
 TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
