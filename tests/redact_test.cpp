@@ -14,7 +14,7 @@ namespace {
 // A program's recording with "secret" in every name and path, and in the code.
 Recording SecretProgram() {
   Recording r;
-  r.session.command_line = "fa-profile -- /home/secret/train.py --token secret";
+  r.session.command_line = "fa-profile -- /data/secret/train.py --token secret";
   r.session.replay_mode = "spread";
   r.session.complete = true;
   r.device.name = "NVIDIA H200";
@@ -34,7 +34,7 @@ Recording SecretProgram() {
   r.configs = {{1, "GH100", 1, {"sm__cycles_active.avg"}}};
   r.ranges = {{1, 1, "", "secret class", 0, 0, {{"sm__cycles_active.avg", 5.0}}}};
   r.cubins = {{1, 11, {'s', 'e', 'c', 'r', 'e', 't'}}, {2, 12, {1}}};
-  const Instruction first{0, "", "FFMA", "R1, R2, R3, R4", {{"secret::row_max", "/home/secret/a.cu", 3}}};
+  const Instruction first{0, "", "FFMA", "R1, R2, R3, R4", {{"secret::row_max", "/data/secret/a.cu", 3}}};
   const Instruction call{16, "", "CALL.REL.NOINC", "`(secret_helper)", {}};
   r.functions = {{21, 11, "_Z13secret_kernelIN6secret6TraitsEEvi", {first, call}},
                  {22, 12, "_Z11secret_gemmPf", {first}}};
@@ -46,8 +46,8 @@ Recording SecretProgram() {
     sampling.samples = {{20 + id, 0, {{"wait", 4}}}};
     r.samplings.push_back(sampling);
   }
-  r.losses = {{"pass_missing", "secret_kernel", "secret_gemm(float*) ended in /home/secret/x", 1},
-              {"other", "a secret thing", "of /home/secret/run.fap: out of memory", 1},
+  r.losses = {{"pass_missing", "secret_kernel", "secret_gemm(float*) ended in /data/secret/x", 1},
+              {"other", "a secret thing", "of /data/secret/run.fap: out of memory", 1},
               {"metric_unavailable", "dram__bytes.sum", "no", 1}};
   return r;
 }

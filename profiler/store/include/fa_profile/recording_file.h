@@ -85,9 +85,9 @@ class RecordingReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes a whole recording, each piece after those that it refers to; the caller commits. `recording` was loaded from `images`
-/// whole (code, cubins and all metrics), and may have been changed since; the raw counter data is copied from there.
-/// nullptr: there is none, and no range refers to any. Throws Error.
+/// Writes a whole recording, each piece after those that it refers to; the caller commits. `recording` was loaded from
+/// `images` whole (code, cubins and all metrics), and may have been changed since; the raw counter data is copied from
+/// there. nullptr: there is none, and no range refers to any. Throws Error.
 void WriteRecording(const Recording& recording, const RecordingReader* images, RecordingSink& sink);
 
 }  // namespace fa_profile::store
