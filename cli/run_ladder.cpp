@@ -73,13 +73,10 @@ CaseCheck LookAt(const Kernel& kernel, const AttentionShape& shape, const RunOpt
 
 // nvdisasm, or what can be read without it.
 collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
-  if (auto disassembler = FindDisassembler()) return *disassembler;
-  losses.push_back({"not_disassembled", "nvdisasm",
-                    "not found: phases are known by function and line, but not what their instructions do, and no "
-                    "wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
-                    1});
-  return [](const Cubin& cubin, const std::vector<std::string>& functions) {
-    return sass::ReadInlineStacks(cubin.bytes, cubin.crc, functions);
+  const std::optional<std::string> nvdisasm = sass::FindNvdisasm();
+  if (!nvdisasm) losses.push_back(sass::MissesNvdisasm());
+  return [nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return sass::ReadCode(cubin.bytes, cubin.crc, nvdisasm, functions);
   };
 }
 

@@ -74,6 +74,27 @@ TEST_F(RedactTest, NothingOfItIsLeftInTheFile) {
   EXPECT_EQ(ReadFile(Copy()).find("secret"), std::string::npos);
 }
 
+TEST_F(RedactTest, CodeMayStayWithoutNamesAndPaths) {
+  Redaction both;
+  both.names = both.paths = true;
+  (void)RedactFile(Write(SecretProgram()), Copy(), both, false);
+  EXPECT_EQ(ReadFile(Copy()).find("secret"), std::string::npos);
+  const Recording r = Read(Copy());
+  ASSERT_EQ(r.functions.size(), 2U);
+  for (const DeviceFunction& function : r.functions) {  // operands are packed in the file
+    for (const Instruction& i : function.instructions) EXPECT_EQ(i.operands.find("secret"), std::string::npos);
+  }
+}
+
+TEST_F(RedactTest, CodeGoesWithEveryCubin) {
+  Recording recording = SecretProgram();
+  recording.cubins.push_back({3, 13, {1, 2}});  // of no sampled function
+  Redaction code;
+  code.code = true;
+  EXPECT_EQ(RedactFile(Write(recording), Copy(), code, false).cubins, 3U);
+  EXPECT_TRUE(Read(Copy()).cubins.empty());
+}
+
 TEST_F(RedactTest, NamesBecomeNumbersThatAgree) {
   Redaction names;
   names.names = true;

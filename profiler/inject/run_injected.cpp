@@ -94,7 +94,7 @@ std::vector<Diagnosis> DiagnosePrograms() {
   };
   warn(kCudaLibrary, ", which is not loaded into a program that fa-profile measures");
   warn(kNvtxLibrary, ", so NVTX ranges of programs are not recorded");
-  if (found.empty()) found.push_back({Diagnosis::Level::kOk, "programs", "can be measured (-- PROGRAM)", ""});
+  if (found.empty()) found.push_back({Diagnosis::Level::kOk, "programs", "no other tool is loaded into them", ""});
   return found;
 }
 

@@ -30,8 +30,7 @@ std::vector<DeviceFunction> Read(const Cubin& cubin, const std::optional<std::st
                                  const Functions& functions) {
   std::vector<std::string> names;
   for (const DeviceFunction* const function : functions) names.push_back(function->name);
-  return nvdisasm ? sass::Disassemble(cubin.bytes, cubin.crc, *nvdisasm, names)
-                  : sass::ReadInlineStacks(cubin.bytes, cubin.crc, names);
+  return sass::ReadCode(cubin.bytes, cubin.crc, nvdisasm, names);
 }
 
 // Cubins may share a checksum: what one does not have, another may.
@@ -44,12 +43,7 @@ void Fill(const Functions& functions, std::vector<DeviceFunction> read) {
 
 void Disassemble(Recording& recording) {
   const std::optional<std::string> nvdisasm = sass::FindNvdisasm();
-  if (!nvdisasm) {
-    recording.losses.push_back({"not_disassembled", "nvdisasm",
-                                "not found: phases are known by function and line, but not what their instructions do, "
-                                "and no wait is charged; ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
-                                1});
-  }
+  if (!nvdisasm) recording.losses.push_back(sass::MissesNvdisasm());
   std::map<std::uint64_t, Functions> by_cubin;
   for (DeviceFunction& function : recording.functions) {
     if (function.instructions.empty()) by_cubin[function.cubin_crc].push_back(&function);

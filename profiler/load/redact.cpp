@@ -66,7 +66,8 @@ std::size_t RemoveCubins(Recording& recording, const auto& condition) {
   return std::erase_if(recording.cubins, condition);
 }
 
-std::size_t RemoveCode(Recording& recording, const KernelPattern& pattern, std::size_t& cubins) {
+std::size_t RemoveCode(Recording& recording, const std::string& kernels, std::size_t& cubins) {
+  const KernelPattern pattern(kernels);
   std::set<std::int64_t> functions;
   std::set<std::uint64_t> modules;
   for (const DeviceFunction& function : recording.functions) {
@@ -80,7 +81,7 @@ std::size_t RemoveCode(Recording& recording, const KernelPattern& pattern, std::
   for (SassCounting& counting : recording.countings) std::erase_if(counting.counts, is_gone);
   std::erase_if(recording.samplings, [](const PcSampling& sampling) { return sampling.samples.empty(); });
   std::erase_if(recording.countings, [](const SassCounting& counting) { return counting.counts.empty(); });
-  cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return modules.contains(cubin.crc); });
+  cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return kernels.empty() || modules.contains(cubin.crc); });
   return functions.size();
 }
 
@@ -178,9 +179,8 @@ std::size_t RemoveNames(Recording& recording) {
 }  // namespace
 
 Redacted Redact(Recording& recording, const Redaction& redaction) {
-  const KernelPattern pattern(redaction.kernels);
   Redacted redacted;
-  if (redaction.code) redacted.functions = RemoveCode(recording, pattern, redacted.cubins);
+  if (redaction.code) redacted.functions = RemoveCode(recording, redaction.kernels, redacted.cubins);
   if (redaction.names || redaction.paths) {
     redacted.cubins += RemoveCubins(recording, [](const Cubin&) { return true; });
   }

@@ -184,4 +184,18 @@ std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
   }
 }
 
+std::vector<DeviceFunction> ReadCode(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                     const std::optional<std::string>& nvdisasm,
+                                     const std::vector<std::string>& wanted) {
+  return nvdisasm ? Disassemble(cubin, crc, *nvdisasm, wanted) : ReadInlineStacks(cubin, crc, wanted);
+}
+
+DataLoss MissesNvdisasm() {
+  return {
+      "not_disassembled", "nvdisasm",
+      "not found: phases are known by function and line, but not what their instructions do, and no wait is charged; "
+      "ci/setup.sh installs it, or set FA_PROFILE_NVDISASM",
+      1};
+}
+
 }  // namespace fa_profile::sass

@@ -14,8 +14,8 @@ using NvtxTables = const void* (*)(std::uint32_t);
 /// old.
 bool TakeNvtx(NvtxTables tables) noexcept;
 
-/// The same for an extension of NVTX, of which each of the program's libraries has its own table, too. `module`: NVTX's
-/// nvtxExtModuleInfo_t. False: another extension than that for data of ranges.
+/// Takes the ranges of NVTX's extension for data of ranges. Each of the program's libraries has a table of its own.
+/// `module`: an nvtxExtModuleInfo_t. False: it is another extension's.
 bool TakeNvtxExtension(void* module) noexcept;
 
 /// From here on a child of fork() records no ranges. By whichever library function is called first.

@@ -31,6 +31,12 @@ std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted = {});
 
+/// Disassemble(), or ReadInlineStacks() where `nvdisasm` is absent: then MissesNvdisasm() belongs into the recording.
+std::vector<DeviceFunction> ReadCode(std::span<const std::uint8_t> cubin, std::uint64_t crc,
+                                     const std::optional<std::string>& nvdisasm,
+                                     const std::vector<std::string>& wanted = {});
+DataLoss MissesNvdisasm();
+
 /// What `nvdisasm -json` printed, without inline stacks. Each function's offsets count from its own start. Throws Error
 /// when the text is something else.
 std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text);
