@@ -124,5 +124,31 @@ TEST(BundledRecordingTest, EachRungHasTheFindingsItTeaches) {
   EXPECT_TRUE(found["mma"][0].starts_with("bottleneck-phase"));
 }
 
+// A program: PyTorch's attention, eager and in CUDA graphs.
+TEST(BundledRecordingTest, TheProgramHasTimesCountersAndPhasesAndNoCodeOfCudnn) {
+  const Recording recording = store::RecordingReader(FA_PROFILE_SOURCE "/recordings/pytorch-sdpa.fap").Load();
+  EXPECT_TRUE(recording.session.complete);
+  const Profile profile = analyze::Analyze(recording);
+  ASSERT_TRUE(profile.program);
+  EXPECT_GT(*profile.program->nvtx_ratio, 0.99);
+  EXPECT_GT(profile.program->graph_launches, 4000);
+  double share = 0.0;
+  for (const char* const kernel : {"flash_fwd_kernel<", "fmha_cutlassF_f16", "cudnn_generated_fort_native_sdpa"}) {
+    const auto entry = std::ranges::find_if(profile.entries, [&](const ProfileEntry& candidate) {
+      return candidate.kernel.starts_with(kernel) && candidate.part.empty();
+    });
+    ASSERT_NE(entry, profile.entries.end()) << kernel;
+    share += entry->use->share_ratio.value();
+    EXPECT_EQ(entry->use->launches, 2935) << kernel;
+    EXPECT_GT(entry->metrics.at("tensor_core_utilization_ratio"), 0.2) << kernel;
+    EXPECT_EQ(!entry->phases.has_value(), std::string(kernel).starts_with("cudnn")) << kernel;
+  }
+  EXPECT_GT(share, 0.99);
+  for (const DeviceFunction& function : recording.functions) {
+    EXPECT_EQ(function.name.find("cudnn"), std::string::npos) << function.name;
+    EXPECT_FALSE(function.instructions.empty()) << function.name;
+  }
+}
+
 }  // namespace
 }  // namespace fa_profile::collect
