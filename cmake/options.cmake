@@ -26,8 +26,9 @@ if(CMAKE_UNITY_BUILD)
   target_compile_options(fa_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 if(FA_PROFILE_SANITIZER STREQUAL "address")
-  # AddressSanitizer ends a program at a null pointer and behind an object, too: a fifth of the compiler's time for nothing.
-  set(sanitize -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-sanitize-recover=all)
+  # AddressSanitizer ends a program at a null pointer, behind an object and in one that is gone, too: a quarter of the
+  # compiler's time for nothing.
+  set(sanitize -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all)
 elseif(FA_PROFILE_SANITIZER STREQUAL "thread")
   set(sanitize -fsanitize=thread)
 elseif(FA_PROFILE_SANITIZER)
