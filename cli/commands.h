@@ -42,6 +42,7 @@ struct RunOptions {
   int top = 0;                            ///< launch classes of a program whose counters are measured; 0: by share
   double delay_s = 0.0;                   ///< of a program's run before anything is recorded
   double duration_s = 0.0;                ///< of it that is recorded; 0: to the end
+  double record_all_s = 5.0;              ///< of it in which every launch is recorded, and not a sample of them
   bool children = true;                   ///< record the program's other processes
   bool exit_code_of_report = false;       ///< 0 whatever the program's exit code is
   bool summary = false;                   ///< the report's tables only

@@ -55,7 +55,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
     }
     return RunProgram(run);
   }
-  for (const char* const option : {"--top", "--delay", "--duration", "--processes", "--exit-code"}) {
+  for (const char* const option : {"--top", "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
     if (app.count(option) > 0) {
       throw Error(std::string(option) + " has an effect on a program alone",
                   "name the program after --, or leave it out");
@@ -134,6 +134,11 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--duration", run.duration_s, "Seconds of a program's run to record; default to its end")
       ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--record-all", run.record_all_s,
+                 "Seconds in which every launch of a program is recorded, or always; then a sample of them is")
+      ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}))
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   app.add_option("--processes", arguments.processes,
                  "all: record child processes, too; root: the first that uses a GPU")
       ->check(OneOf({"all", "root"}))

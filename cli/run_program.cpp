@@ -99,6 +99,7 @@ int RunProgram(const RunOptions& options) {
                     : plan.replay == inject::ProgramReplay::kNone && options.phases == "on";
   plan.delay_s = options.delay_s;
   plan.duration_s = options.duration_s;
+  plan.record_all_s = options.record_all_s;
   plan.children = options.children;
   plan.cache_dir = collect::PlanCacheFolder();
 

@@ -218,6 +218,7 @@ Json ToJson(const ProgramUse& p) {
   return {{"windows", p.windows},
           {"watched_ns", p.watched_ns},
           {"measuring_ns", p.measuring_ns},
+          {"unrecorded_ns", p.unrecorded_ns},
           {"busy_ns", p.busy_ns},
           {"busy_ratio", OrNull(p.busy_ratio)},
           {"idle_ratio", OrNull(p.idle_ratio)},

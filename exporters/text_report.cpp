@@ -80,6 +80,10 @@ void WriteHeader(TextPage& page, const Profile& profile) {
   if (profile.program) {
     measured += fmt::format("{}watched {} in {} {}", dot, Nanoseconds(profile.program->watched_ns),
                             profile.program->windows, profile.program->windows == 1 ? "window" : "windows");
+    if (profile.program->unrecorded_ns > 0) {
+      measured += fmt::format("{}for {} of it launches were counted and their time estimated from a sample", dot,
+                              Nanoseconds(profile.program->unrecorded_ns));
+    }
     if (profile.program->measuring_ns > 0) {
       measured += fmt::format("{}measured counters for {}", dot, Nanoseconds(profile.program->measuring_ns));
     }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 namespace fa_profile::collect {
@@ -122,6 +123,88 @@ TEST(ProgramTotalsTest, LaunchesOfAGraphAreCountedByTheirCorrelation) {
   EXPECT_EQ(totals.classes()[0].graph_launches, 12);
   EXPECT_EQ(totals.classes()[0].launches, 13);
   EXPECT_EQ(totals.TakeWindow().kernels[0].graph_launches, 12);
+}
+
+GpuWork OfGraph(std::uint32_t graph, std::uint32_t launch, std::int64_t start_ns, std::int64_t end_ns) {
+  GpuWork work = Kernel("g", start_ns, end_ns);
+  work.graph = graph;
+  work.correlation = launch;
+  return work;
+}
+
+TEST(ProgramTotalsTest, OfASampleEachLaunchCountsForThoseThatWereAskedFor) {
+  ProgramTotals totals;
+  for (int i = 0; i < 10; ++i) totals.Add(Kernel("a", 100 * i + 1, 100 * i + 11));
+  for (int i = 0; i < 30; ++i) totals.Add(Kernel("b", 100 * i + 1, 100 * i + 3));
+  for (std::uint32_t launch = 0; launch < 5; ++launch) totals.Add(OfGraph(7, launch, 1, 5));
+  totals.Add(Copy(100, 4001, 4011));
+  totals.Add(OfGraph(8, 1, 4021, 4031));  // launched by the device
+  const AskedLaunches asked{400, {{7, 20}}};
+  const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  ASSERT_EQ(window.kernels.size(), 3U);
+  EXPECT_EQ(window.kernels[0].launches, 100);
+  EXPECT_EQ(window.kernels[0].total_ns, 1000);
+  EXPECT_EQ(window.kernels[0].max_ns, 10) << "a launch's own time";
+  EXPECT_EQ(window.kernels[1].launches, 300);
+  EXPECT_EQ(window.kernels[2].launches, 20 + 1);
+  EXPECT_EQ(window.kernels[2].graph_launches, 20 + 1);
+  EXPECT_EQ(window.kernels[2].total_ns, 80 + 10);
+  ASSERT_EQ(window.memory.size(), 1U);
+  const double ratio = (1000.0 + 600.0 + 80.0 + 10.0) / (100.0 + 60.0 + 20.0 + 10.0);  // of the kernels' time
+  EXPECT_EQ(window.memory[0].operations, std::llround(ratio));
+  EXPECT_EQ(window.memory[0].bytes, std::llround(100 * ratio));
+  EXPECT_EQ(totals.lost().never_recorded, 0);
+}
+
+TEST(ProgramTotalsTest, ALaunchThatWasCutOffIsAPartOfOne) {
+  ProgramTotals totals;
+  std::uint32_t launch = 0;
+  for (const int kernels : {4, 4, 4, 1}) {  // the last one ran when recording ended
+    ++launch;
+    for (int i = 0; i < kernels; ++i) totals.Add(OfGraph(7, launch, 1, 11));
+  }
+  const AskedLaunches asked{0, {{7, 130}}};
+  const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  EXPECT_EQ(window.kernels[0].launches, 130 * 4);
+  EXPECT_EQ(window.kernels[0].total_ns, 130 * 4 * 10);
+}
+
+TEST(ProgramTotalsTest, AGraphWhoseLaunchesDifferIsWeighedByLaunches) {
+  ProgramTotals totals;
+  std::uint32_t launch = 0;
+  for (const int kernels : {4, 4, 4, 2, 2, 2}) {
+    ++launch;
+    for (int i = 0; i < kernels; ++i) totals.Add(OfGraph(7, launch, 1, 11));
+  }
+  const AskedLaunches asked{0, {{7, 60}}};
+  EXPECT_EQ(totals.TakeWindow(&asked).kernels[0].launches, 180);
+}
+
+TEST(ProgramTotalsTest, WhatNoWindowRecordedIsOwedToTheNext) {
+  ProgramTotals totals;
+  AskedLaunches asked{50, {{7, 3}}};
+  EXPECT_TRUE(totals.TakeWindow(&asked).kernels.empty());
+  EXPECT_EQ(totals.lost().never_recorded, 53);
+  totals.Add(Kernel("a", 1, 11));
+  asked = {50, {}};
+  EXPECT_EQ(totals.TakeWindow(&asked).kernels[0].launches, 100);
+  EXPECT_EQ(totals.lost().never_recorded, 3);
+}
+
+TEST(ProgramTotalsTest, KernelsOfAGraphThatRanIntoAPauseAreLeftOut) {
+  ProgramTotals totals;
+  EXPECT_TRUE(totals.Add(OfGraph(7, 1, 10, 20)));
+  totals.Pause(50);
+  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 40, 900))) << "its end is that of the pause";
+  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 60, 900))) << "it began after the pause did";
+  EXPECT_TRUE(totals.Add(Kernel("a", 40, 60)));
+  totals.Resume(900);
+  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 60, 901)));
+  EXPECT_TRUE(totals.Add(OfGraph(7, 3, 910, 920)));
+  totals.Pause(950);
+  EXPECT_TRUE(totals.Add(OfGraph(7, 3, 930, 940)));
+  EXPECT_EQ(totals.graphs().at(7).launches, 2);
+  EXPECT_EQ(totals.lost().without_times, 0);
 }
 
 TEST(ProgramTotalsTest, RecordsWithoutTimesAndOfOtherDevicesAreLost) {

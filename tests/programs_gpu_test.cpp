@@ -68,8 +68,8 @@ TEST_P(WatchedModeTest, AProgramEndsAndComputesAsItDoesAlone) {
   const Outcome alone = Shell(std::string(FA_PROFILE_WATCHED_PROGRAM) + " " + mode);
   ASSERT_NE(alone.exit_code, 9) << alone.out;
   ASSERT_NE(alone.exit_code, 124);
-  for (const char* const options :
-       {"--replay none", "--ncu-set basic", "--ncu-set full", "--ncu-set basic --replay kernel"}) {
+  for (const char* const options : {"--replay none", "--replay none --phases on --record-all 0", "--ncu-set basic",
+                                    "--ncu-set full", "--ncu-set basic --replay kernel"}) {
     // CUPTI's own replay of a kernel that waits for a later launch cannot end: docs/known-limits.md.
     if (mode == "waiting" && std::string(options).find("kernel") != std::string::npos) continue;
     const Outcome watched = Watched(options, mode);
@@ -97,6 +97,31 @@ TEST_F(ProgramsGpuTest, EveryLaunchIsCountedAndTimed) {
   EXPECT_GT(busy_ns, 0);
   EXPECT_LE(busy_ns, watched_ns);
   EXPECT_FALSE(Lost(recording, "activity_dropped"));
+}
+
+TEST_F(ProgramsGpuTest, OfASampleTheLaunchesAreCountedAndTheirTimeIsEstimated) {
+  for (const char* const mode : {"long", "graph"}) {
+    ASSERT_EQ(Watched("--replay none --record-all always", mode).exit_code, 0);
+    const Recording whole = Recorded();
+    ASSERT_EQ(Watched("--replay none --record-all 0", mode).exit_code, 0);
+    const Recording sample = Recorded();
+    std::int64_t unrecorded_ns = 0;
+    for (const WatchWindow& window : sample.watch_windows) unrecorded_ns += window.unrecorded_ns;
+    EXPECT_GT(unrecorded_ns, 0) << mode;
+    const auto expected = static_cast<double>(Launches(whole, "Mix<<<"));
+    EXPECT_NEAR(static_cast<double>(Launches(sample, "Mix<<<")), expected, 0.02 * expected) << mode;
+    const auto mean_ns = [](const Recording& recording) {
+      double launches = 0.0;
+      double total_ns = 0.0;
+      for (const KernelWork& work : recording.kernel_work) {
+        launches += static_cast<double>(work.launches);
+        total_ns += static_cast<double>(work.total_ns);
+      }
+      return total_ns / launches;
+    };
+    EXPECT_NEAR(mean_ns(sample), mean_ns(whole), 0.05 * mean_ns(whole)) << mode;
+    for (const KernelWork& work : sample.kernel_work) EXPECT_LT(work.max_ns, 20'000'000) << mode;
+  }
 }
 
 TEST_F(ProgramsGpuTest, KernelsOfGraphsAreCountedAsSuch) {

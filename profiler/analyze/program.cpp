@@ -52,6 +52,7 @@ void AddWindows(const Recording& recording, ProgramUse& program, std::vector<Dat
     ++program.windows;
     AddTo(program.watched_ns, watched);
     AddTo(program.measuring_ns, window.measuring_ns);
+    AddTo(program.unrecorded_ns, std::min(window.unrecorded_ns, watched));
     AddTo(program.busy_ns, std::min(window.busy_ns, watched));
     if (static_cast<double>(window.busy_ns) > static_cast<double>(watched) * (1.0 + kEdgeRatio)) ++disagree.count;
   }

@@ -11,6 +11,7 @@
 #include "check_cupti.h"
 #include "cupti_objects.h"
 #include "fa_profile/context_sampler.h"
+#include "fa_profile/counter_lock.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -87,13 +88,17 @@ class CuptiPcSampler final : public PcSampler {
 };
 
 CuptiPcSampler::CuptiPcSampler(CUcontext context, const Setup& setup) : context_(context) {
+  RequireCounters(context);
   CallCupti(cuptiPCSamplingEnable, "cuptiPCSamplingEnable",
             {.size = CUpti_PCSamplingEnableParamsSize, .ctx = context_});
   try {
     ReadStallReasons();
     Configure(setup);
   } catch (...) {
-    (void)Disable();
+    if (!Disable()) {
+      (void)configured_.release();
+      (void)fetched_.release();
+    }
     throw;
   }
 }
@@ -202,8 +207,10 @@ std::unique_ptr<PcSampler> OpenPcSampler(CUcontext context, std::uint32_t period
   return std::make_unique<CuptiPcSampler>(context, OfCalls(period_cycles));
 }
 
-ContextSampler::ContextSampler(const void* context)
-    : sampler_(std::make_unique<CuptiPcSampler>(static_cast<CUcontext>(const_cast<void*>(context)), kOfContext)) {}
+ContextSampler::ContextSampler(const void* context) {
+  auto* const cu_context = static_cast<CUcontext>(const_cast<void*>(context));
+  sampler_ = std::make_unique<CuptiPcSampler>(cu_context, kOfContext);
+}
 
 PcSamples ContextSampler::Take() { return sampler_->Take(); }
 

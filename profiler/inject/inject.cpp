@@ -17,6 +17,7 @@
 #include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/program_trace.h"
 #include "fa_profile/quiet_thread.h"
+#include "launch_sampling.h"
 #include "program_counters.h"
 #include "program_recording.h"
 
@@ -27,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kTick{0.1};
-constexpr int kTicksOfSampling = 10;  // between looks at the PC samples
+constexpr Seconds kBetweenSamples{1.0};  // looks at the PC samples
 // Windows grow, so that a killed program loses little and a long run stays small.
 constexpr Seconds kFirstWindow{1.0};
 constexpr Seconds kLongestWindow{60.0};
@@ -47,7 +48,8 @@ class Injection {
       : plan_(std::move(plan)),
         recording_(plan_, collect::ProcessNvtxRanges()),
         sampler_(plan_.kernel_pattern),
-        counters_(plan_, recording_, sampler_) {}
+        counters_(plan_, recording_, sampler_),
+        sampling_(recording_, counters_) {}
 
   void Start() {
     if (collect::ObserveProgram(&counters_, plan_.phases)) {
@@ -86,7 +88,7 @@ class Injection {
       collect::FlushTraceAtExit();
       collect::StopTrace();
       std::vector<DataLoss> losses = counters_.Finish();
-      if (traced_ && !stopped_) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
+      if (traced_ && !stopped_) WriteWindow();
       if (plan_.phases) WriteSamples(losses);
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
       recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
@@ -124,15 +126,42 @@ class Injection {
     traced_ = true;
   }
 
+  void WriteWindow() {
+    const std::int64_t now_ns = collect::ActivityClockNs();
+    const std::int64_t measuring_ns = counters_.TakeMeasuringNs();
+    measured_ += std::chrono::nanoseconds(measuring_ns);
+    if (sampling_.active()) {
+      const ProgramRecording::Sample sample = sampling_.Take();
+      recording_.WriteWindow(now_ns, measuring_ns, &sample);
+    } else {
+      recording_.WriteWindow(now_ns, measuring_ns);
+    }
+  }
+
+  // What was launched before belongs to a window of its own.
+  void SampleLaunches(bool on) {
+    if (on == sampling_.active()) return;
+    // CUPTI does not begin to record launches while it samples instructions.
+    if (on && !counters_.EndSampling()) return;
+    collect::FlushTrace();
+    WriteWindow();
+    on ? sampling_.Begin() : sampling_.End();
+  }
+
+  /// False: the program ends.
+  bool Sleep(Seconds time) {
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, time, [this] { return ends_; });
+  }
+
   void RunUntilTheEnd() {
     const Clock::time_point start = Clock::now();
     std::optional<Clock::time_point> created;
+    std::optional<Clock::time_point> whole_from;
     Clock::time_point window_end{};
     Seconds window = kFirstWindow;
-    int tick = 0;
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kTick, [this] { return ends_; })) {
-      lock.unlock();
+    Clock::time_point sampled = start;
+    while (Sleep(sampling_.active() ? sampling_.Pause() : kTick)) {
       const Clock::time_point now = Clock::now();
       if (!traced_ && now - start >= Seconds(plan_.delay_s)) {
         Trace();
@@ -144,9 +173,12 @@ class Injection {
         sampler_.Stop();
         stopped_ = true;
         collect::FlushTrace();
-        if (created) recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
+        if (created) WriteWindow();
       }
-      if (++tick % kTicksOfSampling == 0) sampler_.Take();
+      if (now - sampled >= kBetweenSamples) {
+        sampler_.Take();
+        sampled = now;
+      }
       counters_.WatchRanges();
       collect::FlushTrace();
       if (!created && recording_.created()) {
@@ -154,12 +186,19 @@ class Injection {
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
       if (created && traced_ && now - *created >= kBeforeCounters) counters_.Tick();
-      if (created && traced_ && now >= window_end && !stopped_) {
-        recording_.WriteWindow(collect::ActivityClockNs(), counters_.TakeMeasuringNs());
+      if (!created || !traced_ || stopped_) continue;
+      if (now >= window_end) {
+        WriteWindow();
         window = std::min(window * 1.5, kLongestWindow);
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
-      lock.lock();
+      if (!whole_from) whole_from = now;
+      const bool whole = Seconds(now - *whole_from) - measured_ < Seconds(plan_.record_all_s);
+      SampleLaunches(!whole && !counters_.Measures());
+      if (!sampling_.active()) continue;
+      sampling_.Open();
+      (void)Sleep(LaunchSampling::kStretch);
+      sampling_.Close();
     }
   }
 
@@ -167,6 +206,8 @@ class Injection {
   ProgramRecording recording_;
   ProgramSampler sampler_;
   ProgramCounters counters_;
+  LaunchSampling sampling_;
+  Seconds measured_{};  // counters, so far
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;

@@ -27,6 +27,7 @@ std::string WriteInjectPlan(const InjectPlan& plan) {
                         {"phases", plan.phases},
                         {"delay_s", plan.delay_s},
                         {"duration_s", plan.duration_s},
+                        {"record_all_s", plan.record_all_s},
                         {"children", plan.children},
                         {"cache_dir", plan.cache_dir}}
       .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -53,6 +54,7 @@ InjectPlan ReadInjectPlan(const std::string& json) {
   value.at("phases").get_to(plan.phases);
   value.at("delay_s").get_to(plan.delay_s);
   value.at("duration_s").get_to(plan.duration_s);
+  value.at("record_all_s").get_to(plan.record_all_s);
   value.at("children").get_to(plan.children);
   value.at("cache_dir").get_to(plan.cache_dir);
   return plan;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "fa_profile/counter_lock.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
@@ -19,16 +20,23 @@ namespace fa_profile::inject {
 namespace {
 
 // Waits in a row that found the GPU busy, after which nothing is measured any more.
-constexpr int kMostWaitsInARow = 10;
+constexpr int kMostWaitsInARow = 6;
 // Classes measured in one round: each takes about 4 MB of the program's memory for the set "full".
 constexpr std::size_t kMostRangesOfARound = 24;
 // Launches without one to measure after which a pass ends.
 constexpr std::int64_t kPatienceLaunches = 1000;
+// EndSampling() looks so often for threads that launch, once a tick.
+constexpr int kCallsUntilEnd = 10;
 // Ticks without a range after which a round waits for what does not come any more.
 constexpr int kMostTicksWithoutRange = 10;
-// A launch to be measured waits so long for the device to become idle, and its end is waited for so long.
+// A launch to be measured waits so long for the device to become idle, twice as long after each wait that was too
+// short; its end is waited for so long.
 constexpr double kIdleBeforeSeconds = 0.2;
+constexpr double kLongestIdleSeconds = 1.6;
 constexpr double kIdleAfterSeconds = 2.0;
+
+// Between OnLaunch() and OnLaunched() of a launch that is measured, or while we launch ourselves.
+thread_local bool this_thread_measures = false;
 
 bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
 
@@ -84,24 +92,29 @@ bool ProgramCounters::Prepare() {
   if (!idle_) idle_.emplace();
   if (!IsIdle()) return false;
   if (profiler_) return true;
-  // Of a graph launch whose records were not handed over before, all kernels end after this: each 0.2 s long (H200,
-  // driver 580.159.04).
-  collect::StopTrace();
-  collect::FlushTrace();
+  StopTrace();
   try {
     sampler_.Close(context_);  // the hardware's counters serve one
     if (!session_) {
+      collect::RequireCounters(context_);
       gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, plan_.cache_dir);
       run_.emplace(collect::CollectRun{device_, *gpu_, recording_});
       session_.emplace(*run_, plan_.metrics);
     }
     profiler_ = gpu_->OpenRangeProfiler();
   } catch (...) {
-    TraceAgain();
+    if (!sampler_.hangs()) TraceAgain();
     throw;
   }
   TraceAgain();
   return true;
+}
+
+// Of a graph launch whose records were not handed over by then, all kernels end when recording begins again: each 0.1 s
+// long, or more (H200, driver 580.159.04).
+void ProgramCounters::StopTrace() {
+  collect::StopTrace();
+  if (std::exchange(graph_unflushed_, false)) collect::FlushTrace();
 }
 
 void ProgramCounters::TraceAgain() noexcept {
@@ -140,8 +153,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
     }
   }
   if (!wanted) return Measure::kNothing;
-  // With the activity API on, CUPTI runs a kernel of its own inside the range.
-  collect::StopTrace();
+  StopTrace();  // with the activity API on, CUPTI runs a kernel of its own inside the range
   try {
     spread_->Open(known->second);
   } catch (...) {
@@ -153,7 +165,8 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
 }
 
 bool ProgramCounters::IsIdle() {
-  const bool idle = idle_->Wait(kIdleBeforeSeconds);
+  // A program that launches far ahead has up to 1024 launches to wait for.
+  const bool idle = idle_->Wait(std::min(kIdleBeforeSeconds * (1 << not_idle_in_a_row_), kLongestIdleSeconds));
   not_idle_in_a_row_ = idle ? 0 : not_idle_in_a_row_ + 1;
   if (!idle) ++not_idle_;
   if (not_idle_in_a_row_ >= kMostWaitsInARow)
@@ -201,19 +214,25 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
     ++depth_;
     return;
   }
-  if (!watching_ || given_up_ || stopped_ || !capturing_.empty()) return;
+  if (!watching_ || stopped_ || !capturing_.empty()) return;
+  if (launching_thread_ == std::thread::id()) launching_thread_ = std::this_thread::get_id();
+  several_threads_ = several_threads_ || launching_thread_ != std::this_thread::get_id();
+  if (counting_) Count(call);
+  graph_unflushed_ = graph_unflushed_ || call.symbol == nullptr;
+  if (ends_sampling_ && MayEndSampling() && collect::ContextOfThisThread() == context_) EndSamplingLocked();
+  if (given_up_ || (opened_ && !MeasuresLocked())) return;
   launch_began_ns_ = collect::ActivityClockNs();
-  depth_ = 1;  // launches of our own are not the program's
+  SetDepth(1);  // launches of our own are not the program's
   try {
     if (!opened_) {
       opened_ = true;
       OpenRecording();
       if (given_up_) {
-        depth_ = 0;
+        SetDepth(0);
         return;
       }
     }
-    if (begun_ && collect::ContextOfThisThread() == context_ && !plan_.metrics.empty()) {
+    if (MeasuresLocked() && begun_ && collect::ContextOfThisThread() == context_) {
       const std::string key =
           call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
       Measure measure = Measure::kNothing;
@@ -227,8 +246,86 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
   } catch (const std::exception& error) {
     GiveUp(error.what());
   }
-  depth_ = 0;
+  SetDepth(0);
   AddMeasuringTime();  // of a wait
+}
+
+void ProgramCounters::Count(const collect::LaunchCall& call) noexcept {
+  if (call.symbol != nullptr) {
+    ++counts_.kernels;
+    return;
+  }
+  try {
+    ++counts_.graphs[call.graph];
+  } catch (const std::bad_alloc&) {
+    return;  // the graph's time is estimated from the time that was recorded
+  }
+}
+
+bool ProgramCounters::MeasuresLocked() const {
+  if (given_up_ || stopped_ || plan_.metrics.empty()) return false;
+  return plan_.replay == ProgramReplay::kKernel ? classes_measured_ < plan_.max_classes : !wanted_.empty();
+}
+
+bool ProgramCounters::Measures() {
+  const std::lock_guard lock(launch_mutex_);
+  return depth_ > 0 || MeasuresLocked();
+}
+
+void ProgramCounters::CountLaunches(bool on) {
+  {
+    const std::lock_guard lock(launch_mutex_);
+    counting_ = on;
+    counts_ = {};
+  }
+  if (on) StartWatching();
+}
+
+collect::AskedLaunches ProgramCounters::TakeCounts() {
+  const std::lock_guard lock(launch_mutex_);
+  return std::exchange(counts_, {});
+}
+
+// As Close() asks: no thread launches, no stream captures, the GPU is idle.
+void ProgramCounters::EndSamplingLocked() {
+  SetDepth(1);  // launches of our own are not the program's
+  try {
+    if (!idle_) idle_.emplace();
+    if (idle_->Wait(std::min(kIdleBeforeSeconds * (1 << sampling_ends_tried_++), kLongestIdleSeconds))) {
+      StopTrace();
+      sampler_.Close(context_);
+      sampler_.Stop();
+      TraceAgain();
+    }
+  } catch (const std::exception& error) {
+    if (!sampler_.hangs()) TraceAgain();
+    GiveUp(error.what());
+  }
+  ends_sampling_ = false;
+  SetDepth(0);
+}
+
+// With several threads, three of eight attempts did not end (H200, driver 580.159.04).
+bool ProgramCounters::MayEndSampling() const { return !several_threads_ && sampling_ends_tried_ < kMostWaitsInARow; }
+
+bool ProgramCounters::EndSampling() {
+  if (sampler_.closed()) {
+    sampler_.Stop();
+    return true;
+  }
+  {
+    const std::lock_guard lock(launch_mutex_);
+    if (!MayEndSampling()) return false;
+  }
+  StartWatching();
+  const std::lock_guard lock(launch_mutex_);
+  ends_sampling_ = ++calls_of_end_ > kCallsUntilEnd;
+  return false;
+}
+
+bool ProgramCounters::IsCapturing() {
+  const std::lock_guard lock(launch_mutex_);
+  return !capturing_.empty();
 }
 
 void ProgramCounters::AddMeasuringTime() {
@@ -237,11 +334,18 @@ void ProgramCounters::AddMeasuringTime() {
   if (session_ && elapsed_ns >= kShortestNs) measuring_ns_ += elapsed_ns;
 }
 
+void ProgramCounters::SetDepth(int depth) {
+  depth_ = depth;
+  this_thread_measures = depth > 0;
+}
+
+// Other threads must not wait here: a launch that does not end would be in CUPTI's way while this one is measured.
 void ProgramCounters::OnLaunched() noexcept {
+  if (!this_thread_measures) return;
   const std::lock_guard lock(launch_mutex_);
   if (depth_ == 0 || --depth_ > 0) return;
   launch_mutex_.unlock();  // OnLaunch's; ours is held until the end
-  depth_ = 1;
+  SetDepth(1);
   try {
     if (!replayed_.empty()) {
       (void)profiler_->Stop();
@@ -265,10 +369,10 @@ void ProgramCounters::OnLaunched() noexcept {
     }
   } catch (const std::exception& error) {
     replayed_.clear();
+    TraceAgain();  // before phases are sampled again: CUPTI does not begin to record while it samples
     GiveUp(error.what());
-    TraceAgain();
   }
-  depth_ = 0;
+  SetDepth(0);
   AddMeasuringTime();
 }
 
@@ -357,12 +461,28 @@ void ProgramCounters::Write(bool at_end) {
   }
 }
 
+// While callbacks are switched, nothing may be done in one: to switch, CUPTI waits for those that are under way. Nor
+// may we hold a lock that one of them wants.
 void ProgramCounters::WatchRanges() {
+  bool watched = false;
   {
     const std::lock_guard lock(launch_mutex_);
     if (depth_ > 0) return;
+    watched = std::exchange(watching_, false);
   }
-  collect::WatchRanges();  // without the lock, as in Tick()
+  collect::WatchRanges();
+  const std::lock_guard lock(launch_mutex_);
+  watching_ = watched;
+}
+
+void ProgramCounters::StartWatching() {
+  {
+    const std::lock_guard lock(launch_mutex_);
+    if (watching_) return;
+  }
+  collect::WatchLaunches(true);
+  const std::lock_guard lock(launch_mutex_);
+  watching_ = true;
 }
 
 void ProgramCounters::Tick() {
@@ -378,8 +498,7 @@ void ProgramCounters::Tick() {
   Write(/*at_end=*/false);
   {
     const std::lock_guard lock(launch_mutex_);
-    watch = !given_up_ && !stopped_ && !plan_.metrics.empty() &&
-            (!wanted_.empty() || (plan_.replay == ProgramReplay::kKernel && classes_measured_ < plan_.max_classes));
+    watch = counting_ || (calls_of_end_ > 0 && MayEndSampling()) || MeasuresLocked();
     ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
     ranges_at_last_tick_ = ranges_opened_;
     if (!wanted_.empty() && ticks_without_range_ >= kMostTicksWithoutRange) {
@@ -397,15 +516,13 @@ void ProgramCounters::Tick() {
     if (watch == watching_ || depth_ > 0) return;
     if (!watch) watching_ = false;
   }
-  collect::WatchLaunches(watch);  // without the lock, which a callback that CUPTI waits for may want
-  if (!watch) return;
-  const std::lock_guard lock(launch_mutex_);
-  watching_ = true;
+  watch ? StartWatching() : collect::WatchLaunches(false);
 }
 
 void ProgramCounters::Stop() {
   const std::lock_guard lock(launch_mutex_);
   stopped_ = true;
+  counting_ = false;
 }
 
 std::vector<DataLoss> ProgramCounters::Finish() {
@@ -438,7 +555,7 @@ std::vector<DataLoss> ProgramCounters::Finish() {
   }
   if (not_idle_ > 0) {
     losses_.push_back({"launch_not_measured", "launches while the GPU was busy with other work",
-                       "to measure one, the GPU must become idle within 0.2 s", not_idle_});
+                       "to measure one, the GPU must become idle within 0.2 s (1.6 s after several tries)", not_idle_});
   }
   return std::exchange(losses_, {});
 }

@@ -9,12 +9,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fa_profile/counter_session.h"
 #include "fa_profile/device_idle.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/launch_hook.h"
+#include "fa_profile/launch_sample.h"
 #include "fa_profile/spread_session.h"
 #include "program_recording.h"
 #include "program_sampler.h"
@@ -48,6 +50,16 @@ class ProgramCounters final : public collect::ProgramObserver {
   void Begin() { begun_ = true; }
   /// Nothing is measured any more.
   void Stop();
+  /// Counters of a launch class are being measured, or may be at its next launch.
+  bool Measures();
+  /// From here on launches are counted, or no longer. Not those that a stream captures.
+  void CountLaunches(bool on);
+  /// Launches since the last call, while they are counted.
+  collect::AskedLaunches TakeCounts();
+  bool IsCapturing();
+  /// Ends the sampling of phases for good, at a launch that finds the GPU idle. False: not yet, or never, as in a
+  /// program that launches from several threads: there CUPTI may not end it.
+  bool EndSampling();
   /// At the end of the program: takes what a pass that is under way has, and writes. The losses of the whole run.
   std::vector<DataLoss> Finish();
   /// Launches that were measured: the activity API does not see them, or without times.
@@ -70,12 +82,19 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool Prepare();
   void TraceAgain() noexcept;  // after collect::StopTrace()
   bool IsIdle();
+  void Count(const collect::LaunchCall& call) noexcept;
+  void StopTrace();  // until TraceAgain(); while the GPU is idle
+  bool MayEndSampling() const;
+  void EndSamplingLocked();
+  void StartWatching();
+  bool MeasuresLocked() const;
   // What is done with a launch.
   enum class Measure { kNothing, kProbe, kRange };
   Measure BeginSpread(const std::string& key);
   void BeginReplay(const collect::LaunchCall& call, const std::string& key);
   void EndSpread();
   void GiveUp(const char* why) noexcept;
+  void SetDepth(int depth);
   void AddMeasuringTime();
   bool WantsCounters(const std::string& key) const;
   void Choose();
@@ -96,6 +115,14 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool stopped_ = false;  // by Stop()
   std::atomic<bool> begun_ = false;
   std::set<const void*> capturing_;
+  bool counting_ = false;
+  bool graph_unflushed_ = false;  // a graph was launched since its records were last asked for
+  bool ends_sampling_ = false;    // EndSampling() waits for a launch
+  int sampling_ends_tried_ = 0;
+  int calls_of_end_ = 0;
+  std::thread::id launching_thread_;  // the first that was seen
+  bool several_threads_ = false;      // launch
+  collect::AskedLaunches counts_;
   std::atomic<const void*> context_ = nullptr;
   Device device_;
   std::unique_ptr<collect::GpuApi> gpu_;

@@ -26,8 +26,7 @@ std::string GraphKey(std::uint32_t graph) { return fmt::format("CUDA graph {}", 
 void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
   const std::lock_guard lock(totals_mutex_);
   try {
-    totals_.Add(work);
-    if (work.device == static_cast<std::uint32_t>(device_ordinal_)) ranges_.Add(work);
+    if (totals_.Add(work)) ranges_.Add(work);
   } catch (const std::bad_alloc&) {
     ++records_dropped_;
   }
@@ -62,7 +61,6 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
   {
     const std::lock_guard totals_lock(totals_mutex_);
     totals_ = collect::ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
-    device_ordinal_ = device_.ordinal;
     (void)ranges_.TakeWindow();  // what was before the first launch
   }
   writer_ = std::move(writer);
@@ -98,20 +96,35 @@ void ProgramRecording::BeginWindow(std::int64_t start_ns) {
   (void)ranges_.TakeWindow();
 }
 
-void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns) {
+void ProgramRecording::Pause(std::int64_t now_ns) {
+  const std::lock_guard lock(totals_mutex_);
+  totals_.Pause(now_ns);
+}
+
+void ProgramRecording::Resume(std::int64_t now_ns) {
+  const std::lock_guard lock(totals_mutex_);
+  totals_.Resume(now_ns);
+}
+
+void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, const Sample* sample) {
   const std::lock_guard lock(write_mutex_);
   if (writer_ == nullptr) return;
+  WatchWindow window{next_id_++, window_start_ns_, std::max(end_ns, window_start_ns_)};
+  const std::int64_t length_ns = window.end_ns - window.start_ns;
+  window.measuring_ns = std::min(measuring_ns, length_ns);
+  const std::int64_t watched_ns = length_ns - window.measuring_ns;
+  if (sample != nullptr) window.unrecorded_ns = std::max<std::int64_t>(watched_ns - sample->recorded_ns, 0);
   collect::ProgramTotals::Window work;
   std::vector<NvtxWork> ranges;
   {
     const std::lock_guard totals_lock(totals_mutex_);
-    work = totals_.TakeWindow();
-    ranges = ranges_.TakeWindow();
+    work = totals_.TakeWindow(sample == nullptr ? nullptr : &sample->asked);
+    ranges = ranges_.TakeWindow(work.weights);
   }
-  const std::int64_t id = next_id_++;
-  writer_->Write(WatchWindow{id, window_start_ns_, std::max(end_ns, window_start_ns_), work.busy_ns,
-                             std::min(measuring_ns, std::max<std::int64_t>(0, end_ns - window_start_ns_))});
-  window_start_ns_ = std::max(end_ns, window_start_ns_);
+  window.busy_ns = sample == nullptr ? work.busy_ns : std::min(work.busy_ns, watched_ns);
+  const std::int64_t id = window.id;
+  writer_->Write(window);
+  window_start_ns_ = window.end_ns;
   for (KernelWork& row : work.kernels) {
     const auto index = static_cast<std::size_t>(row.case_id);
     WriteClass(index);
@@ -231,6 +244,10 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
     all.push_back({"launch_not_measured",
                    "launch classes after the first " + std::to_string(collect::ProgramTotals::kMostClasses),
                    "a recording holds so many", lost.beyond_classes});
+  }
+  if (lost.never_recorded > 0) {
+    all.push_back({"launch_not_watched", "launches while a sample was recorded",
+                   "the sample has no other launch of them, so their time is not known", lost.never_recorded});
   }
   if (const std::int64_t beyond = ranges_.beyond_nodes(); beyond > 0) {
     all.push_back({"nvtx_range_not_recorded",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fa_profile/inject_protocol.h"
+#include "fa_profile/launch_sample.h"
 #include "fa_profile/nvtx_ranges.h"
 #include "fa_profile/program_totals.h"
 #include "fa_profile/recording_file.h"
@@ -33,8 +34,16 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
 
   /// The next window begins now: nothing was watched before. At first it begins with Create().
   void BeginWindow(std::int64_t start_ns);
-  /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. Throws Error.
-  void WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns);
+  /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. `sample`: when only a
+  /// part of the launches was recorded. Throws Error.
+  struct Sample {
+    std::int64_t recorded_ns = 0;  ///< time in it in which launches were recorded
+    collect::AskedLaunches asked;  ///< all launches
+  };
+  void WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, const Sample* sample = nullptr);
+  /// Launches are not recorded from Pause() to Resume().
+  void Pause(std::int64_t now_ns);
+  void Resume(std::int64_t now_ns);
 
   /// Launch classes and graphs with their share of the kernel time so far.
   struct Candidate {
@@ -71,7 +80,6 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   collect::NvtxRanges& ranges_;
   mutable std::mutex totals_mutex_;
   collect::ProgramTotals totals_;
-  int device_ordinal_ = 0;
   std::int64_t records_dropped_ = 0;
   std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()
 

@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "fa_profile/demangle.h"
+#include "fa_profile/error.h"
+#include "fa_profile/quiet_thread.h"
 #include "fa_profile/units.h"
 
 namespace fa_profile::inject {
@@ -24,6 +29,7 @@ constexpr std::size_t kMostCodeBytes = std::size_t{512} << 20U;
 constexpr int kMostContexts = 16;
 // CUPTI's workers hand over samples some tens of milliseconds after they were taken.
 constexpr std::chrono::milliseconds kUntilHandedOver{60};
+constexpr std::chrono::seconds kLongestSamplingEnd{2};
 // A thread that destroys a context waits for a sample to be taken, which takes less than a millisecond.
 constexpr std::chrono::seconds kLongestWait{1};
 
@@ -80,12 +86,39 @@ void ProgramSampler::Close(const void* context) {
   if (context != context_) return;
   const std::lock_guard lock(mutex_);
   TakeLocked();
+  if (sampler_) End();
+}
+
+// On a thread of its own, because a program must not wait for ever: when CUPTI does not end, that thread alone hangs.
+void ProgramSampler::End() {
+  struct Ending {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool over = false;
+  };
+  const auto ending = std::make_shared<Ending>();
+  const auto ended = std::make_shared<std::optional<collect::ContextSampler>>(std::move(*sampler_));
   sampler_.reset();
+  StartQuietThread([ending, ended] {
+    ended->reset();
+    const std::lock_guard lock(ending->mutex);
+    ending->over = true;
+    ending->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(ending->mutex);
+  if (ending->changed.wait_for(lock, kLongestSamplingEnd, [&] { return ending->over; })) return;
+  over_ = hangs_ = true;
+  throw Error("the sampling of phases did not end", "");
 }
 
 void ProgramSampler::Open() noexcept {
   const std::lock_guard lock(mutex_);
   if (!sampler_ && context_ != nullptr && why_not_.empty()) OpenIn(context_);
+}
+
+bool ProgramSampler::closed() {
+  const std::lock_guard lock(mutex_);
+  return !sampler_;
 }
 
 void ProgramSampler::OnRecordedContext(const void* context) noexcept {

@@ -31,10 +31,14 @@ class ProgramSampler {
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept { modules_.Add(cubin); }
   /// The recording is of this context: samples of another are not its kernels'.
   void OnRecordedContext(const void* context) noexcept;
-  /// Makes room for a range profiler in this context. While it is idle, no thread launches and no stream captures.
+  /// Makes room for a range profiler in this context. While it is idle, no thread launches, no stream captures and no
+  /// activity is recorded. Throws Error: CUPTI did not end within some seconds.
   void Close(const void* context);
-  /// Samples again after Close(). While no stream captures.
+  /// Samples again after Close(), unless Stop() was called. While no stream captures.
   void Open() noexcept;
+  bool closed();
+  /// Close() did not end. CUPTI may keep whoever calls it waiting until the program launches no more.
+  bool hangs() const { return hangs_; }
 
   // On our own thread.
   /// From here on samples count. What came before is dropped.
@@ -51,6 +55,7 @@ class ProgramSampler {
   void OpenIn(const void* context) noexcept;
   void TakeLocked() noexcept;
   void GiveUp(const char* why) noexcept;
+  void End();
   void Abandon() noexcept;  // what is open belongs to a context that has ended
 
   KernelPattern pattern_;
@@ -62,6 +67,7 @@ class ProgramSampler {
   collect::SampleTotals totals_;
   bool counts_ = false;  // since Begin()
   bool over_ = false;    // nothing counts any more
+  std::atomic<bool> hangs_ = false;
   int contexts_ = 0;     // sampled so far
   std::string why_not_;  // sampling failed
 };

@@ -459,7 +459,9 @@ const Table TableOf<WatchWindow>::kTable = {
      Field<&WatchWindow::end_ns>("end_ns"),
      Field<&WatchWindow::busy_ns>("busy_ns", "time in which at least one kernel, copy or set ran on the GPU"),
      Field<&WatchWindow::measuring_ns>("measuring_ns",
-                                       "time inside it in which counters were measured and nothing was watched")},
+                                       "time inside it in which counters were measured and nothing was watched"),
+     Field<&WatchWindow::unrecorded_ns>(
+         "unrecorded_ns", "time inside it in which launches were counted, but not recorded: their time is estimated")},
     3};
 
 template <>

@@ -79,7 +79,8 @@ void WriteWork(store::RecordingWriter& writer, int cases) {
                              .start_ns = start_ns,
                              .end_ns = start_ns + 500000000,
                              .busy_ns = 355000000,
-                             .measuring_ns = id % 2 != 0 ? 0 : 20000000});
+                             .measuring_ns = id % 2 != 0 ? 0 : 20000000,
+                             .unrecorded_ns = id % 3 != 0 ? 0 : 30000000});
     for (int case_id = 1; case_id <= std::min(id, 3); ++case_id) {
       writer.Write(KernelWork{.window_id = id,
                               .case_id = case_id,

@@ -276,7 +276,7 @@ inline std::string ToText(const Recording& r) {
     line("nvtx", n.case_id, n.domain, n.name, n.depth, n.thread, n.start_ns, n.end_ns);
   }
   for (const WatchWindow& w : r.watch_windows) {
-    line("window", w.id, w.start_ns, w.end_ns, w.busy_ns, w.measuring_ns);
+    line("window", w.id, w.start_ns, w.end_ns, w.busy_ns, w.measuring_ns, w.unrecorded_ns);
   }
   for (const KernelWork& k : r.kernel_work) {
     line("kernel work", k.window_id, k.case_id, k.launches, k.graph_launches, k.total_ns, k.min_ns, k.max_ns);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <iterator>
 
 namespace fa_profile::collect {
@@ -138,12 +139,19 @@ void NvtxRanges::Add(const GpuWork& kernel) {
   const std::lock_guard lock(mutex_);
   const Node node = NodeOf(kernel);
   if (node == 0) return;
-  ++nodes_[node].work.launches;
-  nodes_[node].work.gpu_ns += kernel.end_ns - kernel.start_ns;
+  auto& [launches, gpu_ns] = nodes_[node].launches_and_ns[kernel.graph];
+  ++launches;
+  gpu_ns += kernel.end_ns - kernel.start_ns;
 }
 
-std::vector<NvtxWork> NvtxRanges::TakeWindow() {
+std::vector<NvtxWork> NvtxRanges::TakeWindow(const LaunchWeights& weights) {
   const std::lock_guard lock(mutex_);
+  for (Range& range : nodes_) {
+    for (const auto& [graph, sum] : std::exchange(range.launches_and_ns, {})) {
+      range.work.launches += std::llround(static_cast<double>(sum.first) * weights.Of(graph));
+      range.work.gpu_ns += std::llround(static_cast<double>(sum.second) * weights.Of(graph));
+    }
+  }
   // An inner range has a higher number than the one around it.
   for (std::size_t i = nodes_.size(); i-- > 1;) {
     NvtxWork& around = nodes_[nodes_[i].parent].work;

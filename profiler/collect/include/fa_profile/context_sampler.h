@@ -18,9 +18,10 @@ class ContextSampler {
   static constexpr std::uint32_t kPeriodCycles = 1U << 20U;
 
   /// `context`: a CUcontext. Not while a stream captures: the capture would be invalid. Throws Error: another profiler
-  /// has the counters, no permission.
+  /// has the counters, another process measures this GPU with fa-profile, no permission.
   explicit ContextSampler(const void* context);
-  /// The destructor ends sampling. Only while the context is idle, no thread launches and no stream captures.
+  /// The destructor ends sampling. Only while the context is idle, no thread launches and no stream captures, and no
+  /// activity is recorded: else it may never return. Any thread.
 
   /// What was sampled since the last call. Any thread, one at a time, also while kernels run and streams capture. CUPTI
   /// keeps the samples of some busy seconds. Throws Error.

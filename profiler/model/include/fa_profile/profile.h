@@ -116,6 +116,7 @@ struct ProgramUse {
   std::int64_t windows = 0;
   std::int64_t watched_ns = 0;       ///< without the time in which counters were measured
   std::int64_t measuring_ns = 0;     ///< time in which counters were measured
+  std::int64_t unrecorded_ns = 0;    ///< of watched_ns, time in which launches were counted and their time is estimated
   std::int64_t busy_ns = 0;          ///< at most watched_ns
   std::optional<double> busy_ratio;  ///< of watched_ns; absent when nothing was watched
   std::optional<double> idle_ratio;  ///< 1 - busy_ratio

@@ -151,10 +151,11 @@ struct NvtxRange {
 /// so that a killed program keeps what was counted; its rows of KernelWork, MemoryWork and NvtxWork add up.
 struct WatchWindow {
   std::int64_t id = 0;
-  std::int64_t start_ns = 0;      ///< activity clock
-  std::int64_t end_ns = 0;        ///< activity clock; a window may be empty
-  std::int64_t busy_ns = 0;       ///< time in which at least one kernel, copy or set ran on the recording's GPU
-  std::int64_t measuring_ns = 0;  ///< time inside it in which fa-profile measured counters and nothing was watched
+  std::int64_t start_ns = 0;       ///< activity clock
+  std::int64_t end_ns = 0;         ///< activity clock; a window may be empty
+  std::int64_t busy_ns = 0;        ///< time in which at least one kernel, copy or set ran on the recording's GPU
+  std::int64_t measuring_ns = 0;   ///< time inside it in which fa-profile measured counters and nothing was watched
+  std::int64_t unrecorded_ns = 0;  ///< time inside it in which launches were counted and not recorded
 };
 
 /// Launches of one launch class (a Case of origin "program") in one window. A class that was not launched in a window

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fa_profile/gpu_work.h"
+#include "fa_profile/launch_sample.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile::collect {
@@ -56,8 +57,9 @@ class NvtxRanges {
   /// Adds a kernel to the range that it was launched in, if any.
   void Add(const GpuWork& kernel);
 
-  /// What came since the last window, without window_id; a range's work includes that of the ranges inside it.
-  std::vector<NvtxWork> TakeWindow();
+  /// What came since the last window, without window_id; a range's work includes that of the ranges inside it. Each
+  /// kernel counts with its weight.
+  std::vector<NvtxWork> TakeWindow(const LaunchWeights& weights = {});
   /// Ranges beyond kMostNodes and kDeepest, whose work is that of the range around them.
   std::int64_t beyond_nodes() const;
 
@@ -65,7 +67,9 @@ class NvtxRanges {
   friend class NvtxStack;
   struct Range {
     Node parent = 0;
-    NvtxWork work;  // of the window; launches and gpu_ns without those of inner ranges
+    NvtxWork work;  // of the window; without launches and gpu_ns
+    // Of the window, without those of inner ranges, by graph; 0: no graph launched it.
+    std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> launches_and_ns;
   };
 
   Node EnterLocked(Node parent, const std::string& name);

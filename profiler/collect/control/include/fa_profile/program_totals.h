@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fa_profile/gpu_work.h"
+#include "fa_profile/launch_sample.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile::collect {
@@ -20,7 +21,12 @@ class ProgramTotals {
   /// Work of other devices than `device` is counted as lost.
   explicit ProgramTotals(std::uint32_t device = 0) : device_(device) {}
 
-  void Add(const GpuWork& work);
+  /// Whether the work counts; false: it is lost, or left out after Pause().
+  bool Add(const GpuWork& work);
+  /// Records end at this time, and begin again at that of Resume(). CUPTI gives kernels of a graph that run in between
+  /// the end of the pause: they are left out.
+  void Pause(std::int64_t now_ns);
+  void Resume(std::int64_t now_ns);
 
   /// A launch class. The index of a class in `classes()` never changes.
   struct LaunchClass {
@@ -38,7 +44,11 @@ class ProgramTotals {
     std::int64_t kernels = 0;
     std::int64_t total_ns = 0;
     std::uint32_t last_correlation = 0;
-    bool collective = false;  ///< one of its kernels is
+    std::int64_t kernels_of_launch = 0;  ///< so far, of the last
+    std::int64_t kernels_before = 0;     ///< of the launch before the last
+    std::int64_t kernels_of_each = 0;    ///< that two launches in a row had; 0: none did yet
+    bool varies = false;                 ///< others in a row had another number, as loops of conditional nodes have
+    bool collective = false;             ///< one of its kernels is
   };
   const std::map<std::uint32_t, Graph>& graphs() const { return graphs_; }
 
@@ -52,22 +62,37 @@ class ProgramTotals {
     std::vector<MemoryWork> memory;
     /// Durations of up to kSampledDurations launches of a class, picked evenly from the window, by index of the class.
     std::map<std::size_t, std::vector<double>> durations_ns;
+    LaunchWeights weights;  ///< that the numbers above were multiplied by
   };
   static constexpr std::size_t kSampledDurations = 64;
-  Window TakeWindow();
+  /// `asked`: what was launched since the last window, when only a part of it was recorded.
+  Window TakeWindow(const AskedLaunches* asked = nullptr);
 
-  /// Records left out since the last call: of other devices, without times, and of classes beyond kMostClasses.
+  /// Records left out so far: of other devices, without times, and of classes beyond kMostClasses. Launches of kernels
+  /// and graphs of which none was recorded.
   struct Lost {
     std::int64_t other_devices = 0;
     std::int64_t without_times = 0;
     std::int64_t beyond_classes = 0;
+    std::int64_t never_recorded = 0;
   };
   static constexpr std::size_t kMostClasses = 4096;
-  const Lost& lost() const { return lost_; }
+  Lost lost() const;
 
  private:
+  struct Sum {
+    std::int64_t launches = 0;
+    std::int64_t total_ns = 0;
+  };
+  struct GraphWindow {
+    std::int64_t launches = 0;
+    std::int64_t kernels = 0;
+  };
   struct ClassWindow {
-    KernelWork work;
+    std::map<std::uint32_t, Sum> sums;  // by graph; 0: no graph launched it
+    std::int64_t launches = 0;
+    std::int64_t min_ns = 0;
+    std::int64_t max_ns = 0;
     std::vector<double> durations_ns;
   };
   struct Key {
@@ -80,8 +105,11 @@ class ProgramTotals {
   };
 
   std::optional<std::size_t> FindClass(const GpuWork& work);
-  void AddKernel(const GpuWork& work);
+  bool AddKernel(const GpuWork& work);
+  void AddToGraph(const GpuWork& work, bool collective);
   std::int64_t TakeBusyTime();
+  bool RanInPause(const GpuWork& work) const;
+  LaunchWeights TakeWeights(const AskedLaunches* asked);
 
   std::uint32_t device_;
   std::vector<LaunchClass> classes_;
@@ -95,6 +123,9 @@ class ProgramTotals {
   std::int64_t busy_until_ns_ = 0;
   std::int64_t kernel_ns_ = 0;
   std::uint64_t random_ = 1;
+  std::vector<std::pair<std::int64_t, std::int64_t>> pauses_;  // the last ones, in the order of time
+  AskedLaunches owed_;                                         // asked for, and not recorded in any window yet
+  std::map<std::uint32_t, GraphWindow> graphs_recorded_;
   Lost lost_;
 };
 

@@ -1,0 +1,59 @@
+#include "fa_profile/counter_lock.h"
+
+#include <cupti.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "check_cupti.h"
+#include "cuda_api.h"
+#include "fa_profile/descriptor.h"
+#include "fa_profile/error.h"
+
+namespace fa_profile::collect {
+namespace {
+
+std::string UuidOf(CUcontext context) {
+  std::uint32_t ordinal = 0;
+  CheckCupti(cuptiGetDeviceId(context, &ordinal), "cuptiGetDeviceId");
+  auto* const read = reinterpret_cast<CUresult (*)(CUuuid*, CUdevice)>(DriverEntry("cuDeviceGetUuid"));
+  CUuuid uuid{};
+  if (read == nullptr || read(&uuid, static_cast<CUdevice>(ordinal)) != CUDA_SUCCESS) return std::to_string(ordinal);
+  return {uuid.bytes, sizeof uuid.bytes};
+}
+
+// The name of a socket is taken until its last descriptor is closed, needs no file, and cannot be deleted by others.
+bool Lock(const std::string& gpu_uuid) {
+  static std::mutex mutex;
+  static auto* const locks = new std::map<std::string, Descriptor>;  // never destroyed: held until the process is gone
+  const std::lock_guard lock(mutex);
+  if (locks->contains(gpu_uuid)) return true;
+  Descriptor name(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  constexpr char kPrefix[] = "\0fa-profile-counters-";
+  constexpr std::size_t kPrefixBytes = sizeof kPrefix - 1;
+  const std::size_t bytes = std::min(gpu_uuid.size(), sizeof address.sun_path - kPrefixBytes);
+  std::memcpy(address.sun_path, kPrefix, kPrefixBytes);
+  std::memcpy(address.sun_path + kPrefixBytes, gpu_uuid.data(), bytes);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + kPrefixBytes + bytes);
+  if (!name || bind(name.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return false;
+  locks->emplace(gpu_uuid, std::move(name));
+  return true;
+}
+
+}  // namespace
+
+void RequireCounters(const void* context) {
+  if (Lock(UuidOf(static_cast<CUcontext>(const_cast<void*>(context))))) return;
+  throw Error("another program on this GPU is being measured by fa-profile", "measure one after the other");
+}
+
+}  // namespace fa_profile::collect

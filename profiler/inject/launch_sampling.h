@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+
+#include "program_counters.h"
+#include "program_recording.h"
+
+namespace fa_profile::inject {
+
+/// Records the program's launches in short stretches, between which they are only counted: to record each costs a
+/// program of short kernels a sixth of its speed. Of our own thread.
+class LaunchSampling {
+ public:
+  using Duration = std::chrono::duration<double>;
+  static constexpr Duration kStretch{0.02};
+
+  LaunchSampling(ProgramRecording& recording, ProgramCounters& counters) : recording_(recording), counters_(counters) {}
+
+  bool active() const { return active_; }
+  /// Begins to sample, when every launch was recorded before; a window of the recording begins there, too.
+  void Begin();
+  /// Every launch is recorded again.
+  void End();
+
+  /// Until the next stretch: of random length, so that the stretches do not keep step with the program.
+  Duration Pause();
+  /// A stretch of kStretch. Neither does anything while a stream captures.
+  void Open();
+  void Close();
+
+  /// What was recorded and asked for since the last call.
+  ProgramRecording::Sample Take();
+
+ private:
+  ProgramRecording& recording_;
+  ProgramCounters& counters_;
+  std::minstd_rand random_;
+  bool active_ = false;
+  bool open_ = false;
+  std::int64_t opened_ns_ = 0;
+  std::int64_t recorded_ns_ = 0;
+};
+
+}  // namespace fa_profile::inject
