@@ -40,6 +40,10 @@ struct RunOptions {
   std::vector<std::string> program;       ///< what follows `--`; empty: the ladder
   std::string program_replay = "spread";  ///< how a program's counters are measured: "spread", "kernel", "none"
   int top = 0;                            ///< launch classes of a program whose counters are measured; 0: by share
+  std::string nvtx_pattern;               ///< NVTX ranges of a program whose launches are measured; empty: all launches
+  std::int64_t launch_skip = 0;           ///< launches of a program before the first that is measured
+  std::int64_t launch_count = 0;          ///< measured launches of a program; 0: no limit
+  bool from_start = true;                 ///< record a program from its start, not from its cudaProfilerStart
   double delay_s = 0.0;                   ///< of a program's run before anything is recorded
   double duration_s = 0.0;                ///< of it that is recorded; 0: to the end
   double record_all_s = 5.0;              ///< of it in which every launch is recorded, and not a sample of them

@@ -19,6 +19,7 @@ struct ProfileArguments {
   std::string replay;
   std::string processes = "all";
   std::string exit_code = "program";
+  std::string from_start = "on";
   std::string cache = "warm";
 };
 
@@ -33,18 +34,26 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
+  (void)KernelPattern(run.nvtx_pattern);
   if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
          {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
-        throw Error(std::string(option) + " has no effect on a program",
-                    "leave it out; --kernel, --top, --delay and --duration select what is measured of a program");
+        throw Error(
+            std::string(option) + " has no effect on a program",
+            "leave it out; --kernel, --nvtx, --top, --delay and --duration select what is measured of a program");
       }
     }
     if (app.count("--replay") > 0 && run.program_replay == "user") {
       throw Error("--replay user cannot measure a program: fa-profile cannot run its kernels again",
                   "use spread, kernel or none");
+    }
+    for (const char* const option : {"--nvtx", "--launch-skip", "--launch-count"}) {
+      if (app.count(option) > 0 && run.program_replay == "none") {
+        throw Error(std::string(option) + " selects launches to measure, and --replay none measures none",
+                    "leave one of them out");
+      }
     }
     if (run.phases == "on" && run.kernel_replay) {
       throw Error("--phases on has no effect with --replay kernel: a replayed launch is not the program's own",
@@ -55,7 +64,8 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
     }
     return RunProgram(run);
   }
-  for (const char* const option : {"--top", "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
+  for (const char* const option : {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start",
+                                   "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
     if (app.count(option) > 0) {
       throw Error(std::string(option) + " has an effect on a program alone",
                   "name the program after --, or leave it out");
@@ -130,6 +140,19 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--top", run.top,
                  "Launch classes of a program to measure counters of; default those over 1 % of the kernel time")
       ->check(CLI::Range(1, 10000));
+  app.add_option("--nvtx", run.nvtx_pattern,
+                 "Counters only of a program's launches inside NVTX ranges whose path (\"step / attn\") matches this "
+                 "regular expression");
+  app.add_option("--launch-skip", run.launch_skip,
+                 "Launches of a program that --kernel and --nvtx find, before the first that is measured")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  app.add_option("--launch-count", run.launch_count,
+                 "Launches of a program to measure; with spread, a class needs one for each pass")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  app.add_option("--profile-from-start", arguments.from_start,
+                 "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop")
+      ->check(OneOf({"on", "off"}))
+      ->capture_default_str();
   app.add_option("--delay", run.delay_s, "Seconds of a program's run before anything is recorded")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--duration", run.duration_s, "Seconds of a program's run to record; default to its end")
@@ -166,6 +189,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       asked.program_replay = shared->replay;
       if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";
       asked.children = shared->processes == "all";
+      asked.from_start = shared->from_start == "on";
       asked.exit_code_of_report = shared->exit_code == "report";
       asked.flush_cache = shared->cache == "flush";
       asked.command_line = invocation.command_line;

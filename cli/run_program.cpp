@@ -91,6 +91,10 @@ int RunProgram(const RunOptions& options) {
   if (!options.spool.empty()) plan.output = Unlisted(plan.output);
   plan.overwrite = options.overwrite;
   plan.kernel_pattern = options.kernel_pattern;
+  plan.nvtx_pattern = options.nvtx_pattern;
+  plan.launch_skip = options.launch_skip;
+  plan.launch_count = options.launch_count;
+  plan.from_start = options.from_start;
   if (options.top > 0) plan.least_share_ratio = 0.0;
   plan.max_classes = options.top > 0 ? options.top : kMostClassesByShare;
   // Without counters only when asked for; CUPTI's replay would be sampled with the program's own launches.

@@ -326,6 +326,15 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   ExpectRefused("--top 3", "--top has an effect on a program alone", "after --");
   EXPECT_EQ(Run("--top 0 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--duration 0 -- /bin/true").exit_code, 2);
+  ExpectRefused("--nvtx step", "--nvtx has an effect on a program alone", "after --");
+  ExpectRefused("--launch-skip 3", "--launch-skip has an effect on a program alone", "after --");
+  ExpectRefused("--profile-from-start off", "--profile-from-start has an effect on a program alone", "after --");
+  ExpectRefused("--nvtx '(' -- /bin/true", "'('", "hint:");
+  ExpectRefused("--replay none --nvtx step -- /bin/true", "--nvtx selects launches to measure",
+                "leave one of them out");
+  EXPECT_EQ(Run("--launch-count 0 -- /bin/true").exit_code, 2);
+  EXPECT_EQ(Run("--record-all -1 -- /bin/true").exit_code, 2);
+  EXPECT_EQ(Run("--record-all sometimes -- /bin/true").exit_code, 2);
 }
 
 TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {

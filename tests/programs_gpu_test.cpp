@@ -79,8 +79,9 @@ TEST_P(WatchedModeTest, AProgramEndsAndComputesAsItDoesAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, WatchedModeTest,
-                         testing::Values("plain", "once", "graphs", "ranges", "threads", "waiting", "memory", "reset",
-                                         "children", "fork", "exit7", "_exit", "abort", "kill", "term", "throw"),
+                         testing::Values("plain", "once", "graphs", "ranges", "selected", "threads", "waiting",
+                                         "memory", "reset", "children", "fork", "exit7", "_exit", "abort", "kill",
+                                         "term", "throw"),
                          [](const auto& mode) { return std::string(mode.param[0] == '_' ? "now" : "") + mode.param; });
 
 TEST_F(ProgramsGpuTest, EveryLaunchIsCountedAndTimed) {
@@ -249,6 +250,36 @@ TEST_F(ProgramsGpuTest, AKilledProgramLeavesWhatWasRecorded) {
 
 TEST_F(ProgramsGpuTest, TheExitCodeOfTheReportIsAChoice) {
   EXPECT_EQ(Watched("--replay none --exit-code report", "exit7").exit_code, 0);
+}
+
+TEST_F(ProgramsGpuTest, OnlyWhatTheProgramAsksForIsRecorded) {
+  for (const char* const options : {"--replay none", "--replay none --phases on"}) {
+    ASSERT_EQ(Watched(std::string(options) + " --profile-from-start off", "selected").exit_code, 0);
+    const Recording recording = Recorded();
+    EXPECT_EQ(Launches(recording, "Mix<<<"), 100000) << options;
+    EXPECT_EQ(Launches(recording, "Rotate<<<256, 256>>>"), 100000) << options;
+    EXPECT_EQ(Launches(recording, "Rotate<<<1, 32>>>"), 1000) << options;
+  }
+  const Outcome never = Watched("--replay none --profile-from-start off", "plain");
+  EXPECT_EQ(never.exit_code, 0);
+  EXPECT_EQ(Launches(Recorded(), "Mix<<<"), 0);
+  EXPECT_NE(never.err.find("did not call cudaProfilerStart"), std::string::npos) << never.err;
+}
+
+TEST_F(ProgramsGpuTest, LaunchesAreSelectedByRangeAndNumber) {
+  ASSERT_EQ(Watched("--metrics sm__warps_launched.sum --nvtx wanted --phases off", "selected").exit_code, 0);
+  Recording recording = Recorded();
+  ASSERT_EQ(recording.ranges.size(), 2U) << "the kernel that is launched outside has no counters";
+  for (const Range& range : recording.ranges) {
+    EXPECT_EQ(range.metrics.at("sm__warps_launched.sum"), 256 * 256 / 32) << range.name;
+  }
+  ASSERT_EQ(Watched("--metrics sm__warps_launched.sum --replay kernel --kernel Rotate --launch-skip 20010", "selected")
+                .exit_code,
+            0);
+  recording = Recorded();
+  ASSERT_EQ(recording.ranges.size(), 2U) << "the first of each class";
+  ASSERT_EQ(Watched("--metrics sm__warps_launched.sum --replay kernel --launch-count 1", "selected").exit_code, 0);
+  EXPECT_EQ(Recorded().ranges.size(), 1U);
 }
 
 TEST_F(ProgramsGpuTest, ADelayAndADurationSelectATime) {

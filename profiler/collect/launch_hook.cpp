@@ -125,10 +125,22 @@ void SwitchGraphNodesOn() noexcept {
   }
 }
 
+// The runtime's function may call the driver's, or not: both are taken, and once more does no harm.
+bool IsProfilerCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool& on) {
+  const bool driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  on = driver ? id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart : id == CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000;
+  return on || id == (driver ? static_cast<CUpti_CallbackId>(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)
+                             : static_cast<CUpti_CallbackId>(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000));
+}
+
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   if (is_fork) return;  // neither CUDA nor our threads are there
   ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+  bool on = false;
+  if ((domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) &&
+      IsProfilerCall(domain, id, on)) {
+    if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_ENTER) observer.OnProfiler(on);
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     OnDriverCall(observer, id, *static_cast<const CUpti_CallbackData*>(data));
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
@@ -150,7 +162,7 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
 
 }  // namespace
 
-bool ObserveProgram(ProgramObserver* observer, bool code) {
+bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
   const std::lock_guard lock(the_mutex);
   if (cuptiSubscribe(&the_subscriber, OnCallback, observer) != CUPTI_SUCCESS) {
@@ -161,6 +173,15 @@ bool ObserveProgram(ProgramObserver* observer, bool code) {
                                      CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) == CUPTI_SUCCESS;
   for (const CUpti_CallbackId id : {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_MODULE_LOADED}) {
     if (code) (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+  }
+  if (profiler) {
+    const auto enable = [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+      enabled = cuptiEnableCallback(1, the_subscriber, domain, id) == CUPTI_SUCCESS && enabled;
+    };
+    enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
+    enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
+    enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000);
+    enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000);
   }
   for (const CUpti_CallbackId id : kCaptures) {
     enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;

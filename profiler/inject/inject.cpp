@@ -52,12 +52,14 @@ class Injection {
         sampling_(recording_, counters_) {}
 
   void Start() {
-    if (collect::ObserveProgram(&counters_, plan_.phases)) {
+    if (collect::ObserveProgram(&counters_, plan_.phases, !plan_.from_start)) {
       collect::WatchLaunches(true);
     } else {
       Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");
       return;
     }
+    // CUPTI does not begin to record launches while it samples instructions, which begins with the context.
+    if (plan_.phases) StartTrace();
     if (plan_.delay_s <= 0.0) Trace();
     thread_ = StartQuietThread([this] {
       Run();
@@ -88,9 +90,14 @@ class Injection {
       collect::FlushTraceAtExit();
       collect::StopTrace();
       std::vector<DataLoss> losses = counters_.Finish();
-      if (traced_ && !stopped_) WriteWindow();
+      if (!plan_.from_start) FollowProfilerCalls();
+      if (Watches()) WriteWindow();
       if (plan_.phases) WriteSamples(losses);
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
+      if (!plan_.from_start && !ever_profiled_) {
+        losses.push_back({"launch_not_measured", "all",
+                          "the program did not call cudaProfilerStart, which --profile-from-start off waits for", 1});
+      }
       recording_.Finish(losses, counters_.measured_launches(), counters_.replayed_launches());
     } catch (const std::exception& error) {
       Fail(error);
@@ -119,15 +126,38 @@ class Injection {
     }
   }
 
+  void StartTrace() {
+    if (!tracing_) collect::StartTrace(&recording_);
+    tracing_ = true;
+  }
+
   void Trace() {
-    collect::StartTrace(&recording_);
-    sampler_.Begin();
+    StartTrace();
+    if (plan_.from_start) sampler_.Begin();
     counters_.Begin();
     traced_ = true;
   }
 
+  // What is launched now is of the recording.
+  bool Watches() const { return traced_ && !stopped_ && (plan_.from_start || profiled_); }
+
+  void FollowProfilerCalls() {
+    const bool works = recording_.works();
+    if (works == profiled_ || !recording_.created()) return;
+    if (works) {
+      recording_.MoveWindow(recording_.from_ns());
+      sampler_.Begin();
+      ever_profiled_ = true;
+    } else {
+      collect::FlushTrace();
+      WriteWindow();
+      sampler_.Pause();
+    }
+    profiled_ = works;
+  }
+
   void WriteWindow() {
-    const std::int64_t now_ns = collect::ActivityClockNs();
+    const std::int64_t now_ns = std::min(collect::ActivityClockNs(), recording_.until_ns());
     const std::int64_t measuring_ns = counters_.TakeMeasuringNs();
     measured_ += std::chrono::nanoseconds(measuring_ns);
     if (sampling_.active()) {
@@ -173,7 +203,7 @@ class Injection {
         sampler_.Stop();
         stopped_ = true;
         collect::FlushTrace();
-        if (created) WriteWindow();
+        if (created && (plan_.from_start || profiled_)) WriteWindow();
       }
       if (now - sampled >= kBetweenSamples) {
         sampler_.Take();
@@ -185,8 +215,9 @@ class Injection {
         created = now;
         window_end = now + std::chrono::duration_cast<Clock::duration>(window);
       }
-      if (created && traced_ && now - *created >= kBeforeCounters) counters_.Tick();
-      if (!created || !traced_ || stopped_) continue;
+      if (!plan_.from_start && traced_) FollowProfilerCalls();
+      if (created && (Watches() || stopped_) && now - *created >= kBeforeCounters) counters_.Tick();
+      if (!created || !Watches()) continue;
       if (now >= window_end) {
         WriteWindow();
         window = std::min(window * 1.5, kLongestWindow);
@@ -211,7 +242,10 @@ class Injection {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;
-  bool ended_ = false;    // Run() has
+  bool ended_ = false;     // Run() has
+  bool tracing_ = false;   // the activity API is on
+  bool profiled_ = false;  // between cudaProfilerStart and cudaProfilerStop, as far as we have followed
+  bool ever_profiled_ = false;
   bool traced_ = false;   // something is recorded, or was
   bool stopped_ = false;  // nothing is recorded any more; our thread's, and after it Finish()'s
   std::thread thread_;

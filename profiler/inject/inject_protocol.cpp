@@ -21,6 +21,10 @@ std::string WriteInjectPlan(const InjectPlan& plan) {
                         {"output", plan.output},
                         {"overwrite", plan.overwrite},
                         {"kernel_pattern", plan.kernel_pattern},
+                        {"nvtx_pattern", plan.nvtx_pattern},
+                        {"launch_skip", plan.launch_skip},
+                        {"launch_count", plan.launch_count},
+                        {"from_start", plan.from_start},
                         {"max_classes", plan.max_classes},
                         {"replay", static_cast<int>(plan.replay)},
                         {"least_share_ratio", plan.least_share_ratio},
@@ -48,6 +52,10 @@ InjectPlan ReadInjectPlan(const std::string& json) {
   value.at("output").get_to(plan.output);
   value.at("overwrite").get_to(plan.overwrite);
   value.at("kernel_pattern").get_to(plan.kernel_pattern);
+  value.at("nvtx_pattern").get_to(plan.nvtx_pattern);
+  value.at("launch_skip").get_to(plan.launch_skip);
+  value.at("launch_count").get_to(plan.launch_count);
+  value.at("from_start").get_to(plan.from_start);
   value.at("max_classes").get_to(plan.max_classes);
   plan.replay = static_cast<ProgramReplay>(value.at("replay").get<int>());
   value.at("least_share_ratio").get_to(plan.least_share_ratio);

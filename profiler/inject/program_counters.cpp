@@ -14,6 +14,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/program_trace.h"
 
 namespace fa_profile::inject {
@@ -38,15 +39,20 @@ constexpr double kIdleAfterSeconds = 2.0;
 // Between OnLaunch() and OnLaunched() of a launch that is measured, or while we launch ourselves.
 thread_local bool this_thread_measures = false;
 
+std::string KeyOf(const collect::LaunchCall& call) {
+  return call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
+}
+
 bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
 
 }  // namespace
 
 ProgramCounters::ProgramCounters(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler)
-    : plan_(plan), recording_(recording), sampler_(sampler), pattern_(plan.kernel_pattern) {}
+    : plan_(plan), recording_(recording), sampler_(sampler), pattern_(plan.kernel_pattern), selection_(plan) {}
 
 bool ProgramCounters::WantsCounters(const std::string& key) const {
   if (seen_.contains(key) || collect::IsCollective(key)) return false;
+  if (!plan_.nvtx_pattern.empty() && plan_.replay == ProgramReplay::kSpread && !selected_.contains(key)) return false;
   if (IsGraph(key)) return plan_.kernel_pattern.empty();
   return pattern_.Finds(Demangle(key.substr(0, key.find(' ')).c_str()));
 }
@@ -125,8 +131,8 @@ void ProgramCounters::TraceAgain() noexcept {
   }
 }
 
-ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
-  const auto known = waits_for_others_.contains(key) ? wanted_index_.end() : wanted_index_.find(key);
+ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key, bool selected) {
+  const auto known = !selected || waits_for_others_.contains(key) ? wanted_index_.end() : wanted_index_.find(key);
   if (known == wanted_index_.end() && !spread_) return Measure::kNothing;
   if (known != wanted_index_.end() && !ends_alone_.contains(key)) {
     // CUPTI waits for the launch without a bound when the range ends. So one launch must show first that it does not
@@ -161,6 +167,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key) {
     throw;
   }
   ++ranges_opened_;
+  selection_.OnMeasured();
   return Measure::kRange;
 }
 
@@ -206,6 +213,7 @@ void ProgramCounters::BeginReplay(const collect::LaunchCall& call, const std::st
   replayed_launch_.block = call.block;
   ++classes_measured_;
   ++replayed_launches_;
+  selection_.OnMeasured();
 }
 
 void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
@@ -217,10 +225,12 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
   if (!watching_ || stopped_ || !capturing_.empty()) return;
   if (launching_thread_ == std::thread::id()) launching_thread_ = std::this_thread::get_id();
   several_threads_ = several_threads_ || launching_thread_ != std::this_thread::get_id();
-  if (counting_) Count(call);
+  if (counting_ && recording_.works()) Count(call);
   graph_unflushed_ = graph_unflushed_ || call.symbol == nullptr;
   if (ends_sampling_ && MayEndSampling() && collect::ContextOfThisThread() == context_) EndSamplingLocked();
-  if (given_up_ || (opened_ && !MeasuresLocked())) return;
+  if (given_up_) return;
+  const bool selected = Selects(call);
+  if (opened_ && !MeasuresLocked()) return;
   launch_began_ns_ = collect::ActivityClockNs();
   SetDepth(1);  // launches of our own are not the program's
   try {
@@ -232,12 +242,11 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
         return;
       }
     }
-    if (MeasuresLocked() && begun_ && collect::ContextOfThisThread() == context_) {
-      const std::string key =
-          call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
+    if (MeasuresLocked() && begun_ && recording_.works() && collect::ContextOfThisThread() == context_) {
+      const std::string key = KeyOf(call);
       Measure measure = Measure::kNothing;
-      if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measure = BeginSpread(key);
-      if (plan_.replay == ProgramReplay::kKernel) BeginReplay(call, key);
+      if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measure = BeginSpread(key, selected);
+      if (plan_.replay == ProgramReplay::kKernel && selected) BeginReplay(call, key);
       if (measure != Measure::kNothing || !replayed_.empty()) {
         launch_mutex_.lock();
         return;
@@ -262,8 +271,28 @@ void ProgramCounters::Count(const collect::LaunchCall& call) noexcept {
   }
 }
 
+bool ProgramCounters::MayMeasure() const {
+  return !given_up_ && !stopped_ && !plan_.metrics.empty() && !selection_.over();
+}
+
+// Counts the launch, and remembers its class when that may be chosen for it.
+bool ProgramCounters::Selects(const collect::LaunchCall& call) {
+  if (!selection_.asks()) return true;
+  if (!MayMeasure() || !begun_ || !recording_.works()) return false;
+  try {
+    const auto path = [](std::uint32_t range) { return collect::ProcessNvtxRanges().PathOf(range); };
+    if (!selection_.Takes(call.symbol, collect::CurrentNvtxRange(), path)) return false;
+    if (!plan_.nvtx_pattern.empty() && selected_.size() < collect::ProgramTotals::kMostClasses) {
+      selected_.insert(KeyOf(call));
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 bool ProgramCounters::MeasuresLocked() const {
-  if (given_up_ || stopped_ || plan_.metrics.empty()) return false;
+  if (!MayMeasure()) return false;
   return plan_.replay == ProgramReplay::kKernel ? classes_measured_ < plan_.max_classes : !wanted_.empty();
 }
 
@@ -397,6 +426,11 @@ void ProgramCounters::OnContextBegins(const void* context) noexcept {
   if (lock && capturing_.empty()) sampler_.OnContextBegins(context);
 }
 
+void ProgramCounters::OnProfiler(bool on) noexcept {
+  const std::int64_t now_ns = collect::ActivityClockNs();
+  on ? recording_.BeginWork(now_ns) : recording_.EndWork(now_ns);
+}
+
 void ProgramCounters::OnContextEnds(const void* context) noexcept {
   sampler_.OnContextEnds(context);
   // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
@@ -491,14 +525,14 @@ void ProgramCounters::Tick() {
   {
     const std::lock_guard lock(launch_mutex_);
     if (!opened_) return;
-    const bool measures = !given_up_ && !stopped_ && !plan_.metrics.empty();
-    choose = measures && plan_.replay == ProgramReplay::kSpread && wanted_.empty();
+    choose = MayMeasure() && plan_.replay == ProgramReplay::kSpread && wanted_.empty();
   }
   if (choose) Choose();
   Write(/*at_end=*/false);
   {
     const std::lock_guard lock(launch_mutex_);
-    watch = counting_ || (calls_of_end_ > 0 && MayEndSampling()) || MeasuresLocked();
+    watch =
+        counting_ || (calls_of_end_ > 0 && MayEndSampling()) || MeasuresLocked() || (selection_.asks() && MayMeasure());
     ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
     ranges_at_last_tick_ = ranges_opened_;
     if (!wanted_.empty() && ticks_without_range_ >= kMostTicksWithoutRange) {

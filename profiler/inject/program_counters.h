@@ -17,6 +17,7 @@
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/launch_sample.h"
+#include "fa_profile/launch_selection.h"
 #include "fa_profile/spread_session.h"
 #include "program_recording.h"
 #include "program_sampler.h"
@@ -37,6 +38,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   void OnLaunched() noexcept override;
   void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override;
+  void OnProfiler(bool on) noexcept override;
   void OnContextBegins(const void* context) noexcept override;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
   void OnContextEnds(const void* context) noexcept override;
@@ -88,9 +90,11 @@ class ProgramCounters final : public collect::ProgramObserver {
   void EndSamplingLocked();
   void StartWatching();
   bool MeasuresLocked() const;
+  bool MayMeasure() const;
+  bool Selects(const collect::LaunchCall& call);
   // What is done with a launch.
   enum class Measure { kNothing, kProbe, kRange };
-  Measure BeginSpread(const std::string& key);
+  Measure BeginSpread(const std::string& key, bool selected);
   void BeginReplay(const collect::LaunchCall& call, const std::string& key);
   void EndSpread();
   void GiveUp(const char* why) noexcept;
@@ -104,6 +108,8 @@ class ProgramCounters final : public collect::ProgramObserver {
   ProgramRecording& recording_;
   ProgramSampler& sampler_;
   KernelPattern pattern_;
+  LaunchSelection selection_;
+  std::set<std::string> selected_;  // keys that were launched inside the wanted NVTX ranges
 
   // Held from OnLaunch() to OnLaunched() of a measured launch. Recursive, because measuring may itself launch on the
   // same thread.

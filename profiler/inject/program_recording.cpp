@@ -24,6 +24,7 @@ std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid
 std::string GraphKey(std::uint32_t graph) { return fmt::format("CUDA graph {}", graph); }
 
 void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
+  if (work.start_ns > 0 && (work.start_ns < from_ns_ || work.start_ns > until_ns_)) return;
   const std::lock_guard lock(totals_mutex_);
   try {
     if (totals_.Add(work)) ranges_.Add(work);
@@ -90,10 +91,23 @@ void ProgramRecording::WriteClass(std::size_t index) {
   case_of_class_[index] = WriteCase(key, std::move(launch));
 }
 
+void ProgramRecording::BeginWork(std::int64_t now_ns) noexcept {
+  if (works()) return;
+  until_ns_ = kNever;
+  from_ns_ = now_ns;
+}
+
 void ProgramRecording::BeginWindow(std::int64_t start_ns) {
   const std::lock_guard lock(write_mutex_);
   window_start_ns_ = start_ns;
+  const std::lock_guard totals_lock(totals_mutex_);
+  (void)totals_.TakeWindow();
   (void)ranges_.TakeWindow();
+}
+
+void ProgramRecording::MoveWindow(std::int64_t start_ns) {
+  const std::lock_guard lock(write_mutex_);
+  window_start_ns_ = start_ns;
 }
 
 void ProgramRecording::Pause(std::int64_t now_ns) {

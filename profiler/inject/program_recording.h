@@ -20,7 +20,8 @@ namespace fa_profile::inject {
 /// The recording of one process: windows of what its GPU did, and the cases of its launch classes. Any thread.
 class ProgramRecording final : public collect::WorkObserver, public RecordingSink {
  public:
-  ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges) : plan_(plan), ranges_(ranges) {}
+  ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges)
+      : plan_(plan), ranges_(ranges), from_ns_(plan.from_start ? 0 : kNever) {}
 
   void OnWork(const collect::GpuWork& work) noexcept override;
   void OnLostWork(std::int64_t records) noexcept override;
@@ -32,8 +33,19 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   void Create(const std::string& path, const Device& device);
   bool created() const { return created_; }
 
+  /// Work that begins before now is left out; later, work that begins after now. On the program's threads.
+  void BeginWork(std::int64_t now_ns) noexcept;
+  void EndWork(std::int64_t now_ns) noexcept { until_ns_ = now_ns; }
+  /// Whether work that begins now counts, and when that ended; kNever: not yet.
+  static constexpr std::int64_t kNever = INT64_MAX;
+  bool works() const { return from_ns_ != kNever && until_ns_ == kNever; }
+  std::int64_t from_ns() const { return from_ns_; }
+  std::int64_t until_ns() const { return until_ns_; }
+
   /// The next window begins now: nothing was watched before. At first it begins with Create().
   void BeginWindow(std::int64_t start_ns);
+  /// The window began then, and what came is of it.
+  void MoveWindow(std::int64_t start_ns);
   /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. `sample`: when only a
   /// part of the launches was recorded. Throws Error.
   struct Sample {
@@ -78,6 +90,8 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
 
   const InjectPlan& plan_;
   collect::NvtxRanges& ranges_;
+  std::atomic<std::int64_t> from_ns_;
+  std::atomic<std::int64_t> until_ns_ = kNever;
   mutable std::mutex totals_mutex_;
   collect::ProgramTotals totals_;
   std::int64_t records_dropped_ = 0;

@@ -151,6 +151,12 @@ void ProgramSampler::Take() noexcept {
   TakeLocked();
 }
 
+void ProgramSampler::Pause() noexcept {
+  const std::lock_guard lock(mutex_);
+  TakeLocked();
+  counts_ = false;
+}
+
 void ProgramSampler::Stop() noexcept {
   const std::lock_guard lock(mutex_);
   TakeLocked();

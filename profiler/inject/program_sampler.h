@@ -45,6 +45,8 @@ class ProgramSampler {
   void Begin() noexcept;
   /// To be called every few seconds, or samples are lost.
   void Take() noexcept;
+  /// Samples do not count until the next Begin().
+  void Pause() noexcept;
   /// Samples count no more.
   void Stop() noexcept;
   /// At the end of the program: what was sampled, for the kernels with most of it. Throws Error.

@@ -1,5 +1,6 @@
 // A program that knows nothing of fa-profile and does one thing that a profiler can break: `watched_program MODE`. It
 // prints a checksum of what its kernels computed, which must be the same with and without fa-profile.
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
@@ -151,6 +152,24 @@ void Waiting(const Numbers& numbers) {
   Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
+// 100,000 launches of each kernel between cudaProfilerStart and cudaProfilerStop, half of them inside the range
+// "wanted", and 1000 of another class outside of it; 10,000 before and after.
+void Selected(const Numbers& numbers, cudaStream_t stream) {
+  Repeat(numbers, stream, 10000);
+  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  Check(cudaProfilerStart(), "cudaProfilerStart");
+  for (int step = 0; step < 1000; ++step) {
+    (void)nvtxRangePushA("wanted");
+    Repeat(numbers, stream, 50);
+    (void)nvtxRangePop();
+    Rotate<<<1, 32, 0, stream>>>(numbers.device);
+    Repeat(numbers, stream, 50);
+  }
+  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  Check(cudaProfilerStop(), "cudaProfilerStop");
+  Repeat(numbers, stream, 10000);
+}
+
 // NVTX ranges: nested ones, one that another thread ends, one of a domain; and a graph that is captured in a range and
 // launched in another. 100 steps of two launches in "attn" and one launch of the graph's 40 kernels.
 void Ranges(const Numbers& numbers) {
@@ -245,6 +264,8 @@ int main(int argc, char** argv) {
     }
   } else if (mode == "long") {
     Repeat(numbers, stream, 250000);
+  } else if (mode == "selected") {
+    Selected(numbers, stream);
   } else if (mode == "threads") {
     more = Threads();
   } else if (mode == "waiting") {

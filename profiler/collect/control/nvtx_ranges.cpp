@@ -77,6 +77,11 @@ void NvtxRanges::End(std::uint64_t id, std::int64_t now_ns) {
   ++ends_;
 }
 
+std::string NvtxRanges::PathOf(Node node) const {
+  const std::lock_guard lock(mutex_);
+  return node < nodes_.size() ? nodes_[node].work.path : "";
+}
+
 void NvtxRanges::OnLaunch(std::uint32_t correlation, Node node) noexcept {
   std::atomic<std::uint64_t>* const slots = slots_;
   if (slots == nullptr) return;

@@ -24,6 +24,8 @@ class ProgramObserver {
   /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
   virtual void OnCaptureBegins(const void* stream) noexcept = 0;
   virtual void OnCaptureEnded(const void* stream) noexcept = 0;
+  /// The program called cuProfilerStart or cudaProfilerStart (on), or their Stop.
+  virtual void OnProfiler(bool on) noexcept = 0;
   /// After the driver created a context (a CUcontext), before anything runs in it.
   virtual void OnContextBegins(const void* context) noexcept = 0;
   /// After a module was loaded: its machine code, valid during the call.
@@ -32,9 +34,9 @@ class ProgramObserver {
   virtual void OnContextEnds(const void* context) noexcept = 0;
 };
 
-/// Calls `observer`, which must live as long as the process. `code`: OnContextBegins() and OnModuleLoaded(), too. False
-/// when another profiler is attached to this process.
-bool ObserveProgram(ProgramObserver* observer, bool code);
+/// Calls `observer`, which must live as long as the process. `code`: OnContextBegins() and OnModuleLoaded(), too.
+/// `profiler`: OnProfiler(), too. False when another profiler is attached to this process.
+bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler);
 
 /// Once the program has used NVTX: from here on launches, and nodes of graphs that are made, are told to
 /// ProcessNvtxRanges(). ObserveProgram() does it when NVTX was used before. Not while a launch is measured.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct InjectPlan {
   std::string output;                ///< recording to write; %p, %h and %q{NAME} as ExpandOutput() has them
   bool overwrite = false;            ///< replace an existing one
   std::string kernel_pattern;        ///< regular expression of the kernels whose counters are wanted; empty: all
+  std::string nvtx_pattern;          ///< counters of launches inside these NVTX ranges alone; empty: of all
+  std::int64_t launch_skip = 0;      ///< launches that these patterns find, before the first that is measured
+  std::int64_t launch_count = 0;     ///< measured launches after which none is; 0: no limit
+  bool from_start = true;            ///< false: between the program's calls of cuProfilerStart and -Stop alone
   int max_classes = 0;               ///< launch classes whose counters are measured
   ProgramReplay replay = ProgramReplay::kSpread;
   double least_share_ratio = 0.01;  ///< of the kernel time that a class must have for kSpread to measure it

@@ -46,6 +46,9 @@ class NvtxRanges {
   void End(std::uint64_t id, std::int64_t now_ns);
   std::uint64_t ends() const { return ends_; }  ///< so far
 
+  /// The names of a range and those around it, "step / attn".
+  std::string PathOf(Node node) const;
+
   /// A launch inside the range, by CUPTI's correlation id.
   void OnLaunch(std::uint32_t correlation, Node node) noexcept;
   /// Nodes of CUDA graphs, by CUPTI's ids. A kernel of a graph is inside the range in which its node was made; when the
