@@ -34,7 +34,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (run.section_folder.empty()) (void)BuiltinMetricSet(run.metric_set, "GH100");  // else the folder's sets count
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
-  (void)KernelPattern(run.nvtx_pattern);
+  (void)KernelPattern(run.nvtx_pattern, "--nvtx");
   if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :

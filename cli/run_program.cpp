@@ -95,7 +95,7 @@ int RunProgram(const RunOptions& options) {
   plan.launch_skip = options.launch_skip;
   plan.launch_count = options.launch_count;
   plan.from_start = options.from_start;
-  if (options.top > 0) plan.least_share_ratio = 0.0;
+  if (options.top > 0 || !options.nvtx_pattern.empty()) plan.least_share_ratio = 0.0;
   plan.max_classes = options.top > 0 ? options.top : kMostClassesByShare;
   // Without counters only when asked for; CUPTI's replay would be sampled with the program's own launches.
   plan.phases = plan.replay == inject::ProgramReplay::kSpread

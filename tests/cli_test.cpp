@@ -329,7 +329,7 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   ExpectRefused("--nvtx step", "--nvtx has an effect on a program alone", "after --");
   ExpectRefused("--launch-skip 3", "--launch-skip has an effect on a program alone", "after --");
   ExpectRefused("--profile-from-start off", "--profile-from-start has an effect on a program alone", "after --");
-  ExpectRefused("--nvtx '(' -- /bin/true", "'('", "hint:");
+  ExpectRefused("--nvtx '(' -- /bin/true", "--nvtx '('", "hint:");
   ExpectRefused("--replay none --nvtx step -- /bin/true", "--nvtx selects launches to measure",
                 "leave one of them out");
   EXPECT_EQ(Run("--launch-count 0 -- /bin/true").exit_code, 2);

@@ -139,7 +139,9 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
   bool on = false;
   if ((domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) &&
       IsProfilerCall(domain, id, on)) {
-    if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_ENTER) observer.OnProfiler(on);
+    if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == (on ? CUPTI_API_EXIT : CUPTI_API_ENTER)) {
+      observer.OnProfiler(on);
+    }
   } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     OnDriverCall(observer, id, *static_cast<const CUpti_CallbackData*>(data));
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {

@@ -94,7 +94,7 @@ class Injection {
       if (Watches()) WriteWindow();
       if (plan_.phases) WriteSamples(losses);
       if (!traced_) losses.push_back({"launch_not_measured", "all", "the program ended before --delay was over", 1});
-      if (!plan_.from_start && !ever_profiled_) {
+      if (!plan_.from_start && spans_followed_ == 0) {
         losses.push_back({"launch_not_measured", "all",
                           "the program did not call cudaProfilerStart, which --profile-from-start off waits for", 1});
       }
@@ -141,23 +141,25 @@ class Injection {
   // What is launched now is of the recording.
   bool Watches() const { return traced_ && !stopped_ && (plan_.from_start || profiled_); }
 
+  // Spans may begin and end between two looks: then both are done.
   void FollowProfilerCalls() {
-    const bool works = recording_.works();
-    if (works == profiled_ || !recording_.created()) return;
-    if (works) {
-      recording_.MoveWindow(recording_.from_ns());
+    if (!recording_.created()) return;
+    const ProgramRecording::Spans spans = recording_.SpansAfter(spans_followed_);
+    if (!profiled_ && spans.count > spans_followed_) {
+      recording_.MoveWindow(spans.next_from_ns);
       sampler_.Begin();
-      ever_profiled_ = true;
-    } else {
-      collect::FlushTrace();
-      WriteWindow();
-      sampler_.Pause();
+      profiled_ = true;
     }
-    profiled_ = works;
+    spans_followed_ = spans.count;
+    if (!profiled_ || spans.last_until_ns == ProgramRecording::kNever) return;
+    collect::FlushTrace();
+    WriteWindow(spans.last_until_ns);
+    sampler_.Pause();
+    profiled_ = false;
   }
 
-  void WriteWindow() {
-    const std::int64_t now_ns = std::min(collect::ActivityClockNs(), recording_.until_ns());
+  void WriteWindow(std::int64_t until_ns = ProgramRecording::kNever) {
+    const std::int64_t now_ns = std::min(collect::ActivityClockNs(), until_ns);
     const std::int64_t measuring_ns = counters_.TakeMeasuringNs();
     measured_ += std::chrono::nanoseconds(measuring_ns);
     if (sampling_.active()) {
@@ -245,7 +247,7 @@ class Injection {
   bool ended_ = false;     // Run() has
   bool tracing_ = false;   // the activity API is on
   bool profiled_ = false;  // between cudaProfilerStart and cudaProfilerStop, as far as we have followed
-  bool ever_profiled_ = false;
+  std::int64_t spans_followed_ = 0;
   bool traced_ = false;   // something is recorded, or was
   bool stopped_ = false;  // nothing is recorded any more; our thread's, and after it Finish()'s
   std::thread thread_;

@@ -8,7 +8,7 @@ LaunchSelection::LaunchSelection(const InjectPlan& plan)
     : kernels_(plan.kernel_pattern),
       all_kernels_(plan.kernel_pattern.empty()),
       nvtx_(!plan.nvtx_pattern.empty()),
-      ranges_(plan.nvtx_pattern),
+      ranges_(plan.nvtx_pattern, "--nvtx"),
       skip_(plan.launch_skip),
       count_(plan.launch_count) {}
 

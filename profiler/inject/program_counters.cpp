@@ -587,6 +587,12 @@ std::vector<DataLoss> ProgramCounters::Finish() {
          plan_.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",
          "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured});
   }
+  if (selection_.asks() && !plan_.metrics.empty() && selection_.found() <= plan_.launch_skip) {
+    losses_.push_back({"counters_not_measured", "launches that --kernel, --nvtx and --launch-skip choose",
+                       selection_.found() == 0 ? "no launch was found by --kernel and --nvtx"
+                                               : "--launch-skip leaves out all launches that were found",
+                       1});
+  }
   if (not_idle_ > 0) {
     losses_.push_back({"launch_not_measured", "launches while the GPU was busy with other work",
                        "to measure one, the GPU must become idle within 0.2 s (1.6 s after several tries)", not_idle_});

@@ -24,8 +24,11 @@ std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid
 std::string GraphKey(std::uint32_t graph) { return fmt::format("CUDA graph {}", graph); }
 
 void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
-  if (work.start_ns > 0 && (work.start_ns < from_ns_ || work.start_ns > until_ns_)) return;
   const std::lock_guard lock(totals_mutex_);
+  // From the last span back: records come soon.
+  const auto span = std::find_if(spans_.rbegin(), spans_.rend(),
+                                 [&](const Span& candidate) { return candidate.from_ns <= work.start_ns; });
+  if (work.start_ns > 0 && (span == spans_.rend() || work.start_ns > span->until_ns)) return;
   try {
     if (totals_.Add(work)) ranges_.Add(work);
   } catch (const std::bad_alloc&) {
@@ -92,9 +95,36 @@ void ProgramRecording::WriteClass(std::size_t index) {
 }
 
 void ProgramRecording::BeginWork(std::int64_t now_ns) noexcept {
-  if (works()) return;
-  until_ns_ = kNever;
-  from_ns_ = now_ns;
+  constexpr std::size_t kMostSpans = 1024;  // whose records may still come
+  const std::lock_guard lock(totals_mutex_);
+  if (works_) return;
+  try {
+    spans_.push_back({now_ns, kNever});
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  works_ = true;
+  if (spans_.size() <= kMostSpans) return;
+  spans_.pop_front();
+  ++spans_before_;
+}
+
+void ProgramRecording::EndWork(std::int64_t now_ns) noexcept {
+  const std::lock_guard lock(totals_mutex_);
+  if (!works_.exchange(false)) return;
+  spans_.back().until_ns = now_ns;
+}
+
+ProgramRecording::Spans ProgramRecording::SpansAfter(std::int64_t followed) const {
+  const std::lock_guard lock(totals_mutex_);
+  Spans spans;
+  spans.count = spans_before_ + static_cast<std::int64_t>(spans_.size());
+  if (spans_.empty()) return spans;
+  spans.last_until_ns = spans_.back().until_ns;
+  const std::int64_t next = std::max<std::int64_t>(followed - spans_before_, 0);
+  if (next < static_cast<std::int64_t>(spans_.size()))
+    spans.next_from_ns = spans_[static_cast<std::size_t>(next)].from_ns;
+  return spans;
 }
 
 void ProgramRecording::BeginWindow(std::int64_t start_ns) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,9 @@ namespace fa_profile::inject {
 class ProgramRecording final : public collect::WorkObserver, public RecordingSink {
  public:
   ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges)
-      : plan_(plan), ranges_(ranges), from_ns_(plan.from_start ? 0 : kNever) {}
+      : plan_(plan), ranges_(ranges), works_(plan.from_start) {
+    if (plan.from_start) spans_.push_back({0, kNever});
+  }
 
   void OnWork(const collect::GpuWork& work) noexcept override;
   void OnLostWork(std::int64_t records) noexcept override;
@@ -33,14 +36,23 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   void Create(const std::string& path, const Device& device);
   bool created() const { return created_; }
 
-  /// Work that begins before now is left out; later, work that begins after now. On the program's threads.
+  /// Work counts that begins in a span between these. On the program's threads.
   void BeginWork(std::int64_t now_ns) noexcept;
-  void EndWork(std::int64_t now_ns) noexcept { until_ns_ = now_ns; }
-  /// Whether work that begins now counts, and when that ended; kNever: not yet.
+  void EndWork(std::int64_t now_ns) noexcept;
+  /// Work that begins now counts.
+  bool works() const { return works_; }
   static constexpr std::int64_t kNever = INT64_MAX;
-  bool works() const { return from_ns_ != kNever && until_ns_ == kNever; }
-  std::int64_t from_ns() const { return from_ns_; }
-  std::int64_t until_ns() const { return until_ns_; }
+  struct Span {
+    std::int64_t from_ns = kNever;
+    std::int64_t until_ns = kNever;  ///< kNever: not yet
+  };
+  /// The spans so far are `count`; the first that is after the first `followed`; when the last one ended.
+  struct Spans {
+    std::int64_t count = 0;
+    std::int64_t next_from_ns = kNever;
+    std::int64_t last_until_ns = kNever;
+  };
+  Spans SpansAfter(std::int64_t followed) const;
 
   /// The next window begins now: nothing was watched before. At first it begins with Create().
   void BeginWindow(std::int64_t start_ns);
@@ -90,9 +102,10 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
 
   const InjectPlan& plan_;
   collect::NvtxRanges& ranges_;
-  std::atomic<std::int64_t> from_ns_;
-  std::atomic<std::int64_t> until_ns_ = kNever;
+  std::atomic<bool> works_;
   mutable std::mutex totals_mutex_;
+  std::deque<Span> spans_;  // the last ones
+  std::int64_t spans_before_ = 0;
   collect::ProgramTotals totals_;
   std::int64_t records_dropped_ = 0;
   std::map<std::string, std::int64_t> launches_seen_;  // at the last Candidates()

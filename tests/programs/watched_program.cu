@@ -1,6 +1,5 @@
 // A program that knows nothing of fa-profile and does one thing that a profiler can break: `watched_program MODE`. It
 // prints a checksum of what its kernels computed, which must be the same with and without fa-profile.
-#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
@@ -16,6 +15,10 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+// Of cuda_profiler_api.h, which not every installation of the toolkit has.
+extern "C" cudaError_t cudaProfilerStart();
+extern "C" cudaError_t cudaProfilerStop();
 
 namespace {
 

@@ -20,12 +20,12 @@ std::string Shortened(const std::string& text) {
 
 }  // namespace
 
-KernelPattern::KernelPattern(const std::string& pattern) : expression_(pattern, RE2::Quiet) {
+KernelPattern::KernelPattern(const std::string& pattern, const std::string& option) : expression_(pattern, RE2::Quiet) {
   if (expression_.ok()) return;
-  throw Error(
-      "--kernel '" + Shortened(pattern) + "' is not a regular expression: " + Shortened(expression_.error()),
-      "for one kernel give its id, for several --kernel 'wmma|mma'; the syntax is RE2's, which has no lookaround "
-      "and no back-references");
+  throw Error(option + " '" + Shortened(pattern) + "' is not a regular expression: " + Shortened(expression_.error()),
+              (option == "--kernel" ? "for one kernel give its id, for several --kernel 'wmma|mma'"
+                                    : "for one name give a part of it, for several " + option + " 'one|another'") +
+                  "; the syntax is RE2's, which has no lookaround and no back-references");
 }
 
 void RefusePattern(const std::string& pattern, const std::vector<std::string>& kernels) {

@@ -27,6 +27,8 @@ class LaunchSelection {
   bool Takes(const char* symbol, std::uint32_t range, const std::function<std::string(std::uint32_t)>& path);
   /// A launch was measured.
   void OnMeasured() { ++measured_; }
+  /// Launches so far that --kernel and --nvtx found.
+  std::int64_t found() const { return found_; }
   /// As many as wanted were measured.
   bool over() const { return count_ > 0 && measured_ >= count_; }
 

@@ -8,11 +8,13 @@
 
 namespace fa_profile {
 
-/// What --kernel takes: a regular expression in RE2's syntax, which finds in time linear in the name, whatever it is.
+/// What --kernel and --nvtx take: a regular expression in RE2's syntax, which finds in time linear in the name,
+/// whatever it is.
 class KernelPattern {
  public:
-  /// An empty pattern matches everything. Throws Error for an invalid or too large regular expression.
-  explicit KernelPattern(const std::string& pattern);
+  /// An empty pattern matches everything. Throws Error, which names `option`, for an invalid or too large regular
+  /// expression.
+  explicit KernelPattern(const std::string& pattern, const std::string& option = "--kernel");
 
   /// Whether the expression matches some part of `name`. Safe from several threads.
   bool Finds(std::string_view name) const { return RE2::PartialMatch(name, expression_); }
