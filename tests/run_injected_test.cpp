@@ -32,6 +32,11 @@ class RunInjectedTest : public testing::Test {
     plan.phases = true;
     plan.delay_s = 1.5;
     plan.duration_s = 2.5;
+    plan.record_all_s = 3.5;
+    plan.nvtx_pattern = "step";
+    plan.launch_skip = 11;
+    plan.launch_count = 12;
+    plan.from_start = false;
     plan.children = false;
     plan.cache_dir = "/cache";
     return RunInjected({"/bin/sh", "-c", script}, plan);
@@ -87,6 +92,11 @@ TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
   EXPECT_TRUE(plan.phases);
   EXPECT_EQ(plan.delay_s, 1.5);
   EXPECT_EQ(plan.duration_s, 2.5);
+  EXPECT_EQ(plan.record_all_s, 3.5);
+  EXPECT_EQ(plan.nvtx_pattern, "step");
+  EXPECT_EQ(plan.launch_skip, 11);
+  EXPECT_EQ(plan.launch_count, 12);
+  EXPECT_FALSE(plan.from_start);
   EXPECT_FALSE(plan.children);
   EXPECT_EQ(plan.cache_dir, "/cache");
 }

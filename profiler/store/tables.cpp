@@ -7,11 +7,14 @@
 //      and documented. What several fields must satisfy together is a CheckContent() in rules.h.
 //   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = tables.Load<Kind>();`.
 //   4. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, and a reader in part_reader.h.
-//   5. tests/support/random_recording.h and recording_builder.h: the new kind.
-// Either makes a new schema version, say 4: raise kRecordingSchemaVersion. A new column is
-// the last of its table, as Since(4, Field<...>(...)); new tables and views have 4 as their last value. Do not change
-// what a released version has. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
-// (docs/recording.md, Fuzzing).
+//   5. write_recording.cpp, which copies recordings: the new kind. A kind that is not there is missing in every copy.
+// For both: tests/support/random_recording.h (what is drawn, and its line in ToText()) and recording_builder.h;
+// tests/fuzz/make_recording_corpus.cpp; and profiler/load/redact.cpp for a text that may hold names or paths.
+// A released version never changes, so the first change after a release makes a new schema version, say 4: raise
+// kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as
+// Since(4, Field<...>(...)); new tables and views have 4 as their last value. Further changes before the next release
+// belong to that version. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds (docs/recording.md,
+// Fuzzing).
 #include "tables.h"
 
 #include <algorithm>
