@@ -13,8 +13,8 @@
 // A released version never changes, so the first change after a release makes a new schema version, say 4: raise
 // kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as
 // Since(4, Field<...>(...)); new tables and views have 4 as their last value. Further changes before the next release
-// belong to that version. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds (docs/recording.md,
-// Fuzzing).
+// belong to that version. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
+// (docs/recording.md, Fuzzing).
 #include "tables.h"
 
 #include <algorithm>
