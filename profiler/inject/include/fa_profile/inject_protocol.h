@@ -33,7 +33,7 @@ struct InjectPlan {
   bool phases = false;              ///< sample where in their code kernels spend their time; with kSpread or kNone
   double delay_s = 0.0;             ///< from the start of CUDA until anything is recorded
   double duration_s = 0.0;          ///< after which nothing is; 0: to the end
-  double record_all_s = 5.0;        ///< in which every launch is recorded; then a sample of them is
+  double record_all_s = 1e9;        ///< in which every launch is recorded; then a sample of them is
   bool children = true;             ///< record the other processes of the program, too
   std::string cache_dir;            ///< where validated metric plans are kept; empty: nowhere
 };
