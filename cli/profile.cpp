@@ -55,6 +55,12 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
                     "leave one of them out");
       }
     }
+    for (const char* const option : {"--delay", "--duration"}) {
+      if (app.count(option) > 0 && !run.from_start) {
+        throw Error(std::string(option) + " and --profile-from-start off exclude each other",
+                    "each says when recording begins or ends: give one");
+      }
+    }
     if (run.phases == "on" && run.kernel_replay) {
       throw Error("--phases on has no effect with --replay kernel: a replayed launch is not the program's own",
                   "use --replay spread, or --replay none for phases without counters");
@@ -159,9 +165,9 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.1, 1e6));
   app.add_option("--record-all", run.record_all_s,
                  "Seconds in which every launch of a program is recorded, or always; then a sample of them is")
-      ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}))
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
+      ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}).description(""))
+      ->check(CLI::Range(0.0, 1e9).description("SECONDS"))
+      ->default_str("always");
   app.add_option("--processes", arguments.processes,
                  "all: record child processes, too; root: the first that uses a GPU")
       ->check(OneOf({"all", "root"}))

@@ -332,6 +332,7 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   ExpectRefused("--nvtx '(' -- /bin/true", "--nvtx '('", "hint:");
   ExpectRefused("--replay none --nvtx step -- /bin/true", "--nvtx selects launches to measure",
                 "leave one of them out");
+  ExpectRefused("--profile-from-start off --delay 3 -- /bin/true", "exclude each other", "give one");
   EXPECT_EQ(Run("--launch-count 0 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--record-all -1 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--record-all sometimes -- /bin/true").exit_code, 2);

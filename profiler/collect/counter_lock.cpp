@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -30,11 +31,11 @@ std::string UuidOf(CUcontext context) {
 }
 
 // The name of a socket is taken until its last descriptor is closed, needs no file, and cannot be deleted by others.
-bool Lock(const std::string& gpu_uuid) {
+void Lock(const std::string& gpu_uuid) {
   static std::mutex mutex;
   static auto* const locks = new std::map<std::string, Descriptor>;  // never destroyed: held until the process is gone
   const std::lock_guard lock(mutex);
-  if (locks->contains(gpu_uuid)) return true;
+  if (locks->contains(gpu_uuid)) return;
   Descriptor name(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -44,16 +45,18 @@ bool Lock(const std::string& gpu_uuid) {
   std::memcpy(address.sun_path, kPrefix, kPrefixBytes);
   std::memcpy(address.sun_path + kPrefixBytes, gpu_uuid.data(), bytes);
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + kPrefixBytes + bytes);
-  if (!name || bind(name.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return false;
+  if (!name || bind(name.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    if (errno == EADDRINUSE) {
+      throw Error("another program on this GPU is being measured by fa-profile", "measure one after the other");
+    }
+    throw Error("no lock on the GPU's counters: " + std::string(std::strerror(errno)),
+                "the program must be allowed to open a socket of the family AF_UNIX");
+  }
   locks->emplace(gpu_uuid, std::move(name));
-  return true;
 }
 
 }  // namespace
 
-void RequireCounters(const void* context) {
-  if (Lock(UuidOf(static_cast<CUcontext>(const_cast<void*>(context))))) return;
-  throw Error("another program on this GPU is being measured by fa-profile", "measure one after the other");
-}
+void RequireCounters(const void* context) { Lock(UuidOf(static_cast<CUcontext>(const_cast<void*>(context)))); }
 
 }  // namespace fa_profile::collect

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "fa_profile/files.h"
@@ -87,9 +88,12 @@ class Injection {
     thread_.join();
     try {
       if (!recording_.created()) return;
-      collect::FlushTraceAtExit();
-      collect::StopTrace();
+      if (!sampler_.hangs()) {
+        collect::FlushTraceAtExit();
+        collect::StopTrace();
+      }
       std::vector<DataLoss> losses = counters_.Finish();
+      if (!why_stopped_.empty()) losses.push_back({"launch_not_watched", "launches from then on", why_stopped_, 1});
       if (!plan_.from_start) FollowProfilerCalls();
       if (Watches()) WriteWindow();
       if (plan_.phases) WriteSamples(losses);
@@ -113,6 +117,8 @@ class Injection {
     } catch (const std::exception& error) {
       counters_.Stop();
       collect::StopTrace();
+      stopped_ = true;
+      why_stopped_ = std::string("recording ended early: ") + error.what();
       Fail(error);
     }
   }
@@ -133,8 +139,10 @@ class Injection {
 
   void Trace() {
     StartTrace();
-    if (plan_.from_start) sampler_.Begin();
-    counters_.Begin();
+    if (plan_.from_start) {
+      sampler_.Begin();
+      recording_.BeginWork(collect::ActivityClockNs());
+    }
     traced_ = true;
   }
 
@@ -143,7 +151,7 @@ class Injection {
 
   // Spans may begin and end between two looks: then both are done.
   void FollowProfilerCalls() {
-    if (!recording_.created()) return;
+    if (!recording_.created() || stopped_) return;
     const ProgramRecording::Spans spans = recording_.SpansAfter(spans_followed_);
     if (!profiled_ && spans.count > spans_followed_) {
       recording_.MoveWindow(spans.next_from_ns);
@@ -175,6 +183,7 @@ class Injection {
     if (on == sampling_.active()) return;
     // CUPTI does not begin to record launches while it samples instructions.
     if (on && !counters_.EndSampling()) return;
+    if (!on && !sampling_.Open()) return;
     collect::FlushTrace();
     WriteWindow();
     on ? sampling_.Begin() : sampling_.End();
@@ -207,6 +216,12 @@ class Injection {
         collect::FlushTrace();
         if (created && (plan_.from_start || profiled_)) WriteWindow();
       }
+      // CUPTI may keep waiting whoever calls it from here on.
+      if (sampler_.hangs()) {
+        stopped_ = true;
+        why_stopped_ = "recording ended early: the sampling of phases did not end";
+        return;
+      }
       if (now - sampled >= kBetweenSamples) {
         sampler_.Take();
         sampled = now;
@@ -229,7 +244,7 @@ class Injection {
       const bool whole = Seconds(now - *whole_from) - measured_ < Seconds(plan_.record_all_s);
       SampleLaunches(!whole && !counters_.Measures());
       if (!sampling_.active()) continue;
-      sampling_.Open();
+      (void)sampling_.Open();
       (void)Sleep(LaunchSampling::kStretch);
       sampling_.Close();
     }
@@ -250,6 +265,7 @@ class Injection {
   std::int64_t spans_followed_ = 0;
   bool traced_ = false;   // something is recorded, or was
   bool stopped_ = false;  // nothing is recorded any more; our thread's, and after it Finish()'s
+  std::string why_stopped_;
   std::thread thread_;
 };
 

@@ -16,7 +16,6 @@ void LaunchSampling::Begin() {
 
 void LaunchSampling::End() {
   counters_.CountLaunches(false);
-  Open();
   active_ = open_ = false;
 }
 
@@ -24,12 +23,13 @@ LaunchSampling::Duration LaunchSampling::Pause() {
   return Duration(std::uniform_real_distribution<double>(0.15, 0.4)(random_));
 }
 
-void LaunchSampling::Open() {
-  if (open_ || counters_.IsCapturing()) return;
+bool LaunchSampling::Open() {
+  if (open_ || counters_.IsCapturing()) return open_;
   collect::StartTrace(&recording_);
   opened_ns_ = collect::ActivityClockNs();
   recording_.Resume(opened_ns_);
   open_ = true;
+  return true;
 }
 
 void LaunchSampling::Close() {

@@ -21,13 +21,13 @@ class LaunchSampling {
   bool active() const { return active_; }
   /// Begins to sample, when every launch was recorded before; a window of the recording begins there, too.
   void Begin();
-  /// Every launch is recorded again.
+  /// Every launch is recorded, as since Open().
   void End();
 
   /// Until the next stretch: of random length, so that the stretches do not keep step with the program.
   Duration Pause();
-  /// A stretch of kStretch. Neither does anything while a stream captures.
-  void Open();
+  /// A stretch of kStretch. Neither does anything while a stream captures. Open(): whether one is open.
+  bool Open();
   void Close();
 
   /// What was recorded and asked for since the last call.

@@ -43,13 +43,11 @@ class ProgramCounters final : public collect::ProgramObserver {
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
   void OnContextEnds(const void* context) noexcept override;
 
-  // On our own thread.
+  // On our own thread (counter_rounds.cpp).
   /// Chooses launch classes to measure, writes what was measured, and turns the watch of launches off when idle.
   void Tick();
   /// collect::WatchRanges(), unless a launch is being measured: then at the next call.
   void WatchRanges();
-  /// From here on launches are measured. Any thread.
-  void Begin() { begun_ = true; }
   /// Nothing is measured any more.
   void Stop();
   /// Counters of a launch class are being measured, or may be at its next launch.
@@ -71,6 +69,9 @@ class ProgramCounters final : public collect::ProgramObserver {
   std::int64_t TakeMeasuringNs() { return measuring_ns_.exchange(0); }
 
  private:
+  // A launch to be measured waits so long for the device to become idle.
+  static constexpr double kIdleBeforeSeconds = 0.2;
+
   // What was measured in one image, to be written by our own thread.
   struct Measured {
     collect::CounterData data;
@@ -119,11 +120,9 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool opened_ = false;
   bool given_up_ = false;
   bool stopped_ = false;  // by Stop()
-  std::atomic<bool> begun_ = false;
   std::set<const void*> capturing_;
   bool counting_ = false;
-  bool graph_unflushed_ = false;  // a graph was launched since its records were last asked for
-  bool ends_sampling_ = false;    // EndSampling() waits for a launch
+  bool ends_sampling_ = false;  // EndSampling() waits for a launch
   int sampling_ends_tried_ = 0;
   int calls_of_end_ = 0;
   std::thread::id launching_thread_;  // the first that was seen
@@ -150,6 +149,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool expired_ = false;                  // the round waits for classes that do not come any more
   std::int64_t ranges_at_last_tick_ = 0;  // our own thread's
   int ticks_without_range_ = 0;
+  bool ranges_watched_ = false;
   int classes_measured_ = 0;
   std::int64_t launch_began_ns_ = 0;
   std::int64_t not_idle_ = 0;

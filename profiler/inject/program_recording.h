@@ -21,10 +21,7 @@ namespace fa_profile::inject {
 /// The recording of one process: windows of what its GPU did, and the cases of its launch classes. Any thread.
 class ProgramRecording final : public collect::WorkObserver, public RecordingSink {
  public:
-  ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges)
-      : plan_(plan), ranges_(ranges), works_(plan.from_start) {
-    if (plan.from_start) spans_.push_back({0, kNever});
-  }
+  ProgramRecording(const InjectPlan& plan, collect::NvtxRanges& ranges) : plan_(plan), ranges_(ranges) {}
 
   void OnWork(const collect::GpuWork& work) noexcept override;
   void OnLostWork(std::int64_t records) noexcept override;
@@ -102,7 +99,7 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
 
   const InjectPlan& plan_;
   collect::NvtxRanges& ranges_;
-  std::atomic<bool> works_;
+  std::atomic<bool> works_ = false;
   mutable std::mutex totals_mutex_;
   std::deque<Span> spans_;  // the last ones
   std::int64_t spans_before_ = 0;

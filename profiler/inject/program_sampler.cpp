@@ -99,12 +99,18 @@ void ProgramSampler::End() {
   const auto ending = std::make_shared<Ending>();
   const auto ended = std::make_shared<std::optional<collect::ContextSampler>>(std::move(*sampler_));
   sampler_.reset();
-  StartQuietThread([ending, ended] {
-    ended->reset();
-    const std::lock_guard lock(ending->mutex);
-    ending->over = true;
-    ending->changed.notify_all();
-  }).detach();
+  try {
+    StartQuietThread([ending, ended] {
+      ended->reset();
+      const std::lock_guard lock(ending->mutex);
+      ending->over = true;
+      ending->changed.notify_all();
+    }).detach();
+  } catch (...) {
+    (*ended)->Abandon();
+    over_ = true;
+    throw;
+  }
   std::unique_lock lock(ending->mutex);
   if (ending->changed.wait_for(lock, kLongestSamplingEnd, [&] { return ending->over; })) return;
   over_ = hangs_ = true;

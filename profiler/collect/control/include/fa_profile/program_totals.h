@@ -68,8 +68,8 @@ class ProgramTotals {
   /// `asked`: what was launched since the last window, when only a part of it was recorded.
   Window TakeWindow(const AskedLaunches* asked = nullptr);
 
-  /// Records left out so far: of other devices, without times, and of classes beyond kMostClasses. Launches of kernels
-  /// and graphs of which none was recorded.
+  /// Records left out so far: of other devices, without times, and of classes beyond kMostClasses. Launches that
+  /// were counted while no launch of their kind was recorded.
   struct Lost {
     std::int64_t other_devices = 0;
     std::int64_t without_times = 0;
