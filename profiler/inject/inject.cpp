@@ -141,7 +141,7 @@ class Injection {
     StartTrace();
     if (plan_.from_start) {
       sampler_.Begin();
-      recording_.BeginWork(collect::ActivityClockNs());
+      recording_.BeginWork(plan_.delay_s > 0.0 ? collect::ActivityClockNs() : 0);
     }
     traced_ = true;
   }
