@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "commands.h"
-#include "formats.h"
 
 namespace fa_profile::cli {
 
@@ -32,6 +31,9 @@ void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push
 void AddGate(CLI::App& app, Invocation& invocation);
 void AddBaseline(CLI::App& app, Invocation& invocation);
+
+/// The Add functions of this program's commands: all of them (every_command.cpp), or the exporter's alone.
+std::vector<void (*)(CLI::App&, Invocation&)> Commands();
 
 /// --shape and --causal, as given.
 struct ShapeArguments {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "command.h"
+#include "formats.h"
 
 namespace fa_profile::cli {
 

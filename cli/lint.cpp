@@ -9,6 +9,7 @@
 #include "fa_profile/explain.h"
 #include "fa_profile/lint_files.h"
 #include "fa_profile/notice.h"
+#include "formats.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {

@@ -40,10 +40,7 @@ int Dispatch(int argc, char** argv) {
   app.require_subcommand(0, 1);
   Invocation invocation;
   invocation.command_line = CommandLine(argc, argv);
-  for (const auto add : {AddProfile, AddReport, AddDiff, AddRedact, AddVerify, AddKernelLibrary, AddList, AddLint,
-                         AddSelftest, AddDoctor, AddExporter, AddGate, AddBaseline}) {
-    add(app, invocation);
-  }
+  for (const auto add : Commands()) add(app, invocation);
 
   // What follows `--` is a program's own command line; CLI11 must not look into it.
   char** const program = std::find(argv, argv + argc, std::string_view("--"));

@@ -8,6 +8,7 @@
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
+#include "formats.h"
 #include "usage_errors.h"
 
 namespace fa_profile::cli {

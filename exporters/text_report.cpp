@@ -304,9 +304,9 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
 
 /// In recording order. Of a watched program first, and most time first, the classes that have counters or a finding.
 void WriteEntries(TextPage& page, const Profile& profile) {
-  constexpr double kLeastShare = 0.01;
+  constexpr double kLeastShareOfFindings = 0.01;
   for (const ProfileEntry* entry : ClassesByTime(profile)) {
-    const bool found = !entry->findings.empty() && entry->use->share_ratio.value_or(0.0) >= kLeastShare;
+    const bool found = !entry->findings.empty() && entry->use->share_ratio.value_or(0.0) >= kLeastShareOfFindings;
     if (IsMeasured(profile, *entry) || found) WriteEntry(page, *entry);
   }
   for (const ProfileEntry& entry : profile.entries) {

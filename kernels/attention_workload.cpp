@@ -1,18 +1,13 @@
 #include "attention_workload.h"
 
 #include <cmath>
-#include <nvtx3/nvtx3.hpp>
 
 #include "cuda_result.h"
+#include "nvtx_scope.h"
 #include "random_inputs.h"
 
 namespace fa_profile {
 namespace {
-
-struct NvtxDomain {
-  static constexpr const char* name = "fa_profile";  // NOLINT(readability-identifier-naming): NVTX asks for it
-};
-using NvtxRange = nvtx3::scoped_range_in<NvtxDomain>;
 
 std::size_t Fp16Bytes(const AttentionShape& shape) {
   return static_cast<std::size_t>(shape.Elements()) * sizeof(__half);
@@ -64,12 +59,12 @@ AttentionWorkload::AttentionWorkload(std::string kernel, std::string origin, con
 }
 
 void AttentionWorkload::LaunchPart(std::size_t index, StreamHandle stream) {
-  const NvtxRange call{kernel_};
+  const NvtxScope call{kernel_};
   LaunchStepInRange(index, static_cast<cudaStream_t>(stream));
 }
 
 void AttentionWorkload::Launch(StreamHandle stream) {
-  const NvtxRange call{kernel_};
+  const NvtxScope call{kernel_};
   for (std::size_t i = 0; i < steps_.size(); ++i) LaunchStepInRange(i, static_cast<cudaStream_t>(stream));
 }
 
@@ -79,7 +74,7 @@ void AttentionWorkload::LaunchStepInRange(std::size_t index, cudaStream_t stream
     step.launch(params_, stream);
     return;
   }
-  const NvtxRange part{step.name};
+  const NvtxScope part{step.name};
   step.launch(params_, stream);
 }
 

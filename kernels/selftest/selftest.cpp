@@ -1,17 +1,13 @@
 #include "selftest.h"
 
 #include <iterator>
-#include <nvtx3/nvtx3.hpp>
 #include <utility>
 
 #include "cuda_result.h"
+#include "nvtx_scope.h"
 
 namespace fa_profile {
 namespace {
-
-struct NvtxDomain {
-  static constexpr const char* name = "fa_profile";  // NOLINT(readability-identifier-naming): NVTX asks for it
-};
 
 std::vector<SelftestKernel> AllKernels() {
   std::vector<SelftestKernel> all;
@@ -34,7 +30,7 @@ void SelftestWorkload::LaunchPart(std::size_t index, StreamHandle stream) {
 }
 
 void SelftestWorkload::Launch(StreamHandle stream) {
-  const nvtx3::scoped_range_in<NvtxDomain> call{kernel_};
+  const NvtxScope call{kernel_};
   CheckCudaResult(launch_(static_cast<cudaStream_t>(stream)), kernel_.c_str());
 }
 

@@ -173,19 +173,20 @@ bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
   return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
 }
 
-constexpr std::size_t kNear = 8;  // the instructions of one wait are near each other, scheduled among others
+constexpr std::size_t kNearInstructions =
+    8;  // the instructions of one wait are near each other, scheduled among others
 
 // Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
 std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {
   const bool asks_again = branch.predicate.starts_with("@!") || branch.operands.starts_with('!');
   const std::size_t again = asks_again ? Target(instructions, branch).value_or(question) : question;
-  return again <= question && question - again <= kNear ? again : question;
+  return again <= question && question - again <= kNearInstructions ? again : question;
 }
 
 void MarkLoop(const Instructions& instructions, std::size_t question, const std::string& answer,
               std::vector<bool>& waits) {
   waits[question] = true;
-  const std::size_t end = std::min(instructions.size(), question + 1 + kNear);
+  const std::size_t end = std::min(instructions.size(), question + 1 + kNearInstructions);
   std::size_t branch = question + 1;
   while (branch < end && Base(instructions[branch]) != "BRA") ++branch;
   if (branch >= end || !BranchesOn(instructions[branch], answer)) return;
@@ -196,7 +197,7 @@ void MarkLoop(const Instructions& instructions, std::size_t question, const std:
 bool BranchesToQuestion(const Instructions& instructions, const Instruction& branch) {
   if (Base(branch) != "BRA") return false;
   const std::size_t target = Target(instructions, branch).value_or(instructions.size());
-  const std::size_t end = std::min(instructions.size(), target + kNear);
+  const std::size_t end = std::min(instructions.size(), target + kNearInstructions);
   for (std::size_t i = target; i < end; ++i) {
     if (BranchesOn(branch, AnswerOf(instructions[i]))) return true;
   }

@@ -55,8 +55,8 @@ std::string Takes(const PhaseEntry& phase) {
 }
 
 const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
-  static const std::vector<PhaseEntry> kNone;
-  return subject.entry.phases ? subject.entry.phases->phases : kNone;
+  static const std::vector<PhaseEntry> kNoPhases;
+  return subject.entry.phases ? subject.entry.phases->phases : kNoPhases;
 }
 
 /// Those that a rule can name a cure for: not unattributed code.

@@ -11,7 +11,7 @@
 namespace fa_profile::gate {
 namespace {
 
-using ValueOf = std::function<std::optional<double>(const Evidence&, std::size_t process, std::size_t case_index)>;
+using ProcessValue = std::function<std::optional<double>(const Evidence&, std::size_t process, std::size_t case_index)>;
 /// Difference of a pair, worse is positive. Absent: the values have none.
 using Difference = std::function<std::optional<double>(double base, double other)>;
 
@@ -28,7 +28,7 @@ struct Arms {
 };
 
 /// One comparison over all pairs with a value on both sides.
-PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, const ValueOf& value,
+PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, const ProcessValue& value,
                    const Difference& difference) {
   PairedTest test;
   std::vector<double> before;
@@ -54,7 +54,7 @@ PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, cons
   return test;
 }
 
-ValueOf Metric(MetricKey key) {
+ProcessValue Metric(MetricKey key) {
   return [key = std::move(key)](const Evidence& evidence, std::size_t process, std::size_t index) {
     return ValueIn(evidence, process, index, key);
   };

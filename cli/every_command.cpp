@@ -1,0 +1,10 @@
+#include "command.h"
+
+namespace fa_profile::cli {
+
+std::vector<void (*)(CLI::App&, Invocation&)> Commands() {
+  return {AddProfile, AddReport,   AddDiff,   AddRedact,   AddVerify, AddKernelLibrary, AddList,
+          AddLint,    AddSelftest, AddDoctor, AddExporter, AddGate,   AddBaseline};
+}
+
+}  // namespace fa_profile::cli
