@@ -46,7 +46,7 @@ struct RunOptions {
   bool from_start = true;                 ///< record a program from its start, not from its cudaProfilerStart
   double delay_s = 0.0;                   ///< of a program's run before anything is recorded
   double duration_s = 0.0;                ///< of it that is recorded; 0: to the end
-  double record_all_s = 1e9;              ///< of it in which every launch is recorded, and not a sample of them
+  double record_all_s = 10.0;             ///< of it in which every launch is recorded, and not a sample of them
   bool children = true;                   ///< record the program's other processes
   bool exit_code_of_report = false;       ///< 0 whatever the program's exit code is
   bool summary = false;                   ///< the report's tables only

@@ -168,7 +168,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
                  "Seconds in which every launch of a program is recorded, or always; then a sample of them is")
       ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}).description(""))
       ->check(CLI::Range(0.0, 1e9).description("SECONDS"))
-      ->default_str("always");
+      ->capture_default_str();
   app.add_option("--processes", arguments.processes,
                  "all: record child processes, too; root: the first that uses a GPU")
       ->check(OneOf({"all", "root"}))

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace fa_profile::collect {
 namespace {
@@ -132,63 +134,199 @@ GpuWork OfGraph(std::uint32_t graph, std::uint32_t launch, std::int64_t start_ns
   return work;
 }
 
-TEST(ProgramTotalsTest, OfASampleEachLaunchCountsForThoseThatWereAskedFor) {
+const AskedLaunches kNothingAsked;
+
+// Launches of "a" and the like, as Kernel() makes them.
+std::pair<std::string, std::array<int, 6>> Asked(const char* name) { return {name, {1, 1, 1, 128, 1, 1}}; }
+
+// Launches of a graph of `kernels` kernels of `each_ns`, one after the other from `start_ns` on.
+void AddGraphLaunches(ProgramTotals& totals, std::uint32_t graph, std::uint32_t first, int launches, int kernels,
+                      std::int64_t start_ns, std::int64_t each_ns) {
+  for (int launch = 0; launch < launches; ++launch) {
+    for (int i = 0; i < kernels; ++i, start_ns += each_ns) {
+      totals.Add(OfGraph(graph, first + static_cast<std::uint32_t>(launch), start_ns, start_ns + each_ns));
+    }
+  }
+}
+
+TEST(ProgramTotalsTest, OfASampleLaunchesAreThoseAskedForAndTheirTimeIsTheMeanOfTheirClass) {
   ProgramTotals totals;
   for (int i = 0; i < 10; ++i) totals.Add(Kernel("a", 100 * i + 1, 100 * i + 11));
   for (int i = 0; i < 30; ++i) totals.Add(Kernel("b", 100 * i + 1, 100 * i + 3));
-  for (std::uint32_t launch = 0; launch < 5; ++launch) totals.Add(OfGraph(7, launch, 1, 5));
+  totals.Add(Kernel("c", 5001, 5002));  // launched in a way that is not counted
   totals.Add(Copy(100, 4001, 4011));
-  totals.Add(OfGraph(8, 1, 4021, 4031));  // launched by the device
-  const AskedLaunches asked{400, {{7, 20}}};
+  AskedLaunches asked;
+  asked.kernels = {{Asked("a"), 50}, {Asked("b"), 350}};
   const ProgramTotals::Window window = totals.TakeWindow(&asked);
   ASSERT_EQ(window.kernels.size(), 3U);
-  EXPECT_EQ(window.kernels[0].launches, 100);
-  EXPECT_EQ(window.kernels[0].total_ns, 1000);
+  EXPECT_EQ(window.kernels[0].launches, 50);
+  EXPECT_EQ(window.kernels[0].total_ns, 500);
   EXPECT_EQ(window.kernels[0].max_ns, 10) << "a launch's own time";
-  EXPECT_EQ(window.kernels[1].launches, 300);
-  EXPECT_EQ(window.kernels[2].launches, 20 + 1);
-  EXPECT_EQ(window.kernels[2].graph_launches, 20 + 1);
-  EXPECT_EQ(window.kernels[2].total_ns, 80 + 10);
+  EXPECT_EQ(window.kernels[1].launches, 350);
+  EXPECT_EQ(window.kernels[1].total_ns, 700);
+  EXPECT_EQ(window.kernels[2].launches, 1);
   ASSERT_EQ(window.memory.size(), 1U);
-  const double ratio = (1000.0 + 600.0 + 80.0 + 10.0) / (100.0 + 60.0 + 20.0 + 10.0);  // of the kernels' time
+  const double ratio = (500.0 + 700.0 + 1.0) / (100.0 + 60.0 + 1.0);  // of the kernels' time
   EXPECT_EQ(window.memory[0].operations, std::llround(ratio));
   EXPECT_EQ(window.memory[0].bytes, std::llround(100 * ratio));
   EXPECT_EQ(totals.lost().never_recorded, 0);
 }
 
-TEST(ProgramTotalsTest, ALaunchThatWasCutOffIsAPartOfOne) {
+TEST(ProgramTotalsTest, AClassWithoutARecordInTheWindowHasItsMeanOfBefore) {
   ProgramTotals totals;
-  std::uint32_t launch = 0;
-  for (const int kernels : {4, 4, 4, 1}) {  // the last one ran when recording ended
-    ++launch;
-    for (int i = 0; i < kernels; ++i) totals.Add(OfGraph(7, launch, 1, 11));
-  }
-  const AskedLaunches asked{0, {{7, 130}}};
+  totals.Add(Kernel("a", 1, 11));
+  totals.Add(Kernel("a", 21, 41));
+  (void)totals.TakeWindow();
+  AskedLaunches asked;
+  asked.kernels = {{Asked("a"), 4}};
+  ProgramTotals::Window window = totals.TakeWindow(&asked);
+  ASSERT_EQ(window.kernels.size(), 1U);
+  EXPECT_EQ(window.kernels[0].launches, 4);
+  EXPECT_EQ(window.kernels[0].total_ns, 60);
+  EXPECT_EQ(window.kernels[0].min_ns, 15);
+  EXPECT_TRUE(window.durations_ns.empty());
+  // A record that comes late is of a launch that was counted.
+  totals.Add(Kernel("a", 50, 60));
+  asked.kernels.clear();
+  EXPECT_TRUE(totals.TakeWindow(&asked).kernels.empty());
+}
+
+TEST(ProgramTotalsTest, ClassesThatDifferInTheClusterShareTheirCount) {
+  ProgramTotals totals;
+  GpuWork clustered = Kernel("a", 1, 31);
+  clustered.cluster = {2, 1, 1};
+  totals.Add(clustered);
+  for (int i = 0; i < 3; ++i) totals.Add(Kernel("a", 101, 111));
+  AskedLaunches asked;
+  asked.kernels = {{Asked("a"), 40}};
   const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  ASSERT_EQ(window.kernels.size(), 2U);
+  EXPECT_EQ(window.kernels[0].launches, 10);
+  EXPECT_EQ(window.kernels[0].total_ns, 300);
+  EXPECT_EQ(window.kernels[1].launches, 30);
+}
+
+TEST(ProgramTotalsTest, CopiesWithoutKernelsAreMultipliedByTheTime) {
+  ProgramTotals totals;
+  totals.Add(Copy(100, 1, 11));
+  AskedLaunches asked;
+  asked.recorded_ratio = 0.1;
+  const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  EXPECT_EQ(window.memory[0].operations, 10);
+  EXPECT_EQ(window.busy_ns, 100);
+}
+
+TEST(ProgramTotalsTest, OfAGraphOnlyCompleteLaunchesAreInTheSample) {
+  ProgramTotals totals;
+  AddGraphLaunches(totals, 7, 1, 6, 4, 1000, 10);  // every launch was recorded, and shows how many kernels one has
+  (void)totals.TakeWindow();
+  totals.Pause(2000);
+  totals.Resume(10000);
+  // The end of a launch, two whole ones, and one that the next pause cuts off, whose first kernel is short.
+  AddGraphLaunches(totals, 7, 20, 1, 2, 10001, 1000);
+  AddGraphLaunches(totals, 7, 21, 2, 4, 20000, 10);
+  totals.Add(OfGraph(7, 23, 30000, 30001));
+  totals.Pause(30500);
+  totals.Add(OfGraph(7, 23, 30400, 39000));
+  AskedLaunches asked;
+  asked.graphs = {{7, 130}};
+  const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  ASSERT_EQ(window.kernels.size(), 1U);
   EXPECT_EQ(window.kernels[0].launches, 130 * 4);
+  EXPECT_EQ(window.kernels[0].graph_launches, 130 * 4);
   EXPECT_EQ(window.kernels[0].total_ns, 130 * 4 * 10);
+  EXPECT_FALSE(window.graph_cut);
 }
 
-TEST(ProgramTotalsTest, AGraphWhoseLaunchesDifferIsWeighedByLaunches) {
+TEST(ProgramTotalsTest, AGraphThatWasCutOffHasTheTimesOfBefore) {
   ProgramTotals totals;
+  AddGraphLaunches(totals, 7, 1, 6, 4, 1000, 10);
+  (void)totals.TakeWindow();
+  totals.Pause(2000);
+  totals.Resume(10000);
+  totals.Add(OfGraph(7, 23, 30000, 30001));
+  totals.Pause(30500);
+  AskedLaunches asked;
+  asked.graphs = {{7, 10}};
+  const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  EXPECT_EQ(window.kernels[0].launches, 40);
+  EXPECT_EQ(window.kernels[0].total_ns, 400);
+  EXPECT_TRUE(window.graph_cut) << "longer stretches find a whole one";
+}
+
+TEST(ProgramTotalsTest, LaunchesOfAGraphThatDifferAreCompleteBetweenTwoOthers) {
+  ProgramTotals totals;
+  std::int64_t start_ns = 1000;
   std::uint32_t launch = 0;
-  for (const int kernels : {4, 4, 4, 2, 2, 2}) {
-    ++launch;
-    for (int i = 0; i < kernels; ++i) totals.Add(OfGraph(7, launch, 1, 11));
+  for (int round = 0; round < 6; ++round) {
+    for (const int kernels : {4, 2}) {
+      AddGraphLaunches(totals, 7, ++launch, 1, kernels, start_ns, 10);
+      start_ns += 100;
+    }
   }
-  const AskedLaunches asked{0, {{7, 60}}};
-  EXPECT_EQ(totals.TakeWindow(&asked).kernels[0].launches, 180);
+  AskedLaunches asked;
+  asked.graphs = {{7, 60}};
+  const ProgramTotals::Window window = totals.TakeWindow(&asked);
+  // The first launch and the last four show nothing of what came before and after them.
+  EXPECT_NEAR(static_cast<double>(window.kernels[0].launches), 60 * 3, 18);
+  EXPECT_NEAR(static_cast<double>(window.kernels[0].total_ns), 60 * 3 * 10, 180);
 }
 
-TEST(ProgramTotalsTest, WhatNoWindowRecordedIsOwedToTheNext) {
+TEST(ProgramTotalsTest, AGraphThatTheDeviceLaunchesCountsAsRecorded) {
   ProgramTotals totals;
-  AskedLaunches asked{50, {{7, 3}}};
+  AddGraphLaunches(totals, 8, 1, 9, 2, 1000, 10);
+  const ProgramTotals::Window window = totals.TakeWindow(&kNothingAsked);
+  ASSERT_EQ(window.kernels.size(), 1U);
+  EXPECT_GE(window.kernels[0].launches, 8);
+  EXPECT_LE(window.kernels[0].launches, 18);
+}
+
+TEST(ProgramTotalsTest, WhatWasLaunchedAheadWhenTheSampleBeginsIsOfItsFirstWindow) {
+  ProgramTotals totals;
+  totals.BeginCount();
+  for (int i = 0; i < 10; ++i) totals.Add(Kernel("a", 100 * i + 1, 100 * i + 11));
+  AddGraphLaunches(totals, 7, 1, 6, 4, 5000, 10);
+  (void)totals.TakeWindow();
+  AskedLaunches asked;
+  asked.kernels = {{Asked("a"), 13}};
+  asked.graphs = {{7, 8}, {9, 1}};
+  totals.Owe(asked);
+  ProgramTotals::Window window = totals.TakeWindow(&kNothingAsked);
+  ASSERT_EQ(window.kernels.size(), 2U);
+  EXPECT_EQ(window.kernels[0].launches, 3);
+  EXPECT_EQ(window.kernels[0].total_ns, 30);
+  EXPECT_EQ(window.kernels[1].launches, 2 * 4);
+  EXPECT_EQ(totals.lost().never_recorded, 1);
+  EXPECT_EQ(totals.lost().from_before, 3 + 8);
+  // Every launch is recorded again, and then a sample.
+  totals.BeginCount();
+  totals.Add(Kernel("a", 9001, 9011));
+  (void)totals.TakeWindow();
+  asked.kernels = {{Asked("a"), 1}};
+  asked.graphs.clear();
+  totals.Owe(asked);
+  EXPECT_TRUE(totals.TakeWindow(&kNothingAsked).kernels.empty());
+}
+
+TEST(ProgramTotalsTest, WhatWasNeverRecordedIsOwedToTheFirstRecord) {
+  ProgramTotals totals;
+  AskedLaunches asked;
+  asked.kernels = {{Asked("a"), 50}};
+  asked.graphs = {{7, 3}};
   EXPECT_TRUE(totals.TakeWindow(&asked).kernels.empty());
   EXPECT_EQ(totals.lost().never_recorded, 53);
   totals.Add(Kernel("a", 1, 11));
-  asked = {50, {}};
+  asked.graphs.clear();
   EXPECT_EQ(totals.TakeWindow(&asked).kernels[0].launches, 100);
   EXPECT_EQ(totals.lost().never_recorded, 3);
+}
+
+TEST(ProgramTotalsTest, GraphsAreBounded) {
+  ProgramTotals totals;
+  for (std::uint32_t graph = 1; graph <= 5000; ++graph) AddGraphLaunches(totals, graph, graph, 1, 1, 10 * graph, 5);
+  EXPECT_EQ(totals.graphs().size(), GraphLaunches::kMostGraphs);
+  EXPECT_TRUE(totals.graphs().contains(5000));
+  EXPECT_EQ(totals.TakeWindow().kernels[0].launches, 5000);
 }
 
 TEST(ProgramTotalsTest, KernelsOfAGraphThatRanIntoAPauseAreLeftOut) {

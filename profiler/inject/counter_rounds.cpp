@@ -22,18 +22,9 @@ bool ProgramCounters::Measures() {
   return depth_ > 0 || MeasuresLocked();
 }
 
-void ProgramCounters::CountLaunches(bool on) {
-  {
-    const std::lock_guard lock(launch_mutex_);
-    counting_ = on;
-    counts_ = {};
-  }
-  if (on) StartWatching();
-}
-
 collect::AskedLaunches ProgramCounters::TakeCounts() {
   const std::lock_guard lock(launch_mutex_);
-  return std::exchange(counts_, {});
+  return counts_.Take();
 }
 
 bool ProgramCounters::EndSampling() {
@@ -198,6 +189,10 @@ std::vector<DataLoss> ProgramCounters::Finish() {
         {"counters_not_measured",
          plan_.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",
          "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured});
+  }
+  if (captured_ > 0) {
+    losses_.push_back({"launch_not_watched", "launches while a stream captured, in the time of a sample",
+                       "they are not told from those that the stream captures; at most so many", captured_});
   }
   if (selection_.asks() && !plan_.metrics.empty() && selection_.found() <= plan_.launch_skip) {
     losses_.push_back({"counters_not_measured", "launches that --kernel, --nvtx and --launch-skip choose",

@@ -171,10 +171,10 @@ class Injection {
     const std::int64_t measuring_ns = counters_.TakeMeasuringNs();
     measured_ += std::chrono::nanoseconds(measuring_ns);
     if (sampling_.active()) {
-      const ProgramRecording::Sample sample = sampling_.Take();
-      recording_.WriteWindow(now_ns, measuring_ns, &sample);
+      ProgramRecording::Sample sample = sampling_.Take();
+      if (!recording_.WriteWindow(now_ns, measuring_ns, &sample)) sampling_.Lengthen();
     } else {
-      recording_.WriteWindow(now_ns, measuring_ns);
+      (void)recording_.WriteWindow(now_ns, measuring_ns);
     }
   }
 
@@ -245,7 +245,7 @@ class Injection {
       SampleLaunches(!whole && !counters_.Measures());
       if (!sampling_.active()) continue;
       (void)sampling_.Open();
-      (void)Sleep(LaunchSampling::kStretch);
+      (void)Sleep(sampling_.stretch());
       sampling_.Close();
     }
   }

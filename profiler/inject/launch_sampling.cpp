@@ -1,5 +1,6 @@
 #include "launch_sampling.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "fa_profile/program_trace.h"
@@ -10,17 +11,22 @@ void LaunchSampling::Begin() {
   active_ = open_ = true;
   opened_ns_ = collect::ActivityClockNs();
   recorded_ns_ = 0;
-  counters_.CountLaunches(true);
+  recording_.Owe(counters_.TakeCounts());
   Close();
 }
 
 void LaunchSampling::End() {
-  counters_.CountLaunches(false);
+  recording_.BeginCount();
   active_ = open_ = false;
 }
 
+void LaunchSampling::Lengthen() {
+  constexpr Duration kLongestStretch{0.25};
+  stretch_ = std::min(stretch_ * 2.0, kLongestStretch);
+}
+
 LaunchSampling::Duration LaunchSampling::Pause() {
-  return Duration(std::uniform_real_distribution<double>(0.15, 0.4)(random_));
+  return stretch_ * std::uniform_real_distribution<double>(7.5, 20.0)(random_);
 }
 
 bool LaunchSampling::Open() {

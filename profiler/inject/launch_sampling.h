@@ -14,7 +14,6 @@ namespace fa_profile::inject {
 class LaunchSampling {
  public:
   using Duration = std::chrono::duration<double>;
-  static constexpr Duration kStretch{0.02};
 
   LaunchSampling(ProgramRecording& recording, ProgramCounters& counters) : recording_(recording), counters_(counters) {}
 
@@ -24,9 +23,12 @@ class LaunchSampling {
   /// Every launch is recorded, as since Open().
   void End();
 
+  Duration stretch() const { return stretch_; }
+  /// Stretches and pauses are twice as long from here on, up to a limit.
+  void Lengthen();
   /// Until the next stretch: of random length, so that the stretches do not keep step with the program.
   Duration Pause();
-  /// A stretch of kStretch. Neither does anything while a stream captures. Open(): whether one is open.
+  /// A stretch. Neither does anything while a stream captures. Open(): whether one is open.
   bool Open();
   void Close();
 
@@ -36,6 +38,7 @@ class LaunchSampling {
  private:
   ProgramRecording& recording_;
   ProgramCounters& counters_;
+  Duration stretch_{0.02};
   std::minstd_rand random_;
   bool active_ = false;
   bool open_ = false;

@@ -40,7 +40,12 @@ bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
 }  // namespace
 
 ProgramCounters::ProgramCounters(const InjectPlan& plan, ProgramRecording& recording, ProgramSampler& sampler)
-    : plan_(plan), recording_(recording), sampler_(sampler), pattern_(plan.kernel_pattern), selection_(plan) {}
+    : plan_(plan),
+      recording_(recording),
+      sampler_(sampler),
+      pattern_(plan.kernel_pattern),
+      selection_(plan),
+      counting_(plan.record_all_s < kRecordAlways) {}
 
 bool ProgramCounters::WantsCounters(const std::string& key) const {
   if (seen_.contains(key) || collect::IsCollective(key)) return false;
@@ -214,10 +219,15 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
     ++depth_;
     return;
   }
-  if (!watching_ || stopped_ || !capturing_.empty()) return;
+  if (!watching_ || stopped_) return;
+  if (!capturing_.empty()) {  // most of these are nodes of the graph that is captured
+    if (counting_) ++captured_;
+    return;
+  }
   if (launching_thread_ == std::thread::id()) launching_thread_ = std::this_thread::get_id();
   several_threads_ = several_threads_ || launching_thread_ != std::this_thread::get_id();
-  if (counting_ && recording_.works() && collect::ContextOfThisThread() == context_) Count(call);
+  const bool counts = counting_ && recording_.works() && collect::ContextOfThisThread() == context_;
+  if (counts) Count(call, 1);
   if (ends_sampling_ && MayEndSampling() && collect::ContextOfThisThread() == context_) EndSamplingLocked();
   if (given_up_) return;
   const bool selected = Selects(call);
@@ -238,6 +248,7 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
       Measure measure = Measure::kNothing;
       if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measure = BeginSpread(key, selected);
       if (plan_.replay == ProgramReplay::kKernel && selected) BeginReplay(call, key);
+      if (counts && (measure == Measure::kRange || !replayed_.empty())) Count(call, -1);  // it is not recorded
       if (measure != Measure::kNothing || !replayed_.empty()) {
         launch_mutex_.lock();
         return;
@@ -250,15 +261,11 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
   AddMeasuringTime();  // of a wait
 }
 
-void ProgramCounters::Count(const collect::LaunchCall& call) noexcept {
-  if (call.symbol != nullptr) {
-    ++counts_.kernels;
-    return;
-  }
+void ProgramCounters::Count(const collect::LaunchCall& call, int launches) noexcept {
   try {
-    ++counts_.graphs[call.graph];
+    counts_.Count(call, launches);
   } catch (const std::bad_alloc&) {
-    return;  // the graph's time is estimated from the time that was recorded
+    return;  // what was recorded counts
   }
 }
 

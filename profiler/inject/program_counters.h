@@ -19,6 +19,7 @@
 #include "fa_profile/launch_sample.h"
 #include "fa_profile/launch_selection.h"
 #include "fa_profile/spread_session.h"
+#include "launch_counts.h"
 #include "program_recording.h"
 #include "program_sampler.h"
 
@@ -52,9 +53,8 @@ class ProgramCounters final : public collect::ProgramObserver {
   void Stop();
   /// Counters of a launch class are being measured, or may be at its next launch.
   bool Measures();
-  /// From here on launches are counted, or no longer. Not those that a stream captures.
-  void CountLaunches(bool on);
-  /// Launches since the last call, while they are counted.
+  /// Launches since the last call, but for those that were measured, and those that a stream captured. None when every
+  /// launch is recorded to the end.
   collect::AskedLaunches TakeCounts();
   bool IsCapturing();
   /// Ends the sampling of phases for good, at a launch that finds the GPU idle. False: not yet, or never, as in a
@@ -85,7 +85,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool Prepare();
   void TraceAgain() noexcept;  // after collect::StopTrace()
   bool IsIdle();
-  void Count(const collect::LaunchCall& call) noexcept;
+  void Count(const collect::LaunchCall& call, int launches) noexcept;
   void StopTrace();  // until TraceAgain(); while the GPU is idle
   bool MayEndSampling() const;
   void EndSamplingLocked();
@@ -121,13 +121,14 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool given_up_ = false;
   bool stopped_ = false;  // by Stop()
   std::set<const void*> capturing_;
-  bool counting_ = false;
+  bool counting_;
   bool ends_sampling_ = false;  // EndSampling() waits for a launch
   int sampling_ends_tried_ = 0;
   int calls_of_end_ = 0;
   std::thread::id launching_thread_;  // the first that was seen
   bool several_threads_ = false;      // launch
-  collect::AskedLaunches counts_;
+  LaunchCounts counts_;
+  std::int64_t captured_ = 0;  // launches that were not counted, because a stream captured
   std::atomic<const void*> context_ = nullptr;
   Device device_;
   std::unique_ptr<collect::GpuApi> gpu_;

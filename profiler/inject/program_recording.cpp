@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
@@ -140,6 +141,16 @@ void ProgramRecording::MoveWindow(std::int64_t start_ns) {
   window_start_ns_ = start_ns;
 }
 
+void ProgramRecording::BeginCount() {
+  const std::lock_guard lock(totals_mutex_);
+  totals_.BeginCount();
+}
+
+void ProgramRecording::Owe(const collect::AskedLaunches& asked) {
+  const std::lock_guard lock(totals_mutex_);
+  totals_.Owe(asked);
+}
+
 void ProgramRecording::Pause(std::int64_t now_ns) {
   const std::lock_guard lock(totals_mutex_);
   totals_.Pause(now_ns);
@@ -150,14 +161,19 @@ void ProgramRecording::Resume(std::int64_t now_ns) {
   totals_.Resume(now_ns);
 }
 
-void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, const Sample* sample) {
+bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, Sample* sample) {
   const std::lock_guard lock(write_mutex_);
-  if (writer_ == nullptr) return;
+  if (writer_ == nullptr) return true;
   WatchWindow window{next_id_++, window_start_ns_, std::max(end_ns, window_start_ns_)};
   const std::int64_t length_ns = window.end_ns - window.start_ns;
   window.measuring_ns = std::min(measuring_ns, length_ns);
   const std::int64_t watched_ns = length_ns - window.measuring_ns;
-  if (sample != nullptr) window.unrecorded_ns = std::max<std::int64_t>(watched_ns - sample->recorded_ns, 0);
+  if (sample != nullptr) {
+    const std::int64_t recorded_ns = std::min(sample->recorded_ns, watched_ns);
+    window.unrecorded_ns = watched_ns - recorded_ns;
+    if (watched_ns > 0)
+      sample->asked.recorded_ratio = static_cast<double>(recorded_ns) / static_cast<double>(watched_ns);
+  }
   collect::ProgramTotals::Window work;
   std::vector<NvtxWork> ranges;
   {
@@ -192,6 +208,7 @@ void ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
     writer_->Write(row);
   }
   writer_->Commit();
+  return !work.graph_cut;
 }
 
 std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
@@ -292,6 +309,11 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
   if (lost.never_recorded > 0) {
     all.push_back({"launch_not_watched", "launches while a sample was recorded",
                    "the sample has no other launch of them, so their time is not known", lost.never_recorded});
+  }
+  if (lost.from_before > 0.1 * lost.estimated) {
+    all.push_back({"launch_not_watched", "times of launches while a sample was recorded",
+                   "the sample has none of their kind near them, so earlier ones were taken",
+                   std::llround(lost.from_before)});
   }
   if (const std::int64_t beyond = ranges_.beyond_nodes(); beyond > 0) {
     all.push_back({"nvtx_range_not_recorded",

@@ -56,12 +56,15 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   /// The window began then, and what came is of it.
   void MoveWindow(std::int64_t start_ns);
   /// Ends a window and writes it. `measuring_ns`: time in it in which counters were measured. `sample`: when only a
-  /// part of the launches was recorded. Throws Error.
+  /// part of the launches was recorded. False: that part is too short for a graph of the program. Throws Error.
   struct Sample {
     std::int64_t recorded_ns = 0;  ///< time in it in which launches were recorded
     collect::AskedLaunches asked;  ///< all launches
   };
-  void WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, const Sample* sample = nullptr);
+  bool WriteWindow(std::int64_t end_ns, std::int64_t measuring_ns, Sample* sample = nullptr);
+  /// As ProgramTotals says.
+  void BeginCount();
+  void Owe(const collect::AskedLaunches& asked);
   /// Launches are not recorded from Pause() to Resume().
   void Pause(std::int64_t now_ns);
   void Resume(std::int64_t now_ns);

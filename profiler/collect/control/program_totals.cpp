@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "fa_profile/demangle.h"
@@ -83,7 +82,10 @@ bool ProgramTotals::Add(const GpuWork& work) {
     ++lost_.without_times;
     return false;
   }
-  if (RanInPause(work)) return false;  // its launch was asked for, which is counted
+  if (work.graph != 0 && graphs_.RanInPause(work)) {  // its launch was asked for, which is counted
+    graphs_.AddCut(work);
+    return false;
+  }
   intervals_.emplace_back(work.start_ns, work.end_ns);
   if (intervals_.size() >= (std::size_t{1} << 20U)) {  // 16 MiB: fold what is there
     const std::int64_t busy = TakeBusyTime();
@@ -98,27 +100,6 @@ bool ProgramTotals::Add(const GpuWork& work) {
   return true;
 }
 
-void ProgramTotals::AddToGraph(const GpuWork& work, bool collective) {
-  Graph& graph = graphs_[work.graph];
-  GraphWindow& window = graphs_recorded_[work.graph];
-  if (graph.kernels == 0 || graph.last_correlation != work.correlation) {
-    ++graph.launches;
-    ++window.launches;
-    // Of a launch that ran when recording began or ended, some kernels are missing. Two such do not follow each other.
-    if (const std::int64_t each = graph.kernels_of_launch; each > 0 && each == graph.kernels_before) {
-      graph.varies = graph.varies || (graph.kernels_of_each != 0 && graph.kernels_of_each != each);
-      graph.kernels_of_each = each;
-    }
-    graph.kernels_before = std::exchange(graph.kernels_of_launch, 0);
-  }
-  graph.last_correlation = work.correlation;
-  ++graph.kernels_of_launch;
-  ++graph.kernels;
-  ++window.kernels;
-  graph.collective = graph.collective || collective;
-  graph.total_ns += work.end_ns - work.start_ns;
-}
-
 bool ProgramTotals::AddKernel(const GpuWork& work) {
   const std::int64_t duration_ns = work.end_ns - work.start_ns;
   const std::optional<std::size_t> index = FindClass(work);
@@ -128,10 +109,10 @@ bool ProgramTotals::AddKernel(const GpuWork& work) {
   }
   LaunchClass& launch_class = classes_[*index];
   ClassWindow& row = window_[*index];
-  row.min_ns = row.launches == 0 ? duration_ns : std::min(row.min_ns, duration_ns);
+  const std::int64_t before = row.alone.launches + row.in_graphs.launches;
+  row.min_ns = before == 0 ? duration_ns : std::min(row.min_ns, duration_ns);
   row.max_ns = std::max(row.max_ns, duration_ns);
-  ++row.launches;
-  Sum& sum = row.sums[work.graph];
+  WorkSum& sum = work.graph == 0 ? row.alone : row.in_graphs;
   ++sum.launches;
   sum.total_ns += duration_ns;
   ++launch_class.launches;
@@ -139,7 +120,9 @@ bool ProgramTotals::AddKernel(const GpuWork& work) {
   kernel_ns_ += duration_ns;
   if (work.graph != 0) {
     ++launch_class.graph_launches;
-    AddToGraph(work, launch_class.collective);
+    graphs_.Add(work, *index, launch_class.collective);
+  } else {
+    launch_class.alone_ns += duration_ns;
   }
   // Reservoir sampling (Vitter's algorithm R): every launch of the window is kept with the same probability.
   std::vector<double>& kept = row.durations_ns;
@@ -148,7 +131,7 @@ bool ProgramTotals::AddKernel(const GpuWork& work) {
     return true;
   }
   random_ = random_ * 6364136223846793005U + 1442695040888963407U;
-  const std::uint64_t place = (random_ >> 33U) % static_cast<std::uint64_t>(row.launches);
+  const std::uint64_t place = (random_ >> 33U) % static_cast<std::uint64_t>(before + 1);
   if (place < kept.size()) kept[place] = static_cast<double>(duration_ns);
   return true;
 }
@@ -167,96 +150,148 @@ std::int64_t ProgramTotals::TakeBusyTime() {
   return busy_ns;
 }
 
-void ProgramTotals::Pause(std::int64_t now_ns) {
-  constexpr std::size_t kMostPauses = 64;  // their records have long come
-  if (pauses_.size() == kMostPauses) pauses_.erase(pauses_.begin());
-  pauses_.emplace_back(now_ns, std::numeric_limits<std::int64_t>::max());
+void ProgramTotals::AddRow(Window& window, std::size_t index, WorkSum alone, WorkSum in_graphs) {
+  ClassWindow taken = std::exchange(window_[index], {});
+  KernelWork row;
+  row.case_id = static_cast<std::int64_t>(index);
+  row.launches = alone.launches + in_graphs.launches;
+  row.graph_launches = in_graphs.launches;
+  row.total_ns = alone.total_ns + in_graphs.total_ns;
+  if (row.launches == 0) return;
+  row.min_ns = taken.durations_ns.empty() ? row.total_ns / row.launches : taken.min_ns;
+  row.max_ns = taken.durations_ns.empty() ? row.min_ns : taken.max_ns;
+  window.kernels.push_back(row);
+  if (!taken.durations_ns.empty()) window.durations_ns.emplace(index, std::move(taken.durations_ns));
 }
 
-void ProgramTotals::Resume(std::int64_t now_ns) {
-  if (!pauses_.empty()) pauses_.back().second = now_ns;
-}
-
-bool ProgramTotals::RanInPause(const GpuWork& work) const {
-  if (work.graph == 0) return false;
-  return std::ranges::any_of(
-      pauses_, [&](const auto& pause) { return work.start_ns < pause.second && work.end_ns > pause.first; });
-}
-
-// What was asked for and not recorded in this window is owed to the next one that has a record of its kind.
-LaunchWeights ProgramTotals::TakeWeights(const AskedLaunches* asked) {
-  LaunchWeights weights;
-  const std::map<std::uint32_t, GraphWindow> recorded = std::exchange(graphs_recorded_, {});
-  if (asked == nullptr) return weights;
-  const auto weigh = [](std::int64_t wanted, std::int64_t seen) {
-    return std::max(1.0, static_cast<double>(wanted) / static_cast<double>(seen));
-  };
-  std::int64_t kernels = 0;
-  for (const ClassWindow& row : window_) {
-    if (const auto sum = row.sums.find(0); sum != row.sums.end()) kernels += sum->second.launches;
-  }
-  owed_.kernels += asked->kernels;
-  if (kernels > 0) weights.kernels = weigh(std::exchange(owed_.kernels, 0), kernels);
-  for (const auto& [graph, launches] : asked->graphs) owed_.graphs[graph] += launches;
-  for (const auto& [id, window] : recorded) {
-    const auto owed = owed_.graphs.find(id);
-    if (owed == owed_.graphs.end()) continue;  // launched by the device, or before launches were counted
-    const Graph& graph = graphs_[id];
-    const bool known = graph.kernels_of_each > 0 && !graph.varies;
-    weights.graphs.emplace(
-        id, known ? weigh(owed->second * graph.kernels_of_each, window.kernels) : weigh(owed->second, window.launches));
-    owed_.graphs.erase(owed);
-  }
-  // A program that makes graphs for ever must not fill its memory with them.
-  while (owed_.graphs.size() > kMostClasses) {
-    lost_.never_recorded += owed_.graphs.begin()->second;
-    owed_.graphs.erase(owed_.graphs.begin());
-  }
-  return weights;
-}
-
-ProgramTotals::Window ProgramTotals::TakeWindow(const AskedLaunches* asked) {
-  Window window;
-  window.weights = TakeWeights(asked);
-  double recorded_ns = 0.0;
-  double all_ns = 0.0;
-  for (std::size_t i = 0; i < window_.size(); ++i) {
-    if (window_[i].launches == 0) continue;
-    ClassWindow taken = std::exchange(window_[i], {});
-    KernelWork row;
-    row.case_id = static_cast<std::int64_t>(i);
-    row.min_ns = taken.min_ns;
-    row.max_ns = taken.max_ns;
-    for (const auto& [graph, sum] : taken.sums) {
-      const double weight = window.weights.Of(graph);
-      const std::int64_t launches = Weighted(sum.launches, weight);
-      row.launches += launches;
-      if (graph != 0) row.graph_launches += launches;
-      row.total_ns += Weighted(sum.total_ns, weight);
-      recorded_ns += static_cast<double>(sum.total_ns);
-    }
-    all_ns += static_cast<double>(row.total_ns);
-    window.kernels.push_back(row);
-    window.durations_ns.emplace(i, std::move(taken.durations_ns));
-  }
-  // In what was not recorded, work overlaps as much, and there are as many copies and sets for each kernel.
-  const double others = recorded_ns > 0.0 ? all_ns / recorded_ns : 1.0;
-  window.busy_ns = Weighted(TakeBusyTime(), others);
+void ProgramTotals::AddMemory(Window& window, double ratio) {
   for (auto& [kind, memory] : memory_) {
     memory.kind = kind;
-    memory.operations = Weighted(memory.operations, others);
-    memory.bytes = Weighted(memory.bytes, others);
-    memory.total_ns = Weighted(memory.total_ns, others);
+    memory.operations = Weighted(memory.operations, ratio);
+    memory.bytes = Weighted(memory.bytes, ratio);
+    memory.total_ns = Weighted(memory.total_ns, ratio);
     window.memory.push_back(memory);
   }
   memory_.clear();
+}
+
+// The caller of a launch does not tell the cluster.
+std::vector<std::size_t> ProgramTotals::Stratum(const std::string& name, const std::array<int, 6>& sizes) const {
+  std::array<int, 9> first{};
+  std::copy(sizes.begin(), sizes.end(), first.begin());
+  std::vector<std::size_t> stratum;
+  for (auto at = by_name_.lower_bound({name, first}); at != by_name_.end() && at->first.first == name &&
+                                                      std::equal(sizes.begin(), sizes.end(), at->first.second.begin());
+       ++at) {
+    stratum.push_back(at->second);
+  }
+  return stratum;
+}
+
+void ProgramTotals::BeginCount() {
+  graphs_.BeginCount();
+  for (LaunchClass& entry : classes_) entry.alone_before = entry.launches - entry.graph_launches;
+}
+
+void ProgramTotals::Owe(const AskedLaunches& asked) {
+  graphs_.Owe(asked.graphs);
+  for (const auto& [kernel, launches] : asked.kernels) {
+    std::int64_t recorded = 0;
+    for (const std::size_t index : Stratum(kernel.first, kernel.second)) {
+      const LaunchClass& entry = classes_[index];
+      recorded += entry.launches - entry.graph_launches - entry.alone_before;
+    }
+    if (launches > recorded) owed_[kernel] += launches - recorded;
+  }
+}
+
+ProgramTotals::Estimates ProgramTotals::EstimateAlone(const AskedLaunches& asked) {
+  Estimates rows(classes_.size());
+  std::vector<bool> done(classes_.size());
+  asked_.resize(classes_.size());
+  for (const auto& [kernel, launches] : asked.kernels) owed_[kernel] += launches;
+  for (auto owed = owed_.begin(); owed != owed_.end();) {
+    const auto& [name, sizes] = owed->first;
+    const std::vector<std::size_t> stratum = Stratum(name, sizes);
+    double in_window = 0.0;
+    double in_all = 0.0;
+    for (const std::size_t index : stratum) {
+      in_window += static_cast<double>(window_[index].alone.launches);
+      in_all += static_cast<double>(classes_[index].launches - classes_[index].graph_launches);
+    }
+    if (in_all == 0.0) {
+      ++owed;
+      continue;
+    }
+    const double wanted = std::max(static_cast<double>(owed->second), in_window);
+    if (in_window == 0.0) lost_.from_before += wanted;
+    for (const std::size_t index : stratum) {
+      const LaunchClass& member = classes_[index];
+      const WorkSum known =
+          in_window > 0.0 ? window_[index].alone : WorkSum{member.launches - member.graph_launches, member.alone_ns};
+      const double weight = wanted / (in_window > 0.0 ? in_window : in_all);
+      rows[index] = {weight * static_cast<double>(known.launches), weight * static_cast<double>(known.total_ns)};
+      done[index] = asked_[index] = true;
+    }
+    owed = owed_.erase(owed);
+  }
+  // A class that was never asked for counts as recorded. Records of one that was asked for before come late: it is
+  // counted.
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const WorkSum& alone = window_[i].alone;
+    if (!done[i] && !asked_[i]) rows[i] = {static_cast<double>(alone.launches), static_cast<double>(alone.total_ns)};
+  }
+  for (; owed_.size() > kMostClasses; owed_.erase(owed_.begin())) lost_.never_recorded += owed_.begin()->second;
+  return rows;
+}
+
+ProgramTotals::Window ProgramTotals::Estimate(const AskedLaunches& asked) {
+  Window window;
+  const Estimates alone = EstimateAlone(asked);
+  GraphLaunches::Estimate graphs = graphs_.TakeWindow(asked.graphs);
+  window.weights.graphs = std::move(graphs.weights);
+  window.graph_cut = graphs.cut;
+  lost_.from_before += graphs.from_before;
+  double recorded_ns = 0.0;
+  double recorded_alone_ns = 0.0;
+  double all_ns = 0.0;
+  double all_alone_ns = 0.0;
+  for (std::size_t i = 0; i < window_.size(); ++i) {
+    recorded_alone_ns += static_cast<double>(window_[i].alone.total_ns);
+    recorded_ns += static_cast<double>(window_[i].alone.total_ns + window_[i].in_graphs.total_ns);
+    const auto of_graphs = graphs.classes.find(i);
+    const std::pair<double, double> in_graphs =
+        of_graphs == graphs.classes.end() ? std::pair(0.0, 0.0) : of_graphs->second;
+    all_alone_ns += alone[i].second;
+    all_ns += alone[i].second + in_graphs.second;
+    lost_.estimated += alone[i].first + in_graphs.first;
+    AddRow(window, i, {std::llround(alone[i].first), std::llround(alone[i].second)},
+           {std::llround(in_graphs.first), std::llround(in_graphs.second)});
+  }
+  if (recorded_alone_ns > 0.0) window.weights.kernels = all_alone_ns / recorded_alone_ns;
+  // In what was not recorded, work overlaps as much, and there are as many copies and sets for each kernel.
+  const double others = recorded_ns > 0.0            ? all_ns / recorded_ns
+                        : asked.recorded_ratio > 0.0 ? 1.0 / asked.recorded_ratio
+                                                     : 1.0;
+  window.busy_ns = Weighted(TakeBusyTime(), others);
+  AddMemory(window, others);
+  return window;
+}
+
+ProgramTotals::Window ProgramTotals::TakeWindow(const AskedLaunches* asked) {
+  if (asked != nullptr) return Estimate(*asked);
+  Window window;
+  (void)graphs_.TakeWindow({});
+  for (std::size_t i = 0; i < window_.size(); ++i) AddRow(window, i, window_[i].alone, window_[i].in_graphs);
+  window.busy_ns = TakeBusyTime();
+  AddMemory(window, 1.0);
   return window;
 }
 
 ProgramTotals::Lost ProgramTotals::lost() const {
   Lost lost = lost_;
-  lost.never_recorded += owed_.kernels;
-  for (const auto& [graph, launches] : owed_.graphs) lost.never_recorded += launches;
+  lost.never_recorded += graphs_.never_complete();
+  for (const auto& [kernel, launches] : owed_) lost.never_recorded += launches;
   return lost;
 }
 

@@ -15,6 +15,9 @@ enum class ProgramReplay {
   kNone     ///< no counters
 };
 
+/// InjectPlan::record_all_s of this or more: to the end.
+inline constexpr double kRecordAlways = 1e9;
+
 /// What fa-profile tells the library that it injects into a program and into that program's children.
 struct InjectPlan {
   Session session;
@@ -33,7 +36,7 @@ struct InjectPlan {
   bool phases = false;              ///< sample where in their code kernels spend their time; with kSpread or kNone
   double delay_s = 0.0;             ///< from the start of CUDA until anything is recorded
   double duration_s = 0.0;          ///< after which nothing is; 0: to the end
-  double record_all_s = 1e9;        ///< in which every launch is recorded; then a sample of them is
+  double record_all_s = 10.0;       ///< in which every launch is recorded; then a sample of them is
   bool children = true;             ///< record the other processes of the program, too
   std::string cache_dir;            ///< where validated metric plans are kept; empty: nowhere
 };

@@ -1,21 +1,25 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <utility>
 
 namespace fa_profile::collect {
 
 /// What a program asked the driver to launch while only a part of the launches was recorded.
 struct AskedLaunches {
-  std::int64_t kernels = 0;                        ///< launched one by one
+  /// Launches one by one: of the kernel of this mangled name with this grid and block.
+  std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> kernels{};
   std::map<std::uint32_t, std::int64_t> graphs{};  ///< launches of each CUDA graph, by CUPTI's id of its executable
+  double recorded_ratio = 1.0;                     ///< of the time, that in which launches were recorded
 };
 
-/// For how many launches each recorded one counts: the ratio estimator of a sample whose strata are the CUDA graphs and
-/// all else (Cochran, "Sampling Techniques", chapter 6). 1 while every launch is recorded.
+/// For how much time each recorded nanosecond of a kernel stands. 1 while every launch is recorded.
 struct LaunchWeights {
-  double kernels = 1.0;  ///< of launches one by one
-  std::map<std::uint32_t, double> graphs{};
+  double kernels = 1.0;                      ///< of launches one by one
+  std::map<std::uint32_t, double> graphs{};  ///< of what each graph launched
 
   /// Of what the graph launched; 0: no graph did. A graph that the program did not ask for counts as recorded.
   double Of(std::uint32_t graph) const {

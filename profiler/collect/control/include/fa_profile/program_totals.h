@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fa_profile/gpu_work.h"
+#include "fa_profile/graph_launches.h"
 #include "fa_profile/launch_sample.h"
 #include "fa_profile/recording.h"
 
@@ -23,10 +24,9 @@ class ProgramTotals {
 
   /// Whether the work counts; false: it is lost, or left out after Pause().
   bool Add(const GpuWork& work);
-  /// Records end at this time, and begin again at that of Resume(). CUPTI gives kernels of a graph that run in between
-  /// the end of the pause: they are left out.
-  void Pause(std::int64_t now_ns);
-  void Resume(std::int64_t now_ns);
+  /// As GraphLaunches says.
+  void Pause(std::int64_t now_ns) { graphs_.Pause(now_ns); }
+  void Resume(std::int64_t now_ns) { graphs_.Resume(now_ns); }
 
   /// A launch class. The index of a class in `classes()` never changes.
   struct LaunchClass {
@@ -34,23 +34,14 @@ class ProgramTotals {
     std::int64_t launches = 0;
     std::int64_t graph_launches = 0;
     std::int64_t total_ns = 0;
-    bool collective = false;  ///< IsCollective()
+    std::int64_t alone_ns = 0;      ///< of the launches that are not of graphs
+    std::int64_t alone_before = 0;  ///< such launches at BeginCount()
+    bool collective = false;        ///< IsCollective()
   };
   const std::vector<LaunchClass>& classes() const { return classes_; }
 
-  /// A CUDA graph, by CUPTI's id of its executable.
-  struct Graph {
-    std::int64_t launches = 0;
-    std::int64_t kernels = 0;
-    std::int64_t total_ns = 0;
-    std::uint32_t last_correlation = 0;
-    std::int64_t kernels_of_launch = 0;  ///< so far, of the last
-    std::int64_t kernels_before = 0;     ///< of the launch before the last
-    std::int64_t kernels_of_each = 0;    ///< that two launches in a row had; 0: none did yet
-    bool varies = false;                 ///< others in a row had another number, as loops of conditional nodes have
-    bool collective = false;             ///< one of its kernels is
-  };
-  const std::map<std::uint32_t, Graph>& graphs() const { return graphs_; }
+  /// CUDA graphs, by CUPTI's id of the executable.
+  const std::map<std::uint32_t, GraphLaunches::Graph>& graphs() const { return graphs_.graphs(); }
 
   /// Time of all kernels so far.
   std::int64_t kernel_ns() const { return kernel_ns_; }
@@ -62,39 +53,43 @@ class ProgramTotals {
     std::vector<MemoryWork> memory;
     /// Durations of up to kSampledDurations launches of a class, picked evenly from the window, by index of the class.
     std::map<std::size_t, std::vector<double>> durations_ns;
-    LaunchWeights weights;  ///< that the numbers above were multiplied by
+    LaunchWeights weights;   ///< of recorded time
+    bool graph_cut = false;  ///< launches of a graph were recorded in part, and none as a whole
   };
   static constexpr std::size_t kSampledDurations = 64;
-  /// `asked`: what was launched since the last window, when only a part of it was recorded.
+  /// Launches are counted from here on, and recorded until Owe(), which takes the counts: what was not recorded by then
+  /// is of the next window.
+  void BeginCount();
+  void Owe(const AskedLaunches& asked);
+  /// `asked`: what was launched since the last window, when only a part of it was recorded. Then launches are those
+  /// that were asked for, of each kernel with its grid and block and of each graph; their mean time is that of the
+  /// recorded ones in the window, or of those before: a stratified sample, one stratum each (Cochran, "Sampling
+  /// Techniques", chapter 5).
   Window TakeWindow(const AskedLaunches* asked = nullptr);
 
   /// Records left out so far: of other devices, without times, and of classes beyond kMostClasses. Launches that
-  /// were counted while no launch of their kind was recorded.
+  /// were counted while no launch of their kind was recorded; that were estimated; and of these, from launches of
+  /// windows before.
   struct Lost {
     std::int64_t other_devices = 0;
     std::int64_t without_times = 0;
     std::int64_t beyond_classes = 0;
     std::int64_t never_recorded = 0;
+    double estimated = 0.0;
+    double from_before = 0.0;
   };
   static constexpr std::size_t kMostClasses = 4096;
   Lost lost() const;
 
  private:
-  struct Sum {
-    std::int64_t launches = 0;
-    std::int64_t total_ns = 0;
-  };
-  struct GraphWindow {
-    std::int64_t launches = 0;
-    std::int64_t kernels = 0;
-  };
   struct ClassWindow {
-    std::map<std::uint32_t, Sum> sums;  // by graph; 0: no graph launched it
-    std::int64_t launches = 0;
+    WorkSum alone, in_graphs;
     std::int64_t min_ns = 0;
     std::int64_t max_ns = 0;
     std::vector<double> durations_ns;
   };
+  // Rows of an estimate, by launch class: launches and nanoseconds.
+  using Estimates = std::vector<std::pair<double, double>>;
   struct Key {
     const char* name;
     std::array<int, 9> sizes;
@@ -106,10 +101,13 @@ class ProgramTotals {
 
   std::optional<std::size_t> FindClass(const GpuWork& work);
   bool AddKernel(const GpuWork& work);
-  void AddToGraph(const GpuWork& work, bool collective);
   std::int64_t TakeBusyTime();
-  bool RanInPause(const GpuWork& work) const;
-  LaunchWeights TakeWeights(const AskedLaunches* asked);
+  // Classes of this kernel, grid and block; they differ in the cluster.
+  std::vector<std::size_t> Stratum(const std::string& name, const std::array<int, 6>& sizes) const;
+  Estimates EstimateAlone(const AskedLaunches& asked);
+  Window Estimate(const AskedLaunches& asked);
+  void AddRow(Window& window, std::size_t index, WorkSum alone, WorkSum in_graphs);
+  void AddMemory(Window& window, double ratio);
 
   std::uint32_t device_;
   std::vector<LaunchClass> classes_;
@@ -118,14 +116,13 @@ class ProgramTotals {
   std::unordered_map<Key, std::size_t, KeyHash> by_pointer_;
   std::map<std::pair<std::string, std::array<int, 9>>, std::size_t> by_name_;
   std::map<std::string, MemoryWork> memory_;
-  std::map<std::uint32_t, Graph> graphs_;
+  GraphLaunches graphs_;
   std::vector<std::pair<std::int64_t, std::int64_t>> intervals_;
   std::int64_t busy_until_ns_ = 0;
   std::int64_t kernel_ns_ = 0;
   std::uint64_t random_ = 1;
-  std::vector<std::pair<std::int64_t, std::int64_t>> pauses_;  // the last ones, in the order of time
-  AskedLaunches owed_;                                         // asked for, and not recorded in any window yet
-  std::map<std::uint32_t, GraphWindow> graphs_recorded_;
+  std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> owed_;  // asked for, and never recorded yet
+  std::vector<bool> asked_;  // classes that the program launched while launches were counted
   Lost lost_;
 };
 

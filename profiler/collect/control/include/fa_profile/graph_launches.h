@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/gpu_work.h"
+
+namespace fa_profile::collect {
+
+/// Launches and their time.
+struct WorkSum {
+  std::int64_t launches = 0;
+  std::int64_t total_ns = 0;
+};
+
+/// The launches of CUDA graphs, put together from the records of their kernels. Of a sample only launches that are
+/// complete count: kernels at the end of a long graph would be missing more often than others.
+class GraphLaunches {
+ public:
+  static constexpr std::size_t kMostGraphs = 4096;  ///< the newest are kept
+
+  /// Records end at this time, and begin again at that of Resume(). CUPTI gives kernels that run in between the end of
+  /// the pause.
+  void Pause(std::int64_t now_ns);
+  void Resume(std::int64_t now_ns);
+  bool RanInPause(const GpuWork& kernel) const { return IsPaused(kernel.start_ns, kernel.end_ns); }
+
+  /// A kernel of a graph, of the launch class `index`.
+  void Add(const GpuWork& kernel, std::size_t index, bool collective);
+  /// One that ran in a pause: its launch is not complete.
+  void AddCut(const GpuWork& kernel);
+
+  /// What was recorded of a graph.
+  struct Graph {
+    std::int64_t launches = 0;
+    std::int64_t kernels = 0;
+    std::int64_t total_ns = 0;
+    bool collective = false;  ///< one of its kernels is
+
+   private:
+    friend class GraphLaunches;
+    struct Launch {
+      std::uint32_t correlation = 0;
+      std::int64_t kernels = 0;
+      std::int64_t start_ns = 0;
+      std::int64_t end_ns = 0;
+      bool cut = false;
+      bool counted = false;
+      std::vector<WorkSum> sums{};  // by slot
+    };
+    struct Complete {
+      std::int64_t launches = 0;
+      std::vector<WorkSum> sums{};  // by slot
+    };
+    std::unordered_map<std::size_t, std::size_t> slots;  // of launch classes
+    std::vector<std::size_t> classes;                    // by slot
+    std::deque<Launch> last;                             // the newest, in the order in which their first record came
+    std::int64_t ended_ns = 0;                           // the one before them
+    std::int64_t kernels_of_each = 0;                    // of a complete launch; 0: none is known
+    bool varies = false;  // complete launches differ, as loops of conditional nodes make them
+    bool asked = false;   // the program launched it while launches were counted
+    Complete window, all;
+    std::int64_t window_ns = 0;
+    std::int64_t launches_before = 0;  // BeginCount()
+    bool window_cut = false;
+  };
+  const std::map<std::uint32_t, Graph>& graphs() const { return graphs_; }
+
+  /// Launches are counted from here on, and recorded until Owe(): then what was not recorded is of the next window.
+  void BeginCount();
+  void Owe(const std::map<std::uint32_t, std::int64_t>& asked);
+
+  /// What all launches of a window took, from those that are complete; of a graph without one in the window, from those
+  /// before.
+  struct Estimate {
+    std::unordered_map<std::size_t, std::pair<double, double>> classes;  ///< launches and nanoseconds
+    std::map<std::uint32_t, double> weights;                             ///< of the recorded time of each graph
+    double from_before = 0.0;                                            ///< launches whose times are of windows before
+    bool cut = false;  ///< launches of a graph were recorded in part, and none as a whole
+  };
+  /// Ends the window. `asked`: the launches of each graph in it.
+  Estimate TakeWindow(const std::map<std::uint32_t, std::int64_t>& asked);
+
+  /// Launches of graphs none of whose launches was complete.
+  std::int64_t never_complete() const;
+
+ private:
+  Graph& Find(std::uint32_t id);
+  Graph::Launch& FindLaunch(Graph& graph, const GpuWork& kernel);
+  void EndLaunch(Graph& graph, const Graph::Launch& launch, std::int64_t next_start_ns);
+  static void Count(Graph& graph, Graph::Launch& launch);
+  bool IsPaused(std::int64_t from_ns, std::int64_t until_ns) const;
+
+  std::map<std::uint32_t, Graph> graphs_;
+  std::map<std::uint32_t, std::int64_t> owed_;                 // asked for, and none is complete yet
+  std::vector<std::pair<std::int64_t, std::int64_t>> pauses_;  // the last ones, in the order of time
+  std::int64_t forgotten_ = 0;
+};
+
+}  // namespace fa_profile::collect
