@@ -1,0 +1,95 @@
+// A library of the program that uses CUPTI itself. What CUPTI answers does not matter: here it may find no driver.
+#include "fa_profile/other_profiler.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace fa_profile::collect {
+namespace {
+
+std::vector<std::string>& Callers() {
+  static std::vector<std::string> callers;
+  return callers;
+}
+
+bool Allow(const void* caller) noexcept {
+  Callers().push_back(LibraryAt(caller));
+  return true;
+}
+
+bool Refuse(const void* /*caller*/) noexcept { return false; }
+
+int Begin(void* library) { return reinterpret_cast<int (*)()>(dlsym(library, "BeginProfile"))(); }
+
+// What is guarded stays so: each case has a process of its own.
+template <typename Body>
+void InAProcessForItself(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    std::fflush(stdout);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  (void)waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(OtherProfilerTest, TheCallsOfALibraryAreAskedFor) {
+  for (const bool late : {false, true}) {
+    InAProcessForItself([&] {
+      void* const before = late ? nullptr : dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW);
+      GuardCupti(Allow);
+      void* const library = late ? dlopen(FA_PROFILE_OWN_PROFILER, RTLD_LAZY) : before;
+      ASSERT_NE(library, nullptr) << dlerror();
+      EXPECT_TRUE(Callers().empty());
+      (void)Begin(library);
+      ASSERT_FALSE(Callers().empty());
+      EXPECT_EQ(Callers()[0], "libown_profiler.so");
+    });
+  }
+}
+
+TEST(OtherProfilerTest, ALibraryThatMayNotGetsAnErrorAndCuptiIsNotCalled) {
+  InAProcessForItself([] {
+    void* const library = dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW);
+    GuardCupti(Refuse);
+    EXPECT_EQ(Begin(library), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+  });
+}
+
+TEST(OtherProfilerTest, WhoFindsTheFunctionByItsNameIsAskedForToo) {
+  InAProcessForItself([] {
+    GuardCupti(Allow);
+    for (const char* const name :
+         {"cuptiSubscribe", "cuptiSubscribe_v2", "cuptiPCSamplingEnable", "cuptiRangeProfilerEnable",
+          "cuptiProfilerBeginSession", "cuptiPmSamplingEnable", "cuptiSassMetricsEnable",
+          "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterTimestampCallback", "cuptiActivityEnable",
+          "cuptiActivityDisable", "cuptiActivityFlushAll", "cuptiActivityPushExternalCorrelationId",
+          "cuptiActivityPopExternalCorrelationId"}) {
+      EXPECT_NE(LibraryAt(dlsym(RTLD_DEFAULT, name)).find("collect_tests"), std::string::npos) << name;
+    }
+    auto* const subscribe = reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(RTLD_DEFAULT, "cuptiSubscribe"));
+    CUpti_SubscriberHandle handle = nullptr;
+    (void)subscribe(&handle, nullptr, nullptr);
+    EXPECT_EQ(Callers().size(), 1U);
+  });
+}
+
+TEST(OtherProfilerTest, OurOwnCallsAreNotAskedFor) {
+  InAProcessForItself([] {
+    GuardCupti(Refuse);
+    CUpti_SubscriberHandle handle = nullptr;
+    EXPECT_NE(cuptiSubscribe(&handle, nullptr, nullptr), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+  });
+}
+
+}  // namespace
+}  // namespace fa_profile::collect
