@@ -19,8 +19,10 @@ struct DeviceIdle::Shared {
   bool ends = false;
 };
 
-DeviceIdle::DeviceIdle() : shared_(std::make_shared<Shared>()) {
-  CUcontext const context = CurrentContext();
+DeviceIdle::DeviceIdle() : DeviceIdle(CurrentContext()) {}
+
+DeviceIdle::DeviceIdle(const void* of_context) : shared_(std::make_shared<Shared>()) {
+  auto* const context = static_cast<CUcontext>(const_cast<void*>(of_context));
   StartQuietThread([shared = shared_, context] {
     auto* const set = reinterpret_cast<CUresult (*)(CUcontext)>(DriverEntry("cuCtxSetCurrent"));
     auto* const synchronize = reinterpret_cast<CUresult (*)()>(DriverEntry("cuCtxSynchronize"));

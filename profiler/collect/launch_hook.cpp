@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "cuda_api.h"
 #include "cupti_objects.h"
@@ -196,8 +197,14 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
   return enabled;
 }
 
+bool StopObserving() noexcept {
+  const std::lock_guard lock(the_mutex);
+  return the_subscriber == nullptr || cuptiUnsubscribe(std::exchange(the_subscriber, nullptr)) == CUPTI_SUCCESS;
+}
+
 void WatchLaunches(bool on) noexcept {
   const std::lock_guard lock(the_mutex);
+  if (the_subscriber == nullptr) return;
   observer_watches = on;
   SwitchLaunches();
 }
@@ -214,6 +221,11 @@ const void* ContextOfThisThread() noexcept {
   static auto* const get = reinterpret_cast<CUresult (*)(CUcontext*)>(DriverEntry("cuCtxGetCurrent"));
   CUcontext context = nullptr;
   return get != nullptr && get(&context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+void SetContextOfThisThread(const void* context) noexcept {
+  static auto* const set = reinterpret_cast<CUresult (*)(CUcontext)>(DriverEntry("cuCtxSetCurrent"));
+  if (set != nullptr) (void)set(static_cast<CUcontext>(const_cast<void*>(context)));
 }
 
 }  // namespace fa_profile::collect

@@ -1,8 +1,11 @@
 // What ProgramCounters does on our own thread: chooses what the next round measures, ends rounds, writes.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "fa_profile/nvtx_callbacks.h"
+#include "fa_profile/program_trace.h"
 #include "program_counters.h"
 
 namespace fa_profile::inject {
@@ -14,6 +17,10 @@ constexpr std::size_t kMostRangesOfARound = 24;
 constexpr int kCallsUntilEnd = 10;
 // Ticks without a range after which a round waits for what does not come any more.
 constexpr int kMostTicksWithoutRange = 10;
+// To leave CUPTI: until no stream captures, and then until the GPU is idle.
+constexpr std::chrono::seconds kLongestCapture{2};
+constexpr std::chrono::milliseconds kBetweenLooks{10};
+constexpr double kIdleBeforeLeavingSeconds = 4.0;
 
 }  // namespace
 
@@ -162,17 +169,53 @@ void ProgramCounters::Stop() {
   counting_ = false;
 }
 
+// Under launch_mutex_, while the GPU is idle and no launch is measured.
+void ProgramCounters::EndRound() {
+  if (!spread_ || given_up_ || spread_->passes_taken() == 0) return;
+  try {
+    (void)spread_->EndPass();
+    EndSpread();
+  } catch (const std::exception& error) {
+    losses_.push_back({"counters_ended", "", error.what(), 1});
+  }
+}
+
+bool ProgramCounters::LeaveCupti() {
+  StartWatching();  // launches and captures wait in their callbacks while we hold the lock
+  std::unique_lock lock(launch_mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + kLongestCapture;
+  // Whatever is switched off while a stream captures makes the capture invalid, and so does a wait for the GPU.
+  while (!capturing_.empty()) {
+    lock.unlock();
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kBetweenLooks);
+    lock.lock();
+  }
+  bool idle = true;
+  for (const void* const context : std::set<const void*>{context_.load(), sampler_.context()}) {
+    idle = idle && (context == nullptr || collect::DeviceIdle(context).Wait(kIdleBeforeLeavingSeconds));
+  }
+  // To end these CUPTI waits for the GPU, without a bound. Without them, only the records of what still runs are lost.
+  if (!idle && (profiler_ || !sampler_.closed())) return false;
+  stopped_ = true;
+  if (context_ != nullptr) collect::SetContextOfThisThread(context_);
+  EndRound();
+  given_up_ = true;
+  spread_.reset();
+  profiler_.reset();
+  collect::StopTrace();
+  collect::FlushTraceAtExit();         // a buffer that CUPTI kept would come to the next profiler
+  sampler_.Close(sampler_.context());  // last: nothing may be recorded, and it may never end
+  sampler_.Stop();
+  lock.unlock();
+  if (session_) Write(/*at_end=*/true);
+  return true;
+}
+
 std::vector<DataLoss> ProgramCounters::Finish() {
   {
     const std::lock_guard lock(launch_mutex_);
-    try {
-      if (spread_ && !given_up_ && depth_ == 0 && spread_->passes_taken() > 0 && idle_->Wait(kIdleBeforeSeconds)) {
-        (void)spread_->EndPass();
-        EndSpread();
-      }
-    } catch (const std::exception& error) {
-      losses_.push_back({"counters_ended", "", error.what(), 1});
-    }
+    if (spread_ && depth_ == 0 && idle_->Wait(kIdleBeforeSeconds)) EndRound();
     given_up_ = true;
     watching_ = false;
     for (const std::string& key : wanted_) seen_.erase(key);  // of a round without a complete pass

@@ -1,5 +1,6 @@
 // libfa_profile_inject.so: loaded by the CUDA driver into the program that is profiled, and into its children
 // (CUDA_INJECTION64_PATH). The program must never notice: whatever fails here ends the measuring, not the program.
+#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -12,10 +13,12 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "fa_profile/files.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/nvtx_callbacks.h"
+#include "fa_profile/other_profiler.h"
 #include "fa_profile/program_trace.h"
 #include "fa_profile/quiet_thread.h"
 #include "launch_sampling.h"
@@ -35,6 +38,8 @@ constexpr Seconds kFirstWindow{1.0};
 constexpr Seconds kLongestWindow{60.0};
 // At the end of the program.
 constexpr Seconds kLongestEnd{5.0};
+// A call of another profiler waits so long for us to leave CUPTI.
+constexpr Seconds kLongestLeave{10.0};
 // Of watching, before launch classes are chosen for their counters.
 constexpr Seconds kBeforeCounters{0.5};
 
@@ -68,6 +73,31 @@ class Injection {
       ended_ = true;
       changed_.notify_all();
     });
+    holds_cupti_ = true;
+  }
+
+  // On a thread of the program that is about to use CUPTI for another library: whether it may. Our thread leaves, not
+  // this one, which goes on after some time whatever CUPTI does.
+  bool LeaveCuptiTo(const void* caller) noexcept {
+    if (is_fork || !holds_cupti_) return true;
+    try {
+      std::unique_lock lock(mutex_);
+      if (successor_.empty()) {
+        successor_ = collect::LibraryAt(caller);
+        asked_ = true;
+        changed_.notify_all();
+      }
+      if (refuses_) return false;
+      (void)changed_.wait_for(lock, kLongestLeave, [this] { return !asked_ || ended_; });
+      if (!holds_cupti_) return true;
+      if (!std::exchange(refuses_, true)) {
+        Notice(successor_ + " uses CUPTI itself, as torch.profiler does, but fa-profile could not leave it in time: " +
+               "it sees no GPU work");
+      }
+    } catch (const std::exception&) {
+      return false;
+    }
+    return false;
   }
 
   void Finish() noexcept {
@@ -88,7 +118,7 @@ class Injection {
     thread_.join();
     try {
       if (!recording_.created()) return;
-      if (!sampler_.hangs()) {
+      if (holds_cupti_ && !sampler_.hangs()) {
         collect::FlushTraceAtExit();
         collect::StopTrace();
       }
@@ -116,7 +146,7 @@ class Injection {
       RunUntilTheEnd();
     } catch (const std::exception& error) {
       counters_.Stop();
-      collect::StopTrace();
+      if (holds_cupti_ && !sampler_.hangs()) collect::StopTrace();
       stopped_ = true;
       why_stopped_ = std::string("recording ended early: ") + error.what();
       Fail(error);
@@ -167,7 +197,7 @@ class Injection {
   }
 
   void WriteWindow(std::int64_t until_ns = ProgramRecording::kNever) {
-    const std::int64_t now_ns = std::min(collect::ActivityClockNs(), until_ns);
+    const std::int64_t now_ns = until_ns == ProgramRecording::kNever ? collect::ActivityClockNs() : until_ns;
     const std::int64_t measuring_ns = counters_.TakeMeasuringNs();
     measured_ += std::chrono::nanoseconds(measuring_ns);
     if (sampling_.active()) {
@@ -192,7 +222,39 @@ class Injection {
   /// False: the program ends.
   bool Sleep(Seconds time) {
     std::unique_lock lock(mutex_);
-    return !changed_.wait_for(lock, time, [this] { return ends_; });
+    (void)changed_.wait_for(lock, time, [this] { return ends_ || asked_; });
+    return !ends_;
+  }
+
+  bool IsAsked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+  // False: CUPTI cannot be left now, and recording goes on.
+  bool LeaveCupti(Seconds watched) {
+    const auto records = [this] { return recording_.created() && Watches(); };
+    if (records()) {  // kept, whatever CUPTI does next
+      collect::FlushTrace();
+      WriteWindow();
+    }
+    const bool left = counters_.LeaveCupti();
+    const std::int64_t end_ns = left ? collect::ActivityClockNs() : 0;
+    // From here on no call of CUPTI is ours.
+    if (left && collect::StopObserving()) holds_cupti_ = false;
+    {
+      const std::lock_guard lock(mutex_);
+      asked_ = false;
+      changed_.notify_all();
+    }
+    if (!left) return false;
+    if (records()) WriteWindow(end_ns);
+    if (!std::exchange(stopped_, true)) {
+      why_stopped_ = fmt::format("{} uses CUPTI itself, as torch.profiler does: nothing is recorded from {:.1f} s on",
+                                 successor_, watched.count());
+      Notice(why_stopped_);
+    }
+    return true;
   }
 
   void RunUntilTheEnd() {
@@ -216,6 +278,7 @@ class Injection {
         collect::FlushTrace();
         if (created && (plan_.from_start || profiled_)) WriteWindow();
       }
+      if (IsAsked() && LeaveCupti(now - start)) return;
       // CUPTI may keep waiting whoever calls it from here on.
       if (sampler_.hangs()) {
         stopped_ = true;
@@ -258,6 +321,10 @@ class Injection {
   Seconds measured_{};  // counters, so far
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<bool> holds_cupti_ = false;
+  std::string successor_;  // the first library that was about to use CUPTI
+  bool asked_ = false;     // it waits for us to leave CUPTI
+  bool refuses_ = false;   // it waited for too long
   bool ends_ = false;
   bool ended_ = false;     // Run() has
   bool tracing_ = false;   // the activity API is on
@@ -270,7 +337,7 @@ class Injection {
 };
 
 // Never destroyed: launches may come until the process is gone.
-Injection* the_injection = nullptr;
+std::atomic<Injection*> the_injection = nullptr;
 
 // Of the plan; empty: this process is not watched. One that outlives fa-profile finds the folder gone.
 std::string PlanPath() {
@@ -301,10 +368,20 @@ void StartInjection() {
   // Another process is recorded, and the hardware's counters serve one.
   const std::string folder = std::getenv(kInjectFolder);
   if (!asked.children && access((folder + "/" + kInjectFirst).c_str(), F_OK) == 0) asked.phases = false;
-  the_injection = new Injection(std::move(asked));
+  auto* const injection = new Injection(std::move(asked));
+  the_injection = injection;
   (void)pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
-  (void)std::atexit([] { the_injection->Finish(); });
-  the_injection->Start();
+  (void)std::atexit([] { the_injection.load()->Finish(); });
+  injection->Start();
+}
+
+// In a constructor: the loader holds its lock, and no other thread loads a library.
+__attribute__((constructor)) void GuardCuptiOfThisProgram() {
+  if (!IsWatched()) return;
+  collect::GuardCupti([](const void* caller) noexcept {
+    Injection* const injection = the_injection;
+    return injection == nullptr || injection->LeaveCuptiTo(caller);
+  });
 }
 
 }  // namespace

@@ -60,6 +60,11 @@ class ProgramCounters final : public collect::ProgramObserver {
   /// Ends the sampling of phases for good, at a launch that finds the GPU idle. False: not yet, or never, as in a
   /// program that launches from several threads: there CUPTI may not end it.
   bool EndSampling();
+  /// For another profiler in the program: takes what a pass that is under way has, writes, and ends all that CUPTI does
+  /// for us but the calls of ProgramObserver. False: a stream captures or the GPU is busy, and all goes on. Takes some
+  /// seconds at most, in which launches and captures wait. Throws Error: sampling did not end, or no file can be
+  /// written.
+  bool LeaveCupti();
   /// At the end of the program: takes what a pass that is under way has, and writes. The losses of the whole run.
   std::vector<DataLoss> Finish();
   /// Launches that were measured: the activity API does not see them, or without times.
@@ -98,6 +103,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   Measure BeginSpread(const std::string& key, bool selected);
   void BeginReplay(const collect::LaunchCall& call, const std::string& key);
   void EndSpread();
+  void EndRound();
   void GiveUp(const char* why) noexcept;
   void SetDepth(int depth);
   void AddMeasuringTime();

@@ -37,6 +37,8 @@ class ProgramSampler {
   /// Samples again after Close(), unless Stop() was called. While no stream captures.
   void Open() noexcept;
   bool closed();
+  /// That is sampled, or was before Close(); nullptr: none.
+  const void* context() const { return context_; }
   /// Close() did not end. CUPTI may keep whoever calls it waiting until the program launches no more.
   bool hangs() const { return hangs_; }
 

@@ -10,6 +10,8 @@ class DeviceIdle {
  public:
   /// Of the calling thread's context. Throws Error: it has none.
   DeviceIdle();
+  /// Of this context, a CUcontext. Throws Error: no thread can be started.
+  explicit DeviceIdle(const void* context);
   /// Leaves a wait that does not end to itself.
   ~DeviceIdle();
   DeviceIdle(const DeviceIdle&) = delete;

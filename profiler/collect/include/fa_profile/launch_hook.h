@@ -38,6 +38,10 @@ class ProgramObserver {
 /// `profiler`: OnProfiler(), too. False when another profiler is attached to this process.
 bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler);
 
+/// For good: another profiler may subscribe. Calls that are under way may still come. Nobody may hold a lock that they
+/// want. False: CUPTI refuses.
+bool StopObserving() noexcept;
+
 /// Once the program has used NVTX: from here on launches, and nodes of graphs that are made, are told to
 /// ProcessNvtxRanges(). ObserveProgram() does it when NVTX was used before. Not while a launch is measured.
 void WatchRanges() noexcept;
@@ -48,5 +52,6 @@ void WatchLaunches(bool on) noexcept;
 
 /// The calling thread's context (a CUcontext), nullptr: none.
 const void* ContextOfThisThread() noexcept;
+void SetContextOfThisThread(const void* context) noexcept;
 
 }  // namespace fa_profile::collect

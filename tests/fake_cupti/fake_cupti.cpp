@@ -1,0 +1,103 @@
+// Preloaded into a program instead of libcupti's functions of these names: one subscriber at a time, as CUPTI has. Each
+// call that matters is a line on stdout. SLOW_CUPTI: what disables an activity kind never returns, but on the program's
+// main thread.
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+std::string the_holder;  // empty: nobody has subscribed
+CUpti_CallbackFunc the_callback = nullptr;
+void* the_user = nullptr;
+
+void Print(const std::string& line) { (void)!write(STDOUT_FILENO, (line + "\n").data(), line.size() + 1); }
+
+}  // namespace
+
+extern "C" {
+
+CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
+  *text = "of the fake";
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user) {
+  if (!the_holder.empty()) {
+    Print("refused");
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  }
+  the_holder = user == nullptr ? "the program" : "fa-profile";  // which alone has data of its own
+  the_callback = callback;
+  the_user = user;
+  *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&the_holder);
+  Print("subscribed: " + the_holder);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
+  if (subscriber == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  Print("unsubscribed: " + the_holder);
+  the_holder.clear();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) {
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc) {
+  Print("registered");
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind) { return CUPTI_SUCCESS; }
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind) {
+  while (std::getenv("SLOW_CUPTI") != nullptr && gettid() != getpid()) (void)sleep(1000);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(std::uint32_t flags) {
+  if (flags != 0) Print("flushed by force");
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetTimestamp(std::uint64_t* now) {
+  *now = 1;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetDeviceId(CUcontext, std::uint32_t* device) {
+  *device = static_cast<std::uint32_t>(getpid());  // a test beside this one has another GPU
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams*) {
+  Print("sampling");
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams*) {
+  Print("sampling ended");
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams* params) {
+  *params->numStallReasons = 0;
+  return CUPTI_SUCCESS;
+}
+CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams*) { return CUPTI_SUCCESS; }
+CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams*) { return CUPTI_SUCCESS; }
+CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams*) { return CUPTI_SUCCESS; }
+
+// A context whose GPU never becomes idle: there is no driver to wait for it.
+__attribute__((visibility("default"))) int CreateContext() {
+  CUpti_ResourceData data = {};
+  data.context = reinterpret_cast<CUcontext>(&the_holder);
+  the_callback(the_user, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
+  return 0;
+}
+}
