@@ -81,7 +81,7 @@ TEST_P(WatchedModeTest, AProgramEndsAndComputesAsItDoesAlone) {
 INSTANTIATE_TEST_SUITE_P(Modes, WatchedModeTest,
                          testing::Values("plain", "once", "graphs", "ranges", "selected", "threads", "waiting",
                                          "memory", "reset", "children", "fork", "exit7", "_exit", "abort", "kill",
-                                         "term", "throw"),
+                                         "term", "throw", "profiler", "late_profiler", "profiler_threads"),
                          [](const auto& mode) { return std::string(mode.param[0] == '_' ? "now" : "") + mode.param; });
 
 TEST_F(ProgramsGpuTest, EveryLaunchIsCountedAndTimed) {
@@ -280,6 +280,33 @@ TEST_F(ProgramsGpuTest, LaunchesAreSelectedByRangeAndNumber) {
   ASSERT_EQ(recording.ranges.size(), 2U) << "the first of each class";
   ASSERT_EQ(Watched("--metrics sm__warps_launched.sum --replay kernel --launch-count 1", "selected").exit_code, 0);
   EXPECT_EQ(Recorded().ranges.size(), 1U);
+}
+
+TEST_F(ProgramsGpuTest, AProgramThatProfilesItselfSeesWhatItSeesAlone) {
+  const Outcome alone = Shell(FA_PROFILE_WATCHED_PROGRAM " profiler");
+  constexpr char kSeen[] = "own profiler: CUPTI's result 0, 1000 kernels\n";
+  EXPECT_EQ(alone.out.find(std::string(kSeen) + kSeen), 0U) << alone.out;
+  for (const char* const mode : {"profiler", "late_profiler"}) {
+    for (const char* const options : {"--replay none", "--replay none --phases on", "--ncu-set full"}) {
+      const Outcome watched = Watched(options, mode);
+      EXPECT_EQ(watched.out, alone.out) << mode << " " << options << ": " << watched.err;
+      const Recording recording = Recorded();
+      EXPECT_TRUE(std::any_of(recording.losses.begin(), recording.losses.end(), [](const DataLoss& loss) {
+        return loss.reason.starts_with("libown_profiler.so uses CUPTI itself");
+      })) << watched.err;
+      // What came before is kept.
+      EXPECT_GT(Launches(recording, "Mix<<<256, 256>>>"), 59000) << mode << " " << options;
+      EXPECT_LE(Launches(recording, "Mix<<<256, 256>>>"), 60000) << mode << " " << options;
+      EXPECT_FALSE(Lost(recording, "activity_without_times")) << mode << " " << options;
+    }
+  }
+}
+
+TEST_F(ProgramsGpuTest, AProfilerThatIsOnBeforeCudaKeepsCupti) {
+  const Outcome alone = Shell(FA_PROFILE_WATCHED_PROGRAM " profiler_first");
+  const Outcome watched = Watched("--replay none", "profiler_first");
+  EXPECT_EQ(watched.out, alone.out) << watched.err;
+  EXPECT_NE(watched.err.find("is attached to this program"), std::string::npos) << watched.err;
 }
 
 TEST_F(ProgramsGpuTest, ADelayAndADurationSelectATime) {

@@ -1,6 +1,7 @@
 // A program that knows nothing of fa-profile and does one thing that a profiler can break: `watched_program MODE`. It
 // prints a checksum of what its kernels computed, which must be the same with and without fa-profile.
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -212,6 +214,27 @@ void Ranges(const Numbers& numbers) {
   Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
+// A library of the program that records kernels with CUPTI itself, as torch.profiler does: own_profiler.cpp.
+struct OwnProfiler {
+  void* library = dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW | RTLD_LOCAL);
+  template <typename Result>
+  Result Call(const char* name) const {
+    auto* const function = library == nullptr ? nullptr : reinterpret_cast<Result (*)()>(dlsym(library, name));
+    return function == nullptr ? static_cast<Result>(-1) : function();
+  }
+};
+
+// Twice, as a program may profile itself again: 1000 kernels each time.
+void ProfileOwn(const OwnProfiler& profiler, const Numbers& numbers, cudaStream_t stream) {
+  for (int round = 0; round < 2; ++round) {
+    const int begun = profiler.Call<int>("BeginProfile");
+    for (std::uint32_t k = 0; k < 500; ++k) numbers.Launch(stream, 2 * k + 1);
+    Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    std::printf("own profiler: CUPTI's result %d, %ld kernels\n", begun, profiler.Call<long>("EndProfile"));
+    Repeat(numbers, stream, 1000);
+  }
+}
+
 void FillMemory(const Numbers& numbers) {
   cudaStream_t const stream = NewStream();
   Repeat(numbers, stream, 10);
@@ -251,6 +274,11 @@ int main(int argc, char** argv) {
     (void)nvtxRangePushA("start");
     (void)nvtxRangePop();
   }
+  std::optional<OwnProfiler> profiler;
+  if (mode.starts_with("profiler")) profiler.emplace();
+  if (mode == "profiler_first") {  // before CUDA
+    std::printf("own profiler: CUPTI's result %d\n", profiler->Call<int>("BeginProfile"));
+  }
   const Numbers numbers;
   cudaStream_t const stream = NewStream();
   std::uint32_t more = 0;
@@ -271,6 +299,20 @@ int main(int argc, char** argv) {
     Selected(numbers, stream);
   } else if (mode == "threads") {
     more = Threads();
+  } else if (mode == "profiler" || mode == "late_profiler") {
+    Repeat(numbers, stream, 60000);  // until counters are measured
+    if (!profiler) profiler.emplace();
+    ProfileOwn(*profiler, numbers, stream);
+  } else if (mode == "profiler_first") {
+    Repeat(numbers, stream, 6000);
+    std::printf("own profiler: %ld kernels\n", profiler->Call<long>("EndProfile"));
+  } else if (mode == "profiler_threads") {
+    std::thread others([&more] { more = Threads(); });
+    Repeat(numbers, stream, 1000);
+    // Its result depends on what the other threads do: CUPTI may not end to sample phases beside them.
+    (void)profiler->Call<int>("BeginProfile");
+    others.join();
+    (void)profiler->Call<long>("EndProfile");
   } else if (mode == "waiting") {
     Waiting(numbers);
   } else if (mode == "ranges") {
