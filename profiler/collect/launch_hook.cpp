@@ -5,7 +5,9 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "cuda_api.h"
@@ -39,6 +41,14 @@ CUpti_SubscriberHandle the_subscriber = nullptr;
 std::atomic<bool> observer_watches = false;  // launches
 bool ranges_watched = false;
 std::atomic<bool> is_fork = false;
+std::atomic<int> callbacks_under_way = 0;
+
+struct UnderWay {
+  UnderWay() { ++callbacks_under_way; }
+  ~UnderWay() { --callbacks_under_way; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+};
 
 // cuLaunchKernel's and cuLaunchCooperativeKernel's parameters, and CUlaunchConfig, share these members.
 template <typename Parameters>
@@ -136,6 +146,7 @@ bool IsProfilerCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool& on) 
 
 void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   if (is_fork) return;  // neither CUDA nor our threads are there
+  const UnderWay under_way;
   ProgramObserver& observer = *static_cast<ProgramObserver*>(user);
   bool on = false;
   if ((domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) &&
@@ -197,9 +208,26 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
   return enabled;
 }
 
+// CUPTI frees the subscriber while other threads are still on their way back from it: the program would end by a
+// segmentation fault (H200, driver 580.159.04). So no callback may be under way, nor a launch whose end would be one.
 bool StopObserving() noexcept {
+  constexpr auto kLook = std::chrono::milliseconds(10);
+  constexpr int kQuietLooks = 20;  // in a row
+  constexpr int kMostLooks = 200;
   const std::lock_guard lock(the_mutex);
-  return the_subscriber == nullptr || cuptiUnsubscribe(std::exchange(the_subscriber, nullptr)) == CUPTI_SUCCESS;
+  if (the_subscriber == nullptr) return true;
+  observer_watches = false;
+  for (const CUpti_CallbackDomain domain :
+       {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE}) {
+    (void)cuptiEnableDomain(0, the_subscriber, domain);
+  }
+  int quiet = 0;
+  for (int look = 0; quiet < kQuietLooks; ++look) {
+    if (look == kMostLooks) return false;
+    std::this_thread::sleep_for(kLook);
+    quiet = callbacks_under_way == 0 ? quiet + 1 : 0;
+  }
+  return cuptiUnsubscribe(std::exchange(the_subscriber, nullptr)) == CUPTI_SUCCESS;
 }
 
 void WatchLaunches(bool on) noexcept {
