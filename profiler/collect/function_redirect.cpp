@@ -105,7 +105,7 @@ struct SlotTables {
 };
 
 SlotTables ReadSlotTables(const LoadedObject& object) {
-  struct Table {
+  struct DynamicTable {
     const ElfW(Rela) * begin = nullptr;
     std::size_t bytes = 0;
     std::size_t relative = 0;  // so many come first
@@ -116,8 +116,8 @@ SlotTables ReadSlotTables(const LoadedObject& object) {
       return {begin + relative, count - relative};
     }
   };
-  Table calls;
-  Table others;
+  DynamicTable calls;
+  DynamicTable others;
   bool rela = true;
   // glibc has made addresses of most of these, and left the rest relative to the object.
   const auto at = [&](ElfW(Addr) value) {

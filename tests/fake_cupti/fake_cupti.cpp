@@ -50,6 +50,8 @@ CUptiResult cuptiEnableCallback(std::uint32_t, CUpti_SubscriberHandle, CUpti_Cal
   return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiEnableDomain(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain) { return CUPTI_SUCCESS; }
+
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc) {
   Print("registered");
   return CUPTI_SUCCESS;
