@@ -184,6 +184,7 @@ TEST(ProgramTotalsTest, AClassWithoutARecordInTheWindowHasItsMeanOfBefore) {
   EXPECT_EQ(window.kernels[0].launches, 4);
   EXPECT_EQ(window.kernels[0].total_ns, 60);
   EXPECT_EQ(window.kernels[0].min_ns, 15);
+  EXPECT_EQ(window.busy_ns, 60);
   EXPECT_TRUE(window.durations_ns.empty());
   // A record that comes late is of a launch that was counted.
   totals.Add(Kernel("a", 50, 60));

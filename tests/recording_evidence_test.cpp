@@ -78,6 +78,15 @@ TEST(RecordingEvidenceTest, KernelsOfAProgramAreCasesAndPartsOfACallAreNot) {
   EXPECT_TRUE(ValuesOf(evidence, "train.py/saxpy", "").contains({"", "instructions"}));
 }
 
+TEST(RecordingEvidenceTest, OfAProgramsGraphsTheKernelsAreCases) {
+  Recording recording = sample::MakeRecording();
+  recording.cases[0].kernel = "CUDA graph 7";
+  recording.cases[0].origin = "program";
+  const Evidence evidence = Of(recording);
+  EXPECT_EQ(evidence.cases.size(), Of(sample::MakeRecording()).cases.size() - 1);
+  for (const CaseFacts& facts : evidence.cases) EXPECT_FALSE(facts.kernel.starts_with("CUDA graph")) << facts.kernel;
+}
+
 TEST(RecordingEvidenceTest, AnIncorrectKernelHasItsVerificationAndNoDuration) {
   const Evidence evidence = Of(sample::MakeRecording());
   EXPECT_FALSE(Facts(evidence, "broken").verification->correct());

@@ -35,7 +35,7 @@ std::string KeyOf(const collect::LaunchCall& call) {
   return call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
 }
 
-bool IsGraph(const std::string& key) { return key.starts_with("CUDA graph "); }
+bool IsGraph(const std::string& key) { return key.starts_with(kGraphCase); }
 
 }  // namespace
 

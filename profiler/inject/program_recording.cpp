@@ -22,7 +22,7 @@ std::string LaunchKey(const std::string& mangled, const std::array<int, 3>& grid
   return fmt::format("{} {} {} {} {} {} {}", mangled, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
 }
 
-std::string GraphKey(std::uint32_t graph) { return fmt::format("CUDA graph {}", graph); }
+std::string GraphKey(std::uint32_t graph) { return fmt::format("{}{}", kGraphCase, graph); }
 
 void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
   const std::lock_guard lock(totals_mutex_);

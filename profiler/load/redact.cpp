@@ -134,7 +134,7 @@ std::size_t RemoveNames(Recording& recording) {
     part(launch.part);
   }
   for (Case& entry : recording.cases) {
-    if (entry.kernel.starts_with("CUDA graph ")) continue;  // it has no name
+    if (entry.kernel.starts_with(kGraphCase)) continue;  // it has no name
     const std::size_t configuration = std::min(entry.kernel.find("<<<"), entry.kernel.size());
     const std::string name = entry.kernel.substr(0, configuration);
     const bool is_class = entry.origin == "program" && full_names.contains(entry.id);

@@ -159,7 +159,8 @@ bool IsLoss(const DataLoss& loss) {
   return !kRemarks.contains(loss.kind);
 }
 
-// Whole calls; or kernels, if a program was measured kernel by kernel.
+// Whole calls; or kernels, if a program was measured kernel by kernel. Not CUDA graphs: their kernels are cases, and
+// which graph has which number differs from run to run.
 std::vector<const ProfileEntry*> CasesOf(const Profile& profile) {
   std::set<std::int64_t> whole;
   for (const ProfileEntry& entry : profile.entries) {
@@ -167,6 +168,7 @@ std::vector<const ProfileEntry*> CasesOf(const Profile& profile) {
   }
   std::vector<const ProfileEntry*> cases;
   for (const ProfileEntry& entry : profile.entries) {
+    if (entry.kernel.starts_with(kGraphCase)) continue;
     if (entry.part.empty() || !whole.contains(entry.case_id)) cases.push_back(&entry);
   }
   return cases;

@@ -91,6 +91,7 @@ bool ProgramTotals::Add(const GpuWork& work) {
     const std::int64_t busy = TakeBusyTime();
     intervals_.emplace_back(busy_until_ns_ - busy, busy_until_ns_);
     busy_until_ns_ -= busy;
+    busy_total_ns_ -= busy;
   }
   if (work.kind == GpuWork::Kind::kKernel) return AddKernel(work);
   MemoryWork& memory = memory_[work.name];
@@ -147,6 +148,7 @@ std::int64_t ProgramTotals::TakeBusyTime() {
     busy_until_ns_ = end;
   }
   intervals_.clear();
+  busy_total_ns_ += busy_ns;
   return busy_ns;
 }
 
@@ -270,10 +272,17 @@ ProgramTotals::Window ProgramTotals::Estimate(const AskedLaunches& asked) {
   }
   if (recorded_alone_ns > 0.0) window.weights.kernels = all_alone_ns / recorded_alone_ns;
   // In what was not recorded, work overlaps as much, and there are as many copies and sets for each kernel.
+  const std::int64_t busy_ns = TakeBusyTime();
   const double others = recorded_ns > 0.0            ? all_ns / recorded_ns
                         : asked.recorded_ratio > 0.0 ? 1.0 / asked.recorded_ratio
                                                      : 1.0;
-  window.busy_ns = Weighted(TakeBusyTime(), others);
+  window.busy_ns = Weighted(busy_ns, others);
+  // Nothing was recorded of the kernels: they overlap as they did before.
+  if (recorded_ns == 0.0 && all_ns > 0.0) {
+    const double overlap =
+        static_cast<double>(busy_total_ns_) / static_cast<double>(std::max<std::int64_t>(kernel_ns_, 1));
+    window.busy_ns = std::llround(all_ns * std::min(overlap, 1.0));
+  }
   AddMemory(window, others);
   return window;
 }

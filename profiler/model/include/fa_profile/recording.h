@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -68,6 +69,10 @@ struct ClockSample {
   std::optional<double> power_watts;
   std::optional<std::uint64_t> throttle_reasons;  ///< NVML clocks event reasons bit mask
 };
+
+/// How the case of a program's CUDA graph begins. CUPTI's number of the graph follows, which another run may give to
+/// another graph.
+inline constexpr std::string_view kGraphCase = "CUDA graph ";
 
 /// One kernel at one shape: what is verified, timed and measured. In a recording with watch windows, a case of origin
 /// "program" is a launch class: all launches of one kernel with one launch configuration. Its `kernel` is the function

@@ -120,6 +120,7 @@ class ProgramTotals {
   std::vector<std::pair<std::int64_t, std::int64_t>> intervals_;
   std::int64_t busy_until_ns_ = 0;
   std::int64_t kernel_ns_ = 0;
+  std::int64_t busy_total_ns_ = 0;
   std::uint64_t random_ = 1;
   std::map<std::pair<std::string, std::array<int, 6>>, std::int64_t> owed_;  // asked for, and never recorded yet
   std::vector<bool> asked_;  // classes that the program launched while launches were counted
