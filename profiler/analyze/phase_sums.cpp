@@ -127,7 +127,7 @@ class FunctionSamples {
   std::map<std::size_t, double> at_barrier_;  // samples, by the instruction where the warp was found
 };
 
-const LabelledFunction* FindFunction(const std::vector<LabelledFunction>& functions, std::int64_t id) {
+const LabelledFunction* FindLabelled(const std::vector<LabelledFunction>& functions, std::int64_t id) {
   const auto found = std::ranges::find_if(functions, [&](const auto& labelled) { return labelled.function->id == id; });
   return found == functions.end() ? nullptr : &*found;
 }
@@ -215,7 +215,7 @@ void AddZeroCounts(const std::set<std::string>& unavailable, PhaseVariables& pha
 void AddSamples(const std::vector<LabelledFunction>& functions, const PcSampling& sampling, PhaseSums& sums) {
   std::map<std::int64_t, FunctionSamples> by_function;
   for (const PcSample& pc : sampling.samples) {
-    const LabelledFunction* labelled = FindFunction(functions, pc.function_id);
+    const LabelledFunction* labelled = FindLabelled(functions, pc.function_id);
     if (labelled != nullptr) by_function.try_emplace(pc.function_id, *labelled, sums).first->second.Add(pc);
   }
   for (auto& [id, samples] : by_function) samples.ChargeBarriers();
@@ -226,7 +226,7 @@ void AddCounts(const std::vector<LabelledFunction>& functions, const SassCountin
                Unknowns& unknowns) {
   std::map<std::int64_t, std::vector<bool>> polling;  // AsyncWaits() by function
   for (const SassCount& count : counting.counts) {
-    const LabelledFunction* labelled = FindFunction(functions, count.function_id);
+    const LabelledFunction* labelled = FindLabelled(functions, count.function_id);
     if (labelled == nullptr) continue;
     sums.counted = true;
     const auto index = IndexOf(*labelled->function, count.offset);

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "control_flow.h"
+#include "fa_profile/profile.h"
+#include "inference/phases_of_code.h"
+#include "opcode.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+bool IsScoreRank(Rank rank) { return rank == Rank::kPartial || rank == Rank::kScore; }
+
+/// The higher of what goes into an instruction and what comes out.
+Rank RankAround(const CodeFacts& code, std::uint32_t i) {
+  Rank rank = code.ranks.rank[i];
+  for (const ValueUse& use : code.values.UsesOf(i)) {
+    if (IsData(use.role)) rank = std::max(rank, code.ranks.rank[use.value]);
+  }
+  return rank;
+}
+
+/// After the last product of a tile, whatever it computes.
+bool IsLast(const CodeFacts& code, std::size_t i) { return !code.regions.PrecedesProduct(i); }
+
+void AssignComputation(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
+  const bool last = IsLast(code, i);
+  switch (code.ranks.computes[i]) {
+    case Computes::kQk:
+      phases.Set(i, Phase::kQk, InferenceGrade::kDirect, "product");
+      break;
+    case Computes::kPv:
+      phases.Set(i, Phase::kPv, InferenceGrade::kDirect, "product");
+      break;
+    case Computes::kRescale:
+    case Computes::kScale:
+      phases.Set(i, last ? Phase::kEpilogue : Phase::kRescale, InferenceGrade::kDirect, "output");
+      break;
+    case Computes::kSoftmax:
+      phases.Set(i, last ? Phase::kEpilogue : Phase::kSoftmax, InferenceGrade::kDirect, "score");
+      break;
+    case Computes::kExponential:
+      phases.Set(i, last ? Phase::kEpilogue : Phase::kSoftmax, InferenceGrade::kDirect, "exponential");
+      break;
+    case Computes::kNothing:
+      break;
+  }
+}
+
+/// Arithmetic on a value whose rank tells the phase. Copies, and ways through memory, belong to whoever uses them.
+void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
+  const std::string_view opcode = code.function.instructions[i].opcode;
+  const Form form = code.operands[i].form;
+  constexpr Form kCarriers[] = {Form::kSharedLoad,  Form::kSharedStore, Form::kLocalLoad,
+                                Form::kLocalStore,  Form::kBranch,      Form::kExit,
+                                Form::kConvergence, Form::kCall,        Form::kSharedAtomic};
+  if (std::ranges::find(kCarriers, form) != std::end(kCarriers)) return;
+  if (opcode.starts_with("MOV") || opcode.starts_with("UMOV") || opcode.starts_with("CS2R")) return;
+  const Rank rank = RankAround(code, i);
+  const bool last = IsLast(code, i);
+  if (IsScoreRank(rank) || rank == Rank::kExponential) {
+    phases.Set(i, last ? Phase::kEpilogue : Phase::kSoftmax, InferenceGrade::kDirect, "score");
+  } else if (rank == Rank::kOutput && last) {
+    phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "output");
+  } else if (rank == Rank::kOutput && form == Form::kAdd) {
+    phases.Set(i, Phase::kPv, InferenceGrade::kDirect, "output");
+  }
+}
+
+/// How many groups of warpgroup matrix instructions may still run after "WARPGROUP.DEPBAR.LE gsb0, 0x1".
+std::size_t GroupsLeft(std::string_view operands) {
+  const std::size_t at = operands.rfind("0x");
+  std::size_t left = 0;
+  if (operands.find("gsb0") != std::string_view::npos && at != std::string_view::npos) {
+    (void)std::from_chars(operands.data() + at + 2, operands.data() + operands.size(), left, 16);
+  }
+  return left;
+}
+
+/// A wait for warpgroup matrix instructions belongs to the product that it waits for, their order to the next one.
+void AssignWarpgroups(const CodeFacts& code, Assignment& phases) {
+  std::vector<std::uint32_t> groups;  // the last instruction of each, so far
+  std::vector<std::uint32_t> arrivals;
+  for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
+    const Instruction& instruction = code.function.instructions[i];
+    if (code.operands[i].form == Form::kWarpgroupMatrix) {
+      for (const std::uint32_t arrival : arrivals) phases.Set(arrival, phases.Of(i), InferenceGrade::kDerived, "order");
+      arrivals.clear();
+      if (instruction.operands.find("gsb0") != std::string::npos) groups.push_back(i);
+    } else if (code.operands[i].form == Form::kWarpgroup) {
+      if (instruction.opcode.find("DEPBAR") == std::string::npos) {
+        arrivals.push_back(i);
+        continue;
+      }
+      const std::size_t left = GroupsLeft(instruction.operands);
+      if (left < groups.size())
+        phases.Set(i, phases.Of(groups[groups.size() - 1 - left]), InferenceGrade::kDerived, "wait");
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view PhaseName(Phase phase) {
+  constexpr std::string_view kNames[kPhases] = {kUnattributed, "load_q",  "load_kv", "sync",     "qk",
+                                                "softmax",     "rescale", "pv",      "epilogue", "setup"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+void AssignByRank(const CodeFacts& code, Work& work, Assignment& phases) {
+  const std::vector<bool> waits = AsyncWaits(code.function);
+  for (std::uint32_t i = 0; i < code.operands.size() && work.Spend(); ++i) {
+    const Form form = code.operands[i].form;
+    if (code.operands[i].never) continue;
+    if (form == Form::kBarrier || form == Form::kSync) phases.Set(i, Phase::kSync, InferenceGrade::kDirect, "barrier");
+    if (form == Form::kGlobalStore) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "store");
+    AssignComputation(code, i, phases);
+  }
+  for (std::uint32_t i = 0; i < code.operands.size() && work.Spend(); ++i) {
+    if (!phases.Has(i)) AssignArithmetic(code, i, phases);
+    if (!phases.Has(i) && waits[i]) phases.Set(i, Phase::kSync, InferenceGrade::kDerived, "wait");
+  }
+  AssignWarpgroups(code, phases);
+}
+
+}  // namespace fa_profile::analyze

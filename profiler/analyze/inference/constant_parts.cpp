@@ -1,0 +1,142 @@
+#include "inference/constant_parts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "opcode.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+constexpr int kDeepest = 200;  // instructions from a constant to its address: compilers fold long chains
+
+std::int64_t Wrap(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint64_t>(value)); }
+
+std::optional<std::int64_t> Immediate(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const bool hex = text.starts_with("0x");
+  if (hex) text.remove_prefix(2);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
+}
+
+bool IsPredicateOperand(std::string_view text) {
+  if (text.starts_with('!')) text.remove_prefix(1);
+  if (text.starts_with('U')) text.remove_prefix(1);
+  return text.size() == 2 && text[0] == 'P';
+}
+
+bool IsZeroRegister(std::string_view text) { return text == "RZ" || text == "URZ"; }
+
+bool OpcodeIs(std::string_view opcode, std::string_view base) {
+  if (opcode.starts_with('U')) opcode.remove_prefix(1);
+  return opcode.starts_with(base) && (opcode.size() == base.size() || opcode[base.size()] == '.');
+}
+
+}  // namespace
+
+std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_view address) {
+  const std::size_t open = address.rfind('[');
+  if (open == std::string_view::npos) return 0;
+  address.remove_prefix(open + 1);
+  address = address.substr(0, address.find(']'));
+  std::int64_t sum = 0;
+  while (!address.empty()) {
+    const std::size_t next = address.find('+', 1);
+    std::string_view part = address.substr(0, next);
+    address.remove_prefix(next == std::string_view::npos ? address.size() : next + 1);
+    std::int64_t scale = 1;
+    if (part.ends_with(".X4")) scale = 4;
+    if (part.ends_with(".X8")) scale = 8;
+    if (part.ends_with(".X16")) scale = 16;
+    sum += scale * OfOperand(instruction, part, 0);
+  }
+  return Wrap(sum);
+}
+
+std::int64_t ConstantParts::OfOperand(std::uint32_t instruction, std::string_view text, int depth) {
+  const bool negative = text.starts_with('-');
+  const auto slot = ReadSlot(negative ? text.substr(1) : text);
+  if (!slot) return Immediate(text).value_or(0);
+  for (const ValueUse& use : values_.UsesOf(instruction)) {
+    if (use.slot != *slot) continue;
+    const std::int64_t value = OfValue(use.value, depth + 1).value_or(0);
+    return negative ? -value : value;
+  }
+  return 0;
+}
+
+std::optional<std::int64_t> ConstantParts::OfValue(Value value, int depth) {
+  std::optional<std::int64_t> smallest;
+  for (const std::uint32_t definition : values_.DefinitionsOf(value, work_)) {
+    const auto constant = OfDefinition(definition, depth);
+    if (constant && (!smallest || *constant < *smallest)) smallest = constant;
+  }
+  return smallest;
+}
+
+// Of a value that goes round in a loop, what it is made of before the loop counts.
+std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instruction, int depth) {
+  if (state_[instruction] == kKnown) return known_[instruction];
+  if (state_[instruction] == kRunning || depth > kDeepest || !work_.Spend(20)) return std::nullopt;
+  state_[instruction] = kRunning;
+  known_[instruction] = Wrap(OfInstruction(instruction, depth));
+  state_[instruction] = kKnown;
+  return known_[instruction];
+}
+
+std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
+  const Instruction& instruction = function_.instructions[index];
+  const std::string_view opcode = instruction.opcode;
+  std::vector<std::string_view> texts = SplitOperands(instruction.operands);
+  if (!texts.empty()) texts.erase(texts.begin());
+  while (!texts.empty() && IsPredicateOperand(texts.front())) texts.erase(texts.begin());
+  const auto text = [&](std::size_t i) { return i < texts.size() ? texts[i] : std::string_view(); };
+  const auto value = [&](std::size_t i) { return i < texts.size() ? OfOperand(index, texts[i], depth) : 0; };
+
+  if (OpcodeIs(opcode, "MOV") || OpcodeIs(opcode, "SEL") || opcode.starts_with("R2UR") || OpcodeIs(opcode, "VIMNMX") ||
+      OpcodeIs(opcode, "IMNMX")) {
+    return value(0);
+  }
+  if (OpcodeIs(opcode, "IADD3") || OpcodeIs(opcode, "VIADD") || OpcodeIs(opcode, "IADD")) {
+    if (HasModifier(opcode, "X")) return 0;
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!IsPredicateOperand(text(i))) sum += value(i);
+    }
+    return sum;
+  }
+  if (OpcodeIs(opcode, "IMAD")) {
+    if (HasModifier(opcode, "HI") || HasModifier(opcode, "X")) return 0;
+    const std::int64_t added = value(2);
+    if (IsZeroRegister(text(0)) || IsZeroRegister(text(1))) return added;
+    for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
+      if (const auto times = Immediate(text(constant))) return Wrap(value(factor) * *times) + added;
+    }
+    return added;
+  }
+  if (OpcodeIs(opcode, "LEA") && !HasModifier(opcode, "HI")) {
+    const std::int64_t shift = Immediate(text(2)).value_or(0) & 31;
+    return Wrap(value(0) * (std::int64_t{1} << shift)) + value(1);
+  }
+  if (OpcodeIs(opcode, "SHF") && HasModifier(opcode, "L")) {
+    const auto shift = Immediate(text(1));
+    return shift ? Wrap(value(0) * (std::int64_t{1} << (*shift & 31))) : 0;
+  }
+  if (OpcodeIs(opcode, "LOP3")) {
+    std::int64_t largest = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, texts.size()); ++i) {
+      if (Immediate(texts[i])) continue;  // a mask
+      const std::int64_t part = value(i);
+      if (std::abs(part) > std::abs(largest)) largest = part;
+    }
+    return largest;
+  }
+  return 0;
+}
+
+}  // namespace fa_profile::analyze

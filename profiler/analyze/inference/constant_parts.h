@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "inference/values.h"
+#include "inference/work.h"
+
+namespace fa_profile::analyze {
+
+/// Constant parts of addresses: 0x600 of "[R0+0x600]", and what was added to R0 before. A thread index, a parameter or
+/// a loaded value counts as 0; of several values that may reach a use the smallest counts, so a place that moves
+/// through a loop is where it begins.
+class ConstantParts {
+ public:
+  ConstantParts(const DeviceFunction& function, const Values& values, Work& work)
+      : function_(function),
+        values_(values),
+        work_(work),
+        known_(values.instructions()),
+        state_(values.instructions(), kUnknown) {}
+
+  /// Of the address "[R0+UR4+0x600]" in an instruction's operands.
+  std::int64_t OfAddress(std::uint32_t instruction, std::string_view address);
+
+ private:
+  enum State : std::uint8_t { kUnknown, kRunning, kKnown };
+
+  std::optional<std::int64_t> OfValue(Value value, int depth);
+  std::optional<std::int64_t> OfDefinition(std::uint32_t instruction, int depth);
+  std::int64_t OfInstruction(std::uint32_t instruction, int depth);
+  std::int64_t OfOperand(std::uint32_t instruction, std::string_view text, int depth);
+
+  const DeviceFunction& function_;
+  const Values& values_;
+  Work& work_;
+  std::vector<std::int64_t> known_;
+  std::vector<State> state_;
+};
+
+}  // namespace fa_profile::analyze

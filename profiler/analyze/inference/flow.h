@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "control_flow.h"
+#include "inference/work.h"
+
+namespace fa_profile::analyze {
+
+using Edges = std::vector<std::vector<std::size_t>>;  ///< by block
+
+/// A natural loop: what can come back to its header without passing it.
+struct Loop {
+  std::size_t header = 0;
+  std::vector<std::size_t> blocks;  ///< sorted, the header among them
+};
+
+/// The control flow of one function with what following values through it needs.
+struct Flow {
+  ControlFlow graph;
+  Edges successors;  ///< the graph's, and from a call to its subroutine
+  Edges predecessors;
+  Edges value_predecessors;        ///< and from a subroutine's RET to behind each of its calls
+  std::vector<std::size_t> order;  ///< blocks that run, each before its successors but for loops
+  std::vector<Loop> loops;         ///< by header
+
+  bool Dominates(std::size_t above, std::size_t block) const;  ///< both must run
+
+  std::vector<std::size_t> dominator_first;  ///< by block: interval of the dominator tree
+  std::vector<std::size_t> dominator_last;
+};
+
+/// Stops early when `work` is exhausted: then the result is incomplete.
+Flow ReadFlow(const DeviceFunction& function, Work& work);
+
+/// Blocks that can be reached from `starts` over one edge or more.
+std::vector<bool> Reached(const std::vector<std::size_t>& starts, const Edges& edges, Work& work);
+
+}  // namespace fa_profile::analyze

@@ -1,0 +1,241 @@
+#include "inference/memory.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "inference/constant_parts.h"
+#include "opcode.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+bool IsSharedStore(Form form) {
+  return form == Form::kSharedStore || form == Form::kAsyncCopy || form == Form::kSharedAtomic;
+}
+
+/// Stores to places next to each other, and the first and last place.
+struct Buffer {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  Indices stores;
+};
+
+class MemoryReader {
+ public:
+  MemoryReader(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
+               const Edges& forward, const Values& values, SharedMemoryModel model, Work& work)
+      : function_(function),
+        operands_(operands),
+        flow_(flow),
+        forward_(forward),
+        values_(values),
+        model_(model),
+        work_(work) {
+    memory_.place.resize(operands.size());
+    memory_.sources.resize(operands.size());
+    memory_.readers.resize(operands.size());
+  }
+
+  Memory Read() {
+    FindPlaces();
+    Connect([](Form form) { return IsSharedStore(form); }, [](Form form) { return form == Form::kSharedLoad; });
+    Connect([](Form form) { return form == Form::kLocalStore; }, [](Form form) { return form == Form::kLocalLoad; });
+    return std::move(memory_);
+  }
+
+ private:
+  void FindPlaces() {
+    ConstantParts parts(function_, values_, work_);
+    for (const Value value : values_.order()) {
+      if (values_.IsJoin(value)) continue;
+      const Form form = operands_[value].form;
+      const bool is_access =
+          IsSharedStore(form) || form == Form::kSharedLoad || form == Form::kLocalLoad || form == Form::kLocalStore;
+      if (!is_access || operands_[value].never || work_.exhausted()) continue;
+      const std::string_view address = SharedAddress(function_.instructions[value]);
+      if (!address.empty()) memory_.place[value] = parts.OfAddress(value, address);
+    }
+  }
+
+  /// The opcode that made what is stored, behind moves and conversions; "copy" of LDGSTS, empty of a constant.
+  std::string MakerOf(std::uint32_t store) const {
+    if (operands_[store].form == Form::kAsyncCopy) return "copy";
+    constexpr int kMostMoves = 6;
+    std::uint32_t made = store;
+    for (int i = 0; i < kMostMoves; ++i) {
+      const auto uses = values_.UsesOf(made);
+      const auto data = std::ranges::find_if(uses, [](const ValueUse& use) { return IsData(use.role); });
+      if (data == uses.end()) return {};
+      const Indices definitions = values_.DefinitionsOf(data->value, work_);
+      if (definitions.empty()) return {};
+      made = definitions.front();
+      const std::string_view opcode = function_.instructions[made].opcode;
+      const bool moves =
+          operands_[made].form == Form::kMove || opcode.starts_with("IMAD") || opcode.starts_with("HADD2");
+      if (!moves) break;
+    }
+    const std::string& opcode = function_.instructions[made].opcode;
+    return opcode.substr(0, opcode.find('.'));
+  }
+
+  static bool IsWide(std::string_view opcode) {
+    return HasModifier(opcode, "128") || HasModifier(opcode, "64") || opcode.starts_with("STSM");
+  }
+
+  /// How far apart two stores of one kind may be and still write one buffer.
+  static std::int64_t LargestGap(Form form, std::string_view opcode, std::int64_t so_far) {
+    constexpr std::int64_t kScalarGap = 0x80;    // one row of a warp's floats
+    constexpr std::int64_t kVectorGap = 0x1000;  // rows of a tile, in the swizzles that are in use
+    if (form == Form::kLocalStore) return 0;
+    return IsWide(opcode) ? std::max(kVectorGap, 4 * so_far) : kScalarGap;
+  }
+
+  std::vector<Buffer> Group(const Indices& stores) const {
+    std::map<std::pair<std::string, std::string>, Indices> kinds;
+    for (const std::uint32_t store : stores) {
+      kinds[{function_.instructions[store].opcode, MakerOf(store)}].push_back(store);
+    }
+    std::vector<Buffer> runs;
+    for (auto& [kind, members] : kinds) {
+      std::ranges::stable_sort(members, {}, [&](std::uint32_t store) { return *memory_.place[store]; });
+      std::int64_t largest = 0;
+      bool first = true;
+      for (const std::uint32_t store : members) {
+        const std::int64_t place = *memory_.place[store];
+        const std::int64_t gap = first ? 0 : place - runs.back().last;
+        if (first || gap > LargestGap(operands_[store].form, kind.first, largest)) {
+          runs.push_back({place, place, {}});
+          largest = 0;
+        } else {
+          largest = std::max(largest, gap);
+        }
+        runs.back().last = place;
+        runs.back().stores.push_back(store);
+        first = false;
+      }
+    }
+    std::ranges::stable_sort(runs, {}, &Buffer::first);
+    std::vector<Buffer> buffers;
+    for (Buffer& run : runs) {
+      if (buffers.empty() || run.first > buffers.back().last) {
+        buffers.push_back(std::move(run));
+        continue;
+      }
+      buffers.back().last = std::max(buffers.back().last, run.last);
+      buffers.back().stores.insert(buffers.back().stores.end(), run.stores.begin(), run.stores.end());
+    }
+    return buffers;
+  }
+
+  template <typename IsStore, typename IsLoad>
+  void Connect(const IsStore& is_store, const IsLoad& is_load) {
+    Indices stores;
+    for (std::uint32_t i = 0; i < operands_.size(); ++i) {
+      if (is_store(operands_[i].form) && memory_.place[i]) stores.push_back(i);
+    }
+    if (stores.empty()) return;
+    const std::vector<Buffer> buffers = Group(stores);
+    for (std::uint32_t load = 0; load < operands_.size() && !work_.exhausted(); ++load) {
+      if (is_load(operands_[load].form) && memory_.place[load]) ConnectLoad(load, buffers);
+    }
+  }
+
+  void ConnectLoad(std::uint32_t load, const std::vector<Buffer>& buffers) {
+    // The nearest below; where all are above it, the nearest.
+    std::optional<std::size_t> chosen;
+    Indices sources;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const bool below = buffers[i].first <= *memory_.place[load];
+      if (!below && chosen) break;
+      Indices reaching;
+      for (const std::uint32_t store : buffers[i].stores) {
+        if (!work_.Spend()) return;
+        if (Reaches(store, load)) reaching.push_back(store);
+      }
+      if (reaching.empty()) continue;
+      chosen = i;
+      sources = std::move(reaching);
+    }
+    if (!chosen) return;
+    if (model_ == SharedMemoryModel::kNewestStore && operands_[load].form == Form::kSharedLoad) {
+      Indices newest = Newest(sources, load);
+      if (!newest.empty()) sources = std::move(newest);
+    }
+    for (const std::uint32_t store : sources) {
+      if (!work_.Spend(10)) return;
+      memory_.readers[store].push_back(load);
+    }
+    memory_.sources[load] = std::move(sources);
+  }
+
+  bool Reaches(std::uint32_t store, std::uint32_t load) {
+    const std::size_t from = flow_.graph.block_of[store];
+    const std::size_t to = flow_.graph.block_of[load];
+    if (from == to && store < load) return true;
+    const auto [found, is_new] = reached_.try_emplace(from);
+    if (is_new) found->second = Reached({from}, forward_, work_);
+    return !found->second.empty() && found->second[to];
+  }
+
+  /// Backwards from the load, on each path: the stores up to the first barrier before the last of them.
+  Indices Newest(const Indices& stores, std::uint32_t load) {
+    std::map<std::size_t, Indices> by_block;
+    for (const std::uint32_t store : stores) by_block[flow_.graph.block_of[store]].push_back(store);
+    Indices newest;
+    std::vector<std::array<bool, 2>> seen(flow_.graph.blocks.size(), {false, false});  // by whether one was found
+    std::vector<std::tuple<std::size_t, std::size_t, bool>> pending;                   // block, from where, found
+    pending.emplace_back(flow_.graph.block_of[load], load, false);
+    while (!pending.empty() && work_.Spend(4)) {
+      auto [block, end, found] = pending.back();
+      pending.pop_back();
+      bool ended = false;
+      const auto here = by_block.find(block);
+      const std::size_t first = flow_.graph.blocks[block].first;
+      for (std::size_t i = end; i > first && !ended; --i) {
+        const auto index = static_cast<std::uint32_t>(i - 1);
+        if (operands_[index].form == Form::kBarrier) {
+          ended = found && IsWaitingBarrier(function_.instructions[index]);
+        } else if (here != by_block.end() && std::ranges::find(here->second, index) != here->second.end()) {
+          newest.push_back(index);
+          found = true;
+        }
+      }
+      if (!work_.Spend(end - first)) return {};
+      if (ended) continue;
+      for (const std::size_t before : flow_.predecessors[block]) {
+        if (seen[before][found ? 1 : 0]) continue;
+        seen[before][found ? 1 : 0] = true;
+        pending.emplace_back(before, flow_.graph.blocks[before].end, found);
+      }
+    }
+    std::ranges::sort(newest);
+    newest.erase(std::unique(newest.begin(), newest.end()), newest.end());
+    return newest;
+  }
+
+  const DeviceFunction& function_;
+  const std::vector<Operands>& operands_;
+  const Flow& flow_;
+  const Edges& forward_;
+  const Values& values_;
+  SharedMemoryModel model_;
+  Work& work_;
+  Memory memory_;
+  std::map<std::size_t, std::vector<bool>> reached_;  // by block of a store
+};
+
+}  // namespace
+
+Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
+                  const Edges& forward, const Values& values, SharedMemoryModel model, Work& work) {
+  return MemoryReader(function, operands, flow, forward, values, model, work).Read();
+}
+
+}  // namespace fa_profile::analyze

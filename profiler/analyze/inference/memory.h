@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "inference/flow.h"
+#include "inference/operands.h"
+#include "inference/values.h"
+#include "inference/work.h"
+
+namespace fa_profile::analyze {
+
+/// Which stores to shared memory a load is taken to read.
+enum class SharedMemoryModel : std::uint8_t {
+  kEveryStore,   ///< all that reach the load: right where each place holds one thing all the time
+  kNewestStore,  ///< of those, the ones since the barrier before the last: right where a buffer is used again
+};
+
+/// Which store a load of shared or local memory reads, as far as the constant parts of addresses tell: the rest is
+/// thread and loop indices. Stores of one kind at nearby places make a buffer, and a load reads the nearest buffer at
+/// or below its place whose stores reach it. Local memory is exact, by slot. This is the weakest rule of the inference.
+struct Memory {
+  std::vector<std::optional<std::int64_t>> place;   ///< by instruction: constant part of its shared or local address
+  std::vector<std::vector<std::uint32_t>> sources;  ///< by load: the stores it may read
+  std::vector<std::vector<std::uint32_t>> readers;  ///< by store: the loads that may read it
+};
+
+/// `forward`: the edges that a value in memory is followed along. Incomplete when `work` is exhausted.
+Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
+                  const Edges& forward, const Values& values, SharedMemoryModel model, Work& work);
+
+}  // namespace fa_profile::analyze

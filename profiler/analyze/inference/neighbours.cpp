@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string_view>
+
+#include "inference/phases_of_code.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+using Votes = std::array<double, kPhases>;
+using PhaseSet = std::uint16_t;  // one bit a phase
+
+bool IsStoreOnChip(Form form) {
+  return form == Form::kSharedStore || form == Form::kLocalStore || form == Form::kSharedAtomic;
+}
+
+bool IsControl(Form form) {
+  return form == Form::kBranch || form == Form::kExit || form == Form::kConvergence || form == Form::kCall;
+}
+
+PhaseSet Bit(Phase phase) { return static_cast<PhaseSet>(1U << static_cast<unsigned>(phase)); }
+
+Phase Largest(const Votes& votes) {
+  const auto found = std::ranges::max_element(votes);
+  return *found > 0.0 ? static_cast<Phase>(found - votes.begin()) : Phase::kUnassigned;
+}
+
+class NeighbourAssigner {
+ public:
+  NeighbourAssigner(const CodeFacts& code, Work& work, Assignment& phases)
+      : code_(code), work_(work), phases_(phases), size_(static_cast<std::uint32_t>(code.operands.size())) {}
+
+  void Assign() {
+    AssignStores();
+    AssignPadding();
+    AssignSetup();
+    AskConsumers();
+    AssignControl();
+    AskConsumers();
+    AssignRest();
+  }
+
+ private:
+  /// A store of something computed is the phase's that computed it; one of something loaded is the load's.
+  void AssignStores() {
+    for (std::uint32_t i = 0; i < size_ && work_.Spend(); ++i) {
+      if (!IsStoreOnChip(code_.operands[i].form) || phases_.Has(i)) continue;
+      const Rank rank = code_.ranks.rank[i];
+      if (rank >= Rank::kPartial) {
+        AssignComputedStore(i, rank);
+      } else if (rank == Rank::kGlobal && code_.operands[i].form == Form::kSharedStore) {
+        const Phase loaded = PhaseOfLoadBehind(i);
+        const Phase nearest = code_.regions.InKeyLoop(i) ? Phase::kLoadKv : Phase::kLoadQ;
+        phases_.Set(i, loaded == Phase::kUnassigned ? nearest : loaded,
+                    loaded == Phase::kUnassigned ? InferenceGrade::kGuess : InferenceGrade::kDerived, "stored");
+      }
+    }
+  }
+
+  void AssignComputedStore(std::uint32_t i, Rank rank) {
+    if (!code_.regions.PrecedesProduct(i)) {
+      phases_.Set(i, Phase::kEpilogue, InferenceGrade::kDerived, "stored");
+      return;
+    }
+    Votes votes{};
+    for (const ValueUse& use : code_.values.UsesOf(i)) {
+      if (!IsData(use.role)) continue;
+      for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, work_)) {
+        const bool decides = phases_.Has(made) && code_.ranks.rank[made] == rank;
+        if (decides) votes[static_cast<std::size_t>(phases_.Of(made))] += 1.0;
+      }
+    }
+    Phase phase = Largest(votes);
+    if (phase == Phase::kUnassigned) {
+      phase = rank == Rank::kPartial ? Phase::kQk : rank == Rank::kOutput ? Phase::kPv : Phase::kSoftmax;
+    }
+    phases_.Set(i, phase, InferenceGrade::kDerived, "stored");
+  }
+
+  Phase PhaseOfLoadBehind(std::uint32_t store) {
+    std::vector<bool> seen(code_.values.instructions(), false);
+    std::vector<std::uint32_t> pending{store};
+    while (!pending.empty() && work_.Spend(10)) {
+      const std::uint32_t i = pending.back();
+      pending.pop_back();
+      for (const ValueUse& use : code_.values.UsesOf(i)) {
+        if (!IsData(use.role)) continue;
+        for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, work_)) {
+          if (seen[made]) continue;
+          seen[made] = true;
+          if (code_.operands[made].form == Form::kGlobalLoad && phases_.Has(made)) return phases_.Of(made);
+          pending.push_back(made);
+        }
+      }
+    }
+    return Phase::kUnassigned;
+  }
+
+  /// "@!PT LDS RZ, [RZ]", which ptxas puts before LDGSTS.
+  void AssignPadding() {
+    constexpr std::uint32_t kNearby = 40;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (!code_.operands[i].never || code_.operands[i].form != Form::kSharedLoad) continue;
+      const std::uint32_t end = std::min(size_, i + kNearby);
+      for (std::uint32_t copy = i + 1; copy < end && work_.Spend(); ++copy) {
+        if (code_.operands[copy].form != Form::kAsyncCopy) continue;
+        phases_.Set(i, phases_.Of(copy), InferenceGrade::kDerived, "padding");
+        break;
+      }
+    }
+  }
+
+  /// The instructions that use what one makes, directly or through shared memory.
+  template <typename Take>
+  void ForConsumers(std::uint32_t i, const Take& take) {
+    const auto consumers = code_.values.ConsumersOf(i);
+    work_.Spend(consumers.size() + code_.memory.readers[i].size());
+    for (const Consumer& consumer : consumers) {
+      if (consumer.instruction != i) take(consumer.instruction);
+    }
+    for (const std::uint32_t load : code_.memory.readers[i]) take(load);
+  }
+
+  /// Whether what it makes is used in no value: an address, a counter, a condition.
+  bool IsAddressing(std::uint32_t i) const {
+    const Form form = code_.operands[i].form;
+    if (IsControl(form) || IsStoreOnChip(form) || code_.ranks.rank[i] > Rank::kGlobal) return false;
+    return form == Form::kAddress || form == Form::kCompare || form == Form::kMove || form == Form::kOther ||
+           form == Form::kGlobalLoad;
+  }
+
+  /// Addresses and conditions outside loops, before the products: those that serve several phases are setup.
+  void AssignSetup() {
+    std::vector<PhaseSet> serves(size_, 0);
+    bool changed = true;
+    constexpr int kMostRounds = 50;
+    for (int round = 0; changed && round < kMostRounds; ++round) {
+      changed = false;
+      for (std::uint32_t i = size_; i-- > 0;) {
+        if (phases_.Has(i) || !work_.Spend()) continue;
+        PhaseSet all = serves[i];
+        ForConsumers(i, [&](std::uint32_t user) { all |= phases_.Has(user) ? Bit(phases_.Of(user)) : serves[user]; });
+        changed = changed || all != serves[i];
+        serves[i] = all;
+      }
+    }
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const PhaseSet set = serves[i] & static_cast<PhaseSet>(~Bit(Phase::kSync));
+      const bool several = (set & (set - 1)) != 0;
+      const bool before = !code_.regions.FollowsProduct(i) && !code_.regions.InKeyLoop(i);
+      if (several && before && !phases_.Has(i) && IsAddressing(i))
+        phases_.Set(i, Phase::kSetup, InferenceGrade::kDerived, "shared");
+    }
+  }
+
+  Phase PhaseOfConsumers(std::uint32_t i) {
+    Votes votes{};
+    ForConsumers(i, [&](std::uint32_t user) {
+      const Phase phase = phases_.Of(user);
+      if (phase != Phase::kUnassigned && phase != Phase::kSetup) {
+        votes[static_cast<std::size_t>(phase)] += std::max(code_.weight[user], 1e-9);
+      }
+    });
+    const Phase phase = Largest(votes);
+    if (phase != Phase::kSync) return phase;
+    votes[static_cast<std::size_t>(Phase::kSync)] = 0.0;  // what barriers need is mostly made for something else
+    const Phase other = Largest(votes);
+    return other == Phase::kUnassigned ? phase : other;
+  }
+
+  void AskConsumers() {
+    bool changed = true;
+    constexpr int kMostRounds = 30;
+    for (int round = 0; changed && round < kMostRounds; ++round) {
+      changed = false;
+      for (std::uint32_t i = size_; i-- > 0;) {
+        if (phases_.Has(i) || IsControl(code_.operands[i].form) || !work_.Spend()) continue;
+        const Phase phase = PhaseOfConsumers(i);
+        if (phase == Phase::kUnassigned) continue;
+        phases_.Set(i, phase, InferenceGrade::kDerived, "consumers");
+        changed = true;
+      }
+    }
+  }
+
+  std::optional<std::uint32_t> TargetOf(std::uint32_t i) const {
+    const std::string_view operands = code_.function.instructions[i].operands;
+    const std::size_t at = operands.rfind("0x");
+    if (at == std::string_view::npos) return std::nullopt;
+    std::uint32_t offset = 0;
+    const char* const end = operands.data() + operands.size();
+    const auto [rest, error] = std::from_chars(operands.data() + at + 2, end, offset, 16);
+    const auto& all = code_.function.instructions;
+    const auto found = std::ranges::lower_bound(all, offset, {}, &Instruction::offset);
+    if (error != std::errc{} || rest != end || found == all.end() || found->offset != offset) return std::nullopt;
+    return static_cast<std::uint32_t>(found - all.begin());
+  }
+
+  /// How many instructions before each are of which phase.
+  void CountPhases() {
+    before_.assign(size_ + 1, {});
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      before_[i + 1] = before_[i];
+      ++before_[i + 1][static_cast<std::size_t>(phases_.Of(i))];
+    }
+  }
+
+  /// The phase of most of [begin, end); kUnassigned where no phase has 60 % of what has one.
+  Phase PhaseOfMost(std::uint32_t begin, std::uint32_t end) const {
+    constexpr double kMost = 0.6;
+    Votes votes{};
+    double all = 0.0;
+    for (std::size_t phase = 1; phase < kPhases; ++phase) {
+      votes[phase] = static_cast<double>(before_[end][phase] - before_[begin][phase]);
+      all += votes[phase];
+    }
+    const Phase phase = Largest(votes);
+    return votes[static_cast<std::size_t>(phase)] >= kMost * all ? phase : Phase::kUnassigned;
+  }
+
+  void AssignControl() {
+    CountPhases();
+    for (std::uint32_t i = 0; i < size_ && work_.Spend(); ++i) {
+      const Form form = code_.operands[i].form;
+      if (phases_.Has(i)) continue;
+      const std::string_view opcode = code_.function.instructions[i].opcode;
+      if (form == Form::kBranch) {
+        AssignBranch(i);
+      } else if (opcode.starts_with("BSSY")) {
+        const auto target = TargetOf(i);
+        if (target && *target > i) phases_.Set(i, PhaseOfMost(i, *target), InferenceGrade::kGuess, "region");
+      } else if ((form == Form::kConvergence || code_.operands[i].never) && i > 0) {
+        phases_.Set(i, phases_.Of(i - 1), InferenceGrade::kGuess, "neighbour");
+      }
+    }
+  }
+
+  void AssignBranch(std::uint32_t i) {
+    for (const ValueUse& use : code_.values.UsesOf(i)) {
+      for (const std::uint32_t asked : code_.values.DefinitionsOf(use.value, work_)) {
+        if (code_.function.instructions[asked].opcode.starts_with("SYNCS")) {
+          phases_.Set(i, Phase::kSync, InferenceGrade::kGuess, "branch");
+          return;
+        }
+      }
+    }
+    const auto target = TargetOf(i);
+    if (!target || *target == i) return;
+    if (code_.function.instructions[i].predicate.empty() && i > 0 && phases_.Of(i - 1) == Phase::kSync) {
+      phases_.Set(i, Phase::kSync, InferenceGrade::kGuess, "branch");
+      return;
+    }
+    phases_.Set(i, PhaseOfMost(std::min(*target, i), std::max(*target, i)), InferenceGrade::kGuess, "branch");
+  }
+
+  /// Behind the last product all is epilogue; addresses and conditions before the first one are setup.
+  void AssignRest() {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (phases_.Has(i) || code_.operands[i].never) continue;
+      const bool follows = code_.regions.FollowsProduct(i);
+      if (follows && !code_.regions.PrecedesProduct(i))
+        phases_.Set(i, Phase::kEpilogue, InferenceGrade::kGuess, "last");
+      if (!follows && code_.regions.PrecedesProduct(i) && IsAddressing(i)) {
+        phases_.Set(i, Phase::kSetup, InferenceGrade::kGuess, "first");
+      }
+    }
+  }
+
+  const CodeFacts& code_;
+  Work& work_;
+  Assignment& phases_;
+  std::uint32_t size_;
+  std::vector<std::array<std::uint32_t, kPhases>> before_;
+};
+
+}  // namespace
+
+void AssignByNeighbours(const CodeFacts& code, Work& work, Assignment& phases) {
+  NeighbourAssigner(code, work, phases).Assign();
+}
+
+}  // namespace fa_profile::analyze

@@ -1,0 +1,228 @@
+#include "inference/ranks.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "opcode.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+struct Step {
+  Rank rank = Rank::kNone;
+  Computes computes = Computes::kNothing;
+};
+
+bool IsScore(Rank rank) { return rank == Rank::kPartial || rank == Rank::kScore; }
+
+/// Ranks of the three data operands, the highest of what may reach each.
+struct OperandRanks {
+  std::array<Rank, 3> of{};
+  Rank highest() const { return std::max({of[0], of[1], of[2]}); }
+};
+
+class RankFinder {
+ public:
+  RankFinder(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
+             const Memory& memory, Work& work)
+      : function_(function), operands_(operands), values_(values), memory_(memory), work_(work) {
+    const auto has = [&](auto... forms) {
+      return std::ranges::any_of(operands, [&](const Operands& o) { return ((o.form == forms) || ...); });
+    };
+    has_matrix_ = has(Form::kMatrix, Form::kWarpgroupMatrix);
+    has_bulk_copies_ = has(Form::kBulkLoad);
+    not_qk_.resize(operands.size(), false);
+  }
+
+  Ranks Find() {
+    ToFixedPoint();
+    // A product of two loaded values that reaches no exponential is no score. With P in shared memory for a warpgroup
+    // matrix instruction, it is PV.
+    std::vector<bool> reaching = ReachingExponentials();
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (ranks_.computes[i] != Computes::kQk || reaching[i]) continue;
+      not_qk_[i] = true;
+      ++ranks_.not_qk;
+    }
+    if (ranks_.not_qk > 0) ToFixedPoint();
+    return std::move(ranks_);
+  }
+
+ private:
+  void ToFixedPoint() {
+    // A rank may fall again while those around it are found, so at first each round starts from the operands alone.
+    // What still changes then goes round in circles, and may only rise.
+    constexpr int kFreeRounds = 20;
+    constexpr int kMostRounds = 60;
+    ranks_.rank.assign(values_.size(), Rank::kNone);
+    ranks_.computes.assign(operands_.size(), Computes::kNothing);
+    for (int round = 0; round < kMostRounds; ++round) {
+      bool changed = false;
+      for (const Value value : values_.order()) {
+        if (!work_.Spend()) return;
+        Step step = values_.IsJoin(value) ? Step{RankOfJoin(value)} : RankOfInstruction(value);
+        if (round >= kFreeRounds) step.rank = std::max(step.rank, ranks_.rank[value]);
+        changed = changed || step.rank != ranks_.rank[value];
+        ranks_.rank[value] = step.rank;
+        if (!values_.IsJoin(value)) ranks_.computes[value] = step.computes;
+      }
+      if (!changed) return;
+    }
+  }
+
+  Rank RankOfJoin(Value join) {
+    Rank rank = Rank::kNone;
+    work_.Spend(values_.InputsOf(join).size());
+    for (const Value input : values_.InputsOf(join)) rank = std::max(rank, ranks_.rank[input]);
+    return rank;
+  }
+
+  OperandRanks Inputs(std::uint32_t instruction) {
+    OperandRanks inputs;
+    const auto uses = values_.UsesOf(instruction);
+    work_.Spend(uses.size());
+    for (const ValueUse& use : uses) {
+      if (!IsData(use.role)) continue;
+      Rank& rank = inputs.of[static_cast<std::size_t>(use.role)];
+      rank = std::max(rank, ranks_.rank[use.value]);
+    }
+    return inputs;
+  }
+
+  Step RankOfInstruction(std::uint32_t instruction) {
+    const OperandRanks in = Inputs(instruction);
+    const Rank highest = in.highest();
+    switch (operands_[instruction].form) {
+      case Form::kGlobalLoad:
+      case Form::kAsyncCopy:
+      case Form::kBulkLoad:
+        return {Rank::kGlobal};
+      case Form::kSharedLoad:
+      case Form::kLocalLoad:
+        return {RankOfLoad(instruction)};
+      case Form::kSharedStore:
+      case Form::kLocalStore:
+        return {in.of[0]};
+      case Form::kMatrix:
+      case Form::kWarpgroupMatrix:
+      case Form::kMultiply:
+        return RankOfProduct(instruction, in);
+      case Form::kExponential:
+        return {Rank::kExponential, Computes::kExponential};
+      case Form::kAdd:
+        if (in.of[0] == Rank::kPartial && in.of[1] == Rank::kPartial) return {Rank::kPartial, Computes::kQk};
+        return {highest};
+      case Form::kMaximum:
+        return IsScore(highest) ? Step{Rank::kScore, Computes::kSoftmax} : Step{highest};
+      case Form::kAddress:
+      case Form::kCompare:
+      case Form::kSharedAtomic:
+        return {};
+      default:
+        return {highest};
+    }
+  }
+
+  Rank RankOfLoad(std::uint32_t load) {
+    const std::vector<std::uint32_t>& stores = memory_.sources[load];
+    if (stores.empty()) {
+      // Written by a bulk copy, or by code that is not understood; LDSM loads tiles of matrices.
+      const bool is_tile = has_bulk_copies_ || function_.instructions[load].opcode.starts_with("LDSM");
+      return operands_[load].form == Form::kSharedLoad && is_tile ? Rank::kGlobal : Rank::kNone;
+    }
+    Rank rank = Rank::kNone;
+    work_.Spend(stores.size());
+    for (const std::uint32_t store : stores) rank = std::max(rank, ranks_.rank[store]);
+    return rank;
+  }
+
+  Step RankOfProduct(std::uint32_t instruction, const OperandRanks& in) const {
+    const Form form = operands_[instruction].form;
+    const bool is_matrix = form != Form::kMultiply;
+    Rank a = in.of[0];
+    Rank b = in.of[1];
+    const Rank c = in.of[2];
+    if (is_matrix) {  // tiles of matrices come from somewhere
+      a = std::max(a, Rank::kGlobal);
+      b = std::max(b, Rank::kGlobal);
+      if (form == Form::kWarpgroupMatrix) b = Rank::kGlobal;
+    }
+    const Rank low = std::min(a, b);
+    const Rank high = std::max(a, b);
+    if (low == Rank::kGlobal && high == Rank::kGlobal) {
+      // Where there are matrix instructions, this is a rotary embedding, or scaling by something loaded.
+      if (has_matrix_ && !is_matrix) return {std::max(c, Rank::kGlobal)};
+      if (not_qk_[instruction])
+        return is_matrix ? Step{Rank::kOutput, Computes::kPv} : Step{std::max(c, Rank::kGlobal)};
+      if (c == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
+      return {Rank::kPartial, Computes::kQk};
+    }
+    if (high == Rank::kExponential && low == Rank::kGlobal) return {Rank::kOutput, Computes::kPv};
+    // Exponentials by other means than MUFU, or with a rank that was lost.
+    if (is_matrix && IsScore(high) && low == Rank::kGlobal) return {Rank::kOutput, Computes::kPv};
+    if (is_matrix && high == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
+    if (high == Rank::kOutput) {
+      return {Rank::kOutput, low == Rank::kExponential ? Computes::kRescale : Computes::kScale};
+    }
+    if (c == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
+    if (IsScore(high)) return {std::max(Rank::kScore, c), Computes::kSoftmax};
+    const Rank highest = in.highest();
+    const bool softmax = IsScore(highest) || highest == Rank::kExponential;
+    return {highest, softmax ? Computes::kSoftmax : Computes::kNothing};
+  }
+
+  /// By instruction: whether an exponential is made of what it computes. Of a product of scores only the sum that it
+  /// adds to is followed further back: its factors are loaded.
+  std::vector<bool> ReachingExponentials() {
+    std::vector<bool> reaching(operands_.size(), false);
+    std::vector<bool> seen(values_.size(), false);
+    std::vector<Value> pending;
+    const auto add = [&](Value value) {
+      if (value == kNoValue || seen[value]) return;
+      seen[value] = true;
+      pending.push_back(value);
+    };
+    for (std::uint32_t i = 0; i < operands_.size(); ++i) {
+      if (operands_[i].form == Form::kExponential) add(i);
+    }
+    while (!pending.empty() && work_.Spend()) {
+      const Value value = pending.back();
+      pending.pop_back();
+      if (values_.IsJoin(value)) {
+        work_.Spend(values_.InputsOf(value).size());
+        for (const Value input : values_.InputsOf(value)) add(input);
+        continue;
+      }
+      reaching[value] = true;
+      const bool only_sum = ranks_.computes[value] == Computes::kQk && operands_[value].form != Form::kAdd &&
+                            operands_[value].form != Form::kMultiply;
+      const auto uses = values_.UsesOf(value);
+      work_.Spend(uses.size() + memory_.sources[value].size());
+      for (const ValueUse& use : uses) {
+        if (only_sum ? use.role == Role::kC : IsData(use.role)) add(use.value);
+      }
+      for (const std::uint32_t store : memory_.sources[value]) add(store);
+    }
+    return reaching;
+  }
+
+  const DeviceFunction& function_;
+  const std::vector<Operands>& operands_;
+  const Values& values_;
+  const Memory& memory_;
+  Work& work_;
+  Ranks ranks_;
+  std::vector<bool> not_qk_;
+  bool has_matrix_ = false;
+  bool has_bulk_copies_ = false;
+};
+
+}  // namespace
+
+Ranks FindRanks(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
+                const Memory& memory, Work& work) {
+  return RankFinder(function, operands, values, memory, work).Find();
+}
+
+}  // namespace fa_profile::analyze

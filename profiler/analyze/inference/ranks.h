@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "inference/memory.h"
+#include "inference/operands.h"
+#include "inference/values.h"
+#include "inference/work.h"
+
+namespace fa_profile::analyze {
+
+/// How far a value is on its way through attention. Every forward kernel multiplies two loaded things to scores, takes
+/// exponentials of scores, and multiplies these with something loaded: so the rank of a value tells where it belongs.
+/// Ranks pass through data, never through addresses or predicates.
+enum class Rank : std::uint8_t {
+  kNone,         ///< constants, indices, parameters
+  kGlobal,       ///< loaded from global memory, or made of that
+  kPartial,      ///< a sum of products of two loaded values, on its way to a score
+  kScore,        ///< a score, a maximum of scores
+  kExponential,  ///< an exponential, a sum of exponentials
+  kOutput,       ///< made of exponentials times loaded values
+};
+
+/// What an instruction computes, by the ranks of its operands.
+enum class Computes : std::uint8_t {
+  kNothing,
+  kQk,           ///< loaded x loaded, that reaches an exponential
+  kPv,           ///< exponential x loaded
+  kRescale,      ///< output x exponential
+  kScale,        ///< output x anything else
+  kSoftmax,      ///< arithmetic on scores and exponentials
+  kExponential,  ///< MUFU.EX2
+};
+
+struct Ranks {
+  std::vector<Rank> rank;          ///< by value
+  std::vector<Computes> computes;  ///< by instruction
+  std::size_t not_qk = 0;          ///< products of two loaded values that reach no exponential
+};
+
+/// To a fixed point. Incomplete when `work` is exhausted.
+Ranks FindRanks(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
+                const Memory& memory, Work& work);
+
+}  // namespace fa_profile::analyze

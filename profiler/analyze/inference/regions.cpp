@@ -1,0 +1,112 @@
+#include "inference/regions.h"
+
+#include <algorithm>
+
+namespace fa_profile::analyze {
+namespace {
+
+/// By block: whether one of its instructions is.
+template <typename Is>
+std::vector<bool> BlocksWith(const Flow& flow, const Is& is) {
+  std::vector<bool> blocks(flow.graph.blocks.size(), false);
+  for (std::size_t i = 0; i < flow.graph.block_of.size(); ++i) {
+    if (is(i)) blocks[flow.graph.block_of[i]] = true;
+  }
+  return blocks;
+}
+
+bool Meet(const Loop& loop, const std::vector<bool>& blocks) {
+  return std::ranges::any_of(loop.blocks, [&](std::size_t block) { return blocks[block]; });
+}
+
+std::vector<std::size_t> BlocksOf(const std::vector<bool>& blocks) {
+  std::vector<std::size_t> indices;
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    if (blocks[block]) indices.push_back(block);
+  }
+  return indices;
+}
+
+std::vector<bool> LoopsOverTiles(const std::vector<Operands>& operands, const Flow& flow) {
+  const auto with = [&](Form form) {
+    return BlocksWith(flow, [&](std::size_t i) { return operands[i].form == form; });
+  };
+  const std::vector<bool> stores = with(Form::kGlobalStore);
+  const std::vector<bool> exponentials = with(Form::kExponential);
+  std::vector<bool> over_tiles;
+  for (const Loop& loop : flow.loops) over_tiles.push_back(Meet(loop, stores) && Meet(loop, exponentials));
+  return over_tiles;
+}
+
+}  // namespace
+
+ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& flow) {
+  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow);
+  std::vector<bool> cut(flow.graph.blocks.size(), false);  // headers
+  for (std::size_t i = 0; i < flow.loops.size(); ++i) {
+    if (over_tiles[i]) cut[flow.loops[i].header] = true;
+  }
+  ForwardEdges forward;
+  forward.successors.resize(flow.successors.size());
+  forward.predecessors.resize(flow.successors.size());
+  for (std::size_t block = 0; block < flow.successors.size(); ++block) {
+    for (const std::size_t next : flow.successors[block]) {
+      if (cut[next] && flow.Dominates(next, block)) continue;
+      forward.successors[block].push_back(next);
+      forward.predecessors[next].push_back(block);
+    }
+  }
+  return forward;
+}
+
+Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward,
+                 const Ranks& ranks, Work& work)
+    : flow_(&flow) {
+  const std::size_t count = flow.graph.blocks.size();
+  const auto computing = [&](Computes what) {
+    return BlocksWith(flow, [&](std::size_t i) { return ranks.computes[i] == what; });
+  };
+  const std::vector<bool> qk = computing(Computes::kQk);
+  const std::vector<bool> pv = computing(Computes::kPv);
+  std::vector<bool> products = qk;
+  for (std::size_t block = 0; block < count; ++block) products[block] = qk[block] || pv[block];
+  after_block_ = Reached(BlocksOf(products), forward.successors, work);
+  before_block_ = Reached(BlocksOf(products), forward.predecessors, work);
+
+  first_product_.assign(count, operands.size());
+  behind_products_.assign(count, 0);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (ranks.computes[i] != Computes::kQk && ranks.computes[i] != Computes::kPv) continue;
+    const std::size_t block = flow.graph.block_of[i];
+    first_product_[block] = std::min(first_product_[block], i);
+    behind_products_[block] = i + 1;
+  }
+
+  key_loop_.assign(count, false);
+  const std::vector<bool> over_tiles = LoopsOverTiles(operands, flow);
+  for (std::size_t i = 0; i < flow.loops.size(); ++i) {
+    if (over_tiles[i] || !Meet(flow.loops[i], qk) || !Meet(flow.loops[i], pv)) continue;
+    ++key_loops_;
+    for (const std::size_t block : flow.loops[i].blocks) key_loop_[block] = true;
+  }
+
+  const std::vector<bool> from_qk = Reached(BlocksOf(qk), flow.successors, work);
+  const std::vector<bool> to_pv = Reached(BlocksOf(pv), flow.predecessors, work);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::size_t block = flow.graph.block_of[i];
+    if (ranks.computes[i] != Computes::kExponential) continue;
+    exponential_between_ = exponential_between_ || ((from_qk[block] || qk[block]) && (to_pv[block] || pv[block]));
+  }
+}
+
+bool Regions::FollowsProduct(std::size_t instruction) const {
+  const std::size_t block = flow_->graph.block_of[instruction];
+  return after_block_[block] || instruction > first_product_[block];
+}
+
+bool Regions::PrecedesProduct(std::size_t instruction) const {
+  const std::size_t block = flow_->graph.block_of[instruction];
+  return before_block_[block] || instruction + 1 < behind_products_[block];
+}
+
+}  // namespace fa_profile::analyze

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "inference/flow.h"
+#include "inference/operands.h"
+#include "inference/ranks.h"
+#include "inference/work.h"
+
+namespace fa_profile::analyze {
+
+/// The edges of the control flow without those that begin the next tile of queries.
+struct ForwardEdges {
+  Edges successors;
+  Edges predecessors;
+};
+
+/// Leaves out the back edges of loops that hold both exponentials and the output's stores: a persistent kernel's round
+/// for the next tile. What one tile computes does not reach the next.
+ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& flow);
+
+/// Where a function's products are, and what lies around them.
+class Regions {
+ public:
+  Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward, const Ranks& ranks,
+          Work& work);
+
+  /// Whether the instruction can run after a product and before one, of the same tile.
+  bool FollowsProduct(std::size_t instruction) const;
+  bool PrecedesProduct(std::size_t instruction) const;
+
+  /// Whether it is in a loop that holds both products, without a loop over tiles.
+  bool InKeyLoop(std::size_t instruction) const { return key_loop_[flow_->graph.block_of[instruction]]; }
+  int key_loops() const { return key_loops_; }
+
+  /// Whether an exponential follows a QK product, and a PV product an exponential.
+  bool ExponentialBetween() const { return exponential_between_; }
+
+ private:
+  const Flow* flow_;
+  std::vector<bool> after_block_;           // a product is in a block before
+  std::vector<bool> before_block_;          // a product is in a block behind
+  std::vector<std::size_t> first_product_;  // by block; the number of instructions where there is none
+  std::vector<std::size_t>
+      behind_products_;  // by block: the instruction behind the last product, 0 where there is none
+  std::vector<bool> key_loop_;
+  int key_loops_ = 0;
+  bool exponential_between_ = false;
+};
+
+}  // namespace fa_profile::analyze

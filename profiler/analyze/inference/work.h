@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+namespace fa_profile::analyze {
+
+/// Counts steps, so that no text, however strange, takes long: stages spend steps as they go, and stop when there are
+/// none left. The limit is about a hundred times what the largest attention kernel takes, and less than a second.
+class Work {
+ public:
+  explicit Work(std::size_t limit = 100'000'000) : limit_(limit) {}
+
+  /// False, from then on always, when the limit is passed.
+  bool Spend(std::size_t steps = 1) {
+    spent_ += steps;
+    return spent_ <= limit_;
+  }
+
+  bool exhausted() const { return spent_ > limit_; }
+  std::size_t spent() const { return spent_; }
+
+ private:
+  std::size_t limit_;
+  std::size_t spent_ = 0;
+};
+
+}  // namespace fa_profile::analyze

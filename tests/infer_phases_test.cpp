@@ -1,0 +1,269 @@
+#include "fa_profile/infer_phases.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention_code.h"
+#include "fa_profile/profile.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+/// "index: inferred, not expected" for each instruction that differs.
+std::vector<std::string> Differences(const std::vector<Line>& lines, const InferredPhases& inferred) {
+  std::vector<std::string> differences;
+  for (std::size_t i = 0; i < lines.size() && i < inferred.instructions.size(); ++i) {
+    const std::string expected = PhaseOfLine(lines[i]);
+    if (inferred.instructions[i].phase == expected) continue;
+    differences.push_back(std::to_string(i) + ": " + std::string(inferred.instructions[i].phase) + ", not " + expected);
+  }
+  return differences;
+}
+
+std::string RefusalOf(const std::vector<Line>& lines) { return InferPhases(MakeFunction(lines)).refusal; }
+
+std::vector<Line> Without(std::vector<Line> lines, const std::string& opcode) {
+  for (Line& line : lines) {
+    if (line.opcode == opcode) line = {"", "NOP", "", {}};
+  }
+  return lines;
+}
+
+TEST(InferPhasesTest, NamesThePhasesOfAMatrixKernel) {
+  const std::vector<Line> lines = MmaAttention();
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+  ASSERT_EQ(inferred.instructions.size(), lines.size());
+  EXPECT_EQ(Differences(lines, inferred), (std::vector<std::string>{}));
+  EXPECT_DOUBLE_EQ(inferred.checks.qk_to_pv_ratio.value(), 1.0);
+  EXPECT_EQ(inferred.checks.key_loops, 1);
+  EXPECT_FALSE(inferred.checks.counted);
+}
+
+TEST(InferPhasesTest, SaysHowEachPhaseWasFound) {
+  const InferredPhases inferred = InferPhases(MakeFunction(MmaAttention()));
+  ASSERT_EQ(inferred.refusal, "");
+  const auto how = [&](std::size_t i) {
+    return std::string(GradeName(inferred.instructions[i].grade)) + " " + std::string(inferred.instructions[i].reason);
+  };
+  EXPECT_EQ(how(16), "direct product");
+  EXPECT_EQ(how(23), "direct exponential");
+  EXPECT_EQ(how(13), "direct load");
+  EXPECT_EQ(how(7), "derived pointer");
+  EXPECT_EQ(how(4), "derived consumers");
+  EXPECT_EQ(how(0), "derived shared");
+  EXPECT_EQ(how(41), "guess last");
+}
+
+TEST(InferPhasesTest, TellsApartTheRolesOfAWarpSpecialisedKernel) {
+  const std::vector<Line> lines = WarpgroupAttention();
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+  ASSERT_EQ(inferred.instructions.size(), lines.size());
+  EXPECT_EQ(Differences(lines, inferred), (std::vector<std::string>{}));
+}
+
+TEST(InferPhasesTest, FindsPInSharedMemoryForAWarpgroupProduct) {
+  std::vector<Line> lines = WarpgroupAttention();
+  lines[18] = {"", "STSM.16.M88.4", "[R3+0x4000], R24", {"softmax()"}};
+  lines[21].operands = "R40, gdesc[UR12], R40, gsb0";
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+  EXPECT_EQ(Differences(lines, inferred), (std::vector<std::string>{}));
+}
+
+TEST(InferPhasesTest, ARowOfItsOwnForTheSetupThatServesSeveralPhases) {
+  const InferredPhases inferred = InferPhases(MakeFunction(MmaAttention()));
+  ASSERT_EQ(inferred.refusal, "");
+  EXPECT_EQ(inferred.instructions[0].phase, "setup") << "the thread index goes into the addresses of loads and stores";
+  EXPECT_EQ(inferred.instructions[33].phase, kUnattributed) << "the loop's counter belongs to no phase";
+}
+
+TEST(InferPhasesTest, AValueOfTheLastRoundUnderAnotherPredicateIsNotFollowed) {
+  // K is loaded under P2 and zero elsewhere. Without understanding predicates R12 could also hold what the line
+  // before put there: a probability.
+  std::vector<Line> lines = MmaAttention();
+  lines[12] = {"", "MOV", "R12, R31", {}};
+  lines[13].predicate = "@P2";
+  lines.insert(lines.begin() + 14, {"@!P2", "CS2R", "R12, SRZ", {"load_kv()"}});
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+}
+
+TEST(InferPhasesTest, RefusesWhatIsNoForwardAttention) {
+  EXPECT_EQ(RefusalOf({}), "it was not disassembled");
+  EXPECT_EQ(RefusalOf(Without(MmaAttention(), "MUFU.EX2")), "it computes no exponentials (MUFU.EX2)");
+  std::vector<Line> no_loop = MmaAttention();
+  no_loop[35] = {"", "NOP", "", {}};
+  EXPECT_EQ(RefusalOf(no_loop), "no loop over keys holds both products");
+  std::vector<Line> no_pv = MmaAttention();
+  no_pv[30] = {"", "NOP", "", {}};
+  EXPECT_EQ(RefusalOf(no_pv), "exponentials are not multiplied with loaded values");
+}
+
+TEST(InferPhasesTest, RefusesProductsOfDifferentSize) {
+  std::vector<Line> lines = MmaAttention();
+  lines.insert(lines.begin() + 17, {"", "HMMA.16816.F32", "R16, R8, R12, R16", {}});
+  EXPECT_EQ(RefusalOf(lines), "QK:PV multiply-adds are 2.00 by instructions in the code, not 1.00");
+}
+
+TEST(InferPhasesTest, CountsDecideWhereThereAreSome) {
+  const std::vector<Line> lines = MmaAttention();
+  std::vector<double> executed(lines.size(), 1.0);
+  for (std::size_t i = 13; i <= 35; ++i) executed[i] = 8.0;
+  const InferredPhases inferred = InferPhases(MakeFunction(lines), executed);
+  EXPECT_EQ(inferred.refusal, "");
+  EXPECT_TRUE(inferred.checks.counted);
+  executed[30] = 4.0;
+  EXPECT_EQ(InferPhases(MakeFunction(lines), executed).refusal, "QK:PV multiply-adds are 2.00, not 1.00");
+}
+
+TEST(InferPhasesTest, RefusesOperandsInTensorMemory) {
+  std::vector<Line> lines = MmaAttention();
+  lines[12] = {"", "UTCHMMA", "gdesc[UR4], gdesc[UR6], tmem[UR8], tmem[UR10], idesc[UR11], !UPT", {}};
+  EXPECT_EQ(RefusalOf(lines), "operands of matrix instructions in tensor memory cannot be followed");
+}
+
+// Work, not time: a step takes a few nanoseconds (bench/infer_phases.cpp).
+constexpr std::size_t kMostSteps = 100'000'000;
+constexpr std::size_t kOvershoot = 2'000'000;  // of the last thing that a stage counts at once
+
+/// Instructions of random opcodes and operands, many of them branches to anywhere.
+DeviceFunction RandomCode(unsigned seed, std::size_t instructions, int registers) {
+  std::mt19937 random(seed);
+  const auto below = [&](int limit) { return std::to_string(random() % static_cast<unsigned>(limit)); };
+  const auto reg = [&] { return "R" + below(registers); };
+  constexpr const char* kOpcodes[] = {"HMMA.16816.F32",
+                                      "MUFU.EX2",
+                                      "LDG.E.128",
+                                      "STS.128",
+                                      "LDS.64",
+                                      "FFMA",
+                                      "FADD",
+                                      "BRA",
+                                      "BRA",
+                                      "MOV",
+                                      "IADD3",
+                                      "STG.E",
+                                      "LDSM.16.M88.4",
+                                      "BAR.SYNC",
+                                      "BSYNC",
+                                      "EXIT",
+                                      "WARPSYNC",
+                                      "ISETP.GE.AND",
+                                      "CALL.REL",
+                                      "RET.REL",
+                                      "LDL.128",
+                                      "STL.128",
+                                      "HGMMA.64x256x16.F32"};
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < instructions; ++i) {
+    Line line;
+    line.opcode = kOpcodes[random() % std::size(kOpcodes)];
+    if (random() % 4 == 0) line.predicate = "@" + std::string(random() % 2 == 0 ? "!" : "") + "P" + below(7);
+    const bool jumps = line.opcode == "BRA" || line.opcode == "CALL.REL";
+    if (jumps) {
+      char target[24];
+      (void)std::snprintf(target, sizeof target, "0x%zx", 16 * (random() % instructions));
+      line.operands = target;
+    } else if (line.opcode == "ISETP.GE.AND") {
+      line.operands = "P" + below(7) + ", PT, " + reg() + ", " + reg() + ", PT";
+    } else if (line.opcode.starts_with("ST")) {
+      line.operands = "[" + reg() + "+0x" + below(9000) + "], " + reg();
+    } else if (line.opcode.starts_with("LD")) {
+      line.operands = reg() + "[" + reg() + "+UR4+0x" + below(9000) + "]";
+    } else if (line.opcode != "EXIT") {
+      line.operands = reg() + ", " + reg() + ".reuse, -" + reg() + ", " + reg();
+    }
+    lines.push_back(std::move(line));
+  }
+  return MakeFunction(lines);
+}
+
+TEST(InferPhasesTest, AnyCodeTakesLimitedWork) {
+  for (const auto& [instructions, registers] : {std::pair<std::size_t, int>{50'000, 255}, {50'000, 8}, {3'000, 255}}) {
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+      const InferredPhases inferred = InferPhases(RandomCode(seed, instructions, registers));
+      EXPECT_LT(inferred.steps, kMostSteps + kOvershoot) << instructions << " " << registers << " " << seed;
+    }
+  }
+}
+
+TEST(InferPhasesTest, LongStraightCodeAndLongChainsTakeLimitedWork) {
+  std::vector<Line> lines = MmaAttention();
+  const std::vector<Line> body(lines.begin() + 13, lines.begin() + 35);
+  std::vector<Line> unrolled(lines.begin(), lines.begin() + 13);
+  while (unrolled.size() < 50'000) unrolled.insert(unrolled.end(), body.begin(), body.end());
+  unrolled.insert(unrolled.end(), lines.begin() + 35, lines.end());
+  const InferredPhases inferred = InferPhases(MakeFunction(unrolled));
+  EXPECT_EQ(inferred.refusal, "");
+  EXPECT_LT(inferred.steps, kMostSteps);
+
+  std::vector<Line> chain(50'000, {"@P0", "IADD3", "R4, R4, 0x10, RZ", {}});
+  chain.push_back({"", "LDS", "R5[R4+0x10]", {}});
+  chain.push_back({"", "MUFU.EX2", "R5, R5", {}});
+  EXPECT_NE(RefusalOf(chain), "");
+}
+
+TEST(InferPhasesTest, AnyTextIsTaken) {
+  const std::string texts[] = {"",
+                               "[",
+                               "]",
+                               "R",
+                               "R999999999999999999",
+                               "R4, ,, R5",
+                               "[[[[",
+                               "]]]]",
+                               "c[",
+                               "desc[",
+                               "desc[UR4][R2.64",
+                               "gdesc[UR999]",
+                               "-",
+                               "|||-R4|",
+                               "@",
+                               "P9, P8",
+                               "R255, R255, R255, R255",
+                               "UR255, UR254",
+                               "0x",
+                               "[R0+",
+                               "[+-+-]",
+                               "[R0.X4+",
+                               "\xff\xfe",
+                               "R4[R5][R6][R7]"};
+  const std::string opcodes[] = {"HGMMA.64x",
+                                 "HGMMA.64x999999x16",
+                                 "HMMA",
+                                 "HMMA.16816.F32",
+                                 "LDGSTS",
+                                 "STS.128",
+                                 "LDSM.",
+                                 "MUFU.EX2",
+                                 "BRA",
+                                 "UTMALDG",
+                                 "IMAD.WIDE",
+                                 "LEA",
+                                 "WARPGROUP.DEPBAR",
+                                 "SYNCS.PHASECHK",
+                                 "R2P",
+                                 "",
+                                 ".",
+                                 "SHF.L.U32"};
+  for (const std::string& text : texts) {
+    std::vector<Line> lines;
+    for (const std::string& opcode : opcodes) lines.push_back({text, opcode, text, {}});
+    for (const std::string& opcode : opcodes) lines.push_back({"", opcode, text, {}});
+    lines.push_back({"", "MUFU.EX2", "R4, R4", {}});
+    EXPECT_NE(RefusalOf(lines), "") << text;
+    std::vector<Line> around = MmaAttention();
+    around.insert(around.end(), lines.begin(), lines.end());
+    (void)InferPhases(MakeFunction(around));
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile::analyze

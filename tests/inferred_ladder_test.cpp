@@ -1,0 +1,163 @@
+// The phases inferred from the machine code of the ladder's rungs, against the functions that the rungs are written in:
+// samples of the recording that ships with the program.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "branch_skid.h"
+#include "fa_profile/infer_phases.h"
+#include "fa_profile/measured_code.h"
+#include "fa_profile/phases.h"
+#include "fa_profile/recording_file.h"
+
+namespace fa_profile::load {
+namespace {
+
+/// Samples by named and by inferred phase, of warps that wait at no barrier, where a function names a phase.
+using Confusion = std::map<std::pair<std::string, std::string>, double>;
+
+struct Rung {
+  std::string kernel;
+  std::string shape;
+  analyze::InferredPhases inferred;
+  Confusion samples;
+
+  double All() const {
+    return Sum([](const auto&) { return true; });
+  }
+  double RightRatio() const {
+    return Sum([](const auto& names) { return names.first == names.second; }) / All();
+  }
+  /// The largest difference between a phase's share as named and as inferred.
+  double LargestError() const {
+    std::set<std::string> phases;
+    for (const auto& [names, count] : samples) phases.insert({names.first, names.second});
+    double largest = 0.0;
+    for (const std::string& phase : phases) {
+      const double named = Sum([&](const auto& names) { return names.first == phase; });
+      const double found = Sum([&](const auto& names) { return names.second == phase; });
+      largest = std::max(largest, std::abs(named - found) / All());
+    }
+    return largest;
+  }
+  double Ratio(const std::string& named, const std::string& found) const {
+    return Sum([&](const auto& names) { return names.first == named && names.second == found; }) / All();
+  }
+
+ private:
+  template <typename Is>
+  double Sum(const Is& is) const {
+    double sum = 0.0;
+    for (const auto& [names, count] : samples) sum += is(names) ? count : 0.0;
+    return sum;
+  }
+};
+
+const Recording& Bundled() {
+  static const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
+  return recording;
+}
+
+std::vector<double> Executed(const DeviceFunction& function, const SassCounting& counting) {
+  std::vector<double> executed(function.instructions.size(), 0.0);
+  for (const SassCount& count : counting.counts) {
+    if (count.function_id != function.id) continue;
+    const auto index = analyze::IndexOf(function, count.offset);
+    const auto value = count.values.find(analyze::kExecuted);
+    if (index && value != count.values.end()) executed[*index] += static_cast<double>(value->second);
+  }
+  return executed;
+}
+
+Confusion Compare(const DeviceFunction& function, const PcSampling& sampling, const analyze::InferredPhases& inferred) {
+  const std::vector<std::string> named = analyze::PhasesOf(function, AttentionPhases());
+  Confusion samples;
+  for (const PcSample& pc : sampling.samples) {
+    if (pc.function_id != function.id) continue;
+    const auto index = analyze::IndexOf(function, pc.offset);
+    if (!index || named[*index] == kUnattributed || function.instructions[*index].opcode.starts_with("BAR")) continue;
+    for (const auto& [reason, count] : pc.samples) {
+      if (reason == "barrier" || reason.ends_with("_not_issued")) continue;
+      samples[{named[*index], std::string(inferred.instructions[*index].phase)}] += static_cast<double>(count);
+    }
+  }
+  return samples;
+}
+
+/// Every case of one kernel; cublas, whose code is not ours, is left out.
+const std::vector<Rung>& Rungs() {
+  static const std::vector<Rung> rungs = [] {
+    std::vector<Rung> result;
+    for (const PcSampling& sampling : Bundled().samplings) {
+      const auto& of = *std::ranges::find(Bundled().cases, sampling.case_id, &Case::id);
+      if (of.kernel == "cublas") continue;
+      const auto& counting = *std::ranges::find(Bundled().countings, sampling.case_id, &SassCounting::case_id);
+      const auto functions = analyze::MeasuredFunctions(Bundled(), sampling.case_id);
+      const PcSampling corrected = analyze::WithoutBranchSkid(functions, sampling, counting);
+      for (const DeviceFunction* function : functions) {
+        Rung rung{of.kernel, of.shape->ToString(), analyze::InferPhases(*function, Executed(*function, counting)), {}};
+        if (rung.inferred.refusal.empty()) rung.samples = Compare(*function, corrected, rung.inferred);
+        result.push_back(std::move(rung));
+      }
+    }
+    return result;
+  }();
+  return rungs;
+}
+
+struct Limit {
+  double right_ratio;
+  double error_ratio;
+};
+
+// What the ladder reached, on an H200 on 2026-11-22: docs/phases.md has the figures. `scalar` computes its rescaling in
+// its function softmax. The address of O's tile, which `wmma` uses in pv, is in its function rescale.
+std::optional<Limit> LimitOf(const Rung& rung) {
+  if (rung.kernel == "minimal") return std::nullopt;
+  if (rung.kernel == "scalar") return Limit{0.95, 0.04};
+  if (rung.kernel == "wmma" && rung.shape == "2,16,2048,128") return Limit{0.98, 0.016};
+  return Limit{0.985, 0.010};
+}
+
+TEST(InferredLadderTest, SamplesGetThePhaseThatTheCodeNames) {
+  int compared = 0;
+  for (const Rung& rung : Rungs()) {
+    const auto limit = LimitOf(rung);
+    if (!limit) continue;
+    EXPECT_EQ(rung.inferred.refusal, "") << rung.kernel << " " << rung.shape;
+    EXPECT_GE(rung.RightRatio(), limit->right_ratio) << rung.kernel << " " << rung.shape;
+    EXPECT_LE(rung.LargestError(), limit->error_ratio) << rung.kernel << " " << rung.shape;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 15) << "five rungs at three shapes";
+}
+
+TEST(InferredLadderTest, MinimalDiffersOnlyByWhereItLoadsAndComputesExponentials) {
+  // Its functions qk and pv load K and V themselves, and pv computes the exponentials a second time.
+  for (const Rung& rung : Rungs()) {
+    if (rung.kernel != "minimal") continue;
+    ASSERT_EQ(rung.inferred.refusal, "");
+    const double named_otherwise =
+        rung.Ratio("qk", "load_kv") + rung.Ratio("pv", "load_kv") + rung.Ratio("pv", "softmax");
+    EXPECT_GE(rung.RightRatio() + named_otherwise, 0.995) << rung.shape;
+  }
+}
+
+TEST(InferredLadderTest, ChecksOfCountsAreExact) {
+  for (const Rung& rung : Rungs()) {
+    EXPECT_TRUE(rung.inferred.checks.counted);
+    EXPECT_NEAR(rung.inferred.checks.qk_to_pv_ratio.value_or(0.0), 1.0, 0.001) << rung.kernel << " " << rung.shape;
+    EXPECT_EQ(rung.inferred.checks.unassigned_products, 0);
+    EXPECT_EQ(rung.inferred.checks.key_loops, 1);
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile::load

@@ -1,0 +1,73 @@
+#include "inference/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "device_code.h"
+#include "inference/regions.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+using Stores = std::vector<std::uint32_t>;
+
+Stores SourcesOf(const std::vector<Line>& lines, std::size_t load, SharedMemoryModel model) {
+  const DeviceFunction function = MakeFunction(lines);
+  std::vector<Operands> operands;
+  for (const Instruction& one : function.instructions) operands.push_back(ReadOperands(one));
+  Work work;
+  const Flow flow = ReadFlow(function, work);
+  const Values values(operands, flow, work);
+  const ForwardEdges forward = WithinOneTile(operands, flow);
+  return ReadMemory(function, operands, flow, forward.successors, values, model, work).sources[load];
+}
+
+TEST(MemoryTest, ALoadReadsTheNearestBufferBelowIt) {
+  const std::vector<Line> lines = {{"", "LDGSTS.E.128", "desc[UR4][R2.64][R0+0x400]", {}},
+                                   {"", "MUFU.EX2", "R8, R9", {}},
+                                   {"", "STS", "[R1+0x8400], R8", {}},
+                                   {"", "LDS", "R10[R3+0x600]", {}},
+                                   {"", "LDS", "R11[R3+0x8404]", {}}};
+  EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kEveryStore), (Stores{0}));
+  EXPECT_EQ(SourcesOf(lines, 4, SharedMemoryModel::kEveryStore), (Stores{2}));
+}
+
+TEST(MemoryTest, ConstantPartsAreFollowedThroughRegistersAndLoops) {
+  const std::vector<Line> lines = {{"", "MOV", "R20, 0x400", {}},
+                                   {"", "LEA", "R21, R0, R20, 0x2", {}},
+                                   {"", "LDGSTS.E.128", "desc[UR4][R2.64][R21]", {}},
+                                   {"", "MUFU.EX2", "R8, R9", {}},
+                                   {"", "STS", "[R21+0xa000], R8", {}},
+                                   {"", "IADD3", "R22, R20, 0xa010, R0", {}},
+                                   {"", "LDS.128", "R12[R22+-0x10]", {}},
+                                   {"", "IADD3", "R22, R22, 0x20, RZ", {}},
+                                   {"@P0", "BRA", "0x60", {}}};
+  EXPECT_EQ(SourcesOf(lines, 6, SharedMemoryModel::kEveryStore), (Stores{4}));
+}
+
+TEST(MemoryTest, ABufferThatIsUsedAgainHoldsTheNewestStores) {
+  // One place holds Q, then P, in turns, with barriers between.
+  const std::vector<Line> lines = {{"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 0: the loop
+                                   {"", "LDGSTS.E.128", "desc[UR4][R2.64][R0+0x400]", {}},  // 1
+                                   {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 2
+                                   {"", "LDS.128", "R12[R3+0x400]", {}},                    // 3: Q
+                                   {"", "MUFU.EX2", "R8, R12", {}},                         // 4
+                                   {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 5
+                                   {"", "STS.128", "[R1+0x400], R8", {}},                   // 6
+                                   {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {}},              // 7
+                                   {"", "LDS.128", "R16[R3+0x400]", {}},                    // 8: P
+                                   {"@P0", "BRA", "0x0", {}}};                              // 9
+  EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kEveryStore), (Stores{1, 6}));
+  EXPECT_EQ(SourcesOf(lines, 3, SharedMemoryModel::kNewestStore), (Stores{1}));
+  EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{6}));
+}
+
+TEST(MemoryTest, LocalMemoryIsExactBySlot) {
+  const std::vector<Line> lines = {
+      {"", "STL", "[R1], R2", {}}, {"", "STL", "[R1+0x4], R3", {}}, {"", "LDL", "R4[R1+0x4]", {}}};
+  EXPECT_EQ(SourcesOf(lines, 2, SharedMemoryModel::kEveryStore), (Stores{1}));
+}
+
+}  // namespace
+}  // namespace fa_profile::analyze

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "device_code.h"
+
+namespace fa_profile {
+
+/// An attention kernel in few instructions, made by hand: mma.sync, Q in registers, K and V loaded in the loop over
+/// keys. A line has the phase that it belongs to where a frame has a function; the address arithmetic at the top is
+/// setup's.
+inline std::vector<Line> MmaAttention() {
+  return {
+      {"", "S2R", "R0, SR_TID.X", {"setup()"}},                      // 0
+      {"", "LDC.64", "R2, c[0x0][0x210]", {"load_q()"}},             // 1
+      {"", "LDC.64", "R4, c[0x0][0x218]", {"load_kv()"}},            // 2
+      {"", "LDC.64", "R6, c[0x0][0x220]", {"load_kv()"}},            // 3
+      {"", "IMAD.WIDE", "R2, R0, 0x10, R2", {"load_q()"}},           // 4
+      {"", "IMAD.WIDE", "R4, R0, 0x8, R4", {"load_kv()"}},           // 5
+      {"", "IMAD.WIDE", "R6, R0, 0x8, R6", {"load_kv()"}},           // 6
+      {"", "LDG.E.128", "R8, desc[UR4][R2.64]", {"load_q()"}},       // 7
+      {"", "CS2R", "R40, SRZ", {"rescale()"}},                       // 8
+      {"", "CS2R", "R42, SRZ", {"pv()"}},                            // 9
+      {"", "MOV", "R20, 0xff800000", {"softmax()"}},                 // 10
+      {"", "MOV", "R31, RZ", {"softmax()"}},                         // 11
+      {"", "MOV", "R50, RZ", {"setup()"}},                           // 12
+      {"", "LDG.E.64", "R12, desc[UR4][R4.64]", {"load_kv()"}},      // 13: the loop over keys
+      {"", "LDG.E.64", "R14, desc[UR4][R6.64]", {"load_kv()"}},      // 14
+      {"", "BAR.SYNC.DEFER_BLOCKING", "0x0", {"sync()"}},            // 15
+      {"", "HMMA.16816.F32", "R16, R8, R12, RZ", {"qk()"}},          // 16
+      {"", "FMNMX", "R21, R16, R17, !PT", {"softmax()"}},            // 17
+      {"", "FMNMX", "R21, R21, R20, !PT", {"softmax()"}},            // 18
+      {"", "FADD", "R22, R20, -R21", {"softmax()"}},                 // 19
+      {"", "MUFU.EX2", "R22, R22", {"softmax()"}},                   // 20
+      {"", "FADD", "R16, R16, -R21", {"softmax()"}},                 // 21
+      {"", "FADD", "R17, R17, -R21", {"softmax()"}},                 // 22
+      {"", "MUFU.EX2", "R16, R16", {"softmax()"}},                   // 23
+      {"", "MUFU.EX2", "R17, R17", {"softmax()"}},                   // 24
+      {"", "MOV", "R20, R21", {"softmax()"}},                        // 25
+      {"", "FFMA", "R31, R31, R22, R16", {"softmax()"}},             // 26
+      {"", "F2FP.F16.F32.PACK_AB", "R24, R17, R16", {"softmax()"}},  // 27
+      {"", "FMUL", "R40, R40, R22", {"rescale()"}},                  // 28
+      {"", "FMUL", "R41, R41, R22", {"rescale()"}},                  // 29
+      {"", "HMMA.16816.F32", "R40, R24, R14, R40", {"pv()"}},        // 30
+      {"", "IADD3", "R4, P1, R4, 0x100, RZ", {"load_kv()"}},         // 31
+      {"", "IADD3", "R6, P1, R6, 0x100, RZ", {"load_kv()"}},         // 32
+      {"", "IADD3", "R50, R50, 0x1, RZ", {}},                        // 33
+      {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},              // 34
+      {"@P0", "BRA", "0xd0", {}},                                    // 35
+      {"", "MUFU.RCP", "R31, R31", {"epilogue()"}},                  // 36
+      {"", "FMUL", "R40, R40, R31", {"epilogue()"}},                 // 37
+      {"", "LDC.64", "R2, c[0x0][0x228]", {"epilogue()"}},           // 38
+      {"", "IMAD.WIDE", "R2, R0, 0x10, R2", {"epilogue()"}},         // 39
+      {"", "STG.E.128", "desc[UR4][R2.64], R40", {"epilogue()"}},    // 40
+      {"", "EXIT", "", {"epilogue()"}},                              // 41
+  };
+}
+
+/// A warp-specialised one for Hopper: one warp copies by TMA, the others multiply from shared memory, S = Q K^T with
+/// both operands there, O = P V with P in registers.
+inline std::vector<Line> WarpgroupAttention() {
+  return {
+      {"", "S2R", "R0, SR_TID.X", {"setup()"}},                                 // 0
+      {"", "ISETP.GE.AND", "P0, PT, R0, 0x20, PT", {"setup()"}},                // 1
+      {"@P0", "BRA", "0x90", {}},                                               // 2: to the consumers
+      {"", "UMOV", "UR8, 0x400", {"load_kv()"}},                                // 3
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P1[UR6+0x8], R5", {"sync()"}},    // 4: the loop over tiles of keys
+      {"@!P1", "BRA", "0x40", {"sync()"}},                                      // 5
+      {"", "UTMALDG.4D", "[UR8], [UR4], desc[UR10]", {"load_kv()"}},            // 6
+      {"@P2", "BRA", "0x40", {"sync()"}},                                       // 7
+      {"", "EXIT", "", {}},                                                     // 8
+      {"", "MOV", "R88, RZ", {"setup()"}},                                      // 9
+      {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P1[UR6], R5", {"sync()"}},        // 10: the loop over keys
+      {"@!P1", "BRA", "0xa0", {"sync()"}},                                      // 11
+      {"", "WARPGROUP.ARRIVE", "", {"qk()"}},                                   // 12
+      {"", "HGMMA.64x8x16.F32", "R24, gdesc[UR8], RZ, !UPT, gsb0", {"qk()"}},   // 13
+      {"", "WARPGROUP.DEPBAR.LE", "gsb0, 0x0", {"qk()"}},                       // 14
+      {"", "FMNMX", "R21, R24, R25, !PT", {"softmax()"}},                       // 15
+      {"", "FFMA", "R24, R24, 1.25, -R21", {"softmax()"}},                      // 16
+      {"", "MUFU.EX2", "R24, R24", {"softmax()"}},                              // 17
+      {"", "F2FP.F16.F32.PACK_AB", "R16, R25, R24", {"softmax()"}},             // 18
+      {"", "FMUL", "R40, R40, R24", {"rescale()"}},                             // 19
+      {"", "WARPGROUP.ARRIVE", "", {"pv()"}},                                   // 20
+      {"", "HGMMA.64x8x16.F32", "R40, R16, gdesc[UR12], R40, gsb0", {"pv()"}},  // 21
+      {"", "WARPGROUP.DEPBAR.LE", "gsb0, 0x0", {"pv()"}},                       // 22
+      {"", "IADD3", "R88, R88, 0x1, RZ", {}},                                   // 23
+      {"", "ISETP.LT.AND", "P0, PT, R88, 0x8, PT", {}},                         // 24
+      {"@P0", "BRA", "0xa0", {}},                                               // 25
+      {"", "FMUL", "R40, R40, R24", {"epilogue()"}},                            // 26
+      {"", "STS", "[R3+0x8000], R40", {"epilogue()"}},                          // 27
+      {"", "UTMASTG.4D", "[UR8], [UR4]", {"epilogue()"}},                       // 28
+      {"", "EXIT", "", {"epilogue()"}},                                         // 29
+  };
+}
+
+/// The phase that a line of the functions above says; "(unattributed)" where it says none.
+inline std::string PhaseOfLine(const Line& line) {
+  if (line.stack.empty()) return "(unattributed)";
+  return line.stack.front().substr(0, line.stack.front().find('('));
+}
+
+}  // namespace fa_profile
