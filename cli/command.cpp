@@ -2,6 +2,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
+#include "usage_errors.h"
 
 namespace fa_profile::cli {
 
@@ -22,11 +23,30 @@ std::vector<AttentionShape> ShapeArguments::Parse() const {
 
 void AddPhaseMap(CLI::App& app, Invocation& invocation) {
   app.add_option("--phase-map", invocation.phase_map, "YAML file that assigns code to phases");
+  app.add_option("--phase-from", invocation.phase_from,
+                 "Where phases come from: map (--phase-map), functions (of the code), code (inferred from machine "
+                 "code), opcodes; default: the first of these that there is")
+      ->check(OneOf({"map", "functions", "code", "opcodes"}));
 }
 
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {
   if (invocation.phase_map.empty()) return std::nullopt;
   return load::LoadPhaseMap(invocation.phase_map);
+}
+
+PhaseSource ReadPhaseSource(const Invocation& invocation) {
+  const std::string& from = invocation.phase_from;
+  if (from == "map" && invocation.phase_map.empty()) {
+    throw Error("--phase-from map needs a phase map", "give one with --phase-map FILE.yaml (docs/phase-map.md)");
+  }
+  if (!from.empty() && from != "map" && !invocation.phase_map.empty()) {
+    throw Error("--phase-map has no effect with --phase-from " + from, "leave one of them out");
+  }
+  return from == "map"         ? PhaseSource::kMap
+         : from == "functions" ? PhaseSource::kFunctions
+         : from == "code"      ? PhaseSource::kCode
+         : from == "opcodes"   ? PhaseSource::kOpcodes
+                               : PhaseSource::kBest;
 }
 
 }  // namespace fa_profile::cli

@@ -15,6 +15,7 @@ struct Invocation {
   std::string command_line;          ///< as given, for recordings and reports
   std::vector<std::string> program;  ///< what follows `--`
   std::string phase_map;             ///< --phase-map, before or after the command
+  std::string phase_from;            ///< --phase-from, alike; empty: the best source there is
   std::function<int()> run;          ///< returns the exit code; may throw Error
 };
 
@@ -45,9 +46,11 @@ struct ShapeArguments {
 };
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help);
 
-/// --phase-map.
+/// --phase-map and --phase-from.
 void AddPhaseMap(CLI::App& app, Invocation& invocation);
 /// Absent without --phase-map. Throws Error.
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation);
+/// What --phase-from says. Throws Error where --phase-map contradicts it.
+PhaseSource ReadPhaseSource(const Invocation& invocation);
 
 }  // namespace fa_profile::cli

@@ -52,6 +52,7 @@ struct RunOptions {
   bool summary = false;                   ///< the report's tables only
   std::string explain;                    ///< --explain: a finding's story instead of the report
   std::optional<PhaseMap> phase_map;
+  PhaseSource phase_source = PhaseSource::kBest;
   std::string command_line;
   std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
 };
@@ -100,6 +101,7 @@ struct ReportFilter {
   bool summary = false;                ///< tables only, no block per kernel
   std::string explain;                 ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;   ///< says which instructions are which phase
+  PhaseSource phase_source = PhaseSource::kBest;
 };
 int RunReport(const std::string& path, const Format& format, const ReportFilter& filter);
 int RunDiff(const std::string& before, const std::string& after, const Format& format);

@@ -65,6 +65,7 @@ void AddLint(CLI::App& app, Invocation& invocation) {
   command->add_option("--explain", lint.explain, "Explain a finding, instead of a report");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments, &invocation] {
+      arguments->lint.options.phase_source = ReadPhaseSource(invocation);
       arguments->lint.options.phase_map = ReadPhaseMap(invocation);
       return RunLint(arguments->lint);
     };

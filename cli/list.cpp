@@ -44,6 +44,11 @@ void ListPhases(const std::function<bool(std::string_view)>& wanted) {
       fmt::print("{:<26} {:<16}{}\n", rule.phase, map.name, what);
     }
   }
+  if (wanted("setup")) {
+    fmt::print("{:<26} {:<16}{}\n", "setup", "machine code",
+               " addresses and conditions before the key loop, where "
+               "phases are inferred");
+  }
 }
 
 /// What the formulas of metrics read: counters, and facts about the device, the launch and the workload.

@@ -191,6 +191,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       RunOptions& asked = shared->run;
       asked.program = invocation.program;
       asked.shapes = shared->shapes.Parse();
+      asked.phase_source = ReadPhaseSource(invocation);
       asked.phase_map = ReadPhaseMap(invocation);
       asked.kernel_replay = shared->replay == "kernel";
       asked.program_replay = shared->replay;

@@ -37,9 +37,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
     throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "), and a replay has none",
-                "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map and "
-                "--format, or "
-                "report FILE.fap");
+                "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map, "
+                "--phase-from and --format, or report FILE.fap");
   }
   for (const AttentionShape& shape : options.shapes) {
     if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
@@ -61,7 +60,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   }
   notice << '\n';
   PrintReport(path, *options.format,
-              {options.kernel_pattern, options.shapes, options.summary, options.explain, options.phase_map});
+              {options.kernel_pattern, options.shapes, options.summary, options.explain, options.phase_map,
+               options.phase_source});
   if (options.format->for_people && !options.summary && options.kernel_pattern.empty() && options.explain.empty()) {
     std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n";
   }

@@ -33,7 +33,7 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
 }  // namespace
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  Profile profile = load::LoadProfile(recording_path, filter.phase_map).second;
+  Profile profile = load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
     if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
@@ -127,6 +127,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         if (!invocation.phase_map.empty()) {
           throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
         }
+        if (!invocation.phase_from.empty()) {
+          throw Error("--phase-from has no effect on several recordings", "report one, or leave it out");
+        }
         for (const char* const option : {"--kernel", "--shape", "--causal", "--summary", "--explain"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
@@ -135,6 +138,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         return RunRanks(arguments->paths, *arguments->format);
       }
       ReportFilter& filter = arguments->filter;
+      filter.phase_source = ReadPhaseSource(invocation);
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();

@@ -44,7 +44,8 @@ void NameRecording(const std::string& line) {
 }
 
 void ReportRun(const RunOptions& options, const std::string& recording, const std::string& name) {
-  PrintReport(recording, *options.format, {"", {}, options.summary, options.explain, options.phase_map});
+  PrintReport(recording, *options.format,
+              {"", {}, options.summary, options.explain, options.phase_map, options.phase_source});
   const std::string& kept = name.empty() ? recording : name;
   NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", kept, kept));
 }

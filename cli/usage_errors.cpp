@@ -184,7 +184,8 @@ void RefuseOptionsBeforeCommand(const CLI::App& app) {
   const CLI::App& given = *app.get_subcommands().front();
   const std::string command = given.get_name();
   for (const CLI::Option* const option : app.get_options()) {
-    const bool shared = option->check_name("--phase-map") && given.get_option_no_throw("--phase-map") != nullptr;
+    const bool is_phases = option->check_name("--phase-map") || option->check_name("--phase-from");
+    const bool shared = is_phases && given.get_option_no_throw(option->get_name()) != nullptr;
     if (option->count() == 0 || shared) continue;
     throw Error(option->get_name() + " has no effect before '" + command + "'",
                 "put options after the command; fa-profile " + command + " --help lists them");

@@ -131,6 +131,7 @@ Json ToJson(const Launch& l, bool with_duration) {
 Json ToJson(const StallShare& s);
 Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
+Json ToJson(const PhaseInference& i);
 Json ToJson(const PhaseTable& t);
 Json ToJson(const Finding& f);
 Json ToJson(const KernelUse& u);
@@ -182,10 +183,25 @@ Json ToJson(const Closure& c) {
           {"closes", c.closes()}};
 }
 
+Json ToJson(const PhaseInference& i) {
+  return {{"refusal", KnownText(i.refusal)},
+          {"weighed_by", KnownText(i.weighed_by)},
+          {"direct_ratio", i.direct_ratio},
+          {"derived_ratio", i.derived_ratio},
+          {"guess_ratio", i.guess_ratio},
+          {"qk_to_pv_ratio", OrNull(i.qk_to_pv_ratio)},
+          {"multiply_adds_per_exponential", OrNull(i.multiply_adds_per_exponential)},
+          {"counted", i.counted}};
+}
+
 Json ToJson(const PhaseTable& t) {
-  return {{"attribution", t.attribution},         {"samples", t.samples},
-          {"dropped_samples", t.dropped_samples}, {"period_cycles", KnownNumber(t.period_cycles)},
-          {"waiting_ratio", t.waiting_ratio},     {"phases", ToArray(t.phases)},
+  return {{"attribution", t.attribution},
+          {"inference", ObjectOrNull(t.inference)},
+          {"samples", t.samples},
+          {"dropped_samples", t.dropped_samples},
+          {"period_cycles", KnownNumber(t.period_cycles)},
+          {"waiting_ratio", t.waiting_ratio},
+          {"phases", ToArray(t.phases)},
           {"closures", ToArray(t.closures)}};
 }
 
@@ -305,6 +321,7 @@ Json ToJson(const KernelLint& k) {
                {"occupancy_limit_ratio", OrNull(k.occupancy_limit_ratio)},
                {"externals", k.externals},
                {"attribution", k.attribution},
+               {"inference", ObjectOrNull(k.inference)},
                {"phases", ToArray(k.phases)},
                {"findings", ToArray(k.findings)}};
   // Machine code alone has no grid and no cost.

@@ -8,6 +8,7 @@
 #include "fa_profile/lint_report.h"
 #include "fa_profile/phase_map.h"
 #include "table.h"
+#include "text_phases.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -79,6 +80,13 @@ void WriteCounts(TextPage& page, const KernelLint& kernel) {
   page.Table(columns, rows);
 }
 
+std::string PhasesText(TextPage& page, const KernelLint& kernel) {
+  if (!kernel.inference) return "phases by " + page.Safe(kernel.attribution);
+  if (kernel.inference->refusal.empty()) return InferenceText(*kernel.inference) + ", all static";
+  return "phases by " + page.Safe(kernel.attribution) +
+         ", not inferred from machine code: " + page.Safe(kernel.inference->refusal);
+}
+
 void WriteKernel(TextPage& page, const KernelLint& kernel) {
   page.Rule(
       fmt::format("{}{}{}", page.Safe(FunctionName(kernel.name)), page.separator(), page.Safe(kernel.architecture)));
@@ -92,8 +100,8 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
   if (!kernel.externals.empty()) {
     page.Paragraph("  calls      ", page.Safe(fmt::format("{}", fmt::join(kernel.externals, ", "))));
   }
-  page.Paragraph("  code       ", fmt::format("{}, hash {:016x}, phases by {}", Bytes(kernel.code_bytes),
-                                              kernel.code_hash, page.Safe(kernel.attribution)));
+  page.Paragraph("  code       ", fmt::format("{}, hash {:016x}, {}", Bytes(kernel.code_bytes), kernel.code_hash,
+                                              PhasesText(page, kernel)));
   WriteCounts(page, kernel);
   for (const Finding& finding : kernel.findings) {
     const std::string where = finding.phase.empty() ? "" : fmt::format("{}: ", page.Safe(finding.phase));

@@ -90,6 +90,16 @@ void WriteTable(TextPage& page, const std::vector<PhaseEntry>& phases, std::span
   page.Table(titles, rows);
 }
 
+/// "phases inferred from machine code: 83 % of samples direct, 16 % derived, 1 % guessed; QK:PV 1.00"
+std::string AttributionText(TextPage& page, const PhaseTable& table) {
+  const PhaseInference* const inference = table.inference ? &*table.inference : nullptr;
+  if (inference != nullptr && inference->refusal.empty()) return InferenceText(*inference);
+  std::string text = "phases by " + page.Safe(table.attribution);
+  if (inference != nullptr) text += ", not inferred from machine code: " + page.Safe(inference->refusal);
+  if (table.attribution == kOpcodePhasesName) text += "; --phase-map FILE gives your own (docs/phase-map.md)";
+  return text;
+}
+
 void WriteSampling(TextPage& page, const PhaseTable& table) {
   std::string text;
   if (table.samples > 0) {
@@ -100,8 +110,7 @@ void WriteSampling(TextPage& page, const PhaseTable& table) {
                 : fmt::format(", {} dropped; ", FormatValue(static_cast<double>(table.dropped_samples), "count"));
     text += fmt::format("{} waiting (in no time share); ", FormatValue(table.waiting_ratio, "ratio"));
   }
-  text += "phases by " + page.Safe(table.attribution);
-  if (table.attribution == kOpcodePhasesName) text += "; --phase-map FILE gives your own (docs/phase-map.md)";
+  text += AttributionText(page, table);
   page.Paragraph("  sampled    ", text);
 }
 
@@ -132,6 +141,19 @@ void WriteClosures(TextPage& page, const PhaseTable& table) {
 }
 
 }  // namespace
+
+std::string InferenceText(const PhaseInference& inference) {
+  std::string text = fmt::format("phases inferred from machine code: {} % of {} direct, {} % derived, {} % guessed",
+                                 ShortPercent(inference.direct_ratio), inference.weighed_by,
+                                 ShortPercent(inference.derived_ratio), ShortPercent(inference.guess_ratio));
+  if (inference.qk_to_pv_ratio) {
+    text += fmt::format("; QK:PV {:.2f}{}", *inference.qk_to_pv_ratio, inference.counted ? ", counted" : "");
+  }
+  if (inference.multiply_adds_per_exponential) {
+    text += fmt::format("; {:.0f} multiply-adds an exponential", *inference.multiply_adds_per_exponential);
+  }
+  return text;
+}
 
 void WriteFindings(TextPage& page, const ProfileEntry& entry) {
   for (const Finding& finding : entry.findings) {

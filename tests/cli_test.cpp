@@ -131,6 +131,19 @@ TEST_F(CliTest, ABadPhaseMapIsReportedBeforeAnyOtherWork) {
   }
 }
 
+TEST_F(CliTest, PhaseFromForcesWherePhasesComeFrom) {
+  const std::string mma = "report " + bundled_ + " --kernel '^mma$' --shape 4,16,1024,64";
+  EXPECT_NE(Run(mma).out.find("phases by inline functions"), std::string::npos);
+  EXPECT_NE(Run(mma + " --phase-from code").out.find("QK:PV 1.00, counted"), std::string::npos);
+  EXPECT_NE(Run(mma + " --phase-from opcodes").out.find("phases by opcode classes"), std::string::npos);
+  EXPECT_NE(Run("--phase-from functions " + mma).out.find("phases by inline functions"), std::string::npos);
+  ExpectRefused(mma + " --phase-from map", "--phase-from map needs a phase map", "--phase-map FILE.yaml");
+  ExpectRefused(mma + " --phase-from code --phase-map x.yaml", "--phase-map has no effect with --phase-from code",
+                "leave one of them out");
+  ExpectRefused(mma + " --phase-from cod", "'cod' is not one of map, functions, code, opcodes", "");
+  ExpectRefused("report --phase-from code " + bundled_ + " " + bundled_, "--phase-from has no effect", "leave it out");
+}
+
 TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--explain serial-sofmax", "did you mean serial-softmax", "the findings are");
   ExpectRefused("report --explain x " + bundled_, "there is no finding 'x'", "the findings are");

@@ -105,6 +105,24 @@ TEST(ControlFlowTest, ASubroutineIsAsDeepAsItsDeepestCall) {
   EXPECT_EQ(flow.loop_depth, (std::vector<int>{0, 1, 1, 0, 1, 1}));
 }
 
+TEST(ControlFlowTest, ACallOfCodeThatNeverReturnsIsAJump) {
+  // ptxas for sm_80 leaves the loop over keys this way.
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "FADD", "R1,R1,R1", {}},           // 0
+      {"@P0", "CALL.REL.NOINC", "0x30", {}},  // 1: out of the loop
+      {"", "BRA", "0x0", {}},                 // 2
+      {"", "CALL.REL.NOINC", "0x60", {}},     // 3: a subroutine
+      {"", "STG.E", "[R2],R1", {}},           // 4
+      {"", "EXIT", "", {}},                   // 5
+      {"", "MUFU.RCP", "R1,R1", {}},          // 6
+      {"", "RET.REL.NODEC", "R2,0x0", {}},    // 7
+  }));
+  EXPECT_EQ(flow.loop_depth, (std::vector<int>{1, 1, 1, 0, 0, 0, 0, 0}));
+  EXPECT_FALSE(flow.blocks[flow.block_of[1]].callee);
+  EXPECT_EQ(flow.blocks[flow.block_of[1]].successors, (Indices{flow.block_of[2], flow.block_of[3]}));
+  EXPECT_TRUE(flow.blocks[flow.block_of[3]].callee);
+}
+
 TEST(ControlFlowTest, AnIndirectBranchLeadsToBlocksWithoutOtherPredecessors) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "BRX", "R2 -0x10", {}},

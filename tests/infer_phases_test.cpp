@@ -112,6 +112,37 @@ TEST(InferPhasesTest, RefusesProductsOfDifferentSize) {
   EXPECT_EQ(RefusalOf(lines), "QK:PV multiply-adds are 2.00 by instructions in the code, not 1.00");
 }
 
+TEST(InferPhasesTest, HeadDimsThatDifferAreTakenWhereTheExponentialsConfirmThem) {
+  // 12 steps of 16 to S, 8 tiles of 8 columns to O: 192 and 128, and as many exponentials as scores.
+  std::vector<Line> lines = MmaAttention();
+  const Line qk = {"", "HMMA.16816.F32", "R16, R8, R12, R16", {"qk()"}};
+  const Line pv = {"", "HMMA.16816.F32", "R40, R24, R14, R40", {"pv()"}};
+  const Line exponential = {"", "MUFU.EX2", "R17, R17", {"softmax()"}};
+  lines.insert(lines.begin() + 31, 15, pv);
+  lines.insert(lines.begin() + 25, 1, exponential);
+  lines.insert(lines.begin() + 17, 23, qk);
+  // Two tiles of 8 columns of S: 8 exponentials a thread, and at most 10 % more.
+  lines.insert(lines.begin() + 17 + 23 + 8, 4, exponential);
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+  EXPECT_DOUBLE_EQ(inferred.checks.qk_to_pv_ratio.value(), 1.5);
+  EXPECT_DOUBLE_EQ(inferred.checks.multiply_adds_per_exponential.value(), 192.0);
+  lines.insert(lines.begin() + 17 + 23 + 8, 8, exponential);
+  EXPECT_TRUE(RefusalOf(lines).starts_with("QK:PV multiply-adds are 1.50")) << "96 of them an exponential";
+}
+
+TEST(InferPhasesTest, WhereMatrixInstructionsMultiplyAllElseIsSoftmaxOrRescale) {
+  // The output is scaled by an exponential times something loaded, and a constant is added to it.
+  std::vector<Line> lines = MmaAttention();
+  lines.insert(lines.begin() + 28, {"", "FMUL", "R22, R22, R15", {"softmax()"}});
+  lines.insert(lines.begin() + 31, {"", "FFMA", "R40, R0, 0.5, R40", {"rescale()"}});
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal, "");
+  EXPECT_DOUBLE_EQ(inferred.checks.qk_to_pv_ratio.value(), 1.0);
+  EXPECT_EQ(inferred.instructions[28].phase, "softmax");
+  EXPECT_EQ(inferred.instructions[31].phase, "rescale");
+}
+
 TEST(InferPhasesTest, CountsDecideWhereThereAreSome) {
   const std::vector<Line> lines = MmaAttention();
   std::vector<double> executed(lines.size(), 1.0);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,17 +66,6 @@ const Recording& Bundled() {
   return recording;
 }
 
-std::vector<double> Executed(const DeviceFunction& function, const SassCounting& counting) {
-  std::vector<double> executed(function.instructions.size(), 0.0);
-  for (const SassCount& count : counting.counts) {
-    if (count.function_id != function.id) continue;
-    const auto index = analyze::IndexOf(function, count.offset);
-    const auto value = count.values.find(analyze::kExecuted);
-    if (index && value != count.values.end()) executed[*index] += static_cast<double>(value->second);
-  }
-  return executed;
-}
-
 Confusion Compare(const DeviceFunction& function, const PcSampling& sampling, const analyze::InferredPhases& inferred) {
   const std::vector<std::string> named = analyze::PhasesOf(function, AttentionPhases());
   Confusion samples;
@@ -102,7 +92,10 @@ const std::vector<Rung>& Rungs() {
       const auto functions = analyze::MeasuredFunctions(Bundled(), sampling.case_id);
       const PcSampling corrected = analyze::WithoutBranchSkid(functions, sampling, counting);
       for (const DeviceFunction* function : functions) {
-        Rung rung{of.kernel, of.shape->ToString(), analyze::InferPhases(*function, Executed(*function, counting)), {}};
+        Rung rung{of.kernel,
+                  of.shape->ToString(),
+                  analyze::InferPhases(*function, analyze::ExecutedOf(*function, &counting)),
+                  {}};
         if (rung.inferred.refusal.empty()) rung.samples = Compare(*function, corrected, rung.inferred);
         result.push_back(std::move(rung));
       }
@@ -157,6 +150,27 @@ TEST(InferredLadderTest, ChecksOfCountsAreExact) {
     EXPECT_EQ(rung.inferred.checks.unassigned_products, 0);
     EXPECT_EQ(rung.inferred.checks.key_loops, 1);
   }
+}
+
+// Kernels of others, which name no phase: FlashAttention 2 and CUTLASS' fused attention, as PyTorch has them. The
+// second keeps Q and P in one place of shared memory, one after the other.
+TEST(InferredLadderTest, PyTorchsKernelsPassTheChecks) {
+  const Recording recording = store::RecordingReader(FA_PROFILE_PYTORCH_RECORDING).Load();
+  int inferred = 0;
+  for (const DeviceFunction& function : recording.functions) {
+    if (function.instructions.empty()) continue;
+    const analyze::InferredPhases phases = analyze::InferPhases(function);
+    EXPECT_EQ(phases.refusal, "") << function.name;
+    EXPECT_NEAR(phases.checks.qk_to_pv_ratio.value_or(0.0), 1.0, 1e-9);
+    EXPECT_EQ(phases.checks.unassigned_products, 0);
+    std::set<std::string_view> named;
+    for (const analyze::InferredInstruction& instruction : phases.instructions) named.insert(instruction.phase);
+    for (const char* const phase : {"load_kv", "qk", "softmax", "rescale", "pv", "epilogue", "setup", "sync"}) {
+      EXPECT_TRUE(named.contains(phase)) << phase << " of " << function.name;
+    }
+    ++inferred;
+  }
+  EXPECT_EQ(inferred, 2);
 }
 
 }  // namespace

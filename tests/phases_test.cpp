@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attention_code.h"
 #include "device_code.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/metric_catalogue.h"
@@ -279,6 +280,77 @@ TEST(PhasesTest, FunctionRulesPrecedeLineRulesAndLineRulesPrecedeOpcodeRules) {
       "phase map",
       {{"by opcode", {}, {}, {"FADD"}}, {"by line", {}, {{"kernel.cu", 0, 1}}, {}}, {"by name", {"a"}, {}, {}}}};
   EXPECT_EQ(PhasesOf(function, map), (std::vector<std::string>{"by name", "by line"}));
+}
+
+/// MmaAttention() without its phase functions, as a library's kernel comes.
+DeviceFunction WithoutNames() {
+  std::vector<Line> lines = MmaAttention();
+  for (Line& line : lines) line.stack.clear();
+  return MakeFunction(lines);
+}
+
+PhaseTable TableFrom(const Recording& recording, PhaseSource source, const std::optional<PhaseMap>& map = {}) {
+  return Analyze(recording, map, source).entries.at(0).phases.value();
+}
+
+TEST(PhasesTest, PhasesOfCodeWithoutNamesAreInferred) {
+  const PhaseTable table = TableOf(MakeRecording({WithoutNames()}, {At(0, {{"wait", 10}}), At(16, {{"wait", 50}}),
+                                                                    At(23, {{"wait", 30}}), At(41, {{"drain", 10}})}));
+  EXPECT_EQ(table.attribution, "inference from machine code");
+  ASSERT_TRUE(table.inference);
+  EXPECT_EQ(table.inference->refusal, "");
+  EXPECT_EQ(table.inference->weighed_by, "samples");
+  EXPECT_DOUBLE_EQ(table.inference->direct_ratio, 0.8);
+  EXPECT_DOUBLE_EQ(table.inference->derived_ratio, 0.1);
+  EXPECT_DOUBLE_EQ(table.inference->guess_ratio, 0.1);
+  EXPECT_DOUBLE_EQ(table.inference->qk_to_pv_ratio.value(), 1.0);
+  EXPECT_FALSE(table.inference->counted);
+  EXPECT_DOUBLE_EQ(Value(table, "qk", "phase_time_ratio"), 0.5);
+  EXPECT_DOUBLE_EQ(Value(table, "softmax", "phase_time_ratio"), 0.3);
+  EXPECT_DOUBLE_EQ(Value(table, "setup", "phase_time_ratio"), 0.1);
+}
+
+TEST(PhasesTest, CodeThatIsRefusedHasOpcodeClassesAndTheReason) {
+  const DeviceFunction function =
+      MakeFunction({{"", "LDG.E", "R1, desc[UR4][R2.64]", {}}, {"", "FADD", "R1, R1, R1", {}}, {"", "EXIT", "", {}}});
+  const PhaseTable table = TableOf(MakeRecording({function}, {At(1, {{"wait", 100}})}));
+  EXPECT_EQ(table.attribution, kOpcodePhasesName);
+  ASSERT_TRUE(table.inference);
+  EXPECT_EQ(table.inference->refusal, "it computes no exponentials (MUFU.EX2)");
+  EXPECT_DOUBLE_EQ(Value(table, "other arithmetic", "phase_time_ratio"), 1.0);
+}
+
+TEST(PhasesTest, AMapComesBeforeFunctionsAndFunctionsBeforeCode) {
+  const Recording recording = MakeRecording({MakeFunction(MmaAttention())}, {At(16, {{"wait", 100}})});
+  const PhaseMap map{"phase map my.yaml", {{"products", {}, {}, {"HMMA"}}}};
+  EXPECT_EQ(TableFrom(recording, PhaseSource::kBest, map).attribution, "phase map my.yaml");
+  const PhaseTable named = TableFrom(recording, PhaseSource::kBest);
+  EXPECT_EQ(named.attribution, "inline functions");
+  EXPECT_FALSE(named.inference) << "it was not tried";
+}
+
+TEST(PhasesTest, ASourceCanBeForced) {
+  const Recording recording = MakeRecording({MakeFunction(MmaAttention())}, {At(16, {{"wait", 100}})});
+  EXPECT_EQ(TableFrom(recording, PhaseSource::kCode).attribution, "inference from machine code");
+  EXPECT_EQ(TableFrom(recording, PhaseSource::kOpcodes).attribution, kOpcodePhasesName);
+  EXPECT_EQ(TableFrom(recording, PhaseSource::kFunctions).attribution, "inline functions");
+  const Recording bare = MakeRecording({WithoutNames()}, {At(16, {{"wait", 100}})});
+  EXPECT_DOUBLE_EQ(Value(TableFrom(bare, PhaseSource::kFunctions), kUnattributed, "phase_time_ratio"), 1.0);
+}
+
+TEST(PhasesTest, FindingsSayThatTheirPhaseIsInferred) {
+  const Profile profile = Analyze(MakeRecording({WithoutNames()}, {At(16, {{"wait", 100}})}));
+  ASSERT_FALSE(profile.entries.at(0).findings.empty());
+  EXPECT_EQ(profile.entries[0].findings[0].phase, "qk");
+  EXPECT_TRUE(profile.entries[0].findings[0].evidence.ends_with("; the phase is inferred from machine code"));
+}
+
+TEST(PhasesTest, AFunctionBesideAnInferredKernelIsUnattributed) {
+  DeviceFunction other = MakeFunction({{"", "FADD", "R1, R1, R1", {}}, {"", "EXIT", "", {}}}, 2, "other");
+  const PhaseTable table =
+      TableOf(MakeRecording({WithoutNames(), other}, {At(16, {{"wait", 75}}), At(0, {{"wait", 25}}, /*function=*/2)}));
+  EXPECT_EQ(table.attribution, "inference from machine code");
+  EXPECT_DOUBLE_EQ(Value(table, kUnattributed, "phase_time_ratio"), 0.25);
 }
 
 TEST(PhasesTest, AMapWithoutAMatchLeavesEverythingUnattributedAndIsReported) {

@@ -133,6 +133,38 @@ TEST(ReportTest, APhaseMapIsSuggestedWherePhasesAreOpcodeClasses) {
   EXPECT_NE(Text(profile).find("phases by opcode classes; --phase-map FILE gives your own"), std::string::npos);
 }
 
+TEST(ReportTest, InferredPhasesSayHowSureTheyAreOrWhyThereAreNone) {
+  Profile profile = SampleProfile();
+  PhaseInference inference;
+  inference.weighed_by = "samples";
+  inference.direct_ratio = 0.83;
+  inference.derived_ratio = 0.16;
+  inference.guess_ratio = 0.01;
+  inference.qk_to_pv_ratio = 1.0;
+  inference.multiply_adds_per_exponential = 62.1;
+  for (ProfileEntry& entry : profile.entries) {
+    if (!entry.phases) continue;
+    entry.phases->attribution = kInferredPhasesName;
+    entry.phases->inference = inference;
+  }
+  const ReportOptions wide{.width = 400};
+  EXPECT_NE(Text(profile, wide)
+                .find("phases inferred from machine code: 83 % of samples direct, 16 % derived, 1.0 % "
+                      "guessed; QK:PV 1.00; 62 multiply-adds an exponential"),
+            std::string::npos);
+  EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
+  for (ProfileEntry& entry : profile.entries) {
+    if (!entry.phases) continue;
+    entry.phases->attribution = kOpcodePhasesName;
+    entry.phases->inference.emplace().refusal = "no loop over keys holds both products";
+  }
+  EXPECT_NE(Text(profile, wide)
+                .find("phases by opcode classes, not inferred from machine code: no loop over keys holds "
+                      "both products; --phase-map FILE gives your own"),
+            std::string::npos);
+  EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
+}
+
 TEST(ReportTest, TextReportEqualsTheGoldenFile) { ExpectGolden("tests/data/golden/report.txt", Text(SampleProfile())); }
 TEST(ReportTest, JsonReportEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/report.json", JsonText(SampleProfile()));

@@ -149,11 +149,12 @@ void DropSpeeds(Metrics& metrics) {
 
 class CaseAnalyzer {
  public:
-  CaseAnalyzer(const Recording& recording, const CaseData& data, const std::optional<PhaseMap>& map)
+  CaseAnalyzer(const Recording& recording, const CaseData& data, const std::optional<PhaseMap>& map, PhaseSource source)
       : recording_(recording),
         device_(recording.device),
         user_ranges_(recording.session.replay_mode == "user" || recording.session.replay_mode == "spread"),
         map_(map),
+        source_(source),
         data_(data),
         parts_(PartsOf(data)) {
     // A call of one kernel is its only part: one entry says it all.
@@ -185,7 +186,7 @@ class CaseAnalyzer {
         entry.part += part.empty() ? "#" : " #";
         entry.part += std::to_string(number);
       } else {
-        entry.phases = AnalyzePhases(recording_, entry, map_);
+        entry.phases = AnalyzePhases(recording_, entry, map_, source_);
       }
       if (part.empty()) {
         entry.findings = FindProblems(entry, device_, MeasuredFunctions(recording_, data_.kernel_case->id));
@@ -248,6 +249,7 @@ class CaseAnalyzer {
   const Device& device_;
   bool user_ranges_;
   const std::optional<PhaseMap>& map_;
+  PhaseSource source_;
   const CaseData& data_;
   std::vector<std::string> parts_;  ///< empty for a call of one kernel
   std::string single_part_;         ///< the name of its part, where the recording has one
@@ -309,7 +311,7 @@ void AddPhaseLosses(Profile& profile) {
 
 }  // namespace
 
-Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map) {
+Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map, PhaseSource source) {
   Profile profile;
   profile.session = recording.session;
   profile.device = recording.device;
@@ -320,7 +322,7 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map) 
         {"recording_incomplete", "session", "the run ended early; what was recorded is complete", 1});
   }
   for (const CaseData& data : CollectCases(recording)) {
-    CaseAnalyzer(recording, data, map).AddEntries(profile.entries);
+    CaseAnalyzer(recording, data, map, source).AddEntries(profile.entries);
   }
   AddProgram(recording, profile);
   AddPhaseLosses(profile);

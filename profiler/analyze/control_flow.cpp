@@ -130,6 +130,43 @@ void AddEdges(ControlFlow& flow, const std::vector<Exits>& exits) {
   }
 }
 
+/// By block: whether a RET can be reached from it without leaving the subroutine.
+std::vector<bool> ReachesReturn(const Instructions& instructions, const std::vector<BasicBlock>& blocks) {
+  std::vector<bool> reaches(blocks.size(), false);
+  std::vector<std::size_t> pending;
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    if (Base(instructions[blocks[block].end - 1]) != "RET") continue;
+    reaches[block] = true;
+    pending.push_back(block);
+  }
+  while (!pending.empty()) {
+    const std::size_t block = pending.back();
+    pending.pop_back();
+    for (const std::size_t before : blocks[block].predecessors) {
+      if (reaches[before]) continue;
+      reaches[before] = true;
+      pending.push_back(before);
+    }
+  }
+  return reaches;
+}
+
+/// ptxas also jumps by CALL, to code far away that ends the kernel: out of a loop, for example. What never returns is
+/// not called.
+void TurnCallsIntoJumps(const Instructions& instructions, std::vector<BasicBlock>& blocks) {
+  const std::vector<bool> returns = ReachesReturn(instructions, blocks);
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    const auto callee = blocks[block].callee;
+    if (!callee || returns[*callee]) continue;
+    blocks[block].callee.reset();
+    if (instructions[blocks[block].end - 1].predicate.empty()) {
+      for (const std::size_t next : blocks[block].successors) std::erase(blocks[next].predecessors, block);
+      blocks[block].successors.clear();
+    }
+    AddEdge(blocks, block, *callee);
+  }
+}
+
 /// Blocks that can be reached from `first` without leaving the subroutine.
 std::vector<std::size_t> Reachable(const std::vector<BasicBlock>& blocks, std::size_t first) {
   std::vector<std::size_t> reached{first};
@@ -227,6 +264,7 @@ ControlFlow ReadControlFlow(const DeviceFunction& function) {
     flow.block_of.push_back(flow.blocks.size() - 1);
   }
   AddEdges(flow, exits);
+  TurnCallsIntoJumps(instructions, flow.blocks);
   const std::vector<int> depths = BlockDepths(flow.blocks);
   for (const std::size_t block : flow.block_of) flow.loop_depth.push_back(depths[block]);
   return flow;

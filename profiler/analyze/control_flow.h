@@ -22,8 +22,9 @@ struct BasicBlock {
 ///
 /// Read from opcodes, predicates and branch targets ("0x2b0" in the operands). A branch with a predicate, and one with
 /// a condition among its operands, may fall through. BSYNC goes on behind itself, or where its BSSY says when that is
-/// elsewhere. An indirect branch (BRX, JMX) may go to any block that nothing else leads to. RET and EXIT end a path. A
-/// target outside the function, or between two instructions, is none: any sequence of instructions has a graph.
+/// elsewhere. A CALL of code that reaches no RET is a jump. An indirect branch (BRX, JMX) may go to any block that
+/// nothing else leads to. RET and EXIT end a path. A target outside the function, or between two instructions, is none:
+/// any sequence of instructions has a graph.
 struct ControlFlow {
   std::vector<BasicBlock> blocks;     ///< in the order of their code; the first is the entry
   std::vector<std::size_t> block_of;  ///< by instruction

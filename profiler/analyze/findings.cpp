@@ -418,6 +418,11 @@ std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& devic
     });
     if (cause != findings.end()) finding.cure = "see " + cause->id + ", which is found in this phase too";
   }
+  if (entry.phases && entry.phases->attribution == kInferredPhasesName) {
+    for (Finding& finding : findings) {
+      if (!finding.phase.empty()) finding.evidence += "; the phase is inferred from machine code";
+    }
+  }
   std::ranges::stable_sort(findings, std::greater<>(), &Finding::weight);
   return findings;
 }

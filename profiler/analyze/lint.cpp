@@ -1,10 +1,11 @@
 #include "fa_profile/lint.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "choose_phases.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/occupancy.h"
-#include "fa_profile/phases.h"
 #include "lint_code.h"
 #include "lint_findings.h"
 
@@ -72,11 +73,13 @@ KernelLint Lint(const KernelCode& kernel, const LintOptions& options) {
   LintSubject subject{kernel, lint, {}, SmLimits(kernel.sm), {}};
   SetOccupancy(subject, lint);
 
-  const PhaseMap map = options.phase_map ? *options.phase_map : ChoosePhaseMap({&kernel.function});
-  subject.code = ReadLintCode(kernel.function, map);
+  ChosenPhases chosen = ChoosePhases({&kernel.function}, options.phase_map, options.phase_source, /*sampling=*/nullptr,
+                                     /*counting=*/nullptr);
+  subject.code = ReadLintCode(kernel.function, std::move(chosen.functions.front().phases));
   lint.spills = subject.code.spills;
   lint.arrays = subject.code.arrays;
-  lint.attribution = map.name;
+  lint.attribution = std::move(chosen.attribution);
+  lint.inference = std::move(chosen.inference);
   lint.phases = CountByPhase(kernel.function, subject.code);
   lint.findings = FindInCode(subject);
   return lint;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "fa_profile/phases.h"
 #include "opcode.h"
 
 namespace fa_profile::analyze {
@@ -128,10 +127,10 @@ bool UsesSharedMemory(const DeviceFunction& function) {
   });
 }
 
-LintCode ReadLintCode(const DeviceFunction& function, const PhaseMap& map) {
+LintCode ReadLintCode(const DeviceFunction& function, std::vector<std::string> phases) {
   LintCode code;
   code.flow = ReadControlFlow(function);
-  code.phase_of = PhasesOf(function, map);
+  code.phase_of = std::move(phases);
   ReadStack(function, code);
   return code;
 }

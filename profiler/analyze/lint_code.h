@@ -20,7 +20,8 @@ struct LintCode {
   int register_addressed = 0;  ///< of the array accesses: those whose address is not the stack pointer and a constant
 };
 
-LintCode ReadLintCode(const DeviceFunction& function, const PhaseMap& map);
+/// `phases`: by instruction.
+LintCode ReadLintCode(const DeviceFunction& function, std::vector<std::string> phases);
 
 /// NOPs, and the branch to itself that ends the code: they fill it up and never run.
 bool IsPadding(const Instruction& instruction);

@@ -41,6 +41,20 @@ std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t
   return static_cast<std::size_t>(found - function.instructions.begin());
 }
 
+std::vector<double> ExecutedOf(const DeviceFunction& function, const SassCounting* counting) {
+  std::vector<double> executed;
+  if (counting == nullptr) return executed;
+  for (const SassCount& count : counting->counts) {
+    if (count.function_id != function.id) continue;
+    const auto index = IndexOf(function, count.offset);
+    const auto value = count.values.find(kExecuted);
+    if (!index || value == count.values.end()) continue;
+    executed.resize(function.instructions.size(), 0.0);
+    executed[*index] += static_cast<double>(value->second);
+  }
+  return executed;
+}
+
 std::set<std::string> UnavailableMetrics(const Recording& recording) {
   std::set<std::string> unavailable;
   for (const DataLoss& loss : recording.losses) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "choose_phases.h"
 #include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
@@ -107,24 +108,10 @@ std::string Join(const std::vector<std::string>& names) {
   return text.empty() ? kUnattributed : text;
 }
 
-struct Labelled {
-  std::vector<LabelledFunction> functions;
-  std::string attribution;
-};
-
-Labelled LabelByKernels(const std::vector<const DeviceFunction*>& functions, const Parts& parts) {
-  Labelled labelled{{}, "kernels"};
+ChosenPhases LabelByKernels(const std::vector<const DeviceFunction*>& functions, const Parts& parts) {
+  ChosenPhases labelled{{}, "kernels", {}};
   for (const DeviceFunction* function : functions) {
     labelled.functions.push_back({function, Join(parts.Of(*function)), {}});
-  }
-  return labelled;
-}
-
-Labelled LabelByPhases(const std::vector<const DeviceFunction*>& functions, const std::optional<PhaseMap>& given) {
-  const PhaseMap map = given ? *given : ChoosePhaseMap(functions);
-  Labelled labelled{{}, map.name};
-  for (const DeviceFunction* function : functions) {
-    labelled.functions.push_back({function, kUnattributed, PhasesOf(*function, map)});
   }
   return labelled;
 }
@@ -264,7 +251,7 @@ std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& der
 }  // namespace
 
 std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const ProfileEntry& entry,
-                                        const std::optional<PhaseMap>& map) {
+                                        const std::optional<PhaseMap>& map, PhaseSource source) {
   const Measured measured = FindMeasured(recording, entry);
   std::vector<const DeviceFunction*> functions = MeasuredFunctions(recording, {measured.sampling}, {measured.counting});
   const Parts parts(recording, entry.case_id);
@@ -274,7 +261,8 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
     functions = std::move(*own);
   }
   const bool by_kernels = entry.part.empty() && parts.several();
-  const Labelled labelled = by_kernels ? LabelByKernels(functions, parts) : LabelByPhases(functions, map);
+  const ChosenPhases labelled = by_kernels ? LabelByKernels(functions, parts)
+                                           : ChoosePhases(functions, map, source, measured.sampling, measured.counting);
   const PhaseSums sums =
       SumPhases(labelled.functions, measured.sampling, measured.counting, UnavailableMetrics(recording));
   if (!sums.sampled && !sums.counted) return std::nullopt;
@@ -283,6 +271,7 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
   PhaseTable table;
   table.phases = EntriesOf(sums, PhaseDeriver(recording.device, entry, whole));
   table.attribution = labelled.attribution;
+  table.inference = labelled.inference;
   std::optional<double> named_samples;  // of these kernels' own code, by the hardware's count
   if (sums.sampled) {
     const double samples = Find(whole, "samples.total").value_or(0.0);

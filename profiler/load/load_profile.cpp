@@ -7,7 +7,8 @@
 
 namespace fa_profile::load {
 
-std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map, bool cubins) {
+std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map, bool cubins,
+                                          PhaseSource source) {
   store::LoadOptions options;
   options.cubins = cubins;
   const std::vector<std::string> inputs = analyze::MetricsForAnalysis();
@@ -18,7 +19,7 @@ std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::op
       Notice(what + " of the " + map->name + " matches no instruction in " + path);
     }
   }
-  Profile profile = analyze::Analyze(recording, map);
+  Profile profile = analyze::Analyze(recording, map, source);
   return {std::move(recording), std::move(profile)};
 }
 

@@ -26,8 +26,10 @@ void AddCalls(const DeviceFunction& function, Flow& flow, Work& work) {
     if (block + 1 < count) returns[*callee].push_back(block + 1);
   }
   flow.value_predecessors = flow.predecessors;
+  Edges within(count);  // a subroutine's own blocks, without those that it calls
+  for (std::size_t block = 0; block < count; ++block) within[block] = flow.graph.blocks[block].successors;
   for (const auto& [callee, behind] : returns) {
-    std::vector<bool> body = Reached({callee}, flow.successors, work);
+    std::vector<bool> body = Reached({callee}, within, work);
     body[callee] = true;
     for (std::size_t block = 0; block < count; ++block) {
       const std::string_view last = function.instructions[flow.graph.blocks[block].end - 1].opcode;

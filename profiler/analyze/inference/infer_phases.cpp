@@ -28,15 +28,14 @@ InferredPhases InferWith(const DeviceFunction& function, const std::vector<Opera
   const Regions regions(operands, flow, forward, ranks, work);
   const std::vector<double> weights = WeightsOf(flow, executed);
   const CodeFacts code{function, operands, flow, values, memory, ranks, regions, weights};
-  Assignment phases(operands.size());
   InferredPhases inferred;
-  inferred.checks = CheckPhases(code, executed, phases);
+  inferred.checks = CheckPhases(code, executed);
   inferred.refusal = FailedCheck(code, inferred.checks);
   if (!inferred.refusal.empty()) return inferred;
+  Assignment phases(operands.size());
   AssignLoads(code, work, phases);
   AssignByRank(code, work, phases);
   AssignByNeighbours(code, work, phases);
-  inferred.checks = CheckPhases(code, executed, phases);
   for (const Assigned& assigned : phases.all()) {
     inferred.instructions.push_back({PhaseName(assigned.phase), assigned.grade, assigned.reason});
   }

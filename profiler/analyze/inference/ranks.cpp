@@ -45,7 +45,10 @@ class RankFinder {
       not_qk_[i] = true;
       ++ranks_.not_qk;
     }
-    if (ranks_.not_qk > 0) ToFixedPoint();
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      matrix_pv_ = matrix_pv_ || (ranks_.computes[i] == Computes::kPv && operands_[i].form != Form::kMultiply);
+    }
+    if (ranks_.not_qk > 0 || matrix_pv_) ToFixedPoint();
     return std::move(ranks_);
   }
 
@@ -158,6 +161,9 @@ class RankFinder {
       if (c == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
       return {Rank::kPartial, Computes::kQk};
     }
+    if (matrix_pv_ && !is_matrix && high == Rank::kExponential && low == Rank::kGlobal) {
+      return {std::max(c, Rank::kExponential), Computes::kSoftmax};  // scaling by something loaded
+    }
     if (high == Rank::kExponential && low == Rank::kGlobal) return {Rank::kOutput, Computes::kPv};
     // Exponentials by other means than MUFU, or with a rank that was lost.
     if (is_matrix && IsScore(high) && low == Rank::kGlobal) return {Rank::kOutput, Computes::kPv};
@@ -165,7 +171,7 @@ class RankFinder {
     if (high == Rank::kOutput) {
       return {Rank::kOutput, low == Rank::kExponential ? Computes::kRescale : Computes::kScale};
     }
-    if (c == Rank::kOutput) return {Rank::kOutput, Computes::kPv};
+    if (c == Rank::kOutput) return {Rank::kOutput, matrix_pv_ ? Computes::kScale : Computes::kPv};
     if (IsScore(high)) return {std::max(Rank::kScore, c), Computes::kSoftmax};
     const Rank highest = in.highest();
     const bool softmax = IsScore(highest) || highest == Rank::kExponential;
@@ -215,6 +221,7 @@ class RankFinder {
   Ranks ranks_;
   std::vector<bool> not_qk_;
   bool has_matrix_ = false;
+  bool matrix_pv_ = false;  // then only matrix instructions are
   bool has_bulk_copies_ = false;
 };
 

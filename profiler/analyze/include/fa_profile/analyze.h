@@ -21,9 +21,11 @@ namespace fa_profile::analyze {
 /// A kernel that was verified and is not correct gets no timing, and no metric in seconds or per second: its speed is
 /// not a result. Metrics that could not be derived are absent.
 ///
-/// `map` says which instructions are which phase; absent, ChoosePhaseMap() decides (fa_profile/phases.h). Where more
-/// than a twentieth of a kernel's time belongs to no phase, and where rules of `map` overlap, a DataLoss reports it.
-Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map = std::nullopt);
+/// `source` says where phases come from, `map` which instructions are which phase: PhaseSource::kBest takes the map,
+/// else phase functions, else what it infers from the machine code, else opcode classes. Where more than a twentieth of
+/// a kernel's time belongs to no phase, and where rules of `map` overlap, a DataLoss reports it.
+Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map = std::nullopt,
+                PhaseSource source = PhaseSource::kBest);
 
 /// CUPTI metric names that Analyze() reads: load only these for a fast report.
 std::vector<std::string> MetricsForAnalysis();

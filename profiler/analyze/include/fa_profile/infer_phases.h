@@ -29,7 +29,7 @@ struct InferredInstruction {
 
 /// What was checked before the phases were believed.
 struct InferenceChecks {
-  /// Multiply-adds of S = Q K^T over those of O = P V. 1 where head_dim is the same for both. Absent without products.
+  /// Multiply-adds of S = Q K^T over those of O = P V. 1 where head_dim is the same for both. Absent without PV.
   std::optional<double> qk_to_pv_ratio;
   /// Multiply-adds of QK per exponential of the softmax: head_dim, where no exponential is computed again.
   std::optional<double> multiply_adds_per_exponential;

@@ -34,7 +34,8 @@ struct KernelCode {
 struct LintOptions {
   std::optional<int> threads;  ///< of a block; absent: what the kernel was compiled for at most
   std::optional<std::int64_t> dynamic_shared_memory_bytes;  ///< of a block; absent: none, if the code allows that
-  std::optional<PhaseMap> phase_map;                        ///< absent: ChoosePhaseMap()
+  std::optional<PhaseMap> phase_map;                        ///< of PhaseSource::kMap and kBest
+  PhaseSource phase_source = PhaseSource::kBest;
 };
 
 /// What can be said about a kernel without running it. Pure.

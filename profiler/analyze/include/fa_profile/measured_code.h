@@ -25,6 +25,9 @@ std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,
 /// Index of the instruction at `offset`; nothing where none begins there.
 std::optional<std::size_t> IndexOf(const DeviceFunction& function, std::uint32_t offset);
 
+/// How often a warp executed each instruction of a function; empty when none of it was counted, or `counting` is null.
+std::vector<double> ExecutedOf(const DeviceFunction& function, const SassCounting* counting);
+
 /// The metrics that the chip, or its CUPTI, lacks: their absence is not 0.
 std::set<std::string> UnavailableMetrics(const Recording& recording);
 

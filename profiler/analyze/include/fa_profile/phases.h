@@ -28,10 +28,12 @@ PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions);
 /// part's own functions, or nothing when another part of the call runs the same function, because their samples
 /// cannot be told apart.
 ///
-/// Reads of `entry`: case_id, part, timing, and those `metrics` that formulas and closures name. `map`: absent,
-/// ChoosePhaseMap() of all functions concerned. A function without instructions is unattributed.
+/// Reads of `entry`: case_id, part, timing, and those `metrics` that formulas and closures name. `source` says where
+/// the phases come from, of all functions concerned alike; `map` is the map of PhaseSource::kMap and kBest. A function
+/// without instructions is unattributed.
 std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const ProfileEntry& entry,
-                                        const std::optional<PhaseMap>& map = std::nullopt);
+                                        const std::optional<PhaseMap>& map = std::nullopt,
+                                        PhaseSource source = PhaseSource::kBest);
 
 /// CUPTI metric names that AnalyzePhases() holds sums against.
 std::vector<std::string> ClosureInputs();

@@ -10,8 +10,9 @@
 
 namespace fa_profile::load {
 
-/// Reads a recording and analyzes it. Loads only the metrics that Analyze() reads; with `cubins` the machine code too.
+/// Reads a recording and analyzes it, with the phases of `map` or from `source`. Loads only the metrics that Analyze()
+/// reads; with `cubins` the machine code too.
 std::pair<Recording, Profile> LoadProfile(const std::string& path, const std::optional<PhaseMap>& map = std::nullopt,
-                                          bool cubins = false);
+                                          bool cubins = false, PhaseSource source = PhaseSource::kBest);
 
 }  // namespace fa_profile::load

@@ -58,9 +58,10 @@ struct KernelLint {
   std::optional<double> occupancy_limit_ratio;
   std::vector<std::string> externals;  ///< functions it calls that are in no cubin: "vprintf"
 
-  std::string attribution;        ///< how phases were found: PhaseTable's
-  std::vector<PhaseCode> phases;  ///< in the order in which their code first comes, each by loop depth
-  std::vector<Finding> findings;  ///< in the order of the rules; weights are 0: no time was measured
+  std::string attribution;                  ///< how phases were found: PhaseTable's
+  std::optional<PhaseInference> inference;  ///< PhaseTable's, weighed by the code's instructions
+  std::vector<PhaseCode> phases;            ///< in the order in which their code first comes, each by loop depth
+  std::vector<Finding> findings;            ///< in the order of the rules; weights are 0: no time was measured
 };
 
 }  // namespace fa_profile

@@ -33,6 +33,18 @@ PhaseMap AttentionPhases();
 /// The name of OpcodePhases().
 inline constexpr const char* kOpcodePhasesName = "opcode classes";
 
+/// How phases are said to be found that were inferred from machine code (docs/phases.md).
+inline constexpr const char* kInferredPhasesName = "inference from machine code";
+
+/// Where the phases of a kernel come from.
+enum class PhaseSource {
+  kBest,       ///< a map, where one is given; else functions, where the code has some; else code; else opcodes
+  kMap,        ///< a map of the user's
+  kFunctions,  ///< AttentionPhases()
+  kCode,       ///< inferred from machine code; opcodes, where that is refused
+  kOpcodes,    ///< OpcodePhases()
+};
+
 /// For code without line information or phase functions: matrix, exponential and reduction, loads, stores, barriers,
 /// control, other arithmetic, by opcode.
 PhaseMap OpcodePhases();

@@ -58,10 +58,25 @@ struct Closure {
   bool closes() const;
 };
 
+/// How sure the phases are that were inferred from machine code, or why they were not inferred. Ratios are of all
+/// samples (where nothing was sampled, of executed instructions; where nothing was counted, of the code's
+/// instructions); what belongs to no phase is in none of them.
+struct PhaseInference {
+  std::string refusal;         ///< the check that failed: the phases are opcode classes; empty: they were inferred
+  double direct_ratio = 0.0;   ///< the phase follows from what the instruction computes
+  double derived_ratio = 0.0;  ///< from what uses its result, or where its operands come from
+  double guess_ratio = 0.0;    ///< from its neighbours
+  std::string weighed_by;      ///< "samples", "executed instructions", "instructions"
+  std::optional<double> qk_to_pv_ratio;                 ///< multiply-adds of QK over those of PV
+  std::optional<double> multiply_adds_per_exponential;  ///< of QK; head_dim where none is computed again
+  bool counted = false;  ///< the two ratios are of executed instructions; false: of instructions in the code
+};
+
 /// The phases of one entry's kernels.
 struct PhaseTable {
   std::vector<PhaseEntry> phases;  ///< most time first; the unattributed last, present even when it is 0
   std::string attribution;  ///< "inline functions", "phase map <file>", "opcode classes": how the phases were found
+  std::optional<PhaseInference> inference;  ///< present where inference from machine code was tried
   /// Samples of warps that waited for another warp or an asynchronous copy and could not be charged to the phase they
   /// waited for: no work, and not in any time share. Ratio of all samples.
   double waiting_ratio = 0.0;

@@ -1,0 +1,121 @@
+#include "choose_phases.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "fa_profile/infer_phases.h"
+#include "fa_profile/measured_code.h"
+#include "fa_profile/phases.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+ChosenPhases ByMap(const std::vector<const DeviceFunction*>& functions, const PhaseMap& map) {
+  ChosenPhases chosen{{}, map.name, {}};
+  for (const DeviceFunction* function : functions) {
+    chosen.functions.push_back({function, kUnattributed, PhasesOf(*function, map)});
+  }
+  return chosen;
+}
+
+/// Samples by instruction, or executions, or 1 each: what the grades of an inference are weighed by.
+std::vector<double> WeightsOf(const DeviceFunction& function, const PcSampling* sampling,
+                              const std::vector<double>& executed) {
+  std::vector<double> weights(function.instructions.size(), 0.0);
+  if (sampling == nullptr) return executed.empty() ? std::vector<double>(weights.size(), 1.0) : executed;
+  for (const PcSample& pc : sampling->samples) {
+    const auto index = pc.function_id == function.id ? IndexOf(function, pc.offset) : std::nullopt;
+    if (!index) continue;
+    for (const auto& [reason, count] : pc.samples) {
+      if (!reason.ends_with("_not_issued")) weights[*index] += static_cast<double>(count);
+    }
+  }
+  return weights;
+}
+
+/// A function, its inferred phases, and how much its instructions weigh.
+struct InferredFunction {
+  const DeviceFunction* function = nullptr;
+  InferredPhases phases;
+  std::vector<double> weights;
+
+  double weight() const { return std::accumulate(weights.begin(), weights.end(), 0.0); }
+};
+
+PhaseInference Summarize(const std::vector<InferredFunction>& functions, const InferenceChecks& checks) {
+  PhaseInference inference;
+  inference.qk_to_pv_ratio = checks.qk_to_pv_ratio;
+  inference.multiply_adds_per_exponential = checks.multiply_adds_per_exponential;
+  inference.counted = checks.counted;
+  double all = 0.0;
+  double graded[3] = {};
+  for (const InferredFunction& inferred : functions) {
+    all += inferred.weight();
+    for (std::size_t i = 0; i < inferred.phases.instructions.size(); ++i) {
+      const InferredInstruction& instruction = inferred.phases.instructions[i];
+      if (instruction.phase != kUnattributed) graded[static_cast<int>(instruction.grade)] += inferred.weights[i];
+    }
+  }
+  if (all <= 0.0) return inference;
+  inference.direct_ratio = graded[static_cast<int>(InferenceGrade::kDirect)] / all;
+  inference.derived_ratio = graded[static_cast<int>(InferenceGrade::kDerived)] / all;
+  inference.guess_ratio = graded[static_cast<int>(InferenceGrade::kGuess)] / all;
+  return inference;
+}
+
+LabelledFunction Label(const InferredFunction& inferred) {
+  LabelledFunction labelled{inferred.function, kUnattributed, {}};
+  for (const InferredInstruction& instruction : inferred.phases.instructions) {
+    labelled.phases.emplace_back(instruction.phase);
+  }
+  labelled.phases.resize(inferred.function->instructions.size(), kUnattributed);
+  return labelled;
+}
+
+ChosenPhases ByInference(const std::vector<const DeviceFunction*>& functions, const PcSampling* sampling,
+                         const SassCounting* counting) {
+  std::vector<InferredFunction> inferred;
+  for (const DeviceFunction* function : functions) {
+    if (function->instructions.empty()) continue;
+    const std::vector<double> executed = ExecutedOf(*function, counting);
+    inferred.push_back({function, InferPhases(*function, executed), WeightsOf(*function, sampling, executed)});
+  }
+  const auto main = std::ranges::max_element(inferred, {}, &InferredFunction::weight);
+  if (main == inferred.end()) return ByMap(functions, OpcodePhases());
+  if (!main->phases.refusal.empty()) {
+    ChosenPhases chosen = ByMap(functions, OpcodePhases());
+    chosen.inference.emplace().refusal = main->phases.refusal;
+    return chosen;
+  }
+  ChosenPhases chosen{{}, kInferredPhasesName, Summarize(inferred, main->phases.checks)};
+  chosen.inference->weighed_by = sampling != nullptr           ? "samples"
+                                 : main->phases.checks.counted ? "executed instructions"
+                                                               : "instructions";
+  for (const DeviceFunction* function : functions) {
+    const auto found = std::ranges::find(inferred, function, &InferredFunction::function);
+    chosen.functions.push_back(found == inferred.end() ? LabelledFunction{function, kUnattributed, {}} : Label(*found));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+ChosenPhases ChoosePhases(const std::vector<const DeviceFunction*>& functions, const std::optional<PhaseMap>& map,
+                          PhaseSource source, const PcSampling* sampling, const SassCounting* counting) {
+  switch (source) {
+    case PhaseSource::kFunctions:
+      return ByMap(functions, AttentionPhases());
+    case PhaseSource::kCode:
+      return ByInference(functions, sampling, counting);
+    case PhaseSource::kOpcodes:
+      return ByMap(functions, OpcodePhases());
+    default:
+      break;
+  }
+  if (map) return ByMap(functions, *map);
+  const PhaseMap named = ChoosePhaseMap(functions);
+  return named.name == kOpcodePhasesName ? ByInference(functions, sampling, counting) : ByMap(functions, named);
+}
+
+}  // namespace fa_profile::analyze
