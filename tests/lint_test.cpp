@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "attention_code.h"
 #include "fa_profile/error.h"
 #include "fa_profile/findings.h"
 
@@ -66,6 +67,29 @@ TEST(LintTest, AKernelWithNothingWrongHasNoFinding) {
   ASSERT_TRUE(lint.occupancy);
   EXPECT_EQ(lint.occupancy->theoretical_ratio, 1.0);
   EXPECT_EQ(lint.occupancy->blocks_per_sm, 8);
+}
+
+TEST(LintTest, PhasesOfCodeWithoutNamesAreInferredFromIt) {
+  KernelCode kernel = Kernel({});
+  kernel.function = MakeFunction(MmaAttention());
+  for (Instruction& instruction : kernel.function.instructions) instruction.frames.clear();
+  const KernelLint lint = Lint(kernel);
+  EXPECT_EQ(lint.attribution, "inference from machine code");
+  ASSERT_TRUE(lint.inference);
+  EXPECT_EQ(lint.inference->refusal, "");
+  EXPECT_EQ(lint.inference->weighed_by, "instructions");
+  EXPECT_FALSE(lint.inference->counted) << "nothing ran";
+  EXPECT_DOUBLE_EQ(lint.inference->qk_to_pv_ratio.value(), 1.0);
+  const auto softmax = std::ranges::find_if(
+      lint.phases, [](const PhaseCode& row) { return row.phase == "softmax" && row.loop_depth == 1; });
+  ASSERT_NE(softmax, lint.phases.end());
+  EXPECT_EQ(softmax->counts.at("exponential"), 3);
+
+  LintOptions options;
+  options.phase_source = PhaseSource::kOpcodes;
+  EXPECT_EQ(Lint(kernel, options).attribution, "opcode classes");
+  kernel.function.instructions.resize(20);
+  EXPECT_EQ(Lint(kernel).inference.value().refusal, "it computes no exponentials (MUFU.EX2)");
 }
 
 TEST(LintTest, CountsAreByPhaseAndLoopDepthWithoutPadding) {

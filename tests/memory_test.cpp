@@ -63,6 +63,17 @@ TEST(MemoryTest, ABufferThatIsUsedAgainHoldsTheNewestStores) {
   EXPECT_EQ(SourcesOf(lines, 8, SharedMemoryModel::kNewestStore), (Stores{6}));
 }
 
+TEST(MemoryTest, AStackSlotIsNoOtherThatLiesBelowIt) {
+  // The only store to 0x34 comes after the load: what is at 0x2c is another variable.
+  const std::vector<Line> lines = {{"", "STL", "[R1+0x2c], R2", {}},
+                                   {"", "LDL", "R4[R1+0x34]", {}},
+                                   {"", "STL", "[R1+0x34], R3", {}},
+                                   {"", "STL.128", "[R1+0x40], R8", {}},
+                                   {"", "LDL", "R5[R1+0x4c]", {}}};
+  EXPECT_EQ(SourcesOf(lines, 1, SharedMemoryModel::kEveryStore), (Stores{}));
+  EXPECT_EQ(SourcesOf(lines, 4, SharedMemoryModel::kEveryStore), (Stores{3})) << "the last of its four registers";
+}
+
 TEST(MemoryTest, LocalMemoryIsExactBySlot) {
   const std::vector<Line> lines = {
       {"", "STL", "[R1], R2", {}}, {"", "STL", "[R1+0x4], R3", {}}, {"", "LDL", "R4[R1+0x4]", {}}};

@@ -60,6 +60,26 @@ TEST(ValuesTest, ValuesComeRoundALoop) {
   EXPECT_EQ(ReachingFirst(lines, 4), (Definitions{2}));
 }
 
+TEST(ValuesTest, CodeForThreadsThatDivergedPassesNoValues) {
+  // Two shuffles, each with a way for diverged threads through one subroutine.
+  const std::vector<Line> lines = {{"", "MOV", "R1, R9", {}},
+                                   {"", "BRA.DIV", "UR4, 0x80", {}},
+                                   {"", "SHFL.BFLY", "PT, R2, R1, 0x1, 0x1f", {}},
+                                   {"", "MUFU.EX2", "R1, R2", {}},
+                                   {"", "BRA.DIV", "UR4, 0xa0", {}},
+                                   {"", "SHFL.BFLY", "PT, R3, R1, 0x1, 0x1f", {}},
+                                   {"", "FADD", "R4, R1, R3", {}},
+                                   {"", "EXIT", "", {}},
+                                   {"", "CALL.REL.NOINC", "0xc0", {}},  // 0x80
+                                   {"", "BRA", "0x30", {}},
+                                   {"", "CALL.REL.NOINC", "0xc0", {}},  // 0xa0
+                                   {"", "BRA", "0x60", {}},
+                                   {"", "SHFL.BFLY", "PT, R2, R1, 0x1, 0x1f", {}},  // 0xc0
+                                   {"", "RET.REL.NODEC", "R20, 0x0", {}}};
+  EXPECT_EQ(ReachingFirst(lines, 3), (Definitions{2}));
+  EXPECT_EQ(ReachingFirst(lines, 6), (Definitions{3}));
+}
+
 TEST(ValuesTest, ASubroutineReturnsItsValues) {
   const std::vector<Line> lines = {{"", "MOV", "R1, R2", {}},      {"", "CALL.REL.NOINC", "0x40", {}},
                                    {"", "MOV", "R4, R1", {}},      {"", "EXIT", "", {}},

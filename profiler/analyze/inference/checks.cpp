@@ -12,9 +12,8 @@ namespace {
 
 constexpr double kLargestImbalance = 0.02;
 
-/// Sizes of a head that differ between Q, K and V in kernels that are in use: DeepSeek's latent attention, and
-/// FlashAttention's for it. The multiply-adds of QK per exponential are head_dim_qk, less what rescaling adds to the
-/// exponentials.
+/// Sizes of a head that differ between Q with K and V: those of FlashAttention 3, for DeepSeek's models and others. The
+/// multiply-adds of QK per exponential are head_dim_qk, less what rescaling adds to the exponentials.
 struct HeadDims {
   double qk;
   double v;

@@ -15,6 +15,12 @@ void AddOnce(std::vector<std::size_t>& list, std::size_t block) {
   if (std::ranges::find(list, block) == list.end()) list.push_back(block);
 }
 
+/// "BRA.DIV UR4, 0x2b0" leads to code that does the same as the code behind it, thread by thread, with a subroutine for
+/// each shuffle. All callers of these would seem to pass their values to each other.
+bool LeavesWhereThreadsDiverged(const DeviceFunction& function, const BasicBlock& block) {
+  return function.instructions[block.end - 1].opcode.starts_with("BRA.DIV");
+}
+
 void AddCalls(const DeviceFunction& function, Flow& flow, Work& work) {
   std::map<std::size_t, std::vector<std::size_t>> returns;  // blocks behind its calls, by callee
   const std::size_t count = flow.graph.blocks.size();
@@ -148,9 +154,13 @@ Flow ReadFlow(const DeviceFunction& function, Work& work) {
   flow.successors.resize(count);
   flow.predecessors.resize(count);
   for (std::size_t block = 0; block < count; ++block) {
-    if (!work.Spend(flow.graph.blocks[block].successors.size())) return flow;
-    flow.successors[block] = flow.graph.blocks[block].successors;
-    flow.predecessors[block] = flow.graph.blocks[block].predecessors;
+    const bool divergent = LeavesWhereThreadsDiverged(function, flow.graph.blocks[block]);
+    for (const std::size_t next : flow.graph.blocks[block].successors) {
+      if (!work.Spend()) return flow;
+      if (divergent && next != block + 1) continue;
+      flow.successors[block].push_back(next);
+      flow.predecessors[next].push_back(block);
+    }
   }
   AddCalls(function, flow, work);
   if (work.exhausted()) return flow;

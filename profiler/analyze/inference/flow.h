@@ -19,7 +19,7 @@ struct Loop {
 /// The control flow of one function with what following values through it needs.
 struct Flow {
   ControlFlow graph;
-  Edges successors;  ///< the graph's, and from a call to its subroutine
+  Edges successors;  ///< the graph's, and from a call to its subroutine; not to code for threads that diverged
   Edges predecessors;
   Edges value_predecessors;        ///< and from a subroutine's RET to behind each of its calls
   std::vector<std::size_t> order;  ///< blocks that run, each before its successors but for loops

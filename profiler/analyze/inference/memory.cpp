@@ -147,7 +147,40 @@ class MemoryReader {
     }
   }
 
+  /// Whether the address is the stack pointer and a constant, "[R1+0x34]".
+  bool IsStackSlot(std::uint32_t access) const {
+    const auto uses = values_.UsesOf(access);
+    return std::ranges::none_of(uses, [](const ValueUse& use) {
+      constexpr Slot kStackPointer = 1;
+      return use.role == Role::kAddress && use.slot != kStackPointer;
+    });
+  }
+
+  /// Slots of the stack that a load or store takes.
+  std::int64_t BytesOf(std::uint32_t access) const {
+    const std::string_view opcode = function_.instructions[access].opcode;
+    return HasModifier(opcode, "128") ? 16 : HasModifier(opcode, "64") ? 8 : 4;
+  }
+
+  void ConnectStackSlot(std::uint32_t load, const std::vector<Buffer>& buffers) {
+    const std::int64_t place = *memory_.place[load];
+    for (const Buffer& buffer : buffers) {
+      for (const std::uint32_t store : buffer.stores) {
+        const std::int64_t first = *memory_.place[store];
+        const bool overlaps = first < place + BytesOf(load) && place < first + BytesOf(store);
+        if (!work_.Spend()) return;
+        if (!overlaps || !Reaches(store, load)) continue;
+        memory_.sources[load].push_back(store);
+        memory_.readers[store].push_back(load);
+      }
+    }
+  }
+
   void ConnectLoad(std::uint32_t load, const std::vector<Buffer>& buffers) {
+    if (operands_[load].form == Form::kLocalLoad && IsStackSlot(load)) {
+      ConnectStackSlot(load, buffers);
+      return;
+    }
     // The nearest below; where all are above it, the nearest.
     std::optional<std::size_t> chosen;
     Indices sources;

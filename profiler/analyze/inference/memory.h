@@ -19,7 +19,7 @@ enum class SharedMemoryModel : std::uint8_t {
 
 /// Which store a load of shared or local memory reads, as far as the constant parts of addresses tell: the rest is
 /// thread and loop indices. Stores of one kind at nearby places make a buffer, and a load reads the nearest buffer at
-/// or below its place whose stores reach it. Local memory is exact, by slot. This is the weakest rule of the inference.
+/// or below its place whose stores reach it. Slots of the stack are exact. This is the weakest rule of the inference.
 struct Memory {
   std::vector<std::optional<std::int64_t>> place;   ///< by instruction: constant part of its shared or local address
   std::vector<std::vector<std::uint32_t>> sources;  ///< by load: the stores it may read
