@@ -144,7 +144,7 @@ void GateCommands::AddSelftest() {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   selftest_->add_option("--seed", trial_options_.seed, "Seed of the draws")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
       ->capture_default_str();
   AddFormatOption(*selftest_, selftest_format_, &Format::gate_selftest);
 }

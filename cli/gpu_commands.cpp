@@ -24,7 +24,7 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   AddShapes(*verify, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
   verify->add_option("--seed", options.seed, "Seed of the first draw")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
       ->capture_default_str();
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
   verify->callback([arguments, &invocation] {

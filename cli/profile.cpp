@@ -74,8 +74,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   for (const char* const option : {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start",
                                    "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
     if (app.count(option) > 0) {
-      throw Error(std::string(option) + " has an effect on a program alone",
-                  "name the program after --, or leave it out");
+      throw Error(std::string(option) + " applies only to a program", "name the program after --, or leave it out");
     }
   }
   if (run.program_replay == "spread" || run.program_replay == "none") {
@@ -151,7 +150,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
                  "Counters only of a program's launches inside NVTX ranges whose path (\"step / attn\") matches this "
                  "regular expression");
   app.add_option("--launch-skip", run.launch_skip,
-                 "Launches of a program that --kernel and --nvtx find, before the first that is measured")
+                 "Skip the first N launches of a program that --kernel and --nvtx match")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   app.add_option("--launch-count", run.launch_count,
                  "Launches of a program to measure; with spread, a class needs one for each pass")
@@ -165,12 +164,12 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--duration", run.duration_s, "Seconds of a program's run to record; default to its end")
       ->check(CLI::Range(0.1, 1e6));
   app.add_option("--record-all", run.record_all_s,
-                 "Seconds in which every launch of a program is recorded, or always; then a sample of them is")
+                 "Record every launch of a program for this many seconds, or always; then only a sample")
       ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}).description(""))
       ->check(CLI::Range(0.0, 1e9).description("SECONDS"))
       ->capture_default_str();
   app.add_option("--processes", arguments.processes,
-                 "all: record child processes, too; root: the first that uses a GPU")
+                 "all: record child processes, too; root: only the first process that uses a GPU")
       ->check(OneOf({"all", "root"}))
       ->capture_default_str();
   app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")

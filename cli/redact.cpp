@@ -25,7 +25,7 @@ int RunRedact(const RedactArguments& arguments) {
                 "fa-profile redact --help says what each leaves out");
   }
   if (!redaction.kernels.empty() && !redaction.code) {
-    throw Error("--kernel has an effect on --code alone", "add --code, or leave it out");
+    throw Error("--kernel applies only together with --code", "add --code, or leave it out");
   }
   const load::Redacted redacted = load::RedactFile(arguments.from, arguments.to, redaction, arguments.overwrite);
   std::cout << fmt::format("wrote {}, without: code of {} functions, {} cubins, {} names{}{}\n", arguments.to,

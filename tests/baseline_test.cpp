@@ -141,7 +141,7 @@ TEST(BaselineTest, AFileThatIsNotABaselineIsAnErrorThatSaysWhy) {
   EXPECT_EQ(ParseMessage(""), "b.json: is empty");
   EXPECT_EQ(ParseMessage(ToJson(SampleEvidence())), "b.json: is not in the format 'fa-profile baseline'");
   const std::string text = ToJson(SampleBaseline());
-  EXPECT_NE(ParseMessage(text.substr(0, text.size() / 2)).find("is not JSON from here on"), std::string::npos);
+  EXPECT_NE(ParseMessage(text.substr(0, text.size() / 2)).find("not valid JSON from this point"), std::string::npos);
   Json json = Json::parse(text);
   json["version"] = 2;
   EXPECT_EQ(ParseMessage(Sealed(json)),

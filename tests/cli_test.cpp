@@ -208,8 +208,8 @@ TEST_F(CliTest, RedactSaysWhatItNeeds) {
   const std::string to = (folder_ / "copy.fap").string();
   ExpectRefused("redact " + bundled_ + " -o " + to, "needs at least one of --code", "redact --help");
   ExpectRefused("redact " + bundled_ + " --code", "--output", "");
-  ExpectRefused("redact " + bundled_ + " -o " + to + " --raw --kernel mma", "--kernel has an effect on --code",
-                "--code");
+  ExpectRefused("redact " + bundled_ + " -o " + to + " --raw --kernel mma",
+                "--kernel applies only together with --code", "--code");
   ExpectRefused("redact " + bundled_ + " -o " + to + " --code --kernel '('", "regular expression", "");
   EXPECT_FALSE(std::filesystem::exists(to));
   EXPECT_EQ(Run("redact " + bundled_ + " -o " + to + " --code --kernel mma").exit_code, 0);
@@ -336,12 +336,12 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "--delay and --duration");
   ExpectRefused("--replay user -- /bin/true", "--replay user cannot measure a program", "spread, kernel or none");
   ExpectRefused("--replay spread", "--replay spread is for a program", "after --");
-  ExpectRefused("--top 3", "--top has an effect on a program alone", "after --");
+  ExpectRefused("--top 3", "--top applies only to a program", "after --");
   EXPECT_EQ(Run("--top 0 -- /bin/true").exit_code, 2);
   EXPECT_EQ(Run("--duration 0 -- /bin/true").exit_code, 2);
-  ExpectRefused("--nvtx step", "--nvtx has an effect on a program alone", "after --");
-  ExpectRefused("--launch-skip 3", "--launch-skip has an effect on a program alone", "after --");
-  ExpectRefused("--profile-from-start off", "--profile-from-start has an effect on a program alone", "after --");
+  ExpectRefused("--nvtx step", "--nvtx applies only to a program", "after --");
+  ExpectRefused("--launch-skip 3", "--launch-skip applies only to a program", "after --");
+  ExpectRefused("--profile-from-start off", "--profile-from-start applies only to a program", "after --");
   ExpectRefused("--nvtx '(' -- /bin/true", "--nvtx '('", "hint:");
   ExpectRefused("--replay none --nvtx step -- /bin/true", "--nvtx selects launches to measure",
                 "leave one of them out");

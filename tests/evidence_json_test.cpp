@@ -239,13 +239,13 @@ TEST(EvidenceJsonTest, ValuesThatJsonCannotRepresentAreNotWritten) {
 TEST(EvidenceJsonTest, InvalidJsonIsAnErrorWithItsLine) {
   EXPECT_EQ(MessageOf(""), "e.json: is empty");
   EXPECT_EQ(MessageOf("{\"format\": \"fa-profile evidence\",\n\"version\": NaN}"),
-            "e.json:2:12: is not JSON from here on");
+            "e.json:2:12: not valid JSON from this point");
   EXPECT_NE(MessageOf("\x7F"
                       "ELF")
-                .find("e.json:1:1: is not JSON"),
+                .find("e.json:1:1: not valid JSON"),
             std::string::npos);
-  EXPECT_NE(MessageOf("{\"origin\": \"\xFF\"}").find("is not JSON"), std::string::npos);
-  EXPECT_NE(MessageOf("{\"a\": Infinity}").find("is not JSON"), std::string::npos);
+  EXPECT_NE(MessageOf("{\"origin\": \"\xFF\"}").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(MessageOf("{\"a\": Infinity}").find("not valid JSON"), std::string::npos);
   EXPECT_NE(MessageOf("{\"a\": -1e999}").find("number out of range"), std::string::npos);
   EXPECT_EQ(MessageOf("[]"), "e.json: is not in the format 'fa-profile evidence'");
   EXPECT_EQ(MessageOf("{\"format\": \"fa-profile baseline\"}"), "e.json: is not in the format 'fa-profile evidence'");

@@ -46,7 +46,7 @@ def kernels(clock):
             "warning",
             "10m",
             'gpu_kernel_phase:faprof_phase_cycles:above_baseline{phase!="unattributed"} > 0.05',
-            f"Phase {{{{ $labels.phase }}}} of {KERNEL_HERE} is {PERCENT} above its share in the baseline",
+            f"Phase {{{{ $labels.phase }}}} of {KERNEL_HERE} takes {PERCENT} of the time more than in the baseline",
             "The phase's share of the kernel's time is over five points higher than in the baseline recording: the phase "
             "became slower, or the others became faster.",
         ),

@@ -54,9 +54,10 @@ std::vector<std::string> NearMatches(std::string_view word, const std::vector<st
   if (word.empty() || word.size() > kMaxWord) return {};
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
-    const bool contains = candidate.find(word) != std::string::npos;
+    constexpr std::size_t kLeastPart = 3;  // "a" is in most names
+    const bool contains = word.size() >= kLeastPart && candidate.find(word) != std::string::npos;
     const std::size_t distance = EditDistance(word, candidate);
-    if (contains || distance <= std::max<std::size_t>(2, word.size() / 3)) {
+    if (contains || (distance < word.size() && distance <= std::max<std::size_t>(2, word.size() / 3))) {
       near.emplace_back(contains ? std::min<std::size_t>(distance, 1) : distance, candidate);
     }
   }

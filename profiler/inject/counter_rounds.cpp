@@ -234,8 +234,8 @@ std::vector<DataLoss> ProgramCounters::Finish() {
          "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured});
   }
   if (captured_ > 0) {
-    losses_.push_back({"launch_not_watched", "launches while a stream captured, in the time of a sample",
-                       "they are not told from those that the stream captures; at most so many", captured_});
+    losses_.push_back({"launch_not_watched", "launches during stream captures",
+                       "they cannot be told from captured ones; up to this many are not counted", captured_});
   }
   if (selection_.asks() && !plan_.metrics.empty() && selection_.found() <= plan_.launch_skip) {
     losses_.push_back({"counters_not_measured", "launches that --kernel, --nvtx and --launch-skip choose",

@@ -308,11 +308,12 @@ void ProgramRecording::Finish(const std::vector<DataLoss>& losses, std::int64_t 
   }
   if (lost.never_recorded > 0) {
     all.push_back({"launch_not_watched", "launches while a sample was recorded",
-                   "the sample has no other launch of them, so their time is not known", lost.never_recorded});
+                   "the sample has no launch of their class or graph, so their time is not known",
+                   lost.never_recorded});
   }
   if (lost.from_before > 0.1 * lost.estimated) {
     all.push_back({"launch_not_watched", "times of launches while a sample was recorded",
-                   "the sample has none of their kind near them, so earlier ones were taken",
+                   "the sample has no such launch near them, so earlier times were used",
                    std::llround(lost.from_before)});
   }
   if (const std::int64_t beyond = ranges_.beyond_nodes(); beyond > 0) {

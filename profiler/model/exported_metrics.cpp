@@ -18,7 +18,8 @@ constexpr std::string_view kPerPhase = "gpu kernel phase";
 // (launches) and takes the counters of one (profiled launches): divide a sum by the count of its own kind.
 constexpr ExportedMetric kTable[] = {
     // What was run, and how long it took.
-    {"faprof_kernel_launches_total", kCounter, "count", kPerCase, "Calls timed without the profiler.", "timing"},
+    {"faprof_kernel_launches_total", kCounter, "count", kPerCase,
+     "Timed calls of the ladder, or all launches of a watched program.", "timing"},
     {"faprof_kernel_profiled_launches_total", kCounter, "count", kPerCase,
      "Calls whose hardware counters were taken. Cycles, instructions, wavefronts and bytes are sums over them.",
      "ranges"},

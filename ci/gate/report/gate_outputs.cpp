@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/error.h"
@@ -17,6 +18,19 @@ bool GateOutputs::TakeStdout() const {
 }
 
 void CheckGateOutputs(const GateOutputs& outputs) {
+  const char* first = nullptr;
+  for (const auto& [option, path] : {std::pair{"--markdown", &outputs.markdown},
+                                     {"--sarif", &outputs.sarif},
+                                     {"--junit", &outputs.junit},
+                                     {"--json", &outputs.json},
+                                     {"--textfile", &outputs.textfile}}) {
+    if (*path != "-") continue;
+    if (first != nullptr) {
+      throw Error(std::string(first) + " and " + option + " are both -, and stdout takes one report",
+                  "write all but one to files");
+    }
+    first = option;
+  }
   if (!outputs.textfile.empty() && outputs.textfile != "-" && !outputs.textfile.ends_with(".prom")) {
     throw Error(outputs.textfile + " does not end in .prom: node_exporter would not read it",
                 "use --textfile NAME.prom");

@@ -9,7 +9,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-constexpr int kDeepest = 200;  // instructions from a constant to its address: compilers fold long chains
+constexpr int kLongestChain = 200;  // instructions from a constant to its address: compilers fold long chains
 
 std::int64_t Wrap(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint64_t>(value)); }
 
@@ -82,7 +82,7 @@ std::optional<std::int64_t> ConstantParts::OfValue(Value value, int depth) {
 // Of a value that goes round in a loop, what it is made of before the loop counts.
 std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instruction, int depth) {
   if (state_[instruction] == kKnown) return known_[instruction];
-  if (state_[instruction] == kRunning || depth > kDeepest || !work_.Spend(20)) return std::nullopt;
+  if (state_[instruction] == kRunning || depth > kLongestChain || !work_.Spend(20)) return std::nullopt;
   state_[instruction] = kRunning;
   known_[instruction] = Wrap(OfInstruction(instruction, depth));
   state_[instruction] = kKnown;

@@ -13,10 +13,10 @@ namespace {
 /// Counts, or ten for each loop around an instruction.
 std::vector<double> WeightsOf(const Flow& flow, const std::vector<double>& executed) {
   if (!executed.empty()) return executed;
-  constexpr int kDeepest = 4;
+  constexpr int kDeepestLoop = 4;
   std::vector<double> weights;
   weights.reserve(flow.graph.loop_depth.size());
-  for (const int depth : flow.graph.loop_depth) weights.push_back(std::pow(10.0, std::min(depth, kDeepest)));
+  for (const int depth : flow.graph.loop_depth) weights.push_back(std::pow(10.0, std::min(depth, kDeepestLoop)));
   return weights;
 }
 

@@ -97,7 +97,7 @@ Json ParseStrictJson(const std::string& text, const JsonFile& file) {
     const auto at = begin + static_cast<std::ptrdiff_t>(end);
     const auto line = std::count(begin, at, '\n') + 1;
     const std::size_t line_start = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
-    throw Error(fmt::format("{}:{}:{}: is not JSON from here on", file.name, line,
+    throw Error(fmt::format("{}:{}:{}: not valid JSON from this point", file.name, line,
                             line_start == std::string::npos ? end + 1 : end - line_start),
                 file.hint);
   } catch (const Json::out_of_range&) {
