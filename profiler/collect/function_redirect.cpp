@@ -25,7 +25,10 @@ constexpr std::uint32_t kSlotTypes[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
 
 using LoadedObject = dl_phdr_info;
 
-std::byte* AddressOf(ElfW(Addr) address) { return reinterpret_cast<std::byte*>(address); }
+// ELF has addresses as integers.
+std::byte* AddressOf(ElfW(Addr) address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
 
 std::span<const ElfW(Phdr)> Headers(const LoadedObject& object) { return {object.dlpi_phdr, object.dlpi_phnum}; }
 
@@ -78,7 +81,7 @@ bool WriteWord(const LoadedObject& object, Word* place, Word value) {
   static_assert(sizeof(Word) == sizeof(void*));
   const auto address = reinterpret_cast<ElfW(Addr)>(place);
   const int protection = ProtectionOf(object, address);
-  auto* const page = reinterpret_cast<void*>(PageOf(address));
+  std::byte* const page = AddressOf(PageOf(address));
   constexpr std::size_t kBytes = 1;  // of the page, which is changed as a whole
   if (mprotect(page, kBytes, protection | PROT_WRITE) != 0) return false;
   __atomic_store_n(place, value, __ATOMIC_RELEASE);
@@ -121,7 +124,7 @@ SlotTables ReadSlotTables(const LoadedObject& object) {
   bool rela = true;
   // glibc has made addresses of most of these, and left the rest relative to the object.
   const auto at = [&](ElfW(Addr) value) {
-    return reinterpret_cast<const ElfW(Rela)*>(value < object.dlpi_addr ? value + object.dlpi_addr : value);
+    return reinterpret_cast<const ElfW(Rela)*>(AddressOf(value < object.dlpi_addr ? value + object.dlpi_addr : value));
   };
   for (const ElfW(Phdr) & header : Headers(object)) {
     if (header.p_type != PT_DYNAMIC) continue;

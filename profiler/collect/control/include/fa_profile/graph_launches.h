@@ -42,8 +42,7 @@ class GraphLaunches {
     std::int64_t total_ns = 0;
     bool collective = false;  ///< one of its kernels is
 
-   private:
-    friend class GraphLaunches;
+    // What follows is for GraphLaunches alone.
     struct Launch {
       std::uint32_t correlation = 0;
       std::int64_t kernels = 0;
