@@ -12,6 +12,8 @@
 #include <fstream>
 #include <string>
 
+#include "own_process.h"
+
 namespace fa_profile::collect {
 namespace {
 
@@ -52,20 +54,6 @@ std::string AccessTo(const void* address) {
     if (place >= begin && place < end) return std::string(next + 1, 4);
   }
   return "";
-}
-
-// Each case in a process of its own: what is redirected stays so.
-template <typename Body>
-void InAProcessOfItsOwn(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    body();
-    std::fflush(stdout);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  (void)waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
 }
 
 TEST(FunctionRedirectTest, CallsOfLoadedLibrariesReachOursAndOursReachesTheOriginal) {

@@ -4,12 +4,11 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <string>
 #include <vector>
+
+#include "own_process.h"
 
 namespace fa_profile::collect {
 namespace {
@@ -28,23 +27,9 @@ bool Refuse(const void* /*caller*/) noexcept { return false; }
 
 int Begin(void* library) { return reinterpret_cast<int (*)()>(dlsym(library, "BeginProfile"))(); }
 
-// What is guarded stays so: each case has a process of its own.
-template <typename Body>
-void InAProcessForItself(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    body();
-    std::fflush(stdout);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  (void)waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-}
-
 TEST(OtherProfilerTest, TheCallsOfALibraryAreAskedFor) {
   for (const bool late : {false, true}) {
-    InAProcessForItself([&] {
+    InAProcessOfItsOwn([&] {
       void* const before = late ? nullptr : dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW);
       GuardCupti(Allow);
       void* const library = late ? dlopen(FA_PROFILE_OWN_PROFILER, RTLD_LAZY) : before;
@@ -58,7 +43,7 @@ TEST(OtherProfilerTest, TheCallsOfALibraryAreAskedFor) {
 }
 
 TEST(OtherProfilerTest, ALibraryThatMayNotGetsAnErrorAndCuptiIsNotCalled) {
-  InAProcessForItself([] {
+  InAProcessOfItsOwn([] {
     void* const library = dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW);
     GuardCupti(Refuse);
     EXPECT_EQ(Begin(library), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
@@ -66,7 +51,7 @@ TEST(OtherProfilerTest, ALibraryThatMayNotGetsAnErrorAndCuptiIsNotCalled) {
 }
 
 TEST(OtherProfilerTest, WhoFindsTheFunctionByItsNameIsAskedForToo) {
-  InAProcessForItself([] {
+  InAProcessOfItsOwn([] {
     GuardCupti(Allow);
     for (const char* const name :
          {"cuptiSubscribe", "cuptiSubscribe_v2", "cuptiPCSamplingEnable", "cuptiRangeProfilerEnable",
@@ -84,7 +69,7 @@ TEST(OtherProfilerTest, WhoFindsTheFunctionByItsNameIsAskedForToo) {
 }
 
 TEST(OtherProfilerTest, OurOwnCallsAreNotAskedFor) {
-  InAProcessForItself([] {
+  InAProcessOfItsOwn([] {
     GuardCupti(Refuse);
     CUpti_SubscriberHandle handle = nullptr;
     EXPECT_NE(cuptiSubscribe(&handle, nullptr, nullptr), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);

@@ -210,8 +210,8 @@ bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
   return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
 }
 
-constexpr std::size_t kNearInstructions =
-    8;  // the instructions of one wait are near each other, scheduled among others
+// The instructions of one wait are near each other, scheduled among others.
+constexpr std::size_t kNearInstructions = 8;
 
 // Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
 std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {

@@ -198,7 +198,7 @@ class NeighbourAssigner {
     return static_cast<std::uint32_t>(found - all.begin());
   }
 
-  /// How many instructions before each are of which phase.
+  /// Counts, for each instruction, the instructions of each phase before it.
   void CountPhases() {
     before_.assign(size_ + 1, {});
     for (std::uint32_t i = 0; i < size_; ++i) {

@@ -47,7 +47,7 @@ constexpr FormRow kForms[] = {
     {Form::kCall, "CALL"},
 };
 
-// Their first operand is no destination.
+// Instructions that only read their first operand.
 constexpr std::string_view kDefineNothing =
     " BAR BRA BRX BRXU JMP JMX JMXU CALL EXIT RET KILL BSSY BSYNC WARPSYNC NOP YIELD BREAK BPT PMTRIG USETMAXREG "
     "PREEXIT "

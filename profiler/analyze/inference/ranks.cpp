@@ -37,7 +37,7 @@ class RankFinder {
 
   Ranks Find() {
     ToFixedPoint();
-    // A product of two loaded values that reaches no exponential is no score. With P in shared memory for a warpgroup
+    // A product of two loaded values must reach an exponential to be a score. With P in shared memory for a warpgroup
     // matrix instruction, it is PV.
     std::vector<bool> reaching = ReachingExponentials();
     for (std::size_t i = 0; i < operands_.size(); ++i) {

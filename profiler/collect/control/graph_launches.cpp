@@ -32,15 +32,15 @@ bool GraphLaunches::IsPaused(std::int64_t from_ns, std::int64_t until_ns) const 
                              [&](const auto& pause) { return from_ns < pause.second && until_ns > pause.first; });
 }
 
-GraphLaunches::Graph& GraphLaunches::Find(std::uint32_t id) {
+GraphLaunches::Tracked& GraphLaunches::Find(std::uint32_t id) {
   // A program that makes graphs for ever must not fill its memory with them.
   if (graphs_.size() >= kMostGraphs && !graphs_.contains(id)) graphs_.erase(graphs_.begin());
   return graphs_[id];
 }
 
-void GraphLaunches::Count(Graph& graph, Graph::Launch& launch) {
+void GraphLaunches::Count(Tracked& graph, OpenLaunch& launch) {
   launch.counted = true;
-  for (Graph::Complete* const complete : {&graph.window, &graph.all}) {
+  for (Complete* const complete : {&graph.window, &graph.all}) {
     ++complete->launches;
     for (std::size_t slot = 0; slot < launch.sums.size(); ++slot) AddSum(complete->sums, slot, launch.sums[slot]);
   }
@@ -48,26 +48,24 @@ void GraphLaunches::Count(Graph& graph, Graph::Launch& launch) {
 
 // A graph's launches run one after the other: one is complete when there was no pause since the one before it, nor to
 // the next.
-void GraphLaunches::EndLaunch(Graph& graph, const Graph::Launch& launch, std::int64_t next_start_ns) {
+void GraphLaunches::EndLaunch(Tracked& graph, OpenLaunch& launch, std::int64_t next_start_ns) {
   const std::int64_t before_ns = std::exchange(graph.ended_ns, launch.end_ns);
   if (launch.counted || launch.cut || before_ns == 0 || IsPaused(before_ns, next_start_ns)) return;
-  Graph::Launch complete = launch;
-  Count(graph, complete);
+  Count(graph, launch);
   const std::int64_t known = std::exchange(graph.kernels_of_each, launch.kernels);
   graph.varies = graph.varies || (known != 0 && known != launch.kernels);
   if (known != 0) return;
-  for (Graph::Launch& other : graph.last) {  // these came before it was known how many kernels one has
+  for (OpenLaunch& other : graph.last) {  // these came before it was known how many kernels one has
     if (!other.counted && !other.cut && other.kernels == launch.kernels) Count(graph, other);
   }
 }
 
-GraphLaunches::Graph::Launch& GraphLaunches::FindLaunch(Graph& graph, const GpuWork& kernel) {
-  const auto known = std::find_if(graph.last.rbegin(), graph.last.rend(), [&](const Graph::Launch& launch) {
-    return launch.correlation == kernel.correlation;
-  });
+GraphLaunches::OpenLaunch& GraphLaunches::FindLaunch(Tracked& graph, const GpuWork& kernel) {
+  const auto known = std::find_if(graph.last.rbegin(), graph.last.rend(),
+                                  [&](const OpenLaunch& launch) { return launch.correlation == kernel.correlation; });
   if (known != graph.last.rend()) return *known;
   if (graph.last.size() == kOpenLaunches) {
-    const Graph::Launch first = std::move(graph.last.front());
+    OpenLaunch first = std::move(graph.last.front());
     graph.last.pop_front();
     EndLaunch(graph, first, graph.last.front().start_ns);
   }
@@ -76,14 +74,14 @@ GraphLaunches::Graph::Launch& GraphLaunches::FindLaunch(Graph& graph, const GpuW
 }
 
 void GraphLaunches::AddCut(const GpuWork& kernel) {
-  Graph& graph = Find(kernel.graph);
+  Tracked& graph = Find(kernel.graph);
   FindLaunch(graph, kernel).cut = true;
   graph.window_cut = true;
 }
 
 void GraphLaunches::Add(const GpuWork& kernel, std::size_t index, bool collective) {
-  Graph& graph = Find(kernel.graph);
-  Graph::Launch& launch = FindLaunch(graph, kernel);
+  Tracked& graph = Find(kernel.graph);
+  OpenLaunch& launch = FindLaunch(graph, kernel);
   const WorkSum work{1, kernel.end_ns - kernel.start_ns};
   if (launch.kernels == 0) ++graph.launches;
   ++launch.kernels;
@@ -124,14 +122,14 @@ GraphLaunches::Estimate GraphLaunches::TakeWindow(const std::map<std::uint32_t, 
   for (auto& [id, graph] : graphs_) {
     const auto owed = owed_.find(id);
     const bool is_owed = owed != owed_.end();
-    Graph::Complete window = std::exchange(graph.window, {});
+    Complete window = std::exchange(graph.window, {});
     const std::int64_t recorded_ns = std::exchange(graph.window_ns, 0);
     // One that was never asked for was launched by the device, and counts as recorded. Records of one that was asked
     // for before come late: it is counted.
     if (!is_owed && graph.asked) window = {};
     const bool began = std::exchange(graph.window_cut, false) || recorded_ns > 0;
     if (is_owed && began && window.launches == 0) estimate.cut = true;
-    const Graph::Complete& known = window.launches > 0 ? window : graph.all;
+    const Complete& known = window.launches > 0 ? window : graph.all;
     if (known.launches == 0 || (!is_owed && window.launches == 0)) continue;
     const double scale =
         std::max(is_owed ? static_cast<double>(owed->second) : 0.0, static_cast<double>(window.launches)) /

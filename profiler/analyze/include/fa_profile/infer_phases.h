@@ -53,7 +53,7 @@ struct InferredPhases {
 ///
 /// The names are AttentionPhases()' own and "setup". `executed`: how often a warp executed each instruction, by
 /// instruction; empty: not counted, and instructions in loops weigh ten times as much for each loop around them. Any
-/// sequence of instructions is taken: what is no forward attention kernel, or cannot be followed, is refused. Pure.
+/// sequence of instructions is taken. Code that is not forward attention, or cannot be followed, is refused. Pure.
 InferredPhases InferPhases(const DeviceFunction& function, const std::vector<double>& executed = {});
 
 }  // namespace fa_profile::analyze

@@ -41,34 +41,9 @@ class GraphLaunches {
     std::int64_t kernels = 0;
     std::int64_t total_ns = 0;
     bool collective = false;  ///< one of its kernels is
-
-    // What follows is for GraphLaunches alone.
-    struct Launch {
-      std::uint32_t correlation = 0;
-      std::int64_t kernels = 0;
-      std::int64_t start_ns = 0;
-      std::int64_t end_ns = 0;
-      bool cut = false;
-      bool counted = false;
-      std::vector<WorkSum> sums{};  // by slot
-    };
-    struct Complete {
-      std::int64_t launches = 0;
-      std::vector<WorkSum> sums{};  // by slot
-    };
-    std::unordered_map<std::size_t, std::size_t> slots;  // of launch classes
-    std::vector<std::size_t> classes;                    // by slot
-    std::deque<Launch> last;                             // the newest, in the order in which their first record came
-    std::int64_t ended_ns = 0;                           // the one before them
-    std::int64_t kernels_of_each = 0;                    // of a complete launch; 0: none is known
-    bool varies = false;  // complete launches differ, as loops of conditional nodes make them
-    bool asked = false;   // the program launched it while launches were counted
-    Complete window, all;
-    std::int64_t window_ns = 0;
-    std::int64_t launches_before = 0;  // BeginCount()
-    bool window_cut = false;
   };
-  const std::map<std::uint32_t, Graph>& graphs() const { return graphs_; }
+  /// By CUPTI's id of the executable. A copy.
+  std::map<std::uint32_t, Graph> graphs() const { return {graphs_.begin(), graphs_.end()}; }
 
   /// Launches are counted from here on, and recorded until Owe(): then what was not recorded is of the next window.
   void BeginCount();
@@ -79,8 +54,8 @@ class GraphLaunches {
   struct Estimate {
     std::unordered_map<std::size_t, std::pair<double, double>> classes;  ///< launches and nanoseconds
     std::map<std::uint32_t, double> weights;                             ///< of the recorded time of each graph
-    double from_before = 0.0;                                            ///< launches whose times are of windows before
-    bool cut = false;  ///< launches of a graph were recorded in part, and none as a whole
+    double from_before = 0.0;  ///< kernels whose times are those of windows before
+    bool cut = false;          ///< launches of a graph were recorded in part, and none as a whole
   };
   /// Ends the window. `asked`: the launches of each graph in it.
   Estimate TakeWindow(const std::map<std::uint32_t, std::int64_t>& asked);
@@ -89,13 +64,41 @@ class GraphLaunches {
   std::int64_t never_complete() const;
 
  private:
-  Graph& Find(std::uint32_t id);
-  Graph::Launch& FindLaunch(Graph& graph, const GpuWork& kernel);
-  void EndLaunch(Graph& graph, const Graph::Launch& launch, std::int64_t next_start_ns);
-  static void Count(Graph& graph, Graph::Launch& launch);
+  struct OpenLaunch {
+    std::uint32_t correlation = 0;
+    std::int64_t kernels = 0;
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+    bool cut = false;
+    bool counted = false;
+    std::vector<WorkSum> sums{};  // by slot
+  };
+  struct Complete {
+    std::int64_t launches = 0;
+    std::vector<WorkSum> sums{};  // by slot
+  };
+  // A graph, and what puts its launches together.
+  struct Tracked : Graph {
+    std::unordered_map<std::size_t, std::size_t> slots;  // of launch classes
+    std::vector<std::size_t> classes;                    // by slot
+    std::deque<OpenLaunch> last;                         // the newest, in the order in which their first record came
+    std::int64_t ended_ns = 0;                           // the one before them
+    std::int64_t kernels_of_each = 0;                    // of a complete launch; 0: none is known
+    bool varies = false;  // complete launches differ, as loops of conditional nodes make them
+    bool asked = false;   // the program launched it while launches were counted
+    Complete window, all;
+    std::int64_t window_ns = 0;
+    std::int64_t launches_before = 0;  // BeginCount()
+    bool window_cut = false;
+  };
+
+  Tracked& Find(std::uint32_t id);
+  OpenLaunch& FindLaunch(Tracked& graph, const GpuWork& kernel);
+  void EndLaunch(Tracked& graph, OpenLaunch& launch, std::int64_t next_start_ns);
+  static void Count(Tracked& graph, OpenLaunch& launch);
   bool IsPaused(std::int64_t from_ns, std::int64_t until_ns) const;
 
-  std::map<std::uint32_t, Graph> graphs_;
+  std::map<std::uint32_t, Tracked> graphs_;
   std::map<std::uint32_t, std::int64_t> owed_;                 // asked for, and none is complete yet
   std::vector<std::pair<std::int64_t, std::int64_t>> pauses_;  // the last ones, in the order of time
   std::int64_t forgotten_ = 0;

@@ -41,7 +41,7 @@ class ProgramTotals {
   const std::vector<LaunchClass>& classes() const { return classes_; }
 
   /// CUDA graphs, by CUPTI's id of the executable.
-  const std::map<std::uint32_t, GraphLaunches::Graph>& graphs() const { return graphs_.graphs(); }
+  std::map<std::uint32_t, GraphLaunches::Graph> graphs() const { return graphs_.graphs(); }
 
   /// Time of all kernels so far.
   std::int64_t kernel_ns() const { return kernel_ns_; }
