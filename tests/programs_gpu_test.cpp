@@ -201,6 +201,24 @@ TEST_F(ProgramsGpuTest, KernelsHaveSamplesAndInstructionsBesideTheirCounters) {
   }
 }
 
+// Of a launch that CUPTI patches, and of no other: the program computes what it computes alone (WatchedModeTest).
+TEST_F(ProgramsGpuTest, InstructionsOfALaunchAreCountedAfterItsCounters) {
+  ASSERT_EQ(Watched("--metrics smsp__inst_executed.sum --phases on", "long").exit_code, 0);
+  const Recording recording = Recorded();
+  ASSERT_EQ(recording.countings.size(), 2U);
+  for (const SassCounting& counting : recording.countings) {
+    double executed = 0.0;
+    for (const SassCount& count : counting.counts) {
+      executed += static_cast<double>(count.values.at("smsp__sass_inst_executed"));
+    }
+    const auto range = std::find_if(recording.ranges.begin(), recording.ranges.end(),
+                                    [&](const Range& candidate) { return candidate.case_id == counting.case_id; });
+    ASSERT_NE(range, recording.ranges.end());
+    EXPECT_EQ(executed, range->metrics.at("smsp__inst_executed.sum"));
+  }
+  EXPECT_FALSE(Lost(recording, "counts_missing"));
+}
+
 TEST_F(ProgramsGpuTest, TimesOfAGraphsKernelsAreTheirOwn) {
   ASSERT_EQ(Watched("--ncu-set full", "graph").exit_code, 0);
   constexpr std::int64_t kMostNs = 20'000'000;  // of kernels of some microseconds; opening the profiler takes longer

@@ -21,6 +21,10 @@ namespace {
 // Samples whose instruction is not known, of all: what is allowed.
 constexpr double kSampleLimit = 0.01;
 
+// Of a program, instructions are counted in another launch than the range profiler's: where threads of a warp diverge
+// they meet again at other times, and data may differ.
+constexpr double kOtherLaunchLimit = 0.001;
+
 /// Two sources of one quantity. Formulas over the sums over all phases, and over counters of the range profiler,
 /// `metric.<id>` of the kernel catalogue and `sampling.*`.
 struct ClosureRow {
@@ -211,6 +215,7 @@ const Metrics* CountersOf(const Recording& recording, const ProfileEntry& entry,
 
 std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const Metrics* counters,
                                 const std::optional<double>& named_samples, const PhaseVariables& whole) {
+  const double least_limit = entry.origin == "program" ? kOtherLaunchLimit : 0.0;
   const Lookup lookup = [&](const std::string& name) -> std::optional<double> {
     if (name == "sampling.named") return named_samples;
     if (const auto value = FindMetricOf(entry, name)) return value;
@@ -223,7 +228,8 @@ std::vector<Closure> ClosuresOf(const ProfileEntry& entry, const Metrics* counte
     const auto other = Expression(row.whole).Evaluate(lookup);
     if (!sum || !other || Expression(row.unless).Evaluate(lookup).value_or(0.0) != 0.0) continue;
     const double slack = Expression(row.slack).Evaluate(lookup).value_or(0.0);
-    closures.push_back({row.quantity, *sum, *other, row.limit_ratio + (*other > 0.0 ? slack / *other : 0.0)});
+    const double limit = std::max(row.limit_ratio, least_limit);
+    closures.push_back({row.quantity, *sum, *other, limit + (*other > 0.0 ? slack / *other : 0.0)});
   }
   return closures;
 }

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMostRangesOfARound = 24;
 // EndSampling() looks so often for threads that launch, once a tick.
 constexpr int kCallsUntilEnd = 10;
+// Of a kernel whose instructions are counted, which makes it some 50 times as long.
+constexpr double kLongestCountedNs = 5e6;
 // Ticks without a range after which a round waits for what does not come any more.
 constexpr int kMostTicksWithoutRange = 10;
 // To leave CUPTI: until no stream captures, and then until the GPU is idle.
@@ -68,6 +70,7 @@ void ProgramCounters::Choose() {
     wanted_index_.emplace(candidate.name, wanted_.size());
     seen_.insert(candidate.name);
     wanted_.push_back(candidate.name);
+    if (candidate.mean_ns > 0.0 && candidate.mean_ns <= kLongestCountedNs) countable_.insert(candidate.name);
     ++classes_measured_;
   }
 }
@@ -135,7 +138,7 @@ void ProgramCounters::Tick() {
   {
     const std::lock_guard lock(launch_mutex_);
     if (!opened_) return;
-    choose = MayMeasure() && plan_.replay == ProgramReplay::kSpread && wanted_.empty();
+    choose = MayMeasure() && plan_.replay == ProgramReplay::kSpread && wanted_.empty() && to_count_.empty();
   }
   if (choose) Choose();
   Write(/*at_end=*/false);
@@ -145,9 +148,11 @@ void ProgramCounters::Tick() {
         counting_ || (calls_of_end_ > 0 && MayEndSampling()) || MeasuresLocked() || (selection_.asks() && MayMeasure());
     ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
     ranges_at_last_tick_ = ranges_opened_;
-    if (!wanted_.empty() && ticks_without_range_ >= kMostTicksWithoutRange) {
+    if ((!wanted_.empty() || !to_count_.empty()) && ticks_without_range_ >= kMostTicksWithoutRange) {
       ticks_without_range_ = 0;
-      if (spread_) {
+      if (!to_count_.empty()) {
+        counts_expired_ = true;  // the next launch ends it, on its thread
+      } else if (spread_) {
         expired_ = true;  // the next launch ends it, on its thread
       } else {
         for (const std::string& key : wanted_) seen_.erase(key);
@@ -203,6 +208,7 @@ bool ProgramCounters::LeaveCupti() {
   given_up_ = true;
   spread_.reset();
   profiler_.reset();
+  instructions_.reset();
   collect::StopTrace();
   collect::FlushTraceAtExit();         // a buffer that CUPTI kept would come to the next profiler
   sampler_.Close(sampler_.context());  // last: nothing may be recorded, and it may never end

@@ -13,6 +13,8 @@
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/instruction_counts.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/program_trace.h"
@@ -27,6 +29,8 @@ constexpr std::int64_t kPatienceLaunches = 1000;
 // kIdleBeforeSeconds doubles after each wait that was too short, up to this. The end of a launch is waited for so long.
 constexpr double kLongestIdleSeconds = 1.6;
 constexpr double kIdleAfterSeconds = 2.0;
+// A launch whose instructions are counted runs some 50 times slower.
+constexpr double kLongestCountedSeconds = 10.0;
 
 // Between OnLaunch() and OnLaunched() of a launch that is measured, or while we launch ourselves.
 thread_local bool this_thread_measures = false;
@@ -76,6 +80,7 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
   given_up_ = true;
   spread_.reset();
   profiler_.reset();  // the counters are free again
+  to_count_.clear();
   if (*why == '\0') {
     sampler_.Stop();  // this process is not recorded
     return;
@@ -151,7 +156,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key, bo
   if (expired_ || spread_->stalled()) {
     if (spread_->EndPass() || expired_) {
       EndSpread();
-      sampler_.Open();
+      if (to_count_.empty()) sampler_.Open();
       return Measure::kNothing;
     }
   }
@@ -166,6 +171,60 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key, bo
   ++ranges_opened_;
   selection_.OnMeasured();
   return Measure::kRange;
+}
+
+// Of a class in each of whose launches nothing waits for another: EndSpread() chose it.
+ProgramCounters::Measure ProgramCounters::BeginCount(const std::string& key, bool selected) {
+  if (!counts_expired_ && (!selected || !to_count_.contains(key))) return Measure::kNothing;
+  if (!IsIdle()) return Measure::kNothing;
+  if (std::exchange(counts_expired_, false)) {
+    EndCounting();
+    return Measure::kNothing;
+  }
+  StopTrace();
+  try {
+    if (!instructions_) instructions_ = collect::OpenInstructionCounter(*run_);
+    instructions_->Start();
+  } catch (const std::exception& error) {
+    TraceAgain();
+    LoseInstructionCounts(error.what());
+    return Measure::kNothing;
+  }
+  counted_ = key;
+  ++ranges_opened_;
+  selection_.OnMeasured();
+  return Measure::kCount;
+}
+
+void ProgramCounters::TakeInstructionCounts() {
+  const std::string key = std::exchange(counted_, "");
+  to_count_.erase(key);
+  try {
+    // From here on CUPTI waits without a bound.
+    if (!idle_->Wait(kLongestCountedSeconds))
+      throw Error("a launch did not end while its instructions were counted", "");
+    std::vector<collect::CountedPc> pcs = instructions_->Take();
+    const std::uint64_t dropped = instructions_->Stop();
+    TraceAgain();
+    sampler_.AddCounts(key, std::move(pcs), dropped);
+    if (to_count_.empty() || selection_.over()) EndCounting();
+  } catch (const std::exception& error) {
+    (void)instructions_.release();  // whatever is asked of it may wait for ever
+    TraceAgain();
+    LoseInstructionCounts(error.what());
+  }
+}
+
+void ProgramCounters::EndCounting() {
+  to_count_.clear();
+  sampler_.Open();
+}
+
+void ProgramCounters::LoseInstructionCounts(const char* why) {
+  cannot_count_ = true;
+  const std::string text = why;
+  losses_.push_back({"counts_missing", "kernels", text.substr(0, text.find('\n')), 1});
+  EndCounting();
 }
 
 bool ProgramCounters::IsIdle() {
@@ -189,6 +248,9 @@ void ProgramCounters::EndSpread() {
     measured.keys.erase(measured.keys.begin() + static_cast<std::ptrdiff_t>(i));
     measured.names.erase(measured.names.begin() + static_cast<std::ptrdiff_t>(i));
     measured.passes.erase(measured.passes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (const std::string& key : measured.keys) {
+    if (plan_.phases && !cannot_count_ && !selection_.over() && countable_.contains(key)) to_count_.insert(key);
   }
   spread_.reset();
   profiler_.reset();  // another profiler may have the counters
@@ -246,9 +308,14 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
     if (MeasuresLocked() && recording_.works() && collect::ContextOfThisThread() == context_) {
       const std::string key = KeyOf(call);
       Measure measure = Measure::kNothing;
-      if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) measure = BeginSpread(key, selected);
+      if (!to_count_.empty()) {
+        measure = BeginCount(key, selected);
+      } else if (plan_.replay == ProgramReplay::kSpread && !wanted_.empty()) {
+        measure = BeginSpread(key, selected);
+      }
       if (plan_.replay == ProgramReplay::kKernel && selected) BeginReplay(call, key);
-      if (counts && (measure == Measure::kRange || !replayed_.empty())) Count(call, -1);  // it is not recorded
+      const bool recorded = measure == Measure::kNothing || measure == Measure::kProbe;
+      if (counts && (!recorded || !replayed_.empty())) Count(call, -1);  // it is not recorded
       if (measure != Measure::kNothing || !replayed_.empty()) {
         launch_mutex_.lock();
         return;
@@ -291,7 +358,8 @@ bool ProgramCounters::Selects(const collect::LaunchCall& call) {
 
 bool ProgramCounters::MeasuresLocked() const {
   if (!MayMeasure()) return false;
-  return plan_.replay == ProgramReplay::kKernel ? classes_measured_ < plan_.max_classes : !wanted_.empty();
+  if (plan_.replay == ProgramReplay::kKernel) return classes_measured_ < plan_.max_classes;
+  return !wanted_.empty() || !to_count_.empty();
 }
 
 // As Close() asks: no thread launches, no stream captures, the GPU is idle.
@@ -344,6 +412,8 @@ void ProgramCounters::OnLaunched() noexcept {
         losses_.push_back({"launch_not_measured", key.substr(0, key.find(' ')),
                            "it did not end while nothing else was launched, so it cannot be measured alone", 1});
       }
+    } else if (!counted_.empty()) {
+      TakeInstructionCounts();
     } else {
       bool ended = spread_->Close();
       if (!ended && selection_.over()) {  // no launch would end the round
@@ -353,7 +423,7 @@ void ProgramCounters::OnLaunched() noexcept {
       TraceAgain();
       if (ended) {
         EndSpread();
-        sampler_.Open();
+        if (to_count_.empty()) sampler_.Open();
       }
     }
   } catch (const std::exception& error) {
@@ -403,6 +473,7 @@ void ProgramCounters::OnContextEnds(const void* context) noexcept {
   for (const std::string& key : wanted_) seen_.erase(key);
   wanted_.clear();
   wanted_index_.clear();
+  to_count_.clear();
   context_ = nullptr;
   if (open) GiveUp("the program destroyed its CUDA context");
 }

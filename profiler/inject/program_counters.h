@@ -14,6 +14,7 @@
 
 #include "fa_profile/counter_session.h"
 #include "fa_profile/device_idle.h"
+#include "fa_profile/gpu_api.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/launch_sample.h"
@@ -99,8 +100,12 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool MayMeasure() const;
   bool Selects(const collect::LaunchCall& call);
   // What is done with a launch.
-  enum class Measure { kNothing, kProbe, kRange };
+  enum class Measure { kNothing, kProbe, kRange, kCount };
   Measure BeginSpread(const std::string& key, bool selected);
+  Measure BeginCount(const std::string& key, bool selected);
+  void TakeInstructionCounts();
+  void EndCounting();
+  void LoseInstructionCounts(const char* why);
   void BeginReplay(const collect::LaunchCall& call, const std::string& key);
   void EndSpread();
   void EndRound();
@@ -162,6 +167,13 @@ class ProgramCounters final : public collect::ProgramObserver {
   std::int64_t not_idle_ = 0;
   int not_idle_in_a_row_ = 0;
   std::deque<Measured> measured_;
+  // Instructions are counted after a round, of kernels that it measured, while the sampler is still closed.
+  std::unique_ptr<collect::SassCounter> instructions_;
+  std::set<std::string> countable_;  // keys of kernels short enough to be run many times slower
+  std::set<std::string> to_count_;
+  std::string counted_;          // the key that is counted now
+  bool counts_expired_ = false;  // what is left does not come any more
+  bool cannot_count_ = false;    // CUPTI failed
   std::vector<DataLoss> losses_;
 
   std::atomic<std::int64_t> measuring_ns_ = 0;

@@ -215,9 +215,9 @@ std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
   const std::lock_guard lock(totals_mutex_);
   std::vector<Candidate> candidates;
   const double all_ns = static_cast<double>(std::max<std::int64_t>(1, totals_.kernel_ns()));
-  const auto add = [&](std::string name, double share_ratio, std::int64_t launches) {
+  const auto add = [&](std::string name, double share_ratio, std::int64_t launches, double mean_ns) {
     std::int64_t& seen = launches_seen_[name];
-    candidates.push_back({std::move(name), share_ratio, launches, launches - seen});
+    candidates.push_back({std::move(name), share_ratio, launches, launches - seen, mean_ns});
     seen = launches;
   };
   for (const collect::ProgramTotals::LaunchClass& entry : totals_.classes()) {
@@ -227,11 +227,11 @@ std::vector<ProgramRecording::Candidate> ProgramRecording::Candidates() {
     add(LaunchKey(entry.launch.kernel_name, entry.launch.grid, entry.launch.block),
         static_cast<double>(entry.total_ns) / all_ns * static_cast<double>(launches) /
             static_cast<double>(entry.launches),
-        launches);
+        launches, static_cast<double>(entry.total_ns) / static_cast<double>(entry.launches));
   }
   for (const auto& [id, graph] : totals_.graphs()) {
     if (graph.collective) continue;  // its kernels wait for another process
-    add(GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches);
+    add(GraphKey(id), static_cast<double>(graph.total_ns) / all_ns, graph.launches, 0.0);
   }
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.share_ratio > b.share_ratio; });

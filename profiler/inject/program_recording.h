@@ -75,6 +75,7 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
     double share_ratio = 0.0;
     std::int64_t launches = 0;
     std::int64_t recent = 0;  ///< of them since the last call
+    double mean_ns = 0.0;     ///< of a launch of a class; 0: a graph
   };
   std::vector<Candidate> Candidates();
 

@@ -13,6 +13,7 @@
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/error.h"
+#include "fa_profile/instruction_counts.h"
 #include "fa_profile/quiet_thread.h"
 #include "fa_profile/units.h"
 
@@ -146,6 +147,11 @@ void ProgramSampler::TakeLocked() noexcept {
   }
 }
 
+void ProgramSampler::AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped) {
+  const std::lock_guard lock(mutex_);
+  counted_[key] = {std::move(pcs), dropped};
+}
+
 void ProgramSampler::Begin() noexcept {
   const std::lock_guard lock(mutex_);
   TakeLocked();
@@ -179,6 +185,21 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
   const std::vector<collect::ProgramTotals::LaunchClass> classes = recording.Classes();
   std::map<const std::vector<std::uint8_t>*, std::int64_t> cubins;  // id
   std::int64_t id = 0;
+  const auto write_function = [&](std::uint64_t crc, const std::string& function_name, const std::string& kernel) {
+    if (const std::vector<std::uint8_t>* const cubin = modules_.Find(crc, function_name)) {
+      if (const auto [known, is_new] = cubins.try_emplace(cubin, id + 1); is_new) {
+        recording.Write(Cubin{++id, crc, *cubin});
+      }
+    } else {
+      lose("cubin_unknown", kernel, "its machine code was not kept, or that of several has one checksum");
+    }
+    DeviceFunction function;  // without instructions: to disassemble is not for the program's time
+    function.id = ++id;
+    function.cubin_crc = crc;
+    function.name = function_name;
+    recording.Write(function);
+    return function.id;
+  };
   for (const collect::SampleTotals::Kernel& kernel : totals_.Kernels(classes, kLeastShare)) {
     const collect::ProgramTotals::LaunchClass& launch_class = classes[kernel.launch_class];
     const Launch& launch = launch_class.launch;
@@ -190,25 +211,32 @@ void ProgramSampler::Write(ProgramRecording& recording, std::vector<DataLoss>& l
       sampling.period_cycles = static_cast<int>(collect::ContextSampler::kPeriodCycles);
       sampling.launches = static_cast<int>(std::min<std::int64_t>(launch_class.launches, INT_MAX));
       sampling.total_samples = kernel.samples;
+      std::map<std::pair<std::uint64_t, std::string>, std::int64_t> functions;  // id
+      const auto id_of = [&](std::uint64_t crc, const std::string& function) {
+        const auto [known, is_new] = functions.try_emplace({crc, function}, 0);
+        if (is_new) known->second = write_function(crc, function, name);
+        return known->second;
+      };
       for (const collect::SampleTotals::Function* const sampled : kernel.functions) {
-        if (const std::vector<std::uint8_t>* const cubin = modules_.Find(sampled->cubin_crc, sampled->name)) {
-          if (const auto [known, is_new] = cubins.try_emplace(cubin, id + 1); is_new) {
-            recording.Write(Cubin{++id, sampled->cubin_crc, *cubin});
-          }
-        } else {
-          lose("cubin_unknown", name, "its machine code was not kept, or that of several has one checksum");
-        }
-        DeviceFunction function;  // without instructions: to disassemble is not for the program's time
-        function.id = ++id;
-        function.cubin_crc = sampled->cubin_crc;
-        function.name = sampled->name;
-        recording.Write(function);
+        const std::int64_t function = id_of(sampled->cubin_crc, sampled->name);
         for (const auto& [offset, samples] : sampled->pcs) {
-          sampling.samples.push_back({function.id, offset, totals_.ByReason(samples)});
+          sampling.samples.push_back({function, offset, totals_.ByReason(samples)});
         }
       }
       sampling.id = ++id;
       recording.Write(sampling);
+      const auto counted = counted_.find(LaunchKey(launch.kernel_name, launch.grid, launch.block));
+      if (counted != counted_.end()) {
+        SassCounting counting;
+        counting.case_id = sampling.case_id;
+        counting.counts = collect::CountsOf(counted->second.pcs, id_of);
+        counting.id = ++id;
+        recording.Write(counting);
+        if (counting.counts.empty()) lose("counts_missing", name, "CUPTI returned no SASS metrics");
+        if (counted->second.dropped > 0) {
+          lose("counts_dropped", name, "CUPTI dropped SASS metric records", counted->second.dropped);
+        }
+      }
     } catch (const std::exception& error) {
       lose("phases_not_sampled", name, FirstLine(error.what()));
       continue;

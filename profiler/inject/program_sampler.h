@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "fa_profile/context_sampler.h"
+#include "fa_profile/gpu_api.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/loaded_modules.h"
 #include "fa_profile/sample_totals.h"
@@ -37,6 +39,9 @@ class ProgramSampler {
   /// Samples again after Close(), unless Stop() was called. While no stream captures.
   void Open() noexcept;
   bool closed();
+  /// What the instructions of a launch of this class (LaunchKey()) did, to be written with its samples. `dropped`:
+  /// records that CUPTI dropped.
+  void AddCounts(const std::string& key, std::vector<collect::CountedPc> pcs, std::uint64_t dropped);
   /// That is sampled, or was before Close(); nullptr: none.
   const void* context() const { return context_; }
   /// Close() did not end. CUPTI may keep whoever calls it waiting until the program launches no more.
@@ -69,8 +74,13 @@ class ProgramSampler {
   std::atomic<const void*> context_ = nullptr;  // that is sampled, or was before Close()
   std::optional<collect::ContextSampler> sampler_;
   collect::SampleTotals totals_;
-  bool counts_ = false;  // since Begin()
-  bool over_ = false;    // nothing counts any more
+  struct Counts {
+    std::vector<collect::CountedPc> pcs;
+    std::uint64_t dropped = 0;
+  };
+  std::map<std::string, Counts> counted_;  // by launch class
+  bool counts_ = false;                    // since Begin()
+  bool over_ = false;                      // nothing counts any more
   std::atomic<bool> hangs_ = false;
   int contexts_ = 0;     // sampled so far
   std::string why_not_;  // sampling failed

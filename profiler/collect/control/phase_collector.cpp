@@ -1,28 +1,15 @@
 #include "fa_profile/phase_collector.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
 #include "fa_profile/error.h"
+#include "fa_profile/instruction_counts.h"
 #include "fa_profile/units.h"
 
 namespace fa_profile::collect {
 namespace {
-
-// What is counted per instruction; requests and operations follow from the opcode and the executions.
-constexpr std::array kSassMetrics = {
-    "smsp__sass_inst_executed",
-    "smsp__sass_thread_inst_executed",
-    "smsp__sass_thread_inst_executed_pred_on",
-    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
-    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal",
-    "smsp__sass_l1tex_tags_mem_global",
-    "smsp__sass_sectors_mem_global",
-    "smsp__sass_sectors_mem_global_ideal",
-    "smsp__sass_sectors_mem_local",
-};
 
 // The sampler takes one warp of an SM each period. 400,000 samples put the standard error of a share below a tenth of a
 // point, and take CUPTI some 10 ms to decode. Below 256 cycles the H200's hardware begins to drop.
@@ -139,22 +126,8 @@ void PhaseCollector::Sample(const CollectJob& job) {
   samplings_.push_back(std::move(sampling));
 }
 
-void PhaseCollector::OpenCounter() {
-  const std::vector<std::string> known = run_.gpu.SassMetrics();
-  std::vector<std::string> wanted;
-  for (const char* const metric : kSassMetrics) {
-    if (std::binary_search(known.begin(), known.end(), metric)) {
-      wanted.emplace_back(metric);
-    } else {
-      run_.sink.Write(
-          DataLoss{"metric_unavailable", metric, "CUPTI has no such SASS metric on " + run_.device.chip, 1});
-    }
-  }
-  counter_ = run_.gpu.OpenSassCounter(wanted);
-}
-
 void PhaseCollector::Count(const CollectJob& job) {
-  if (!counter_) OpenCounter();
+  if (!counter_) counter_ = OpenInstructionCounter(run_);
   const auto launch = [&] {
     job.workload->Launch(run_.gpu.stream());
     run_.gpu.Synchronize();
@@ -168,15 +141,8 @@ void PhaseCollector::Count(const CollectJob& job) {
   SassCounting counting;
   counting.id = run_.next_id++;
   counting.case_id = job.case_id;
-  for (const CountedPc& pc : pcs) {
-    SassCount count{0, pc.offset, {}};
-    for (const auto& [metric, value] : pc.values) {
-      if (value > 0) count.values.emplace(metric, value);
-    }
-    if (count.values.empty()) continue;  // never executed
-    count.function_id = FunctionId(pc.cubin_crc, pc.function);
-    counting.counts.push_back(std::move(count));
-  }
+  counting.counts =
+      CountsOf(pcs, [this](std::uint64_t crc, const std::string& function) { return FunctionId(crc, function); });
   if (dropped > 0) {
     run_.sink.Write(DataLoss{"counts_dropped", JobName(job), "CUPTI dropped SASS metric records",
                              static_cast<std::int64_t>(dropped)});

@@ -52,7 +52,6 @@ class PhaseCollector {
   CallTiming Time(const CollectJob& job);
   void Sample(const CollectJob& job);
   void Count(const CollectJob& job);
-  void OpenCounter();
   std::int64_t FunctionId(std::uint64_t crc, const std::string& name);
   void StartDisassembling();
   void Write(Code& code);
