@@ -98,6 +98,8 @@ int RunSelftest(const SelftestOptions& options);
 struct ReportFilter {
   std::string kernel_pattern;          ///< regular expression; empty: all
   std::vector<AttentionShape> shapes;  ///< empty: all
+  std::string nvtx_pattern;            ///< regular expression of NVTX ranges of a program; empty: none is shown apart
+  bool all_kernels = false;            ///< with nvtx_pattern: show other kernels too, and no range need match
   bool summary = false;                ///< tables only, no block per kernel
   std::string explain;                 ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;   ///< says which instructions are which phase

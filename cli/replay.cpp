@@ -60,8 +60,12 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   }
   notice << '\n';
   PrintReport(path, *options.format,
-              {options.kernel_pattern, options.shapes, options.summary, options.explain, options.phase_map,
-               options.phase_source});
+              {.kernel_pattern = options.kernel_pattern,
+               .shapes = options.shapes,
+               .summary = options.summary,
+               .explain = options.explain,
+               .phase_map = options.phase_map,
+               .phase_source = options.phase_source});
   if (options.format->for_people && !options.summary && options.kernel_pattern.empty() && options.explain.empty()) {
     std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n";
   }

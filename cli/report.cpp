@@ -30,10 +30,36 @@ bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
          (!shapes.empty() && std::ranges::none_of(shapes, [&](const auto& s) { return s.ToString() == shape; }));
 }
 
+/// The ranges that filter.nvtx_pattern finds. Leaves only their kernels in the profile, unless all are wanted. Throws
+/// Error: it finds none.
+std::set<std::string> FindRanges(const std::string& recording_path, const ReportFilter& filter, Profile& profile) {
+  const KernelPattern pattern(filter.nvtx_pattern, "--nvtx");
+  std::set<std::string> paths;
+  std::set<std::int64_t> cases;
+  for (const NvtxUse& use : profile.program ? profile.program->nvtx : std::vector<NvtxUse>()) {
+    if (!pattern.Finds(use.path)) continue;
+    paths.insert(use.path);
+    for (const NvtxKernelUse& kernel : use.kernels) cases.insert(kernel.case_id);
+  }
+  if (filter.all_kernels) return paths;
+  if (paths.empty()) {
+    throw Error(recording_path + " has no NVTX range that matches '" + filter.nvtx_pattern + "'",
+                profile.program && !profile.program->nvtx.empty() ? "the report without --nvtx lists its ranges"
+                                                                  : "it has no NVTX ranges: leave --nvtx out");
+  }
+  // Recordings before schema 4 do not tell.
+  if (!cases.empty()) {
+    std::erase_if(profile.entries, [&](const ProfileEntry& entry) { return !cases.contains(entry.case_id); });
+  }
+  return paths;
+}
+
 }  // namespace
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
   Profile profile = load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
+  exporters::ReportOptions options = TerminalOptions();
+  if (!filter.nvtx_pattern.empty()) options.nvtx_ranges = FindRanges(recording_path, filter, profile);
   std::vector<std::string> ids;
   for (const ProfileEntry& entry : profile.entries) {
     if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
@@ -62,7 +88,6 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
     exporters::WriteExplanation(std::cout, analyze::RequireFinding(filter.explain), profile, TerminalOptions());
     return;
   }
-  exporters::ReportOptions options = TerminalOptions();
   options.details = !filter.summary;
   format.report(std::cout, profile, options);
   std::cout.flush();
@@ -116,6 +141,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       ->required();
   AddFormatOption(*report, arguments->format, &Format::report);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
+  report->add_option("--nvtx", arguments->filter.nvtx_pattern,
+                     "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
+                     "expression, and what was found in them");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
   report->add_flag("--summary", arguments->filter.summary, "Tables only, no block for each kernel");
   report->add_option("--explain", arguments->filter.explain,
@@ -130,7 +158,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         if (!invocation.phase_from.empty()) {
           throw Error("--phase-from has no effect on several recordings", "report one, or leave it out");
         }
-        for (const char* const option : {"--kernel", "--shape", "--causal", "--summary", "--explain"}) {
+        for (const char* const option : {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--explain"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
           }

@@ -45,7 +45,12 @@ void NameRecording(const std::string& line) {
 
 void ReportRun(const RunOptions& options, const std::string& recording, const std::string& name) {
   PrintReport(recording, *options.format,
-              {"", {}, options.summary, options.explain, options.phase_map, options.phase_source});
+              {.nvtx_pattern = options.nvtx_pattern,
+               .all_kernels = true,
+               .summary = options.summary,
+               .explain = options.explain,
+               .phase_map = options.phase_map,
+               .phase_source = options.phase_source});
   const std::string& kept = name.empty() ? recording : name;
   NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", kept, kept));
 }

@@ -136,6 +136,7 @@ Json ToJson(const PhaseTable& t);
 Json ToJson(const Finding& f);
 Json ToJson(const KernelUse& u);
 Json ToJson(const MemoryUse& u);
+Json ToJson(const NvtxKernelUse& u);
 Json ToJson(const NvtxUse& u);
 Json ToJson(const ProgramUse& p);
 Json ToJson(const ProfileEntry& e);
@@ -224,10 +225,20 @@ Json ToJson(const MemoryUse& u) {
           {"share_ratio", OrNull(u.share_ratio)}};
 }
 
+Json ToJson(const NvtxKernelUse& u) {
+  return {{"kernel", u.kernel}, {"launches", u.launches}, {"gpu_ns", u.gpu_ns}, {"share_ratio", OrNull(u.share_ratio)}};
+}
+
 Json ToJson(const NvtxUse& u) {
-  return {
-      {"path", u.path},       {"name", u.name},         {"level", u.level},   {"ranges", u.ranges},
-      {"host_ns", u.host_ns}, {"launches", u.launches}, {"gpu_ns", u.gpu_ns}, {"share_ratio", OrNull(u.share_ratio)}};
+  return {{"path", u.path},
+          {"name", u.name},
+          {"level", u.level},
+          {"ranges", u.ranges},
+          {"host_ns", u.host_ns},
+          {"launches", u.launches},
+          {"gpu_ns", u.gpu_ns},
+          {"share_ratio", OrNull(u.share_ratio)},
+          {"kernels", ToArray(u.kernels)}};
 }
 
 Json ToJson(const ProgramUse& p) {

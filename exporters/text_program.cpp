@@ -11,51 +11,13 @@
 #include "fa_profile/units.h"
 
 namespace fa_profile::exporters {
-namespace {
-
-constexpr std::size_t kTopKernels = 5;
-constexpr double kLeastTopShare = 0.01;
-/// What takes a smaller share is folded into one line, but never so much that fewer rows than this are left.
-constexpr double kLeastShownShare = 0.001;
-constexpr std::size_t kLeastRows = 5;
-constexpr std::size_t kMostKernels = 100;
-constexpr std::size_t kMostRanges = 60;
-constexpr std::size_t kDeepestIndent = 12;
-constexpr std::size_t kLongestProgram = 60;
-constexpr std::size_t kLongestRange = 40;
-
-std::string Time(std::int64_t ns) { return ns == 0 ? "0" : FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
-std::string Count(std::int64_t count) { return FormatCount(static_cast<double>(count)); }
-std::string BytesText(std::int64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
-std::string Share(const std::optional<double>& ratio) {
+std::string TimeText(std::int64_t ns) { return ns == 0 ? "0" : FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
+std::string CountText(std::int64_t count) { return FormatCount(static_cast<double>(count)); }
+std::string ShareText(const std::optional<double>& ratio) {
   if (!ratio) return "n/a";
   return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
 }
-std::string Plural(std::int64_t count, std::string_view one, std::string_view many) {
-  return Count(count) + " " + std::string(count == 1 ? one : many);
-}
-
-/// "python3 decode.py" of "fa-profile --ncu-set full -- python3 decode.py".
-std::string ProgramName(const TextPage& page, const Session& session) {
-  constexpr std::string_view kBehindOptions = " -- ";
-  const std::size_t at = session.command_line.find(kBehindOptions);
-  const std::string name = at == std::string::npos ? "" : session.command_line.substr(at + kBehindOptions.size());
-  return name.empty() ? "The program" : Truncate(page.Safe(Truncate(name, kLongestProgram)), kLongestProgram);
-}
-
-std::string Headline(const TextPage& page, const Profile& profile) {
-  const ProgramUse& use = *profile.program;
-  std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
-                                 Time(use.watched_ns), Share(use.busy_ratio));
-  if (use.launches == 0) return text + "no kernel was launched.";
-  text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
-                      Plural(use.classes, "class", "classes"));
-  if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", Count(use.graph_launches));
-  return text + ".";
-}
-
-/// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it, bank-conflicts".
-std::string Why(const TextPage& page, const ProfileEntry& entry) {
+std::string WhyText(const TextPage& page, const ProfileEntry& entry) {
   std::vector<std::string> facts;
   if (!entry.bottleneck.empty()) facts.push_back("bound by " + page.Safe(entry.bottleneck));
   if (entry.phases && !entry.phases->phases.empty() && entry.phases->phases.front().name != kUnattributed) {
@@ -69,15 +31,53 @@ std::string Why(const TextPage& page, const ProfileEntry& entry) {
   return fmt::format("{}", fmt::join(facts, ", "));
 }
 
+namespace {
+
+constexpr std::size_t kTopKernels = 5;
+constexpr double kLeastTopShare = 0.01;
+/// What takes a smaller share is folded into one line, but never so much that fewer rows than this are left.
+constexpr double kLeastShownShare = 0.001;
+constexpr std::size_t kLeastRows = 5;
+constexpr std::size_t kMostKernels = 100;
+constexpr std::size_t kMostRanges = 60;
+constexpr std::size_t kDeepestIndent = 12;
+constexpr std::size_t kLongestProgram = 60;
+constexpr std::size_t kLongestRange = 40;
+
+std::string BytesText(std::int64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
+std::string Plural(std::int64_t count, std::string_view one, std::string_view many) {
+  return CountText(count) + " " + std::string(count == 1 ? one : many);
+}
+
+/// "python3 decode.py" of "fa-profile --ncu-set full -- python3 decode.py".
+std::string ProgramName(const TextPage& page, const Session& session) {
+  constexpr std::string_view kBehindOptions = " -- ";
+  const std::size_t at = session.command_line.find(kBehindOptions);
+  const std::string name = at == std::string::npos ? "" : session.command_line.substr(at + kBehindOptions.size());
+  return name.empty() ? "The program" : Truncate(page.Safe(Truncate(name, kLongestProgram)), kLongestProgram);
+}
+
+std::string Headline(const TextPage& page, const Profile& profile) {
+  const ProgramUse& use = *profile.program;
+  std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
+                                 TimeText(use.watched_ns), ShareText(use.busy_ratio));
+  if (use.launches == 0) return text + "no kernel was launched.";
+  text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
+                      Plural(use.classes, "class", "classes"));
+  if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", CountText(use.graph_launches));
+  return text + ".";
+}
+
 void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
   std::vector<std::vector<Cell>> rows;
   bool explained = false;
   for (const ProfileEntry* entry : classes) {
     const bool small = entry->use->share_ratio.value_or(0.0) < kLeastTopShare;
     if (rows.size() == kTopKernels || (small && !rows.empty())) break;
-    const std::string why = Why(page, *entry);
+    const std::string why = WhyText(page, *entry);
     explained |= !why.empty();
-    rows.push_back({{Share(entry->use->share_ratio)}, {Time(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
+    rows.push_back(
+        {{ShareText(entry->use->share_ratio)}, {TimeText(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
   }
   if (rows.empty()) return;
   std::vector<Column> columns{{"share"}, {"GPU time"}, {"top kernels", true}};
@@ -93,7 +93,7 @@ std::string MemorySentence(const TextPage& page, const ProgramUse& use) {
   double share = 0.0;
   for (const MemoryUse& memory : use.memory) share += memory.share_ratio.value_or(0.0);
   const MemoryUse& most = use.memory.front();
-  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", Share(share),
+  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", ShareText(share),
                      page.Safe(Truncate(most.kind, kLongestRange)), BytesText(most.bytes),
                      Plural(most.operations, "operation", "operations"));
 }
@@ -115,8 +115,8 @@ const NvtxUse& HeaviestRange(const std::vector<NvtxUse>& ranges) {
 std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
   const NvtxUse& most = HeaviestRange(use.nvtx);
   const std::string& name = DisplayWidth(most.path) <= kLongestRange ? most.path : most.name;
-  return fmt::format("NVTX: {} of the kernels' time is inside ranges; most of it in '{}' ({}).", Share(use.nvtx_ratio),
-                     page.Safe(Truncate(name, kLongestRange)), Share(most.share_ratio));
+  return fmt::format("NVTX: {} of the kernels' time is inside ranges; most of it in '{}' ({}).",
+                     ShareText(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), ShareText(most.share_ratio));
 }
 
 void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
@@ -130,12 +130,12 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
     const auto seconds = [&](double TimingSummary::*value) {
       return entry.timing ? FormatValue((*entry.timing).*value * 1e-9, "seconds") : "n/a";
     };
-    rows.push_back({{Share(use.share_ratio)},
-                    {Time(use.total_ns)},
-                    {Count(use.launches)},
+    rows.push_back({{ShareText(use.share_ratio)},
+                    {TimeText(use.total_ns)},
+                    {CountText(use.launches)},
                     {seconds(&TimingSummary::median_ns)},
                     {seconds(&TimingSummary::p95_ns)},
-                    {Count(use.graph_launches)},
+                    {CountText(use.graph_launches)},
                     {page.Safe(entry.kernel)}});
   }
   if (shown < classes.size()) {
@@ -150,7 +150,7 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
       launches += static_cast<double>(use.launches);
       graph_launches += static_cast<double>(use.graph_launches);
     }
-    rows.push_back({{Share(share)},
+    rows.push_back({{ShareText(share)},
                     {FormatValue(total_ns * 1e-9, "seconds")},
                     {FormatCount(launches)},
                     {""},
@@ -168,9 +168,9 @@ void WriteMemory(TextPage& page, const ProgramUse& program) {
   std::vector<std::vector<Cell>> rows;
   for (const MemoryUse& use : program.memory) {
     const double rate = static_cast<double>(use.bytes) / (static_cast<double>(use.total_ns) * 1e-9);
-    rows.push_back({{Share(use.share_ratio)},
-                    {Time(use.total_ns)},
-                    {Count(use.operations)},
+    rows.push_back({{ShareText(use.share_ratio)},
+                    {TimeText(use.total_ns)},
+                    {CountText(use.operations)},
                     {BytesText(use.bytes)},
                     {use.total_ns > 0 ? FormatValue(rate, "bytes_per_second") : "n/a"},
                     {page.Safe(use.kind)}});
@@ -206,11 +206,11 @@ void WriteRanges(TextPage& page, const ProgramUse& program) {
     if (!shown[i]) continue;
     const NvtxUse& use = program.nvtx[i];
     const std::size_t indent = 2 * std::min(static_cast<std::size_t>(use.level), kDeepestIndent);
-    rows.push_back({{Share(use.share_ratio)},
-                    {Time(use.gpu_ns)},
-                    {Count(use.launches)},
-                    {Time(use.host_ns)},
-                    {Count(use.ranges)},
+    rows.push_back({{ShareText(use.share_ratio)},
+                    {TimeText(use.gpu_ns)},
+                    {CountText(use.launches)},
+                    {TimeText(use.host_ns)},
+                    {CountText(use.ranges)},
                     {std::string(indent, ' ') + page.Safe(use.name)}});
   }
   const std::size_t folded = program.nvtx.size() - rows.size();

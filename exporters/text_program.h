@@ -1,5 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "fa_profile/profile.h"
 #include "table.h"
 
@@ -12,6 +18,15 @@ void WriteProgramSummary(TextPage& page, const Profile& profile);
 /// Kernels, memory operations and NVTX ranges, a table each; what took less than a thousandth is folded into a line.
 /// `profile` has a program.
 void WriteProgramTables(TextPage& page, const Profile& profile);
+
+/// A block for each NVTX range of `paths`: its kernels, and what was found in them. `profile` has a program.
+void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std::string>& paths);
+
+std::string TimeText(std::int64_t ns);
+std::string CountText(std::int64_t count);
+std::string ShareText(const std::optional<double>& ratio);
+/// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it, bank-conflicts".
+std::string WhyText(const TextPage& page, const ProfileEntry& entry);
 
 /// The launch classes of the profile, most time first.
 std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile);

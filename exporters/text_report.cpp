@@ -359,6 +359,7 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
   }
   WriteHeader(page, profile);
   if (profile.program) WriteProgramTables(page, profile);
+  if (profile.program) WriteNvtxBlocks(page, profile, options.nvtx_ranges);
   WriteSummary(page, profile);
   if (options.details) WriteEntries(page, profile);
   WriteLosses(page, profile);

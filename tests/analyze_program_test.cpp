@@ -146,6 +146,30 @@ TEST(AnalyzeProgramTest, ARangeWhoseOuterRangeHasNoRowIsNestedInTheNearestThatHa
   EXPECT_EQ(use.nvtx[3].name, "a name / with a slash");
 }
 
+TEST(AnalyzeProgramTest, ARangeHasItsKernelsAndThoseOfTheRangesNestedInIt) {
+  const Profile profile = Analyze(sample::MakeProgramRecording());
+  const std::vector<NvtxUse>& ranges = profile.program->nvtx;
+  ASSERT_EQ(ranges[0].path, "step");
+  ASSERT_EQ(ranges[0].kernels.size(), 4u);
+  EXPECT_EQ(ranges[0].kernels[0].kernel, profile.entries[0].kernel);
+  EXPECT_EQ(ranges[0].kernels[0].launches, 1600);
+  EXPECT_EQ(ranges[0].kernels[0].gpu_ns, 320'000'000);
+  EXPECT_DOUBLE_EQ(ranges[0].kernels[0].share_ratio.value(), 320.0 / 480.0);
+  EXPECT_EQ(ranges[0].kernels[2].kernel, profile.entries[1].kernel) << "with what tells classes of one name apart";
+  ASSERT_EQ(ranges[1].path, "step / attn");
+  ASSERT_EQ(ranges[1].kernels.size(), 1u);
+  EXPECT_DOUBLE_EQ(ranges[1].kernels[0].share_ratio.value(), 1.0);
+  EXPECT_TRUE(ranges[3].kernels.empty());
+}
+
+TEST(AnalyzeProgramTest, KernelsOfARangeWithoutARowAreOfTheNearestAroundIt) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.nvtx_kernel_work = {{1, 1, "step / still open / inner", 10, 5000}, {1, 2, "elsewhere", 10, 5000}};
+  const ProgramUse use = *Analyze(recording).program;
+  ASSERT_EQ(use.nvtx[0].kernels.size(), 1u);
+  EXPECT_EQ(use.nvtx[0].kernels[0].launches, 10);
+}
+
 TEST(AnalyzeProgramTest, WithoutRangesTheirShareIsAbsent) {
   Recording recording = sample::MakeProgramRecording();
   recording.nvtx_work.clear();

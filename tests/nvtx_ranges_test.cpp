@@ -22,7 +22,7 @@ GpuWork Kernel(std::uint32_t correlation, std::int64_t ns, std::uint64_t graph_n
 
 std::map<std::string, NvtxWork> Window(NvtxRanges& ranges) {
   std::map<std::string, NvtxWork> window;
-  for (NvtxWork& work : ranges.TakeWindow()) window[work.path] = work;
+  for (NvtxWork& work : ranges.TakeWindow().ranges) window[work.path] = work;
   return window;
 }
 
@@ -38,9 +38,9 @@ TEST(NvtxRangesTest, ARangeHasTheWorkOfTheRangesInsideIt) {
   stack.Pop("", 200);
   stack.Pop("", 201);  // nothing is open
   EXPECT_EQ(stack.Current(), 0U);
-  ranges.Add(Kernel(1, 30));
-  ranges.Add(Kernel(2, 5));
-  ranges.Add(Kernel(3, 7));  // launched outside
+  ranges.Add(Kernel(1, 30), 0);
+  ranges.Add(Kernel(2, 5), 0);
+  ranges.Add(Kernel(3, 7), 0);  // launched outside
   auto window = Window(ranges);
   ASSERT_EQ(window.size(), 2U);
   EXPECT_EQ(window["step"].depth, 0);
@@ -52,8 +52,31 @@ TEST(NvtxRangesTest, ARangeHasTheWorkOfTheRangesInsideIt) {
   EXPECT_EQ(window["step / attn"].host_ns, 40);
   EXPECT_EQ(window["step / attn"].gpu_ns, 5);
   EXPECT_TRUE(Window(ranges).empty()) << "a window begins at zero";
-  ranges.Add(Kernel(2, 5));
+  ranges.Add(Kernel(2, 5), 0);
   EXPECT_EQ(Window(ranges)["step"].gpu_ns, 5) << "records may come a window later";
+}
+
+TEST(NvtxRangesTest, AWindowHasTheLaunchClassesOfEachRange) {
+  NvtxRanges ranges;
+  NvtxStack stack(ranges);
+  stack.Push("", "step", 100);
+  ranges.OnLaunch(1, stack.Current());
+  stack.Push("", "attn", 110);
+  ranges.OnLaunch(2, stack.Current());
+  ranges.Add(Kernel(1, 3000), 7);
+  ranges.Add(Kernel(2, 5000), 4);
+  ranges.Add(Kernel(2, 6000), 4);
+  ranges.Add(Kernel(2, 1), 5);  // less than a thousandth
+  ranges.Add(Kernel(3, 7), 4);  // launched outside
+  const std::vector<NvtxKernelWork> kernels = ranges.TakeWindow().kernels;
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].path, "step");
+  EXPECT_EQ(kernels[0].case_id, 7);
+  EXPECT_EQ(kernels[0].gpu_ns, 3000);
+  EXPECT_EQ(kernels[1].path, "step / attn");
+  EXPECT_EQ(kernels[1].launches, 2);
+  EXPECT_EQ(kernels[1].gpu_ns, 11000);
+  EXPECT_TRUE(ranges.TakeWindow().kernels.empty());
 }
 
 TEST(NvtxRangesTest, DomainsAreNamedAndPopTheirOwnRanges) {
@@ -95,7 +118,7 @@ TEST(NvtxRangesTest, StartedRangesThatOverlapAreNotNested) {
     last = next;
   }
   ranges.OnLaunch(1, stack.Current());
-  ranges.Add(Kernel(1, 5));
+  ranges.Add(Kernel(1, 5), 0);
   auto window = Window(ranges);
   ASSERT_EQ(window.size(), 1U);
   EXPECT_EQ(window["request"].ranges, 99);
@@ -110,7 +133,7 @@ TEST(NvtxRangesTest, AProgramThatForgetsToPopFillsNoMemory) {
   for (int i = 0; i < kPushed; ++i) stack.Pop("", 1);
   EXPECT_EQ(stack.Current(), 0U);
   std::int64_t ended = 0;
-  for (const NvtxWork& work : ranges.TakeWindow()) ended += work.ranges;
+  for (const NvtxWork& work : ranges.TakeWindow().ranges) ended += work.ranges;
   EXPECT_EQ(ended, static_cast<std::int64_t>(NvtxStack::kMostOpen));
 }
 
@@ -126,21 +149,21 @@ TEST(NvtxRangesTest, AKernelOfAGraphIsBelowTheLaunchInTheRangeOfItsCapture) {
   stack.Pop("", 3);
   ranges.OnGraphNode(30, 0);
   (void)Window(ranges);
-  ranges.Add(Kernel(1, 4, 20));  // launched outside of ranges
+  ranges.Add(Kernel(1, 4, 20), 0);  // launched outside of ranges
   stack.Push("", "step", 4);
   ranges.OnLaunch(2, stack.Current());
-  ranges.Add(Kernel(2, 5, 20));
-  ranges.Add(Kernel(2, 6, 30));  // made outside of ranges
+  ranges.Add(Kernel(2, 5, 20), 0);
+  ranges.Add(Kernel(2, 6, 30), 0);  // made outside of ranges
   stack.Pop("", 5);
   auto window = Window(ranges);
   EXPECT_EQ(window["warm-up / attn"].gpu_ns, 4);
   EXPECT_EQ(window["step"].gpu_ns, 11);
   EXPECT_EQ(window["step / warm-up / attn"].gpu_ns, 5);
   ranges.OnGraphNodeDestroyed(20);
-  ranges.Add(Kernel(1, 4, 20));
+  ranges.Add(Kernel(1, 4, 20), 0);
   EXPECT_EQ(Window(ranges).size(), 2U) << "its record may come later than its end";
   EXPECT_TRUE(Window(ranges).empty());
-  ranges.Add(Kernel(1, 4, 20));
+  ranges.Add(Kernel(1, 4, 20), 0);
   EXPECT_TRUE(Window(ranges).empty());
 }
 
@@ -151,7 +174,7 @@ TEST(NvtxRangesTest, AGraphCapturedAndLaunchedInOneRangeIsThere) {
   ranges.OnLaunch(1, stack.Current());
   stack.Push("", "attn", 0);
   ranges.OnGraphNode(10, stack.Current());
-  ranges.Add(Kernel(1, 5, 10));
+  ranges.Add(Kernel(1, 5, 10), 0);
   auto window = Window(ranges);
   EXPECT_EQ(window["step / attn"].gpu_ns, 5);
   EXPECT_FALSE(window.contains("step / step / attn"));
@@ -164,7 +187,7 @@ TEST(NvtxRangesTest, TooManyAndTooDeepRangesCountForTheRangeAroundThem) {
   for (std::size_t i = 0; i < NvtxRanges::kMostNodes + 100; ++i) {
     stack.Push("", "request " + std::to_string(i), 0);
     ranges.OnLaunch(static_cast<std::uint32_t>(i), stack.Current());
-    ranges.Add(Kernel(static_cast<std::uint32_t>(i), 1));
+    ranges.Add(Kernel(static_cast<std::uint32_t>(i), 1), 0);
     stack.Pop("", 1);
   }
   EXPECT_EQ(ranges.beyond_nodes(), 101);

@@ -68,6 +68,30 @@ TEST(ProgramReportTest, TextReportEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/program.txt", Text(sample::MakeProgramRecording()));
 }
 
+TEST(ProgramReportTest, ARangeThatIsAskedForHasABlockWithItsKernelsAndFindings) {
+  Profile profile = analyze::Analyze(sample::MakeProgramRecording());
+  profile.entries[0].findings = {
+      {"bank-conflicts", "qk", "half of the wavefronts repeat an access", "pad the rows", 1}};
+  ReportOptions options;
+  options.nvtx_ranges = {"step", "step / torch: mlp", "load"};
+  const std::string text = Written(WriteTextReport, profile, options);
+  const std::size_t begin = text.find("\n\u2500\u2500 NVTX range step ");
+  ExpectGolden("tests/data/golden/program_nvtx.txt",
+               text.substr(begin, text.find("\n\u2500\u2500 Kernels with") - begin));
+  EXPECT_FALSE(Has(text, "NVTX range step / attn"));
+}
+
+TEST(ProgramReportTest, MoreRangesThanAReaderLooksAtAreCounted) {
+  Recording recording = sample::MakeProgramRecording();
+  ReportOptions options;
+  for (int i = 0; i < 30; ++i) {
+    recording.nvtx_work.push_back({1, "range " + std::to_string(i), 0, 1, 10, 1, 1000});
+    options.nvtx_ranges.insert("range " + std::to_string(i));
+  }
+  const std::string text = Written(WriteTextReport, analyze::Analyze(recording), options);
+  EXPECT_TRUE(Has(text, "and 10 more ranges"));
+}
+
 // Three ranks; the second is slow, the third was killed early.
 RankReport ThreeRanks() {
   std::vector<std::pair<std::string, Profile>> profiles;

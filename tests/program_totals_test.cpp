@@ -332,16 +332,16 @@ TEST(ProgramTotalsTest, GraphsAreBounded) {
 
 TEST(ProgramTotalsTest, KernelsOfAGraphThatRanIntoAPauseAreLeftOut) {
   ProgramTotals totals;
-  EXPECT_TRUE(totals.Add(OfGraph(7, 1, 10, 20)));
+  EXPECT_TRUE(totals.Add(OfGraph(7, 1, 10, 20)).counts);
   totals.Pause(50);
-  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 40, 900))) << "its end is that of the pause";
-  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 60, 900))) << "it began after the pause did";
-  EXPECT_TRUE(totals.Add(Kernel("a", 40, 60)));
+  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 40, 900)).counts) << "its end is that of the pause";
+  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 60, 900)).counts) << "it began after the pause did";
+  EXPECT_TRUE(totals.Add(Kernel("a", 40, 60)).counts);
   totals.Resume(900);
-  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 60, 901)));
-  EXPECT_TRUE(totals.Add(OfGraph(7, 3, 910, 920)));
+  EXPECT_FALSE(totals.Add(OfGraph(7, 2, 60, 901)).counts);
+  EXPECT_TRUE(totals.Add(OfGraph(7, 3, 910, 920)).counts);
   totals.Pause(950);
-  EXPECT_TRUE(totals.Add(OfGraph(7, 3, 930, 940)));
+  EXPECT_TRUE(totals.Add(OfGraph(7, 3, 930, 940)).counts);
   EXPECT_EQ(totals.graphs().at(7).launches, 2);
   EXPECT_EQ(totals.lost().without_times, 0);
 }

@@ -102,6 +102,14 @@ TEST_F(RecordingFileTest, ReadsAFileOfVersion2WithoutAProgramsWork) {
               read.nvtx_work.empty());
 }
 
+TEST_F(RecordingFileTest, ReadsAFileOfVersion3WithoutTheKernelsOfItsRanges) {
+  const Recording read =
+      RecordingReader(FA_PROFILE_TEST_DATA "/../fuzz/corpus/recording/good/version-3/one.fap").Load({.cubins = true});
+  EXPECT_EQ(read.schema_version, 3);
+  EXPECT_FALSE(read.nvtx_work.empty());
+  EXPECT_TRUE(read.nvtx_kernel_work.empty());
+}
+
 TEST_F(RecordingFileTest, WorkOfAWindowOrACaseThatWasNotWrittenIsRefused) {
   RecordingWriter writer(Path());
   writer.Write(WatchWindow{.id = 1});
@@ -110,6 +118,7 @@ TEST_F(RecordingFileTest, WorkOfAWindowOrACaseThatWasNotWrittenIsRefused) {
   EXPECT_THROW(writer.Write(KernelWork{.window_id = 1, .case_id = 2}), Error);
   EXPECT_THROW(writer.Write(MemoryWork{.window_id = 2}), Error);
   EXPECT_THROW(writer.Write(NvtxWork{.window_id = 2}), Error);
+  EXPECT_THROW(writer.Write(NvtxKernelWork{.window_id = 1, .case_id = 2}), Error);
   EXPECT_THROW(writer.Write(KernelWork{.window_id = 1, .case_id = 1, .launches = -1}), Error);
   EXPECT_THROW(writer.Write(WatchWindow{.id = 1}), Error);
   writer.Write(KernelWork{.window_id = 1, .case_id = 1, .launches = 1});

@@ -110,8 +110,10 @@ void AddMemory(const Recording& recording, ProgramUse& program) {
 
 struct NvtxNode {
   NvtxUse use;
+  NvtxNode* around = nullptr;
   std::vector<NvtxNode*> nested;
 };
+using NvtxNodes = std::map<std::string, NvtxNode, std::less<>>;
 
 void AppendTree(std::vector<NvtxNode*> nodes, std::vector<NvtxUse>& list) {
   // Without recursion: ranges may be nested as deep as they like. The last of `open` comes next.
@@ -132,7 +134,7 @@ void AppendTree(std::vector<NvtxNode*> nodes, std::vector<NvtxUse>& list) {
 
 /// The nearest range around `path` that has a row, or null: an outer range that has not ended may have none, and a
 /// name may hold what joins names.
-NvtxNode* Around(std::map<std::string, NvtxNode, std::less<>>& nodes, std::string_view path) {
+NvtxNode* Around(NvtxNodes& nodes, std::string_view path) {
   for (int tried = 0; tried < kMostNested; ++tried) {
     const std::size_t end = path.rfind(kNested);
     if (end == std::string_view::npos) break;
@@ -142,8 +144,33 @@ NvtxNode* Around(std::map<std::string, NvtxNode, std::less<>>& nodes, std::strin
   return nullptr;
 }
 
-void AddNvtx(const Recording& recording, ProgramUse& program) {
-  std::map<std::string, NvtxNode, std::less<>> nodes;
+/// Of each range its launch classes, with those of the ranges nested in it.
+void AddNvtxKernels(const Recording& recording, const std::vector<ProfileEntry>& entries, NvtxNodes& nodes) {
+  std::map<std::int64_t, const std::string*> names;
+  for (const ProfileEntry& entry : entries) names.emplace(entry.case_id, &entry.kernel);
+  std::map<std::pair<NvtxNode*, std::int64_t>, std::pair<std::int64_t, std::int64_t>> sums;
+  for (const NvtxKernelWork& work : recording.nvtx_kernel_work) {
+    const auto found = nodes.find(work.path);
+    NvtxNode* node = found != nodes.end() ? &found->second : Around(nodes, work.path);
+    for (int level = 0; node != nullptr && level < kMostNested; node = node->around, ++level) {
+      auto& [launches, gpu_ns] = sums[{node, work.case_id}];
+      AddTo(launches, work.launches);
+      AddTo(gpu_ns, work.gpu_ns);
+    }
+  }
+  for (const auto& [of, sum] : sums) {
+    const auto name = names.find(of.second);
+    if (name == names.end()) continue;
+    NvtxUse& use = of.first->use;
+    use.kernels.push_back({of.second, *name->second, sum.first, sum.second, Ratio(sum.second, use.gpu_ns)});
+  }
+  for (auto& [path, node] : nodes) {
+    std::ranges::stable_sort(node.use.kernels, std::greater<>(), &NvtxKernelUse::gpu_ns);
+  }
+}
+
+void AddNvtx(const Recording& recording, const std::vector<ProfileEntry>& entries, ProgramUse& program) {
+  NvtxNodes nodes;
   for (const NvtxWork& work : recording.nvtx_work) {
     NvtxUse& use = nodes[work.path].use;
     AddTo(use.ranges, work.ranges);
@@ -160,9 +187,11 @@ void AddNvtx(const Recording& recording, ProgramUse& program) {
     node.use.name = around == nullptr ? path : path.substr(around->use.path.size() + kNested.size());
     node.use.level = around == nullptr ? 0 : around->use.level + 1;
     node.use.share_ratio = Ratio(node.use.gpu_ns, program.kernel_ns);
+    node.around = around;
     (around == nullptr ? outermost : around->nested).push_back(&node);
     if (around == nullptr) AddTo(inside_ns, node.use.gpu_ns);
   }
+  AddNvtxKernels(recording, entries, nodes);
   AppendTree(std::move(outermost), program.nvtx);
   program.nvtx_ratio = Ratio(std::min(inside_ns, program.kernel_ns), program.kernel_ns);
 }
@@ -267,8 +296,8 @@ void AddProgram(const Recording& recording, Profile& profile) {
   AddWindows(recording, program, profile.losses);
   AddKernels(recording, program, profile.entries);
   AddMemory(recording, program);
-  AddNvtx(recording, program);
   NameClasses(profile.entries);
+  AddNvtx(recording, profile.entries, program);
 }
 
 }  // namespace fa_profile::analyze

@@ -31,7 +31,8 @@ void ProgramRecording::OnWork(const collect::GpuWork& work) noexcept {
                                  [&](const Span& candidate) { return candidate.from_ns <= work.start_ns; });
   if (work.start_ns > 0 && (span == spans_.rend() || work.start_ns > span->until_ns)) return;
   try {
-    if (totals_.Add(work)) ranges_.Add(work);
+    const collect::ProgramTotals::Added added = totals_.Add(work);
+    if (added.launch_class) ranges_.Add(work, *added.launch_class);
   } catch (const std::bad_alloc&) {
     ++records_dropped_;
   }
@@ -175,7 +176,7 @@ bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
       sample->asked.recorded_ratio = static_cast<double>(recorded_ns) / static_cast<double>(watched_ns);
   }
   collect::ProgramTotals::Window work;
-  std::vector<NvtxWork> ranges;
+  collect::NvtxRanges::Window ranges;
   {
     const std::lock_guard totals_lock(totals_mutex_);
     work = totals_.TakeWindow(sample == nullptr ? nullptr : &sample->asked);
@@ -203,8 +204,15 @@ bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
     row.window_id = id;
     writer_->Write(row);
   }
-  for (NvtxWork& row : ranges) {
+  for (NvtxWork& row : ranges.ranges) {
     row.window_id = id;
+    writer_->Write(row);
+  }
+  for (NvtxKernelWork& row : ranges.kernels) {
+    const auto index = static_cast<std::size_t>(row.case_id);
+    WriteClass(index);
+    row.window_id = id;
+    row.case_id = case_of_class_[index];
     writer_->Write(row);
   }
   writer_->Commit();

@@ -152,6 +152,7 @@ std::size_t RemoveNames(Recording& recording) {
     range.name = numbers.Of("range", range.name);
   }
   for (NvtxWork& work : recording.nvtx_work) work.path = NumberPath(work.path, numbers);
+  for (NvtxKernelWork& work : recording.nvtx_kernel_work) work.path = NumberPath(work.path, numbers);
   for (Range& range : recording.ranges) {
     part(range.part);
     range.name = numbers.Of("measured", range.name);

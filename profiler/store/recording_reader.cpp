@@ -61,6 +61,7 @@ Recording RecordingReader::Load(const LoadOptions& options) const {
     recording.memory_work = tables.Load<MemoryWork>();
     recording.nvtx_work = tables.Load<NvtxWork>();
   }
+  if (recording.schema_version >= 4) recording.nvtx_kernel_work = tables.Load<NvtxKernelWork>();
   if (options.metrics) {
     std::erase_if(metrics, [&](const MetricName& metric) { return !options.metrics->contains(metric.name); });
   }

@@ -10,9 +10,9 @@
 //   5. write_recording.cpp, which copies recordings: the new kind. A kind that is not there is missing in every copy.
 // For both: tests/support/random_recording.h (what is drawn, and its line in ToText()) and recording_builder.h;
 // tests/fuzz/make_recording_corpus.cpp; and profiler/load/redact.cpp for a text that may hold names or paths.
-// A released version never changes, so the first change after a release makes a new schema version, say 4: raise
+// A released version never changes, so the first change after a release makes a new schema version, say 5: raise
 // kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as
-// Since(4, Field<...>(...)); new tables and views have 4 as their last value. Further changes before the next release
+// Since(5, Field<...>(...)); new tables and views have 5 as their last value. Further changes before the next release
 // belong to that version. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
 // (docs/recording.md, Fuzzing).
 #include "tables.h"
@@ -452,7 +452,8 @@ const Table TableOf<CountRun>::kTable = {
      Field<&CountRun::count>("count", "of each of these instructions, summed over the device")},
     2};
 
-// Since version 3: where a program's GPU time went. Rows of the last three add up over the windows.
+// Since version 3, and the last one since version 4: where a program's GPU time went. Rows of all but the first add up
+// over the windows.
 
 template <>
 const Table TableOf<WatchWindow>::kTable = {
@@ -503,6 +504,17 @@ const Table TableOf<NvtxWork>::kTable = {
      Field<&NvtxWork::gpu_ns>("gpu_ns", "their time on the GPU, summed")},
     3};
 
+template <>
+const Table TableOf<NvtxKernelWork>::kTable = {
+    "nvtx_kernel",
+    "launches of one launch class in one window, inside an NVTX range and in none nested in it; what takes less than a "
+    "thousandth of the time in all ranges is left out",
+    {RowNumber(), Reference<&NvtxKernelWork::window_id, WatchWindow>("window_id"),
+     Reference<&NvtxKernelWork::case_id, Case>("case_id"), Field<&NvtxKernelWork::path>("path", "as in `nvtx_work`"),
+     Field<&NvtxKernelWork::launches>("launches"),
+     Field<&NvtxKernelWork::gpu_ns>("gpu_ns", "their time on the GPU, summed")},
+    4};
+
 namespace {
 
 constexpr std::array kTables = {
@@ -516,7 +528,7 @@ constexpr std::array kTables = {
     &TableOf<InlineStack>::kTable,  &TableOf<InstructionRow>::kTable, &TableOf<StallReason>::kTable,
     &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
     &TableOf<CountRun>::kTable,     &TableOf<WatchWindow>::kTable,    &TableOf<KernelWork>::kTable,
-    &TableOf<MemoryWork>::kTable,   &TableOf<NvtxWork>::kTable,
+    &TableOf<MemoryWork>::kTable,   &TableOf<NvtxWork>::kTable,       &TableOf<NvtxKernelWork>::kTable,
 };
 
 constexpr View kViews[] = {

@@ -96,6 +96,7 @@ template <> const Table TableOf<WatchWindow>::kTable;
 template <> const Table TableOf<KernelWork>::kTable;
 template <> const Table TableOf<MemoryWork>::kTable;
 template <> const Table TableOf<NvtxWork>::kTable;
+template <> const Table TableOf<NvtxKernelWork>::kTable;
 // clang-format on
 
 struct View {

@@ -18,6 +18,7 @@ void WriteRecording(const Recording& recording, const RecordingReader* images, R
   write(recording.kernel_work);
   write(recording.memory_work);
   write(recording.nvtx_work);
+  write(recording.nvtx_kernel_work);
   write(recording.configs);
   if (images != nullptr) {
     for (const std::int64_t id : images->ImageIds()) sink.Write(images->LoadImage(id));

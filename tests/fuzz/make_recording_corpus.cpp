@@ -99,6 +99,8 @@ void WriteWork(store::RecordingWriter& writer, int cases) {
                           .host_ns = 40000000,
                           .launches = 800,
                           .gpu_ns = 4000000});
+    writer.Write(NvtxKernelWork{
+        .window_id = id, .case_id = 1, .path = "step / torch: attn \xC3\xA9", .launches = 700, .gpu_ns = 3500000});
   }
 }
 

@@ -69,6 +69,11 @@ inline Recording MakeProgramRecording() {
                  {2, "step / attn", 1, 60, 60'000'000, 600, 120'000'000},
                  {1, "step / torch: mlp", 1, 100, 70'000'000, 2000, 100'000'000},
                  {1, "load", 0, 1, 30'000'000, 0, 0}};
+  r.nvtx_kernel_work = {{1, 1, "step / attn", 1000, 200'000'000},
+                        {2, 1, "step / attn", 600, 120'000'000},
+                        {1, 4, "step / torch: mlp", 2000, 100'000'000},
+                        {1, 2, "step", 500, 10'000'000},
+                        {1, 3, "step", 500, 10'000'000}};
   r.ranges = {{1, 1, "", "flash_fwd_kernel", 0, 0, FullCounters(20)}};
   r.losses = {{"graphs_not_traced", "cudaGraphLaunch", "captured before fa-profile was attached", 3}};
   return r;

@@ -119,6 +119,7 @@ inline void AddRandomWork(RandomValues& any, Recording& r) {
     for (const Case& item : r.cases) {
       if (id > 1 && any.Coin()) continue;
       r.kernel_work.push_back({window.id, item.id, any.Int64(), any.Int64(), any.Int64(), any.Int64(), any.Int64()});
+      r.nvtx_kernel_work.push_back({window.id, item.id, any.Text(), any.Int64(), any.Int64()});
     }
     r.memory_work.push_back({window.id, any.Text(), any.Int64(), any.Int64(), any.Int64()});
     r.nvtx_work.push_back({window.id, any.Text(), any.Int(), any.Int64(), any.Int64(), any.Int64(), any.Int64()});
@@ -217,6 +218,7 @@ inline void WriteAll(const RandomRecording& random, RecordingSink& sink) {
   write(r.kernel_work);
   write(r.memory_work);
   write(r.nvtx_work);
+  write(r.nvtx_kernel_work);
   write(r.configs);
   write(random.images);
   write(r.ranges);
@@ -286,6 +288,9 @@ inline std::string ToText(const Recording& r) {
   }
   for (const NvtxWork& n : r.nvtx_work) {
     line("nvtx work", n.window_id, n.path, n.depth, n.ranges, n.host_ns, n.launches, n.gpu_ns);
+  }
+  for (const NvtxKernelWork& n : r.nvtx_kernel_work) {
+    line("nvtx kernel", n.window_id, n.case_id, n.path, n.launches, n.gpu_ns);
   }
   for (const CounterConfig& c : r.configs) {
     line("config", c.id, c.chip, c.passes);

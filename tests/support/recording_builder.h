@@ -31,6 +31,7 @@ class RecordingBuilder final : public RecordingSink {
   void Keep(const KernelWork& v) { recording.kernel_work.push_back(v); }
   void Keep(const MemoryWork& v) { recording.memory_work.push_back(v); }
   void Keep(const NvtxWork& v) { recording.nvtx_work.push_back(v); }
+  void Keep(const NvtxKernelWork& v) { recording.nvtx_kernel_work.push_back(v); }
   void Keep(const CounterConfig& v) { recording.configs.push_back(v); }
   void Keep(const CounterImage& v) { images[v.id] = v; }
   void Keep(const Range& v) { recording.ranges.push_back(v); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <set>
 #include <string>
 
 #include "fa_profile/profile.h"
@@ -13,7 +14,9 @@ struct ReportOptions {
   int width = 100;      ///< columns; no line is longer. At least 40
   bool color = false;   ///< ANSI colours: only for a terminal
   bool details = true;  ///< per-kernel blocks after the summary table
-  bool ascii = false;   ///< for a locale that is not UTF-8: everything else is printed as \u{...}
+  /// Of a program: paths of NVTX ranges that get a block of their own, with their kernels and findings.
+  std::set<std::string> nvtx_ranges = {};
+  bool ascii = false;  ///< for a locale that is not UTF-8: everything else is printed as \u{...}
 };
 
 /// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,

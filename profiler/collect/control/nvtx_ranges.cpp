@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kSlots = std::size_t{1} << 20U;
 constexpr std::size_t kLongestName = 256;
+// Of the time in all ranges: less of a launch class in one range is not told.
+constexpr std::int64_t kLeastPart = 1000;
 
 void Cut(std::string& name, std::string_view key) {
   const std::size_t start = name.find(key);
@@ -138,35 +140,49 @@ NvtxRanges::Node NvtxRanges::NodeOf(const GpuWork& kernel) {
   return Below(launched, made == graph_nodes_.end() ? 0 : made->second);
 }
 
-void NvtxRanges::Add(const GpuWork& kernel) {
+void NvtxRanges::Add(const GpuWork& kernel, std::size_t launch_class) {
   if (!in_use() || kernel.kind != GpuWork::Kind::kKernel) return;
   if (kernel.start_ns <= 0 || kernel.end_ns < kernel.start_ns) return;  // ProgramTotals counts these
   const std::lock_guard lock(mutex_);
   const Node node = NodeOf(kernel);
   if (node == 0) return;
-  auto& [launches, gpu_ns] = nodes_[node].launches_and_ns[kernel.graph];
+  auto& [launches, gpu_ns] = nodes_[node].launches_and_ns[{launch_class, kernel.graph}];
   ++launches;
   gpu_ns += kernel.end_ns - kernel.start_ns;
 }
 
-std::vector<NvtxWork> NvtxRanges::TakeWindow(const LaunchWeights& weights) {
+NvtxRanges::Window NvtxRanges::TakeWindow(const LaunchWeights& weights) {
   const std::lock_guard lock(mutex_);
+  Window window;
+  std::int64_t all_ns = 0;
   for (Range& range : nodes_) {
-    for (const auto& [graph, sum] : std::exchange(range.launches_and_ns, {})) {
-      range.work.launches += std::llround(static_cast<double>(sum.first) * weights.Of(graph));
-      range.work.gpu_ns += std::llround(static_cast<double>(sum.second) * weights.Of(graph));
+    for (const auto& [of, sum] : std::exchange(range.launches_and_ns, {})) {
+      const auto& [launch_class, graph] = of;
+      const std::int64_t launches = std::llround(static_cast<double>(sum.first) * weights.Of(graph));
+      const std::int64_t gpu_ns = std::llround(static_cast<double>(sum.second) * weights.Of(graph));
+      range.work.launches += launches;
+      range.work.gpu_ns += gpu_ns;
+      all_ns += gpu_ns;
+      const auto row = static_cast<std::int64_t>(launch_class);
+      // A class comes once for each graph, one after the other.
+      if (window.kernels.empty() || window.kernels.back().case_id != row ||
+          window.kernels.back().path != range.work.path) {
+        window.kernels.push_back({0, row, range.work.path, 0, 0});
+      }
+      window.kernels.back().launches += launches;
+      window.kernels.back().gpu_ns += gpu_ns;
     }
   }
+  std::erase_if(window.kernels, [&](const NvtxKernelWork& row) { return row.gpu_ns < all_ns / kLeastPart; });
   // An inner range has a higher number than the one around it.
   for (std::size_t i = nodes_.size(); i-- > 1;) {
     NvtxWork& around = nodes_[nodes_[i].parent].work;
     around.launches += nodes_[i].work.launches;
     around.gpu_ns += nodes_[i].work.gpu_ns;
   }
-  std::vector<NvtxWork> window;
   for (Range& range : nodes_) {
     NvtxWork& work = range.work;
-    if (!work.path.empty() && (work.ranges > 0 || work.launches > 0)) window.push_back(work);
+    if (!work.path.empty() && (work.ranges > 0 || work.launches > 0)) window.ranges.push_back(work);
     work.ranges = work.host_ns = work.launches = work.gpu_ns = 0;
   }
   for (const std::uint64_t graph_node : destroyed_before_) graph_nodes_.erase(graph_node);

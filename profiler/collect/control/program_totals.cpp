@@ -73,18 +73,18 @@ std::optional<std::size_t> ProgramTotals::FindClass(const GpuWork& work) {
   return index;
 }
 
-bool ProgramTotals::Add(const GpuWork& work) {
+ProgramTotals::Added ProgramTotals::Add(const GpuWork& work) {
   if (work.device != device_) {
     ++lost_.other_devices;
-    return false;
+    return {};
   }
   if (work.start_ns <= 0 || work.end_ns < work.start_ns) {
     ++lost_.without_times;
-    return false;
+    return {};
   }
   if (work.graph != 0 && graphs_.RanInPause(work)) {  // its launch was asked for, which is counted
     graphs_.AddCut(work);
-    return false;
+    return {};
   }
   intervals_.emplace_back(work.start_ns, work.end_ns);
   if (intervals_.size() >= (std::size_t{1} << 20U)) {  // 16 MiB: fold what is there
@@ -98,15 +98,15 @@ bool ProgramTotals::Add(const GpuWork& work) {
   ++memory.operations;
   memory.bytes += work.bytes;
   memory.total_ns += work.end_ns - work.start_ns;
-  return true;
+  return {true};
 }
 
-bool ProgramTotals::AddKernel(const GpuWork& work) {
+ProgramTotals::Added ProgramTotals::AddKernel(const GpuWork& work) {
   const std::int64_t duration_ns = work.end_ns - work.start_ns;
   const std::optional<std::size_t> index = FindClass(work);
   if (!index) {
     ++lost_.beyond_classes;
-    return false;
+    return {};
   }
   LaunchClass& launch_class = classes_[*index];
   ClassWindow& row = window_[*index];
@@ -129,12 +129,12 @@ bool ProgramTotals::AddKernel(const GpuWork& work) {
   std::vector<double>& kept = row.durations_ns;
   if (kept.size() < kSampledDurations) {
     kept.push_back(static_cast<double>(duration_ns));
-    return true;
+    return {true, index};
   }
   random_ = random_ * 6364136223846793005U + 1442695040888963407U;
   const std::uint64_t place = (random_ >> 33U) % static_cast<std::uint64_t>(before + 1);
   if (place < kept.size()) kept[place] = static_cast<double>(duration_ns);
-  return true;
+  return {true, index};
 }
 
 // The length of the union of the intervals, without what an earlier window has counted.

@@ -114,6 +114,15 @@ struct MemoryUse {
   std::optional<double> share_ratio;  ///< of the time of all kernels, copies and sets; absent when they took none
 };
 
+/// The launches of one launch class inside an NVTX range, those in nested ranges included.
+struct NvtxKernelUse {
+  std::int64_t case_id = 0;
+  std::string kernel;  ///< as in its ProfileEntry
+  std::int64_t launches = 0;
+  std::int64_t gpu_ns = 0;
+  std::optional<double> share_ratio;  ///< of the range's GPU time; absent when it has none
+};
+
 /// An NVTX range, or several of the same path, and the GPU work launched inside, that of nested ranges included.
 struct NvtxUse {
   std::string path;  ///< as in NvtxWork
@@ -124,6 +133,8 @@ struct NvtxUse {
   std::int64_t launches = 0;
   std::int64_t gpu_ns = 0;
   std::optional<double> share_ratio;  ///< of the time of all kernels; absent when they took none
+  /// Most time first. What takes less than a thousandth of the time in all ranges may be missing.
+  std::vector<NvtxKernelUse> kernels;
 };
 
 /// Where the GPU time of a watched program went. Sums over its watch windows.

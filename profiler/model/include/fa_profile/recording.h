@@ -14,7 +14,7 @@
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 3;
+inline constexpr int kRecordingSchemaVersion = 4;
 
 /// How a run was started. One per recording.
 struct Session {
@@ -153,7 +153,8 @@ struct NvtxRange {
 };
 
 /// A stretch of a program's run that was watched through the activity API. A run writes several, one after the other,
-/// so that a killed program keeps what was counted; its rows of KernelWork, MemoryWork and NvtxWork add up.
+/// so that a killed program keeps what was counted; its rows of KernelWork, MemoryWork, NvtxWork and NvtxKernelWork add
+/// up.
 struct WatchWindow {
   std::int64_t id = 0;
   std::int64_t start_ns = 0;       ///< activity clock
@@ -195,6 +196,16 @@ struct NvtxWork {
   std::int64_t host_ns = 0;   ///< time between push and pop, summed
   std::int64_t launches = 0;  ///< kernels launched inside
   std::int64_t gpu_ns = 0;    ///< their time on the GPU, summed
+};
+
+/// Launches of one launch class in one window, inside an NVTX range and in none nested in it. What takes less than a
+/// thousandth of the time in all ranges of the window has no row.
+struct NvtxKernelWork {
+  std::int64_t window_id = 0;
+  std::int64_t case_id = 0;
+  std::string path;  ///< as in NvtxWork
+  std::int64_t launches = 0;
+  std::int64_t gpu_ns = 0;  ///< their time on the GPU, summed
 };
 
 /// One metric configuration: the metrics requested from CUPTI in one call.
@@ -314,6 +325,7 @@ struct Recording {
   std::vector<KernelWork> kernel_work;
   std::vector<MemoryWork> memory_work;
   std::vector<NvtxWork> nvtx_work;
+  std::vector<NvtxKernelWork> nvtx_kernel_work;
   std::vector<CounterConfig> configs;
   std::vector<Range> ranges;
   std::vector<Cubin> cubins;  ///< read when asked for
@@ -327,8 +339,8 @@ struct Recording {
 using RecordingPiece =
     std::variant<const Session*, const Device*, const ClockSample*, const Case*, const Verification*, const Timing*,
                  const Launch*, const NvtxRange*, const WatchWindow*, const KernelWork*, const MemoryWork*,
-                 const NvtxWork*, const CounterConfig*, const CounterImage*, const Range*, const Cubin*,
-                 const DeviceFunction*, const PcSampling*, const SassCounting*, const DataLoss*>;
+                 const NvtxWork*, const NvtxKernelWork*, const CounterConfig*, const CounterImage*, const Range*,
+                 const Cubin*, const DeviceFunction*, const PcSampling*, const SassCounting*, const DataLoss*>;
 
 /// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value.
 /// Ids are given by the caller, unique per kind and above 0. A piece that refers to another comes after it.

@@ -57,12 +57,15 @@ class NvtxRanges {
   void OnGraphNodeCloned(std::uint64_t graph_node, std::uint64_t original);
   void OnGraphNodeDestroyed(std::uint64_t graph_node);
 
-  /// Adds a kernel to the range that it was launched in, if any.
-  void Add(const GpuWork& kernel);
+  /// Adds a kernel to the range that it was launched in, if any. `launch_class`: as ProgramTotals numbers them.
+  void Add(const GpuWork& kernel, std::size_t launch_class);
 
-  /// What came since the last window, without window_id; a range's work includes that of the ranges inside it. Each
-  /// kernel counts with its weight.
-  std::vector<NvtxWork> TakeWindow(const LaunchWeights& weights = {});
+  /// What came since the last window, without window_id. Each kernel counts with its weight.
+  struct Window {
+    std::vector<NvtxWork> ranges;         ///< their work includes that of the ranges inside them
+    std::vector<NvtxKernelWork> kernels;  ///< case_id is the launch class; of ranges without those inside them
+  };
+  Window TakeWindow(const LaunchWeights& weights = {});
   /// Ranges beyond kMostNodes and kDeepest, whose work is that of the range around them.
   std::int64_t beyond_nodes() const;
 
@@ -71,8 +74,8 @@ class NvtxRanges {
   struct Range {
     Node parent = 0;
     NvtxWork work;  // of the window; without launches and gpu_ns
-    // Of the window, without those of inner ranges, by graph; 0: no graph launched it.
-    std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> launches_and_ns;
+    // Of the window, without those of inner ranges, by launch class and graph; graph 0: none launched it.
+    std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::int64_t, std::int64_t>> launches_and_ns;
   };
 
   Node EnterLocked(Node parent, const std::string& name);

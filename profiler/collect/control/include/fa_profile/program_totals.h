@@ -22,8 +22,13 @@ class ProgramTotals {
   /// Work of other devices than `device` is counted as lost.
   explicit ProgramTotals(std::uint32_t device = 0) : device_(device) {}
 
-  /// Whether the work counts; false: it is lost, or left out after Pause().
-  bool Add(const GpuWork& work);
+  /// What became of work: it counts, as that of a launch class if it is a kernel; or it is lost, or left out after
+  /// Pause().
+  struct Added {
+    bool counts = false;
+    std::optional<std::size_t> launch_class{};
+  };
+  Added Add(const GpuWork& work);
   /// As GraphLaunches says.
   void Pause(std::int64_t now_ns) { graphs_.Pause(now_ns); }
   void Resume(std::int64_t now_ns) { graphs_.Resume(now_ns); }
@@ -100,7 +105,7 @@ class ProgramTotals {
   };
 
   std::optional<std::size_t> FindClass(const GpuWork& work);
-  bool AddKernel(const GpuWork& work);
+  Added AddKernel(const GpuWork& work);
   std::int64_t TakeBusyTime();
   // Classes of this kernel, grid and block; they differ in the cluster.
   std::vector<std::size_t> Stratum(const std::string& name, const std::array<int, 6>& sizes) const;

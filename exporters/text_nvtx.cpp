@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fa_profile/text.h"
+#include "fa_profile/units.h"
+#include "text_program.h"
+
+namespace fa_profile::exporters {
+namespace {
+
+constexpr std::size_t kMostKernelsOfARange = 10;
+constexpr std::size_t kMostBlocks = 20;
+// Of the range's time: findings of kernels with less say little about the range.
+constexpr double kLeastShareOfARange = 0.02;
+
+using EntriesByCase = std::map<std::int64_t, const ProfileEntry*>;
+
+void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCase& entries) {
+  std::vector<std::vector<Cell>> rows;
+  const std::size_t shown = std::min(use.kernels.size(), kMostKernelsOfARange);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const NvtxKernelUse& kernel = use.kernels[i];
+    const auto entry = entries.find(kernel.case_id);
+    rows.push_back({{ShareText(kernel.share_ratio)},
+                    {TimeText(kernel.gpu_ns)},
+                    {CountText(kernel.launches)},
+                    {page.Safe(kernel.kernel)},
+                    {entry == entries.end() ? "" : WhyText(page, *entry->second)}});
+  }
+  if (use.kernels.size() > shown) {
+    rows.push_back({{""}, {""}, {""}, {fmt::format("and {} more", use.kernels.size() - shown), Style::kDim}, {""}});
+  }
+  if (rows.empty()) {
+    if (use.launches > 0) page.Line("  Its kernels are not known: the recording is of an older version.");
+    return;
+  }
+  page.Table({{"share"}, {"GPU time"}, {"launches"}, {"kernel", true}, {"why", true}}, rows);
+}
+
+void WriteFindingsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCase& entries) {
+  for (const NvtxKernelUse& kernel : use.kernels) {
+    const auto entry = entries.find(kernel.case_id);
+    if (entry == entries.end() || kernel.share_ratio.value_or(0.0) < kLeastShareOfARange) continue;
+    for (const Finding& finding : entry->second->findings) {
+      page.Paragraph("  finding    ", fmt::format("{} in {}, {} of the range: {}. Cure: {}.", page.Safe(finding.id),
+                                                  page.Safe(kernel.kernel), ShareText(kernel.share_ratio),
+                                                  page.Safe(finding.evidence), page.Safe(finding.cure)));
+    }
+  }
+}
+
+}  // namespace
+
+void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std::string>& paths) {
+  EntriesByCase entries;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.part.empty()) entries.emplace(entry.case_id, &entry);
+  }
+  std::size_t blocks = 0;
+  for (const NvtxUse& use : profile.program->nvtx) {
+    if (!paths.contains(use.path)) continue;
+    page.Line();
+    if (++blocks > kMostBlocks) {
+      page.Line(fmt::format("and {} more ranges", paths.size() - kMostBlocks), Style::kDim);
+      return;
+    }
+    page.Rule("NVTX range " + page.Safe(use.path));
+    std::string time = fmt::format("{} on the host in {} {}", TimeText(use.host_ns), CountText(use.ranges),
+                                   use.ranges == 1 ? "range" : "ranges");
+    if (use.launches > 0) {
+      time =
+          fmt::format("{} in {} {}, {} of the time of all kernels; {}", TimeText(use.gpu_ns), CountText(use.launches),
+                      use.launches == 1 ? "launch" : "launches", ShareText(use.share_ratio), time);
+    }
+    page.Paragraph("  time       ", time);
+    WriteKernelsOfARange(page, use, entries);
+    WriteFindingsOfARange(page, use, entries);
+  }
+}
+
+}  // namespace fa_profile::exporters
