@@ -14,20 +14,18 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "branch_skid.h"
 #include "control_flow.h"
+#include "fa_profile/compare_phases.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/measured_code.h"
-#include "fa_profile/phases.h"
 #include "fa_profile/recording_file.h"
 
 namespace fa_profile {
@@ -46,19 +44,6 @@ double MedianMilliseconds(const DeviceFunction& function, const std::vector<doub
   return times[kRounds / 2];
 }
 
-/// Samples of each instruction by warps that wait at no barrier.
-std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
-  std::vector<double> samples(function.instructions.size(), 0.0);
-  for (const PcSample& pc : sampling.samples) {
-    const auto index = pc.function_id == function.id ? analyze::IndexOf(function, pc.offset) : std::nullopt;
-    if (!index) continue;
-    for (const auto& [reason, count] : pc.samples) {
-      if (reason != "barrier" && !reason.ends_with("_not_issued")) samples[*index] += static_cast<double>(count);
-    }
-  }
-  return samples;
-}
-
 void Print(const std::string& name, const DeviceFunction& function, const std::vector<double>& executed,
            const std::vector<double>& weights) {
   const analyze::InferredPhases inferred = analyze::InferPhases(function, executed);
@@ -68,28 +53,17 @@ void Print(const std::string& name, const DeviceFunction& function, const std::v
     std::printf("refused: %s\n", inferred.refusal.c_str());
     return;
   }
-  const std::vector<std::string> named = analyze::PhasesOf(function, AttentionPhases());
-  std::map<std::string, double> error;  // inferred less named, by phase
-  double all = 0.0;
-  double of_named = 0.0;
-  double right = 0.0;
+  const analyze::PhaseConfusion confusion = analyze::CompareWithNames(function, inferred, weights);
+  const double all = confusion.All() + confusion.unnamed;
+  if (confusion.All() > 0.0) {
+    std::printf("right %5.1f %%  error %4.1f  named %3.0f %%  ", 100 * confusion.SameRatio(),
+                100 * confusion.LargestError().second, 100 * confusion.All() / all);
+  }
   double graded[3] = {};
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (function.instructions[i].opcode.starts_with("BAR") || function.instructions[i].opcode == "NOP") continue;
-    const std::string phase(inferred.instructions[i].phase);
-    all += weights[i];
-    if (phase != kUnattributed) graded[static_cast<int>(inferred.instructions[i].grade)] += weights[i];
-    if (named[i] == kUnattributed) continue;
-    of_named += weights[i];
-    if (phase == named[i]) right += weights[i];
-    error[phase] += weights[i];
-    error[named[i]] -= weights[i];
-  }
-  double largest = 0.0;
-  for (const auto& [phase, difference] : error) largest = std::max(largest, std::abs(difference));
-  if (of_named > 0.0) {
-    std::printf("right %5.1f %%  error %4.1f  named %3.0f %%  ", 100 * right / of_named, 100 * largest / of_named,
-                100 * of_named / all);
+    const analyze::InferredInstruction& instruction = inferred.instructions[i];
+    if (instruction.phase != kUnattributed) graded[static_cast<int>(instruction.grade)] += weights[i];
   }
   std::printf("direct %2.0f derived %2.0f guess %2.0f %%  QK:PV %.2f  %.0f an exponential\n", 100 * graded[0] / all,
               100 * graded[1] / all, 100 * graded[2] / all, inferred.checks.qk_to_pv_ratio.value_or(0.0),
@@ -108,7 +82,7 @@ void PrintRecording(const std::string& path) {
     for (const DeviceFunction* function : functions) {
       std::string name = of->kernel + (of->shape ? " " + of->shape->ToString() : "");
       if (functions.size() > 1) name += " " + FunctionName(Demangle(function->name.c_str()));
-      Print(name, *function, analyze::ExecutedOf(*function, counts), SamplesOf(*function, corrected));
+      Print(name, *function, analyze::ExecutedOf(*function, counts), analyze::WorkingSamples(*function, corrected));
     }
   }
 }

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,72 +11,24 @@
 #include <vector>
 
 #include "branch_skid.h"
+#include "fa_profile/compare_phases.h"
 #include "fa_profile/infer_phases.h"
 #include "fa_profile/measured_code.h"
-#include "fa_profile/phases.h"
 #include "fa_profile/recording_file.h"
 
 namespace fa_profile::load {
 namespace {
 
-/// Samples by named and by inferred phase, of warps that wait at no barrier, where a function names a phase.
-using Confusion = std::map<std::pair<std::string, std::string>, double>;
-
 struct Rung {
   std::string kernel;
   std::string shape;
   analyze::InferredPhases inferred;
-  Confusion samples;
-
-  double All() const {
-    return Sum([](const auto&) { return true; });
-  }
-  double RightRatio() const {
-    return Sum([](const auto& names) { return names.first == names.second; }) / All();
-  }
-  /// The largest difference between a phase's share as named and as inferred.
-  double LargestError() const {
-    std::set<std::string> phases;
-    for (const auto& [names, count] : samples) phases.insert({names.first, names.second});
-    double largest = 0.0;
-    for (const std::string& phase : phases) {
-      const double named = Sum([&](const auto& names) { return names.first == phase; });
-      const double found = Sum([&](const auto& names) { return names.second == phase; });
-      largest = std::max(largest, std::abs(named - found) / All());
-    }
-    return largest;
-  }
-  double Ratio(const std::string& named, const std::string& found) const {
-    return Sum([&](const auto& names) { return names.first == named && names.second == found; }) / All();
-  }
-
- private:
-  template <typename Is>
-  double Sum(const Is& is) const {
-    double sum = 0.0;
-    for (const auto& [names, count] : samples) sum += is(names) ? count : 0.0;
-    return sum;
-  }
+  analyze::PhaseConfusion samples;
 };
 
 const Recording& Bundled() {
   static const Recording recording = store::RecordingReader(FA_PROFILE_BUNDLED_RECORDING).Load();
   return recording;
-}
-
-Confusion Compare(const DeviceFunction& function, const PcSampling& sampling, const analyze::InferredPhases& inferred) {
-  const std::vector<std::string> named = analyze::PhasesOf(function, AttentionPhases());
-  Confusion samples;
-  for (const PcSample& pc : sampling.samples) {
-    if (pc.function_id != function.id) continue;
-    const auto index = analyze::IndexOf(function, pc.offset);
-    if (!index || named[*index] == kUnattributed || function.instructions[*index].opcode.starts_with("BAR")) continue;
-    for (const auto& [reason, count] : pc.samples) {
-      if (reason == "barrier" || reason.ends_with("_not_issued")) continue;
-      samples[{named[*index], std::string(inferred.instructions[*index].phase)}] += static_cast<double>(count);
-    }
-  }
-  return samples;
 }
 
 /// Every case of one kernel; cublas, whose code is not ours, is left out.
@@ -96,7 +46,8 @@ const std::vector<Rung>& Rungs() {
                   of.shape->ToString(),
                   analyze::InferPhases(*function, analyze::ExecutedOf(*function, &counting)),
                   {}};
-        if (rung.inferred.refusal.empty()) rung.samples = Compare(*function, corrected, rung.inferred);
+        rung.samples =
+            analyze::CompareWithNames(*function, rung.inferred, analyze::WorkingSamples(*function, corrected));
         result.push_back(std::move(rung));
       }
     }
@@ -125,8 +76,8 @@ TEST(InferredLadderTest, SamplesGetThePhaseThatTheCodeNames) {
     const auto limit = LimitOf(rung);
     if (!limit) continue;
     EXPECT_EQ(rung.inferred.refusal, "") << rung.kernel << " " << rung.shape;
-    EXPECT_GE(rung.RightRatio(), limit->right_ratio) << rung.kernel << " " << rung.shape;
-    EXPECT_LE(rung.LargestError(), limit->error_ratio) << rung.kernel << " " << rung.shape;
+    EXPECT_GE(rung.samples.SameRatio(), limit->right_ratio) << rung.kernel << " " << rung.shape;
+    EXPECT_LE(rung.samples.LargestError().second, limit->error_ratio) << rung.kernel << " " << rung.shape;
     ++compared;
   }
   EXPECT_EQ(compared, 15) << "five rungs at three shapes";
@@ -138,8 +89,8 @@ TEST(InferredLadderTest, MinimalDiffersOnlyByWhereItLoadsAndComputesExponentials
     if (rung.kernel != "minimal") continue;
     ASSERT_EQ(rung.inferred.refusal, "");
     const double named_otherwise =
-        rung.Ratio("qk", "load_kv") + rung.Ratio("pv", "load_kv") + rung.Ratio("pv", "softmax");
-    EXPECT_GE(rung.RightRatio() + named_otherwise, 0.995) << rung.shape;
+        rung.samples.Ratio("qk", "load_kv") + rung.samples.Ratio("pv", "load_kv") + rung.samples.Ratio("pv", "softmax");
+    EXPECT_GE(rung.samples.SameRatio() + named_otherwise, 0.995) << rung.shape;
   }
 }
 

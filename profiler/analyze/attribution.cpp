@@ -9,19 +9,25 @@
 namespace fa_profile::analyze {
 namespace {
 
+/// A rule, and what of an instruction it names. No rule: null.
+struct FoundRule {
+  const PhaseRule* rule = nullptr;
+  std::string_view by;
+};
+
 /// Finds rules. Names and files repeat for thousands of instructions, so each is looked at once.
 class RuleFinder {
  public:
   explicit RuleFinder(const PhaseMap& map) : map_(map) {}
 
-  const PhaseRule* Find(const Instruction& instruction) {
+  FoundRule Find(const Instruction& instruction) {
     for (auto frame = instruction.frames.rbegin(); frame != instruction.frames.rend(); ++frame) {
-      if (const PhaseRule* rule = ByFunction(frame->function)) return rule;
+      if (const PhaseRule* rule = ByFunction(frame->function)) return {rule, "function"};
     }
     for (const InlineFrame& frame : instruction.frames) {
-      if (const PhaseRule* rule = ByLine(frame)) return rule;
+      if (const PhaseRule* rule = ByLine(frame)) return {rule, "line"};
     }
-    return ByOpcode(instruction.opcode);
+    return {ByOpcode(instruction.opcode), "opcode"};
   }
 
   const PhaseRule* ByFunction(const std::string& function) {
@@ -92,15 +98,21 @@ std::string SharedClaim(const PhaseRule& a, const PhaseRule& b) {
 
 }  // namespace
 
-std::vector<std::string> PhasesOf(const DeviceFunction& function, const PhaseMap& map) {
+LabelledFunction LabelByRules(const DeviceFunction& function, const PhaseMap& map, std::string_view grade) {
   RuleFinder finder(map);
-  std::vector<std::string> phases;
-  phases.reserve(function.instructions.size());
+  LabelledFunction labelled{&function, kUnattributed, {}};
+  labelled.phases.reserve(function.instructions.size());
+  labelled.grounds.reserve(function.instructions.size());
   for (const Instruction& instruction : function.instructions) {
-    const PhaseRule* rule = finder.Find(instruction);
-    phases.push_back(rule == nullptr ? kUnattributed : rule->phase);
+    const auto [rule, by] = finder.Find(instruction);
+    labelled.phases.push_back(rule == nullptr ? kUnattributed : rule->phase);
+    labelled.grounds.push_back(rule == nullptr ? PhaseGround{} : PhaseGround{grade, by});
   }
-  return phases;
+  return labelled;
+}
+
+std::vector<std::string> PhasesOf(const DeviceFunction& function, const PhaseMap& map) {
+  return LabelByRules(function, map, {}).phases;
 }
 
 PhaseMap ChoosePhaseMap(const std::vector<const DeviceFunction*>& functions) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "fa_profile/infer_phases.h"
@@ -11,12 +12,18 @@
 namespace fa_profile::analyze {
 namespace {
 
-ChosenPhases ByMap(const std::vector<const DeviceFunction*>& functions, const PhaseMap& map) {
+ChosenPhases ByMap(const std::vector<const DeviceFunction*>& functions, const PhaseMap& map, std::string_view grade) {
   ChosenPhases chosen{{}, map.name, {}};
-  for (const DeviceFunction* function : functions) {
-    chosen.functions.push_back({function, kUnattributed, PhasesOf(*function, map)});
-  }
+  for (const DeviceFunction* function : functions) chosen.functions.push_back(LabelByRules(*function, map, grade));
   return chosen;
+}
+
+ChosenPhases ByOpcodes(const std::vector<const DeviceFunction*>& functions) {
+  return ByMap(functions, OpcodePhases(), "opcode");
+}
+
+ChosenPhases ByFunctions(const std::vector<const DeviceFunction*>& functions) {
+  return ByMap(functions, AttentionPhases(), "named");
 }
 
 /// Samples by instruction, or executions, or 1 each: what the grades of an inference are weighed by.
@@ -68,8 +75,11 @@ LabelledFunction Label(const InferredFunction& inferred) {
   LabelledFunction labelled{inferred.function, kUnattributed, {}};
   for (const InferredInstruction& instruction : inferred.phases.instructions) {
     labelled.phases.emplace_back(instruction.phase);
+    const bool found = instruction.phase != kUnattributed;
+    labelled.grounds.push_back(found ? PhaseGround{GradeName(instruction.grade), instruction.reason} : PhaseGround{});
   }
   labelled.phases.resize(inferred.function->instructions.size(), kUnattributed);
+  labelled.grounds.resize(labelled.phases.size());
   return labelled;
 }
 
@@ -82,9 +92,9 @@ ChosenPhases ByInference(const std::vector<const DeviceFunction*>& functions, co
     inferred.push_back({function, InferPhases(*function, executed), WeightsOf(*function, sampling, executed)});
   }
   const auto main = std::ranges::max_element(inferred, {}, &InferredFunction::weight);
-  if (main == inferred.end()) return ByMap(functions, OpcodePhases());
+  if (main == inferred.end()) return ByOpcodes(functions);
   if (!main->phases.refusal.empty()) {
-    ChosenPhases chosen = ByMap(functions, OpcodePhases());
+    ChosenPhases chosen = ByOpcodes(functions);
     chosen.inference.emplace().refusal = main->phases.refusal;
     return chosen;
   }
@@ -105,17 +115,17 @@ ChosenPhases ChoosePhases(const std::vector<const DeviceFunction*>& functions, c
                           PhaseSource source, const PcSampling* sampling, const SassCounting* counting) {
   switch (source) {
     case PhaseSource::kFunctions:
-      return ByMap(functions, AttentionPhases());
+      return ByFunctions(functions);
     case PhaseSource::kCode:
       return ByInference(functions, sampling, counting);
     case PhaseSource::kOpcodes:
-      return ByMap(functions, OpcodePhases());
+      return ByOpcodes(functions);
     default:
       break;
   }
-  if (map) return ByMap(functions, *map);
-  const PhaseMap named = ChoosePhaseMap(functions);
-  return named.name == kOpcodePhasesName ? ByInference(functions, sampling, counting) : ByMap(functions, named);
+  if (map) return ByMap(functions, *map, "map");
+  const bool named = ChoosePhaseMap(functions).name != kOpcodePhasesName;
+  return named ? ByFunctions(functions) : ByInference(functions, sampling, counting);
 }
 
 }  // namespace fa_profile::analyze

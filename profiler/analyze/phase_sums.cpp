@@ -15,26 +15,14 @@
 namespace fa_profile::analyze {
 namespace {
 
-constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
-constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal";
 constexpr const char* kPredicateOn = "smsp__sass_thread_inst_executed_pred_on";
 
 const std::string& PhaseAt(const LabelledFunction& labelled, std::optional<std::size_t> index) {
   return index && *index < labelled.phases.size() ? labelled.phases[*index] : labelled.otherwise;
 }
 
-/// The twins of reasons: samples of the same warps, in cycles in which the scheduler issued nothing.
-bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
-
 /// Phases that are nothing but waiting for other warps.
 bool IsSynchronisation(std::string_view phase) { return phase == "sync" || phase == "barriers"; }
-
-/// A warp that waits for its own warpgroup's matrix instructions (WARPGROUP.DEPBAR) is sampled as at a barrier. It
-/// waits for no other phase: that is its work, as the reason gmma says.
-std::string_view ReasonAt(std::string_view reason, const Instruction* instruction) {
-  const bool at_matrix = instruction != nullptr && instruction->opcode.starts_with("WARPGROUP");
-  return reason == "barrier" && at_matrix ? "gmma" : reason;
-}
 
 /// Samples of one function, told apart into work and waiting.
 class FunctionSamples {
@@ -258,6 +246,11 @@ PhaseVariables PhaseSums::Whole() const {
     return std::ranges::any_of(phases, [&](const auto& phase) { return !phase.second.contains(item.first); });
   });
   return whole;
+}
+
+std::string_view ReasonAt(std::string_view reason, const Instruction* instruction) {
+  const bool at_matrix = instruction != nullptr && instruction->opcode.starts_with("WARPGROUP");
+  return reason == "barrier" && at_matrix ? "gmma" : reason;
 }
 
 PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSampling* sampling,

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fa_profile/phase_map.h"
@@ -10,12 +11,22 @@
 
 namespace fa_profile::analyze {
 
+/// Why an instruction has its phase. Both are empty where it has none.
+struct PhaseGround {
+  std::string_view grade;   ///< GradeName() of an inference; "named" by the code's functions, "map", "opcode"
+  std::string_view reason;  ///< one word: InferredInstruction::reason; of a rule "function", "line" or "opcode"
+};
+
 /// A function and what of it belongs to which phase. Nothing is owned.
 struct LabelledFunction {
   const DeviceFunction* function = nullptr;
-  std::string otherwise;            ///< phase of the instructions that `phases` does not list
-  std::vector<std::string> phases;  ///< by instruction; empty: the whole function is `otherwise`
+  std::string otherwise;                  ///< phase of the instructions that `phases` does not list
+  std::vector<std::string> phases;        ///< by instruction; empty: the whole function is `otherwise`
+  std::vector<PhaseGround> grounds = {};  ///< by instruction; empty: not asked for
 };
+
+/// The function's instructions by a map's rules; `grade` is that of every ground.
+LabelledFunction LabelByRules(const DeviceFunction& function, const PhaseMap& map, std::string_view grade);
 
 /// Variables that the phase catalogue's formulas read, summed over the instructions of one phase:
 /// - `samples.<reason>`; `samples.total`; `samples.waiting`, at a barrier or for another role;
@@ -36,6 +47,14 @@ struct PhaseSums {
   /// Over all phases. A variable that a phase lacks is absent.
   PhaseVariables Whole() const;
 };
+
+/// The stall reason of a sample, as CUPTI has it, at an instruction (null: unknown). A warp that waits for its own
+/// warpgroup's matrix instructions (WARPGROUP.DEPBAR) is sampled as at a barrier. It waits for no other phase: that is
+/// its work, as the reason gmma says.
+std::string_view ReasonAt(std::string_view reason, const Instruction* instruction);
+
+/// Whether it is the twin of a reason: samples of the same warps, in cycles in which the scheduler issued nothing.
+inline bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
 
 /// `sampling` and `counting` may be null; of both only what belongs to these functions counts. `unavailable`: SASS
 /// metrics that the chip lacks: their absence is not 0. kUnattributed is among the phases.

@@ -11,8 +11,8 @@
 #include "choose_phases.h"
 #include "derive.h"
 #include "fa_profile/call_name.h"
-#include "fa_profile/demangle.h"
 #include "fa_profile/measured_code.h"
+#include "measured_call.h"
 #include "phase_sums.h"
 
 namespace fa_profile::analyze {
@@ -58,79 +58,12 @@ constexpr ClosureRow kClosures[] = {
      0.0, "0", "0"},
 };
 
-/// What the recording measured inside the kernels of an entry.
-struct Measured {
-  const PcSampling* sampling = nullptr;
-  const SassCounting* counting = nullptr;
-  bool own = true;  ///< of these kernels alone; false: of the whole call that they are a part of
-};
-
-template <typename Piece>
-const Piece* FindPiece(const std::vector<Piece>& pieces, std::int64_t case_id, const std::string& part) {
-  const auto found =
-      std::ranges::find_if(pieces, [&](const Piece& piece) { return piece.case_id == case_id && piece.part == part; });
-  return found == pieces.end() ? nullptr : &*found;
-}
-
-Measured FindMeasured(const Recording& recording, const ProfileEntry& entry) {
-  Measured measured{FindPiece(recording.samplings, entry.case_id, entry.part),
-                    FindPiece(recording.countings, entry.case_id, entry.part), true};
-  if (measured.sampling != nullptr || measured.counting != nullptr || entry.part.empty()) return measured;
-  return {FindPiece(recording.samplings, entry.case_id, {}), FindPiece(recording.countings, entry.case_id, {}), false};
-}
-
-/// The parts of a case that launch a kernel, in launch order.
-class Parts {
- public:
-  Parts(const Recording& recording, std::int64_t case_id) {
-    for (const Launch& launch : recording.launches) {
-      if (launch.case_id != case_id || launch.part.empty()) continue;
-      Add(parts_, launch.part);
-      Add(by_kernel_[launch.kernel_name], launch.part);
-    }
-  }
-
-  bool several() const { return parts_.size() > 1; }
-
-  std::vector<std::string> Of(const DeviceFunction& function) const {
-    const auto found = by_kernel_.find(Demangle(function.name.c_str()));
-    return found == by_kernel_.end() ? std::vector<std::string>() : found->second;
-  }
-
- private:
-  static void Add(std::vector<std::string>& names, const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-
-  std::vector<std::string> parts_;
-  std::map<std::string, std::vector<std::string>> by_kernel_;
-};
-
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " + ") + name;
-  return text.empty() ? kUnattributed : text;
-}
-
-ChosenPhases LabelByKernels(const std::vector<const DeviceFunction*>& functions, const Parts& parts) {
+ChosenPhases LabelByKernels(const std::vector<const DeviceFunction*>& functions, const CallParts& parts) {
   ChosenPhases labelled{{}, "kernels", {}};
   for (const DeviceFunction* function : functions) {
-    labelled.functions.push_back({function, Join(parts.Of(*function)), {}});
+    labelled.functions.push_back({function, parts.NameOf(*function), {}});
   }
   return labelled;
-}
-
-/// The functions of one part of a call; nothing when another part runs one of them too.
-std::optional<std::vector<const DeviceFunction*>> OnlyOf(const std::vector<const DeviceFunction*>& functions,
-                                                         const Parts& parts, const std::string& part) {
-  std::vector<const DeviceFunction*> own;
-  for (const DeviceFunction* function : functions) {
-    const std::vector<std::string> of = parts.Of(*function);
-    if (std::ranges::find(of, part) == of.end()) continue;
-    if (of.size() > 1) return std::nullopt;
-    own.push_back(function);
-  }
-  return own;
 }
 
 /// Of "metric.<id>" the entry's value.
@@ -260,9 +193,9 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
                                         const std::optional<PhaseMap>& map, PhaseSource source) {
   const Measured measured = FindMeasured(recording, entry);
   std::vector<const DeviceFunction*> functions = MeasuredFunctions(recording, {measured.sampling}, {measured.counting});
-  const Parts parts(recording, entry.case_id);
+  const CallParts parts(recording, entry.case_id);
   if (!measured.own) {
-    auto own = OnlyOf(functions, parts, entry.part);
+    auto own = parts.OnlyOf(functions, entry.part);
     if (!own) return std::nullopt;
     functions = std::move(*own);
   }

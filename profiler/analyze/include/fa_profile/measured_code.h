@@ -13,6 +13,11 @@ namespace fa_profile::analyze {
 
 /// Counts, per instruction, how often warps executed it (CUPTI SASS metrics).
 inline constexpr const char* kExecuted = "smsp__sass_inst_executed";
+/// By how many active threads, predicated off or not.
+inline constexpr const char* kThreadsExecuted = "smsp__sass_thread_inst_executed";
+/// Wavefronts of shared memory, and how many there would be without bank conflicts.
+inline constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
+inline constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal";
 
 /// The functions that were sampled or counted in these pieces, any of which may be null; in the recording's order.
 std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,

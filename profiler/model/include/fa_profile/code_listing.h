@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/attention_shape.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile {
+
+/// The code of one function in one measured call: what a listing is of.
+struct ListedCode {
+  std::string kernel;  ///< the profile entry's
+  std::optional<AttentionShape> shape;
+  std::string part;         ///< the part of the call that launches the function; empty: the call has one kernel
+  std::string function;     ///< demangled; empty when no function was measured
+  std::string missing;      ///< why there are no instructions, in words; empty: there are
+  std::string attribution;  ///< as PhaseTable's: how the phases were found
+  std::optional<PhaseInference> inference;  ///< present where inference from machine code was tried
+  double samples = 0.0;                     ///< of the function, without the branch skid where it was counted
+  std::optional<double> call_share_ratio;   ///< the function's share of the call's samples; absent: not sampled
+  bool counted = false;
+  /// What shares are of: "samples"; without samples "executed instructions".
+  std::string weighed_by;
+};
+
+/// What was measured of an instruction, or of all instructions of a line. What was not measured is absent.
+struct CodeCost {
+  std::optional<double> share_ratio;  ///< of the function's samples, or executed instructions (weighed_by)
+  double samples = 0.0;
+  std::vector<StallShare> stalls;  ///< of its own samples, worst first; "selected" is not among them
+  std::optional<double> executed;  ///< by warps
+  std::optional<double> threads_per_instruction;
+  std::optional<double> shared_wavefronts;  ///< absent where it took none
+  std::optional<double> excess_wavefronts;  ///< those of them that bank conflicts caused
+};
+
+struct ListedInstruction {
+  std::size_t index = 0;  ///< in its function, from 0
+  std::uint32_t offset = 0;
+  std::string phase;  ///< kUnattributed: none
+  std::string
+      grade;  ///< "direct", "derived", "guess"; "named" by the code's functions, "map", "opcode"; empty: no phase
+  std::string reason;  ///< why, in one word: "product", "function"; empty: no phase
+  CodeCost cost;
+  std::optional<InlineFrame> place;  ///< the innermost source line; absent: no line information
+  std::string text;                  ///< "@!P0 HMMA.16816.F32 R4, R8, R12, R4"
+};
+
+/// The instructions of a function, by address.
+struct InstructionListing {
+  ListedCode code;
+  std::vector<ListedInstruction> instructions;
+  std::size_t of_instructions = 0;  ///< the function has; fewer are listed where only the hottest were asked for
+};
+
+struct PhaseShare {
+  std::string phase;
+  double ratio = 0.0;  ///< of the line's weight
+};
+
+/// A line of a source file and the instructions that come from it.
+struct ListedLine {
+  std::string file;
+  int line = 0;
+  std::vector<PhaseShare> phases;  ///< the largest first
+  CodeCost cost;
+  std::size_t instructions = 0;
+  std::optional<std::string> text;  ///< of the line; absent: the file was not read
+};
+
+/// The source lines of a function, hottest first; of code without lines its instructions, hottest first.
+struct SourceListing {
+  ListedCode code;
+  std::vector<ListedLine> lines;
+  std::vector<ListedInstruction> instructions;  ///< only where no instruction has a line
+  std::size_t of_lines = 0;                     ///< lines, or instructions, that the function has
+  std::optional<double> unplaced_ratio;         ///< share of instructions without a line; absent: not weighed
+};
+
+/// A source file, as far as this machine can read it.
+struct SourceText {
+  std::string file;                ///< as the recording names it
+  std::vector<std::string> lines;  ///< without line ends
+  std::string unread;              ///< why it was not read, in words; empty: it was
+  bool newer = false;              ///< changed after the recording was made: lines may have moved
+};
+
+}  // namespace fa_profile
