@@ -10,7 +10,8 @@
 namespace fa_profile::cli {
 
 // To add a format: write exporters/NAME.cpp with a writer for each report that the format has, declare the writers in
-// exporters/include/fa_profile/{report,lint_report,selftest_report}.h, and add a row here. The choices of every
+// exporters/include/fa_profile/{report,code_report,lint_report,selftest_report}.h, and add a row here. The choices of
+// every
 // --format, its help and its errors follow from the table. tests/report_test.cpp holds the golden outputs.
 std::span<const Format> Formats() {
   static constexpr Format kFormats[] = {
@@ -19,6 +20,9 @@ std::span<const Format> Formats() {
        .report = exporters::WriteTextReport,
        .diff = exporters::WriteTextDiff,
        .ranks = exporters::WriteTextRanks,
+       .instructions = exporters::WriteTextInstructions,
+       .source = exporters::WriteTextSource,
+       .comparison = exporters::WriteTextComparison,
        .lint = exporters::WriteTextLint,
        .selftest = exporters::WriteTextSelftest,
        .gate = gate::GateText,
@@ -28,11 +32,18 @@ std::span<const Format> Formats() {
        .report = exporters::WriteJsonReport,
        .diff = exporters::WriteJsonDiff,
        .ranks = exporters::WriteJsonRanks,
+       .instructions = exporters::WriteJsonInstructions,
+       .source = exporters::WriteJsonSource,
+       .comparison = exporters::WriteJsonComparison,
        .lint = exporters::WriteJsonLint,
        .selftest = exporters::WriteJsonSelftest,
        .gate = gate::GateJson,
        .gate_selftest = gate::TrialReportJson},
-      {.name = "csv", .for_people = false, .report = exporters::WriteCsvReport},
+      {.name = "csv",
+       .for_people = false,
+       .report = exporters::WriteCsvReport,
+       .instructions = exporters::WriteCsvInstructions,
+       .source = exporters::WriteCsvSource},
   };
   return kFormats;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/code_report.h"
 #include "fa_profile/lint_report.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
@@ -28,6 +29,10 @@ struct Format {
   void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
                const exporters::ReportOptions&) = nullptr;
   void (*ranks)(std::ostream&, const RankReport&, const exporters::ReportOptions&) = nullptr;
+  void (*instructions)(std::ostream&, const std::vector<InstructionListing>&,
+                       const exporters::ReportOptions&) = nullptr;
+  void (*source)(std::ostream&, const std::vector<SourceListing>&, const exporters::ReportOptions&) = nullptr;
+  void (*comparison)(std::ostream&, const std::vector<PhaseComparison>&, const exporters::ReportOptions&) = nullptr;
   void (*lint)(std::ostream&, const std::vector<KernelLint>&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
   std::string (*gate)(const gate::GateResult&) = nullptr;

@@ -1,89 +1,23 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <set>
 
+#include "code_views.h"
 #include "command.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
 #include "fa_profile/explain.h"
 #include "fa_profile/findings.h"
-#include "fa_profile/kernel_pattern.h"
 #include "fa_profile/load_profile.h"
 #include "formats.h"
+#include "selection.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {
-namespace {
-
-/// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
-/// subject without '@' concerns all calls.
-bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
-                     const std::set<AttentionShape>& shapes) {
-  const std::size_t at = loss.subject.find('@');
-  if (at == std::string::npos) return false;
-  const std::string shape = loss.subject.substr(at + 1, loss.subject.find('/', at) - at - 1);
-  return !kernels.contains(loss.subject.substr(0, at)) ||
-         (!shapes.empty() && std::ranges::none_of(shapes, [&](const auto& s) { return s.ToString() == shape; }));
-}
-
-/// The ranges that filter.nvtx_pattern finds. Leaves only their kernels in the profile, unless all are wanted. Throws
-/// Error: it finds none.
-std::set<std::string> FindRanges(const std::string& recording_path, const ReportFilter& filter, Profile& profile) {
-  const KernelPattern pattern(filter.nvtx_pattern, "--nvtx");
-  std::set<std::string> paths;
-  std::set<std::int64_t> cases;
-  for (const NvtxUse& use : profile.program ? profile.program->nvtx : std::vector<NvtxUse>()) {
-    if (!pattern.Finds(use.path)) continue;
-    paths.insert(use.path);
-    for (const NvtxKernelUse& kernel : use.kernels) cases.insert(kernel.case_id);
-  }
-  if (filter.all_kernels) return paths;
-  if (paths.empty()) {
-    throw Error(recording_path + " has no NVTX range that matches '" + filter.nvtx_pattern + "'",
-                profile.program && !profile.program->nvtx.empty() ? "the report without --nvtx lists its ranges"
-                                                                  : "it has no NVTX ranges: leave --nvtx out");
-  }
-  // Recordings before schema 4 do not tell.
-  if (!cases.empty()) {
-    std::erase_if(profile.entries, [&](const ProfileEntry& entry) { return !cases.contains(entry.case_id); });
-  }
-  return paths;
-}
-
-}  // namespace
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
   Profile profile = load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
   exporters::ReportOptions options = TerminalOptions();
-  if (!filter.nvtx_pattern.empty()) options.nvtx_ranges = FindRanges(recording_path, filter, profile);
-  std::vector<std::string> ids;
-  for (const ProfileEntry& entry : profile.entries) {
-    if (std::ranges::find(ids, entry.kernel) == ids.end()) ids.push_back(entry.kernel);
-  }
-  const std::vector<std::string> matches = MatchKernels(filter.kernel_pattern, ids);
-  const std::set<std::string> wanted(matches.begin(), matches.end());
-  const std::set<AttentionShape> shapes(filter.shapes.begin(), filter.shapes.end());
-  for (const AttentionShape& shape : shapes) {
-    if (std::ranges::none_of(profile.entries, [&](const ProfileEntry& entry) { return entry.shape == shape; })) {
-      std::set<std::string> recorded;
-      for (const ProfileEntry& entry : profile.entries) {
-        if (entry.shape) recorded.insert(entry.shape->ToString());
-      }
-      throw Error(
-          recording_path + " has no shape " + shape.ToString(),
-          recorded.empty() ? "its kernels have no shapes" : fmt::format("it has {}", fmt::join(recorded, "; ")));
-    }
-  }
-  std::erase_if(profile.entries, [&](const ProfileEntry& entry) {
-    return wanted.count(entry.kernel) == 0 || (!shapes.empty() && (!entry.shape || shapes.count(*entry.shape) == 0));
-  });
-  if (!filter.kernel_pattern.empty() || !shapes.empty()) {
-    std::erase_if(profile.losses, [&](const DataLoss& loss) { return IsOfAnotherCall(loss, wanted, shapes); });
-  }
+  options.nvtx_ranges = SelectEntries(recording_path, filter, profile);
   if (!filter.explain.empty()) {
     exporters::WriteExplanation(std::cout, analyze::RequireFinding(filter.explain), profile, TerminalOptions());
     return;
@@ -131,6 +65,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
     const Format* format = nullptr;
     ReportFilter filter;
     ShapeArguments shapes;
+    CodeViews views;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const report = app.add_subcommand("report", "Print the report of a recording");
@@ -148,9 +83,11 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   report->add_flag("--summary", arguments->filter.summary, "Tables only, no block for each kernel");
   report->add_option("--explain", arguments->filter.explain,
                      "Explain a finding and list where it was found, instead of the report");
+  AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
   report->callback([arguments, report, &invocation] {
     invocation.run = [arguments, report, &invocation] {
+      CheckCodeViews(*report, arguments->views, invocation);
       if (arguments->paths.size() > 1) {
         if (!invocation.phase_map.empty()) {
           throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
@@ -158,7 +95,8 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         if (!invocation.phase_from.empty()) {
           throw Error("--phase-from has no effect on several recordings", "report one, or leave it out");
         }
-        for (const char* const option : {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--explain"}) {
+        for (const char* const option : {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--explain",
+                                         "--instructions", "--source", "--annotate", "--compare-phases", "--limit"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
           }
@@ -170,6 +108,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
+      if (arguments->views.any()) {
+        return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
+      }
       return RunReport(arguments->paths.front(), *arguments->format, filter);
     };
   });

@@ -9,8 +9,9 @@
 
 namespace fa_profile::cli {
 
-exporters::ReportOptions TerminalOptions() {
+exporters::ReportOptions TerminalOptions(int widest) {
   exporters::ReportOptions options;
+  options.width = widest;
   winsize size{};
   constexpr int kNarrowest = 60;
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {

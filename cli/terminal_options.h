@@ -4,8 +4,8 @@
 
 namespace fa_profile::cli {
 
-/// How a report looks on standard output: as wide as the terminal (60 to 100 columns), in colours on a terminal unless
-/// NO_COLOR has a value or TERM is dumb.
-exporters::ReportOptions TerminalOptions();
+/// How a report looks on standard output: as wide as the terminal (60 to `widest` columns), in colours on a terminal
+/// unless NO_COLOR has a value or TERM is dumb. Without a terminal it is `widest` columns wide.
+exporters::ReportOptions TerminalOptions(int widest = 100);
 
 }  // namespace fa_profile::cli

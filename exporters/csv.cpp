@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "csv_fields.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/text.h"
@@ -9,40 +10,20 @@
 namespace fa_profile::exporters {
 namespace {
 
-constexpr const char* kLineEnd = "\r\n";  // RFC 4180
-
-std::string Field(std::string_view text) {
-  std::string safe = Printable(text);
-  if (safe.find_first_of(",\"") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char c : safe) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
-std::string Identity(const ProfileEntry& entry) {
-  std::string text = Field(entry.kernel) + "," + Field(entry.part) + ",";
-  if (!entry.shape) return text + ",,,,";
-  const AttentionShape& s = *entry.shape;
-  return text + fmt::format("{},{},{},{},{}", s.batch, s.num_heads, s.seqlen, s.head_dim, s.causal ? 1 : 0);
-}
-
 /// Nothing where the metric is absent.
 void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMetric& metric,
               const std::map<std::string, double>& metrics, const std::string& phase) {
   const auto found = metrics.find(std::string(metric.id));
   if (found == metrics.end()) return;
   out << identity << ',' << metric.id << ',' << fmt::format("{}", found->second) << ',' << metric.unit << ',' << phase
-      << kLineEnd;
+      << kCsvLineEnd;
 }
 
 /// Rows of what was counted of a watched program, for one kernel, kind of memory operation or range, or all of it.
 class UseRows {
  public:
   UseRows(std::ostream& out, const std::string& kernel, const std::string& part)
-      : out_(out), identity_(Field(kernel) + "," + Field(part) + ",,,,,") {}
+      : out_(out), identity_(CsvField(kernel) + "," + CsvField(part) + ",,,,,") {}
 
   void Count(const char* metric, std::int64_t value) { Write(metric, fmt::format("{}", value), "count"); }
   void Bytes(const char* metric, std::int64_t value) { Write(metric, fmt::format("{}", value), "bytes"); }
@@ -53,7 +34,7 @@ class UseRows {
 
  private:
   void Write(const char* metric, const std::string& value, const char* unit) {
-    out_ << identity_ << ',' << metric << ',' << value << ',' << unit << ',' << kLineEnd;
+    out_ << identity_ << ',' << metric << ',' << value << ',' << unit << ',' << kCsvLineEnd;
   }
 
   std::ostream& out_;
@@ -101,14 +82,33 @@ void WriteProgram(std::ostream& out, const ProgramUse& program) {
 
 }  // namespace
 
+std::string CsvField(std::string_view text) {
+  std::string safe = Printable(text);
+  if (safe.find_first_of(",\"") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string CsvIdentity(const std::string& kernel, const std::string& part,
+                        const std::optional<AttentionShape>& shape) {
+  const std::string text = CsvField(kernel) + "," + CsvField(part) + ",";
+  if (!shape) return text + ",,,,";
+  return text + fmt::format("{},{},{},{},{}", shape->batch, shape->num_heads, shape->seqlen, shape->head_dim,
+                            shape->causal ? 1 : 0);
+}
+
 void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
-  out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase" << kLineEnd;
+  out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase" << kCsvLineEnd;
   if (profile.program) WriteProgram(out, *profile.program);
   for (const ProfileEntry& entry : profile.entries) {
-    const std::string identity = Identity(entry);
+    const std::string identity = CsvIdentity(entry.kernel, entry.part, entry.shape);
     if (entry.use) WriteClass(out, entry);
     if (entry.verification) {
-      out << identity << ",correct," << (entry.verification->correct() ? 1 : 0) << ",bool," << kLineEnd;
+      out << identity << ",correct," << (entry.verification->correct() ? 1 : 0) << ",bool," << kCsvLineEnd;
     }
     for (const CatalogueMetric& metric : MetricCatalogue()) {
       WriteRow(out, identity, metric, entry.metrics, {});
@@ -116,7 +116,7 @@ void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptio
     if (!entry.phases) continue;
     for (const PhaseEntry& phase : entry.phases->phases) {
       for (const CatalogueMetric& metric : PhaseCatalogue()) {
-        WriteRow(out, identity, metric, phase.metrics, Field(phase.name));
+        WriteRow(out, identity, metric, phase.metrics, CsvField(phase.name));
       }
     }
   }

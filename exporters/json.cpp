@@ -8,21 +8,14 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
+#include "json_parts.h"
 
 namespace fa_profile::exporters {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormatVersion = 1;
-
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-/// Strings and facts whose empty or zero value means "unknown".
-Json KnownText(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+/// A fact whose zero means "unknown".
 template <typename Number>
 Json KnownNumber(Number value) {
   return value > 0 ? Json(value) : Json(nullptr);
@@ -73,13 +66,7 @@ Json ToJson(const ClockSample& c) {
           {"throttle_reasons", OrNull(c.throttle_reasons)}};
 }
 
-Json ToJson(const AttentionShape& s) {
-  return {{"batch", s.batch},
-          {"num_heads", s.num_heads},
-          {"seqlen", s.seqlen},
-          {"head_dim", s.head_dim},
-          {"causal", s.causal}};
-}
+Json ToJson(const AttentionShape& s) { return JsonOf(s); }
 
 Json ToJson(const Verification& v) {
   return {{"correct", v.correct()},
@@ -184,16 +171,7 @@ Json ToJson(const Closure& c) {
           {"closes", c.closes()}};
 }
 
-Json ToJson(const PhaseInference& i) {
-  return {{"refusal", KnownText(i.refusal)},
-          {"weighed_by", KnownText(i.weighed_by)},
-          {"direct_ratio", i.direct_ratio},
-          {"derived_ratio", i.derived_ratio},
-          {"guess_ratio", i.guess_ratio},
-          {"qk_to_pv_ratio", OrNull(i.qk_to_pv_ratio)},
-          {"multiply_adds_per_exponential", OrNull(i.multiply_adds_per_exponential)},
-          {"counted", i.counted}};
-}
+Json ToJson(const PhaseInference& i) { return JsonOf(i); }
 
 Json ToJson(const PhaseTable& t) {
   return {{"attribution", t.attribution},
@@ -372,12 +350,32 @@ Json ToJson(const KnownLie& lie) {
           {"truth", OrNull(lie.truth)}, {"says", OrNull(lie.says)}, {"still_lies", OrNull(lie.still_lies)}};
 }
 
-void Write(std::ostream& out, const Json& document) {
-  // A recording may hold strings that are not UTF-8; the file must be JSON all the same.
-  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}  // namespace
+
+nlohmann::ordered_json JsonOf(const AttentionShape& shape) {
+  return {{"batch", shape.batch},
+          {"num_heads", shape.num_heads},
+          {"seqlen", shape.seqlen},
+          {"head_dim", shape.head_dim},
+          {"causal", shape.causal}};
 }
 
-}  // namespace
+nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
+  return {{"refusal", KnownText(inference.refusal)},
+          {"weighed_by", KnownText(inference.weighed_by)},
+          {"direct_ratio", inference.direct_ratio},
+          {"derived_ratio", inference.derived_ratio},
+          {"guess_ratio", inference.guess_ratio},
+          {"qk_to_pv_ratio", OrNull(inference.qk_to_pv_ratio)},
+          {"multiply_adds_per_exponential", OrNull(inference.multiply_adds_per_exponential)},
+          {"counted", inference.counted}};
+}
+
+nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls) { return ToArray(stalls); }
+
+void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document) {
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
 
 void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
   const auto by_id = [](std::span<const CatalogueMetric> catalogue) {
@@ -385,25 +383,25 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
     for (const CatalogueMetric& metric : catalogue) json[std::string(metric.id)] = ToJson(metric);
     return json;
   };
-  Write(out, {{"format", "fa-profile report"},
-              {"version", kFormatVersion},
-              {"session", ToJson(profile.session)},
-              {"device", ToJson(profile.device)},
-              {"clocks", ToArray(profile.clocks)},
-              {"program", ObjectOrNull(profile.program)},
-              {"entries", ToArray(profile.entries)},
-              {"losses", ToArray(profile.losses)},
-              {"metrics", by_id(MetricCatalogue())},
-              {"phase_metrics", by_id(PhaseCatalogue())}});
+  WriteJsonDocument(out, {{"format", "fa-profile report"},
+                          {"version", kJsonVersion},
+                          {"session", ToJson(profile.session)},
+                          {"device", ToJson(profile.device)},
+                          {"clocks", ToArray(profile.clocks)},
+                          {"program", ObjectOrNull(profile.program)},
+                          {"entries", ToArray(profile.entries)},
+                          {"losses", ToArray(profile.losses)},
+                          {"metrics", by_id(MetricCatalogue())},
+                          {"phase_metrics", by_id(PhaseCatalogue())}});
 }
 
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, const Profile&, const ReportOptions&) {
-  Write(out, {{"format", "fa-profile diff"},
-              {"version", kFormatVersion},
-              {"incomparable", diff.incomparable},
-              {"changes", ToArray(diff.changes)},
-              {"only_before", diff.only_before},
-              {"only_after", diff.only_after}});
+  WriteJsonDocument(out, {{"format", "fa-profile diff"},
+                          {"version", kJsonVersion},
+                          {"incomparable", diff.incomparable},
+                          {"changes", ToArray(diff.changes)},
+                          {"only_before", diff.only_before},
+                          {"only_after", diff.only_after}});
 }
 
 void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOptions&) {
@@ -430,33 +428,33 @@ void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOpt
                      {"launches", rank.use.launches},
                      {"kernel_ns", report.all_kernels.total_ns[i]}});
   }
-  Write(out, {{"format", "fa-profile ranks"},
-              {"version", kFormatVersion},
-              {"ranks", std::move(ranks)},
-              {"spread_ratio", report.all_kernels.spread_ratio},
-              {"kernels", times(report.kernels, "kernel", false)},
-              {"nvtx", times(report.ranges, "range", true)}});
+  WriteJsonDocument(out, {{"format", "fa-profile ranks"},
+                          {"version", kJsonVersion},
+                          {"ranks", std::move(ranks)},
+                          {"spread_ratio", report.all_kernels.spread_ratio},
+                          {"kernels", times(report.kernels, "kernel", false)},
+                          {"nvtx", times(report.ranges, "range", true)}});
 }
 
 void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
-  Write(out, {{"format", "fa-profile lint"}, {"version", kFormatVersion}, {"kernels", ToArray(kernels)}});
+  WriteJsonDocument(out, {{"format", "fa-profile lint"}, {"version", kJsonVersion}, {"kernels", ToArray(kernels)}});
 }
 
 void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {
-  Write(out, {{"format_version", kFormatVersion},
-              {"tool_version", report.session.tool_version},
-              {"tool_commit", report.session.tool_commit},
-              {"created_at", report.session.created_at},
-              {"device", report.device.name},
-              {"chip", report.device.chip},
-              {"driver_version", KnownText(report.device.driver_version)},
-              {"cupti_version", KnownText(report.device.cupti_version)},
-              {"passed", report.Count(TruthCheck::Verdict::kPass)},
-              {"failed", report.Count(TruthCheck::Verdict::kFail)},
-              {"unavailable", report.Count(TruthCheck::Verdict::kUnavailable)},
-              {"kernels", ToArray(report.kernels)},
-              {"known_lies", ToArray(report.known_lies)},
-              {"losses", ToArray(report.losses)}});
+  WriteJsonDocument(out, {{"format_version", kJsonVersion},
+                          {"tool_version", report.session.tool_version},
+                          {"tool_commit", report.session.tool_commit},
+                          {"created_at", report.session.created_at},
+                          {"device", report.device.name},
+                          {"chip", report.device.chip},
+                          {"driver_version", KnownText(report.device.driver_version)},
+                          {"cupti_version", KnownText(report.device.cupti_version)},
+                          {"passed", report.Count(TruthCheck::Verdict::kPass)},
+                          {"failed", report.Count(TruthCheck::Verdict::kFail)},
+                          {"unavailable", report.Count(TruthCheck::Verdict::kUnavailable)},
+                          {"kernels", ToArray(report.kernels)},
+                          {"known_lies", ToArray(report.known_lies)},
+                          {"losses", ToArray(report.losses)}});
 }
 
 }  // namespace fa_profile::exporters

@@ -106,6 +106,14 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
                                           "report --summary " + file,
                                           "report --explain bottleneck-phase " + file,
                                           "report --format csv " + file,
+                                          "report --instructions " + file,
+                                          "report --instructions --limit 2 --format csv " + file,
+                                          "report --source " + file,
+                                          "report --source --phase-from opcodes --format csv " + file,
+                                          "report --annotate copies " + file,
+                                          "report --annotate " + Quoted("/proc/" + kHostile) + " " + file,
+                                          "report --compare-phases " + file,
+                                          "report --instructions --kernel nothing " + file,
                                           "diff " + file + " b.fap",
                                           "gate --candidate a.fap --baseline b.fap",
                                           "gate --candidate a.fap --baseline b.fap --markdown /dev/stdout",
@@ -163,7 +171,8 @@ TEST_F(CliHostileTextTest, ATextReportCutsNamesOfAMegabyte) {
   WriteAll(large, writer);
   writer.Finish();
   for (const char* const command :
-       {"report large.fap", "report --explain bottleneck-phase large.fap", "diff large.fap large.fap",
+       {"report large.fap", "report --instructions large.fap", "report --source large.fap",
+        "report --compare-phases large.fap", "report --explain bottleneck-phase large.fap", "diff large.fap large.fap",
         "gate --candidate large.fap --baseline large.fap", "report --kernel nothing large.fap"}) {
     SCOPED_TRACE(command);
     const Outcome outcome = Run(command);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "attention_code.h"
+#include "device_code.h"
 #include "sample_recording.h"
 
 namespace fa_profile::analyze {
@@ -93,6 +95,61 @@ TEST(ComparePhasesTest, WhereInferenceIsRefusedTheNamedPhasesAndTheCheckAreThere
   ASSERT_NE(softmax, comparison.phases.end());
   EXPECT_DOUBLE_EQ(softmax->named_ratio.value_or(0.0), 1800.0 / 4500.0) << "of samples at no barrier";
   EXPECT_EQ(softmax->inferred_ratio, std::nullopt);
+}
+
+/// The sample's call with an attention kernel whose functions name phases: 100 samples at each instruction.
+Recording WithAttention(const std::vector<Line>& lines) {
+  Recording recording = sample::MakeRecording();
+  recording.functions = {MakeFunction(lines)};
+  recording.samplings[0].samples.clear();
+  recording.countings.clear();
+  for (const Instruction& instruction : recording.functions[0].instructions) {
+    recording.samplings[0].samples.push_back({1, instruction.offset, {{"wait", 100}}});
+  }
+  return recording;
+}
+
+TEST(ComparePhasesTest, WhereBothArePossibleTheyAreSideBySide) {
+  std::vector<Line> lines = MmaAttention();
+  lines[25].stack = {"pv()"};  // named otherwise than inferred: it copies a maximum
+  const auto comparisons = ComparePhases(WithAttention(lines), Mma());
+  ASSERT_EQ(comparisons.size(), 1U);
+  const PhaseComparison& comparison = comparisons[0];
+  EXPECT_EQ(comparison.unnamed + comparison.refusal + comparison.missing, "");
+  EXPECT_EQ(comparison.weighed_by, "samples");
+  const auto find = [&](const char* phase) {
+    return *std::ranges::find(comparison.phases, phase, &ComparedPhase::phase);
+  };
+  ASSERT_TRUE(find("pv").named_ratio && find("pv").difference);
+  EXPECT_LT(*find("pv").difference, 0.0);
+  EXPECT_GT(find("softmax").difference.value_or(0.0), 0.0);
+  EXPECT_EQ(find("qk").same_ratio, 1.0);
+  EXPECT_LT(find("pv").same_ratio.value_or(1.0), 1.0);
+  const auto swap = std::ranges::find_if(
+      comparison.swaps, [](const PhaseSwap& each) { return each.named == "pv" && each.inferred == "softmax"; });
+  ASSERT_NE(swap, comparison.swaps.end());
+  EXPECT_NEAR(swap->ratio, -*find("pv").difference, 1e-12);
+  double named = 0.0;
+  double inferred = 0.0;
+  for (const ComparedPhase& row : comparison.phases) {
+    named += row.named_ratio.value_or(0.0);
+    inferred += row.inferred_ratio.value_or(0.0);
+  }
+  EXPECT_NEAR(named, 1.0, 1e-12);
+  EXPECT_NEAR(inferred, 1.0, 1e-12);
+}
+
+TEST(ComparePhasesTest, WithoutNamesTheInferredPhasesAreThere) {
+  std::vector<Line> lines = MmaAttention();
+  for (Line& line : lines) line.stack.clear();
+  const PhaseComparison comparison = ComparePhases(WithAttention(lines), Mma()).at(0);
+  EXPECT_NE(comparison.unnamed, "");
+  EXPECT_EQ(comparison.refusal, "");
+  EXPECT_EQ(comparison.same_ratio, std::nullopt);
+  const auto softmax = std::ranges::find(comparison.phases, "softmax", &ComparedPhase::phase);
+  ASSERT_NE(softmax, comparison.phases.end());
+  EXPECT_GT(softmax->inferred_ratio.value_or(0.0), 0.0);
+  EXPECT_EQ(softmax->named_ratio, std::nullopt);
 }
 
 TEST(ComparePhasesTest, WithoutNamesItSaysWhatIsMissing) {

@@ -6,7 +6,10 @@
 #include <map>
 #include <string>
 
+#include "attention_code.h"
+#include "device_code.h"
 #include "fa_profile/analyze.h"
+#include "fa_profile/infer_phases.h"
 #include "sample_recording.h"
 
 namespace fa_profile::analyze {
@@ -73,6 +76,28 @@ TEST(ListCodeTest, TheReasonNamesWhatARuleFoundAnInstructionBy) {
   EXPECT_EQ(ground(1), "late map line");
   EXPECT_EQ(ground(5), "matrix map opcode");
   EXPECT_EQ(ListMma(sample::MakeRecording(), std::nullopt, PhaseSource::kOpcodes).instructions[5].grade, "opcode");
+}
+
+TEST(ListCodeTest, AnInferredPhaseHasTheGradeAndTheReasonOfTheInference) {
+  Recording recording = sample::MakeRecording();
+  std::vector<Line> lines = MmaAttention();
+  for (Line& line : lines) line.stack.clear();
+  recording.functions = {MakeFunction(lines)};
+  recording.countings.clear();
+  const InstructionListing listing = ListMma(recording);
+  EXPECT_EQ(listing.code.attribution, kInferredPhasesName);
+  const InferredPhases inferred = InferPhases(recording.functions[0]);
+  ASSERT_EQ(inferred.instructions.size(), listing.instructions.size());
+  for (std::size_t i = 0; i < inferred.instructions.size(); ++i) {
+    const ListedInstruction& each = listing.instructions[i];
+    EXPECT_EQ(each.phase, inferred.instructions[i].phase);
+    if (each.phase == kUnattributed) continue;
+    EXPECT_EQ(each.grade, GradeName(inferred.instructions[i].grade));
+    EXPECT_EQ(each.reason, inferred.instructions[i].reason);
+    EXPECT_NE(each.reason, "");
+    EXPECT_EQ(each.reason.find(' '), std::string::npos) << "one word: " << each.reason;
+  }
+  EXPECT_EQ(listing.instructions[16].grade + " " + listing.instructions[16].reason, "direct product");
 }
 
 // The report has the same samples by phase: both leave out the branch skid, and waits stay where the warp was found.

@@ -80,7 +80,8 @@ double HeatOf(const CodeCost& cost) { return cost.share_ratio.value_or(0.0); }
 }  // namespace
 
 SourceListing ListLines(const InstructionListing& listing) {
-  SourceListing source{listing.code, {}, {}, 0, std::nullopt};
+  SourceListing source;
+  source.code = listing.code;
   LineSums sums;
   double unplaced = 0.0;
   for (const ListedInstruction& each : listing.instructions) {

@@ -36,6 +36,7 @@ inline void AddToEveryText(Recording& recording, const std::string& text) {
   for (Range& each : recording.ranges) add(each.name);
   for (DeviceFunction& function : recording.functions) {
     for (Instruction& instruction : function.instructions) {
+      add(instruction.predicate, instruction.opcode, instruction.operands);
       for (InlineFrame& frame : instruction.frames) add(frame.file);
     }
   }

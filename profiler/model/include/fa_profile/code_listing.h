@@ -80,6 +80,7 @@ struct SourceListing {
   std::vector<ListedInstruction> instructions;  ///< only where no instruction has a line
   std::size_t of_lines = 0;                     ///< lines, or instructions, that the function has
   std::optional<double> unplaced_ratio;         ///< share of instructions without a line; absent: not weighed
+  std::vector<std::string> changed_files;       ///< changed after the recording was made: lines may have moved
 };
 
 /// A source file, as far as this machine can read it.
@@ -87,7 +88,7 @@ struct SourceText {
   std::string file;                ///< as the recording names it
   std::vector<std::string> lines;  ///< without line ends
   std::string unread;              ///< why it was not read, in words; empty: it was
-  bool newer = false;              ///< changed after the recording was made: lines may have moved
+  bool changed = false;            ///< after the recording was made: lines may have moved
 };
 
 }  // namespace fa_profile

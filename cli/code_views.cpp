@@ -1,0 +1,176 @@
+#include "code_views.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iostream>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fa_profile/code_report.h"
+#include "fa_profile/compare_phases.h"
+#include "fa_profile/error.h"
+#include "fa_profile/list_code.h"
+#include "fa_profile/load_profile.h"
+#include "fa_profile/new_folder.h"
+#include "fa_profile/source_text.h"
+#include "fa_profile/text.h"
+#include "selection.h"
+#include "terminal_options.h"
+
+namespace fa_profile::cli {
+namespace {
+
+constexpr int kWidestCode = 160;
+constexpr std::size_t kDefaultLines = 20;
+/// Instructions that are printed for people without --limit: those of a few kernels.
+constexpr std::size_t kMostPrinted = 10000;
+
+void RefuseFormat(const char* view, const Format& format, const char* others) {
+  throw Error(fmt::format("{} has no format '{}'", view, format.name), fmt::format("use --format {}", others));
+}
+
+void CheckOutput() {
+  std::cout.flush();
+  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
+}
+
+std::vector<InstructionListing> ListSelected(const Recording& recording, const Profile& profile,
+                                             const ReportFilter& filter) {
+  std::vector<InstructionListing> listings;
+  for (const ProfileEntry& entry : profile.entries) {
+    for (InstructionListing& listing :
+         analyze::ListInstructions(recording, entry, filter.phase_map, filter.phase_source)) {
+      listings.push_back(std::move(listing));
+    }
+  }
+  return listings;
+}
+
+void PrintInstructions(std::vector<InstructionListing> listings, const Format& format, std::size_t limit) {
+  std::size_t all = 0;
+  for (const InstructionListing& listing : listings) all += listing.instructions.size();
+  if (format.for_people && limit == 0 && all > kMostPrinted) {
+    throw Error(fmt::format("--instructions would print {} instructions of {} kernels", all, listings.size()),
+                "choose kernels with --kernel and --shape, or print the hottest of each with --limit N");
+  }
+  for (InstructionListing& listing : listings) {
+    if (limit > 0) analyze::KeepHottest(listing, limit);
+  }
+  format.instructions(std::cout, listings, TerminalOptions(kWidestCode));
+}
+
+/// Writes a copy of every source file that has samples and can be read; `out` says which.
+void Annotate(const NewFolder& folder, const std::string& folder_name, const std::vector<SourceListing>& listings,
+              const std::string& recorded_at, std::ostream& out) {
+  const std::vector<ListedLine> lines = analyze::SumLines(listings);
+  std::vector<std::string> files;
+  for (const ListedLine& line : lines) {
+    const bool known = !files.empty() && files.back() == line.file;
+    if (!known && line.cost.samples > 0.0) files.push_back(line.file);
+  }
+  const std::vector<std::string> names = exporters::AnnotatedNames(files);
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const SourceText source = load::ReadSource(files[i], recorded_at);
+    if (!source.unread.empty()) {
+      out << "not annotated: " << Printable(files[i]) << ": " << Printable(source.unread) << '\n';
+      continue;
+    }
+    folder.Write(names[i], exporters::AnnotatedSource(source, lines, listings));
+    out << "annotated: " << Printable(files[i]) << " as " << Printable(folder_name) << '/' << names[i] << '\n';
+    ++written;
+  }
+  if (files.empty()) out << "not annotated: no source line has samples\n";
+  if (written == 0 && !files.empty()) out << "no source file could be read on this machine\n";
+}
+
+void PrintSource(const std::vector<InstructionListing>& listings, const Format& format, const CodeViews& views,
+                 const std::string& recorded_at) {
+  std::optional<NewFolder> folder;  // refused before anything is printed
+  if (!views.annotate.empty()) folder.emplace(views.annotate);
+  std::vector<SourceListing> sources;
+  for (const InstructionListing& listing : listings) sources.push_back(analyze::ListLines(listing));
+  std::vector<SourceListing> shown = sources;
+  for (SourceListing& source : shown) analyze::KeepHottest(source, views.limit > 0 ? views.limit : kDefaultLines);
+  load::AddSourceText(shown, recorded_at);
+  format.source(std::cout, shown, TerminalOptions(kWidestCode));
+  if (!folder) return;
+  // The list of files is for people: a program that parses stdout finds it on stderr.
+  std::ostream& out = format.for_people ? std::cout : std::cerr;
+  if (format.for_people) out << '\n';
+  Annotate(*folder, views.annotate, sources, recorded_at, out);
+}
+
+}  // namespace
+
+void AddCodeViews(CLI::App& report, CodeViews& views) {
+  report.add_flag(
+      "--instructions", views.instructions,
+      "List the machine instructions of the selected kernels instead of the report: phase and why, samples, "
+      "stalls, counts, source line");
+  report.add_flag("--source", views.source, "List the hottest source lines of each kernel instead of the report");
+  report
+      .add_option("--annotate", views.annotate,
+                  "With --source: also write copies of the source files with samples, phase and top stall of each line "
+                  "into this new folder")
+      ->type_name("DIR");
+  report.add_flag(
+      "--compare-phases", views.compare,
+      "Compare the phases that functions name with those inferred from machine code, instead of the report");
+  report
+      .add_option("--limit", views.limit,
+                  "With --instructions: only the N hottest of each kernel; with --source: N lines (default 20)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+}
+
+void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation) {
+  std::vector<std::string> given;
+  for (const char* const view : {"--instructions", "--source", "--compare-phases"}) {
+    if (report.count(view) > 0) given.emplace_back(view);
+  }
+  if (!views.annotate.empty() && !views.source) given.emplace_back("--annotate");
+  if (given.size() > 1) {
+    throw Error(fmt::format("{} cannot be combined", fmt::join(given, " and ")), "give one of them at a time");
+  }
+  if (given.empty() && views.limit > 0) {
+    throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
+  }
+  if (given.empty()) return;
+  for (const char* const option : {"--summary", "--explain"}) {
+    if (report.count(option) > 0) {
+      throw Error(fmt::format("{} has no effect with {}", option, given.front()), "leave one of them out");
+    }
+  }
+  if (!views.compare) return;
+  if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
+  if (!invocation.phase_map.empty() || !invocation.phase_from.empty()) {
+    throw Error(fmt::format("{} has no effect with --compare-phases: it compares the phases that functions name with "
+                            "inferred ones",
+                            invocation.phase_map.empty() ? "--phase-from" : "--phase-map"),
+                "leave it out");
+  }
+}
+
+int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views) {
+  if (views.compare && format.comparison == nullptr) RefuseFormat("--compare-phases", format, "text or json");
+  auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
+  (void)SelectEntries(path, filter, profile);
+  if (views.compare) {
+    std::vector<PhaseComparison> comparisons;
+    for (const ProfileEntry& entry : profile.entries) {
+      for (PhaseComparison& each : analyze::ComparePhases(recording, entry)) comparisons.push_back(std::move(each));
+    }
+    format.comparison(std::cout, comparisons, TerminalOptions());
+  } else if (views.instructions) {
+    PrintInstructions(ListSelected(recording, profile, filter), format, views.limit);
+  } else {
+    PrintSource(ListSelected(recording, profile, filter), format, views, recording.session.created_at);
+  }
+  CheckOutput();
+  return kExitFine;
+}
+
+}  // namespace fa_profile::cli

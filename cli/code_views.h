@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "command.h"
+#include "formats.h"
+
+namespace fa_profile::cli {
+
+/// Views of a recording's code, as asked for: `report --instructions`, `--source`, `--annotate`, `--compare-phases`.
+struct CodeViews {
+  bool instructions = false;
+  bool source = false;
+  std::string annotate;  ///< the folder for annotated copies; implies `source`
+  bool compare = false;
+  std::size_t limit = 0;  ///< instructions or lines of each kernel; 0: not given
+
+  bool any() const { return instructions || source || !annotate.empty() || compare; }
+};
+
+void AddCodeViews(CLI::App& report, CodeViews& views);
+
+/// Throws Error for options that contradict each other or have no effect together.
+void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation);
+
+/// Prints a view of the selected kernels. Throws Error.
+int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views);
+
+}  // namespace fa_profile::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fa_profile/attention_shape.h"
+
+namespace fa_profile::exporters {
+
+inline constexpr const char* kCsvLineEnd = "\r\n";  // RFC 4180
+
+/// Printable, and quoted where a comma or a quote is in it.
+std::string CsvField(std::string_view text);
+
+/// "kernel,part,batch,num_heads,seqlen,head_dim,causal"
+std::string CsvIdentity(const std::string& kernel, const std::string& part, const std::optional<AttentionShape>& shape);
+
+}  // namespace fa_profile::exporters

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa_profile/profile.h"
+
+namespace fa_profile::exporters {
+
+inline constexpr int kJsonVersion = 1;  ///< of every format that `report` writes
+
+template <typename T>
+nlohmann::ordered_json OrNull(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+/// A text that is unknown when it is empty.
+inline nlohmann::ordered_json KnownText(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
+nlohmann::ordered_json JsonOf(const AttentionShape& shape);
+nlohmann::ordered_json JsonOf(const PhaseInference& inference);
+nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls);
+
+/// A recording may hold strings that are not UTF-8; the file is JSON all the same.
+void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document);
+
+}  // namespace fa_profile::exporters
