@@ -12,11 +12,9 @@
 
 #include "fa_profile/call_name.h"
 #include "fa_profile/code_report.h"
-#include "fa_profile/demangle.h"
 #include "fa_profile/text.h"
 #include "fa_profile/units.h"
 #include "table.h"
-#include "text_phases.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -109,27 +107,6 @@ void AddCostCells(const TextPage& page, const CodeCost& cost, const RowStyle& st
   row.push_back({CountText(cost.executed)});
   row.push_back({ThreadsText(cost)});
   row.push_back({ConflictsText(cost)});
-}
-
-void WriteListedHead(TextPage& page, const char* what, const ListedCode& code) {
-  std::string title = fmt::format("{}{}{}", what, page.separator(), page.Safe(code.kernel));
-  if (!code.part.empty()) title += "/" + page.Safe(code.part);
-  if (code.shape) title += std::string(page.separator()) + code.shape->ToString();
-  page.Rule(title);
-  if (!code.function.empty()) page.Paragraph("  function  ", page.Safe(ShortName(code.function)));
-  std::string text = code.samples > 0.0 ? FormatValue(code.samples, "count") + " samples" : "not sampled";
-  if (code.call_share_ratio && *code.call_share_ratio < 1.0) {
-    text += fmt::format(", {} of the call's", Percent(*code.call_share_ratio));
-  }
-  if (!code.weighed_by.empty()) text += "; shares are of the function's " + code.weighed_by;
-  if (!code.counted) text += "; not counted";
-  page.Paragraph("  measured  ", text);
-  const bool inferred = code.inference && code.inference->refusal.empty();
-  constexpr std::string_view kLead = "phases ";  // of InferenceText()
-  std::string phases =
-      inferred ? InferenceText(*code.inference).substr(kLead.size()) : "by " + page.Safe(code.attribution);
-  if (code.inference && !inferred) phases += ", not inferred from machine code: " + page.Safe(code.inference->refusal);
-  page.Paragraph("  phases    ", phases);
 }
 
 std::string GroundText(const ListedInstruction& each) {
@@ -236,25 +213,7 @@ KernelsWithoutCode WithoutCode(const auto& listings) {
   return kernels;
 }
 
-void WriteLegend(TextPage& page) {
-  page.Paragraph("",
-                 "%: share of the function's samples, where the warp was found; waits at barriers are here, too. top "
-                 "stalls: of the row's own samples. executed: by warps; thr: threads of a warp that were active; "
-                 "confl%: shared-memory wavefronts that bank conflicts caused. The source line is that of the "
-                 "innermost inlined function. fa-profile list phases and docs/phases.md explain phases and reasons.");
-}
-
 }  // namespace
-
-void WriteKernelsWithoutCode(TextPage& page, const KernelsWithoutCode& kernels) {
-  if (kernels.empty()) return;
-  page.Rule("kernels without code");
-  for (const auto& [reason, names] : kernels) {
-    page.Paragraph("", page.Safe(reason) + ":");
-    for (const std::string& name : names) page.Line("  " + page.Safe(name));
-  }
-  page.Line();
-}
 
 void WriteTextInstructions(std::ostream& out, const std::vector<InstructionListing>& listings,
                            const ReportOptions& options) {
@@ -273,7 +232,7 @@ void WriteTextInstructions(std::ostream& out, const std::vector<InstructionListi
     any = true;
   }
   WriteKernelsWithoutCode(page, WithoutCode(listings));
-  if (any) WriteLegend(page);
+  if (any) WriteCodeLegend(page);
 }
 
 void WriteTextSource(std::ostream& out, const std::vector<SourceListing>& listings, const ReportOptions& options) {
@@ -306,7 +265,7 @@ void WriteTextSource(std::ostream& out, const std::vector<SourceListing>& listin
     any = true;
   }
   WriteKernelsWithoutCode(page, WithoutCode(listings));
-  if (any) WriteLegend(page);
+  if (any) WriteCodeLegend(page);
 }
 
 }  // namespace fa_profile::exporters

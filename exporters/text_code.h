@@ -4,9 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/code_listing.h"
 #include "table.h"
 
 namespace fa_profile::exporters {
+
+/// What a listing is of, how it was measured, and where its phases come from. `what`: "instructions", "source".
+void WriteListedHead(TextPage& page, const char* what, const ListedCode& code);
+
+/// What the columns mean.
+void WriteCodeLegend(TextPage& page);
 
 /// Names of kernels by the reason why their code cannot be shown.
 using KernelsWithoutCode = std::map<std::string, std::vector<std::string>>;
