@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "fa_profile/recording_file.h"
 #include "random_recording.h"
@@ -181,6 +182,23 @@ TEST_F(CliCodeViewsTest, AnnotateWritesCopiesIntoANewFolderAlone) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(json::accept(outcome.out));
   EXPECT_TRUE(Contains(outcome.err, "annotated: "));
+}
+
+TEST_F(CliCodeViewsTest, ACopyStaysInItsFolderWhateverTheSourceIsCalled) {
+  fs::create_directories(folder_ / "a" / "b");
+  const std::string name = std::string(150, 'x') + "\x1b[2J.cu";
+  WriteFile(folder_ / name, std::string(90, '\n'));
+  const std::string recording = WriteSample("a.fap", folder_ / "a" / "b" / ".." / ".." / name);
+  const Outcome outcome = Run(recording + " --kernel mma --annotate a/copies");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+  std::vector<std::string> copies;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder_ / "a" / "copies")) {
+    copies.push_back(each.path().filename());
+  }
+  ASSERT_EQ(copies.size(), 1U) << outcome.out;
+  EXPECT_TRUE(copies[0].ends_with("xxx__2J.cu.txt")) << copies[0];
+  EXPECT_LE(copies[0].size(), 100U);
 }
 
 TEST_F(CliCodeViewsTest, SourcesThatCannotBeReadAreListed) {

@@ -147,6 +147,9 @@ TEST(ListCodeTest, MissingCodeSaysWhy) {
   auto listings = ListInstructions(recording, EntryOf(recording, "tiled"));
   ASSERT_EQ(listings.size(), 1U);
   EXPECT_NE(listings[0].code.missing.find("--phases on"), std::string::npos) << listings[0].code.missing;
+  recording.watch_windows.emplace_back();
+  listings = ListInstructions(recording, EntryOf(recording, "tiled"));
+  EXPECT_NE(listings.at(0).code.missing.find("at least 1 % of the samples"), std::string::npos);
   recording.losses.push_back({"redacted", "functions", "", 3});
   listings = ListInstructions(recording, EntryOf(recording, "tiled"));
   EXPECT_NE(listings.at(0).code.missing.find("redact left out the machine code of 3 functions"), std::string::npos);

@@ -70,6 +70,10 @@ std::string WhyNoCode(const Recording& recording) {
     return why + "; fa-profile redact left out the machine code of " + std::to_string(loss.count) +
            (loss.count == 1 ? " function" : " functions");
   }
+  const bool of_others = !recording.samplings.empty();
+  if (of_others && !recording.watch_windows.empty()) {
+    return why + "; of a program they are kept for kernels with at least 1 % of the samples";
+  }
   return why + "; a run with --phases on takes them";
 }
 
