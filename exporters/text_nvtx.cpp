@@ -25,7 +25,7 @@ void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCas
   for (std::size_t i = 0; i < shown; ++i) {
     const NvtxKernelUse& kernel = use.kernels[i];
     const auto entry = entries.find(kernel.case_id);
-    rows.push_back({{ShareText(kernel.share_ratio)},
+    rows.push_back({{RatioText(kernel.share_ratio)},
                     {TimeText(kernel.gpu_ns)},
                     {CountText(kernel.launches)},
                     {page.Safe(kernel.kernel)},
@@ -47,7 +47,7 @@ void WriteFindingsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCa
     if (entry == entries.end() || kernel.share_ratio.value_or(0.0) < kLeastShareOfARange) continue;
     for (const Finding& finding : entry->second->findings) {
       page.Paragraph("  finding    ", fmt::format("{} in {}, {} of the range: {}. Cure: {}.", page.Safe(finding.id),
-                                                  page.Safe(kernel.kernel), ShareText(kernel.share_ratio),
+                                                  page.Safe(kernel.kernel), RatioText(kernel.share_ratio),
                                                   page.Safe(finding.evidence), page.Safe(finding.cure)));
     }
   }
@@ -74,7 +74,7 @@ void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std:
     if (use.launches > 0) {
       time =
           fmt::format("{} in {} {}, {} of the time of all kernels; {}", TimeText(use.gpu_ns), CountText(use.launches),
-                      use.launches == 1 ? "launch" : "launches", ShareText(use.share_ratio), time);
+                      use.launches == 1 ? "launch" : "launches", RatioText(use.share_ratio), time);
     }
     page.Paragraph("  time       ", time);
     WriteKernelsOfARange(page, use, entries);

@@ -13,7 +13,7 @@
 namespace fa_profile::exporters {
 std::string TimeText(std::int64_t ns) { return ns == 0 ? "0" : FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
 std::string CountText(std::int64_t count) { return FormatCount(static_cast<double>(count)); }
-std::string ShareText(const std::optional<double>& ratio) {
+std::string RatioText(const std::optional<double>& ratio) {
   if (!ratio) return "n/a";
   return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
 }
@@ -60,7 +60,7 @@ std::string ProgramName(const TextPage& page, const Session& session) {
 std::string Headline(const TextPage& page, const Profile& profile) {
   const ProgramUse& use = *profile.program;
   std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
-                                 TimeText(use.watched_ns), ShareText(use.busy_ratio));
+                                 TimeText(use.watched_ns), RatioText(use.busy_ratio));
   if (use.launches == 0) return text + "no kernel was launched.";
   text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
                       Plural(use.classes, "class", "classes"));
@@ -77,7 +77,7 @@ void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& cla
     const std::string why = WhyText(page, *entry);
     explained |= !why.empty();
     rows.push_back(
-        {{ShareText(entry->use->share_ratio)}, {TimeText(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
+        {{RatioText(entry->use->share_ratio)}, {TimeText(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
   }
   if (rows.empty()) return;
   std::vector<Column> columns{{"share"}, {"GPU time"}, {"top kernels", true}};
@@ -93,7 +93,7 @@ std::string MemorySentence(const TextPage& page, const ProgramUse& use) {
   double share = 0.0;
   for (const MemoryUse& memory : use.memory) share += memory.share_ratio.value_or(0.0);
   const MemoryUse& most = use.memory.front();
-  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", ShareText(share),
+  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", RatioText(share),
                      page.Safe(Truncate(most.kind, kLongestRange)), BytesText(most.bytes),
                      Plural(most.operations, "operation", "operations"));
 }
@@ -116,7 +116,7 @@ std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
   const NvtxUse& most = HeaviestRange(use.nvtx);
   const std::string& name = DisplayWidth(most.path) <= kLongestRange ? most.path : most.name;
   return fmt::format("NVTX: {} of the kernels' time is inside ranges; most of it in '{}' ({}).",
-                     ShareText(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), ShareText(most.share_ratio));
+                     RatioText(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), RatioText(most.share_ratio));
 }
 
 void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
@@ -130,7 +130,7 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
     const auto seconds = [&](double TimingSummary::*value) {
       return entry.timing ? FormatValue((*entry.timing).*value * 1e-9, "seconds") : "n/a";
     };
-    rows.push_back({{ShareText(use.share_ratio)},
+    rows.push_back({{RatioText(use.share_ratio)},
                     {TimeText(use.total_ns)},
                     {CountText(use.launches)},
                     {seconds(&TimingSummary::median_ns)},
@@ -150,7 +150,7 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
       launches += static_cast<double>(use.launches);
       graph_launches += static_cast<double>(use.graph_launches);
     }
-    rows.push_back({{ShareText(share)},
+    rows.push_back({{RatioText(share)},
                     {FormatValue(total_ns * 1e-9, "seconds")},
                     {FormatCount(launches)},
                     {""},
@@ -168,7 +168,7 @@ void WriteMemory(TextPage& page, const ProgramUse& program) {
   std::vector<std::vector<Cell>> rows;
   for (const MemoryUse& use : program.memory) {
     const double rate = static_cast<double>(use.bytes) / (static_cast<double>(use.total_ns) * 1e-9);
-    rows.push_back({{ShareText(use.share_ratio)},
+    rows.push_back({{RatioText(use.share_ratio)},
                     {TimeText(use.total_ns)},
                     {CountText(use.operations)},
                     {BytesText(use.bytes)},
@@ -206,7 +206,7 @@ void WriteRanges(TextPage& page, const ProgramUse& program) {
     if (!shown[i]) continue;
     const NvtxUse& use = program.nvtx[i];
     const std::size_t indent = 2 * std::min(static_cast<std::size_t>(use.level), kDeepestIndent);
-    rows.push_back({{ShareText(use.share_ratio)},
+    rows.push_back({{RatioText(use.share_ratio)},
                     {TimeText(use.gpu_ns)},
                     {CountText(use.launches)},
                     {TimeText(use.host_ns)},

@@ -24,7 +24,7 @@ void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std:
 
 std::string TimeText(std::int64_t ns);
 std::string CountText(std::int64_t count);
-std::string ShareText(const std::optional<double>& ratio);
+std::string RatioText(const std::optional<double>& ratio);
 /// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it, bank-conflicts".
 std::string WhyText(const TextPage& page, const ProfileEntry& entry);
 
