@@ -118,6 +118,7 @@ Json ToJson(const Launch& l, bool with_duration) {
 Json ToJson(const StallShare& s);
 Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
+Json ToJson(const KeyTile& t);
 Json ToJson(const PhaseInference& i);
 Json ToJson(const PhaseTable& t);
 Json ToJson(const Finding& f);
@@ -169,6 +170,14 @@ Json ToJson(const Closure& c) {
           {"whole", c.whole},
           {"limit_ratio", c.limit_ratio},
           {"closes", c.closes()}};
+}
+
+Json ToJson(const KeyTile& t) {
+  return {{"softmax_instructions", t.softmax_instructions},
+          {"exponentials", t.exponentials},
+          {"rescale", t.rescale},
+          {"rounds_known", t.rounds_known},
+          {"overlaps_exponentials", OrNull(t.overlaps_exponentials)}};
 }
 
 Json ToJson(const PhaseInference& i) { return JsonOf(i); }
@@ -362,12 +371,15 @@ nlohmann::ordered_json JsonOf(const AttentionShape& shape) {
 
 nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
   return {{"refusal", KnownText(inference.refusal)},
+          {"refusal_word", KnownText(inference.refusal_word)},
           {"weighed_by", KnownText(inference.weighed_by)},
           {"direct_ratio", inference.direct_ratio},
           {"derived_ratio", inference.derived_ratio},
           {"guess_ratio", inference.guess_ratio},
           {"qk_to_pv_ratio", OrNull(inference.qk_to_pv_ratio)},
           {"multiply_adds_per_exponential", OrNull(inference.multiply_adds_per_exponential)},
+          {"exponentials_per_score", OrNull(inference.exponentials_per_score)},
+          {"tile", ObjectOrNull(inference.tile)},
           {"counted", inference.counted}};
 }
 

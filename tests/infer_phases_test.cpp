@@ -10,6 +10,7 @@
 
 #include "attention_code.h"
 #include "fa_profile/profile.h"
+#include "pathological_code.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -97,13 +98,72 @@ TEST(InferPhasesTest, AValueOfTheLastRoundUnderAnotherPredicateIsNotFollowed) {
 
 TEST(InferPhasesTest, RefusesWhatIsNoForwardAttention) {
   EXPECT_EQ(RefusalOf({}), "it was not disassembled");
-  EXPECT_EQ(RefusalOf(Without(MmaAttention(), "MUFU.EX2")), "it computes no exponentials (MUFU.EX2)");
+  EXPECT_EQ(RefusalOf(Without(MmaAttention(), "MUFU.EX2")),
+            "not attention: matrix products without exponentials (GEMM, convolution)");
   std::vector<Line> no_loop = MmaAttention();
   no_loop[35] = {"", "NOP", "", {}};
   EXPECT_EQ(RefusalOf(no_loop), "no loop over keys holds both products");
   std::vector<Line> no_pv = MmaAttention();
   no_pv[30] = {"", "NOP", "", {}};
-  EXPECT_EQ(RefusalOf(no_pv), "exponentials are not multiplied with loaded values");
+  EXPECT_EQ(RefusalOf(no_pv), "not attention: exponentials are not multiplied with loaded values");
+}
+
+std::string WordOf(const std::vector<Line>& lines) {
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  EXPECT_EQ(inferred.refusal.empty(), inferred.refusal_word.empty());
+  return std::string(inferred.refusal_word);
+}
+
+TEST(InferPhasesTest, EveryRefusalHasAWord) {
+  EXPECT_EQ(WordOf(MmaAttention()), "");
+  EXPECT_EQ(WordOf({}), "code");
+  EXPECT_EQ(WordOf(Without(MmaAttention(), "MUFU.EX2")), "gemm");
+  EXPECT_EQ(WordOf({{"", "LDG.E", "R4, desc[UR4][R2.64]", {}},  // rotary embedding, norm, elementwise
+                    {"", "MUFU.RSQ", "R4, R4", {}},
+                    {"", "FMUL", "R4, R4, R4", {}},
+                    {"", "STG.E", "desc[UR4][R2.64], R4", {}},
+                    {"", "EXIT", "", {}}}),
+            "other");
+  EXPECT_EQ(WordOf({{"", "LDG.E", "R4, desc[UR4][R2.64]", {}},  // softmax alone
+                    {"", "MUFU.EX2", "R4, R4", {}},
+                    {"", "STG.E", "desc[UR4][R2.64], R4", {}},
+                    {"", "EXIT", "", {}}}),
+            "other");
+  std::vector<Line> no_loop = MmaAttention();
+  no_loop[35] = {"", "NOP", "", {}};
+  EXPECT_EQ(WordOf(no_loop), "loop");
+  std::vector<Line> unknown = MmaAttention();
+  unknown[12] = {"", "QQMMA.16832.F32", "R60, R8, R12, RZ", {}};
+  EXPECT_EQ(WordOf(unknown), "opcode");
+  EXPECT_EQ(RefusalOf(unknown), "the matrix instruction QQMMA.16832.F32 is not known");
+}
+
+TEST(InferPhasesTest, MatrixInstructionsOfBlackwellAreRefusedByTheirWord) {
+  // As nvdisasm 13.2 prints tcgen05 for sm_100a; the last is made up.
+  for (const char* const opcode : {"UTCHMMA", "UTCQMMA", "UTCOMMA.4X", "UTCHMMA.2CTA"}) {
+    std::vector<Line> lines = MmaAttention();
+    lines[12] = {"", opcode, "gdesc[UR8], gdesc[UR12], tmem[UR6], tmem[UR4], idesc[UR5], UPT", {}};
+    EXPECT_EQ(WordOf(lines), "tensor-memory") << opcode;
+  }
+  std::vector<Line> lines = MmaAttention();
+  lines[12] = {"", "UTCXMMA", "gdesc[UR8], gdesc[UR12], tmem[UR6], tmem[UR4], idesc[UR5], UPT", {}};
+  EXPECT_EQ(WordOf(lines), "opcode");
+}
+
+TEST(InferPhasesTest, ABackwardPassIsRefusedByThatWord) {
+  for (const std::vector<Line>& lines : {MmaBackward(), WarpgroupBackward()}) {
+    EXPECT_EQ(WordOf(lines), "backward") << RefusalOf(lines);
+    EXPECT_TRUE(RefusalOf(lines).starts_with("backward pass: "));
+  }
+  // Without dS in a product it is not one. Nor does an output that is stored behind the loop make one.
+  std::vector<Line> without = MmaBackward();
+  without[22] = {"", "NOP", "", {}};
+  without[23] = {"", "NOP", "", {}};
+  EXPECT_NE(WordOf(without), "backward");
+  std::vector<Line> forward = WarpgroupAttention();
+  forward[18] = {"", "STSM.16.M88.4", "[R3+0x4000], R24", {"softmax()"}};
+  forward[21].operands = "R40, gdesc[UR12], R40, gsb0";
+  EXPECT_EQ(WordOf(forward), "");
 }
 
 TEST(InferPhasesTest, RefusesProductsOfDifferentSize) {
@@ -161,7 +221,7 @@ TEST(InferPhasesTest, RefusesOperandsInTensorMemory) {
 }
 
 // Work, not time: a step takes a few nanoseconds (bench/infer_phases.cpp).
-constexpr std::size_t kMostSteps = 100'000'000;
+constexpr std::size_t kMostSteps = 50'000'000;
 constexpr std::size_t kOvershoot = 2'000'000;  // of the last thing that a stage counts at once
 
 /// Instructions of random opcodes and operands, many of them branches to anywhere. `all_run`: each branch has a
@@ -232,6 +292,19 @@ TEST(InferPhasesTest, AnyCodeTakesLimitedWork) {
       const InferredPhases inferred = InferPhases(RandomCode(seed, size.instructions, size.registers, size.all_run));
       EXPECT_LT(inferred.steps, kMostSteps + kOvershoot) << size.instructions << " " << size.registers << " " << seed;
     }
+  }
+}
+
+TEST(InferPhasesTest, PathologicalCodeTakesLimitedWorkOrIsRefusedByThatWord) {
+  constexpr std::size_t kInstructions = 50'000;
+  for (const PathologicalCode& code : kPathologicalCode) {
+    SCOPED_TRACE(code.name);
+    const InferredPhases inferred = InferPhases(MakeFunction(code.make(kInstructions)));
+    EXPECT_LT(inferred.steps, kMostSteps + kOvershoot);
+    if (inferred.steps > kMostSteps) {
+      EXPECT_EQ(inferred.refusal_word, "size");
+    }
+    EXPECT_EQ(inferred.refusal.empty(), code.make == UnrolledAttention) << inferred.refusal;
   }
 }
 

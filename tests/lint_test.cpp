@@ -89,7 +89,8 @@ TEST(LintTest, PhasesOfCodeWithoutNamesAreInferredFromIt) {
   options.phase_source = PhaseSource::kOpcodes;
   EXPECT_EQ(Lint(kernel, options).attribution, "opcode classes");
   kernel.function.instructions.resize(20);
-  EXPECT_EQ(Lint(kernel).inference.value().refusal, "it computes no exponentials (MUFU.EX2)");
+  EXPECT_EQ(Lint(kernel).inference.value().refusal,
+            "not attention: matrix products without exponentials (GEMM, convolution)");
 }
 
 TEST(LintTest, CountsAreByPhaseAndLoopDepthWithoutPadding) {

@@ -316,7 +316,7 @@ TEST(PhasesTest, CodeThatIsRefusedHasOpcodeClassesAndTheReason) {
   const PhaseTable table = TableOf(MakeRecording({function}, {At(1, {{"wait", 100}})}));
   EXPECT_EQ(table.attribution, kOpcodePhasesName);
   ASSERT_TRUE(table.inference);
-  EXPECT_EQ(table.inference->refusal, "it computes no exponentials (MUFU.EX2)");
+  EXPECT_EQ(table.inference->refusal, "not attention: no exponentials (MUFU.EX2)");
   EXPECT_DOUBLE_EQ(Value(table, "other arithmetic", "phase_time_ratio"), 1.0);
 }
 

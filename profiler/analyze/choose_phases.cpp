@@ -50,11 +50,14 @@ struct InferredFunction {
   double weight() const { return std::accumulate(weights.begin(), weights.end(), 0.0); }
 };
 
-PhaseInference Summarize(const std::vector<InferredFunction>& functions, const InferenceChecks& checks) {
+PhaseInference Summarize(const std::vector<InferredFunction>& functions, const InferredPhases& main) {
+  const InferenceChecks& checks = main.checks;
   PhaseInference inference;
   inference.qk_to_pv_ratio = checks.qk_to_pv_ratio;
   inference.multiply_adds_per_exponential = checks.multiply_adds_per_exponential;
   inference.counted = checks.counted;
+  inference.exponentials_per_score = checks.exponentials_per_score;
+  inference.tile = main.tile;
   double all = 0.0;
   double graded[3] = {};
   for (const InferredFunction& inferred : functions) {
@@ -96,9 +99,10 @@ ChosenPhases ByInference(const std::vector<const DeviceFunction*>& functions, co
   if (!main->phases.refusal.empty()) {
     ChosenPhases chosen = ByOpcodes(functions);
     chosen.inference.emplace().refusal = main->phases.refusal;
+    chosen.inference->refusal_word = main->phases.refusal_word;
     return chosen;
   }
-  ChosenPhases chosen{{}, kInferredPhasesName, Summarize(inferred, main->phases.checks)};
+  ChosenPhases chosen{{}, kInferredPhasesName, Summarize(inferred, main->phases)};
   chosen.inference->weighed_by = sampling != nullptr           ? "samples"
                                  : main->phases.checks.counted ? "executed instructions"
                                                                : "instructions";

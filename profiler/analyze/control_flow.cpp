@@ -188,10 +188,24 @@ std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
     int& deepest = calls[*blocks[block].callee];
     deepest = std::max(deepest, own[block]);
   }
+  // The deepest calls first: what they reach without leaving the subroutine needs no other.
+  std::vector<std::pair<int, std::size_t>> deepest_first;
+  for (const auto& [callee, around] : calls) deepest_first.emplace_back(around, callee);
+  std::ranges::sort(deepest_first, std::greater<>());
   std::vector<int> depths = own;
-  for (const auto& [callee, around] : calls) {
-    for (const std::size_t block : Reachable(blocks, callee)) {
-      depths[block] = std::max(depths[block], own[block] + around);
+  std::vector<bool> seen(blocks.size(), false);
+  std::vector<std::size_t> pending;
+  for (const auto& [around, callee] : deepest_first) {
+    if (!seen[callee]) pending.push_back(callee);
+    while (!pending.empty()) {
+      const std::size_t block = pending.back();
+      pending.pop_back();
+      if (seen[block]) continue;
+      seen[block] = true;
+      depths[block] = own[block] + around;
+      for (const std::size_t next : blocks[block].successors) {
+        if (!seen[next]) pending.push_back(next);
+      }
     }
   }
   return depths;

@@ -92,7 +92,7 @@ std::optional<int> Number(std::string_view text) {
 }
 
 /// M N K of "16816", "8832" (M is 16 or 8, N is 8) or "64x128x16".
-std::optional<double> ShapeProduct(std::string_view shape) {
+std::optional<std::array<double, 3>> ReadTensorShape(std::string_view shape) {
   std::array<std::string_view, 3> sizes;
   if (const std::size_t first = shape.find('x'); first != std::string_view::npos) {
     const std::size_t second = shape.find('x', first + 1);
@@ -103,13 +103,24 @@ std::optional<double> ShapeProduct(std::string_view shape) {
     if (shape.size() < m + 2) return std::nullopt;
     sizes = {shape.substr(0, m), shape.substr(m, 1), shape.substr(m + 1)};
   }
-  double product = 1.0;
-  for (const std::string_view text : sizes) {
-    const auto size = Number(text);
+  std::array<double, 3> result{};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto size = Number(sizes[i]);
     if (!size) return std::nullopt;
-    product *= *size;
+    result[i] = *size;
   }
-  return product;
+  return result;
+}
+
+/// Of a matrix instruction: the first modifier that is a shape.
+std::optional<std::array<double, 3>> TensorShape(std::string_view opcode) {
+  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
+    const std::size_t next = opcode.find('.', dot + 1);
+    const auto shape = ReadTensorShape(opcode.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1));
+    if (shape) return shape;
+    dot = next;
+  }
+  return std::nullopt;
 }
 
 struct FlopsRow {
@@ -148,13 +159,16 @@ std::optional<double> TensorFlops(std::string_view opcode) {
   if (ClassOf(opcode) != kTensor) return 0.0;
   const bool warpgroup = Base(opcode).ends_with("GMMA");
   const double sparsity = HasModifier(opcode, "SP") ? 0.5 : 1.0;
-  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
-    const std::size_t next = opcode.find('.', dot + 1);
-    const auto product = ShapeProduct(opcode.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1));
-    if (product) return 2.0 * *product * sparsity / (warpgroup ? 4.0 : 1.0);
-    dot = next;
-  }
-  return std::nullopt;
+  const auto shape = TensorShape(opcode);
+  if (!shape) return std::nullopt;
+  const auto [m, n, k] = *shape;
+  return 2.0 * m * n * k * sparsity / (warpgroup ? 4.0 : 1.0);
+}
+
+std::optional<double> TensorDepth(std::string_view opcode) {
+  if (ClassOf(opcode) != kTensor) return std::nullopt;
+  const auto shape = TensorShape(opcode);
+  return shape ? std::optional((*shape)[2]) : std::nullopt;
 }
 
 double ThreadFlops(std::string_view opcode, std::string_view operands) {

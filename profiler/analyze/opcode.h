@@ -53,6 +53,10 @@ inline constexpr int kOpcodeClasses = static_cast<int>(OpcodeClass::kOther) + 1;
 /// its shape (Blackwell's UTC ones keep it in a descriptor).
 std::optional<double> TensorFlops(std::string_view opcode);
 
+/// How many products are added to one element: K of the shape in a matrix instruction's opcode. Nothing where it says
+/// none.
+std::optional<double> TensorDepth(std::string_view opcode);
+
 /// FLOPs of one thread outside the tensor cores: FADD and FMUL 1, FFMA 2, the packed ones (fp16, fp32x2) twice that;
 /// fp64 alike. 0 for moves, comparisons, conversions and MUFU, and for HFMA2 and HADD2 that only load a constant or
 /// convert, which their `operands` tell.

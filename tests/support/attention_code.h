@@ -95,6 +95,89 @@ inline std::vector<Line> WarpgroupAttention() {
   };
 }
 
+/// MmaAttention() with Q K^T in a loop of its own, `condition` at its end: "R60, 0x4" makes four rounds, as many as
+/// there are products P V.
+inline std::vector<Line> RolledAttention(const std::string& comparison, const std::string& condition) {
+  std::vector<Line> lines = MmaAttention();
+  const Line pv = lines[30];
+  lines.insert(lines.begin() + 31, 3, pv);
+  lines[16] = {"", "HMMA.16816.F32", "R16, R8, R12, R16", {"qk()"}};
+  const std::vector<Line> before = {
+      {"", "CS2R", "R16, SRZ", {"qk()"}}, {"", "CS2R", "R18, SRZ", {"qk()"}}, {"", "MOV", "R60, RZ", {}}};
+  const std::vector<Line> behind = {{"", "IADD3", "R60, R60, 0x1, RZ", {}},
+                                    {"", comparison, "P2, PT, " + condition + ", PT", {}},
+                                    {"@P2", "BRA", "0x130", {}}};
+  lines.insert(lines.begin() + 17, behind.begin(), behind.end());
+  lines.insert(lines.begin() + 16, before.begin(), before.end());
+  return lines;
+}
+
+/// A backward pass: dV = P^T dO, dK = dS^T Q and dQ = dS K, with dS = P (dP - delta) and dP = dO V^T. Q and LSE are
+/// loaded in the loop.
+inline std::vector<Line> MmaBackward() {
+  return {
+      {"", "LDC.64", "R2, c[0x0][0x210]", {}},                  // 0
+      {"", "CS2R", "R40, SRZ", {}},                             // 1
+      {"", "CS2R", "R42, SRZ", {}},                             // 2
+      {"", "MOV", "R50, RZ", {}},                               // 3
+      {"", "LDG.E.128", "R8, desc[UR4][R2.64]", {}},            // 4: the loop; Q
+      {"", "LDG.E.64", "R12, desc[UR4][R2.64+0x10]", {}},       // 5: K
+      {"", "LDG.E.128", "R60, desc[UR4][R2.64+0x20]", {}},      // 6: dO
+      {"", "LDG.E.64", "R64, desc[UR4][R2.64+0x30]", {}},       // 7: V
+      {"", "LDG.E.64", "R70, desc[UR4][R2.64+0x40]", {}},       // 8: LSE and delta
+      {"", "HMMA.16816.F32", "R16, R8, R12, RZ", {}},           // 9: S
+      {"", "HMMA.16816.F32", "R20, R60, R64, RZ", {}},          // 10: dP
+      {"", "FADD", "R16, R16, -R70", {}},                       // 11
+      {"", "FADD", "R17, R17, -R70", {}},                       // 12
+      {"", "MUFU.EX2", "R16, R16", {}},                         // 13
+      {"", "MUFU.EX2", "R17, R17", {}},                         // 14
+      {"", "FADD", "R20, R20, -R71", {}},                       // 15
+      {"", "FADD", "R21, R21, -R71", {}},                       // 16
+      {"", "FMUL", "R20, R16, R20", {}},                        // 17: dS
+      {"", "FMUL", "R21, R17, R21", {}},                        // 18
+      {"", "F2FP.F16.F32.PACK_AB", "R24, R17, R16", {}},        // 19
+      {"", "F2FP.F16.F32.PACK_AB", "R32, R21, R20", {}},        // 20
+      {"", "HMMA.16816.F32", "R40, R24, R60, R40", {}},         // 21: dV
+      {"", "HMMA.16816.F32", "R44, R32, R8, R44", {}},          // 22: dK
+      {"", "HMMA.16816.F32", "R28, R32, R12, RZ", {}},          // 23: dQ
+      {"", "RED.E.ADD.F32", "desc[UR4][R2.64+0x50], R28", {}},  // 24
+      {"", "IADD3", "R50, R50, 0x1, RZ", {}},                   // 25
+      {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},         // 26
+      {"@P0", "BRA", "0x40", {}},                               // 27
+      {"", "STG.E.128", "desc[UR4][R2.64], R40", {}},           // 28
+      {"", "STG.E.128", "desc[UR4][R2.64], R44", {}},           // 29
+      {"", "EXIT", "", {}},                                     // 30
+  };
+}
+
+/// The same with warpgroup matrix instructions: all factors lie in shared memory, where P and dS are put.
+inline std::vector<Line> WarpgroupBackward() {
+  return {
+      {"", "MOV", "R50, RZ", {}},                                         // 0
+      {"", "UTMALDG.4D", "[UR8], [UR4], desc[UR10]", {}},                 // 1: the loop
+      {"", "LDG.E.64", "R70, desc[UR4][R2.64+0x40]", {}},                 // 2: LSE and delta
+      {"", "HGMMA.64x8x16.F32", "R16, gdesc[UR8], RZ, !UPT, gsb0", {}},   // 3: S
+      {"", "HGMMA.64x8x16.F32", "R20, gdesc[UR12], RZ, !UPT, gsb0", {}},  // 4: dP
+      {"", "WARPGROUP.DEPBAR.LE", "gsb0, 0x0", {}},                       // 5
+      {"", "FADD", "R16, R16, -R70", {}},                                 // 6
+      {"", "MUFU.EX2", "R16, R16", {}},                                   // 7
+      {"", "FADD", "R20, R20, -R71", {}},                                 // 8
+      {"", "FMUL", "R20, R16, R20", {}},                                  // 9: dS
+      {"", "F2FP.F16.F32.PACK_AB", "R26, R21, R20", {}},                  // 10
+      {"", "STSM.16.M88.4", "[R3+0x4000], R16", {}},                      // 11
+      {"", "STSM.16.M88.4", "[R3+0x8000], R26", {}},                      // 12
+      {"", "HGMMA.64x8x16.F32", "R40, gdesc[UR16], R40, gsb0", {}},       // 13: dV
+      {"", "HGMMA.64x8x16.F32", "R44, gdesc[UR20], R44, gsb0", {}},       // 14: dK
+      {"", "WARPGROUP.DEPBAR.LE", "gsb0, 0x0", {}},                       // 15
+      {"", "IADD3", "R50, R50, 0x1, RZ", {}},                             // 16
+      {"", "ISETP.LT.AND", "P0, PT, R50, 0x8, PT", {}},                   // 17
+      {"@P0", "BRA", "0x10", {}},                                         // 18
+      {"", "STG.E.128", "desc[UR4][R2.64], R40", {}},                     // 19
+      {"", "STG.E.128", "desc[UR4][R2.64], R44", {}},                     // 20
+      {"", "EXIT", "", {}},                                               // 21
+  };
+}
+
 /// The phase that a line of the functions above says; "(unattributed)" where it says none.
 inline std::string PhaseOfLine(const Line& line) {
   if (line.stack.empty()) return "(unattributed)";

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "control_flow.h"
 #include "fa_profile/profile.h"
+#include "inference/groups_left.h"
 #include "inference/phases_of_code.h"
 #include "opcode.h"
 
@@ -69,16 +69,6 @@ void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases
   }
 }
 
-/// How many groups of warpgroup matrix instructions may still run after "WARPGROUP.DEPBAR.LE gsb0, 0x1".
-std::size_t GroupsLeft(std::string_view operands) {
-  const std::size_t at = operands.rfind("0x");
-  std::size_t left = 0;
-  if (operands.find("gsb0") != std::string_view::npos && at != std::string_view::npos) {
-    (void)std::from_chars(operands.data() + at + 2, operands.data() + operands.size(), left, 16);
-  }
-  return left;
-}
-
 /// A wait for warpgroup matrix instructions belongs to the product that it waits for, their order to the next one.
 void AssignWarpgroups(const CodeFacts& code, Assignment& phases) {
   std::vector<std::uint32_t> groups;  // the last instruction of each, so far
@@ -88,7 +78,7 @@ void AssignWarpgroups(const CodeFacts& code, Assignment& phases) {
     if (code.operands[i].form == Form::kWarpgroupMatrix) {
       for (const std::uint32_t arrival : arrivals) phases.Set(arrival, phases.Of(i), InferenceGrade::kDerived, "order");
       arrivals.clear();
-      if (instruction.operands.find("gsb0") != std::string::npos) groups.push_back(i);
+      if (EndsGroup(instruction)) groups.push_back(i);
     } else if (code.operands[i].form == Form::kWarpgroup) {
       if (instruction.opcode.find("DEPBAR") == std::string::npos) {
         arrivals.push_back(i);

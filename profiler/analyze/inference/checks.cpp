@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "inference/gradients.h"
 #include "opcode.h"
 
 namespace fa_profile::analyze {
@@ -32,59 +33,112 @@ bool IsBalanced(const InferenceChecks& checks) {
   });
 }
 
+bool IsMatrixForm(Form form) {
+  return form == Form::kMatrix || form == Form::kWarpgroupMatrix || form == Form::kTensorMemory ||
+         form == Form::kUnknownMatrix;
+}
+
+/// Scores of one warp that the products of QK begin: those that add to no other product of QK. Nothing where some add
+/// to a product and to something else, because then a loop hides how many begin, and of scalar products.
+std::optional<double> BegunScores(const CodeFacts& code, const std::vector<double>& times, Work& work) {
+  double scores = 0.0;
+  for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
+    if (code.ranks.computes[i] != Computes::kQk) continue;
+    const auto depth = TensorDepth(code.function.instructions[i].opcode);
+    const auto work_done = MultiplyAdds(code.function.instructions[i], code.operands[i].form);
+    if (!depth || !work_done) return std::nullopt;
+    std::size_t products = 0;
+    std::size_t others = 0;
+    for (const ValueUse& use : code.values.UsesOf(i)) {
+      if (use.role != Role::kC) continue;
+      for (const std::uint32_t definition : code.values.DefinitionsOf(use.value, work)) {
+        ++(code.ranks.computes[definition] == Computes::kQk ? products : others);
+      }
+    }
+    if (products > 0 && others > 0) return std::nullopt;
+    if (products == 0) scores += times[i] * *work_done / *depth;
+  }
+  return scores > 0.0 ? std::optional(scores) : std::nullopt;
+}
+
 }  // namespace
 
-InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed) {
+InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, Work& work) {
   InferenceChecks checks;
   checks.counted = !executed.empty();
+  checks.rounds_known = code.rounds.products_known;
   checks.key_loops = code.regions.key_loops();
+  const std::vector<double> once(code.operands.size(), 1.0);
+  const std::vector<double>& times = checks.counted ? executed : checks.rounds_known ? code.rounds.times : once;
   double qk = 0.0;
   double pv = 0.0;
   double exponentials = 0.0;
+  constexpr double kThreads = 32.0;
   for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
     const Instruction& instruction = code.function.instructions[i];
     const Form form = code.operands[i].form;
     const Computes computes = code.ranks.computes[i];
-    const double times = executed.empty() ? 1.0 : executed[i];
-    const double work = MultiplyAdds(instruction, form).value_or(1.0) * times;
-    const bool is_matrix = form == Form::kMatrix || form == Form::kWarpgroupMatrix || form == Form::kTensorMemory;
+    const double done = MultiplyAdds(instruction, form).value_or(1.0) * times[i];
     if (computes == Computes::kQk) {
-      qk += work;
+      qk += done;
     } else if (computes == Computes::kPv) {
-      pv += work;
-    } else if (is_matrix && !code.operands[i].never) {
+      pv += done;
+    } else if (IsMatrixForm(form) && !code.operands[i].never) {
       ++checks.unassigned_products;
     }
-    constexpr double kThreads = 32.0;
     if (computes == Computes::kExponential && code.regions.PrecedesProduct(i)) {
-      exponentials += kThreads * ThreadExponentials(instruction.opcode) * times;
+      exponentials += kThreads * ThreadExponentials(instruction.opcode) * times[i];
     }
   }
   if (pv > 0.0) checks.qk_to_pv_ratio = qk / pv;
-  if (exponentials > 0.0) checks.multiply_adds_per_exponential = qk / exponentials;
+  if (exponentials > 0.0 && (checks.counted || code.rounds.exponentials_known)) {
+    checks.multiply_adds_per_exponential = qk / exponentials;
+    if (const auto scores = BegunScores(code, times, work)) checks.exponentials_per_score = exponentials / *scores;
+  }
   return checks;
 }
 
-std::string FailedCheck(const CodeFacts& code, const InferenceChecks& checks) {
+Refusal WithoutExponentials(const std::vector<Operands>& operands) {
+  const bool products =
+      std::ranges::any_of(operands, [](const Operands& o) { return IsMatrixForm(o.form) && !o.never; });
+  if (products) return {"gemm", "not attention: matrix products without exponentials (GEMM, convolution)"};
+  return {"other", "not attention: no exponentials (MUFU.EX2)"};
+}
+
+Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, Work& work) {
   const auto has = [&](Form form) {
     return std::ranges::any_of(code.operands, [&](const Operands& operands) { return operands.form == form; });
   };
   const auto computes = [&](Computes what) {
     return std::ranges::find(code.ranks.computes, what) != code.ranks.computes.end();
   };
-  if (!has(Form::kExponential)) return "it computes no exponentials (MUFU.EX2)";
-  if (has(Form::kTensorMemory)) return "operands of matrix instructions in tensor memory cannot be followed";
-  if (!computes(Computes::kQk)) return "no product of two loaded values reaches an exponential";
-  if (!computes(Computes::kPv)) return "exponentials are not multiplied with loaded values";
-  if (checks.unassigned_products > 0) {
-    return fmt::format("{} matrix {} neither QK nor PV", checks.unassigned_products,
-                       checks.unassigned_products == 1 ? "instruction is" : "instructions are");
+  if (has(Form::kTensorMemory)) {
+    return {"tensor-memory", "operands of matrix instructions in tensor memory cannot be followed"};
   }
-  if (!code.regions.ExponentialBetween()) return "no exponential is between the two products";
-  if (checks.key_loops == 0) return "no loop over keys holds both products";
+  for (std::size_t i = 0; i < code.operands.size(); ++i) {
+    if (code.operands[i].form != Form::kUnknownMatrix) continue;
+    return {"opcode", fmt::format("the matrix instruction {} is not known", code.function.instructions[i].opcode)};
+  }
+  if (!computes(Computes::kQk)) {
+    return {"other", "not attention: no product of two loaded values reaches an exponential"};
+  }
+  if (IsBackwardPass(code, work)) {
+    return {"backward",
+            "backward pass: products of two loaded values are multiplied with exponentials, and then again"};
+  }
+  if (!computes(Computes::kPv)) return {"other", "not attention: exponentials are not multiplied with loaded values"};
+  if (checks.unassigned_products > 0) {
+    return {"products", fmt::format("{} matrix {} neither QK nor PV", checks.unassigned_products,
+                                    checks.unassigned_products == 1 ? "instruction is" : "instructions are")};
+  }
+  if (!code.regions.ExponentialBetween()) return {"other", "not attention: no exponential is between the two products"};
+  if (checks.key_loops == 0) return {"loop", "no loop over keys holds both products"};
   if (!IsBalanced(checks)) {
-    return fmt::format("QK:PV multiply-adds are {:.2f}{}, not 1.00", checks.qk_to_pv_ratio.value_or(0.0),
-                       checks.counted ? "" : " by instructions in the code");
+    const char* const basis = checks.counted        ? ""
+                              : checks.rounds_known ? " by instructions in the code"
+                                                    : " by instructions in the code, with loops of unknown length";
+    return {"ratio",
+            fmt::format("QK:PV multiply-adds are {:.2f}{}, not 1.00", checks.qk_to_pv_ratio.value_or(0.0), basis)};
   }
   return {};
 }

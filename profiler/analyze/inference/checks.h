@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "inference/phases_of_code.h"
@@ -8,11 +9,20 @@
 namespace fa_profile::analyze {
 
 /// What the inferred phases are held against. `executed` may be empty.
-InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed);
+InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, Work& work);
 
-/// The check that fails, in words; empty when the phases may be believed: a key loop holds both products, an
+/// Why phases are not to be believed: in one of InferredPhases' words, and in a sentence. Both empty when they are.
+struct Refusal {
+  std::string_view word;
+  std::string why;
+};
+
+/// The check that fails; empty when the phases may be believed: a key loop holds both products, an
 /// exponential is between them, no matrix instruction is unassigned, and multiply-adds of QK and PV are within 2 % of
 /// each other, or of the ratio of two head dims that are in use and that the number of exponentials confirms.
-std::string FailedCheck(const CodeFacts& code, const InferenceChecks& checks);
+Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, Work& work);
+
+/// Of code without exponentials: "gemm" with matrix instructions, "other" without.
+Refusal WithoutExponentials(const std::vector<Operands>& operands);
 
 }  // namespace fa_profile::analyze

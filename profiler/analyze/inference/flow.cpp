@@ -27,6 +27,7 @@ void AddCalls(const DeviceFunction& function, Flow& flow, Work& work) {
   for (std::size_t block = 0; block < count; ++block) {
     const auto callee = flow.graph.blocks[block].callee;
     if (!callee) continue;
+    if (!work.Spend(flow.predecessors[*callee].size())) return;
     AddOnce(flow.successors[block], *callee);
     AddOnce(flow.predecessors[*callee], block);
     if (block + 1 < count) returns[*callee].push_back(block + 1);
@@ -37,10 +38,15 @@ void AddCalls(const DeviceFunction& function, Flow& flow, Work& work) {
   for (const auto& [callee, behind] : returns) {
     std::vector<bool> body = Reached({callee}, within, work);
     body[callee] = true;
+    if (!work.Spend(count)) return;
     for (std::size_t block = 0; block < count; ++block) {
+      if (!body[block]) continue;
       const std::string_view last = function.instructions[flow.graph.blocks[block].end - 1].opcode;
-      if (!body[block] || !last.starts_with("RET") || !work.Spend(behind.size())) continue;
-      for (const std::size_t next : behind) AddOnce(flow.value_predecessors[next], block);
+      if (!last.starts_with("RET")) continue;
+      for (const std::size_t next : behind) {
+        if (!work.Spend(1 + flow.value_predecessors[next].size())) return;
+        AddOnce(flow.value_predecessors[next], block);
+      }
     }
   }
 }

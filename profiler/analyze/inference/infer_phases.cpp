@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "inference/checks.h"
+#include "inference/key_tile.h"
 #include "inference/phases_of_code.h"
 
 namespace fa_profile::analyze {
 namespace {
 
 /// Counts, or ten for each loop around an instruction.
-std::vector<double> WeightsOf(const Flow& flow, const std::vector<double>& executed) {
+std::vector<double> RunWeights(const Flow& flow, const std::vector<double>& executed) {
   if (!executed.empty()) return executed;
   constexpr int kDeepestLoop = 4;
   std::vector<double> weights;
@@ -22,15 +23,19 @@ std::vector<double> WeightsOf(const Flow& flow, const std::vector<double>& execu
 
 InferredPhases InferWith(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
                          const ForwardEdges& forward, const Values& values, SharedMemoryModel model,
-                         const std::vector<double>& executed, Work& work) {
+                         const std::vector<std::optional<double>>& rounds, const std::vector<double>& executed,
+                         Work& work) {
   const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, model, work);
   const Ranks ranks = FindRanks(function, operands, values, memory, work);
   const Regions regions(operands, flow, forward, ranks, work);
-  const std::vector<double> weights = WeightsOf(flow, executed);
-  const CodeFacts code{function, operands, flow, values, memory, ranks, regions, weights};
+  const StaticRounds static_rounds = CountRounds(flow, rounds, ranks, work);
+  const std::vector<double> weights = RunWeights(flow, executed);
+  const CodeFacts code{function, operands, flow, values, memory, ranks, regions, static_rounds, weights};
   InferredPhases inferred;
-  inferred.checks = CheckPhases(code, executed);
-  inferred.refusal = FailedCheck(code, inferred.checks);
+  inferred.checks = CheckPhases(code, executed, work);
+  Refusal refusal = FailedCheck(code, inferred.checks, work);
+  inferred.refusal = std::move(refusal.why);
+  inferred.refusal_word = refusal.word;
   if (!inferred.refusal.empty()) return inferred;
   Assignment phases(operands.size());
   AssignLoads(code, work, phases);
@@ -39,6 +44,7 @@ InferredPhases InferWith(const DeviceFunction& function, const std::vector<Opera
   for (const Assigned& assigned : phases.all()) {
     inferred.instructions.push_back({PhaseName(assigned.phase), assigned.grade, assigned.reason});
   }
+  inferred.tile = ReadKeyTile(code, phases, work);
   return inferred;
 }
 
@@ -58,30 +64,33 @@ std::string_view GradeName(InferenceGrade grade) {
 InferredPhases InferPhases(const DeviceFunction& function, const std::vector<double>& executed) {
   InferredPhases inferred;
   Work work;
-  const auto refuse = [&](std::string why) {
+  const auto refuse = [&](Refusal refusal) {
     inferred.instructions.clear();
-    inferred.refusal = std::move(why);
+    inferred.tile.reset();
+    inferred.refusal = std::move(refusal.why);
+    inferred.refusal_word = refusal.word;
     inferred.steps = work.spent();
     return inferred;
   };
-  if (function.instructions.empty()) return refuse("it was not disassembled");
+  if (function.instructions.empty()) return refuse({"code", "it was not disassembled"});
   std::vector<Operands> operands;
   operands.reserve(function.instructions.size());
   bool has_exponentials = false;
   for (const Instruction& instruction : function.instructions) {
     operands.push_back(ReadOperands(instruction));
     const std::size_t slots = operands.back().uses.size() + operands.back().definitions.size();
-    if (!work.Spend(1 + slots)) return refuse("it is too large");
+    if (!work.Spend(1 + slots)) return refuse({"size", "it is too large"});
     has_exponentials = has_exponentials || operands.back().form == Form::kExponential;
   }
-  if (!has_exponentials) return refuse("it computes no exponentials (MUFU.EX2)");
+  if (!has_exponentials) return refuse(WithoutExponentials(operands));
   const Flow flow = ReadFlow(function, work);
-  if (work.exhausted()) return refuse("its control flow is too large");
+  if (work.exhausted()) return refuse({"size", "its control flow is too large"});
   const Values values(operands, flow, work);
   const ForwardEdges forward = WithinOneTile(operands, flow);
+  const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, work);
   for (const SharedMemoryModel model : {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore}) {
-    InferredPhases result = InferWith(function, operands, flow, forward, values, model, executed, work);
-    if (work.exhausted()) return refuse("it is too large");
+    InferredPhases result = InferWith(function, operands, flow, forward, values, model, rounds, executed, work);
+    if (work.exhausted()) return refuse({"size", "it is too large"});
     if (model == SharedMemoryModel::kEveryStore || result.refusal.empty()) inferred = std::move(result);
     if (inferred.refusal.empty()) break;
   }

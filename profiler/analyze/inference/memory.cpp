@@ -209,6 +209,8 @@ class MemoryReader {
   }
 
   bool Reaches(std::uint32_t store, std::uint32_t load) {
+    constexpr std::size_t kLookupCost = 8;
+    work_.Spend(kLookupCost);
     const std::size_t from = flow_.graph.block_of[store];
     const std::size_t to = flow_.graph.block_of[load];
     if (from == to && store < load) return true;

@@ -89,7 +89,8 @@ Form FormOf(std::string_view opcode) {
     return wide ? Form::kAddress : HasModifier(opcode, "MOV") ? Form::kMove : Form::kOther;
   }
   const auto found = by_name.find(base);
-  return found == by_name.end() ? Form::kOther : found->second;
+  if (found != by_name.end()) return found->second;
+  return base.ends_with("MMA") ? Form::kUnknownMatrix : Form::kOther;
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

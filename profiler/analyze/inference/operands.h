@@ -24,6 +24,7 @@ enum class Form : std::uint8_t {
   kMatrix,           ///< HMMA and its kin: all operands in registers
   kWarpgroupMatrix,  ///< HGMMA and its kin: operand B, and often A, in shared memory
   kTensorMemory,     ///< Blackwell's UTC matrix instructions: all operands named by descriptors
+  kUnknownMatrix,    ///< any other opcode that ends in MMA
   kMultiply,         ///< FMUL, FFMA and their kin
   kAdd,              ///< floating point
   kMaximum,          ///< floating point

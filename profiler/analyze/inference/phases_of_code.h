@@ -11,6 +11,7 @@
 #include "inference/operands.h"
 #include "inference/ranks.h"
 #include "inference/regions.h"
+#include "inference/rounds.h"
 #include "inference/values.h"
 #include "inference/work.h"
 
@@ -25,6 +26,7 @@ struct CodeFacts {
   const Memory& memory;
   const Ranks& ranks;
   const Regions& regions;
+  const StaticRounds& rounds;
   const std::vector<double>& weight;  ///< by instruction: how often it runs, or ten for each loop around it
 };
 

@@ -40,15 +40,17 @@ class RankFinder {
     // A product of two loaded values must reach an exponential to be a score. With P in shared memory for a warpgroup
     // matrix instruction, it is PV.
     std::vector<bool> reaching = ReachingExponentials();
+    bool any_not_qk = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (ranks_.computes[i] != Computes::kQk || reaching[i]) continue;
       not_qk_[i] = true;
-      ++ranks_.not_qk;
+      any_not_qk = true;
     }
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       matrix_pv_ = matrix_pv_ || (ranks_.computes[i] == Computes::kPv && operands_[i].form != Form::kMultiply);
     }
-    if (ranks_.not_qk > 0 || matrix_pv_) ToFixedPoint();
+    if (any_not_qk || matrix_pv_) ToFixedPoint();
+    ranks_.reaches_no_exponential = std::move(not_qk_);
     return std::move(ranks_);
   }
 

@@ -37,7 +37,8 @@ enum class Computes : std::uint8_t {
 struct Ranks {
   std::vector<Rank> rank;          ///< by value
   std::vector<Computes> computes;  ///< by instruction
-  std::size_t not_qk = 0;          ///< products of two loaded values that reach no exponential
+  /// By instruction: a product of two loaded values that reaches no exponential.
+  std::vector<bool> reaches_no_exponential;
 };
 
 /// To a fixed point. Incomplete when `work` is exhausted.

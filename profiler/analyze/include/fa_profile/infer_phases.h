@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile::analyze {
@@ -33,7 +34,10 @@ struct InferenceChecks {
   std::optional<double> qk_to_pv_ratio;
   /// Multiply-adds of QK per exponential of the softmax: head_dim, where no exponential is computed again.
   std::optional<double> multiply_adds_per_exponential;
-  bool counted = false;         ///< of executed instructions; false: of instructions in the code
+  bool counted = false;  ///< of executed instructions; false: of instructions in the code, by the rounds of their loops
+  bool rounds_known = true;  ///< not counted: all loops around products of one kind are counted loops
+  /// Exponentials per score, where the code shows how many scores there are: products that begin sums, not loops.
+  std::optional<double> exponentials_per_score;
   int unassigned_products = 0;  ///< matrix instructions that are neither QK nor PV
   int key_loops = 0;            ///< loops that hold both products
 };
@@ -45,15 +49,22 @@ struct InferredPhases {
   /// Empty when the phases passed all checks; else the check which failed, in words: "QK:PV multiply-adds are 1.33, not
   /// 1.00".
   std::string refusal;
+  /// Of the refusal, else empty: "code" (no instructions), "size" (more work than is done for one function), "gemm"
+  /// (products without exponentials), "other" (not attention), "backward" (a backward pass), "opcode" (a matrix
+  /// instruction that is not known), "tensor-memory", "products" (some are neither QK nor PV), "loop" (none over keys),
+  /// "ratio" (of QK to PV).
+  std::string_view refusal_word;
   InferenceChecks checks;
-  std::size_t steps = 0;  ///< of work that it took, for tests and benchmarks
+  std::optional<KeyTile> tile;  ///< absent when refused
+  std::size_t steps = 0;        ///< of work that it took, for tests and benchmarks
 };
 
 /// Infers the phases of a forward attention kernel from its machine code, without names or lines (docs/phases.md).
 ///
 /// The names are AttentionPhases()' own and "setup". `executed`: how often a warp executed each instruction, by
-/// instruction; empty: not counted, and instructions in loops weigh ten times as much for each loop around them. Any
-/// sequence of instructions is taken. Code that is not forward attention, or cannot be followed, is refused. Pure.
+/// instruction; empty: not counted, and instructions in loops weigh ten times as much for each loop around them.
+/// Products in counted loops count for each round. Any sequence of instructions is taken. Code that is not forward
+/// attention, or cannot be followed, is refused. Pure.
 InferredPhases InferPhases(const DeviceFunction& function, const std::vector<double>& executed = {});
 
 }  // namespace fa_profile::analyze

@@ -58,11 +58,23 @@ struct Closure {
   bool closes() const;
 };
 
+/// One round of the loop over keys, a tile, as the code of a kernel whose phases were inferred has it. Of several such
+/// loops (with and without a mask) the one with the least softmax.
+struct KeyTile {
+  int softmax_instructions = 0;  ///< of a warp
+  double exponentials = 0.0;     ///< of a thread
+  std::string rescale;           ///< how often the output is rescaled: "every tile", "some tiles", "never"
+  bool rounds_known = true;      ///< false: loops inside the tile count as one round, so the numbers are at least
+  std::optional<bool> overlaps_exponentials;  ///< asynchronous products run while exponentials are computed; absent
+                                              ///< where products are not asynchronous
+};
+
 /// How sure the phases are that were inferred from machine code, or why they were not inferred. Ratios are of all
 /// samples (where nothing was sampled, of executed instructions; where nothing was counted, of the code's
 /// instructions); what belongs to no phase is in none of them.
 struct PhaseInference {
   std::string refusal;         ///< the check that failed: the phases are opcode classes; empty: they were inferred
+  std::string refusal_word;    ///< the same in a word, RefusalWord's: "backward", "gemm"; empty: they were inferred
   double direct_ratio = 0.0;   ///< the phase follows from what the instruction computes
   double derived_ratio = 0.0;  ///< from what uses its result, or where its operands come from
   double guess_ratio = 0.0;    ///< from its neighbours
@@ -70,6 +82,8 @@ struct PhaseInference {
   std::optional<double> qk_to_pv_ratio;                 ///< multiply-adds of QK over those of PV
   std::optional<double> multiply_adds_per_exponential;  ///< of QK; head_dim where none is computed again
   bool counted = false;  ///< the two ratios are of executed instructions; false: of instructions in the code
+  std::optional<double> exponentials_per_score;  ///< 1 where each is computed once; absent where the code hides it
+  std::optional<KeyTile> tile;                   ///< present where the phases were inferred
 };
 
 /// The phases of one entry's kernels.

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+
+#include "fa_profile/profile.h"
+#include "inference/phases_of_code.h"
+
+namespace fa_profile::analyze {
+
+/// What one round of the innermost loop over keys does. Nothing where no loop holds both products.
+std::optional<KeyTile> ReadKeyTile(const CodeFacts& code, const Assignment& phases, Work& work);
+
+}  // namespace fa_profile::analyze
