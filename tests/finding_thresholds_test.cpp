@@ -92,6 +92,43 @@ std::vector<Edge> EdgesOfThePhases() {
   };
 }
 
+std::vector<Edge> EdgesOfInferredPhases() {
+  const auto inferred = [](ProfileEntry& e, double qk, double softmax, double other) {
+    e.phases->inference.emplace().tile.emplace();
+    e.phases->phases = {Phase("qk", qk), Phase("softmax", softmax), Phase("rescale", other), Phase("setup", other)};
+  };
+  const auto again = [=](ProfileEntry& e, double per_score, double softmax) {
+    inferred(e, 0.5, softmax, 0.0);
+    e.phases->inference->exponentials_per_score = per_score;
+  };
+  const auto overlap = [=](ProfileEntry& e, double softmax, double active) {
+    inferred(e, 0.5, softmax, 0.0);
+    e.phases->inference->tile->overlaps_exponentials = false;
+    e.metrics["tensor_core_utilization_ratio"] = active;
+  };
+  return {
+      {"softmax-bound", "time", [=](auto& e, double v) { inferred(e, 0.3, v, 0.0); }, 0.40, 0.399},
+      {"softmax-bound", "time of products", [=](auto& e, double v) { inferred(e, v, 0.45, 0.0); }, 0.449, 0.45},
+      {"exponentials-again", "for each score", [=](auto& e, double v) { again(e, v, 0.3); }, 1.5, 1.49},
+      {"exponentials-again", "time", [=](auto& e, double v) { again(e, 2.0, v); }, 0.05, 0.049},
+      {"exponentials-again", "threads",
+       [=](auto& e, double v) {
+         again(e, 2.0, 0.3);
+         Set(e, "softmax", {{"phase_threads_per_instruction", v}});
+       },
+       4.01, 4.0},
+      {"rescale-every-tile", "time",
+       [=](auto& e, double v) {
+         inferred(e, 0.4, 0.3, v);
+         e.phases->inference->tile->rescale = "every tile";
+       },
+       0.05, 0.049},
+      {"no-overlap", "time", [=](auto& e, double v) { overlap(e, v, 0.3); }, 0.20, 0.199},
+      {"no-overlap", "tensor pipe", [=](auto& e, double v) { overlap(e, 0.3, v); }, 0.599, 0.60},
+      {"setup-bound", "time", [=](auto& e, double v) { inferred(e, 0.4, 0.3, v); }, 0.20, 0.199},
+  };
+}
+
 /// Each speed of light on either side of what makes a unit busy.
 void AddEdgesOfBusyUnits(const char* id, const std::function<void(ProfileEntry&)>& fires, std::vector<Edge>& edges) {
   for (const char* unit :
@@ -164,6 +201,7 @@ std::vector<Edge> EdgesOfTheKernel() {
 
 TEST(FindingThresholdsTest, EachRuleFiresExactlyBeyondItsThreshold) {
   std::vector<Edge> edges = EdgesOfThePhases();
+  for (Edge& edge : EdgesOfInferredPhases()) edges.push_back(std::move(edge));
   for (Edge& edge : EdgesOfTheKernel()) edges.push_back(std::move(edge));
   std::set<std::string> tested{"not-correct", "bottleneck-phase", "device-printf"};  // have no threshold
   for (const Edge& edge : edges) {

@@ -36,6 +36,9 @@ std::string WithThresholds(std::string_view text) {
                      fmt::arg("small_grid", kSmallGrid),                                        //
                      fmt::arg("exponentials", percent(kExponentials)),                          //
                      fmt::arg("gaps", percent(kGaps)),                                          //
+                     fmt::arg("softmax_bound", percent(kSoftmaxBound)),                         //
+                     fmt::arg("computed_again", kComputedAgain),                                //
+                     fmt::arg("setup", percent(kSetup)),                                        //
                      fmt::arg("copy_wait", percent(kCopyWait)),                                 //
                      fmt::arg("low_theoretical_occupancy", percent(kLowTheoreticalOccupancy)),  //
                      fmt::arg("row_loop_depth", kRowLoopDepth));

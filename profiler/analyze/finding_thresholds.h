@@ -21,6 +21,9 @@ inline constexpr double kBusyPipe = 0.60;        ///< Nsight Compute's rule of a
 inline constexpr double kSmallGrid = 0.50;       ///< waves
 inline constexpr double kExponentials = 0.60;    ///< of the special-function units' peak
 inline constexpr double kGaps = 0.10;            ///< of the call
+inline constexpr double kSoftmaxBound = 0.40;    ///< of the time, and more than both products
+inline constexpr double kComputedAgain = 1.5;    ///< exponentials for each score; rescaling alone makes 1.1
+inline constexpr double kSetup = 0.20;           ///< of the time
 inline constexpr double kCopyWait = 0.50;        ///< of a phase's samples
 
 // Lint's.

@@ -8,8 +8,8 @@
 #include <optional>
 #include <ranges>
 
-#include "derive.h"
 #include "fa_profile/units.h"
+#include "finding_rules.h"
 #include "finding_texts.h"
 #include "finding_thresholds.h"
 #include "machine_calls.h"
@@ -17,47 +17,7 @@
 namespace fa_profile::analyze {
 namespace {
 
-using Findings = std::vector<Finding>;
-
-struct Subject {
-  const ProfileEntry& entry;
-  const Device& device;
-  std::span<const DeviceFunction* const> functions;
-};
-
-/// Of a phase or kernel: the metric is known and fits.
-bool AtLeast(const Metrics& metrics, const char* id, double limit) {
-  const auto value = Find(metrics, id);
-  return value && *value >= limit;
-}
-bool AtMost(const Metrics& metrics, const char* id, double limit) {
-  const auto value = Find(metrics, id);
-  return value && *value <= limit;
-}
-double OrZero(const Metrics& metrics, const char* id) { return Find(metrics, id).value_or(0.0); }
-
-std::string Share(double ratio) { return ShortPercent(ratio) + " %"; }
 std::string Count(double value) { return FormatValue(value, "count"); }
-
-/// What a rule found; FindProblems() adds id and cure.
-Finding Found(std::string phase, std::string evidence, double weight) {
-  return {{}, std::move(phase), std::move(evidence), {}, weight};
-}
-
-double ShareOf(const PhaseEntry& phase) { return OrZero(phase.metrics, "phase_time_ratio"); }
-
-/// "softmax takes 53 % of the time (302 us)"
-std::string Takes(const PhaseEntry& phase) {
-  std::string text = fmt::format("{} takes {} of the time", phase.name, Share(ShareOf(phase)));
-  if (const auto seconds = Find(phase.metrics, "phase_time_seconds"))
-    text += fmt::format(" ({})", FormatValue(seconds, "seconds"));
-  return text;
-}
-
-const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
-  static const std::vector<PhaseEntry> kNoPhases;
-  return subject.entry.phases ? subject.entry.phases->phases : kNoPhases;
-}
 
 /// Those that a rule can name a cure for: not unattributed code.
 auto NamedPhases(const Subject& subject) {
@@ -377,7 +337,12 @@ constexpr Rule kRules[] = {
     {"bank-conflicts", BankConflicts},
     {"uncoalesced", Uncoalesced},
     {"local-memory", LocalMemory},
+    {"exponentials-again", ExponentialsAgain},
     {"exp-bound", ExponentialBound},
+    {"no-overlap", NoOverlap},
+    {"softmax-bound", SoftmaxBound},
+    {"rescale-every-tile", RescaleEveryTile},
+    {"setup-bound", SetupBound},
     {"wait-for-copy", WaitForCopy},
     {"tensor-absent", TensorAbsent},
     {"low-occupancy", LowOccupancy},
