@@ -38,6 +38,7 @@ run   libmicrohttpd-dev   0.9.75
 run   libgnutls28-dev     3.7
 run   libcurl4-openssl-dev 7.88
 run   zlib1g-dev          1:1.2.13
+run   libarchive-dev      3.6
 run   libboost-dev        1.74
 test  libgtest-dev        1.12
 test  libvalijson-dev     1.0

@@ -114,6 +114,7 @@ struct LintCommand : load::LintRequest {
   const Format* format = nullptr;
   std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
   std::string explain;               ///< explains this finding instead; empty: lints
+  std::string package;               ///< a wheel or a folder, instead of files
 };
 int RunLint(const LintCommand& command);
 

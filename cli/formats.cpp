@@ -24,6 +24,7 @@ std::span<const Format> Formats() {
        .source = exporters::WriteTextSource,
        .comparison = exporters::WriteTextComparison,
        .lint = exporters::WriteTextLint,
+       .package = exporters::WriteTextPackage,
        .selftest = exporters::WriteTextSelftest,
        .gate = gate::GateText,
        .gate_selftest = gate::TrialReportText},
@@ -36,6 +37,7 @@ std::span<const Format> Formats() {
        .source = exporters::WriteJsonSource,
        .comparison = exporters::WriteJsonComparison,
        .lint = exporters::WriteJsonLint,
+       .package = exporters::WriteJsonPackage,
        .selftest = exporters::WriteJsonSelftest,
        .gate = gate::GateJson,
        .gate_selftest = gate::TrialReportJson},
@@ -43,7 +45,9 @@ std::span<const Format> Formats() {
        .for_people = false,
        .report = exporters::WriteCsvReport,
        .instructions = exporters::WriteCsvInstructions,
-       .source = exporters::WriteCsvSource},
+       .source = exporters::WriteCsvSource,
+       .lint = exporters::WriteCsvLint,
+       .package = exporters::WriteCsvPackage},
   };
   return kFormats;
 }

@@ -34,6 +34,7 @@ struct Format {
   void (*source)(std::ostream&, const std::vector<SourceListing>&, const exporters::ReportOptions&) = nullptr;
   void (*comparison)(std::ostream&, const std::vector<PhaseComparison>&, const exporters::ReportOptions&) = nullptr;
   void (*lint)(std::ostream&, const std::vector<KernelLint>&, const exporters::ReportOptions&) = nullptr;
+  void (*package)(std::ostream&, const PackageLint&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
   std::string (*gate)(const gate::GateResult&) = nullptr;
   std::string (*gate_selftest)(const gate::TrialReport&) = nullptr;

@@ -8,7 +8,9 @@
 #include "fa_profile/error.h"
 #include "fa_profile/explain.h"
 #include "fa_profile/lint_files.h"
+#include "fa_profile/lint_package.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/progress_bar.h"
 #include "formats.h"
 #include "terminal_options.h"
 
@@ -19,18 +21,34 @@ int RunLint(const LintCommand& command) {
     exporters::WriteExplanation(std::cout, analyze::RequireLintFinding(command.explain), TerminalOptions());
     return kExitFine;
   }
-  if (command.files.empty()) {
-    throw Error("lint needs a file", "give a cubin, object file, program or library: fa-profile lint FILE...");
+  if (!command.package.empty() && !command.files.empty()) {
+    throw Error("lint takes files or --from-wheel, not both", "run it twice");
+  }
+  if (command.files.empty() && command.package.empty()) {
+    throw Error("lint needs a file",
+                "give a cubin, object file, program or library: fa-profile lint FILE..., or --from-wheel");
   }
   for (const std::string& id : command.fail_on) (void)analyze::RequireLintFinding(id);
 
-  const std::vector<KernelLint> lints = load::LintFiles(command);
+  const bool from_package = !command.package.empty();
+  PackageLint package;
+  if (from_package) {
+    ProgressBar progress;
+    package = load::LintPackage(command.package, command, [&](const std::string& file, int done, int total) {
+      progress.Show("lint", file, done, total);
+    });
+  }
+  const std::vector<KernelLint> lints = from_package ? package.attention : load::LintFiles(command);
   if (const auto& map = command.options.phase_map) {
     for (const std::string& phase : load::RequirePhases(lints, *map)) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
-  command.format->lint(std::cout, lints, TerminalOptions());
+  if (from_package) {
+    command.format->package(std::cout, package, TerminalOptions());
+  } else {
+    command.format->lint(std::cout, lints, TerminalOptions());
+  }
 
   int exit_code = kExitFine;
   for (const KernelLint& lint : lints) {
@@ -51,6 +69,8 @@ void AddLint(CLI::App& app, Invocation& invocation) {
   LintCommand& lint = arguments->lint;
   CLI::App* const command = app.add_subcommand("lint", "Find problems in compiled kernels, without a GPU");
   command->add_option("files", lint.files, "Cubins, or objects, programs and libraries with cubins in them");
+  command->add_option("--from-wheel", lint.package,
+                      "A wheel, or the folder of a Python package: its attention kernels in one table");
   command->add_option("--kernel", lint.kernel_pattern, "Only kernels whose C++ name matches this regular expression");
   command->add_option("--arch", lint.architecture, "Only code for this architecture: sm_90a, 80");
   command->add_option("--threads", lint.options.threads, "Threads per block; default: what the kernel was compiled for")

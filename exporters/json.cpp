@@ -449,7 +449,27 @@ void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOpt
 }
 
 void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
-  WriteJsonDocument(out, {{"format", "fa-profile lint"}, {"version", kJsonVersion}, {"kernels", ToArray(kernels)}});
+  WriteJsonDocument(
+      out,
+      {{"format", "fa-profile lint"}, {"version", kJsonVersion}, {"package", nullptr}, {"kernels", ToArray(kernels)}});
+}
+
+void WriteJsonPackage(std::ostream& out, const PackageLint& package, const ReportOptions&) {
+  Json skipped = Json::array();
+  for (const SkippedFile& file : package.skipped)
+    skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
+  Json refused = Json::object();
+  for (const auto& [word, count] : package.refused) refused[word] = count;
+  WriteJsonDocument(out, {{"format", "fa-profile lint"},
+                          {"version", kJsonVersion},
+                          {"package",
+                           {{"name", package.package},
+                            {"files", package.files},
+                            {"kernels", package.kernels},
+                            {"not_attention", std::move(refused)},
+                            {"skipped_files", package.skipped_files},
+                            {"skipped", std::move(skipped)}}},
+                          {"kernels", ToArray(package.attention)}});
 }
 
 void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "attention_text.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/lint_report.h"
 #include "fa_profile/phase_map.h"
@@ -102,6 +103,9 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
   }
   page.Paragraph("  code       ", fmt::format("{}, hash {:016x}, {}", Bytes(kernel.code_bytes), kernel.code_hash,
                                               PhasesText(page, kernel)));
+  if (const std::string attention = AttentionText(kernel); !attention.empty()) {
+    page.Paragraph("  attention  ", attention);
+  }
   WriteCounts(page, kernel);
   for (const Finding& finding : kernel.findings) {
     const std::string where = finding.phase.empty() ? "" : fmt::format("{}: ", page.Safe(finding.phase));

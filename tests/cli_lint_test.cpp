@@ -114,6 +114,21 @@ TEST_F(CliLintTest, TextFits100ColumnsAndMarksUnknownValues) {
             std::string::npos);
 }
 
+TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
+  std::ofstream(folder_ / "package/broken.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
+  const Outcome outcome = Run("--from-wheel package");
+  if (outcome.err.find("cuobjdump is missing") != std::string::npos) GTEST_SKIP() << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(Contains(outcome.out, "skipped    broken.cubin")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "11 kernels in 1 file: phases of 0; not inferred 0; not attention: "))
+      << outcome.out;
+  EXPECT_TRUE(Kernels("--from-wheel package").empty());
+  ExpectRefused("--from-wheel package x.cubin", "lint takes files or --from-wheel, not both", "run it twice");
+  ExpectRefused("--from-wheel missing.whl", "missing.whl", "");
+}
+
 TEST_F(CliLintTest, FindingsGivenToFailOnFailTheCommand) {
   const Outcome clean = Run(lint_ + " --kernel 'clean|prints' --fail-on spills,wmma-without-tensor");
   EXPECT_EQ(clean.exit_code, 0) << clean.err;
@@ -171,7 +186,7 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
   ExpectRefused(lint_ + " --arch volta", "no code for volta", "choose one of them with --arch");
   ExpectRefused(lint_ + " --kernel spils", "no kernel matches 'spils'; did you mean spills", "the kernels are clean");
   ExpectRefused(lint_ + " --kernel '('", "not a regular expression", "RE2");
-  ExpectRefused(lint_ + " --format csv", "lint has no format 'csv'", "use --format text or json");
+  ExpectRefused(lint_ + " --format html", "lint has no format 'html'", "use --format text, json or csv");
   ExpectRefused(lint_ + " --threads 0", "--threads", "Threads per block");
   ExpectRefused(lint_, "FA_PROFILE_NVDISASM is /nowhere", "to the path of nvdisasm", "FA_PROFILE_NVDISASM=/nowhere");
   if (!std::filesystem::exists("/usr/local/cuda/bin/nvdisasm")) {  // which is always found

@@ -247,7 +247,8 @@ TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
   ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json or csv");
   EXPECT_NE(Run("report --help").out.find("text, json or csv"), std::string::npos);
-  EXPECT_NE(Run("lint --help").out.find("text or json"), std::string::npos);
+  EXPECT_NE(Run("lint --help").out.find("text, json or csv"), std::string::npos);
+  EXPECT_NE(Run("diff --help").out.find("text or json"), std::string::npos);
   EXPECT_EQ(Run("diff --format JSON " + bundled_ + " " + bundled_).exit_code, 0);
 }
 

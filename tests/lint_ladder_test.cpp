@@ -1,6 +1,8 @@
 // fa-profile lint on what this build made: held against ptxas, and against CUDA's own occupancy calculator.
 #include <cuda_occupancy.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -59,6 +61,45 @@ TEST_F(LintLadderTest, RungsAndMutantsHaveTheResourcesThatPtxasPrints) {
   EXPECT_EQ(ExpectWhatPtxasSays("tests/mutants/local_memory_mutants.cu"), 3);
   EXPECT_EQ(ExpectWhatPtxasSays("kernels/rung5_serial_softmax.cu"), 2);
   EXPECT_EQ(ExpectWhatPtxasSays("kernels/rung6_wmma.cu"), 2);
+}
+
+TEST_F(LintLadderTest, APackageGivesItsAttentionKernelsInOneTable) {
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(FA_PROFILE_KERNELS, folder_ / "package/kernels.a");
+  std::ofstream(folder_ / "package/setup.py") << "import torch\n";
+  const auto kernels = Kernels("--from-wheel package --arch 90a --phase-from code");
+  for (const auto& [name, kernel] : kernels) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(kernel.at("file"), "kernels.a");
+    EXPECT_FALSE(kernel.at("inference").is_null());
+  }
+  int inferred = 0;
+  for (const auto& [name, kernel] : kernels) {
+    if (!name.starts_with("MmaForward")) continue;
+    const nlohmann::json& inference = kernel.at("inference");
+    EXPECT_TRUE(inference.at("refusal_word").is_null()) << name << " " << inference.dump();
+    EXPECT_EQ(inference.at("tile").at("rescale"), "every tile") << name;
+    EXPECT_GE(inference.at("tile").at("softmax_instructions"), 100) << name;
+    ++inferred;
+  }
+  EXPECT_GE(inferred, 4) << "rung 7's tiles";
+  EXPECT_FALSE(kernels.contains("RowSoftmaxKernel")) << "it has no product";
+
+  const Outcome text = Run("--from-wheel package --arch 90a --phase-from code");
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(Contains(text.out, "every tile")) << text.out;
+  EXPECT_TRUE(Contains(text.out, "not attention: ")) << text.out;
+  const Outcome csv = Run("--from-wheel package --arch 90a --phase-from code --format csv");
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(csv.out, '\n')), kernels.size() + 1) << csv.out;
+  EXPECT_TRUE(Contains(csv.out, "kernels.a,sm_90a,"));
+}
+
+TEST_F(LintLadderTest, TheAttentionLineSaysWhatATileCosts) {
+  const Outcome outcome = Run(FA_PROFILE_KERNELS " --arch 90a --phase-from code --kernel MmaForward");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::regex line(
+      R"(attention  softmax \d+ instructions, \d+ exponentials a tile; rescale in every tile; QK:PV)");
+  EXPECT_TRUE(std::regex_search(outcome.out, line)) << outcome.out;
 }
 
 TEST_F(LintLadderTest, TheLadderHasItsPhasesAndNoFindings) {

@@ -1,6 +1,7 @@
 #include "fa_profile/gpu_code.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 
@@ -21,6 +22,15 @@ std::vector<std::uint8_t> ReadBytes(const fs::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
+constexpr std::string_view kStaticLibrary = "!<arch>\n";
+
+/// The first bytes of a file: as many as tell a cubin.
+std::string ReadHead(const std::string& path) {
+  const Descriptor file = OpenFile(path);
+  std::array<char, 64> head{};
+  return {head.data(), ReadSome(file.get(), path, head)};
+}
+
 // "sm_90a" of "prog.1.sm_90a.cubin".
 std::string ArchitectureOf(const std::string& name) {
   const std::string stem = fs::path(name).stem().string();
@@ -37,26 +47,8 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
   return architecture == asked || digits(asked) == asked || digits(architecture) == architecture;
 }
 
-std::vector<EmbeddedCubin> Extract(const std::string& path) {
-  const auto cuobjdump = FindCuobjdump();
-  if (!cuobjdump) {
-    throw Error("cuobjdump is missing: it extracts the GPU code of " + path,
-                "install the CUDA toolkit's binary utilities (ci/setup.sh fetches them), set "
-                "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump, or give a .cubin");
-  }
-  const std::string file = fs::absolute(path).string();
-  const PrivateFolder folder;
-  const ChildEnd result = RunCudaTool({*cuobjdump, "-xelf", "all", file}, folder.path().string());
-  std::vector<EmbeddedCubin> cubins;
-  for (const auto& entry : fs::directory_iterator(folder.path())) {
-    const std::string name = entry.path().filename().string();
-    cubins.push_back({name, ArchitectureOf(name), ReadBytes(entry.path())});
-  }
-  if (!cubins.empty()) {
-    std::sort(cubins.begin(), cubins.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    return cubins;
-  }
-  const ChildEnd ptx = RunCudaTool({*cuobjdump, "-lptx", file});
+[[noreturn]] void RefuseWithoutCubins(const std::string& path, const std::string& cuobjdump, double limit_s) {
+  const ChildEnd ptx = RunCudaTool({cuobjdump, "-lptx", fs::absolute(path).string()}, {}, limit_s);
   if (ptx.out.find("PTX file") != std::string::npos) {
     throw Error(path + " holds only PTX, no machine code",
                 "build it with machine code, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
@@ -72,27 +64,75 @@ std::vector<EmbeddedCubin> Extract(const std::string& path) {
 
 std::optional<std::string> FindCuobjdump() { return FindCudaTool("cuobjdump", "FA_PROFILE_CUOBJDUMP"); }
 
-std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture) {
-  std::vector<std::uint8_t> bytes = ReadBytes(path);
-  std::vector<EmbeddedCubin> all;
-  if (IsCubin({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
-    const std::string sm = "sm_" + std::to_string(ReadCubin(bytes).sm);
-    all.push_back({fs::path(path).filename().string(), sm, std::move(bytes)});
-  } else {
-    all = Extract(path);
+bool BeginsLikeGpuCode(std::string_view bytes) {
+  constexpr std::string_view kFatbin = "\x50\xed\x55\xba";
+  return bytes.starts_with(kElfMagic) || bytes.starts_with(kFatbin) || bytes.starts_with(kStaticLibrary);
+}
+
+bool MayHoldGpuCode(const std::string& path) {
+  constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;
+  constexpr std::string_view kSection = ".nv_fatbin";
+  const Descriptor file = OpenFile(path);
+  std::string text;  // what is left of the chunk before, and this chunk
+  std::vector<char> chunk(kChunkBytes);
+  for (bool first = true;; first = false) {
+    const std::size_t got = ReadSome(file.get(), path, chunk);
+    if (got == 0) return false;
+    text.append(chunk.data(), got);
+    if (first) {
+      if (!BeginsLikeGpuCode(text)) return false;
+      if (IsCubin(text) || !(text.starts_with(kElfMagic) || text.starts_with(kStaticLibrary))) return true;
+    }
+    if (text.find(kSection) != std::string::npos) return true;
+    text.erase(0, text.size() - std::min(text.size(), kSection.size() - 1));
   }
-  if (architecture.empty()) return all;
-  std::vector<EmbeddedCubin> chosen;
+}
+
+CubinSet::CubinSet(const std::string& path, const std::string& architecture, double limit_s) {
+  {
+    const std::string head = ReadHead(path);
+    if (IsCubin(head)) {
+      const std::string sm = "sm_" + std::to_string(ReadCubin(ReadBytes(path)).sm);
+      files_.push_back({fs::path(path).filename().string(), sm, path, fs::file_size(path)});
+    }
+  }
+  if (files_.empty()) {
+    const auto cuobjdump = FindCuobjdump();
+    if (!cuobjdump) {
+      throw Error("cuobjdump is missing: it extracts the GPU code of " + path,
+                  "install the CUDA toolkit's binary utilities (ci/setup.sh fetches them), set "
+                  "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump, or give a .cubin");
+    }
+    folder_ = std::make_unique<PrivateFolder>();
+    (void)RunCudaTool({*cuobjdump, "-xelf", "all", fs::absolute(path).string()}, folder_->path().string(), limit_s);
+    for (const auto& entry : fs::directory_iterator(folder_->path())) {
+      const std::string name = entry.path().filename().string();
+      files_.push_back({name, ArchitectureOf(name), entry.path().string(), entry.file_size()});
+    }
+    if (files_.empty()) RefuseWithoutCubins(path, *cuobjdump, limit_s);
+    std::ranges::sort(files_, {}, &File::name);
+  }
+  if (architecture.empty()) return;
   std::string others;
-  for (EmbeddedCubin& cubin : all) {
-    if (others.find(cubin.architecture) == std::string::npos)
-      others += (others.empty() ? "" : ", ") + cubin.architecture;
-    if (IsFor(cubin.architecture, architecture)) chosen.push_back(std::move(cubin));
+  for (const File& file : files_) {
+    if (others.find(file.architecture) == std::string::npos) others += (others.empty() ? "" : ", ") + file.architecture;
   }
-  if (chosen.empty()) {
+  std::erase_if(files_, [&](const File& file) { return !IsFor(file.architecture, architecture); });
+  if (files_.empty()) {
     throw Error(path + " holds no code for " + architecture + ", only for " + others, "choose one of them with --arch");
   }
-  return chosen;
+}
+
+EmbeddedCubin CubinSet::Read(std::size_t i) const {
+  const File& file = files_[i];
+  return {file.name, file.architecture, ReadBytes(file.path)};
+}
+
+std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture) {
+  const CubinSet set(path, architecture);
+  std::vector<EmbeddedCubin> cubins;
+  for (std::size_t i = 0; i < set.size(); ++i) cubins.push_back(set.Read(i));
+  return cubins;
 }
 
 }  // namespace fa_profile::sass

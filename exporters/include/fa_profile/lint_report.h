@@ -15,4 +15,12 @@ void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, co
 /// docs/lint.schema.json describes it. Absent values are null.
 void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
 
+/// One row per kernel. Absent values are empty.
+void WriteCsvLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
+
+/// A package's attention kernels: one table, in JSON and CSV as above; then what was refused and what was skipped.
+void WriteTextPackage(std::ostream& out, const PackageLint& package, const ReportOptions& options = {});
+void WriteJsonPackage(std::ostream& out, const PackageLint& package, const ReportOptions& options = {});
+void WriteCsvPackage(std::ostream& out, const PackageLint& package, const ReportOptions& options = {});
+
 }  // namespace fa_profile::exporters

@@ -64,4 +64,21 @@ struct KernelLint {
   std::vector<Finding> findings;            ///< in the order of the rules; weights are 0: no time was measured
 };
 
+/// A file of a package that was not read, or "" for the rest of it, and why.
+struct SkippedFile {
+  std::string file;
+  std::string why;
+};
+
+/// The attention kernels of a Python package.
+struct PackageLint {
+  std::string package;                 ///< as given
+  int files = 0;                       ///< with GPU code
+  int kernels = 0;                     ///< in them, on all architectures
+  std::vector<KernelLint> attention;   ///< `file` is the name in the package
+  std::map<std::string, int> refused;  ///< the other kernels, by the word of the refusal
+  int skipped_files = 0;
+  std::vector<SkippedFile> skipped;  ///< the first 1,000
+};
+
 }  // namespace fa_profile

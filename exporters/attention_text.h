@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fa_profile/kernel_lint.h"
+
+namespace fa_profile::exporters {
+
+/// "1:1", "3:2" where the ratio is within 2 % of one of two small numbers, else "1.23".
+std::string RatioText(double ratio);
+
+/// "softmax 393 instructions, 66 exponentials a tile; rescale in every tile; QK:PV 1:1"; empty for a kernel whose
+/// phases were not inferred.
+std::string AttentionText(const KernelLint& kernel);
+
+/// The share of a phase in the code's instructions, each ten times as heavy for each loop around it. Absent where the
+/// kernel has no such phase.
+std::optional<double> StaticShare(const KernelLint& kernel, std::string_view phase);
+
+/// The name that tells kernels of one package apart in little space: without return type, namespaces and wrappers that
+/// have one template argument; "FlashAttnFwdSm90<2,<1,1,1>,<128,128,128>,half_t" of cutlass' device_kernel.
+std::string ShortKernelName(std::string_view demangled);
+
+}  // namespace fa_profile::exporters

@@ -1,0 +1,240 @@
+#include "fa_profile/code_files.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fa_profile/descriptor.h"
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
+#include "fa_profile/gpu_code.h"
+#include "fa_profile/private_folder.h"
+#include "fa_profile/units.h"
+
+namespace fa_profile::load {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 16U;
+
+std::string SizeText(std::uint64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
+
+void TakeIfCode(const std::string& name, const std::string& path, const TakeCodeFile& take,
+                const TakeSkippedFile& skip) {
+  try {
+    if (sass::MayHoldGpuCode(path)) take(name, path);
+  } catch (const Error& error) {
+    skip(name, error.message());
+  }
+}
+
+void WalkFolder(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
+                const PackageLimits& limits) {
+  std::error_code error;
+  std::vector<std::string> files;  // sorted: an order that does not depend on the file system
+  fs::recursive_directory_iterator entry(package, fs::directory_options::none, error);
+  if (error) throw Error(package + ": " + error.message(), "give a folder that you may read");
+  for (; entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry.depth() >= limits.folder_depth) entry.disable_recursion_pending();
+    std::error_code unknown;
+    if (entry->is_symlink(unknown) || !entry->is_regular_file(unknown)) continue;
+    files.push_back(entry->path().string());
+  }
+  if (error) skip("", "a folder cannot be read: " + error.message());
+  std::ranges::sort(files);
+  for (const std::string& file : files) {
+    const std::string name = fs::path(file).lexically_relative(package).string();
+    std::error_code unknown;
+    if (const auto bytes = fs::file_size(file, unknown); !unknown && bytes > limits.file_bytes) {
+      skip(name, fmt::format("it has more than {}", SizeText(limits.file_bytes)));
+      continue;
+    }
+    TakeIfCode(name, file, take, skip);
+  }
+}
+
+struct ArchiveDeleter {
+  void operator()(archive* handle) const { archive_read_free(handle); }
+};
+
+/// The archive's file, as libarchive reads it. Until the first header came, which has the archive's whole list of files
+/// read, no more than a limit is handed over: the list is kept in memory.
+struct Source {
+  Descriptor file;
+  std::string path;
+  std::uint64_t left = 0;  // before the first header
+  bool is_listed = false;
+  std::array<char, kChunkBytes> buffer{};
+};
+
+la_ssize_t ReadSource(archive* handle, void* data, const void** bytes) {
+  auto& source = *static_cast<Source*>(data);
+  const ssize_t got = ::read(source.file.get(), source.buffer.data(), source.buffer.size());
+  if (got < 0) {
+    archive_set_error(handle, errno, "%s", std::strerror(errno));
+    return ARCHIVE_FATAL;
+  }
+  if (!source.is_listed) {
+    if (static_cast<std::uint64_t>(got) > source.left) {
+      archive_set_error(handle, EFBIG, "its list of files is too large");
+      return ARCHIVE_FATAL;
+    }
+    source.left -= static_cast<std::uint64_t>(got);
+  }
+  *bytes = source.buffer.data();
+  return got;
+}
+
+la_int64_t SeekSource(archive* handle, void* data, la_int64_t offset, int whence) {
+  auto& source = *static_cast<Source*>(data);
+  const off_t at = ::lseek(source.file.get(), offset, whence);
+  if (at >= 0) return at;
+  archive_set_error(handle, errno, "%s", std::strerror(errno));
+  return ARCHIVE_FATAL;
+}
+
+std::string WhyOf(archive* handle) {
+  const char* const why = archive_error_string(handle);
+  return why == nullptr ? "damaged" : why;
+}
+
+bool IsUnsafeName(std::string_view name) {
+  if (name.empty() || name.starts_with('/') || name.find('\0') != std::string_view::npos) return true;
+  const fs::path path(name);
+  return std::ranges::any_of(path, [](const fs::path& part) { return part == ".."; });
+}
+
+class WheelReader {
+ public:
+  WheelReader(const std::string& path, const TakeCodeFile& take, const TakeSkippedFile& skip,
+              const PackageLimits& limits)
+      : take_(take), skip_(skip), limits_(limits), handle_(archive_read_new()), left_(limits.unpacked_bytes) {
+    source_->file = OpenFile(path);
+    source_->path = path;
+    source_->left = limits.directory_bytes;
+    archive_read_support_format_zip_seekable(handle_.get());
+    archive_read_set_callback_data(handle_.get(), source_.get());
+    archive_read_set_read_callback(handle_.get(), ReadSource);
+    archive_read_set_seek_callback(handle_.get(), SeekSource);
+    if (archive_read_open1(handle_.get()) != ARCHIVE_OK) {
+      throw Error(path + " is not a zip archive, or is cut off: " + WhyOf(handle_.get()),
+                  "give a whole wheel (FILE.whl), or the folder of a Python package");
+    }
+  }
+
+  void Read() {
+    archive_entry* entry = nullptr;
+    for (bool first = true;; first = false) {
+      const int result = archive_read_next_header(handle_.get(), &entry);
+      source_->is_listed = true;
+      if (result == ARCHIVE_EOF) return;
+      if (result < ARCHIVE_WARN) {
+        const std::string why = WhyOf(handle_.get());
+        if (first) {
+          throw Error(source_->path + " cannot be read as a zip archive: " + why,
+                      "give a whole wheel (FILE.whl), or the folder of a Python package");
+        }
+        skip_("", "the rest of the archive cannot be read: " + why);
+        return;
+      }
+      if (!ReadEntry(entry)) return;
+    }
+  }
+
+ private:
+  /// False where nothing more can be read.
+  bool ReadEntry(archive_entry* entry) {
+    if (archive_entry_filetype(entry) != AE_IFREG) return true;
+    const char* const raw = archive_entry_pathname(entry);
+    const std::string name = raw == nullptr ? "" : raw;
+    if (IsUnsafeName(name)) {
+      skip_(name, "its name is an absolute path, has '..' or cannot be read");
+      return true;
+    }
+    if (archive_entry_is_encrypted(entry) != 0) {
+      skip_(name, "it is encrypted");
+      return true;
+    }
+    const std::string path = (folder_.path() / "code").string();
+    const auto is_code = Unpack(name, path);
+    if (is_code && *is_code) TakeIfCode(name, path, take_, skip_);
+    std::error_code gone;
+    fs::remove(path, gone);
+    return !is_full_;
+  }
+
+  /// Writes the file, if its beginning is that of a file with code. Nothing when it was skipped.
+  std::optional<bool> Unpack(const std::string& name, const std::string& path) {
+    std::vector<char> chunk(kChunkBytes);
+    Descriptor out;
+    std::uint64_t size = 0;
+    for (;;) {
+      const la_ssize_t got = archive_read_data(handle_.get(), chunk.data(), chunk.size());
+      if (got == 0) break;
+      if (got < 0) {
+        skip_(name, "it is damaged: " + WhyOf(handle_.get()));
+        return std::nullopt;
+      }
+      const std::string_view bytes(chunk.data(), static_cast<std::size_t>(got));
+      if (size == 0) {
+        if (!sass::BeginsLikeGpuCode(bytes)) return false;
+        out = Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+      }
+      size += bytes.size();
+      if (size > limits_.file_bytes) {
+        skip_(name, fmt::format("it has more than {}", SizeText(limits_.file_bytes)));
+        return std::nullopt;
+      }
+      if (bytes.size() > left_) {
+        is_full_ = true;
+        skip_(name, fmt::format("the archive has more than {} of code, and the rest was not read",
+                                SizeText(limits_.unpacked_bytes)));
+        return std::nullopt;
+      }
+      left_ -= bytes.size();
+      if (!WriteAll(out.get(), bytes)) {
+        throw Error(
+            fmt::format("{} cannot be unpacked into {}: {}", name, folder_.path().string(), std::strerror(errno)),
+            "set TMPDIR to a folder with more space");
+      }
+    }
+    return size > 0;
+  }
+
+  const TakeCodeFile& take_;
+  const TakeSkippedFile& skip_;
+  const PackageLimits& limits_;
+  std::unique_ptr<Source> source_ = std::make_unique<Source>();
+  std::unique_ptr<archive, ArchiveDeleter> handle_;
+  PrivateFolder folder_;
+  std::uint64_t left_;
+  bool is_full_ = false;
+};
+
+}  // namespace
+
+void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
+                     const PackageLimits& limits) {
+  std::error_code error;
+  if (fs::is_directory(package, error)) {
+    WalkFolder(package, take, skip, limits);
+  } else {
+    WheelReader(package, take, skip, limits).Read();
+  }
+}
+
+}  // namespace fa_profile::load

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace fa_profile::load {
+
+/// What is read of a package at most: nothing in it is trusted.
+struct PackageLimits {
+  std::uint64_t file_bytes = std::uint64_t{4} << 30U;        ///< of one file, unpacked
+  std::uint64_t unpacked_bytes = std::uint64_t{32} << 30U;   ///< of an archive, all files together
+  std::uint64_t directory_bytes = std::uint64_t{64} << 20U;  ///< of an archive before its first file: its list of files
+  std::uint64_t cubin_bytes = std::uint64_t{64} << 20U;      ///< of one cubin; its text takes ten times as much
+  int folder_depth = 64;
+};
+
+/// Takes a file that may hold GPU code: its name in the package, and where it lies. The file is gone after the call
+/// when the package is an archive.
+using TakeCodeFile = std::function<void(const std::string& name, const std::string& path)>;
+/// Takes a file that was left out, or "" for the rest of the package, and why.
+using TakeSkippedFile = std::function<void(const std::string& name, const std::string& why)>;
+
+/// Finds the files of a Python package that may hold GPU code: a folder, or a wheel (any zip archive). Such files are
+/// cubins, fatbins, ELF files with a section for fatbins, and static libraries.
+///
+/// Symbolic links are not followed. A wheel's files are unpacked one at a time, under a name of our own, into a private
+/// folder that is removed; its names are text only. What is encrypted, damaged, larger than `limits` or named by an
+/// absolute path or one with ".." is skipped. Throws Error: `package` is neither a folder nor a zip archive, or cannot
+/// be read.
+void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
+                     const PackageLimits& limits = {});
+
+}  // namespace fa_profile::load

@@ -1,0 +1,182 @@
+#include "fa_profile/code_files.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fa_profile/error.h"
+#include "sample_cubins.h"
+#include "test_files.h"
+
+namespace fa_profile::load {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ZipEntry {
+  std::string name;
+  std::string bytes;
+};
+
+void WriteZip(const fs::path& path, const std::vector<ZipEntry>& entries, bool encrypted = false) {
+  const std::unique_ptr<archive, int (*)(archive*)> zip(archive_write_new(), archive_write_free);
+  archive_write_set_format_zip(zip.get());
+  if (encrypted) {
+    archive_write_set_options(zip.get(), "zip:encryption=traditional");
+    archive_write_set_passphrase(zip.get(), "secret");
+  }
+  ASSERT_EQ(archive_write_open_filename(zip.get(), path.c_str()), ARCHIVE_OK);
+  for (const ZipEntry& entry : entries) {
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> header(archive_entry_new(), archive_entry_free);
+    archive_entry_set_pathname(header.get(), entry.name.c_str());
+    archive_entry_set_filetype(header.get(), AE_IFREG);
+    archive_entry_set_perm(header.get(), 0644);
+    archive_entry_set_size(header.get(), static_cast<la_int64_t>(entry.bytes.size()));
+    ASSERT_EQ(archive_write_header(zip.get(), header.get()), ARCHIVE_OK) << archive_error_string(zip.get());
+    archive_write_data(zip.get(), entry.bytes.data(), entry.bytes.size());
+  }
+  ASSERT_EQ(archive_write_close(zip.get()), ARCHIVE_OK);
+}
+
+class CodeFilesTest : public FolderTest {
+ protected:
+  void Read(const fs::path& package, const PackageLimits& limits = {}) {
+    ForEachCodeFile(
+        package.string(),
+        [&](const std::string& name, const std::string& path) {
+          taken_.push_back(name);
+          bytes_.push_back(ReadFile(path));
+          at_ = path;
+        },
+        [&](const std::string& name, const std::string& why) { skipped_.push_back(name + ": " + why); }, limits);
+  }
+  std::string ErrorOf(const fs::path& package, const PackageLimits& limits = {}) {
+    try {
+      Read(package, limits);
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty()) << error.message();
+      return error.message();
+    }
+    return "no error";
+  }
+
+  const std::string cubin_ = [] {
+    const std::vector<std::uint8_t> bytes = SampleCubin("sm_90a.cubin");
+    return std::string(bytes.begin(), bytes.end());
+  }();
+  std::vector<std::string> taken_;
+  std::vector<std::string> bytes_;
+  std::vector<std::string> skipped_;
+  std::string at_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(CodeFilesTest, AWheelGivesItsFilesWithCode) {
+  WriteZip(folder_ / "a.whl", {{"package/kernels.cubin", cubin_},
+                               {"package/__init__.py", "import torch\n"},
+                               {"package/empty.so", ""},
+                               {"package/host.so", std::string("\x7f") + "ELF\x02 without a section for fatbins"},
+                               {"package/deep/library.a", "!<arch>\n ... .nv_fatbin ..."}});
+  Read(folder_ / "a.whl");
+  EXPECT_EQ(taken_, (Names{"package/kernels.cubin", "package/deep/library.a"}));
+  EXPECT_EQ(bytes_.front(), cubin_);
+  EXPECT_EQ(skipped_, Names{});
+  EXPECT_FALSE(fs::exists(at_)) << "unpacked files are removed";
+  EXPECT_FALSE(fs::exists(fs::path(at_).parent_path()));
+}
+
+TEST_F(CodeFilesTest, AFolderGivesTheSameAndFollowsNoLinks) {
+  fs::create_directories(folder_ / "package/deep");
+  fs::create_directories(folder_ / "outside");
+  std::ofstream(folder_ / "package/deep/b.cubin", std::ios::binary) << cubin_;
+  std::ofstream(folder_ / "package/a.cubin", std::ios::binary) << cubin_;
+  std::ofstream(folder_ / "package/a.py") << "import torch\n";
+  std::ofstream(folder_ / "outside/c.cubin", std::ios::binary) << cubin_;
+  fs::create_symlink(folder_ / "outside/c.cubin", folder_ / "package/link.cubin");
+  fs::create_directory_symlink(folder_ / "outside", folder_ / "package/linked");
+  Read(folder_ / "package");
+  EXPECT_EQ(taken_, (Names{"a.cubin", "deep/b.cubin"}));
+  EXPECT_EQ(skipped_, Names{});
+}
+
+TEST_F(CodeFilesTest, NamesOfAnArchiveLeadNowhere) {
+  WriteZip(
+      folder_ / "a.whl",
+      {{"/tmp/absolute.cubin", cubin_}, {"../up.cubin", cubin_}, {"a/../../b.cubin", cubin_}, {"ok.cubin", cubin_}});
+  Read(folder_ / "a.whl");
+  EXPECT_EQ(taken_, Names{"ok.cubin"});
+  EXPECT_EQ(skipped_.size(), 3U);
+  EXPECT_FALSE(fs::exists(folder_.parent_path() / "up.cubin"));
+  EXPECT_FALSE(fs::exists("/tmp/absolute.cubin"));
+}
+
+TEST_F(CodeFilesTest, EncryptedFilesAreSkipped) {
+  WriteZip(folder_ / "a.whl", {{"secret.cubin", cubin_}}, /*encrypted=*/true);
+  Read(folder_ / "a.whl");
+  EXPECT_EQ(taken_, Names{});
+  EXPECT_EQ(skipped_, Names{"secret.cubin: it is encrypted"});
+}
+
+TEST_F(CodeFilesTest, WhatUnpacksToMoreThanTheLimitIsSkipped) {
+  const std::string bomb = cubin_ + std::string(3'000'000, '\0');
+  WriteZip(folder_ / "a.whl", {{"bomb.cubin", bomb}, {"ok.cubin", cubin_}});
+  EXPECT_LT(fs::file_size(folder_ / "a.whl"), bomb.size() / 20);
+  Read(folder_ / "a.whl", {.file_bytes = 1'000'000});
+  EXPECT_EQ(taken_, Names{"ok.cubin"});
+  EXPECT_EQ(skipped_.size(), 1U);
+  EXPECT_TRUE(skipped_.front().starts_with("bomb.cubin: it has more than ")) << skipped_.front();
+}
+
+TEST_F(CodeFilesTest, ManySmallFilesAreBoundedTogether) {
+  std::vector<ZipEntry> entries;
+  for (int i = 0; i < 20; ++i) entries.push_back({"f" + std::to_string(i) + ".cubin", cubin_});
+  WriteZip(folder_ / "a.whl", entries);
+  Read(folder_ / "a.whl", {.unpacked_bytes = 5 * cubin_.size()});
+  EXPECT_EQ(taken_.size(), 5U);
+  EXPECT_EQ(skipped_.size(), 1U) << "the rest is told once";
+}
+
+TEST_F(CodeFilesTest, AListOfFilesThatIsTooLongIsRefused) {
+  std::vector<ZipEntry> entries;
+  for (int i = 0; i < 3'000; ++i) entries.push_back({std::string(200, 'x') + std::to_string(i), "text"});
+  WriteZip(folder_ / "a.whl", entries);
+  EXPECT_NE(ErrorOf(folder_ / "a.whl", {.directory_bytes = 200'000}).find("list of files is too large"),
+            std::string::npos);
+  EXPECT_EQ(ErrorOf(folder_ / "a.whl"), "no error");
+}
+
+TEST_F(CodeFilesTest, ATruncatedOrDamagedArchiveIsOneErrorOrASkip) {
+  WriteZip(folder_ / "a.whl", {{"a.cubin", cubin_}, {"b.cubin", cubin_}});
+  const std::string whole = ReadFile(folder_ / "a.whl");
+  for (std::size_t kept = 0; kept < whole.size(); kept += 97) {
+    std::ofstream(folder_ / "cut.whl", std::ios::binary) << whole.substr(0, kept);
+    EXPECT_NE(ErrorOf(folder_ / "cut.whl"), "no error") << kept << " bytes";
+  }
+  EXPECT_EQ(taken_, Names{});
+  // Bytes that changed: read, skipped or refused, and never more files than there are.
+  for (std::size_t at = 0; at < whole.size(); at += 61) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 0x5a);
+    std::ofstream(folder_ / "changed.whl", std::ios::binary) << changed;
+    taken_.clear();
+    (void)ErrorOf(folder_ / "changed.whl");
+    EXPECT_LE(taken_.size(), 2U);
+  }
+}
+
+TEST_F(CodeFilesTest, WhatIsNoPackageIsAnError) {
+  std::ofstream(folder_ / "text.whl") << "not a zip archive, and longer than the end of one would be: "
+                                      << std::string(100, '.');
+  EXPECT_NE(ErrorOf(folder_ / "text.whl").find("text.whl"), std::string::npos);
+  EXPECT_NE(ErrorOf(folder_ / "missing.whl").find("missing.whl"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fa_profile::load
