@@ -62,6 +62,14 @@ TEST(RoundsTest, TheBranchMayLeaveTheLoop) {
   EXPECT_EQ(RoundsOf(lines), 3.0);
 }
 
+TEST(RoundsTest, ACallThatNeverReturnsMayLeaveTheLoop) {
+  std::vector<Line> lines =
+      CountedLoop("RZ", kStep, Compare("ISETP.GE.U32.AND", "0x80"), {"@P0", "CALL.REL.NOINC", "0x60", {}});
+  lines[2].operands = "R4, R4, 0x20, RZ";
+  lines.insert(lines.begin() + 5, {"", "BRA", "0x10", {}});
+  EXPECT_EQ(RoundsOf(lines), 4.0);
+}
+
 TEST(RoundsTest, UniformRegistersCountAlike) {
   EXPECT_EQ(RoundsOf({{"", "UMOV", "UR4, URZ", {}},
                       {"", "UIADD3", "UR4, UR4, 0x1, URZ", {}},

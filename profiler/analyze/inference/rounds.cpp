@@ -119,7 +119,9 @@ class RoundsReader {
       if (Holds(loop, before) && !flow_.Dominates(*exit, before)) return std::nullopt;
     }
     const auto branch = static_cast<std::uint32_t>(flow_.graph.blocks[*exit].end - 1);
-    return operands_[branch].form == Form::kBranch ? std::optional(branch) : std::nullopt;
+    // ptxas for sm_80 and sm_89 leaves loops by CALL.
+    const bool jumps = operands_[branch].form == Form::kCall && !flow_.graph.blocks[*exit].callee;
+    return jumps || operands_[branch].form == Form::kBranch ? std::optional(branch) : std::nullopt;
   }
 
   /// The predicate that decides: the guard, or the operand of "BRA.U !UP0, 0x2b0".
