@@ -8,6 +8,7 @@
 #include <optional>
 #include <ranges>
 
+#include "fa_profile/phase_map.h"
 #include "fa_profile/units.h"
 #include "finding_rules.h"
 #include "finding_texts.h"
