@@ -25,9 +25,9 @@ void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCas
   for (std::size_t i = 0; i < shown; ++i) {
     const NvtxKernelUse& kernel = use.kernels[i];
     const auto entry = entries.find(kernel.case_id);
-    rows.push_back({{RatioText(kernel.share_ratio)},
-                    {TimeText(kernel.gpu_ns)},
-                    {CountText(kernel.launches)},
+    rows.push_back({{UseShare(kernel.share_ratio)},
+                    {UseTime(kernel.gpu_ns)},
+                    {UseCount(kernel.launches)},
                     {page.Safe(kernel.kernel)},
                     {entry == entries.end() ? "" : WhyText(page, *entry->second)}});
   }
@@ -47,7 +47,7 @@ void WriteFindingsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCa
     if (entry == entries.end() || kernel.share_ratio.value_or(0.0) < kLeastShareOfARange) continue;
     for (const Finding& finding : entry->second->findings) {
       page.Paragraph("  finding    ", fmt::format("{} in {}, {} of the range: {}. Cure: {}.", page.Safe(finding.id),
-                                                  page.Safe(kernel.kernel), RatioText(kernel.share_ratio),
+                                                  page.Safe(kernel.kernel), UseShare(kernel.share_ratio),
                                                   page.Safe(finding.evidence), page.Safe(finding.cure)));
     }
   }
@@ -69,12 +69,11 @@ void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std:
       return;
     }
     page.Rule("NVTX range " + page.Safe(use.path));
-    std::string time = fmt::format("{} on the host in {} {}", TimeText(use.host_ns), CountText(use.ranges),
+    std::string time = fmt::format("{} on the host in {} {}", UseTime(use.host_ns), UseCount(use.ranges),
                                    use.ranges == 1 ? "range" : "ranges");
     if (use.launches > 0) {
-      time =
-          fmt::format("{} in {} {}, {} of the time of all kernels; {}", TimeText(use.gpu_ns), CountText(use.launches),
-                      use.launches == 1 ? "launch" : "launches", RatioText(use.share_ratio), time);
+      time = fmt::format("{} in {} {}, {} of the time of all kernels; {}", UseTime(use.gpu_ns), UseCount(use.launches),
+                         use.launches == 1 ? "launch" : "launches", UseShare(use.share_ratio), time);
     }
     page.Paragraph("  time       ", time);
     WriteKernelsOfARange(page, use, entries);

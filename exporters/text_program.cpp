@@ -11,9 +11,9 @@
 #include "fa_profile/units.h"
 
 namespace fa_profile::exporters {
-std::string TimeText(std::int64_t ns) { return ns == 0 ? "0" : FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
-std::string CountText(std::int64_t count) { return FormatCount(static_cast<double>(count)); }
-std::string RatioText(const std::optional<double>& ratio) {
+std::string UseTime(std::int64_t ns) { return ns == 0 ? "0" : FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
+std::string UseCount(std::int64_t count) { return FormatCount(static_cast<double>(count)); }
+std::string UseShare(const std::optional<double>& ratio) {
   if (!ratio) return "n/a";
   return *ratio > 0.0 && *ratio < 0.0005 ? "<0.1 %" : Percent(*ratio);
 }
@@ -46,7 +46,7 @@ constexpr std::size_t kLongestRange = 40;
 
 std::string BytesText(std::int64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
 std::string Plural(std::int64_t count, std::string_view one, std::string_view many) {
-  return CountText(count) + " " + std::string(count == 1 ? one : many);
+  return UseCount(count) + " " + std::string(count == 1 ? one : many);
 }
 
 /// "python3 decode.py" of "fa-profile --ncu-set full -- python3 decode.py".
@@ -60,11 +60,11 @@ std::string ProgramName(const TextPage& page, const Session& session) {
 std::string Headline(const TextPage& page, const Profile& profile) {
   const ProgramUse& use = *profile.program;
   std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
-                                 TimeText(use.watched_ns), RatioText(use.busy_ratio));
+                                 UseTime(use.watched_ns), UseShare(use.busy_ratio));
   if (use.launches == 0) return text + "no kernel was launched.";
   text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
                       Plural(use.classes, "class", "classes"));
-  if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", CountText(use.graph_launches));
+  if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", UseCount(use.graph_launches));
   return text + ".";
 }
 
@@ -77,7 +77,7 @@ void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& cla
     const std::string why = WhyText(page, *entry);
     explained |= !why.empty();
     rows.push_back(
-        {{RatioText(entry->use->share_ratio)}, {TimeText(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
+        {{UseShare(entry->use->share_ratio)}, {UseTime(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
   }
   if (rows.empty()) return;
   std::vector<Column> columns{{"share"}, {"GPU time"}, {"top kernels", true}};
@@ -93,7 +93,7 @@ std::string MemorySentence(const TextPage& page, const ProgramUse& use) {
   double share = 0.0;
   for (const MemoryUse& memory : use.memory) share += memory.share_ratio.value_or(0.0);
   const MemoryUse& most = use.memory.front();
-  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", RatioText(share),
+  return fmt::format("Copies and sets: {} of the GPU time; most of it {}, {} in {}.", UseShare(share),
                      page.Safe(Truncate(most.kind, kLongestRange)), BytesText(most.bytes),
                      Plural(most.operations, "operation", "operations"));
 }
@@ -116,7 +116,7 @@ std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
   const NvtxUse& most = HeaviestRange(use.nvtx);
   const std::string& name = DisplayWidth(most.path) <= kLongestRange ? most.path : most.name;
   return fmt::format("NVTX: {} of the kernels' time is inside ranges; most of it in '{}' ({}).",
-                     RatioText(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), RatioText(most.share_ratio));
+                     UseShare(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), UseShare(most.share_ratio));
 }
 
 void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
@@ -130,12 +130,12 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
     const auto seconds = [&](double TimingSummary::*value) {
       return entry.timing ? FormatValue((*entry.timing).*value * 1e-9, "seconds") : "n/a";
     };
-    rows.push_back({{RatioText(use.share_ratio)},
-                    {TimeText(use.total_ns)},
-                    {CountText(use.launches)},
+    rows.push_back({{UseShare(use.share_ratio)},
+                    {UseTime(use.total_ns)},
+                    {UseCount(use.launches)},
                     {seconds(&TimingSummary::median_ns)},
                     {seconds(&TimingSummary::p95_ns)},
-                    {CountText(use.graph_launches)},
+                    {UseCount(use.graph_launches)},
                     {page.Safe(entry.kernel)}});
   }
   if (shown < classes.size()) {
@@ -150,7 +150,7 @@ void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classe
       launches += static_cast<double>(use.launches);
       graph_launches += static_cast<double>(use.graph_launches);
     }
-    rows.push_back({{RatioText(share)},
+    rows.push_back({{UseShare(share)},
                     {FormatValue(total_ns * 1e-9, "seconds")},
                     {FormatCount(launches)},
                     {""},
@@ -168,9 +168,9 @@ void WriteMemory(TextPage& page, const ProgramUse& program) {
   std::vector<std::vector<Cell>> rows;
   for (const MemoryUse& use : program.memory) {
     const double rate = static_cast<double>(use.bytes) / (static_cast<double>(use.total_ns) * 1e-9);
-    rows.push_back({{RatioText(use.share_ratio)},
-                    {TimeText(use.total_ns)},
-                    {CountText(use.operations)},
+    rows.push_back({{UseShare(use.share_ratio)},
+                    {UseTime(use.total_ns)},
+                    {UseCount(use.operations)},
                     {BytesText(use.bytes)},
                     {use.total_ns > 0 ? FormatValue(rate, "bytes_per_second") : "n/a"},
                     {page.Safe(use.kind)}});
@@ -206,11 +206,11 @@ void WriteRanges(TextPage& page, const ProgramUse& program) {
     if (!shown[i]) continue;
     const NvtxUse& use = program.nvtx[i];
     const std::size_t indent = 2 * std::min(static_cast<std::size_t>(use.level), kDeepestIndent);
-    rows.push_back({{RatioText(use.share_ratio)},
-                    {TimeText(use.gpu_ns)},
-                    {CountText(use.launches)},
-                    {TimeText(use.host_ns)},
-                    {CountText(use.ranges)},
+    rows.push_back({{UseShare(use.share_ratio)},
+                    {UseTime(use.gpu_ns)},
+                    {UseCount(use.launches)},
+                    {UseTime(use.host_ns)},
+                    {UseCount(use.ranges)},
                     {std::string(indent, ' ') + page.Safe(use.name)}});
   }
   const std::size_t folded = program.nvtx.size() - rows.size();

@@ -22,9 +22,9 @@ void WriteProgramTables(TextPage& page, const Profile& profile);
 /// A block for each NVTX range of `paths`: its kernels, and what was found in them. `profile` has a program.
 void WriteNvtxBlocks(TextPage& page, const Profile& profile, const std::set<std::string>& paths);
 
-std::string TimeText(std::int64_t ns);
-std::string CountText(std::int64_t count);
-std::string RatioText(const std::optional<double>& ratio);
+std::string UseTime(std::int64_t ns);
+std::string UseCount(std::int64_t count);
+std::string UseShare(const std::optional<double>& ratio);
 /// What is known of the reason for a kernel's time: "bound by memory, softmax 45 % of it, bank-conflicts".
 std::string WhyText(const TextPage& page, const ProfileEntry& entry);
 
