@@ -52,12 +52,9 @@ tracked() { git ls-files -z -- "$@"; }
 
 format() { tracked '*.h' '*.cuh' '*.cpp' '*.cu' '*.c' | xargs -0 clang-format --dry-run -Werror; }
 
-# Version 16, because 14 does not know std::source_location. It reads what the compiler reads: several files as one, so that
-# their common headers are looked at once. The tests are left out: most of what there is to see in them is GoogleTest's macros.
-lint() {
-  jq -r '.[].file' "build/$preset/compile_commands.json" | grep -E '\.(cpp|cxx)$' | grep -vE "^$PWD/(build/$preset/)?tests/" | sort -u |
-    xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-error -p "build/$preset" 2>/dev/null
-}
+# Version 16, because 14 does not know std::source_location. The tests are left out: most of what there is to see in them is
+# GoogleTest's macros.
+lint() { ci/clang_tidy.py "build/$preset"; }
 
 # A path of the machine somebody worked on means nothing to anybody else.
 foreign_paths() { ! git grep -nIF "$PWD/" -- . && ! git grep -nIE '/(home|Users)/[a-z]' -- .; }

@@ -60,7 +60,7 @@ std::string Clean(const std::string& text) {
   return clean.substr(0, end).append(kCut);
 }
 
-Json Number(double value) {
+Json JsonNumber(double value) {
   const double kept = Rounded(value);
   if (std::trunc(kept) == kept && std::abs(kept) < kExact) return static_cast<std::int64_t>(kept);
   return kept;
@@ -150,7 +150,7 @@ class Writer {
     if constexpr (std::same_as<T, std::string>) {
       return Clean(value);
     } else if constexpr (std::same_as<T, double>) {
-      return Number(value);
+      return JsonNumber(value);
     } else if constexpr (std::integral<T>) {
       return value;
     } else if constexpr (OptionalValue<T>) {
@@ -266,7 +266,7 @@ Json RowOf(const std::map<MetricKey, double>& values, const std::set<MetricKey>&
   auto left = values.size();
   for (auto column = columns.begin(); left > 0; ++column) {
     const auto value = values.find(*column);
-    row.push_back(value == values.end() ? Json(nullptr) : Number(value->second));
+    row.push_back(value == values.end() ? Json(nullptr) : JsonNumber(value->second));
     if (value != values.end()) --left;
   }
   return row;
@@ -277,8 +277,8 @@ Json ProcessJson(const ProcessSample& process, std::size_t cases, const Columns&
   if (process.stage != 1) json["stage"] = process.stage;
   if (process.pair != -1) json["pair"] = process.pair;
   if (process.throttled) json["throttled"] = true;
-  if (process.sm_clock_hz) json["sm_clock_hz"] = Number(*process.sm_clock_hz);
-  if (process.temperature_celsius) json["temperature_celsius"] = Number(*process.temperature_celsius);
+  if (process.sm_clock_hz) json["sm_clock_hz"] = JsonNumber(*process.sm_clock_hz);
+  if (process.temperature_celsius) json["temperature_celsius"] = JsonNumber(*process.temperature_celsius);
   Json& rows = json["values"] = Json::array();
   for (std::size_t i = 0; i < cases; ++i) {
     rows.push_back(i < process.values.size() ? RowOf(process.values[i], columns.at(process.kind)) : Json::array());

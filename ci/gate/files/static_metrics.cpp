@@ -40,7 +40,7 @@ std::optional<double> Count(const CodeFacts& code, const std::string& phase, con
 }
 
 template <typename Integer>
-std::optional<double> Number(const std::optional<Integer>& value) {
+std::optional<double> AsDouble(const std::optional<Integer>& value) {
   return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
 }
 
@@ -56,12 +56,12 @@ const StaticMetric* FindStaticMetric(std::string_view id) {
 std::optional<double> StaticValue(const CodeFacts& code, std::string_view phase, std::string_view id) {
   if (const char* const count = CountOf(id)) return Count(code, std::string(phase), count);
   if (!phase.empty()) return std::nullopt;
-  if (id == "registers_per_thread") return Number(code.registers_per_thread);
+  if (id == "registers_per_thread") return AsDouble(code.registers_per_thread);
   if (id == "spill_bytes") return static_cast<double>(code.spill_bytes);
-  if (id == "stack_frame_bytes") return Number(code.stack_frame_bytes);
+  if (id == "stack_frame_bytes") return AsDouble(code.stack_frame_bytes);
   if (id == "local_array_bytes") return static_cast<double>(code.local_array_bytes);
   if (id == "static_shared_memory_bytes") return static_cast<double>(code.static_shared_memory_bytes);
-  if (id == "blocks_per_sm") return Number(code.blocks_per_sm);
+  if (id == "blocks_per_sm") return AsDouble(code.blocks_per_sm);
   return std::nullopt;
 }
 

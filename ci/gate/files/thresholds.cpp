@@ -14,7 +14,7 @@
 namespace fa_profile::gate {
 namespace {
 
-using Cases = std::vector<std::pair<std::string, std::string>>;
+using CaseNames = std::vector<std::pair<std::string, std::string>>;
 
 bool HasExpired(const ThresholdRule& rule, const std::string& today) {
   return !rule.expires.empty() && rule.expires < today;  // ISO dates sort as text
@@ -155,7 +155,7 @@ Demand FindDemand(const Thresholds& thresholds, const std::string& kernel, const
   return demand;
 }
 
-void RequireRulesMatch(const Thresholds& thresholds, const Cases& cases, const std::vector<std::string>& phases) {
+void RequireRulesMatch(const Thresholds& thresholds, const CaseNames& cases, const std::vector<std::string>& phases) {
   for (const ThresholdRule& rule : thresholds.rules) {
     std::set<std::string> kernels;
     std::set<std::string> shapes;  // of the kernels that it matches

@@ -46,8 +46,8 @@ std::string Head(const GateResult& result) {
   return text;
 }
 
-std::string Row(const std::string& verdict, const CaseVerdict& of, const Comparison* comparison,
-                const std::string& design) {
+std::string CaseRow(const std::string& verdict, const CaseVerdict& of, const Comparison* comparison,
+                    const std::string& design) {
   if (comparison == nullptr) {
     const char* const what = of.incorrect ? "correctness" : of.identical ? "same machine code" : "-";
     return fmt::format("| {} | {} | - | {} | - | - | - | - | - |\n", verdict, MarkdownCode(CaseTitle(of)), what);
@@ -75,7 +75,7 @@ std::vector<std::string> Rows(const GateResult& result) {
     const bool loud = blocks && c.verdict == Verdict::kRegression;
     const std::string verdict = VerdictText(c);
     ranked.push_back(
-        {{false, blocks, c.verdict}, Row(loud ? "**" + verdict + "**" : verdict, *row.of, &c, result.design)});
+        {{false, blocks, c.verdict}, CaseRow(loud ? "**" + verdict + "**" : verdict, *row.of, &c, result.design)});
     told.insert(row.of);
   }
   for (const CaseVerdict& of : result.cases) {
@@ -86,7 +86,7 @@ std::vector<std::string> Rows(const GateResult& result) {
     const std::string verdict = ToString(of.verdict);
     ranked.push_back(
         {{of.incorrect, IsBad(of.verdict), of.verdict},
-         Row(of.incorrect ? "**" + verdict + "**" : verdict, of, bare ? nullptr : &*duration, result.design)});
+         CaseRow(of.incorrect ? "**" + verdict + "**" : verdict, of, bare ? nullptr : &*duration, result.design)});
   }
   std::ranges::stable_sort(ranked, std::greater(), &Ranked::badness);
   std::vector<std::string> rows;
