@@ -7,7 +7,7 @@
 #include "fa_profile/analyze.h"
 #include "program_recording.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::analyze_program_test {
 namespace {
 
 constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
@@ -348,4 +348,4 @@ TEST(AnalyzeProgramTest, MediansOfFewLaunchesDifferOnlyBeyondTheirError) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::analyze_program_test

@@ -11,7 +11,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "sample_recording.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::analyze_test {
 namespace {
 
 using sample::FullCounters;
@@ -419,4 +419,4 @@ TEST(DiffTest, ReasonsWhyTwoRunsCannotBeComparedAreReported) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::analyze_test

@@ -18,7 +18,7 @@
 #include "fa_profile/sha256.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::baseline_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -412,4 +412,4 @@ TEST_F(BaselineFilesTest, VerifyFindsMisplacedFilesAndBrokenChains) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::baseline_test

@@ -7,7 +7,7 @@
 
 #include "device_code.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::branch_skid_test {
 namespace {
 
 using Samples = std::map<std::string, std::uint64_t>;
@@ -94,4 +94,4 @@ TEST(BranchSkidTest, WithoutInstructionCountsSamplesStay) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::branch_skid_test

@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::build_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST_F(BuildFilesTest, TheBuildLogOfAFolderHasAFixedName) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::build_files_test

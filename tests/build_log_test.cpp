@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::build_log_test {
 namespace {
 
 CompilerWarning Only(const std::string& log, const std::string& architecture = "sm_90a") {
@@ -99,4 +99,4 @@ TEST(BuildLogTest, ColourCodesAndBinaryBytesAreRemoved) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::build_log_test

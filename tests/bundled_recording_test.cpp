@@ -12,7 +12,7 @@
 #include "fa_profile/metric_host.h"
 #include "fa_profile/recording_file.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::bundled_recording_test {
 namespace {
 
 const store::RecordingReader& Bundled() {
@@ -151,4 +151,4 @@ TEST(BundledRecordingTest, TheProgramHasTimesCountersAndPhasesAndNoCodeOfCudnn) 
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::bundled_recording_test

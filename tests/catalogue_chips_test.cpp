@@ -7,7 +7,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_host.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::catalogue_chips_test {
 namespace {
 
 using Names = std::set<std::string>;
@@ -71,4 +71,4 @@ TEST(CatalogueChipsTest, TheSinglePassCountersSufficeForTensorOccupancySharedMem
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::catalogue_chips_test

@@ -6,7 +6,7 @@
 #include "fa_profile/analyze.h"
 #include "sample_recording.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::check_truths_test {
 namespace {
 
 using Verdict = TruthCheck::Verdict;
@@ -161,4 +161,4 @@ TEST(CheckTruthsTest, AKnownWrongCounterIsExpectedToFailAndReportedOnceItIsFixed
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::check_truths_test

@@ -12,7 +12,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::child_process_test {
 namespace {
 
 int ExitCode(const std::string& script) {
@@ -133,4 +133,4 @@ TEST(ChildGroupTest, DescribeGivesOneLine) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::child_process_test

@@ -16,7 +16,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::cli::cli_baseline_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ TEST_F(CliBaselineTest, VerifyNamesEachBadFileAndExitsWith2) {
 }
 
 }  // namespace
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::cli::cli_baseline_test

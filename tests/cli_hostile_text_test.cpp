@@ -18,7 +18,7 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::cli::cli_hostile_text_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ TEST_F(CliHostileTextTest, ATextReportCutsNamesOfAMegabyte) {
 }
 
 }  // namespace
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::cli::cli_hostile_text_test

@@ -4,7 +4,7 @@
 #include "fa_profile/gpu_code.h"
 #include "lint_fixture.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::cli::cli_lint_test {
 namespace {
 
 class CliLintTest : public LintFixture {
@@ -219,4 +219,4 @@ TEST_F(CliLintTest, AFileWithoutGpuCodeIsAnErrorWithItsCure) {
 }
 
 }  // namespace
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::cli::cli_lint_test

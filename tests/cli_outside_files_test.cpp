@@ -12,7 +12,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::cli::cli_outside_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ TEST_F(CliOutsideFilesTest, ANamedPipeInABuildFolderIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::cli::cli_outside_files_test

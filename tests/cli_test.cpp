@@ -14,7 +14,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::cli::cli_test {
 namespace {
 
 class CliTest : public FolderTest {
@@ -365,4 +365,4 @@ TEST_F(CliTest, AFullDiskIsAnErrorAndNotHalfAReport) {
 }
 
 }  // namespace
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::cli::cli_test

@@ -5,7 +5,7 @@
 
 #include "fake_gpu.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::collect_run_test {
 namespace {
 
 class CollectTogetherTest : public testing::Test {
@@ -103,4 +103,4 @@ TEST(CollectRunTest, ASessionNamesTheToolAndTheTime) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::collect_run_test

@@ -9,7 +9,7 @@
 #include "fake_gpu.h"
 #include "recording_builder.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::collector_test {
 namespace {
 
 // Fails where a disk would be full.
@@ -193,4 +193,4 @@ TEST_F(CollectorTest, ProgressNamesTheStagesAndReachesItsEnd) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::collector_test

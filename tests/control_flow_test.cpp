@@ -7,7 +7,7 @@
 
 #include "device_code.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::control_flow_test {
 namespace {
 
 using Indices = std::vector<std::size_t>;
@@ -242,4 +242,4 @@ TEST(ControlFlowTest, DeeplyNestedLoopsTakeBoundedTime) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::control_flow_test

@@ -6,7 +6,7 @@
 #include "fake_gpu.h"
 #include "recording_builder.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::counter_session_test {
 namespace {
 
 const MetricPlan kTwoPasses = {"GH100", {"a.sum"}, {}, 2, {}, false};
@@ -165,4 +165,4 @@ TEST_F(CounterSessionTest, ALaunchUnderKernelReplayIsARangeThatCuptiNames) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::counter_session_test

@@ -9,7 +9,7 @@
 #include "fa_profile/error.h"
 #include "sample_cubins.h"
 
-namespace fa_profile::sass {
+namespace fa_profile::sass::cubin_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -197,4 +197,4 @@ TEST(CubinTest, ExternalsAreTheFunctionsTheCubinDoesNotDefine) {
 }
 
 }  // namespace
-}  // namespace fa_profile::sass
+}  // namespace fa_profile::sass::cubin_test

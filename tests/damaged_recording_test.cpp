@@ -8,7 +8,7 @@
 #include "fa_profile/recording_file.h"
 #include "recording_file_fixture.h"
 
-namespace fa_profile::store {
+namespace fa_profile::store::damaged_recording_test {
 namespace {
 
 class DamagedRecordingTest : public RecordingFiles {};
@@ -316,4 +316,4 @@ TEST_F(DamagedRecordingTest, RandomDamageNeverCrashesTheReader) {
 }
 
 }  // namespace
-}  // namespace fa_profile::store
+}  // namespace fa_profile::store::damaged_recording_test

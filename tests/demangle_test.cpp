@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fa_profile {
+namespace fa_profile::demangle_test {
 namespace {
 
 TEST(DemangleTest, AnUnmangledNameIsUnchanged) {
@@ -81,4 +81,4 @@ TEST(DemangleTest, ABracketClosesOnlyItsOwnKind) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::demangle_test

@@ -10,7 +10,7 @@
 #include "fa_profile/recording_file.h"
 #include "sample_cubins.h"
 
-namespace fa_profile::load {
+namespace fa_profile::load::disassemble_recording_test {
 namespace {
 
 class DisassembleRecordingTest : public FolderTest {
@@ -71,4 +71,4 @@ TEST_F(DisassembleRecordingTest, AFileThatIsNoRecordingIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace fa_profile::load
+}  // namespace fa_profile::load::disassemble_recording_test

@@ -14,7 +14,7 @@
 #include "fa_profile/private_folder.h"
 #include "sample_cubins.h"
 
-namespace fa_profile::sass {
+namespace fa_profile::sass::disassembly_test {
 namespace {
 
 constexpr const char* kNoNvdisasm = "no nvdisasm here: ci/setup.sh fetches one";
@@ -175,4 +175,4 @@ TEST(DisassemblyTest, TheEnvironmentVariableNamesTheToolAndMustNameAProgram) {
 }
 
 }  // namespace
-}  // namespace fa_profile::sass
+}  // namespace fa_profile::sass::disassembly_test

@@ -13,7 +13,7 @@
 #include "json_schema.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::evidence_json_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -339,4 +339,4 @@ TEST(EvidenceJsonTest, UnknownAndMissingKeysAreNamedWithoutControlCharacters) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::evidence_json_test

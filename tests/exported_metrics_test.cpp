@@ -9,7 +9,7 @@
 
 #include "fa_profile/metric_catalogue.h"
 
-namespace fa_profile {
+namespace fa_profile::exported_metrics_test {
 namespace {
 
 std::set<std::string> Words(std::string_view text) {
@@ -77,4 +77,4 @@ TEST(ExportedMetricsTest, EverySourceIsAKnownMetricId) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::exported_metrics_test

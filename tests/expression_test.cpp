@@ -7,7 +7,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::expression_test {
 namespace {
 
 std::optional<double> Evaluate(std::string_view formula, const std::map<std::string, double>& values = {}) {
@@ -86,4 +86,4 @@ TEST(ExpressionTest, AMalformedFormulaIsAnErrorWithItsPosition) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::expression_test

@@ -11,7 +11,7 @@
 #include "fa_profile/error.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::files_test {
 namespace {
 
 constexpr std::size_t kMost = 1 << 20;
@@ -69,4 +69,4 @@ TEST_F(FilesTest, AFileThatClaimsNoBytesIsReadToItsEndAndHasTheSameLimit) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::files_test

@@ -11,7 +11,7 @@
 #include "fa_profile/findings.h"
 #include "fa_profile/lint.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::finding_texts_test {
 namespace {
 
 std::set<std::string> FilesIn(const std::string& folder) {
@@ -77,4 +77,4 @@ TEST(FindingTextsTest, TheBottleneckHasACureForEachStallReason) {
 TEST(FindingTextsTest, AFindingWithoutATextIsAnError) { EXPECT_THROW((void)ReadFindingText("no-such"), Error); }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::finding_texts_test

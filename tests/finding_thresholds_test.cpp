@@ -8,7 +8,7 @@
 
 #include "findings_fixture.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::finding_thresholds_test {
 namespace {
 
 /// A kernel in which a rule fires, but for one number; the number on either side of the rule's threshold.
@@ -238,4 +238,4 @@ TEST(FindingThresholdsTest, WithoutASpeedOfLightNoUnitIsReportedAsIdle) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::finding_thresholds_test

@@ -10,7 +10,7 @@
 #include "fa_profile/error.h"
 #include "findings_fixture.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::findings_test {
 namespace {
 
 DeviceFunction WithCode(std::vector<Instruction> code) {
@@ -377,4 +377,4 @@ TEST(FindingsTest, RulesHaveAStoryAndStableIds) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::findings_test

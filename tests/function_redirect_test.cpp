@@ -14,7 +14,7 @@
 
 #include "own_process.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::function_redirect_test {
 namespace {
 
 using Probe = int (*)(int);
@@ -131,4 +131,4 @@ TEST(FunctionRedirectTest, CallsOfTheObjectThatHoldsOursReachTheOriginal) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::function_redirect_test

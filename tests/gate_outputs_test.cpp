@@ -14,7 +14,7 @@
 #include "gate_samples.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::gate_outputs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ TEST_F(GateOutputsTest, AnnotationsArePrintedOnRequestAndOnGitHub) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::gate_outputs_test

@@ -20,7 +20,7 @@
 #include "fa_profile/gate_build.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::gate_pair_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -546,4 +546,4 @@ TEST(ShellLineTest, CharactersSpecialToTheShellAreQuoted) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::gate_pair_test

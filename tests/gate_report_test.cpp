@@ -15,7 +15,7 @@
 #include "json_schema.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::gate_report_test {
 namespace {
 
 using nlohmann::json;
@@ -492,4 +492,4 @@ TEST(GateReportTest, TextfileHasTheNewestVerdictOfEachCaseAndItsChange) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::gate_report_test

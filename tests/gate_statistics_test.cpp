@@ -13,7 +13,7 @@
 
 // Expected values: counted over all choices of signs by another program, scipy 1.17, or the source named beside them.
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::gate_statistics_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -259,4 +259,4 @@ TEST(GateStatisticsTest, MannWhitneyAlarmsOnlyForSlower) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::gate_statistics_test

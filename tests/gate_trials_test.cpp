@@ -11,7 +11,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::gate_trials_test {
 namespace {
 
 constexpr double kClock = 1.98e9;
@@ -426,4 +426,4 @@ TEST(GateTrialsTest, InvalidTrialDataAreRefused) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::gate_trials_test

@@ -10,7 +10,7 @@
 #include "fa_profile/error.h"
 #include "sample_cubins.h"
 
-namespace fa_profile::sass {
+namespace fa_profile::sass::gpu_code_test {
 namespace {
 
 constexpr const char* kNoCuobjdump = "no cuobjdump here: ci/setup.sh fetches one";
@@ -65,4 +65,4 @@ TEST(GpuCodeTest, AMissingCuobjdumpIsAnErrorWithAHint) {
 }
 
 }  // namespace
-}  // namespace fa_profile::sass
+}  // namespace fa_profile::sass::gpu_code_test

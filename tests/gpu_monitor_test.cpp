@@ -12,7 +12,7 @@
 
 #include "test_files.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::gpu_monitor_test {
 namespace {
 
 using ::testing::Test;
@@ -349,4 +349,4 @@ TEST_F(GpuMonitorTest, AReplacedGpuStartsItsCountsAtZero) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::gpu_monitor_test

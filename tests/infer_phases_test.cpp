@@ -12,7 +12,7 @@
 #include "fa_profile/profile.h"
 #include "pathological_code.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::infer_phases_test {
 namespace {
 
 /// "index: inferred, not expected" for each instruction that differs.
@@ -380,4 +380,4 @@ TEST(InferPhasesTest, AnyTextIsTaken) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::infer_phases_test

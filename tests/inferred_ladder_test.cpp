@@ -16,7 +16,7 @@
 #include "fa_profile/measured_code.h"
 #include "fa_profile/recording_file.h"
 
-namespace fa_profile::load {
+namespace fa_profile::load::inferred_ladder_test {
 namespace {
 
 struct Rung {
@@ -125,4 +125,4 @@ TEST(InferredLadderTest, PyTorchsKernelsPassTheChecks) {
 }
 
 }  // namespace
-}  // namespace fa_profile::load
+}  // namespace fa_profile::load::inferred_ladder_test

@@ -6,7 +6,7 @@
 #include "fa_profile/gate.h"
 #include "gate_scenario.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::judge_control_test {
 namespace {
 
 void AddControl(Scenario& scenario, double factor) {
@@ -182,4 +182,4 @@ TEST(JudgeControlTest, SixtyCasesAreJudged) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::judge_control_test

@@ -6,7 +6,7 @@
 #include "fa_profile/gate.h"
 #include "gate_scenario.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::judge_counters_test {
 namespace {
 
 Scenario Counted(double base, double candidate, const MetricKey& key = {"", "instructions"}) {
@@ -207,4 +207,4 @@ TEST(JudgeCountersTest, ANoisyMetricThatARuleLimitsIsTestedInPairsWhereThereAreE
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::judge_counters_test

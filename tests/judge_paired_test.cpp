@@ -9,7 +9,7 @@
 #include "fa_profile/gate.h"
 #include "gate_scenario.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::judge_paired_test {
 namespace {
 
 ThresholdRule Rule(const std::string& metric) {
@@ -467,4 +467,4 @@ TEST(JudgePairedTest, TheOwnerOfABrokenRuleIsNamed) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::judge_paired_test

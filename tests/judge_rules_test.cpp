@@ -8,7 +8,7 @@
 #include "fa_profile/gate.h"
 #include "gate_scenario.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::judge_rules_test {
 namespace {
 
 /// Processes of one case that took so many microseconds, and as many cycles as at 1.8 GHz.
@@ -400,4 +400,4 @@ TEST(JudgeRulesTest, VerdictsHaveNames) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::judge_rules_test

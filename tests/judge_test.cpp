@@ -10,7 +10,7 @@
 #include "fa_profile/gate.h"
 #include "gate_scenario.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::judge_test {
 namespace {
 
 std::string All(const std::vector<std::string>& lines) {
@@ -447,4 +447,4 @@ TEST(JudgeTest, AnotherLaunchOrAnotherRegisterCountIsNotIdentical) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::judge_test

@@ -18,7 +18,7 @@
 #include "rungs.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::kernels_test {
 namespace {
 
 std::string BrokenLibrary(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }
@@ -234,4 +234,4 @@ TEST(KernelLibraryDeathTest, ACrashOutsideALibraryDoesNotNameIt) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::kernels_test

@@ -7,7 +7,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile::inject {
+namespace fa_profile::inject::launch_selection_test {
 namespace {
 
 constexpr const char* kMix = "_Z3MixPjj";
@@ -83,4 +83,4 @@ TEST(LaunchSelectionTest, APatternMustBeARegularExpression) {
 }
 
 }  // namespace
-}  // namespace fa_profile::inject
+}  // namespace fa_profile::inject::launch_selection_test

@@ -11,7 +11,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::library_child_test {
 namespace {
 
 constexpr AttentionShape kShape{1, 8, 512, 64, true};
@@ -189,4 +189,4 @@ TEST(LibraryChildTest, ALibraryThatEndsTheProcessWhileItLoadsIsAnErrorOfVerify) 
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::library_child_test

@@ -8,7 +8,7 @@
 #include "fa_profile/error.h"
 #include "sample_cubins.h"
 
-namespace fa_profile::sass {
+namespace fa_profile::sass::line_table_test {
 namespace {
 
 // Base names of the frames joined: "scale<load<reduce".
@@ -85,4 +85,4 @@ TEST(LineTableTest, DamagedLineTablesAreErrors) {
 }
 
 }  // namespace
-}  // namespace fa_profile::sass
+}  // namespace fa_profile::sass::line_table_test

@@ -13,7 +13,7 @@
 #include "fa_profile/occupancy.h"
 #include "lint_fixture.h"
 
-namespace fa_profile {
+namespace fa_profile::lint_ladder_test {
 namespace {
 
 class LintLadderTest : public LintFixture {
@@ -237,4 +237,4 @@ TEST(SmLimitsTest, OccupancyIsThatOfCudasOwnCalculator) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::lint_ladder_test

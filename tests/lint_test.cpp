@@ -10,7 +10,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/findings.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::lint_test {
 namespace {
 
 struct Line {
@@ -410,4 +410,4 @@ TEST(LintTest, RandomInstructionsCanBeLinted) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::lint_test

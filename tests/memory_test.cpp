@@ -7,7 +7,7 @@
 #include "device_code.h"
 #include "inference/regions.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::memory_test {
 namespace {
 
 using Stores = std::vector<std::uint32_t>;
@@ -81,4 +81,4 @@ TEST(MemoryTest, LocalMemoryIsExactBySlot) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::memory_test

@@ -8,7 +8,7 @@
 
 #include "fa_profile/expression.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::metric_catalogue_test {
 namespace {
 
 const std::set<std::string_view> kUnits{"ratio",
@@ -152,4 +152,4 @@ TEST(MetricCatalogueTest, PhaseFormulasReadSumsOverInstructions) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::metric_catalogue_test

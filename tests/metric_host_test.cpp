@@ -14,7 +14,7 @@
 #include "fa_profile/metric_sets.h"
 #include "test_files.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::metric_host_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -273,4 +273,4 @@ TEST(ChipMetricsTest, ListsBaseNamesWithTypeAndDescription) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::metric_host_test

@@ -9,7 +9,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile {
+namespace fa_profile::metric_sets_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -147,4 +147,4 @@ TEST(MetricSetsTest, ExpandsTheGroupsOfNsightCompute) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::metric_sets_test

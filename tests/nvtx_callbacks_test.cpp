@@ -23,7 +23,7 @@ const bool kInjected = [] {
 
 }  // namespace
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::nvtx_callbacks_test {
 namespace {
 
 nvtxEventAttributes_t Named(const char* name) {
@@ -82,4 +82,4 @@ TEST(NvtxCallbacksTest, OtherExtensionsAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::nvtx_callbacks_test

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::nvtx_ranges_test {
 namespace {
 
 GpuWork Kernel(std::uint32_t correlation, std::int64_t ns, std::uint64_t graph_node = 0) {
@@ -208,4 +208,4 @@ TEST(NvtxRangesTest, NamesHaveNoNumbersThatDifferEachTime) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::nvtx_ranges_test

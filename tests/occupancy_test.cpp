@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::occupancy_test {
 namespace {
 
 Device H200() {
@@ -134,4 +134,4 @@ TEST(OccupancyTest, HugeInputsDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::occupancy_test

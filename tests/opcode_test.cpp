@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::opcode_test {
 namespace {
 
 TEST(OpcodeTest, TheClassOfAnOpcodeIgnoresItsModifiers) {
@@ -108,4 +108,4 @@ TEST(OpcodeTest, PackedExponentialsCountTwice) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::opcode_test

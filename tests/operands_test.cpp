@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::operands_test {
 namespace {
 
 Operands Read(const std::string& opcode, const std::string& operands, const std::string& predicate = "") {
@@ -100,4 +100,4 @@ TEST(OperandsTest, MultiplyAddsFollowFromTheShape) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::operands_test

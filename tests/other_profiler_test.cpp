@@ -10,7 +10,7 @@
 
 #include "own_process.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::other_profiler_test {
 namespace {
 
 std::vector<std::string>& Callers() {
@@ -77,4 +77,4 @@ TEST(OtherProfilerTest, OurOwnCallsAreNotAskedFor) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::other_profiler_test

@@ -10,7 +10,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::own_stdout_test {
 namespace {
 
 // Runs `body` in a child process, with stdout and stderr in files.
@@ -58,4 +58,4 @@ TEST(OwnStdoutDeathTest, AClosedStdoutIsAnErrorWithAHint) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::own_stdout_test

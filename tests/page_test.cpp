@@ -12,7 +12,7 @@
 #include "fa_profile/recording_file.h"
 #include "fa_profile/simulated_fleet.h"
 
-namespace fa_profile::prom {
+namespace fa_profile::prom::page_test {
 namespace {
 
 std::string Gunzip(const std::string& bytes) {
@@ -364,4 +364,4 @@ TEST_F(SimulatedFleetTest, HostsAreFoundByName) {
 }
 
 }  // namespace
-}  // namespace fa_profile::prom
+}  // namespace fa_profile::prom::page_test

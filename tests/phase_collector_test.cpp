@@ -6,7 +6,7 @@
 #include "fake_gpu.h"
 #include "recording_builder.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::phase_collector_test {
 namespace {
 
 PcSamples Samples(std::uint64_t dropped = 0, bool buffer_full = false) {
@@ -277,4 +277,4 @@ TEST_F(PhaseCollectorTest, CodeThatCannotBeDisassembledOrWasNotSeenIsALoss) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::phase_collector_test

@@ -6,7 +6,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile::load {
+namespace fa_profile::load::phase_map_file_test {
 namespace {
 
 std::string ErrorOf(const std::string& text) {
@@ -160,4 +160,4 @@ TEST(PhaseMapFileTest, FunctionsAndOpcodesWithoutAMatchAreReturned) {
 }
 
 }  // namespace
-}  // namespace fa_profile::load
+}  // namespace fa_profile::load::phase_map_file_test

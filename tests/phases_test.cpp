@@ -9,7 +9,7 @@
 #include "fa_profile/analyze.h"
 #include "fa_profile/metric_catalogue.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::phases_test {
 namespace {
 
 const std::string kExecuted = "smsp__sass_inst_executed";
@@ -576,4 +576,4 @@ TEST(PhasesTest, TheUnattributedShareIsAlwaysTheLastRow) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::phases_test

@@ -12,7 +12,7 @@
 #include "program_recording.h"
 #include "test_files.h"
 
-namespace fa_profile::exporters {
+namespace fa_profile::exporters::program_report_test {
 namespace {
 
 template <typename... Arguments>
@@ -364,4 +364,4 @@ TEST(ProgramReportTest, TheDiffShowsOnlyKernelsThatChanged) {
 }
 
 }  // namespace
-}  // namespace fa_profile::exporters
+}  // namespace fa_profile::exporters::program_report_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::program_totals_test {
 namespace {
 
 GpuWork Kernel(const char* name, std::int64_t start_ns, std::int64_t end_ns, int grid = 1) {
@@ -388,4 +388,4 @@ TEST(LaunchClassNameTest, NamesAreThoseOfCudasNotation) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::program_totals_test

@@ -16,7 +16,7 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::recording_evidence_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -360,4 +360,4 @@ TEST_F(LoadEvidenceTest, AnUnknownFileTypeIsAnError) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::recording_evidence_test

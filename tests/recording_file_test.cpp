@@ -9,7 +9,7 @@
 
 #include "recording_file_fixture.h"
 
-namespace fa_profile::store {
+namespace fa_profile::store::recording_file_test {
 namespace {
 
 class RecordingFileTest : public RecordingFiles {};
@@ -320,4 +320,4 @@ TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
 }
 
 }  // namespace
-}  // namespace fa_profile::store
+}  // namespace fa_profile::store::recording_file_test

@@ -13,7 +13,7 @@
 #include "fa_profile/recording_file.h"
 #include "recording_file_fixture.h"
 
-namespace fa_profile::store {
+namespace fa_profile::store::recording_writer_test {
 namespace {
 
 class RecordingWriterTest : public RecordingFiles {};
@@ -235,4 +235,4 @@ TEST_F(RecordingWriterTest, AJournalThatNamesAnotherFileIsNotRolledBack) {
 }
 
 }  // namespace
-}  // namespace fa_profile::store
+}  // namespace fa_profile::store::recording_writer_test

@@ -8,7 +8,7 @@
 #include "fa_profile/recording_file.h"
 #include "test_files.h"
 
-namespace fa_profile::load {
+namespace fa_profile::load::redact_test {
 namespace {
 
 // A program's recording with "secret" in every name and path, and in the code.
@@ -191,4 +191,4 @@ TEST_F(RedactTest, AnExistingFileAndAKilledRunAreRefused) {
 }
 
 }  // namespace
-}  // namespace fa_profile::load
+}  // namespace fa_profile::load::redact_test

@@ -15,7 +15,7 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile::exporters {
+namespace fa_profile::exporters::report_test {
 namespace {
 
 Profile SampleProfile() { return analyze::Analyze(sample::MakeRecording()); }
@@ -376,4 +376,4 @@ TEST(ReportTest, NamesOf4MegabytesAreReportedInLinearTimeAndCut) {
 }
 
 }  // namespace
-}  // namespace fa_profile::exporters
+}  // namespace fa_profile::exporters::report_test

@@ -13,7 +13,7 @@
 #include "fa_profile/inject_protocol.h"
 #include "fa_profile/private_folder.h"
 
-namespace fa_profile::inject {
+namespace fa_profile::inject::run_injected_test {
 namespace {
 
 class RunInjectedTest : public testing::Test {
@@ -153,4 +153,4 @@ TEST(ExpandOutputTest, ALaterProcessGetsANameOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace fa_profile::inject
+}  // namespace fa_profile::inject::run_injected_test

@@ -14,7 +14,7 @@
 #include "fa_profile/private_folder.h"
 #include "sample_cubins.h"
 
-namespace fa_profile {
+namespace fa_profile::rung_sass_test {
 namespace {
 
 class RungSassTest : public testing::Test {
@@ -126,4 +126,4 @@ TEST_F(RungSassTest, TheSelftestsKernelOfPhasesHasHfma2AndNoMatrixInstruction) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::rung_sass_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::sample_totals_test {
 namespace {
 
 ProgramTotals::LaunchClass Class(const std::string& name, std::int64_t total_ns) {
@@ -82,4 +82,4 @@ TEST(SampleTotalsTest, InstructionsBeyondTheLimitAreCounted) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::sample_totals_test

@@ -12,7 +12,7 @@
 #include "fa_profile/error.h"
 #include "test_files.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::section_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ TEST_F(SectionFolderTest, AnInvalidFolderOrSetIsAnErrorWithAHint) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::section_folder_test

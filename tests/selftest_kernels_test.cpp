@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace fa_profile {
+namespace fa_profile::selftest_kernels_test {
 namespace {
 
 TEST(SelftestKernelsTest, AreListedWithoutAGpuUnderUniqueNames) {
@@ -21,4 +21,4 @@ TEST(SelftestKernelsTest, AreListedWithoutAGpuUnderUniqueNames) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::selftest_kernels_test

@@ -7,7 +7,7 @@
 
 #include "sample_recording.h"
 
-namespace fa_profile::exporters {
+namespace fa_profile::exporters::selftest_report_test {
 namespace {
 
 using Verdict = TruthCheck::Verdict;
@@ -87,4 +87,4 @@ TEST(SelftestReportTest, JsonHasEveryNumberUnrounded) {
 }
 
 }  // namespace
-}  // namespace fa_profile::exporters
+}  // namespace fa_profile::exporters::selftest_report_test

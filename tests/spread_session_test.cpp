@@ -5,7 +5,7 @@
 
 #include "fake_gpu.h"
 
-namespace fa_profile::collect {
+namespace fa_profile::collect::spread_session_test {
 namespace {
 
 const MetricPlan kThreePasses = {"GH100", {"a.sum"}, {}, 3, {}, false};
@@ -92,4 +92,4 @@ TEST_F(SpreadSessionTest, AnErrorOfTheProfilerReachesTheCaller) {
 }
 
 }  // namespace
-}  // namespace fa_profile::collect
+}  // namespace fa_profile::collect::spread_session_test

@@ -19,7 +19,7 @@
 #include "fa_profile/recording_evidence.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::static_evidence_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -367,4 +367,4 @@ TEST_F(StaticEvidenceTest, AnInvalidBuildIsAnErrorWithAHint) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::static_evidence_test

@@ -8,7 +8,7 @@
 #include "run_program.h"
 #include "test_files.h"
 
-namespace fa_profile::inject {
+namespace fa_profile::inject::step_back_test {
 namespace {
 
 constexpr char kRefused[] =
@@ -76,4 +76,4 @@ TEST_F(StepBackTest, TheProgramDoesNotWaitForEver) {
 }
 
 }  // namespace
-}  // namespace fa_profile::inject
+}  // namespace fa_profile::inject::step_back_test

@@ -9,7 +9,7 @@
 #include "rungs.h"
 #include "threshold_texts.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::threshold_rules_test {
 namespace {
 
 using Cases = std::vector<std::pair<std::string, std::string>>;
@@ -244,4 +244,4 @@ TEST(ThresholdRulesTest, TheShippedFileAppliesToTheLadder) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::threshold_rules_test

@@ -13,7 +13,7 @@
 #include "json_schema.h"
 #include "threshold_texts.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::thresholds_schema_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -211,4 +211,4 @@ TEST(ThresholdsSchemaTest, NamesEveryMetricWithItsUnit) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::thresholds_schema_test

@@ -8,7 +8,7 @@
 #include "fa_profile/static_metrics.h"
 #include "threshold_texts.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::thresholds_test {
 namespace {
 
 ThresholdRule OneRule(const std::string& words) {
@@ -383,4 +383,4 @@ TEST(ThresholdsTest, OtherErrorsNameLineAndColumn) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::thresholds_test

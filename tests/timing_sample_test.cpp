@@ -6,7 +6,7 @@
 
 #include "fa_profile/error.h"
 
-namespace fa_profile::gate {
+namespace fa_profile::gate::timing_sample_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -103,4 +103,4 @@ TEST(TimingSampleTest, InvalidSamplesAreRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace fa_profile::gate
+}  // namespace fa_profile::gate::timing_sample_test

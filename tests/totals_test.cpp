@@ -13,7 +13,7 @@
 #include "fa_profile/recording_file.h"
 #include "program_recording.h"
 
-namespace fa_profile::prom {
+namespace fa_profile::prom::totals_test {
 namespace {
 
 const Recording& Bundled() {
@@ -375,4 +375,4 @@ TEST(TotalsTest, ShapesHaveFourBucketsAndABucketForNone) {
 }
 
 }  // namespace
-}  // namespace fa_profile::prom
+}  // namespace fa_profile::prom::totals_test

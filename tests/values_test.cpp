@@ -6,7 +6,7 @@
 
 #include "device_code.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::values_test {
 namespace {
 
 /// The definitions that reach an instruction's first data operand.
@@ -90,4 +90,4 @@ TEST(ValuesTest, ASubroutineReturnsItsValues) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::values_test

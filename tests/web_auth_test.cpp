@@ -16,7 +16,7 @@
 #include "password_checker.h"
 #include "web_client.h"
 
-namespace fa_profile::web {
+namespace fa_profile::web::web_auth_test {
 namespace {
 
 std::string BcryptOf(const std::string& password, unsigned long cost) {
@@ -285,4 +285,4 @@ TEST_F(PasswordCheckerTest, WrongPasswordsDoNotEvictTheRememberedOne) {
 }
 
 }  // namespace
-}  // namespace fa_profile::web
+}  // namespace fa_profile::web::web_auth_test

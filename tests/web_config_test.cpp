@@ -9,7 +9,7 @@
 #include "web_client.h"
 #include "web_settings.h"
 
-namespace fa_profile::web {
+namespace fa_profile::web::web_config_test {
 namespace {
 
 // Of "secret", at cost 4, by htpasswd.
@@ -220,4 +220,4 @@ TEST(WebConfigTest, WeakCipherSuitesAreUnknown) {
 }
 
 }  // namespace
-}  // namespace fa_profile::web
+}  // namespace fa_profile::web::web_config_test

@@ -11,7 +11,7 @@
 #include "fa_profile/error.h"
 #include "web_client.h"
 
-namespace fa_profile::web {
+namespace fa_profile::web::web_server_test {
 namespace {
 
 WebOptions Options() {
@@ -391,4 +391,4 @@ TEST(WebServerTest, ListensOnIpv6AndNames) {
 }
 
 }  // namespace
-}  // namespace fa_profile::web
+}  // namespace fa_profile::web::web_server_test

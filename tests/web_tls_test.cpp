@@ -10,7 +10,7 @@
 #include "web_certificates.h"
 #include "web_client.h"
 
-namespace fa_profile::web {
+namespace fa_profile::web::web_tls_test {
 namespace {
 
 class WebTlsTest : public testing::Test {
@@ -251,4 +251,4 @@ TEST_F(WebTlsTest, UnfinishedHandshakesAreDropped) {
 }
 
 }  // namespace
-}  // namespace fa_profile::web
+}  // namespace fa_profile::web::web_tls_test

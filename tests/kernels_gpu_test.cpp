@@ -82,7 +82,7 @@ TEST_P(RungTest, CanBeCapturedIntoAGraph) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ladder, RungTest, testing::ValuesIn(Ladder()),
-                         [](const auto& info) { return info.param->id(); });
+                         [](const auto& rung) { return rung.param->id(); });
 
 TEST(GpuReferenceTest, AgreesWithTheReferenceOnTheCpu) {
   for (const AttentionShape shape : {AttentionShape{2, 2, 77, 64, false}, AttentionShape{1, 3, 130, 128, true},
