@@ -226,19 +226,22 @@ TEST_F(StaticEvidenceTest, NewSpillsAndPrintfAreRegressions) {
   const std::string clean = Clean();
   const std::string spilling = Compile(source, "spilling.o", {"-maxrregcount=24"});
   const std::string printing = Compile(source, "printing.o", {"-DWITH_PRINTF"});
-  EXPECT_EQ(JudgeBuilds(Of(clean, true), Of(clean, true)).verdict, gate::Verdict::kPass);
+  const gate::Evidence base = Of(clean);
+  const gate::Evidence base_with_log = Of(clean, true);
+  const gate::Evidence spilling_with_log = Of(spilling, true);
+  EXPECT_EQ(JudgeBuilds(base_with_log, base_with_log).verdict, gate::Verdict::kPass);
 
-  const gate::GateResult spills = JudgeBuilds(Of(clean), Of(spilling));
+  const gate::GateResult spills = JudgeBuilds(base, Of(spilling));
   EXPECT_EQ(spills.verdict, gate::Verdict::kRegression);
   EXPECT_EQ(spills.cases.at(0).kernel, "Sums<48>");
   EXPECT_EQ(Blocking(spills), std::set<std::string>{"spill_bytes"});
-  EXPECT_EQ(Blocking(JudgeBuilds(Of(clean, true), Of(spilling, true))),
+  EXPECT_EQ(Blocking(JudgeBuilds(base_with_log, spilling_with_log)),
             (std::set<std::string>{"compiler_warnings", "spill_bytes"}));
   // Without the base's log nobody knows which warnings are new.
-  EXPECT_EQ(Blocking(JudgeBuilds(Of(clean), Of(spilling, true))), std::set<std::string>{"spill_bytes"});
-  EXPECT_EQ(Blocking(JudgeBuilds(Of(spilling, true), Of(clean, true))), std::set<std::string>{});
+  EXPECT_EQ(Blocking(JudgeBuilds(base, spilling_with_log)), std::set<std::string>{"spill_bytes"});
+  EXPECT_EQ(Blocking(JudgeBuilds(spilling_with_log, base_with_log)), std::set<std::string>{});
 
-  const gate::GateResult prints = JudgeBuilds(Of(clean), Of(printing));
+  const gate::GateResult prints = JudgeBuilds(base, Of(printing));
   EXPECT_EQ(prints.verdict, gate::Verdict::kRegression);
   EXPECT_TRUE(Blocking(prints).contains("externals"));
 }
@@ -251,7 +254,7 @@ TEST_F(StaticEvidenceTest, WmmaOnLocalMemoryIsSeenInTheWarningAndInTheCode) {
   const std::vector<std::string>& warnings = broken.cases[0].compiler_warnings;
   EXPECT_EQ(warnings, std::vector<std::string>{"mma.hpp: cannot perform wmma load or store on local memory"});
   for (const auto& [phase, counts] : broken.cases[0].code.at(0).counts) EXPECT_EQ(counts.at("tensor"), 0) << phase;
-  gate::Evidence whole = OfTheLadder();  // the base: the same name, with tensor instructions
+  const gate::Evidence& whole = OfTheLadder();  // the base: the same name, with tensor instructions
   gate::Evidence base = broken;
   base.cases[0].code = Facts(whole, "wmma").code;
   base.cases[0].code.resize(1);

@@ -306,6 +306,9 @@ bool IsOfFile(const CaseFacts& facts) {
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
   Build found(options);
   for (const BuildFile& file : FindBuildFiles(build)) found.Find(file);
+  // Read before the code, which takes longer: a log that is missing is an error at once.
+  const auto log = options.build_log ? options.build_log : FindBuildLog(build);
+  const std::string log_text = log ? ReadFile(*log, kMostLogBytes) : std::string();
   std::vector<BuiltKernel> kernels = found.Disassemble();
   Unify(kernels);
 
@@ -327,14 +330,13 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
     evidence.cases.push_back(std::move(facts));
   }
 
-  const auto log = options.build_log ? options.build_log : FindBuildLog(build);
   if (!log) {
     evidence.losses.emplace_back(kNoBuildLog);
     return evidence;
   }
   const std::string architecture = evidence.cases.front().code.front().architecture;
   WarningSorter sorter(evidence, sources, repository);
-  for (const CompilerWarning& warning : ParseBuildLog(ReadFile(*log, kMostLogBytes), architecture)) sorter.Add(warning);
+  for (const CompilerWarning& warning : ParseBuildLog(log_text, architecture)) sorter.Add(warning);
   return evidence;
 }
 
