@@ -32,18 +32,17 @@ struct SampleCase {
 };
 
 nlohmann::json EnvironmentJson(const Device& device) {
-  return {{"gpu_name", device.name},
-          {"gpu_uuid", device.uuid},
-          {"chip", device.chip},
-          {"driver_version", device.driver_version},
-          {"cuda_driver_version", device.cuda_driver_version},
-          {"cuda_runtime_version", device.cuda_runtime_version},
-          {"cupti_version", device.cupti_version},
-          {"sm_clock_max_hz", device.sm_clock_max_hz},
-          {"memory_clock_max_hz", device.memory_clock_max_hz},
-          {"tool_version", Version()},
-          {"tool_commit", Commit()},
-          {"taken_at", UtcNow("%Y-%m-%dT%H:%M:%SZ")}};
+  Session session;
+  session.tool_version = Version();
+  session.tool_commit = Commit();
+  session.created_at = UtcNow("%Y-%m-%dT%H:%M:%SZ");
+  const gate::Environment environment = gate::EnvironmentOf(device, session);
+  nlohmann::json json;
+  for (const gate::EnvironmentField& field : gate::kEnvironmentFields) {
+    if (field.text != nullptr) json[field.key] = environment.*field.text;
+    if (field.hertz != nullptr) json[field.key] = environment.*field.hertz;
+  }
+  return json;
 }
 
 std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vector<AttentionShape>& shapes) {

@@ -26,23 +26,6 @@ namespace {
 // brake 0x80. Not: idle, and the software power cap, which a kernel that draws the board's power reaches in every run.
 constexpr std::uint64_t kThrottleReasons = 0x8 | 0x20 | 0x40 | 0x80;
 
-Environment EnvironmentOf(const Device& device, const Session& session) {
-  Environment environment;
-  environment.gpu_name = device.name;
-  environment.gpu_uuid = device.uuid;
-  environment.chip = device.chip;
-  environment.driver_version = device.driver_version;
-  environment.cuda_driver_version = device.cuda_driver_version;
-  environment.cuda_runtime_version = device.cuda_runtime_version;
-  environment.cupti_version = device.cupti_version;
-  environment.sm_clock_max_hz = device.sm_clock_max_hz;
-  environment.memory_clock_max_hz = device.memory_clock_max_hz;
-  environment.tool_version = session.tool_version;
-  environment.tool_commit = session.tool_commit;
-  environment.taken_at = session.created_at;
-  return environment;
-}
-
 // The state after the run: before it the GPU may have been idle.
 ProcessSample ProcessOf(const std::vector<ClockSample>& clocks) {
   ProcessSample process;

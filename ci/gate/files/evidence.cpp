@@ -2,6 +2,16 @@
 
 namespace fa_profile::gate {
 
+Environment EnvironmentOf(const Device& device, const Session& session) {
+  Environment environment;
+  for (const EnvironmentField& field : kEnvironmentFields) {
+    if (field.device_text != nullptr) environment.*field.text = device.*field.device_text;
+    if (field.device_hertz != nullptr) environment.*field.hertz = device.*field.device_hertz;
+    if (field.session_text != nullptr) environment.*field.text = session.*field.session_text;
+  }
+  return environment;
+}
+
 std::string CaseName(const CaseFacts& facts) {
   return facts.shape.empty() ? facts.kernel : facts.kernel + " " + facts.shape;
 }

@@ -39,10 +39,11 @@ TimingSample ReadSample(const JsonNode& node) {
   RequireVersion(node, kTimingSampleVersion);
   TimingSample sample;
   const JsonNode environment = node.At("environment");
-  for (const auto& [key, _, text, hertz] : kEnvironmentFields) {
-    if (text != nullptr) sample.environment.*text = environment.At(key).Text();
-    if (hertz != nullptr) {
-      sample.environment.*hertz = environment.At(key).Integer(0, std::numeric_limits<std::int64_t>::max());
+  for (const EnvironmentField& field : kEnvironmentFields) {
+    const JsonNode value = environment.At(field.key);
+    if (field.text != nullptr) sample.environment.*field.text = value.Text();
+    if (field.hertz != nullptr) {
+      sample.environment.*field.hertz = value.Integer(0, std::numeric_limits<std::int64_t>::max());
     }
   }
   sample.throttled = node.At("throttled").Flag();

@@ -18,8 +18,8 @@ Json KnownHertz(std::int64_t value) { return value > 0 ? Json(value) : Json(null
 
 Json ToJson(const Environment& environment, const std::string& origin) {
   Json json = {{"origin", OrNull(origin)}};
-  for (const auto& [key, _, text, hertz] : kEnvironmentFields) {
-    json[key] = text != nullptr ? OrNull(environment.*text) : KnownHertz(environment.*hertz);
+  for (const EnvironmentField& field : kEnvironmentFields) {
+    json[field.key] = field.text != nullptr ? OrNull(environment.*field.text) : KnownHertz(environment.*field.hertz);
   }
   return json;
 }

@@ -49,27 +49,48 @@ struct Environment {
   std::string taken_at;  ///< UTC, ISO 8601
 };
 
-/// One field of Environment: `text` or `hertz` is set. Drives JSON, merging and reports.
+/// One field of Environment, and where a recording has it: `text` or `hertz` is set, and one of the last three. Drives
+/// JSON, merging, reports and EnvironmentOf().
 struct EnvironmentField {
   const char* key;    ///< in JSON
   const char* label;  ///< in reports
   std::string Environment::*text = nullptr;
   std::int64_t Environment::*hertz = nullptr;
+  std::string Device::*device_text = nullptr;
+  std::int64_t Device::*device_hertz = nullptr;
+  std::string Session::*session_text = nullptr;
 };
+constexpr EnvironmentField OfDevice(const char* key, const char* label, std::string Environment::*to,
+                                    std::string Device::*from) {
+  return {.key = key, .label = label, .text = to, .device_text = from};
+}
+constexpr EnvironmentField OfDevice(const char* key, const char* label, std::int64_t Environment::*to,
+                                    std::int64_t Device::*from) {
+  return {.key = key, .label = label, .hertz = to, .device_hertz = from};
+}
+constexpr EnvironmentField OfSession(const char* key, const char* label, std::string Environment::*to,
+                                     std::string Session::*from) {
+  return {.key = key, .label = label, .text = to, .session_text = from};
+}
 inline constexpr std::array kEnvironmentFields = {
-    EnvironmentField{"gpu_name", "GPU", &Environment::gpu_name},
-    EnvironmentField{"gpu_uuid", "UUID", &Environment::gpu_uuid},
-    EnvironmentField{"chip", "chip", &Environment::chip},
-    EnvironmentField{"driver_version", "driver", &Environment::driver_version},
-    EnvironmentField{"cuda_driver_version", "CUDA of the driver", &Environment::cuda_driver_version},
-    EnvironmentField{"cuda_runtime_version", "CUDA runtime", &Environment::cuda_runtime_version},
-    EnvironmentField{"cupti_version", "CUPTI", &Environment::cupti_version},
-    EnvironmentField{"sm_clock_max_hz", "highest SM clock", nullptr, &Environment::sm_clock_max_hz},
-    EnvironmentField{"memory_clock_max_hz", "highest memory clock", nullptr, &Environment::memory_clock_max_hz},
-    EnvironmentField{"tool_version", "fa-profile", &Environment::tool_version},
-    EnvironmentField{"tool_commit", "commit", &Environment::tool_commit},
-    EnvironmentField{"taken_at", "date", &Environment::taken_at},
+    OfDevice("gpu_name", "GPU", &Environment::gpu_name, &Device::name),
+    OfDevice("gpu_uuid", "UUID", &Environment::gpu_uuid, &Device::uuid),
+    OfDevice("chip", "chip", &Environment::chip, &Device::chip),
+    OfDevice("driver_version", "driver", &Environment::driver_version, &Device::driver_version),
+    OfDevice("cuda_driver_version", "CUDA of the driver", &Environment::cuda_driver_version,
+             &Device::cuda_driver_version),
+    OfDevice("cuda_runtime_version", "CUDA runtime", &Environment::cuda_runtime_version, &Device::cuda_runtime_version),
+    OfDevice("cupti_version", "CUPTI", &Environment::cupti_version, &Device::cupti_version),
+    OfDevice("sm_clock_max_hz", "highest SM clock", &Environment::sm_clock_max_hz, &Device::sm_clock_max_hz),
+    OfDevice("memory_clock_max_hz", "highest memory clock", &Environment::memory_clock_max_hz,
+             &Device::memory_clock_max_hz),
+    OfSession("tool_version", "fa-profile", &Environment::tool_version, &Session::tool_version),
+    OfSession("tool_commit", "commit", &Environment::tool_commit, &Session::tool_commit),
+    OfSession("taken_at", "date", &Environment::taken_at, &Session::created_at),
 };
+
+/// The environment that a recording of this device and session has.
+Environment EnvironmentOf(const Device& device, const Session& session);
 
 /// A line of source.
 struct SourcePlace {
