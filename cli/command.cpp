@@ -7,7 +7,7 @@
 namespace fa_profile::cli {
 
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
-  app.add_option("--shape", shapes.texts, help);
+  app.add_option("--shape", shapes.texts, help)->type_name("B,H,S,D");
   app.add_flag("--causal", shapes.causal, "Causal attention, for --shape");
 }
 
@@ -22,7 +22,7 @@ std::vector<AttentionShape> ShapeArguments::Parse() const {
 }
 
 void AddPhaseMap(CLI::App& app, Invocation& invocation) {
-  app.add_option("--phase-map", invocation.phase_map, "YAML file that assigns code to phases");
+  app.add_option("--phase-map", invocation.phase_map, "YAML file that assigns code to phases")->type_name("FILE");
   app.add_option("--phase-from", invocation.phase_from,
                  "Where phases come from: map (--phase-map), functions (of the code), code (inferred from machine "
                  "code), opcodes; default: the first of these that there is")

@@ -2,12 +2,14 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string_view>
 
 #include "command.h"
 #include "fa_profile/error.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/version.h"
+#include "help_text.h"
 #include "usage_errors.h"
 
 namespace fa_profile::cli {
@@ -32,6 +34,7 @@ int Dispatch(int argc, char** argv) {
   CLI::App app{"fa-profile: which part of a GPU kernel costs what, why, and did that change?"};
   app.set_version_flag("--version", "fa-profile " + std::string(Version()) + " (" + std::string(Commit()) + ")");
   app.name("fa-profile");
+  app.formatter(std::make_shared<HelpText>());
   app.footer(
       "fa-profile [options] -- PROGRAM ARGUMENTS... profiles any CUDA program.\n"
       "./fa-profile demo, in a checkout, starts Prometheus and Alertmanager on a simulated fleet (docs/demo.md).\n"

@@ -107,19 +107,28 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   const auto shared = std::make_shared<ProfileArguments>();
   ProfileArguments& arguments = *shared;
   RunOptions& run = arguments.run;
+  const std::string no_group = app.option_defaults()->get_group();
+  app.option_defaults()->group("What is measured");
   app.add_option("--ncu-set", run.metric_set, "Metrics to collect: basic, detailed, full, roofline, phases")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("SET");
   app.add_option("--metrics", run.metrics, "CUPTI metrics to collect instead of a set, comma-separated")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->type_name("NAME");
   app.add_option("--section-folder", run.section_folder,
-                 "Read the set from an installed Nsight Compute's .section files");
-  app.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
-  app.add_option("--kernel-lib", run.kernel_libraries, "A kernel library of your own (repeatable)");
+                 "Read the set from an installed Nsight Compute's .section files")
+      ->type_name("FOLDER");
+  app.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression")
+      ->type_name("REGEX");
+  app.add_option("--kernel-lib", run.kernel_libraries, "A kernel library of your own (repeatable)")->type_name("FILE");
   AddShapes(app, arguments.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default 1,8,512,64");
-  app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap");
-  app.add_option("--spool", run.spool, "Write the recording to this folder, which fa-profile serve watches");
-  app.add_flag("--force", run.overwrite, "Replace an existing recording");
-  app.add_option("--device", run.device, "CUDA device number")->capture_default_str();
+  app.add_option("--phases", run.phases,
+                 "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
+      ->check(OneOf({"on", "off", "auto"}))
+      ->capture_default_str();
+  AddPhaseMap(app, invocation);
+  app.option_defaults()->group("How it is measured");
+  app.add_option("--device", run.device, "CUDA device number")->capture_default_str()->type_name("N");
   app.add_option(
          "--replay", arguments.replay,
          "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
@@ -139,16 +148,14 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
                  "Random inputs to verify each kernel with before it is measured; 0: do not verify")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
-  app.add_option("--raw", run.raw,
-                 "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
-      ->check(OneOf({"all", "first", "none"}))
-      ->capture_default_str();
+  app.option_defaults()->group("Of a program (-- PROGRAM)");
   app.add_option("--top", run.top,
                  "Launch classes of a program to measure counters of; default those over 1 % of the kernel time")
       ->check(CLI::Range(1, 10000));
   app.add_option("--nvtx", run.nvtx_pattern,
                  "Counters only of a program's launches inside NVTX ranges whose path (\"step / attn\") matches this "
-                 "regular expression");
+                 "regular expression")
+      ->type_name("REGEX");
   app.add_option("--launch-skip", run.launch_skip,
                  "Skip the first N launches of a program that --kernel and --nvtx match")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
@@ -160,14 +167,17 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(OneOf({"on", "off"}))
       ->capture_default_str();
   app.add_option("--delay", run.delay_s, "Seconds of a program's run before anything is recorded")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("SECONDS");
   app.add_option("--duration", run.duration_s, "Seconds of a program's run to record; default to its end")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(CLI::Range(0.1, 1e6))
+      ->type_name("SECONDS");
   app.add_option("--record-all", run.record_all_s,
-                 "Record every launch of a program for this many seconds, or always; then only a sample")
+                 "Record every launch of a program for this many seconds, or for \"always\"; then only a sample")
       ->transform(CLI::Transformer(std::map<std::string, std::string>{{"always", "1e9"}}).description(""))
-      ->check(CLI::Range(0.0, 1e9).description("SECONDS"))
-      ->capture_default_str();
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str()
+      ->type_name("SECONDS");
   app.add_option("--processes", arguments.processes,
                  "all: record child processes, too; root: only the first process that uses a GPU")
       ->check(OneOf({"all", "root"}))
@@ -175,14 +185,21 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")
       ->check(OneOf({"program", "report"}))
       ->capture_default_str();
-  app.add_option("--phases", run.phases,
-                 "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
-      ->check(OneOf({"on", "off", "auto"}))
+  app.option_defaults()->group("Output");
+  app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap")
+      ->type_name("FILE");
+  app.add_option("--spool", run.spool, "Write the recording to this folder, which fa-profile serve watches")
+      ->type_name("FOLDER");
+  app.add_flag("--force", run.overwrite, "Replace an existing recording");
+  app.add_option("--raw", run.raw,
+                 "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
+      ->check(OneOf({"all", "first", "none"}))
       ->capture_default_str();
   app.add_flag("--summary", run.summary, "Print the tables only, no block for each kernel");
-  app.add_option("--explain", run.explain, "Explain a finding and list where it was found, instead of the report");
-  AddPhaseMap(app, invocation);
+  app.add_option("--explain", run.explain, "Explain a finding and list where it was found, instead of the report")
+      ->type_name("FINDING");
   AddFormatOption(app, run.format, &Format::report);
+  app.option_defaults()->group(no_group);  // commands inherit it
   // No command was given: a command's callback, called before this one, has set another.
   app.callback([shared, &app, &invocation] {
     if (invocation.run) return;

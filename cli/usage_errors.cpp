@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <optional>
 #include <ranges>
 #include <string_view>
 
 #include "fa_profile/text.h"
+#include "help_text.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -96,6 +98,11 @@ Error UnknownWord(const CLI::App& command, const std::string& word) {
     return Error("fa-profile takes no file without a command: " + Printable(word),
                  "fa-profile report " + Printable(word) + " reports from a recording");
   }
+  if (ShortName(command) == "gate" && IsRecordingName(word)) {
+    return Error("gate takes no file without an option: " + Printable(word),
+                 "write the option before each file: --candidate A.fap --candidate B.fap; --baseline C.fap names what "
+                 "they are compared with");
+  }
   if (!commands.empty()) {
     std::vector<std::string> names = commands;
     if (command.get_parent() == nullptr) names.emplace_back("demo");  // the launcher's own
@@ -152,6 +159,19 @@ Error WrongCount(const CLI::Option& option) {
   if (given <= most) return Error(Shown(option) + " needs a value", WithMeaning(option));
   if (most == 1) return Error(fmt::format("{} is given {} times", Shown(option), given), "give it once");
   return Error(fmt::format("{} takes at most {} values and is given {}", Shown(option), most, given),
+               WithMeaning(option));
+}
+
+/// Of CLI11's "--top: Value abc not in range 1 to 10000", which it also says when the value is not a number.
+std::optional<Error> NotInRange(const CLI::Option& option, const std::string& message) {
+  constexpr std::string_view kValue = ": Value ";
+  const std::size_t value = message.find(kValue);
+  const std::size_t end = message.rfind(" not in range ");
+  const auto range = RangeOf(option);
+  if (!range || value == std::string::npos || end == std::string::npos) return std::nullopt;
+  const std::size_t begin = value + kValue.size();
+  return Error(fmt::format("{}: '{}' is not a {} from {}", Shown(option), Printable(message.substr(begin, end - begin)),
+                           range->is_whole ? "whole number" : "number", range->text),
                WithMeaning(option));
 }
 
@@ -214,6 +234,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
                  WithMeaning(*of));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return WrongCount(*of);
+  if (const auto not_in_range = NotInRange(*of, message)) return *not_in_range;
   return Error(message, WithMeaning(*of));
 }
 

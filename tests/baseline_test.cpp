@@ -191,6 +191,10 @@ TEST(PromoteTest, RefusesEvidenceOfIncorrectKernels) {
               e.cases[2].verification->draws_passed = 0;
             }),
             "this run cannot become a baseline: gate_reference is not correct");
+  EXPECT_NE(Refusal([](Evidence& e) {
+              for (CaseFacts& facts : e.cases) facts.shape.clear();
+            }).find("cannot become a baseline: it is of a program"),
+            std::string::npos);
 }
 
 TEST(PromoteTest, RefusesTooFewProcessesThrottledProcessesAndDataLoss) {

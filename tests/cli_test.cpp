@@ -106,7 +106,30 @@ TEST_F(CliTest, ListPrintsKernelsSetsMetricsAndPhases) {
   EXPECT_NE(findings.find("serial-softmax"), std::string::npos);
   EXPECT_NE(findings.find("calls-printf"), std::string::npos) << "lint's are there too";
   EXPECT_EQ(Run("--version").exit_code, 0);
-  EXPECT_EQ(Run("--help").exit_code, 0);
+}
+
+TEST_F(CliTest, HelpGroupsTheOptionsAndNamesWhatTheyTake) {
+  const std::string help = Run("--help").out;
+  for (const char* const text : {"\nWhat is measured:\n", "\nHow it is measured:\n", "\nOf a program (-- PROGRAM):\n",
+                                 "\nOutput:\n", "  --kernel REGEX ", "  --cache warm|flush ", "  --warmup N ",
+                                 "(0 to 1000; default 5)\n", "  --delay SECONDS ", "(0 to 1000000)\n"}) {
+    EXPECT_NE(help.find(text), std::string::npos) << text;
+  }
+  for (const char* const text : {"INT", "TEXT", "FLOAT", "e+"}) EXPECT_EQ(help.find(text), std::string::npos) << text;
+  EXPECT_EQ(Run("report --help").out.find("What is measured"), std::string::npos) << "a command has its own";
+}
+
+TEST_F(CliTest, AWrongNumberIsRefusedWithWhatIsAccepted) {
+  ExpectRefused("--top abc -- true", "--top: 'abc' is not a whole number from 1 to 10000", "Launch classes");
+  ExpectRefused("--top 0 -- true", "--top: '0' is not a whole number from 1 to 10000", "Launch classes");
+  ExpectRefused("--warmup 1e3", "--warmup: '1e3' is not a whole number from 0 to 1000", "Calls before timing");
+  ExpectRefused("--delay soon -- true", "--delay: 'soon' is not a number from 0 to 1000000", "Seconds");
+  ExpectRefused("gate --pairs 100", "--pairs: '100' is not a whole number from 5 to 24", "Timing pairs");
+}
+
+TEST_F(CliTest, AFileOfTheGateNeedsItsOption) {
+  ExpectRefused("gate --candidate " + bundled_ + " " + bundled_, "gate takes no file without an option",
+                "--candidate A.fap --candidate B.fap");
 }
 
 TEST_F(CliTest, ExplainPrintsTheStoryInsteadOfTheReport) {

@@ -113,6 +113,13 @@ std::vector<std::string> CasesNotCorrect(const Evidence& evidence) {
 
 void RequireFit(const Evidence& evidence, int least_processes) {
   if (evidence.cases.empty()) throw Error(evidence.origin + " contains no kernel", "promote a recording of a run");
+  // A program's kernels have no shape, and no reference to be verified with.
+  if (!evidence.processes.empty() &&
+      std::ranges::all_of(evidence.cases, [](const CaseFacts& facts) { return facts.shape.empty(); })) {
+    throw Error(evidence.origin + " cannot become a baseline: it is of a program, whose kernels nothing verifies",
+                "keep the recording, and compare the next one with it: fa-profile gate --baseline KEPT.fap --candidate "
+                "NEXT.fap");
+  }
   if (const std::vector<std::string> wrong = CasesNotCorrect(evidence); !wrong.empty()) {
     throw Error("this run cannot become a baseline: " + Some(wrong),
                 "fix the kernel, and measure with --draws above 0: the speed of a wrong kernel means nothing");

@@ -1,0 +1,76 @@
+#include "help_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace fa_profile::cli {
+namespace {
+
+// CLI11 gives the type and what each check says of itself as one text: "INT:INT in [0 - 1000]", "TEXT:{warm,flush}".
+std::string TypeOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+// "warm|flush" of an option that takes one of some words; else empty.
+std::string ChoicesOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find(":{");
+  const std::size_t end = type.find('}', std::min(begin, type.size()));
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  std::string choices = type.substr(begin + 2, end - begin - 2);
+  std::ranges::replace(choices, ',', '|');
+  return choices;
+}
+
+// "1e+06" as "1000000".
+std::string InDigits(const std::string& number) {
+  double value = 0.0;
+  const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), value);
+  return failed == std::errc() && number.find('e') != std::string::npos ? fmt::format("{:.0f}", value) : number;
+}
+
+}  // namespace
+
+std::optional<NumberRange> RangeOf(const CLI::Option& option) {
+  constexpr std::string_view kIn = " in [";
+  constexpr std::string_view kTo = " - ";
+  const std::string type = option.get_type_name();
+  const std::size_t in = type.rfind(kIn);
+  const std::size_t to = type.find(kTo, std::min(in, type.size()));
+  if (in == std::string::npos || to == std::string::npos) return std::nullopt;
+  const std::size_t begin = in + kIn.size();
+  const std::size_t second = to + kTo.size();
+  return NumberRange{type.substr(0, in).ends_with("INT"),
+                     InDigits(type.substr(begin, to - begin)) + " to " +
+                         InDigits(type.substr(second, type.find(']', second) - second))};
+}
+
+std::string HelpText::make_option_opts(const CLI::Option* option) const {
+  if (option->get_type_size() == 0) return {};  // a flag
+  std::string type = TypeOf(*option);
+  if (const std::string choices = ChoicesOf(*option); !choices.empty()) {
+    type = choices;
+  } else if (type == "INT" || type == "UINT") {
+    type = "N";
+  } else if (type == "FLOAT") {
+    type = "NUMBER";
+  }
+  const bool is_list = option->get_expected_max() == CLI::detail::expected_max_vector_size;
+  return " " + type + (is_list ? "..." : "") + (option->get_required() ? " (required)" : "");
+}
+
+std::string HelpText::make_option_desc(const CLI::Option* option) const {
+  std::string text = option->get_description();
+  std::string more;
+  if (const auto range = RangeOf(*option)) more = range->text;
+  if (!option->get_default_str().empty()) {
+    more += (more.empty() ? "" : "; ") + ("default " + option->get_default_str());
+  }
+  return more.empty() ? text : text + " (" + more + ")";
+}
+
+}  // namespace fa_profile::cli
