@@ -8,6 +8,7 @@
 #include <random>
 
 #include "recording_file_fixture.h"
+#include "tables.h"
 
 namespace fa_profile::store::recording_file_test {
 namespace {
@@ -30,6 +31,17 @@ TEST_F(RecordingFileTest, EveryFieldSurvivesARoundTrip) {
     }
     EXPECT_EQ(reader.ImageIds(), ids);
   }
+}
+
+// So a new kind of record that the round trips above do not look at fails here.
+TEST(RandomRecordingTest, EveryKindOfRecordIsDrawnAndCompared) {
+  const Recording recording = MakeRandomRecording(/*seed=*/1, /*size=*/3).recording;
+  ForEachList(recording, [&]<typename Record>(const std::vector<Record>& list) {
+    EXPECT_FALSE(list.empty()) << TableOf<Record>::kTable.name;
+    Recording without = recording;
+    ListOf<Record>(without).clear();
+    EXPECT_NE(ToText(without), ToText(recording)) << TableOf<Record>::kTable.name;
+  });
 }
 
 TEST_F(RecordingFileTest, AWholeRecordingIsCopiedWithItsImages) {

@@ -172,7 +172,8 @@ void ReadList(const Connection& connection, std::string_view list, const Take& t
 
 }  // namespace
 
-std::vector<Timing> LoadTimings(TableReader& tables) {
+template <>
+std::vector<Timing> LoadRecords(TableReader& tables, const LoadContext&) {
   return tables.Load<Timing>([&](std::vector<Timing>& timings, const std::vector<std::int64_t>& ids) {
     ReadElements(tables.connection(), &TimingSample::timing_id, ids, [&](std::size_t i, const TimingSample& sample) {
       timings[i].durations_ns.push_back(sample.duration_ns);
@@ -189,19 +190,25 @@ std::vector<MetricName> LoadMetricNames(TableReader& tables) {
   return metrics;
 }
 
-std::vector<CounterConfig> LoadConfigs(TableReader& tables, const std::vector<MetricName>& metrics) {
+template <>
+std::vector<CounterConfig> LoadRecords(TableReader& tables, const LoadContext& context) {
   return tables.Load<CounterConfig>([&](std::vector<CounterConfig>& configs, const std::vector<std::int64_t>& ids) {
     ReadElements(tables.connection(), &ConfigMetric::config_id, ids, [&](std::size_t i, const ConfigMetric& element) {
       configs[i].metrics.push_back(
-          Require(tables.connection(), metrics, element.metric_id, "a counter config has metric").name);
+          Require(tables.connection(), context.metrics, element.metric_id, "a counter config has metric").name);
     });
   });
 }
 
 // Metric by metric, which is the order in the file, sorted by name, so that each value goes to the end of its range's
 // map. Names and values have been checked by then.
-std::vector<Range> LoadRanges(TableReader& tables, std::vector<MetricName> metrics) {
+template <>
+std::vector<Range> LoadRecords(TableReader& tables, const LoadContext& context) {
   std::vector<Range> ranges = tables.Load<Range>();
+  std::vector<MetricName> metrics = context.metrics;
+  if (const auto& wanted = context.options.metrics) {
+    std::erase_if(metrics, [&](const MetricName& metric) { return !wanted->contains(metric.name); });
+  }
   std::sort(metrics.begin(), metrics.end(), [](const MetricName& a, const MetricName& b) { return a.name < b.name; });
   RowReader<MetricValue> rows(tables.connection(), " WHERE metric_id = ?");
   for (const MetricName& metric : metrics) {
@@ -218,14 +225,26 @@ std::vector<Range> LoadRanges(TableReader& tables, std::vector<MetricName> metri
   return ranges;
 }
 
-void LoadCode(TableReader& tables, const std::vector<MetricName>& metrics, Recording& recording) {
-  Connection& connection = tables.connection();
-  using Ids = std::vector<std::int64_t>;
-  const std::vector<DeviceFunction>& functions = recording.functions = tables.Load<DeviceFunction>(
-      [&](std::vector<DeviceFunction>& read, const Ids&) { ReadInstructions(tables, read); });
+template <>
+std::vector<Cubin> LoadRecords(TableReader& tables, const LoadContext& context) {
+  return context.options.cubins ? tables.Load<Cubin>() : std::vector<Cubin>();
+}
 
+template <>
+std::vector<DeviceFunction> LoadRecords(TableReader& tables, const LoadContext& context) {
+  if (!context.options.code) return {};
+  return tables.Load<DeviceFunction>([&](std::vector<DeviceFunction>& functions, const std::vector<std::int64_t>&) {
+    ReadInstructions(tables, functions);
+  });
+}
+
+template <>
+std::vector<PcSampling> LoadRecords(TableReader& tables, const LoadContext& context) {
+  if (!context.options.code) return {};
+  Connection& connection = tables.connection();
+  const std::vector<DeviceFunction>& functions = context.recording.functions;
   const std::vector<StallReason> reasons = tables.Load<StallReason>();
-  recording.samplings = tables.Load<PcSampling>([&](std::vector<PcSampling>& samplings, const Ids&) {
+  return tables.Load<PcSampling>([&](std::vector<PcSampling>& samplings, const std::vector<std::int64_t>&) {
     Gatherer<PcSample> gatherer(connection);
     RowReader<SampleRun> rows(connection);
     for (SampleRun run; rows.Next(run);) {
@@ -238,18 +257,24 @@ void LoadCode(TableReader& tables, const std::vector<MetricName>& metrics, Recor
     }
     gatherer.End();
   });
+}
 
-  recording.countings = tables.Load<SassCounting>([&](std::vector<SassCounting>& countings, const Ids&) {
+template <>
+std::vector<SassCounting> LoadRecords(TableReader& tables, const LoadContext& context) {
+  if (!context.options.code) return {};
+  Connection& connection = tables.connection();
+  return tables.Load<SassCounting>([&](std::vector<SassCounting>& countings, const std::vector<std::int64_t>&) {
     Gatherer<SassCount> gatherer(connection);
     RowReader<CountRun> rows(connection);
     for (CountRun run; rows.Next(run);) {
       SassCounting& counting = Require(connection, countings, run.counting_id, "counts belong to SASS counting");
-      const MetricName& metric = Require(connection, metrics, run.metric_id, "counts are of metric");
+      const MetricName& metric = Require(connection, context.metrics, run.metric_id, "counts are of metric");
       if (run.instructions < 1 || run.instructions > kMaxRunInstructions || run.count < 0) {
         connection.Damaged("a count in it is " + std::to_string(run.count) + " for " +
                            std::to_string(run.instructions) + " instructions");
       }
-      gatherer.Begin(Require(connection, functions, run.function_id, "counts are of function").id, counting.counts);
+      gatherer.Begin(Require(connection, context.recording.functions, run.function_id, "counts are of function").id,
+                     counting.counts);
       for (std::int64_t i = 0; i < run.instructions; ++i) {
         gatherer.Add(run.offset + i * kRunStride, metric.name, run.count);
       }

@@ -3,19 +3,40 @@
 #include <vector>
 
 #include "fa_profile/recording.h"
+#include "fa_profile/recording_file.h"
 #include "rows.h"
 
 namespace fa_profile::store {
 
-// Pieces that take rows of several tables. Each throws Error (damaged) for what no PieceWriter wrote.
-
-std::vector<Timing> LoadTimings(TableReader& tables);
 /// All metrics, by id. A name belongs to one.
 std::vector<MetricName> LoadMetricNames(TableReader& tables);
-std::vector<CounterConfig> LoadConfigs(TableReader& tables, const std::vector<MetricName>& metrics);
-/// Of the values those of `metrics`.
-std::vector<Range> LoadRanges(TableReader& tables, std::vector<MetricName> metrics);
-/// Code and what its instructions did, from a file of version 2 at least.
-void LoadCode(TableReader& tables, const std::vector<MetricName>& metrics, Recording& recording);
+
+/// What was read, and what is asked for.
+struct LoadContext {
+  const std::vector<MetricName>& metrics;  ///< all of them
+  const LoadOptions& options;
+  const Recording& recording;  ///< the lists before this one in kRecordLists
+};
+
+/// The records of one kind. Throws Error (damaged) for what no PieceWriter wrote. Kinds that `options` can leave out,
+/// or that take rows of several tables, have a specialisation.
+template <typename Record>
+std::vector<Record> LoadRecords(TableReader& tables, const LoadContext&) {
+  return tables.Load<Record>();
+}
+template <>
+std::vector<Timing> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
+std::vector<CounterConfig> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
+std::vector<Range> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
+std::vector<Cubin> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
+std::vector<DeviceFunction> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
+std::vector<PcSampling> LoadRecords(TableReader& tables, const LoadContext& context);
+template <>
+std::vector<SassCounting> LoadRecords(TableReader& tables, const LoadContext& context);
 
 }  // namespace fa_profile::store

@@ -38,34 +38,14 @@ Recording RecordingReader::Load(const LoadOptions& options) const {
   Recording recording;
   TableReader tables(impl_->Begin());
   recording.schema_version = tables.connection().schema_version();
-  // A table comes after those that it refers to.
-  std::vector<MetricName> metrics = LoadMetricNames(tables);
-  tables.LoadIds(TableOf<CounterImage>::kTable);
+  const std::vector<MetricName> metrics = LoadMetricNames(tables);
+  tables.LoadIds(TableOf<CounterImage>::kTable);  // ranges refer to them
   recording.session = tables.LoadOne<Session>();
   recording.device = tables.LoadOne<Device>();
-  recording.clocks = tables.Load<ClockSample>();
-  recording.cases = tables.Load<Case>();
-  recording.verifications = tables.Load<Verification>();
-  recording.timings = LoadTimings(tables);
-  recording.launches = tables.Load<Launch>();
-  recording.nvtx_ranges = tables.Load<NvtxRange>();
-  recording.configs = LoadConfigs(tables, metrics);
-  recording.losses = tables.Load<DataLoss>();
-  if (recording.schema_version >= 2) {
-    if (options.code) LoadCode(tables, metrics, recording);
-    if (options.cubins) recording.cubins = tables.Load<Cubin>();
-  }
-  if (recording.schema_version >= 3) {
-    recording.watch_windows = tables.Load<WatchWindow>();
-    recording.kernel_work = tables.Load<KernelWork>();
-    recording.memory_work = tables.Load<MemoryWork>();
-    recording.nvtx_work = tables.Load<NvtxWork>();
-  }
-  if (recording.schema_version >= 4) recording.nvtx_kernel_work = tables.Load<NvtxKernelWork>();
-  if (options.metrics) {
-    std::erase_if(metrics, [&](const MetricName& metric) { return !options.metrics->contains(metric.name); });
-  }
-  recording.ranges = LoadRanges(tables, std::move(metrics));
+  ForEachList(recording, [&]<typename Record>(std::vector<Record>& list) {
+    if (TableOf<Record>::kTable.since > recording.schema_version) return;
+    list = LoadRecords<Record>(tables, {metrics, options, recording});
+  });
   return recording;
 }
 

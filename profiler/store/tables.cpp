@@ -2,13 +2,12 @@
 //
 // To add a column: a field in its struct (recording.h, or tables.h), and one line in its table below.
 // To add a kind of record:
-//   1. recording.h: a struct, its place in the list RecordingPiece, and a member of Recording. Write() then takes it.
+//   1. recording.h: a struct, a list of it in Recording, and that list in kRecordLists. Write(), Load() and copying
+//      (redact) then take it.
 //   2. Here: its table, which is declared in tables.h and listed in kTables. Columns say what is stored, read, checked
 //      and documented. What several fields must satisfy together is a CheckContent() in rules.h.
-//   3. recording_reader.cpp, RecordingReader::Load(): `recording.<member> = tables.Load<Kind>();`.
-//   4. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, and a reader in part_reader.h.
-//   5. write_recording.cpp, which copies recordings: the new kind. A kind that is not there is missing in every copy.
-// For both: tests/support/random_recording.h (what is drawn, and its line in ToText()) and recording_builder.h;
+//   3. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, a LoadRecords() in part_reader.h.
+// For both: tests/support/random_recording.h (what is drawn, and its line in ToText(); a test fails without);
 // tests/fuzz/make_recording_corpus.cpp; and profiler/load/redact.cpp for a text that may hold names or paths.
 // A released version never changes, so the first change after a release makes a new schema version, say 5: raise
 // kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "fa_profile/recording.h"
@@ -199,34 +200,17 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
   return result;
 }
 
-/// Writes every piece in an order that a run could have, and commits.
+/// Writes every piece in an order that a run could have, in two commits.
 inline void WriteAll(const RandomRecording& random, RecordingSink& sink) {
-  const auto write = [&](const auto& pieces) {
-    for (const auto& piece : pieces) sink.Write(piece);
-  };
-  const Recording& r = random.recording;
-  sink.Write(r.session);
-  sink.Write(r.device);
-  write(r.clocks);
-  write(r.cases);
-  write(r.verifications);
-  sink.Commit();
-  write(r.timings);
-  write(r.launches);
-  write(r.nvtx_ranges);
-  write(r.watch_windows);
-  write(r.kernel_work);
-  write(r.memory_work);
-  write(r.nvtx_work);
-  write(r.nvtx_kernel_work);
-  write(r.configs);
-  write(random.images);
-  write(r.ranges);
-  write(r.cubins);
-  write(r.functions);
-  write(r.samplings);
-  write(r.countings);
-  write(r.losses);
+  sink.Write(random.recording.session);
+  sink.Write(random.recording.device);
+  ForEachList(random.recording, [&]<typename Record>(const std::vector<Record>& list) {
+    if constexpr (std::is_same_v<Record, Range>) {  // which refer to images
+      for (const CounterImage& image : random.images) sink.Write(image);
+    }
+    for (const Record& record : list) sink.Write(record);
+    if constexpr (std::is_same_v<Record, Verification>) sink.Commit();
+  });
   sink.Commit();
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -335,12 +336,32 @@ struct Recording {
   std::vector<DataLoss> losses;
 };
 
-/// One piece of a recording. A new kind of record joins this list; profiler/store/tables.cpp says what else it takes.
-using RecordingPiece =
-    std::variant<const Session*, const Device*, const ClockSample*, const Case*, const Verification*, const Timing*,
-                 const Launch*, const NvtxRange*, const WatchWindow*, const KernelWork*, const MemoryWork*,
-                 const NvtxWork*, const NvtxKernelWork*, const CounterConfig*, const CounterImage*, const Range*,
-                 const Cubin*, const DeviceFunction*, const PcSampling*, const SassCounting*, const DataLoss*>;
+/// Every kind of record that a recording has a list of. Each comes after the kinds that it refers to. A new kind is one
+/// line here: what reads, writes and copies recordings goes through this list. profiler/store/tables.cpp says what else
+/// a new kind takes.
+inline constexpr auto kRecordLists = std::make_tuple(
+    &Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::timings, &Recording::launches,
+    &Recording::nvtx_ranges, &Recording::watch_windows, &Recording::kernel_work, &Recording::memory_work,
+    &Recording::nvtx_work, &Recording::nvtx_kernel_work, &Recording::configs, &Recording::ranges, &Recording::cubins,
+    &Recording::functions, &Recording::samplings, &Recording::countings, &Recording::losses);
+
+/// Calls `take(list)` for each list of `recording`, in the order of kRecordLists.
+template <typename AnyRecording, typename Take>
+void ForEachList(AnyRecording& recording, const Take& take) {
+  std::apply([&](auto... list) { (take(recording.*list), ...); }, kRecordLists);
+}
+
+/// The list of one kind of record: ListOf<Case>(recording) is recording.cases.
+template <typename Record, typename AnyRecording>
+auto& ListOf(AnyRecording& recording) {
+  return recording.*std::get<std::vector<Record> Recording::*>(kRecordLists);
+}
+
+/// One piece of a recording: the session, the device, a counter data image, or a record of a list.
+template <typename... Record>
+std::variant<const Session*, const Device*, const CounterImage*, const Record*...> PieceOf(
+    std::tuple<std::vector<Record> Recording::*...>);
+using RecordingPiece = decltype(PieceOf(kRecordLists));
 
 /// Takes a recording piece by piece, as it is measured. The store implements it with a file; tests with a value.
 /// Ids are given by the caller, unique per kind and above 0. A piece that refers to another comes after it.
