@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
@@ -56,6 +58,15 @@ std::string Padded(const std::string& text, std::size_t width) {
   return text + std::string(used < width ? width - used : 0, ' ');
 }
 
+/// The reason is the metric and its two values, as a headline needs them: the line above it has them already.
+bool SaysTheNumbersAgain(const Comparison& c) {
+  std::string_view reason = c.reason;
+  const std::string place = " in " + c.phase;
+  if (!c.phase.empty() && reason.ends_with(place)) reason.remove_suffix(place.size());
+  return reason.starts_with(MetricLabel(c.metric) + " ") && reason.find(" -> ") != std::string_view::npos &&
+         reason.find_first_of(",;(") == std::string_view::npos;
+}
+
 void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   const std::string interval = ShownInterval(c);
   std::string numbers = ShownNumbers(c);
@@ -65,7 +76,10 @@ void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   if (c.pairs > 0) numbers += fmt::format(", {} pairs", c.pairs);
   if (c.verdict != Verdict::kPass) numbers += ": " + VerdictText(c);
   page.Put("  ", MetricTitle(c) + ": " + numbers, 6);
-  if (!c.reason.empty()) page.Put("      ", c.reason + (c.rule.empty() ? "" : " (" + c.rule + ")"), 6);
+  const std::string reason = SaysTheNumbersAgain(c) ? "" : c.reason;
+  const std::string rule = c.rule.empty() || c.reason.empty() ? "" : "(" + c.rule + ")";
+  if (!reason.empty() || !rule.empty())
+    page.Put("      ", reason + (reason.empty() || rule.empty() ? "" : " ") + rule, 6);
 }
 
 void PutCase(Page& page, const CaseVerdict& of, const std::string& design) {
@@ -74,7 +88,9 @@ void PutCase(Page& page, const CaseVerdict& of, const std::string& design) {
     const bool headline = c.metric == kDuration && c.phase.empty();
     if (headline || c.verdict != Verdict::kPass || !c.reason.empty()) PutComparison(page, c, design);
   }
-  for (const std::string& line : of.why) page.Put("  - ", line, 4);
+  for (const std::string& line : of.why) {
+    if (std::ranges::find(of.comparisons, line, &Comparison::reason) == of.comparisons.end()) page.Put("  - ", line, 4);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/static_metrics.h"
 #include "fa_profile/units.h"
 
 namespace fa_profile::gate {
@@ -57,7 +58,9 @@ std::string MetricLabel(const std::string& metric) {
   if (metric == kCycles) return "cycles";
   const CatalogueMetric* row = FindMetric(metric);
   if (row == nullptr) row = FindPhaseMetric(metric);
-  return row != nullptr ? std::string(row->label) : SafeLine(metric, 80);
+  if (row != nullptr) return std::string(row->label);
+  const StaticMetric* const of_code = FindStaticMetric(metric);
+  return of_code != nullptr ? std::string(of_code->label) : SafeLine(metric, 80);
 }
 
 std::string MetricTitle(const Comparison& comparison) {
