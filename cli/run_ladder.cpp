@@ -15,7 +15,6 @@
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
-#include "fa_profile/library_child.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/own_stdout.h"
@@ -24,6 +23,7 @@
 #include "fa_profile/recording_file.h"
 #include "fa_profile/verification.h"
 #include "run_setup.h"
+#include "verify_case.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -37,38 +37,12 @@ void OnInterrupt(int signal) {
   (void)std::signal(signal, SIG_DFL);
 }
 
-bool IsLibrary(const Kernel& kernel) { return kernel.rung() == 0; }
-
-// What came of a kernel at a shape: why it does not take it, or how right it is.
-struct CaseCheck {
-  std::string why_not;
-  Verification verification;
-};
-
-// A library's code runs in a child until it is known to be right: whatever it does there, the others are measured.
-CaseCheck VerifyLibrary(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options,
-                        ProgressBar& bar) {
-  const LibraryReply reply =
-      VerifyInChild({kernel.origin(), shape, options.draws, /*seed=*/1, options.device}, &interrupted);
-  bar.Clear();
-  for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
-  return {reply.answer.why_not, reply.answer.verification.value_or(Verification{})};
-}
-
-CaseCheck VerifyRung(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options, ProgressBar& bar) {
-  if (std::string why_not = kernel.WhyNot(shape); !why_not.empty()) return {std::move(why_not), {}};
-  Verification result = Verify(kernel, shape, options.draws, /*seed=*/1, [&](int done) {
-    bar.Show("verify", kernel.id() + " " + shape.ToString(), done, options.draws);
-    if (interrupted) throw Error("interrupted", "what was finished is in the .part file");
-  });
-  ThrowIfContextIsLost(kernel, result);
-  return {"", std::move(result)};
-}
-
 // Without a verification, as asked for, a library runs in this process at once.
 CaseCheck LookAt(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options, ProgressBar& bar) {
   if (options.draws == 0) return {kernel.WhyNot(shape), {}};
-  return IsLibrary(kernel) ? VerifyLibrary(kernel, shape, options, bar) : VerifyRung(kernel, shape, options, bar);
+  CaseCheck check = VerifyCase(kernel, {shape, options.draws, /*seed=*/1, options.device}, bar, &interrupted);
+  if (!IsLibrary(kernel) && check.why_not.empty()) ThrowIfContextIsLost(kernel, check.verification);
+  return check;
 }
 
 // nvdisasm, or what can be read without it.

@@ -14,12 +14,12 @@
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/library_child.h"
-#include "fa_profile/notice.h"
 #include "fa_profile/own_stdout.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
 #include "gpu_access.h"
+#include "verify_case.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -38,31 +38,6 @@ std::vector<SuiteShape> ShapesToVerify(const VerifyOptions& options) {
     suite.push_back({shape, options.draws > 0 ? options.draws : kDefaultDraws});
   }
   return suite;
-}
-
-// What came of one kernel at one shape.
-struct Outcome {
-  std::string why_not;  // empty: it was verified
-  Verification verification;
-};
-
-// A library's code runs in child processes only: whatever it does there, the other kernels are verified.
-Outcome VerifyLibrary(const Kernel& kernel, const SuiteShape& entry, const VerifyOptions& options, ProgressBar& bar) {
-  bar.Show("verify", kernel.id() + " " + entry.shape.ToString(), 0, entry.draws);
-  const LibraryReply reply =
-      VerifyInChild({kernel.origin(), entry.shape, entry.draws, options.seed, options.device}, nullptr);
-  bar.Clear();
-  for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
-  return {reply.answer.why_not, reply.answer.verification.value_or(Verification{})};
-}
-
-Outcome VerifyRung(const Kernel& kernel, const SuiteShape& entry, const VerifyOptions& options, ProgressBar& bar) {
-  if (std::string why_not = kernel.WhyNot(entry.shape); !why_not.empty()) return {std::move(why_not), {}};
-  const Verification result = Verify(kernel, entry.shape, entry.draws, options.seed, [&](int done) {
-    bar.Show("verify", kernel.id() + " " + entry.shape.ToString(), done, entry.draws);
-  });
-  bar.Clear();
-  return {"", result};
 }
 
 LibraryAnswer AnswerFor(const LibraryQuestion& question) {
@@ -92,9 +67,8 @@ int RunVerify(const VerifyOptions& options) {
   ProgressBar bar;
   for (const SuiteShape& entry : ShapesToVerify(options)) {
     for (const Kernel* const kernel : selection.kernels()) {
-      const bool from_library = kernel->rung() == 0;
-      const Outcome outcome =
-          from_library ? VerifyLibrary(*kernel, entry, options, bar) : VerifyRung(*kernel, entry, options, bar);
+      const CaseCheck outcome =
+          VerifyCase(*kernel, {entry.shape, entry.draws, options.seed, options.device}, bar, nullptr);
       const std::string start = fmt::format("{:<16} {:<22}", kernel->id(), entry.shape.ToString());
       if (!outcome.why_not.empty()) {
         fmt::print("{} skipped: {}\n", start, outcome.why_not);
@@ -103,7 +77,7 @@ int RunVerify(const VerifyOptions& options) {
       ++verified;
       if (!outcome.verification.correct()) ++wrong;
       fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
-      if (!from_library) ThrowIfContextIsLost(*kernel, outcome.verification);
+      if (!IsLibrary(*kernel)) ThrowIfContextIsLost(*kernel, outcome.verification);
     }
   }
   if (verified == 0) throw Error("nothing was verified: no kernel takes the shape", "head_dim must be 64 or 128");
