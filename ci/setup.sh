@@ -6,8 +6,8 @@
 #
 # Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
 # Debian's revision behind it: point releases and security fixes change the revision alone, so they arrive, and anything
-# else is a change somebody makes here. `any`: a browser, of which Debian keeps only the newest. On another distribution
-# with apt the names are the same and the versions its own.
+# else is a change made here. `any`: a browser, because Debian keeps only the newest. On another distribution with apt the
+# names are the same and the versions differ.
 # Where there is no nvcc, a CUDA 13.0 toolkit is put together from NVIDIA's Python packages, each at an exact version; with
 # --runtime only on a machine with an NVIDIA GPU, because no other has a use for it.
 #
@@ -15,7 +15,7 @@
 # machine code on machines without a GPU too.
 #
 # Asks nothing, and takes a fraction of a second when nothing is missing. Exit code: 0 ready, 2 something could not be
-# installed. A toolkit that cannot be had is no failure: the `host` preset builds without one, and this says so.
+# installed. Without a toolkit this prints a note and does not fail: the `host` preset builds without one.
 set -euo pipefail
 root=$(cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 
@@ -149,7 +149,7 @@ assemble_cuda() {
 }
 
 # nvdisasm and cuobjdump, both or none. Without them there are no phases and no lint, and everything else works: a failure
-# is said, and with --runtime tried again no sooner than a day later, so that a run without a network is no slower.
+# is reported. With --runtime the next try is a day later, so that a run without a network is not slower.
 fetch_cuda_tools() {
   local tool folder missing=no failed=$fa_profile_cuda_tools.failed part=$fa_profile_cuda_tools.part.$$
   for tool in nvdisasm cuobjdump; do

@@ -56,7 +56,7 @@ format() { tracked '*.h' '*.cuh' '*.cpp' '*.cu' '*.c' | xargs -0 clang-format --
 # GoogleTest's macros.
 lint() { ci/clang_tidy.py "build/$preset"; }
 
-# A path of the machine somebody worked on means nothing to anybody else.
+# A path of one person's machine means nothing on another.
 foreign_paths() { ! git grep -nIF "$PWD/" -- . && ! git grep -nIE '/(home|Users)/[a-z]' -- .; }
 
 # What a pull request to this repository is held to: the ladder's machine code against what was reviewed last, and the

@@ -25,7 +25,7 @@ namespace {
 // Classes measured without --top.
 constexpr int kMostClassesByShare = 50;
 
-// While it lives, std::cout writes to stderr: stdout is the program's, and somebody may read it.
+// While it lives, std::cout writes to stderr: stdout is the program's, and another program may read it.
 class ReportOnStderr {
  public:
   ReportOnStderr() : stdout_(std::cout.rdbuf(std::cerr.rdbuf())) {}

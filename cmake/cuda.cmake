@@ -5,8 +5,8 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
                       "with CUDACXX=/path/to/nvcc, or build without the kernels and the collector: cmake --preset host")
 endif()
 
-# Ampere (A100), Ada (L4) and Hopper. 90a, not 90: only it has wgmma. Machine code alone: a chip outside the list is told
-# so by name instead of being handed slow code compiled from PTX at its first launch.
+# Ampere (A100), Ada (L4) and Hopper. 90a, not 90: only it has wgmma. Machine code alone: a chip outside the list gets an
+# error that names it, not slow code compiled from PTX at its first launch.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80-real 89-real 90a-real)
 endif()

@@ -20,7 +20,7 @@ target_compile_options(fa_options INTERFACE
   "$<$<AND:${cuda},${werror}>:--Werror=all-warnings;-Xptxas=--warning-as-error>")
 
 # The presets compile several files as one (unity builds), which takes a third of the CPU time: names in anonymous
-# namespaces are unique within a library. A file that cannot take part says so: SKIP_UNITY_BUILD_INCLUSION.
+# namespaces are unique within a library. A file that cannot take part has SKIP_UNITY_BUILD_INCLUSION.
 if(CMAKE_UNITY_BUILD)
   # A type of one source in an anonymous namespace looks to gcc as if it were of a header.
   target_compile_options(fa_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)

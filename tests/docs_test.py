@@ -1,7 +1,7 @@
 """The documents are whole and readable: docs_test.py ROOT
 
 Relative links and their anchors resolve, prose wraps at 120 columns, and phrases that readers stumbled over are absent from
-documents, and from help texts and error messages of the folders in PLAIN_TEXTS.
+documents, from help texts and error messages of the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
 """
 
 import pathlib
@@ -35,6 +35,10 @@ NOT_PROSE = {"docs/metrics.md"}
 LATER = ("kernels/", "tests/")
 # Folders whose string literals (help texts, errors) are checked. Add a folder once it is clean.
 PLAIN_TEXTS = ("bench", "ci/gate", "cli", "dashboards", "exporters", "kernels", "profiler")
+
+# Folders and files whose comments are checked. Add one once it is clean.
+PLAIN_COMMENTS = ("bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "CMakeLists.txt", "tests/CMakeLists.txt")
+COMMENT = {".cpp": "//", ".h": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", "": "#"}
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -101,6 +105,20 @@ class DocsTest(unittest.TestCase):
                 for number, line in enumerate(path.read_text().splitlines(), 1):
                     for text in STRING.findall(line):
                         self.check(f"{path.relative_to(ROOT)}:{number}", text)
+
+    def test_comments_are_in_plain_english(self):
+        checked = 0
+        for name in PLAIN_COMMENTS:
+            place = ROOT / name
+            for path in sorted([place] if place.is_file() else place.rglob("*")):
+                if not path.is_file() or path.suffix not in COMMENT:
+                    continue
+                for number, line in enumerate(path.read_text().splitlines(), 1):
+                    _, mark, comment = line.partition(COMMENT[path.suffix])
+                    if mark:
+                        checked += 1
+                        self.check(f"{path.relative_to(ROOT)}:{number}", comment)
+        self.assertGreater(checked, 1000)
 
     def check(self, where, text):
         for phrase in BANNED:

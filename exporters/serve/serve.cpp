@@ -20,7 +20,7 @@
 namespace fa_profile::serve {
 namespace {
 
-// The text of a log line. Names and contents of what lies in the spool come from others: they must not forge lines.
+// The text of a log line. Names and contents of files in the spool come from others: they must not forge lines.
 class PrintableText : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override {
