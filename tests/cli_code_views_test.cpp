@@ -13,7 +13,7 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::cli::cli_code_views_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -265,4 +265,4 @@ TEST_F(CliCodeViewsTest, WhatMakesNoSenseTogetherIsRefused) {
 }
 
 }  // namespace
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::cli::cli_code_views_test

@@ -14,7 +14,7 @@
 #include "sample_cubins.h"
 #include "test_files.h"
 
-namespace fa_profile::load {
+namespace fa_profile::load::code_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_F(CodeFilesTest, WhatIsNoPackageIsAnError) {
 }
 
 }  // namespace
-}  // namespace fa_profile::load
+}  // namespace fa_profile::load::code_files_test

@@ -15,7 +15,7 @@
 #include "sample_recording.h"
 #include "test_files.h"
 
-namespace fa_profile::exporters {
+namespace fa_profile::exporters::code_report_test {
 namespace {
 
 ProfileEntry EntryOf(const Recording& recording, std::size_t index) {
@@ -224,4 +224,4 @@ TEST(CodeReportTest, TextsOfARecordingAreHarmless) {
 }
 
 }  // namespace
-}  // namespace fa_profile::exporters
+}  // namespace fa_profile::exporters::code_report_test

@@ -9,7 +9,7 @@
 #include "device_code.h"
 #include "sample_recording.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::compare_phases_test {
 namespace {
 
 ProfileEntry Mma() {
@@ -176,4 +176,4 @@ TEST(ComparePhasesTest, WithoutSamplesExecutionsWeigh) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::compare_phases_test

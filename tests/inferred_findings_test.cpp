@@ -9,7 +9,7 @@
 #include "finding_rules.h"
 #include "findings_fixture.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::inferred_findings_test {
 namespace {
 
 using Shares = std::map<std::string, double>;
@@ -126,4 +126,4 @@ TEST(InferredFindingsTest, NamedPhasesDoNotFireRulesOfInferredOnes) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::inferred_findings_test

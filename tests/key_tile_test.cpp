@@ -8,7 +8,7 @@
 #include "attention_code.h"
 #include "fa_profile/infer_phases.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::key_tile_test {
 namespace {
 
 InferredPhases InferredOf(const std::vector<Line>& lines) {
@@ -73,4 +73,4 @@ TEST(KeyTileTest, ExponentialsPerScoreTellsWhatIsComputedAgain) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::key_tile_test

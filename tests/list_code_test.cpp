@@ -12,7 +12,7 @@
 #include "fa_profile/infer_phases.h"
 #include "sample_recording.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::list_code_test {
 namespace {
 
 ProfileEntry EntryOf(const Recording& recording, const std::string& kernel) {
@@ -240,4 +240,4 @@ TEST(ListCodeTest, LinesOfSeveralListingsAddUp) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::list_code_test

@@ -8,7 +8,7 @@
 #include "fa_profile/error.h"
 #include "test_files.h"
 
-namespace fa_profile {
+namespace fa_profile::new_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,4 +55,4 @@ TEST_F(NewFolderTest, ANameOfAFolderIsRefused) {
 }
 
 }  // namespace
-}  // namespace fa_profile
+}  // namespace fa_profile::new_folder_test

@@ -8,7 +8,7 @@
 #include "attention_code.h"
 #include "fa_profile/infer_phases.h"
 
-namespace fa_profile::analyze {
+namespace fa_profile::analyze::rounds_test {
 namespace {
 
 /// The rounds of the only loop.
@@ -119,4 +119,4 @@ TEST(RoundsTest, ALoopOfUnknownLengthIsToldInTheRefusal) {
 }
 
 }  // namespace
-}  // namespace fa_profile::analyze
+}  // namespace fa_profile::analyze::rounds_test

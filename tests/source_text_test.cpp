@@ -7,7 +7,7 @@
 
 #include "test_files.h"
 
-namespace fa_profile::load {
+namespace fa_profile::load::source_text_test {
 namespace {
 
 constexpr const char* kLongAgo = "2001-01-01T00:00:00Z";
@@ -66,4 +66,4 @@ TEST_F(SourceTextTest, ListedLinesGetTheirText) {
 }
 
 }  // namespace
-}  // namespace fa_profile::load
+}  // namespace fa_profile::load::source_text_test
