@@ -1,5 +1,5 @@
 // Phases inferred from machine code, against those that the code names, and the time that it takes:
-//   infer_phases FILE...
+//   infer_phases [--half tuned|set-aside] [--confusion] FILE...
 //
 // FILE is a recording (*.fap): each sampled kernel, by samples of warps that wait at no barrier, without the branch
 // skid. Or a cubin, object file, program or library: each kernel, by instructions, each ten times as heavy for each
@@ -7,26 +7,29 @@
 //
 // For each kernel: instructions, the median time of several rounds, steps of work, and either the refusal or the share
 // that got the phase that a function names (of what functions name), the largest error of a phase's share in points,
-// and how sure the inference is.
+// and how sure the inference is. --confusion adds which phases were taken for which. Of the variants of
+// tests/phase_variants it prints a line for each half, too; --half leaves all other kernels out.
 #include "fa_profile/infer_phases.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "branch_skid.h"
 #include "control_flow.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/measured_code.h"
+#include "fa_profile/phases.h"
 #include "fa_profile/recording_file.h"
+#include "support/phase_agreement.h"
 
 namespace fa_profile {
 namespace {
@@ -44,33 +47,92 @@ double MedianMilliseconds(const DeviceFunction& function, const std::vector<doub
   return times[kRounds / 2];
 }
 
-void Print(const std::string& name, const DeviceFunction& function, const std::vector<double>& executed,
-           const std::vector<double>& weights) {
-  const analyze::InferredPhases inferred = analyze::InferPhases(function, executed);
-  std::printf("%-60.60s %5zu instr %6.1f ms %7.2f M steps  ", name.c_str(), function.instructions.size(),
-              MedianMilliseconds(function, executed), static_cast<double>(inferred.steps) * 1e-6);
-  if (!inferred.refusal.empty()) {
-    std::printf("refused: %s\n", inferred.refusal.c_str());
-    return;
+/// Samples of each instruction by warps that wait at no barrier.
+std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
+  std::vector<double> samples(function.instructions.size(), 0.0);
+  for (const PcSample& pc : sampling.samples) {
+    const auto index = pc.function_id == function.id ? analyze::IndexOf(function, pc.offset) : std::nullopt;
+    if (!index) continue;
+    for (const auto& [reason, count] : pc.samples) {
+      if (reason != "barrier" && !reason.ends_with("_not_issued")) samples[*index] += static_cast<double>(count);
+    }
   }
-  const analyze::PhaseConfusion confusion = analyze::CompareWithNames(function, inferred, weights);
-  const double all = confusion.All() + confusion.unnamed;
-  if (confusion.All() > 0.0) {
-    std::printf("right %5.1f %%  error %4.1f  named %3.0f %%  ", 100 * confusion.SameRatio(),
-                100 * confusion.LargestError().second, 100 * confusion.All() / all);
-  }
-  double graded[3] = {};
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (function.instructions[i].opcode.starts_with("BAR") || function.instructions[i].opcode == "NOP") continue;
-    const analyze::InferredInstruction& instruction = inferred.instructions[i];
-    if (instruction.phase != kUnattributed) graded[static_cast<int>(instruction.grade)] += weights[i];
-  }
-  std::printf("direct %2.0f derived %2.0f guess %2.0f %%  QK:PV %.2f  %.0f an exponential\n", 100 * graded[0] / all,
-              100 * graded[1] / all, 100 * graded[2] / all, inferred.checks.qk_to_pv_ratio.value_or(0.0),
-              inferred.checks.multiply_adds_per_exponential.value_or(0.0));
+  return samples;
 }
 
-void PrintRecording(const std::string& path) {
+/// What the options ask for, and what became of each variant of tests/phase_variants.
+struct Job {
+  std::string half;  // "tuned", "set-aside", or both: ""
+  bool confusion = false;
+  struct Half {
+    std::vector<double> right_pct;
+    std::vector<double> minus_error_points;
+    std::vector<double> direct_pct;
+    int refused = 0;
+  };
+  std::map<bool, Half> halves = {};  // by whether set aside
+
+  bool Takes(const std::string& variant) const {
+    return half.empty() || (!variant.empty() && IsSetAside(variant) == (half == "set-aside"));
+  }
+};
+
+void PrintConfusion(const PhaseAgreement& agreement) {
+  for (const auto& [names, weight] : agreement.weights) {
+    const double points = 100 * weight / agreement.Named();
+    if (names.first != names.second && points >= 0.1) {
+      std::printf("    %5.1f points of %s are in %s\n", points, names.first.c_str(), names.second.c_str());
+    }
+  }
+}
+
+void Print(const std::string& name, const DeviceFunction& function, const std::vector<double>& executed,
+           const std::vector<double>& weights, Job& job) {
+  const std::string variant = VariantOf(name);
+  if (!job.Takes(variant)) return;
+  const analyze::InferredPhases inferred = analyze::InferPhases(function, executed);
+  const PhaseAgreement agreement = ComparePhases(function, inferred, weights);
+  std::printf("%-60.60s %5zu instr %6.1f ms %7.2f M steps  ", (variant.empty() ? name : variant).c_str(),
+              function.instructions.size(), MedianMilliseconds(function, executed),
+              static_cast<double>(inferred.steps) * 1e-6);
+  Job::Half* const half = variant.empty() ? nullptr : &job.halves[IsSetAside(variant)];
+  if (!inferred.refusal.empty()) {
+    std::printf("refused: %s\n", inferred.refusal.c_str());
+    if (half != nullptr) ++half->refused;
+    return;
+  }
+  const double named = agreement.Named();
+  const double all = agreement.all;
+  if (named > 0.0) {
+    std::printf("right %5.1f %%  error %4.1f  named %3.0f %%  ", 100 * agreement.RightRatio(),
+                100 * agreement.LargestErrorRatio(), 100 * named / all);
+  }
+  std::printf("direct %2.0f derived %2.0f guess %2.0f %%  QK:PV %.2f  %.0f an exponential\n",
+              100 * agreement.graded[0] / all, 100 * agreement.graded[1] / all, 100 * agreement.graded[2] / all,
+              inferred.checks.qk_to_pv_ratio.value_or(0.0),
+              inferred.checks.multiply_adds_per_exponential.value_or(0.0));
+  if (job.confusion) PrintConfusion(agreement);
+  if (half == nullptr || named == 0.0) return;
+  half->right_pct.push_back(100 * agreement.RightRatio());
+  half->minus_error_points.push_back(-100 * agreement.LargestErrorRatio());
+  half->direct_pct.push_back(100 * agreement.graded[0] / all);
+}
+
+void PrintHalves(const Job& job) {
+  for (const auto& [set_aside, half] : job.halves) {
+    const LowDistribution right = DistributionOf(half.right_pct);
+    const LowDistribution error = DistributionOf(half.minus_error_points);
+    const LowDistribution direct = DistributionOf(half.direct_pct);
+    std::printf(
+        "%s: %zu inferred, %d refused; median, 10th percentile, worst: right %.1f %.1f %.1f %%, error %.1f %.1f "
+        "%.1f points, direct %.0f %.0f %.0f %%\n",
+        set_aside ? "set aside" : "tuned on", half.right_pct.size(), half.refused, right.median, right.tenth_percentile,
+        right.worst, -error.median, -error.tenth_percentile, -error.worst, direct.median, direct.tenth_percentile,
+        direct.worst);
+  }
+}
+
+void PrintRecording(const std::string& path, Job& job) {
   const Recording recording = store::RecordingReader(path).Load();
   for (const PcSampling& sampling : recording.samplings) {
     const auto of = std::ranges::find(recording.cases, sampling.case_id, &Case::id);
@@ -82,12 +144,12 @@ void PrintRecording(const std::string& path) {
     for (const DeviceFunction* function : functions) {
       std::string name = of->kernel + (of->shape ? " " + of->shape->ToString() : "");
       if (functions.size() > 1) name += " " + FunctionName(Demangle(function->name.c_str()));
-      Print(name, *function, analyze::ExecutedOf(*function, counts), analyze::WorkingSamples(*function, corrected));
+      Print(name, *function, analyze::ExecutedOf(*function, counts), SamplesOf(*function, corrected), job);
     }
   }
 }
 
-void PrintCode(const std::string& path) {
+void PrintCode(const std::string& path, Job& job) {
   const std::string nvdisasm = sass::RequireNvdisasm();
   for (const sass::EmbeddedCubin& cubin : sass::ReadGpuCode(path)) {
     const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
@@ -98,7 +160,8 @@ void PrintCode(const std::string& path) {
     for (const analyze::KernelCode& code : load::DisassembleKernels(path, cubin, info, symbols, nvdisasm)) {
       std::vector<double> weights;
       for (const int depth : analyze::ReadControlFlow(code.function).loop_depth) weights.push_back(std::pow(10, depth));
-      Print(code.architecture + " " + FunctionName(Demangle(code.function.name.c_str())), code.function, {}, weights);
+      Print(code.architecture + " " + FunctionName(Demangle(code.function.name.c_str())), code.function, {}, weights,
+            job);
     }
   }
 }
@@ -107,12 +170,24 @@ void PrintCode(const std::string& path) {
 }  // namespace fa_profile
 
 int main(int argc, char** argv) {
+  using fa_profile::Error;
   try {
+    fa_profile::Job job;
     for (int i = 1; i < argc; ++i) {
-      const bool is_recording = std::string_view(argv[i]).ends_with(".fap");
-      is_recording ? fa_profile::PrintRecording(argv[i]) : fa_profile::PrintCode(argv[i]);
+      const std::string argument = argv[i];
+      if (argument == "--half" && i + 1 < argc) {
+        job.half = argv[++i];
+        if (job.half != "tuned" && job.half != "set-aside") throw Error("--half must be tuned or set-aside");
+      } else if (argument == "--confusion") {
+        job.confusion = true;
+      } else if (argument.ends_with(".fap")) {
+        fa_profile::PrintRecording(argument, job);
+      } else {
+        fa_profile::PrintCode(argument, job);
+      }
     }
-  } catch (const fa_profile::Error& error) {
+    fa_profile::PrintHalves(job);
+  } catch (const Error& error) {
     std::fputs((error.message() + "\n").c_str(), stdout);
     return 2;
   }

@@ -1,0 +1,31 @@
+// Attention kernels that the inference of phases has never seen, each written in phase functions, which are the truth
+// that it is held against (docs/phases.md). They live in one shared library; a kernel library for each name
+// (variant_stub.cpp) hands it on to fa-profile --kernel-lib.
+#pragma once
+
+#include <cstddef>
+
+#include "fa_profile/kernel_abi.h"
+
+namespace phase_variants {
+
+#define PHASE_VARIANTS_EXPORT __attribute__((visibility("default")))
+
+struct Variant {
+  const char* name;
+  int head_dim;
+  bool causal;
+  std::size_t (*workspace_bytes)(const fa_profile_attention_args& args);
+  int (*launch)(const fa_profile_attention_args& args);  ///< a cudaError_t
+};
+
+/// The variant of that name, or nullptr.
+PHASE_VARIANTS_EXPORT const Variant* FindVariant(const char* name);
+PHASE_VARIANTS_EXPORT const char* ErrorText(int error);
+
+/// Adds a variant when the library is loaded.
+struct Registration {
+  explicit Registration(const Variant& variant);
+};
+
+}  // namespace phase_variants
