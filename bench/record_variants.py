@@ -3,7 +3,7 @@
 
     bench/record_variants.py --program build/gpu/cli/fa-profile build/gpu/tests/phase_variants/libs OUT
 
-Writes OUT/variants-HEAD_DIM[-causal].fap, one recording for each shape that a kernel takes. A kernel that could hang
+Writes OUT/variants-HEAD_DIM[-causal]-SEQLEN.fap, one recording for each shape that a kernel takes. A kernel that could hang
 because warps wait for each other is verified by itself first, and left out if it does not end within 30 s.
 """
 
@@ -14,7 +14,9 @@ import re
 import subprocess
 import sys
 
-BATCH, HEADS, TOKENS = 1, 8, 512
+BATCH, HEADS = 1, 8
+# head_dim, causal, seqlen
+SHAPES = ((64, 0, 512), (64, 1, 512), (128, 0, 512), (128, 1, 512), (64, 0, 4096))
 COULD_HANG = re.compile("producer|wgmma|grid_splits")
 
 
@@ -27,19 +29,19 @@ class Arguments(ctypes.Structure):
         ("workspace_bytes", ctypes.c_size_t), ("stream", ctypes.c_void_p)]  # fmt: skip
 
 
-def takes(library, head_dim, causal):
+def takes(library, head_dim, causal, seqlen):
     error = ctypes.create_string_buffer(1024)
-    call = Arguments(ctypes.sizeof(Arguments), BATCH, HEADS, TOKENS, head_dim, causal, head_dim**-0.5)
+    call = Arguments(ctypes.sizeof(Arguments), BATCH, HEADS, seqlen, head_dim, causal, head_dim**-0.5)
     return library.fa_profile_kernel_supports(ctypes.byref(call), error, len(error)) == 0
 
 
-def options(libraries, head_dim, causal):
-    shape = f"{BATCH},{HEADS},{TOKENS},{head_dim}" + (" causal" if causal else "")
+def options(libraries, head_dim, causal, seqlen):
+    shape = f"{BATCH},{HEADS},{seqlen},{head_dim}" + (" causal" if causal else "")
     return [f"--kernel-lib={path}" for path in libraries] + ["--kernel", "^v", "--shape", shape]
 
 
-def ends(program, path, head_dim, causal):
-    command = [program, "verify", *options([path], head_dim, causal), "--draws", "1"]
+def ends(program, path, shape):
+    command = [program, "verify", *options([path], *shape), "--draws", "1"]
     try:
         return subprocess.run(command, timeout=30, check=False, stdout=subprocess.DEVNULL).returncode == 0
     except subprocess.TimeoutExpired:
@@ -56,18 +58,19 @@ def main():
     worst = 0
     paths = sorted(arguments.libraries.glob("v_*.so"))
     loaded = {path: ctypes.CDLL(str(path.resolve())) for path in paths}
-    for head_dim in (64, 128):
-        for causal in (0, 1):
-            chosen = [path for path, library in loaded.items() if takes(library, head_dim, causal)]
-            for path in [path for path in chosen if COULD_HANG.search(path.name)]:
-                if not ends(arguments.program, path, head_dim, causal):
-                    print(f"left out: {path.stem} is wrong, or does not end")
-                    chosen.remove(path)
-            name = arguments.out / f"variants-{head_dim}{'-causal' if causal else ''}.fap"
-            command = [arguments.program, "--ncu-set", "phases", "--phases", "on", "--draws", arguments.draws,
-                       "--repeats", "5", "--raw", "none", "--force", "-o", str(name),
-                       *options(chosen, head_dim, causal)]  # fmt: skip
-            worst = max(worst, subprocess.run(command, timeout=400, check=False).returncode)
+    for shape in SHAPES:
+        head_dim, causal, seqlen = shape
+        chosen = [path for path, library in loaded.items() if takes(library, *shape)]
+        for path in chosen:  # at the first shape that it takes
+            del loaded[path]
+        for path in [path for path in chosen if COULD_HANG.search(path.name)]:
+            if not ends(arguments.program, path, shape):
+                print(f"left out: {path.stem} is wrong, or does not end", flush=True)
+                chosen.remove(path)
+        name = arguments.out / f"variants-{head_dim}{'-causal' if causal else ''}-{seqlen}.fap"
+        command = [arguments.program, "--ncu-set", "phases", "--phases", "on", "--draws", arguments.draws,
+                   "--repeats", "5", "--raw", "none", "--force", "-o", str(name), *options(chosen, *shape)]  # fmt: skip
+        worst = max(worst, subprocess.run(command, timeout=400, check=False).returncode)
     return worst
 
 

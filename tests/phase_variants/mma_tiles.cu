@@ -26,7 +26,7 @@ VARIANT(v_plain_lds_swizzled, Mma, WITH kLdmatrix = false; WITH kKeys = 32; WITH
 VARIANT(v_depth8, Mma, WITH kMmaDepth = 8;)
 VARIANT(v_depth8_plain_lds, Mma, WITH kMmaDepth = 8; WITH kLdmatrix = false; WITH kPadded = true; WITH kKeys = 32;
         WITH kCopy = Copy::kRegisters;)
-VARIANT(v_bf16_qk, Mma, WITH kBf16Qk = true; WITH kCopy = Copy::kRegisters;)
+VARIANT(v_bf16_qk, Mma, WITH kBf16Qk = true; WITH kCopy = Copy::kRegisters; WITH kLeastSeqlen = 4096;)
 VARIANT(v_p_shared, Mma, WITH kPShared = true;)
 VARIANT(v_p_shared_d128, Mma, WITH kPShared = true; WITH kHeadDim = 128; WITH kKeys = 32;)
 

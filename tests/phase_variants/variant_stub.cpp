@@ -41,6 +41,8 @@ EXPORT int fa_profile_kernel_supports(const fa_profile_attention_args* args, cha
     reason = self->causal ? "it is made for a causal mask" : "it is made without a causal mask";
   } else if (args->seqlen % 128 != 0) {
     reason = "seqlen must be a multiple of 128";
+  } else if (args->seqlen < self->least_seqlen) {
+    reason = "it rounds too much for so few keys";
   }
   if (reason == nullptr) return 0;
   std::snprintf(error, error_size, "%s", reason);

@@ -15,6 +15,7 @@ struct Variant {
   const char* name;
   int head_dim;
   bool causal;
+  int least_seqlen;
   std::size_t (*workspace_bytes)(const fa_profile_attention_args& args);
   int (*launch)(const fa_profile_attention_args& args);  ///< a cudaError_t
 };
