@@ -25,6 +25,14 @@ Rank RankAround(const CodeFacts& code, std::uint32_t i) {
 /// After the last product of a tile, whatever it computes.
 bool IsLast(const CodeFacts& code, std::size_t i) { return !code.regions.PrecedesProduct(i); }
 
+/// A memory fence that no product follows: it waits for the stores of the output.
+bool IsOutputFence(const CodeFacts& code, std::size_t i) {
+  const std::string_view opcode = code.function.instructions[i].opcode;
+  constexpr std::string_view kFences[] = {"MEMBAR", "ERRBAR", "CCTL", "FENCE"};
+  const auto begins = [&](std::string_view fence) { return opcode.starts_with(fence); };
+  return std::ranges::any_of(kFences, begins) && IsLast(code, i) && code.regions.FollowsProduct(i);
+}
+
 void AssignComputation(const CodeFacts& code, std::uint32_t i, Assignment& phases) {
   const bool last = IsLast(code, i);
   switch (code.ranks.computes[i]) {
@@ -59,6 +67,8 @@ void AssignArithmetic(const CodeFacts& code, std::uint32_t i, Assignment& phases
   if (std::ranges::find(kCarriers, form) != std::end(kCarriers)) return;
   if (opcode.starts_with("MOV") || opcode.starts_with("UMOV") || opcode.starts_with("CS2R")) return;
   const Rank rank = RankAround(code, i);
+  // Lanes that share out the head dimension add up their parts of a score; a maximum may take them too.
+  if (rank == Rank::kPartial && opcode.starts_with("SHFL")) return;
   const bool last = IsLast(code, i);
   if (IsScoreRank(rank) || rank == Rank::kExponential) {
     phases.Set(i, last ? Phase::kEpilogue : Phase::kSoftmax, InferenceGrade::kDirect, "score");
@@ -104,6 +114,7 @@ void AssignByRank(const CodeFacts& code, Work& work, Assignment& phases) {
   for (std::uint32_t i = 0; i < code.operands.size() && work.Spend(); ++i) {
     const Form form = code.operands[i].form;
     if (code.operands[i].never) continue;
+    if (IsOutputFence(code, i)) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "fence");
     if (form == Form::kBarrier || form == Form::kSync) phases.Set(i, Phase::kSync, InferenceGrade::kDirect, "barrier");
     if (form == Form::kGlobalStore) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "store");
     AssignComputation(code, i, phases);
