@@ -114,7 +114,8 @@ class RankFinder {
       case Form::kMultiply:
         return RankOfProduct(instruction, in);
       case Form::kExponential:
-        return {Rank::kExponential, Computes::kExponential};
+        // Others are of no score: the frequencies of a rotary embedding, a bias by distance.
+        return highest >= Rank::kPartial ? Step{Rank::kExponential, Computes::kExponential} : Step{highest};
       case Form::kAdd:
         if (in.of[0] == Rank::kPartial && in.of[1] == Rank::kPartial) return {Rank::kPartial, Computes::kQk};
         return {highest};
@@ -192,7 +193,7 @@ class RankFinder {
       pending.push_back(value);
     };
     for (std::uint32_t i = 0; i < operands_.size(); ++i) {
-      if (operands_[i].form == Form::kExponential) add(i);
+      if (ranks_.computes[i] == Computes::kExponential) add(i);
     }
     while (!pending.empty() && work_.Spend()) {
       const Value value = pending.back();
