@@ -50,6 +50,8 @@ class LoadAssigner {
       });
       phases.Set(load, shared ? Phase::kLoadKv : Phase::kLoadQ, InferenceGrade::kDerived, "pointer");
     }
+    AssignQuery(feeds, phases);
+    AssignPrepared(feeds, phases);
   }
 
  private:
@@ -65,6 +67,71 @@ class LoadAssigner {
     std::ranges::copy_if(loads, std::back_inserter(inner),
                          [&](std::uint32_t load) { return code_.flow.graph.loop_depth[load] == deepest; });
     return inner;
+  }
+
+  bool MadeInKeyLoop(const std::vector<std::uint32_t>& definitions) const {
+    return std::ranges::any_of(definitions, [&](std::uint32_t made) { return code_.regions.InKeyLoop(made); });
+  }
+
+  /// A factor of a product in the key loop that is made before the loop is Q: K and V change from round to round. What
+  /// reads it from shared memory, scales, converts or rotates it there is load_q.
+  void AssignQuery(const std::vector<bool>& feeds, Assignment& phases) {
+    std::vector<bool> seen(code_.values.instructions(), false);
+    std::vector<std::uint32_t> pending;
+    const auto add_factors = [&](std::uint32_t i, bool only_factors) {
+      for (const ValueUse& use : code_.values.UsesOf(i)) {
+        if (!IsData(use.role) || (only_factors && use.role == Role::kC)) continue;
+        if (code_.ranks.rank[use.value] != Rank::kGlobal) continue;
+        const std::vector<std::uint32_t> definitions = code_.values.DefinitionsOf(use.value, work_);
+        if (MadeInKeyLoop(definitions)) continue;
+        for (const std::uint32_t made : definitions) {
+          if (!feeds[made] || seen[made]) continue;
+          seen[made] = true;
+          pending.push_back(made);
+        }
+      }
+    };
+    for (std::uint32_t i = 0; i < code_.operands.size() && work_.Spend(); ++i) {
+      if (code_.ranks.computes[i] == Computes::kQk && code_.regions.InKeyLoop(i)) add_factors(i, true);
+    }
+    while (!pending.empty() && work_.Spend(10)) {
+      const std::uint32_t i = pending.back();
+      pending.pop_back();
+      phases.Set(i, Phase::kLoadQ, InferenceGrade::kDerived, "query");
+      add_factors(i, false);
+    }
+  }
+
+  /// Putting together what was loaded, halves of two rows for a fragment, is the load's. Arithmetic on it is not: a
+  /// conversion goes with what needs it.
+  void AssignPrepared(const std::vector<bool>& feeds, Assignment& phases) {
+    bool changed = true;
+    constexpr int kMostRounds = 20;
+    for (int round = 0; changed && round < kMostRounds; ++round) {
+      changed = false;
+      for (std::uint32_t i = 0; i < code_.operands.size() && work_.Spend(); ++i) {
+        if (!feeds[i] || phases.Has(i) || code_.ranks.rank[i] != Rank::kGlobal) continue;
+        if (code_.operands[i].form != Form::kMove) continue;
+        const Phase phase = PhaseOfLoadedOperands(i, phases);
+        if (phase == Phase::kUnassigned) continue;
+        phases.Set(i, phase, InferenceGrade::kDerived, "prepared");
+        changed = true;
+      }
+    }
+  }
+
+  /// The phase that all loaded operands have; kUnassigned where they differ or one has none.
+  Phase PhaseOfLoadedOperands(std::uint32_t i, const Assignment& phases) {
+    Phase phase = Phase::kUnassigned;
+    for (const ValueUse& use : code_.values.UsesOf(i)) {
+      if (!IsData(use.role) || code_.ranks.rank[use.value] != Rank::kGlobal) continue;
+      for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, work_)) {
+        if (code_.ranks.rank[made] != Rank::kGlobal) continue;
+        if (phase == Phase::kUnassigned) phase = phases.Of(made);
+        if (phases.Of(made) != phase) return Phase::kUnassigned;
+      }
+    }
+    return phase;
   }
 
   /// By instruction: whether its loaded value becomes a factor of a product. Scores are not followed, so a bias or a
