@@ -97,6 +97,15 @@ class MemoryReader {
     return IsWide(opcode) ? std::max(kVectorGap, 4 * so_far) : kScalarGap;
   }
 
+  /// Computed values, stored one by one, inside what was loaded and stored 16 bytes at a time: the copy's last places
+  /// are those of an unrolled loop that ends before them. Two buffers.
+  bool IsInsideCopy(const Buffer& run, const Buffer& copy) const {
+    const auto is_load = [](std::string_view maker) { return maker == "copy" || maker == "LDG" || maker == "LD"; };
+    const std::string made = MakerOf(run.stores.front());
+    return run.first > copy.first && !made.empty() && !is_load(made) && is_load(MakerOf(copy.stores.front())) &&
+           !IsWide(function_.instructions[run.stores.front()].opcode);
+  }
+
   std::vector<Buffer> Group(const Indices& stores) const {
     std::map<std::pair<std::string, std::string>, Indices> kinds;
     for (const std::uint32_t store : stores) {
@@ -124,7 +133,7 @@ class MemoryReader {
     std::ranges::stable_sort(runs, {}, &Buffer::first);
     std::vector<Buffer> buffers;
     for (Buffer& run : runs) {
-      if (buffers.empty() || run.first > buffers.back().last) {
+      if (buffers.empty() || run.first > buffers.back().last || IsInsideCopy(run, buffers.back())) {
         buffers.push_back(std::move(run));
         continue;
       }
