@@ -152,6 +152,8 @@ bool Flow::Dominates(std::size_t above, std::size_t block) const {
   return dominator_first[above] <= dominator_first[block] && dominator_first[block] < dominator_last[above];
 }
 
+bool Flow::Runs(std::size_t block) const { return dominator_first[block] != kNoBlock; }
+
 Flow ReadFlow(const DeviceFunction& function, Work& work) {
   Flow flow;
   flow.graph = ReadControlFlow(function);

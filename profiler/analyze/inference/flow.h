@@ -26,6 +26,7 @@ struct Flow {
   std::vector<Loop> loops;         ///< by header
 
   bool Dominates(std::size_t above, std::size_t block) const;  ///< both must run
+  bool Runs(std::size_t block) const;                          ///< false of code for threads that diverged
 
   std::vector<std::size_t> dominator_first;  ///< by block: interval of the dominator tree
   std::vector<std::size_t> dominator_last;

@@ -255,10 +255,11 @@ class NeighbourAssigner {
     phases_.Set(i, PhaseOfMost(std::min(*target, i), std::max(*target, i)), InferenceGrade::kGuess, "branch");
   }
 
-  /// Behind the last product all is epilogue; addresses and conditions before the first one are setup.
+  /// Behind the last product all is epilogue; addresses and conditions before the first one are setup. Code for threads
+  /// that diverged is at the end of the function, and neither.
   void AssignRest() {
     for (std::uint32_t i = 0; i < size_; ++i) {
-      if (phases_.Has(i) || code_.operands[i].never) continue;
+      if (phases_.Has(i) || code_.operands[i].never || !code_.flow.Runs(code_.flow.graph.block_of[i])) continue;
       const bool follows = code_.regions.FollowsProduct(i);
       if (follows && !code_.regions.PrecedesProduct(i))
         phases_.Set(i, Phase::kEpilogue, InferenceGrade::kGuess, "last");
