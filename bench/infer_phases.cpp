@@ -2,8 +2,8 @@
 //   infer_phases [--half tuned|set-aside] [--confusion] FILE...
 //
 // FILE is a recording (*.fap): each sampled kernel, by samples of warps that wait at no barrier, without the branch
-// skid. Or a cubin, object file, program or library: each kernel, by instructions, each ten times as heavy for each
-// loop around it.
+// skid; by counts where the sampler lost the code's address. Or a cubin, object file, program or library: each kernel,
+// by instructions, each ten times as heavy for each loop around it.
 //
 // For each kernel: instructions, the median time of several rounds, steps of work, and either the refusal or the share
 // that got the phase that a function names (of what functions name), the largest error of a phase's share in points,
@@ -20,13 +20,11 @@
 #include <string_view>
 #include <vector>
 
-#include "branch_skid.h"
 #include "control_flow.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_code.h"
-#include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/recording_file.h"
 #include "support/phase_agreement.h"
@@ -45,19 +43,6 @@ double MedianMilliseconds(const DeviceFunction& function, const std::vector<doub
   }
   std::ranges::nth_element(times, times.begin() + kRounds / 2);
   return times[kRounds / 2];
-}
-
-/// Samples of each instruction by warps that wait at no barrier.
-std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
-  std::vector<double> samples(function.instructions.size(), 0.0);
-  for (const PcSample& pc : sampling.samples) {
-    const auto index = pc.function_id == function.id ? analyze::IndexOf(function, pc.offset) : std::nullopt;
-    if (!index) continue;
-    for (const auto& [reason, count] : pc.samples) {
-      if (reason != "barrier" && !reason.ends_with("_not_issued")) samples[*index] += static_cast<double>(count);
-    }
-  }
-  return samples;
 }
 
 /// What the options ask for, and what became of each variant of tests/phase_variants.
@@ -134,18 +119,8 @@ void PrintHalves(const Job& job) {
 
 void PrintRecording(const std::string& path, Job& job) {
   const Recording recording = store::RecordingReader(path).Load();
-  for (const PcSampling& sampling : recording.samplings) {
-    const auto of = std::ranges::find(recording.cases, sampling.case_id, &Case::id);
-    const auto counting = std::ranges::find(recording.countings, sampling.case_id, &SassCounting::case_id);
-    const SassCounting* const counts = counting == recording.countings.end() ? nullptr : &*counting;
-    const auto functions = analyze::MeasuredFunctions(recording, {&sampling}, {});
-    const PcSampling corrected =
-        counts == nullptr ? sampling : analyze::WithoutBranchSkid(functions, sampling, *counts);
-    for (const DeviceFunction* function : functions) {
-      std::string name = of->kernel + (of->shape ? " " + of->shape->ToString() : "");
-      if (functions.size() > 1) name += " " + FunctionName(Demangle(function->name.c_str()));
-      Print(name, *function, analyze::ExecutedOf(*function, counts), SamplesOf(*function, corrected), job);
-    }
+  for (const MeasuredKernel& kernel : MeasuredKernels(recording)) {
+    Print(kernel.name, *kernel.function, kernel.executed, kernel.weights, job);
   }
 }
 

@@ -13,7 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "branch_skid.h"
+#include "fa_profile/demangle.h"
 #include "fa_profile/infer_phases.h"
+#include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/recording.h"
 
@@ -70,6 +73,51 @@ inline PhaseAgreement ComparePhases(const DeviceFunction& function, const analyz
     if (named[i] != kUnattributed) agreement.weights[{named[i], std::string(found.phase)}] += weights[i];
   }
   return agreement;
+}
+
+/// A kernel of a recording. Nothing is owned.
+struct MeasuredKernel {
+  std::string name;  ///< with the shape, and the function's where a case has several
+  const DeviceFunction* function = nullptr;
+  std::vector<double> executed;  ///< by instruction; empty where nothing was counted
+  /// By instruction: samples of warps that wait at no barrier, without the branch skid; `executed` where the sampler
+  /// lost the code's address.
+  std::vector<double> weights;
+};
+
+inline std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
+  std::vector<double> samples(function.instructions.size(), 0.0);
+  for (const PcSample& pc : sampling.samples) {
+    const auto index = pc.function_id == function.id ? analyze::IndexOf(function, pc.offset) : std::nullopt;
+    if (!index) continue;
+    for (const auto& [reason, count] : pc.samples) {
+      if (reason != "barrier" && !reason.ends_with("_not_issued")) samples[*index] += static_cast<double>(count);
+    }
+  }
+  return samples;
+}
+
+/// The functions of each case that was sampled.
+inline std::vector<MeasuredKernel> MeasuredKernels(const Recording& recording) {
+  std::vector<MeasuredKernel> kernels;
+  for (const PcSampling& sampling : recording.samplings) {
+    const auto of = std::ranges::find(recording.cases, sampling.case_id, &Case::id);
+    const auto counting = std::ranges::find(recording.countings, sampling.case_id, &SassCounting::case_id);
+    const SassCounting* const counts = counting == recording.countings.end() ? nullptr : &*counting;
+    auto functions = analyze::MeasuredFunctions(recording, {&sampling}, {});
+    const bool lost = functions.empty();
+    if (lost) functions = analyze::MeasuredFunctions(recording, {}, {counts});
+    const PcSampling corrected =
+        counts == nullptr ? sampling : analyze::WithoutBranchSkid(functions, sampling, *counts);
+    for (const DeviceFunction* function : functions) {
+      std::string name = of->kernel + (of->shape ? " " + of->shape->ToString() : "");
+      if (functions.size() > 1) name += " " + FunctionName(Demangle(function->name.c_str()));
+      std::vector<double> executed = analyze::ExecutedOf(*function, counts);
+      std::vector<double> weights = lost ? executed : SamplesOf(*function, corrected);
+      kernels.push_back({std::move(name), function, std::move(executed), std::move(weights)});
+    }
+  }
+  return kernels;
 }
 
 /// The variant of a kernel's demangled name: "v_keys16" of MmaForward<...::v_keys16>. Empty for other kernels.
