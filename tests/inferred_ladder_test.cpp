@@ -2,7 +2,6 @@
 // samples of the recording that ships with the program.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,20 +9,23 @@
 #include <utility>
 #include <vector>
 
-#include "branch_skid.h"
-#include "fa_profile/compare_phases.h"
 #include "fa_profile/infer_phases.h"
-#include "fa_profile/measured_code.h"
 #include "fa_profile/recording_file.h"
+#include "support/phase_agreement.h"
 
 namespace fa_profile::load::inferred_ladder_test {
 namespace {
 
 struct Rung {
-  std::string kernel;
-  std::string shape;
+  std::string name;  // "mma 1,8,512,64"
   analyze::InferredPhases inferred;
-  analyze::PhaseConfusion samples;
+  PhaseAgreement agreement;
+
+  bool Is(std::string_view kernel) const { return name.starts_with(std::string(kernel) + " "); }
+  double Ratio(const std::string& named, const std::string& found) const {
+    const auto is = [&](const auto& names) { return names.first == named && names.second == found; };
+    return agreement.Sum(is) / agreement.Named();
+  }
 };
 
 const Recording& Bundled() {
@@ -35,21 +37,11 @@ const Recording& Bundled() {
 const std::vector<Rung>& Rungs() {
   static const std::vector<Rung> rungs = [] {
     std::vector<Rung> result;
-    for (const PcSampling& sampling : Bundled().samplings) {
-      const auto& of = *std::ranges::find(Bundled().cases, sampling.case_id, &Case::id);
-      if (of.kernel == "cublas") continue;
-      const auto& counting = *std::ranges::find(Bundled().countings, sampling.case_id, &SassCounting::case_id);
-      const auto functions = analyze::MeasuredFunctions(Bundled(), sampling.case_id);
-      const PcSampling corrected = analyze::WithoutBranchSkid(functions, sampling, counting);
-      for (const DeviceFunction* function : functions) {
-        Rung rung{of.kernel,
-                  of.shape->ToString(),
-                  analyze::InferPhases(*function, analyze::ExecutedOf(*function, &counting)),
-                  {}};
-        rung.samples =
-            analyze::CompareWithNames(*function, rung.inferred, analyze::WorkingSamples(*function, corrected));
-        result.push_back(std::move(rung));
-      }
+    for (const MeasuredKernel& kernel : MeasuredKernels(Bundled())) {
+      if (kernel.name.starts_with("cublas ")) continue;
+      analyze::InferredPhases inferred = analyze::InferPhases(*kernel.function, kernel.executed);
+      PhaseAgreement agreement = ComparePhases(*kernel.function, inferred, kernel.weights);
+      result.push_back({kernel.name, std::move(inferred), std::move(agreement)});
     }
     return result;
   }();
@@ -64,9 +56,9 @@ struct Limit {
 // What the ladder reached, on an H200 on 2026-11-22: docs/phases.md has the figures. `scalar` computes its rescaling in
 // its function softmax. The address of O's tile, which `wmma` uses in pv, is in its function rescale.
 std::optional<Limit> LimitOf(const Rung& rung) {
-  if (rung.kernel == "minimal") return std::nullopt;
-  if (rung.kernel == "scalar") return Limit{0.95, 0.04};
-  if (rung.kernel == "wmma" && rung.shape == "2,16,2048,128") return Limit{0.98, 0.016};
+  if (rung.Is("minimal")) return std::nullopt;
+  if (rung.Is("scalar")) return Limit{0.95, 0.04};
+  if (rung.name == "wmma 2,16,2048,128") return Limit{0.98, 0.016};
   return Limit{0.985, 0.010};
 }
 
@@ -75,9 +67,9 @@ TEST(InferredLadderTest, SamplesGetThePhaseThatTheCodeNames) {
   for (const Rung& rung : Rungs()) {
     const auto limit = LimitOf(rung);
     if (!limit) continue;
-    EXPECT_EQ(rung.inferred.refusal, "") << rung.kernel << " " << rung.shape;
-    EXPECT_GE(rung.samples.SameRatio(), limit->right_ratio) << rung.kernel << " " << rung.shape;
-    EXPECT_LE(rung.samples.LargestError().second, limit->error_ratio) << rung.kernel << " " << rung.shape;
+    EXPECT_EQ(rung.inferred.refusal, "") << rung.name;
+    EXPECT_GE(rung.agreement.RightRatio(), limit->right_ratio) << rung.name;
+    EXPECT_LE(rung.agreement.LargestErrorRatio(), limit->error_ratio) << rung.name;
     ++compared;
   }
   EXPECT_EQ(compared, 15) << "five rungs at three shapes";
@@ -86,18 +78,18 @@ TEST(InferredLadderTest, SamplesGetThePhaseThatTheCodeNames) {
 TEST(InferredLadderTest, MinimalDiffersOnlyByWhereItLoadsAndComputesExponentials) {
   // Its functions qk and pv load K and V themselves, and pv computes the exponentials a second time.
   for (const Rung& rung : Rungs()) {
-    if (rung.kernel != "minimal") continue;
+    if (!rung.Is("minimal")) continue;
     ASSERT_EQ(rung.inferred.refusal, "");
     const double named_otherwise =
-        rung.samples.Ratio("qk", "load_kv") + rung.samples.Ratio("pv", "load_kv") + rung.samples.Ratio("pv", "softmax");
-    EXPECT_GE(rung.samples.SameRatio() + named_otherwise, 0.995) << rung.shape;
+        rung.Ratio("qk", "load_kv") + rung.Ratio("pv", "load_kv") + rung.Ratio("pv", "softmax");
+    EXPECT_GE(rung.agreement.RightRatio() + named_otherwise, 0.995) << rung.name;
   }
 }
 
 TEST(InferredLadderTest, ChecksOfCountsAreExact) {
   for (const Rung& rung : Rungs()) {
     EXPECT_TRUE(rung.inferred.checks.counted);
-    EXPECT_NEAR(rung.inferred.checks.qk_to_pv_ratio.value_or(0.0), 1.0, 0.001) << rung.kernel << " " << rung.shape;
+    EXPECT_NEAR(rung.inferred.checks.qk_to_pv_ratio.value_or(0.0), 1.0, 0.001) << rung.name;
     EXPECT_EQ(rung.inferred.checks.unassigned_products, 0);
     EXPECT_EQ(rung.inferred.checks.key_loops, 1);
   }

@@ -6,7 +6,6 @@ namespace {
 
 VARIANT(v_wgmma, Wgmma, )
 VARIANT(v_wgmma_keys128, Wgmma, WITH kKeys = 128;)
-VARIANT(v_wgmma_q_registers, Wgmma, WITH kQRegisters = true; WITH kQueries = Queries::kGlobal; WITH kCausal = true;)
 VARIANT(v_wgmma_p_shared, Wgmma, WITH kPSharedGmma = true;)
 // ptxas 13.0 serializes the two products of this one (C7513): they are issued together and do not overlap.
 VARIANT(v_wgmma_overlapped, Wgmma, WITH kOverlap = true;)

@@ -10,7 +10,6 @@ namespace {
 struct Wgmma : Specialised {
   static constexpr Queries kQueries = Queries::kShared;
   static constexpr int kWarps = 4;  // a warpgroup; 8: two
-  static constexpr bool kQRegisters = false;
   static constexpr bool kPSharedGmma = false;
   static constexpr bool kProducerWarp = false;
   static constexpr bool kOverlap = false;  // the next tile's QK is issued before this tile's PV is waited for
@@ -53,21 +52,6 @@ __device__ __forceinline__ void GmmaKey128(float (&c)[16][4], std::uint64_t a, s
         "+f"(c[14][0]), "+f"(c[14][1]), "+f"(c[14][2]), "+f"(c[14][3]), "+f"(c[15][0]), "+f"(c[15][1]), "+f"(c[15][2]),
         "+f"(c[15][3])
       : "l"(a), "l"(b), "r"(static_cast<int>(add)));
-}
-
-__device__ __forceinline__ void GmmaKeyFromRegisters64(float (&c)[8][4], const std::uint32_t (&a)[4], std::uint64_t b,
-                                                       bool add) {
-  asm volatile(
-      "{\n .reg .pred p;\n setp.ne.b32 p, %37, 0;\n"
-      " wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "
-      "%24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, %34, %35}, %36, p, 1, 1, 0;\n}"
-      : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]), "+f"(c[1][1]), "+f"(c[1][2]),
-        "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]),
-        "+f"(c[3][2]), "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]), "+f"(c[5][0]),
-        "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]), "+f"(c[6][0]), "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]),
-        "+f"(c[7][0]), "+f"(c[7][1]), "+f"(c[7][2]), "+f"(c[7][3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
 }
 
 __device__ __forceinline__ void GmmaValue64(float (&c)[8][4], const std::uint32_t (&a)[4], std::uint64_t b, bool add) {
@@ -137,16 +121,13 @@ __device__ __forceinline__ void sync(std::int64_t) {
 
 /// Issues scores = Q x K^T of a warpgroup's 64 rows.
 template <class T>
-__device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows,
-                                   std::uint32_t k_tile) {
+__device__ __forceinline__ void qk(Scores<T>& scores, std::uint32_t q_rows, std::uint32_t k_tile) {
   GmmaFence();
 #pragma unroll
   for (int kk = 0; kk < T::kHeadDim / 16; ++kk) {
     const std::uint64_t k = Descriptor(k_tile + 32 * kk);
     if constexpr (T::kKeys == 128) {
       GmmaKey128(scores[0], Descriptor(q_rows + 32 * kk), k, kk > 0);
-    } else if constexpr (T::kQRegisters) {
-      GmmaKeyFromRegisters64(scores[0], q[0][kk], k, kk > 0);
     } else {
       GmmaKey64(scores[0], Descriptor(q_rows + 32 * kk), k, kk > 0);
     }
@@ -235,12 +216,7 @@ __global__ void __launch_bounds__(Of<T>::kThreads + (T::kProducerWarp ? 32 : 0),
   const Place place{lane, warp, 0, block_row + warp * 16, block_row};
   const std::uint32_t q_tile = base + O::kQAt;
   const std::uint32_t q_rows = q_tile + static_cast<unsigned>(warp / 4 * 64 * O::kPitch);
-  QFragments<T> q;
-  if constexpr (T::kQRegisters) {
-    load_q<T>(q, call.q + offset, place, call);
-  } else {
-    load_q<T>(q_tile, call.q + offset, place, call);
-  }
+  load_q<T>(q_tile, call.q + offset, place, call);
   Output<T> o;
   PerRow<T> row_max;
   PerRow<T> row_sum;
@@ -255,14 +231,14 @@ __global__ void __launch_bounds__(Of<T>::kThreads + (T::kProducerWarp ? 32 : 0),
       load_kv<T>(k_stage(1), k_stage(1) + O::kVAt, call.k + offset, call.v + offset, T::kKeys, end, call);
     }
     sync(std::int64_t{});
-    qk<T>(scores, q, q_rows, k_stage(0));
+    qk<T>(scores, q_rows, k_stage(0));
     qk<T, 0>(scores);
     softmax<T, T::kCausal>(p, 0U, scores, row_max, row_sum, correction, grown, 0, 0U, place, call);
     int tile = 0;
     for (; tile + 1 < tiles; ++tile) {
       PFragments<T> next;
       Pin(p);
-      qk<T>(scores, q, q_rows, k_stage(tile + 1));
+      qk<T>(scores, q_rows, k_stage(tile + 1));
       pv<T>(o, p, q_rows, k_stage(tile) + O::kVAt);
       qk<T, 1>(scores);
       softmax<T, T::kCausal>(next, 0U, scores, row_max, row_sum, correction, grown, (tile + 1) * T::kKeys, 0U, place,
@@ -286,7 +262,7 @@ __global__ void __launch_bounds__(Of<T>::kThreads + (T::kProducerWarp ? 32 : 0),
   } else {
     if constexpr (!T::kProducerWarp) {
       load_kv<T>(k_stage(0), k_stage(0) + O::kVAt, call.k + offset, call.v + offset, 0, end, call);
-    } else if constexpr (!T::kQRegisters) {
+    } else {
       CommitCopies();
       WaitCopies<0>();
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -303,7 +279,7 @@ __global__ void __launch_bounds__(Of<T>::kThreads + (T::kProducerWarp ? 32 : 0),
                      (tile + 1) * T::kKeys, end, call);
         }
       }
-      qk<T>(scores, q, q_rows, k_stage(tile));
+      qk<T>(scores, q_rows, k_stage(tile));
       qk<T, 0>(scores);
       softmax<T, T::kCausal>(p, 0U, scores, row_max, row_sum, correction, grown, tile * T::kKeys, 0U, place, call);
       rescale<T>(o, correction, grown);
