@@ -332,7 +332,8 @@ const char* Name(TruthSource source) {
   return source == TruthSource::kSass      ? "sass"
          : source == TruthSource::kCounter ? "counter"
          : source == TruthSource::kLaunch  ? "launch"
-                                           : "share";
+         : source == TruthSource::kShare   ? "share"
+                                           : "inferred";
 }
 
 const char* Name(TruthCheck::Verdict verdict) {

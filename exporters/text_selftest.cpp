@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNumbers = 48;  // what the columns beside the quantity take
 
-constexpr std::array<std::pair<const char*, const char*>, 11> kLabels = {{
+constexpr std::array<std::pair<const char*, const char*>, 12> kLabels = {{
     {"smsp__sass_inst_executed", "instructions"},
     {"smsp__sass_thread_inst_executed", "thread instructions"},
     {"smsp__sass_thread_inst_executed_pred_on", "thread instructions, predicate on"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<const char*, const char*>, 11> kLabels = {{
     {"time_share", "time"},
     {"warp_time_share", "warp time"},
     {"work_share", "warp time at work"},
+    {"attention_phases", "functions taken for attention"},
 }};
 
 std::string Label(const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attention_code.h"
 #include "device_code.h"
 #include "fa_profile/analyze.h"
 #include "sample_recording.h"
@@ -139,6 +140,19 @@ TEST(CheckTruthsTest, AShareFailsBeyondItsTolerance) {
 TEST(CheckTruthsTest, ResidentBlocksComeFromTheLaunch) {
   const TruthCheck check = Check(Measured(), {TruthSource::kLaunch, "blocks_per_sm", {}, {}, 1.0, 0.0, {}});
   EXPECT_EQ(check.verdict, Verdict::kPass);
+}
+
+TEST(CheckTruthsTest, AKernelTakenForAttentionFails) {
+  const Truth none{TruthSource::kInferred, "attention_phases", {}, {}, 0.0, 0.0, {}};
+  Recording recording = Measured();
+  EXPECT_EQ(Check(recording, none).verdict, Verdict::kPass);
+  recording.functions = {MakeFunction(MmaAttention())};
+  for (SassCount& count : recording.countings[0].counts) count.values = {};  // so the code's own sums are compared
+  const TruthCheck taken = Check(recording, none);
+  EXPECT_EQ(taken.measured, 1.0);
+  EXPECT_EQ(taken.verdict, Verdict::kFail);
+  recording.countings.clear();
+  EXPECT_EQ(Check(recording, none).verdict, Verdict::kFail) << "not measured";
 }
 
 TEST(CheckTruthsTest, AKnownWrongCounterIsExpectedToFailAndReportedOnceItIsFixed) {

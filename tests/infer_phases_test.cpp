@@ -96,6 +96,28 @@ TEST(InferPhasesTest, AValueOfTheLastRoundUnderAnotherPredicateIsNotFollowed) {
   EXPECT_EQ(inferred.refusal, "");
 }
 
+// The frequencies of a rotary embedding, and what rotates Q before the loop over keys.
+TEST(InferPhasesTest, OnlyExponentialsOfScoresMatterAndWorkOnQIsItsLoads) {
+  std::vector<Line> lines = MmaAttention();
+  lines[10] = {"", "MUFU.EX2", "R60, R0", {}};
+  lines[11] = {"", "FMUL", "R8, R8, R60", {}};
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  ASSERT_EQ(inferred.refusal, "");
+  EXPECT_EQ(inferred.instructions[10].phase, "load_q");
+  EXPECT_EQ(inferred.instructions[11].phase, "load_q");
+  EXPECT_EQ(inferred.instructions[11].reason, "query");
+}
+
+TEST(InferPhasesTest, AFenceIsTheOutputsWhereNoProductFollows) {
+  std::vector<Line> lines = MmaAttention();
+  lines[15] = {"", "MEMBAR.SC.CTA", "", {}};
+  lines.insert(lines.end() - 1, {"", "MEMBAR.SC.GPU", "", {}});
+  const InferredPhases inferred = InferPhases(MakeFunction(lines));
+  ASSERT_EQ(inferred.refusal, "");
+  EXPECT_EQ(inferred.instructions[15].phase, "sync");
+  EXPECT_EQ(inferred.instructions[41].phase, "epilogue");
+}
+
 TEST(InferPhasesTest, RefusesWhatIsNoForwardAttention) {
   EXPECT_EQ(RefusalOf({}), "it was not disassembled");
   EXPECT_EQ(RefusalOf(Without(MmaAttention(), "MUFU.EX2")),

@@ -9,11 +9,26 @@
 namespace fa_profile {
 namespace {
 
+/// None of them is attention, so the inference of phases must refuse each.
+SelftestRun WithRefusal(SelftestRun run) {
+  run.truths.push_back({TruthSource::kInferred,
+                        "attention_phases",
+                        {},
+                        {},
+                        0.0,
+                        0.0,
+                        "it is not attention: the inference of phases must refuse it (docs/phases.md)"});
+  return run;
+}
+
 std::vector<SelftestKernel> AllKernels() {
   std::vector<SelftestKernel> all;
   for (auto* const part : {CountKernels, LocalMemoryKernels, OccupancyKernels, PhaseKernels, SpecialisedKernels}) {
     std::vector<SelftestKernel> some = part();
     all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  for (SelftestKernel& kernel : all) {
+    kernel.make = [make = std::move(kernel.make)] { return WithRefusal(make()); };
   }
   return all;
 }

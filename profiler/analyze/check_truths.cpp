@@ -5,6 +5,7 @@
 #include <set>
 
 #include "derive.h"
+#include "fa_profile/infer_phases.h"
 #include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 
@@ -73,6 +74,8 @@ class Measurements {
         return BlocksPerSm();
       case TruthSource::kShare:
         return Share(truth);
+      case TruthSource::kInferred:
+        return TakenForAttention();
     }
     return std::nullopt;
   }
@@ -102,6 +105,18 @@ class Measurements {
       }
     }
     return sum;
+  }
+
+  std::optional<double> TakenForAttention() const {
+    const auto counting = std::ranges::find(recording_.countings, entry_.case_id, &SassCounting::case_id);
+    if (counting == recording_.countings.end()) return std::nullopt;
+    const std::vector<const DeviceFunction*> functions = MeasuredFunctions(recording_, {}, {&*counting});
+    double taken = 0.0;
+    for (const DeviceFunction* const function : functions) {
+      if (function->instructions.empty()) return std::nullopt;  // not disassembled
+      taken += InferPhases(*function, ExecutedOf(*function, &*counting)).refusal.empty() ? 1.0 : 0.0;
+    }
+    return functions.empty() ? std::nullopt : std::optional(taken);
   }
 
   /// Of a phase that is not in the table nothing was sampled.

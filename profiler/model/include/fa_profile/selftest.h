@@ -14,6 +14,7 @@ enum class TruthSource {
   kCounter,  ///< a metric of the range profiler, of the whole kernel
   kLaunch,   ///< "blocks_per_sm": resident blocks per SM by the launch's resources
   kShare,    ///< of time by phase, 0..1; the names stand at SelftestKernel (fa_profile/selftest_kernels.h)
+  kInferred  ///< "attention_phases": functions of the kernel that the inference of phases takes for attention
 };
 
 /// What one quantity of a kernel must be. A metric that the chip or its CUPTI lacks is not a failure: names are
