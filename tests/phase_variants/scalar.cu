@@ -1,5 +1,7 @@
 // No matrix instructions.
-#include "scalar.cuh"
+#include "register_tile.cuh"
+#include "row_thread.cuh"
+#include "row_warp.cuh"
 
 namespace phase_variants {
 namespace {
