@@ -2,6 +2,10 @@
 // samples of the recording that ships with the program.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "fa_profile/analyze.h"
 #include "fa_profile/infer_phases.h"
 #include "fa_profile/recording_file.h"
 #include "support/phase_agreement.h"
@@ -114,6 +119,38 @@ TEST(InferredLadderTest, PyTorchsKernelsPassTheChecks) {
     ++inferred;
   }
   EXPECT_EQ(inferred, 2);
+}
+
+// Clock reads inside copies of the kernels, on a GPU of the same kind two days later (tests/data/phases). In the clocks
+// a wait at a barrier of rung 7 is sync's, and in the shares it is charged to the phase waited for.
+TEST(InferredLadderTest, SharesAgreeWithClocksInsideTheKernels) {
+  const Profile profile = analyze::Analyze(Bundled(), std::nullopt, PhaseSource::kCode);
+  int compared = 0;
+  for (const nlohmann::json& kernel :
+       nlohmann::json::parse(std::ifstream(std::string(FA_PROFILE_TEST_DATA) + "/phases/clocks.json"))) {
+    const auto rung = kernel.at("rung").get<std::string>();
+    const auto shape = kernel.at("shape").get<std::string>();
+    const auto entry = std::ranges::find_if(profile.entries, [&](const ProfileEntry& candidate) {
+      return candidate.kernel == rung && candidate.part.empty() && candidate.shape &&
+             candidate.shape->ToString() == shape;
+    });
+    ASSERT_NE(entry, profile.entries.end()) << rung << " " << shape;
+    std::map<std::string, double> clocks;
+    for (const auto& [lap, share] : kernel.at("clock_share").items()) {
+      const std::string wait = "wait ";
+      clocks[lap.starts_with(wait) ? lap.substr(wait.size()) : lap] += share.at("all_warps").get<double>();
+    }
+    for (const auto& [phase, share] : clocks) {
+      if (phase == "sync") continue;
+      const auto found = std::ranges::find(entry->phases->phases, phase, &PhaseEntry::name);
+      ASSERT_NE(found, entry->phases->phases.end()) << phase;
+      constexpr double kThreeAndAHalfPoints = 0.035;
+      EXPECT_NEAR(found->metrics.at("phase_time_ratio"), share, kThreeAndAHalfPoints)
+          << rung << " " << shape << " " << phase;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 28) << "two kernels at two shapes, seven phases each";
 }
 
 }  // namespace
