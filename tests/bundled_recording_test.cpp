@@ -139,11 +139,13 @@ TEST(BundledRecordingTest, TheProgramHasTimesCountersAndPhasesAndNoCodeOfCudnn) 
     });
     ASSERT_NE(entry, profile.entries.end()) << kernel;
     share += entry->use->share_ratio.value();
-    EXPECT_EQ(entry->use->launches, 2935) << kernel;
+    EXPECT_EQ(entry->use->launches, 2934) << kernel;
     EXPECT_GT(entry->metrics.at("tensor_core_utilization_ratio"), 0.2) << kernel;
     EXPECT_EQ(!entry->phases.has_value(), std::string(kernel).starts_with("cudnn")) << kernel;
   }
   EXPECT_GT(share, 0.99);
+  EXPECT_EQ(recording.countings.size(), 2U) << "instructions of the two kernels whose code is here";
+  for (const NvtxUse& range : profile.program->nvtx) EXPECT_FALSE(range.kernels.empty()) << range.path;
   for (const DeviceFunction& function : recording.functions) {
     EXPECT_EQ(function.name.find("cudnn"), std::string::npos) << function.name;
     EXPECT_FALSE(function.instructions.empty()) << function.name;
