@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "code_views.h"
 #include "command.h"
@@ -40,13 +42,17 @@ int RunRanks(const std::vector<std::string>& paths, const Format& format) {
                 "use --format text or json, or report each recording by itself");
   }
   std::vector<std::pair<std::string, Profile>> profiles;
+  std::set<std::string> names;
+  for (const std::string& path : paths) names.insert(std::filesystem::path(path).filename().string());
   for (const std::string& path : paths) {
+    if (std::ranges::count(paths, path) > 1) throw Error(path + " is given twice", "give each recording once");
     Profile profile = load::LoadProfile(path).second;
     if (!profile.program) {
       throw Error(path + " is not a recording of a program, so it cannot be compared with other ranks",
                   "report it by itself, or compare two recordings with fa-profile diff");
     }
-    profiles.emplace_back(std::filesystem::path(path).filename().string(), std::move(profile));
+    profiles.emplace_back(names.size() == paths.size() ? std::filesystem::path(path).filename().string() : path,
+                          std::move(profile));
   }
   format.ranks(std::cout, analyze::JoinRanks(profiles), TerminalOptions());
   return kExitFine;

@@ -170,6 +170,25 @@ TEST(AnalyzeProgramTest, KernelsOfARangeWithoutARowAreOfTheNearestAroundIt) {
   EXPECT_EQ(use.nvtx[0].kernels[0].launches, 10);
 }
 
+TEST(AnalyzeProgramTest, AGraphHasNoCountersByInstructionBecauseTheyCountNothingThere) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.cases.push_back({7, "CUDA graph 3", "program", std::nullopt});
+  Range graph = recording.ranges[0];
+  graph.id = 2;
+  graph.case_id = 7;
+  for (auto& [name, value] : graph.metrics) value = name.find("__sass_") == std::string::npos ? value : 0.0;
+  recording.ranges.push_back(graph);
+  const Profile profile = Analyze(recording);
+  const auto of = [&](const char* kernel) {
+    return std::ranges::find_if(profile.entries,
+                                [&](const ProfileEntry& entry) { return entry.kernel.starts_with(kernel); });
+  };
+  EXPECT_TRUE(of("flash_fwd_kernel")->metrics.contains("fp32_flops"));
+  EXPECT_FALSE(of("CUDA graph 3")->metrics.contains("fp32_flops"));
+  EXPECT_TRUE(of("CUDA graph 3")->metrics.contains("instructions"));
+  EXPECT_EQ(std::ranges::count(profile.losses, "graph_not_counted", &DataLoss::kind), 1);
+}
+
 TEST(AnalyzeProgramTest, WithoutRangesTheirShareIsAbsent) {
   Recording recording = sample::MakeProgramRecording();
   recording.nvtx_work.clear();

@@ -221,7 +221,8 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
 }
 
 TEST_F(CliTest, SeveralRecordingsAreThoseOfAProgram) {
-  ExpectRefused("report " + bundled_ + " " + bundled_, "is not a recording of a program", "diff");
+  ExpectRefused("report " + bundled_ + " " FA_PROFILE_PYTORCH_RECORDING, "is not a recording of a program", "diff");
+  ExpectRefused("report " FA_PROFILE_PYTORCH_RECORDING " " FA_PROFILE_PYTORCH_RECORDING, "is given twice", "once");
   ExpectRefused("report --summary " + bundled_ + " " + bundled_, "--summary has no effect", "leave it out");
   ExpectRefused("report --format csv " + bundled_ + " " + bundled_, "no format 'csv'", "json");
   ExpectRefused("report --phase-map x.yaml " + bundled_ + " " + bundled_, "--phase-map has no effect", "leave it out");

@@ -92,6 +92,17 @@ TEST(ProgramReportTest, MoreRangesThanAReaderLooksAtAreCounted) {
   EXPECT_TRUE(Has(text, "and 10 more ranges"));
 }
 
+TEST(ProgramReportTest, JsonHoldsNoCharacterThatATerminalObeysOrHides) {
+  Profile profile = analyze::Analyze(sample::MakeProgramRecording());
+  const std::string name =
+      "a\xC2\x9B"
+      "31m\x7F\xE2\x80\xAE\xD8\x9C\xEF\xBB\xBF\u00e9\U0001F600";
+  profile.entries[0].kernel = name;
+  const std::string text = Written(WriteJsonReport, profile, ReportOptions{});
+  EXPECT_TRUE(Has(text, "a\\u009b31m\\u007f\\u202e\\u061c\\ufeff\u00e9\U0001F600")) << text.substr(0, 3000);
+  EXPECT_EQ(nlohmann::json::parse(text)["entries"][0]["kernel"], name);
+}
+
 // Three ranks; the second is slow, the third was killed early.
 RankReport ThreeRanks() {
   std::vector<std::pair<std::string, Profile>> profiles;

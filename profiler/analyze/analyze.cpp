@@ -140,6 +140,9 @@ std::string BottleneckOf(const Metrics& metrics) {
   return *compute >= *memory ? "compute" : "memory";
 }
 
+/// Counters by SASS instruction do not count what a CUDA graph launches: they read 0 (H200, driver 580.159.04).
+bool CountsInGraphs(std::string_view counter) { return counter.find("__sass_") == std::string_view::npos; }
+
 void DropSpeeds(Metrics& metrics) {
   std::erase_if(metrics, [](const auto& item) {
     const std::string_view unit = FindMetric(item.first)->unit;
@@ -233,6 +236,12 @@ class CaseAnalyzer {
     DeriveInputs inputs;
     inputs.device = &device_;
     inputs.counters = range == nullptr ? nullptr : &range->metrics;
+    Metrics of_graph;
+    if (range != nullptr && entry.kernel.starts_with(kGraphCase)) {
+      std::ranges::copy_if(range->metrics, std::inserter(of_graph, of_graph.end()),
+                           [](const auto& metric) { return CountsInGraphs(metric.first); });
+      inputs.counters = &of_graph;
+    }
     inputs.user_ranges = user_ranges_;
     inputs.launches = &entry.launches;
     inputs.occupancy = entry.occupancy ? &*entry.occupancy : nullptr;
@@ -272,6 +281,25 @@ std::string MissingInputs(std::string_view formula, const std::set<std::string>&
   std::string text;
   for (const std::string& name : fewest) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+const Range* FindRange(const Recording& recording, std::int64_t case_id) {
+  const auto found = std::ranges::find(recording.ranges, case_id, &Range::case_id);
+  return found == recording.ranges.end() ? nullptr : &*found;
+}
+
+/// One DataLoss for the graphs whose counters by instruction are left out.
+void AddGraphLoss(const Recording& recording, Profile& profile) {
+  std::int64_t graphs = 0;
+  for (const ProfileEntry& entry : profile.entries) {
+    const Range* const range = entry.kernel.starts_with(kGraphCase) ? FindRange(recording, entry.case_id) : nullptr;
+    if (range != nullptr && !std::ranges::all_of(range->metrics, CountsInGraphs, &Metrics::value_type::first)) ++graphs;
+  }
+  if (graphs == 0) return;
+  profile.losses.push_back({"graph_not_counted", "CUDA graphs",
+                            "counters by instruction (..__sass_..) count nothing there: floating-point operations and "
+                            "shared-memory requests are missing; the kernels by themselves have them",
+                            graphs});
 }
 
 /// Metrics that read counters and that no entry has: one DataLoss each, naming what the recording lacks.
@@ -327,6 +355,7 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map, 
   AddProgram(recording, profile);
   AddPhaseLosses(profile);
   if (map) std::ranges::copy(OverlapsOf(*map), std::back_inserter(profile.losses));
+  AddGraphLoss(recording, profile);
   AddUnderived(recording, profile);
   return profile;
 }
