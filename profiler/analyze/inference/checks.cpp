@@ -63,6 +63,16 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
 
 }  // namespace
 
+bool ExponentialOfOutput(const CodeFacts& code) {
+  for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
+    if (code.operands[i].form != Form::kExponential || !code.regions.PrecedesProduct(i)) continue;
+    for (const ValueUse& use : code.values.UsesOf(i)) {
+      if (IsData(use.role) && code.ranks.rank[use.value] == Rank::kOutput) return true;
+    }
+  }
+  return false;
+}
+
 InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, Work& work) {
   InferenceChecks checks;
   checks.counted = !executed.empty();

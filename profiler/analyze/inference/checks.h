@@ -11,6 +11,9 @@ namespace fa_profile::analyze {
 /// What the inferred phases are held against. `executed` may be empty.
 InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, Work& work);
 
+/// Whether an exponential before the last product is made of the output: what is in shared memory was confused.
+bool ExponentialOfOutput(const CodeFacts& code);
+
 /// Why phases are not to be believed: in one of InferredPhases' words, and in a sentence. Both empty when they are.
 struct Refusal {
   std::string_view word;

@@ -21,10 +21,14 @@ std::vector<double> RunWeights(const Flow& flow, const std::vector<double>& exec
   return weights;
 }
 
-InferredPhases InferWith(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-                         const ForwardEdges& forward, const Values& values, SharedMemoryModel model,
-                         const std::vector<std::optional<double>>& rounds, const std::vector<double>& executed,
-                         Work& work) {
+struct Attempt {
+  InferredPhases inferred;
+  bool confused = false;  ///< it passes the checks, and takes exponentials of the output
+};
+
+Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
+                  const ForwardEdges& forward, const Values& values, SharedMemoryModel model,
+                  const std::vector<std::optional<double>>& rounds, const std::vector<double>& executed, Work& work) {
   const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, model, work);
   const Ranks ranks = FindRanks(function, operands, values, memory, work);
   const Regions regions(operands, flow, forward, ranks, work);
@@ -36,7 +40,7 @@ InferredPhases InferWith(const DeviceFunction& function, const std::vector<Opera
   Refusal refusal = FailedCheck(code, inferred.checks, work);
   inferred.refusal = std::move(refusal.why);
   inferred.refusal_word = refusal.word;
-  if (!inferred.refusal.empty()) return inferred;
+  if (!inferred.refusal.empty()) return {std::move(inferred)};
   Assignment phases(operands.size());
   AssignLoads(code, work, phases);
   AssignByRank(code, work, phases);
@@ -45,7 +49,7 @@ InferredPhases InferWith(const DeviceFunction& function, const std::vector<Opera
     inferred.instructions.push_back({PhaseName(assigned.phase), assigned.grade, assigned.reason});
   }
   inferred.tile = ReadKeyTile(code, phases, work);
-  return inferred;
+  return {std::move(inferred), ExponentialOfOutput(code)};
 }
 
 }  // namespace
@@ -89,10 +93,12 @@ InferredPhases InferPhases(const DeviceFunction& function, const std::vector<dou
   const ForwardEdges forward = WithinOneTile(operands, flow);
   const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, work);
   for (const SharedMemoryModel model : {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore}) {
-    InferredPhases result = InferWith(function, operands, flow, forward, values, model, rounds, executed, work);
+    Attempt attempt = InferWith(function, operands, flow, forward, values, model, rounds, executed, work);
     if (work.exhausted()) return refuse({"size", "it is too large"});
-    if (model == SharedMemoryModel::kEveryStore || result.refusal.empty()) inferred = std::move(result);
-    if (inferred.refusal.empty()) break;
+    const bool first = model == SharedMemoryModel::kEveryStore;
+    const bool better = attempt.inferred.refusal.empty() && !(attempt.confused && inferred.refusal.empty());
+    if (first || better) inferred = std::move(attempt.inferred);
+    if (inferred.refusal.empty() && !attempt.confused) break;
   }
   inferred.steps = work.spent();
   return inferred;
