@@ -25,7 +25,7 @@ double SumOf(const SamplesByReason& samples) {
   return sum;
 }
 
-std::vector<StallShare> StallsOf(const SamplesByReason& samples) {
+std::vector<StallShare> StallsOfSamples(const SamplesByReason& samples) {
   const double all = SumOf(samples);
   std::vector<StallShare> stalls;
   for (const auto& [reason, count] : samples) {
@@ -115,7 +115,7 @@ std::vector<ListedInstruction> InstructionsOf(const LabelledFunction& labelled, 
     }
     if (i < sampled.of.size()) {
       each.cost.samples = SumOf(sampled.of[i]);
-      each.cost.stalls = StallsOf(sampled.of[i]);
+      each.cost.stalls = StallsOfSamples(sampled.of[i]);
     }
     if (i < counted.size()) AddCountsTo(each.cost, counted[i], unavailable);
     if (!instructions[i].frames.empty()) each.place = instructions[i].frames.front();
