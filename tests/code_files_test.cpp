@@ -3,11 +3,13 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/error.h"
@@ -106,6 +108,86 @@ TEST_F(CodeFilesTest, AFolderGivesTheSameAndFollowsNoLinks) {
   EXPECT_EQ(skipped_, Names{});
 }
 
+/// Root may read every folder: another user reads here, where a test runs as root.
+class OtherUser {
+ public:
+  OtherUser() {
+    if (is_root_) {
+      EXPECT_EQ(seteuid(65534), 0);
+    }
+  }
+  ~OtherUser() {
+    if (is_root_) {
+      EXPECT_EQ(seteuid(0), 0);
+    }
+  }
+  OtherUser(const OtherUser&) = delete;
+  OtherUser& operator=(const OtherUser&) = delete;
+
+ private:
+  bool is_root_ = geteuid() == 0;
+};
+
+TEST_F(CodeFilesTest, AFolderThatCannotBeReadIsNamedAndTheOthersAreRead) {
+  for (const char* const name : {"a", "locked", "z"}) {
+    fs::create_directories(folder_ / "package" / name);
+    std::ofstream(folder_ / "package" / name / "k.cubin", std::ios::binary) << cubin_;
+  }
+  fs::permissions(folder_, fs::perms(0755));
+  fs::permissions(folder_ / "package/locked", fs::perms::none);
+  {
+    const OtherUser user;
+    Read(folder_ / "package");
+    EXPECT_EQ(taken_, (Names{"a/k.cubin", "z/k.cubin"}));
+    EXPECT_EQ(skipped_, Names{"locked: the folder cannot be read: Permission denied"});
+    EXPECT_NE(ErrorOf(folder_ / "package/locked").find("locked: Permission denied"), std::string::npos);
+  }
+  fs::permissions(folder_ / "package/locked", fs::perms(0755));
+}
+
+TEST_F(CodeFilesTest, AFolderThatLiesTooDeepIsNamed) {
+  fs::create_directories(folder_ / "package/a/b/c");
+  std::ofstream(folder_ / "package/a/b/k.cubin", std::ios::binary) << cubin_;
+  Read(folder_ / "package", {.folder_depth = 2});
+  EXPECT_EQ(taken_, Names{"a/b/k.cubin"});
+  EXPECT_EQ(skipped_, Names{"a/b/c: it lies more than 2 folders deep"});
+}
+
+TEST_F(CodeFilesTest, FilesWithNamesInAnyLanguageAreRead) {
+  const std::string greek = "p/\xce\xb1.cubin";
+  const std::string latin = "p/\xe9.cubin";
+  const auto mark_as_utf8 = [](std::string zip) {  // bit 11 of the flags, in both of a file's headers
+    for (const auto& [header, flags] : {std::pair{"PK\x03\x04", 6}, std::pair{"PK\x01\x02", 8}}) {
+      for (std::size_t at = zip.find(header); at != std::string::npos; at = zip.find(header, at + 4)) {
+        zip[at + flags + 1] = static_cast<char>(zip[at + flags + 1] | 0x08);
+      }
+    }
+    return zip;
+  };
+  for (const bool marked : {false, true}) {
+    SCOPED_TRACE(marked);
+    taken_.clear();
+    WriteZip(folder_ / "a.whl", {{greek, cubin_}, {latin, cubin_}});
+    if (marked) WriteFile(folder_ / "a.whl", mark_as_utf8(ReadFile(folder_ / "a.whl")));
+    Read(folder_ / "a.whl");
+    ASSERT_EQ(taken_.size(), 2U);
+    EXPECT_EQ(taken_[0], greek);
+    EXPECT_EQ(taken_[1], marked ? "file 2 of the archive, whose name is not UTF-8" : latin);
+    EXPECT_EQ(skipped_, Names{});
+  }
+}
+
+TEST_F(CodeFilesTest, ALibraryThatIsCutOffIsSkippedWithItsReason) {
+  const std::string program = ReadFile("/bin/true");
+  fs::create_directories(folder_ / "package");
+  WriteFile(folder_ / "package/cut.so", program.substr(0, program.size() / 2));
+  WriteFile(folder_ / "package/whole.so", program);
+  Read(folder_ / "package");
+  EXPECT_EQ(taken_, Names{});
+  EXPECT_EQ(skipped_.size(), 1U);
+  EXPECT_TRUE(Contains(skipped_.front(), "cut.so: it is cut off")) << skipped_.front();
+}
+
 TEST_F(CodeFilesTest, NamesOfAnArchiveLeadNowhere) {
   WriteZip(
       folder_ / "a.whl",
@@ -175,6 +257,13 @@ TEST_F(CodeFilesTest, WhatIsNoPackageIsAnError) {
   std::ofstream(folder_ / "text.whl") << "not a zip archive, and longer than the end of one would be: "
                                       << std::string(100, '.');
   EXPECT_NE(ErrorOf(folder_ / "text.whl").find("text.whl"), std::string::npos);
+  std::ofstream(folder_ / "a.so", std::ios::binary) << cubin_;
+  try {
+    Read(folder_ / "a.so");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.hint(), "read one file with: fa-profile lint " + (folder_ / "a.so").string());
+  }
   EXPECT_NE(ErrorOf(folder_ / "missing.whl").find("missing.whl"), std::string::npos);
 }
 

@@ -11,7 +11,14 @@
 namespace fa_profile {
 
 PrivateFolder::PrivateFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "fa-profile-XXXXXX").string();
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) {
+    const char* const given = std::getenv("TMPDIR");
+    throw Error(std::string("no temporary folder ") + (given == nullptr ? "/tmp" : given) + ": " + error.message(),
+                "set TMPDIR to a writable folder");
+  }
+  std::string name = (parent / "fa-profile-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
     throw Error("mkdtemp", std::strerror(errno), "no temporary folder " + name, "set TMPDIR to a writable folder");
   }

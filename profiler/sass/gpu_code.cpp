@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -29,6 +30,27 @@ std::string ReadHead(const std::string& path) {
   const Descriptor file = OpenFile(path);
   std::array<char, 64> head{};
   return {head.data(), ReadSome(file.get(), path, head)};
+}
+
+/// Throws Error where an ELF file ends before its section table does. The names of the sections are at the end too, so
+/// that a cut library cannot tell whether it has GPU code.
+void RequireWholeElf(const std::string& path, std::string_view head) {
+  constexpr std::size_t kTableOffset = 0x28;  // e_shoff, e_shentsize, e_shnum of a 64-bit file
+  constexpr std::size_t kEntryBytes = 0x3a;
+  constexpr std::size_t kEntries = 0x3c;
+  constexpr std::size_t kHeaderBytes = 64;
+  constexpr char kLittleEndian = 1;
+  if (!head.starts_with(kElfMagic) || head.size() < kHeaderBytes || head[5] != kLittleEndian) return;
+  const auto number = [head](std::size_t at, std::size_t bytes) {
+    std::uint64_t value = 0;
+    while (bytes > 0) value = value << 8U | static_cast<unsigned char>(head[at + --bytes]);
+    return value;
+  };
+  const std::uint64_t size = fs::file_size(path);
+  const std::uint64_t table = number(kTableOffset, 8);
+  if (table > size || number(kEntryBytes, 2) * number(kEntries, 2) > size - table) {
+    throw Error(path + " is cut off: its section table is missing", "build it again, or copy it again");
+  }
 }
 
 // "sm_90a" of "prog.1.sm_90a.cubin".
@@ -82,6 +104,7 @@ bool MayHoldGpuCode(const std::string& path) {
     if (first) {
       if (!BeginsLikeGpuCode(text)) return false;
       if (IsCubin(text) || !(text.starts_with(kElfMagic) || text.starts_with(kStaticLibrary))) return true;
+      RequireWholeElf(path, text);
     }
     if (text.find(kSection) != std::string::npos) return true;
     text.erase(0, text.size() - std::min(text.size(), kSection.size() - 1));
@@ -97,6 +120,7 @@ CubinSet::CubinSet(const std::string& path, const std::string& architecture, dou
     }
   }
   if (files_.empty()) {
+    RequireWholeElf(path, ReadHead(path));
     const auto cuobjdump = FindCuobjdump();
     if (!cuobjdump) {
       throw Error("cuobjdump is missing: it extracts the GPU code of " + path,

@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/descriptor.h"
@@ -33,30 +35,57 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 16U;
 
 std::string SizeText(std::uint64_t bytes) { return FormatValue(static_cast<double>(bytes), "bytes"); }
 
+/// The path of an unpacked file tells a user nothing.
+std::string WithoutPath(std::string text, const std::string& path) {
+  if (const std::size_t at = text.find(path); at != std::string::npos) text.replace(at, path.size(), "it");
+  return text;
+}
+
 void TakeIfCode(const std::string& name, const std::string& path, const TakeCodeFile& take,
                 const TakeSkippedFile& skip) {
   try {
     if (sass::MayHoldGpuCode(path)) take(name, path);
   } catch (const Error& error) {
-    skip(name, error.message());
+    skip(name, WithoutPath(error.message(), path));
   }
+}
+
+/// The regular files below a folder. A folder that cannot be read is skipped, and the others are read.
+std::vector<std::string> ListFiles(const std::string& package, const TakeSkippedFile& skip, int most_depth) {
+  struct Folder {
+    fs::path path;
+    int depth = 0;
+  };
+  std::vector<std::string> files;
+  std::vector<Folder> folders = {{package}};
+  while (!folders.empty()) {
+    const Folder folder = std::move(folders.back());
+    folders.pop_back();
+    const std::string name = folder.path.lexically_relative(package).string();
+    std::error_code error;
+    fs::directory_iterator entry(folder.path, error);
+    if (error && folder.depth == 0) throw Error(package + ": " + error.message(), "give a folder that you may read");
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      std::error_code unknown;
+      if (entry->is_symlink(unknown)) continue;
+      if (entry->is_regular_file(unknown)) files.push_back(entry->path().string());
+      if (!entry->is_directory(unknown)) continue;
+      if (folder.depth < most_depth) {
+        folders.push_back({entry->path(), folder.depth + 1});
+      } else {
+        skip(entry->path().lexically_relative(package).string(),
+             fmt::format("it lies more than {} folders deep", most_depth));
+      }
+    }
+    if (error) skip(name, "the folder cannot be read: " + error.message());
+  }
+  std::ranges::sort(files);  // an order that does not depend on the file system
+  return files;
 }
 
 void WalkFolder(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
                 const PackageLimits& limits) {
-  std::error_code error;
-  std::vector<std::string> files;  // sorted: an order that does not depend on the file system
-  fs::recursive_directory_iterator entry(package, fs::directory_options::none, error);
-  if (error) throw Error(package + ": " + error.message(), "give a folder that you may read");
-  for (; entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry.depth() >= limits.folder_depth) entry.disable_recursion_pending();
-    std::error_code unknown;
-    if (entry->is_symlink(unknown) || !entry->is_regular_file(unknown)) continue;
-    files.push_back(entry->path().string());
-  }
-  if (error) skip("", "a folder cannot be read: " + error.message());
-  std::ranges::sort(files);
-  for (const std::string& file : files) {
+  for (const std::string& file : ListFiles(package, skip, limits.folder_depth)) {
     const std::string name = fs::path(file).lexically_relative(package).string();
     std::error_code unknown;
     if (const auto bytes = fs::file_size(file, unknown); !unknown && bytes > limits.file_bytes) {
@@ -118,6 +147,35 @@ bool IsUnsafeName(std::string_view name) {
   return std::ranges::any_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
+/// libarchive gives no name at all for one that the locale cannot hold: this thread's is UTF-8 for a while.
+class Utf8Names {
+ public:
+  Utf8Names() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+    if (utf8_ != nullptr) before_ = uselocale(utf8_);
+  }
+  ~Utf8Names() {
+    if (utf8_ == nullptr) return;
+    uselocale(before_);
+    freelocale(utf8_);
+  }
+  Utf8Names(const Utf8Names&) = delete;
+  Utf8Names& operator=(const Utf8Names&) = delete;
+
+ private:
+  locale_t utf8_;
+  locale_t before_ = nullptr;
+};
+
+/// What to give instead of a file that is not a zip archive.
+std::string PackageCure(const std::string& path) {
+  std::array<char, 64> head{};
+  const Descriptor file = OpenFile(path);
+  if (sass::BeginsLikeGpuCode({head.data(), ReadSome(file.get(), path, head)})) {
+    return "read one file with: fa-profile lint " + path;
+  }
+  return "give a whole wheel (FILE.whl), or the folder of a Python package";
+}
+
 class WheelReader {
  public:
   WheelReader(const std::string& path, const TakeCodeFile& take, const TakeSkippedFile& skip,
@@ -131,12 +189,12 @@ class WheelReader {
     archive_read_set_read_callback(handle_.get(), ReadSource);
     archive_read_set_seek_callback(handle_.get(), SeekSource);
     if (archive_read_open1(handle_.get()) != ARCHIVE_OK) {
-      throw Error(path + " is not a zip archive, or is cut off: " + WhyOf(handle_.get()),
-                  "give a whole wheel (FILE.whl), or the folder of a Python package");
+      throw Error(path + " is not a zip archive, or is cut off: " + WhyOf(handle_.get()), PackageCure(path));
     }
   }
 
   void Read() {
+    const Utf8Names names;
     archive_entry* entry = nullptr;
     for (bool first = true;; first = false) {
       const int result = archive_read_next_header(handle_.get(), &entry);
@@ -145,8 +203,7 @@ class WheelReader {
       if (result < ARCHIVE_WARN) {
         const std::string why = WhyOf(handle_.get());
         if (first) {
-          throw Error(source_->path + " cannot be read as a zip archive: " + why,
-                      "give a whole wheel (FILE.whl), or the folder of a Python package");
+          throw Error(source_->path + " cannot be read as a zip archive: " + why, PackageCure(source_->path));
         }
         skip_("", "the rest of the archive cannot be read: " + why);
         return;
@@ -160,9 +217,11 @@ class WheelReader {
   bool ReadEntry(archive_entry* entry) {
     if (archive_entry_filetype(entry) != AE_IFREG) return true;
     const char* const raw = archive_entry_pathname(entry);
-    const std::string name = raw == nullptr ? "" : raw;
+    ++entries_;
+    const std::string name =
+        raw == nullptr ? fmt::format("file {} of the archive, whose name is not UTF-8", entries_) : raw;
     if (IsUnsafeName(name)) {
-      skip_(name, "its name is an absolute path, has '..' or cannot be read");
+      skip_(name, "its name is empty, is an absolute path or has '..'");
       return true;
     }
     if (archive_entry_is_encrypted(entry) != 0) {
@@ -223,6 +282,7 @@ class WheelReader {
   PrivateFolder folder_;
   std::uint64_t left_;
   bool is_full_ = false;
+  int entries_ = 0;
 };
 
 }  // namespace

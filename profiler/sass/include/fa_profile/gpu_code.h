@@ -29,7 +29,7 @@ std::optional<std::string> FindCuobjdump();
 bool BeginsLikeGpuCode(std::string_view bytes);
 
 /// Whether the file is a cubin or a fatbin, or an ELF file or a static library with a section for fatbins. Such a
-/// section may still be empty. Throws Error: it cannot be read.
+/// section may still be empty. Throws Error: it cannot be read, or is an ELF file that is cut off.
 bool MayHoldGpuCode(const std::string& path);
 
 /// The cubins of a file, which lie in a private folder until they are read, one at a time: a library may hold more than

@@ -19,7 +19,7 @@ struct PackageLimits {
 /// Takes a file that may hold GPU code: its name in the package, and where it lies. The file is gone after the call
 /// when the package is an archive.
 using TakeCodeFile = std::function<void(const std::string& name, const std::string& path)>;
-/// Takes a file that was left out, or "" for the rest of the package, and why.
+/// Takes a file or folder that was left out, or "" for the rest of the package, and why.
 using TakeSkippedFile = std::function<void(const std::string& name, const std::string& why)>;
 
 /// Finds the files of a Python package that may hold GPU code: a folder, or a wheel (any zip archive). Such files are
@@ -27,8 +27,8 @@ using TakeSkippedFile = std::function<void(const std::string& name, const std::s
 ///
 /// Symbolic links are not followed. A wheel's files are unpacked one at a time, under a name of our own, into a private
 /// folder that is removed; its names are text only. What is encrypted, damaged, larger than `limits` or named by an
-/// absolute path or one with ".." is skipped. Throws Error: `package` is neither a folder nor a zip archive, or cannot
-/// be read.
+/// absolute path or one with ".." is skipped, and so are folders that cannot be read or lie too deep. Throws Error:
+/// `package` is neither a folder nor a zip archive, or cannot be read.
 void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
                      const PackageLimits& limits = {});
 
