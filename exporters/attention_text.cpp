@@ -43,6 +43,13 @@ std::string WithoutNamespaces(std::string_view name) {
   return text;
 }
 
+/// Whether a template's name tells nothing: CUTLASS' and FlashAttention's shells around the kernel's own class.
+bool IsWrapper(std::string_view name) {
+  name = name.substr(0, name.find('<'));
+  if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos) name.remove_prefix(scope + 2);
+  return name == "device_kernel" || name == "Kernel" || name == "Kernel2" || name.starts_with("enable_sm");
+}
+
 /// The template argument of "wrapper<argument>" when it is the only one and a template itself.
 std::string_view OnlyArgument(std::string_view name) {
   const std::size_t open = name.find('<');
@@ -101,7 +108,11 @@ std::optional<double> StaticShare(const KernelLint& kernel, std::string_view pha
 std::string ShortKernelName(std::string_view demangled) {
   const std::string name = FunctionName(std::string(demangled));
   std::string_view inner = name;
-  for (std::string_view next = OnlyArgument(inner); !next.empty(); next = OnlyArgument(inner)) inner = next;
+  while (IsWrapper(inner)) {
+    const std::string_view next = OnlyArgument(inner);
+    if (next.empty()) break;
+    inner = next;
+  }
   return WithoutNamespaces(inner);
 }
 

@@ -88,6 +88,7 @@ TEST_F(LintLadderTest, APackageGivesItsAttentionKernelsInOneTable) {
   const Outcome text = Run("--from-wheel package --arch 90a --phase-from code");
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(Contains(text.out, "every tile")) << text.out;
+  EXPECT_TRUE(Contains(text.out, "  MmaForward<Tile<")) << text.out;
   EXPECT_TRUE(Contains(text.out, "not attention: ")) << text.out;
   const Outcome csv = Run("--from-wheel package --arch 90a --phase-from code --format csv");
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(csv.out, '\n')), kernels.size() + 1) << csv.out;
