@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <string>
+#include <string_view>
 
 #include "command.h"
 #include "fa_profile/error.h"
@@ -16,14 +18,48 @@
 
 namespace fa_profile::cli {
 
+namespace {
+
+/// Throws Error for options that the table of a package does not depend on.
+void RefuseForPackage(const LintCommand& command) {
+  const auto refuse = [](const std::string& option, const char* cure) {
+    throw Error(option + " has no effect with --from-wheel", cure);
+  };
+  if (!command.files.empty()) throw Error("lint takes files or --from-wheel, not both", "run it twice");
+  if (command.options.threads) refuse("--threads", "leave it out");
+  if (command.options.dynamic_shared_memory_bytes) refuse("--smem", "leave it out");
+  if (command.options.phase_source == PhaseSource::kFunctions) refuse("--phase-from functions", "leave it out");
+  if (command.options.phase_source == PhaseSource::kOpcodes) refuse("--phase-from opcodes", "leave it out");
+  if (const auto& map = command.options.phase_map) {
+    for (const char* const phase : {"qk", "pv"}) {
+      if (std::ranges::find(map->rules, phase, &PhaseRule::phase) != map->rules.end()) continue;
+      throw Error("the " + map->name + " has no phase '" + phase + "', which tells attention from other kernels",
+                  "name the phases of both products qk and pv, or lint files by themselves: fa-profile lint FILE...");
+    }
+  }
+  if (!command.fail_on.empty()) {
+    throw Error("--fail-on cannot check a package: the table has its attention kernels only",
+                "check its files by themselves: fa-profile lint FILE... --fail-on FINDING");
+  }
+}
+
+/// CSV has no place for what was not read.
+void NoteSkipped(const PackageLint& package) {
+  for (const SkippedFile& skipped : package.skipped) {
+    Notice("skipped " + (skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why);
+  }
+  const auto more = package.skipped_files - static_cast<int>(package.skipped.size());
+  if (more > 0) Notice("skipped " + std::to_string(more) + " more");
+}
+
+}  // namespace
+
 int RunLint(const LintCommand& command) {
   if (!command.explain.empty()) {
     exporters::WriteExplanation(std::cout, analyze::RequireLintFinding(command.explain), TerminalOptions());
     return kExitFine;
   }
-  if (!command.package.empty() && !command.files.empty()) {
-    throw Error("lint takes files or --from-wheel, not both", "run it twice");
-  }
+  if (!command.package.empty()) RefuseForPackage(command);
   if (command.files.empty() && command.package.empty()) {
     throw Error("lint needs a file",
                 "give a cubin, object file, program or library: fa-profile lint FILE..., or --from-wheel");
@@ -46,6 +82,7 @@ int RunLint(const LintCommand& command) {
   }
   if (from_package) {
     command.format->package(std::cout, package, TerminalOptions());
+    if (command.format->name == std::string_view("csv")) NoteSkipped(package);
   } else {
     command.format->lint(std::cout, lints, TerminalOptions());
   }

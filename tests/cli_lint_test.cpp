@@ -129,6 +129,69 @@ TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
   ExpectRefused("--from-wheel missing.whl", "missing.whl", "");
 }
 
+TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {
+  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  std::filesystem::create_directories(folder_ / "source");
+  std::ofstream(folder_ / "source/kernel.cu") << "__global__ void f() {}\n";
+  ExpectRefused("--from-wheel source", "no GPU code in source", "a source folder has none");
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
+  ExpectRefused(
+      "--from-wheel package --arch sm_80",
+      "no GPU code for sm_80 in package; 1 skipped, the first: lint.cubin: it holds no code for sm_80, only for "
+      "sm_90",
+      "choose another --arch");
+}
+
+TEST_F(CliLintTest, OptionsWithoutEffectOnAPackageAreRefused) {
+  for (const char* const option : {"--threads 128", "--smem 1024", "--phase-from functions", "--phase-from opcodes"}) {
+    ExpectRefused(std::string("--from-wheel package ") + option, " has no effect with --from-wheel", "leave it out");
+  }
+  ExpectRefused("--from-wheel package --fail-on spills", "--fail-on cannot check a package",
+                "fa-profile lint FILE... --fail-on");
+  std::ofstream(folder_ / "map.yaml") << "phases:\n  qk:\n    opcodes: [HMMA]\n";
+  ExpectRefused("--from-wheel package --phase-map map.yaml", "has no phase 'pv'", "qk and pv");
+}
+
+TEST_F(CliLintTest, ThePhasesOfBothProductsMakeAttention) {
+  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
+  std::ofstream(folder_ / "map.yaml") << "phases:\n  qk:\n    opcodes: [HMMA]\n  pv:\n    opcodes: [STG]\n";
+  const auto kernels = Kernels("--from-wheel package --phase-map map.yaml");
+  EXPECT_TRUE(kernels.contains("wmma_on_global"));
+  EXPECT_FALSE(kernels.contains("clean")) << "it stores, and has no matrix instruction";
+}
+
+TEST_F(CliLintTest, CsvPutsSkippedFilesOnStderr) {
+  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  std::filesystem::create_directories(folder_ / "package");
+  std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
+  std::ofstream(folder_ / "package/broken.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
+  const std::string program = ReadFile(FA_PROFILE_PROGRAM);
+  WriteFile(folder_ / "package/cut.so", program.substr(0, program.size() / 2));
+  const Outcome outcome = Run("--from-wheel package --format csv");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(Contains(outcome.err, "fa-profile: skipped broken.cubin: the cubin is cut off")) << outcome.err;
+  EXPECT_TRUE(Contains(outcome.err, "fa-profile: skipped cut.so: it is cut off")) << outcome.err;
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 1) << outcome.out;
+  ExpectRefused("package/cut.so", "package/cut.so is cut off", "build it again");
+}
+
+TEST_F(CliLintTest, APackageIsToldFromAFile) {
+  std::filesystem::create_directories(folder_ / "package");
+  WriteFile(folder_ / "x.whl", std::string("PK\x03\x04 and the rest of a wheel"));
+  ExpectRefused("x.whl", "x.whl is a zip archive", "fa-profile lint --from-wheel x.whl");
+  ExpectRefused("package", "package is a directory", "fa-profile lint --from-wheel package");
+  std::filesystem::copy(lint_, folder_ / "x.cubin");
+  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
+  ExpectRefused("--from-wheel x.cubin", "x.cubin", "fa-profile lint x.cubin");
+}
+
+TEST_F(CliLintTest, AMissingTemporaryFolderIsAnErrorWithItsCure) {
+  ExpectRefused(lint_, "no temporary folder /nosuch", "set TMPDIR to a writable folder", "TMPDIR=/nosuch");
+}
+
 TEST_F(CliLintTest, FindingsGivenToFailOnFailTheCommand) {
   const Outcome clean = Run(lint_ + " --kernel 'clean|prints' --fail-on spills,wmma-without-tensor");
   EXPECT_EQ(clean.exit_code, 0) << clean.err;

@@ -4,12 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <set>
+#include <string_view>
+#include <system_error>
 
 #include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
+#include "fa_profile/descriptor.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
+#include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
@@ -18,9 +24,22 @@ namespace fa_profile::load {
 
 namespace {
 
+// A package has files with GPU code in it, and is read by another option.
+void RefusePackage(const std::string& file) {
+  const std::string cure = "read the kernels of a Python package with: fa-profile lint --from-wheel " + file;
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown)) throw Error(file + " is a directory", "give a file; " + cure);
+  std::array<char, 4> head{};
+  const Descriptor open = OpenFile(file);
+  if (std::string_view(head.data(), ReadSome(open.get(), file, head)) == "PK\x03\x04") {
+    throw Error(file + " is a zip archive", cure);
+  }
+}
+
 // The kernels of one file that match. `others` gets the names of those that do not.
 void LintFile(const std::string& file, const LintRequest& request, const KernelPattern& pattern,
               const std::string& nvdisasm, std::vector<KernelLint>& lints, std::set<std::string>& others) {
+  RefusePackage(file);
   for (const sass::EmbeddedCubin& cubin : sass::ReadGpuCode(file, request.architecture)) {
     const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
     std::vector<std::string> wanted;

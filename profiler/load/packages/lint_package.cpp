@@ -64,7 +64,8 @@ class PackageLinter {
     if (package_.skipped.size() < kMostListed) package_.skipped.push_back({name, why});
   }
 
-  PackageLint Take() {
+  PackageLint Take(const std::string& package) {
+    if (package_.files == 0) RefuseWithoutCode(package);
     if (!request_.kernel_pattern.empty() && package_.kernels == 0 && !others_.empty()) {
       RefusePattern(request_.kernel_pattern, {others_.begin(), others_.end()});
     }
@@ -72,6 +73,19 @@ class PackageLinter {
   }
 
  private:
+  [[noreturn]] void RefuseWithoutCode(const std::string& package) const {
+    const std::string of = request_.architecture.empty() ? "" : " for " + request_.architecture;
+    std::string skipped;
+    if (!package_.skipped.empty()) {
+      const auto& [file, why] = package_.skipped.front();
+      skipped =
+          fmt::format("; {} skipped, the first: {}{}", package_.skipped_files, file.empty() ? "" : file + ": ", why);
+    }
+    throw Error("no GPU code" + of + " in " + package + skipped,
+                std::string("give a wheel, or the folder of an installed package; a source folder has none") +
+                    (of.empty() ? "" : "; or choose another --arch"));
+  }
+
   /// What one cubin gave.
   struct Part {
     std::vector<KernelLint> attention;
@@ -133,7 +147,7 @@ class PackageLinter {
     for (const analyze::KernelCode& code : DisassembleKernels(name, cubin, info, wanted, nvdisasm_)) {
       KernelLint lint = analyze::Lint(code, request_.options);
       ++part.kernels;
-      const std::string word = lint.inference ? lint.inference->refusal_word : "named";
+      const std::string word = lint.inference ? lint.inference->refusal_word : "other";
       if (IsAttention(lint, word)) {
         part.attention.push_back(std::move(lint));
       } else {
@@ -142,10 +156,14 @@ class PackageLinter {
     }
   }
 
-  /// Inferred, or named by the code's own functions, or refused by a check that only attention comes to.
+  /// Inferred, or refused by a check that only attention comes to, or both of its products are named: by the code's
+  /// own functions, or by a phase map.
   static bool IsAttention(const KernelLint& lint, std::string_view word) {
     if (lint.inference) return word != "gemm" && word != "other" && word != "code";
-    return lint.attribution != kOpcodePhasesName;
+    const auto has = [&lint](std::string_view phase) {
+      return std::ranges::any_of(lint.phases, [phase](const PhaseCode& row) { return row.phase == phase; });
+    };
+    return has("qk") && has("pv");
   }
 
   void Add(const std::string& name, const std::string& cubin, Part part) {
@@ -175,7 +193,7 @@ PackageLint LintPackage(const std::string& package, const LintRequest& request, 
   ForEachCodeFile(
       package, [&](const std::string& name, const std::string& path) { linter.LintFile(name, path); },
       [&](const std::string& name, const std::string& why) { linter.Skip(name, why); }, limits);
-  PackageLint result = linter.Take();
+  PackageLint result = linter.Take(package);
   result.package = package;
   return result;
 }

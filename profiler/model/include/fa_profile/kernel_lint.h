@@ -64,7 +64,8 @@ struct KernelLint {
   std::vector<Finding> findings;            ///< in the order of the rules; weights are 0: no time was measured
 };
 
-/// A file of a package that was not read, or "" for the rest of it, and why.
+/// A file or folder of a package that was not read, "FILE (CUBIN)" for one cubin of a file, or "" for the rest of the
+/// package, and why.
 struct SkippedFile {
   std::string file;
   std::string why;
@@ -77,8 +78,8 @@ struct PackageLint {
   int kernels = 0;                     ///< in them, on all architectures
   std::vector<KernelLint> attention;   ///< `file` is the name in the package
   std::map<std::string, int> refused;  ///< the other kernels, by the word of the refusal
-  int skipped_files = 0;
-  std::vector<SkippedFile> skipped;  ///< the first 1,000
+  int skipped_files = 0;               ///< as in `skipped`: each cubin counts
+  std::vector<SkippedFile> skipped;    ///< the first 1,000
 };
 
 }  // namespace fa_profile
