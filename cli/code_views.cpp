@@ -122,7 +122,7 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
   report
       .add_option("--limit", views.limit,
                   "With --instructions: only the N hottest of each kernel; with --source: N lines (default 20)")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000000))
       ->type_name("N");
 }
 

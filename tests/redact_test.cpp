@@ -67,6 +67,35 @@ class RedactTest : public FolderTest {
   }
 };
 
+TEST_F(RedactTest, KernelsAreNamedAsInTheReportAndMustBeThere) {
+  Redaction code;
+  code.code = true;
+  code.kernels = "^secret_kernel";  // its function has another name
+  Recording program = SecretProgram();
+  EXPECT_GT(Redact(program, code).functions, 0u);
+  EXPECT_THROW((void)Redact(program, code), Error) << "its code is gone already";
+  Recording whole = SecretProgram();
+  code.kernels = "no such kernel";
+  EXPECT_THROW((void)Redact(whole, code), Error);
+}
+
+TEST_F(RedactTest, TheOriginalIsNotReplaced) {
+  Redaction raw;
+  raw.raw = true;
+  const std::string path = Write(SecretProgram());
+  EXPECT_THROW((void)RedactFile(path, path, raw, true), Error);
+}
+
+TEST_F(RedactTest, WithoutNamesNoLossHoldsTheIdOfTheGpu) {
+  Recording program = SecretProgram();
+  program.device.uuid = "GPU-1234";
+  program.losses.push_back({"nvml", "NVML", "it did not answer for GPU-1234", 1});
+  Redaction names;
+  names.names = true;
+  (void)Redact(program, names);
+  for (const DataLoss& loss : program.losses) EXPECT_EQ(loss.reason.find("GPU-1234"), std::string::npos);
+}
+
 TEST_F(RedactTest, NothingOfItIsLeftInTheFile) {
   Redaction all;
   all.code = all.paths = all.names = all.raw = true;

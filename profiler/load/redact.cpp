@@ -3,8 +3,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "fa_profile/demangle.h"
@@ -66,15 +69,46 @@ std::size_t RemoveCubins(Recording& recording, const auto& condition) {
   return std::erase_if(recording.cubins, condition);
 }
 
+// The functions that were measured for a kernel, whose name in the recording ("mma") need not be theirs.
+std::set<std::int64_t> FunctionsOfKernels(const Recording& recording, const KernelPattern& pattern) {
+  std::set<std::int64_t> cases;
+  for (const Case& entry : recording.cases) {
+    if (pattern.Finds(entry.kernel)) cases.insert(entry.id);
+  }
+  std::set<std::int64_t> functions;
+  const auto take = [&](std::int64_t case_id, const auto& entries) {
+    if (!cases.contains(case_id)) return;
+    for (const auto& entry : entries) functions.insert(entry.function_id);
+  };
+  for (const PcSampling& sampling : recording.samplings) take(sampling.case_id, sampling.samples);
+  for (const SassCounting& counting : recording.countings) take(counting.case_id, counting.counts);
+  return functions;
+}
+
+[[noreturn]] void RefuseKernels(const Recording& recording, const std::string& kernels, const KernelPattern& pattern) {
+  std::set<std::string> names;
+  for (const Case& entry : recording.cases) {
+    if (pattern.Finds(entry.kernel)) {
+      throw Error("the recording holds no machine code of kernels that match '" + kernels + "'",
+                  "it was never recorded, or is gone already: leave --code and --kernel out");
+    }
+    names.insert(entry.kernel);
+  }
+  RefusePattern(kernels, {names.begin(), names.end()});
+}
+
 std::size_t RemoveCode(Recording& recording, const std::string& kernels, std::size_t& cubins) {
   const KernelPattern pattern(kernels);
+  const std::set<std::int64_t> of_cases = FunctionsOfKernels(recording, pattern);
   std::set<std::int64_t> functions;
   std::set<std::uint64_t> modules;
   for (const DeviceFunction& function : recording.functions) {
-    if (!pattern.Finds(Demangle(function.name.c_str()))) continue;
+    if (!of_cases.contains(function.id) && !pattern.Finds(Demangle(function.name.c_str()))) continue;
     functions.insert(function.id);
     modules.insert(function.cubin_crc);
   }
+  // A copy that was to hold less, and holds everything, would be passed on.
+  if (functions.empty() && !kernels.empty()) RefuseKernels(recording, kernels, pattern);
   const auto is_gone = [&](const auto& entry) { return functions.contains(entry.function_id); };
   std::erase_if(recording.functions, [&](const DeviceFunction& f) { return functions.contains(f.id); });
   for (PcSampling& sampling : recording.samplings) std::erase_if(sampling.samples, is_gone);
@@ -120,12 +154,23 @@ bool HoldsName(const std::string& operands) {
   return operands.find_first_of("`$") != std::string::npos || operands.find("_Z") != std::string::npos;
 }
 
+void ReplaceAll(std::string& text, const std::string& what, std::string_view by) {
+  if (what.empty()) return;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+}
+
 std::size_t RemoveNames(Recording& recording) {
   Numbers numbers;
   const auto part = [&](std::string& text) {
     if (!text.empty()) text = numbers.Of("part", text);
   };
   recording.session.command_line = "fa-profile (redacted)";
+  for (DataLoss& loss : recording.losses) {
+    ReplaceAll(loss.subject, recording.device.uuid, "the GPU");
+    ReplaceAll(loss.reason, recording.device.uuid, "the GPU");
+  }
   recording.device.uuid.clear();
   std::map<std::int64_t, std::string> full_names;  // of the kernel that a case of a program is
   for (Launch& launch : recording.launches) {
@@ -203,10 +248,15 @@ Redacted Redact(Recording& recording, const Redaction& redaction) {
 }
 
 Redacted RedactFile(const std::string& from, const std::string& to, const Redaction& redaction, bool overwrite) {
+  std::error_code other;
+  if (std::filesystem::equivalent(from, to, other)) {
+    throw Error(to + " is the recording itself", "give another path: the original is not replaced");
+  }
   const store::RecordingReader reader(from);
   Recording recording = reader.Load(store::LoadOptions{{}, true, true});
   if (!recording.session.complete) {
-    throw Error(from + " is of a run that was killed", "redact takes recordings of runs that ended");
+    throw Error(from + " is of a run that was killed, which redact does not take",
+                "measure again, and let the program end");
   }
   const Redacted redacted = Redact(recording, redaction);
   store::RecordingWriter writer(to, overwrite);
