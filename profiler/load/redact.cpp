@@ -90,7 +90,7 @@ std::set<std::int64_t> FunctionsOfKernels(const Recording& recording, const Kern
   for (const Case& entry : recording.cases) {
     if (pattern.Finds(entry.kernel)) {
       throw Error("the recording holds no machine code of kernels that match '" + kernels + "'",
-                  "it was never recorded, or is gone already: leave --code and --kernel out");
+                  "nothing was sampled of them: --code without --kernel leaves all machine code out");
     }
     names.insert(entry.kernel);
   }
