@@ -63,8 +63,8 @@ struct Job {
 };
 
 void PrintConfusion(const PhaseAgreement& agreement) {
-  for (const auto& [names, weight] : agreement.weights) {
-    const double points = 100 * weight / agreement.Named();
+  for (const auto& [names, weight] : agreement.weight) {
+    const double points = 100 * weight / agreement.All();
     if (names.first != names.second && points >= 0.1) {
       std::printf("    %5.1f points of %s are in %s\n", points, names.first.c_str(), names.second.c_str());
     }
@@ -86,8 +86,8 @@ void Print(const std::string& name, const DeviceFunction& function, const std::v
     if (half != nullptr) ++half->refused;
     return;
   }
-  const double named = agreement.Named();
-  const double all = agreement.all;
+  const double named = agreement.All();
+  const double all = agreement.Whole();
   if (named > 0.0) {
     std::printf("right %5.1f %%  error %4.1f  named %3.0f %%  ", 100 * agreement.RightRatio(),
                 100 * agreement.LargestErrorRatio(), 100 * named / all);

@@ -41,10 +41,11 @@ std::set<std::string> FindRanges(const std::string& path, const ReportFilter& fi
                 profile.program && !profile.program->nvtx.empty() ? "the report without --nvtx lists its ranges"
                                                                   : "it has no NVTX ranges: leave --nvtx out");
   }
-  // Recordings before schema 4 do not tell.
-  if (!cases.empty()) {
-    std::erase_if(profile.entries, [&](const ProfileEntry& entry) { return !cases.contains(entry.case_id); });
+  if (cases.empty()) {
+    throw Error(path + " holds no kernels of the NVTX ranges that match '" + filter.nvtx_pattern + "'",
+                "they launched none, or the recording is of an older version: measure again");
   }
+  std::erase_if(profile.entries, [&](const ProfileEntry& entry) { return !cases.contains(entry.case_id); });
   return paths;
 }
 

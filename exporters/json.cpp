@@ -1,52 +1,16 @@
 // JSON: every report of fa-profile that a program reads.
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <string_view>
 
 #include "fa_profile/lint_report.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
+#include "fa_profile/text.h"
 #include "json_parts.h"
 
 namespace fa_profile::exporters {
 namespace {
-
-/// JSON allows characters that a terminal obeys, or that hide or reorder text: they become \uXXXX. `json` is valid
-/// UTF-8.
-std::string WithoutHiddenCharacters(std::string_view json) {
-  std::string text;
-  text.reserve(json.size());
-  for (std::size_t i = 0; i < json.size();) {
-    const auto byte = [&](std::size_t at) {
-      return i + at < json.size() ? static_cast<unsigned char>(json[i + at]) : 0U;
-    };
-    unsigned code = byte(0);
-    std::size_t size = 1;
-    if (code >= 0xC0 && code < 0xE0) {
-      code = (code & 0x1FU) << 6U | (byte(1) & 0x3FU);
-      size = 2;
-    } else if (code >= 0xE0 && code < 0xF0) {
-      code = (code & 0x0FU) << 12U | (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU);
-      size = 3;
-    } else if (code >= 0xF0) {
-      code = 0;
-      size = 4;
-    }
-    const bool hidden = (code >= 0x7F && code <= 0x9F && (size == 2 || code == 0x7F)) || code == 0x61C ||
-                        (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-                        (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
-    if (hidden) {
-      text += fmt::format("\\u{:04x}", code);
-    } else {
-      text += json.substr(i, size);
-    }
-    i += size;
-  }
-  return text;
-}
 
 using Json = nlohmann::ordered_json;
 
@@ -422,7 +386,7 @@ nlohmann::ordered_json JsonOf(const PhaseInference& inference) {
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls) { return ToArray(stalls); }
 
 void WriteJsonDocument(std::ostream& out, const nlohmann::ordered_json& document) {
-  out << WithoutHiddenCharacters(document.dump(2, ' ', false, Json::error_handler_t::replace)) << '\n';
+  out << EscapeUnsafe(document.dump(2, ' ', false, Json::error_handler_t::replace)) << '\n';
 }
 
 void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions&) {

@@ -27,10 +27,7 @@ struct Rung {
   PhaseAgreement agreement;
 
   bool Is(std::string_view kernel) const { return name.starts_with(std::string(kernel) + " "); }
-  double Ratio(const std::string& named, const std::string& found) const {
-    const auto is = [&](const auto& names) { return names.first == named && names.second == found; };
-    return agreement.Sum(is) / agreement.Named();
-  }
+  double Ratio(const std::string& named, const std::string& found) const { return agreement.Ratio(named, found); }
 };
 
 const Recording& Bundled() {

@@ -77,10 +77,7 @@ double LargestMixOfProducts(const Agreements& half) {
   double largest = 0.0;
   for (const auto& [variant, agreement] : half) {
     if (!agreement.refusal.empty()) continue;
-    const double mixed = agreement.Sum([](const auto& names) {
-      return (names.first == "qk" && names.second == "pv") || (names.first == "pv" && names.second == "qk");
-    });
-    largest = std::max(largest, mixed / agreement.Named());
+    largest = std::max(largest, agreement.Ratio("qk", "pv") + agreement.Ratio("pv", "qk"));
   }
   return largest;
 }
@@ -134,8 +131,8 @@ TEST(InferredVariantsTest, TritonsKernelsPassTheChecks) {
     EXPECT_NEAR(phases.checks.qk_to_pv_ratio.value_or(0.0), 1.0, 0.001) << kernel.name;
     EXPECT_EQ(phases.checks.key_loops, 1) << kernel.name;
     const PhaseAgreement agreement = ComparePhases(*kernel.function, phases, kernel.weights);
-    EXPECT_GE(agreement.graded[0] / agreement.all, 0.70) << kernel.name << ": direct";
-    EXPECT_LE(agreement.graded[2] / agreement.all, 0.06) << kernel.name << ": guesses";
+    EXPECT_GE(agreement.graded[0] / agreement.Whole(), 0.70) << kernel.name << ": direct";
+    EXPECT_LE(agreement.graded[2] / agreement.Whole(), 0.06) << kernel.name << ": guesses";
     std::set<std::string_view> named;
     for (const analyze::InferredInstruction& instruction : phases.instructions) named.insert(instruction.phase);
     for (const char* const phase : {"load_kv", "qk", "softmax", "rescale", "pv", "epilogue", "sync"}) {

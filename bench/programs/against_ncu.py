@@ -99,6 +99,7 @@ def main():
     parser.add_argument("--fa-profile", default="build/gpu/cli/fa-profile")
     parser.add_argument("--skip", type=int, default=1000, help="launches before ncu's first")
     parser.add_argument("--count", type=int, default=200, help="launches that ncu measures")
+    parser.add_argument("--kernel", default=".", help="kernels that ncu measures, a regular expression")
     parser.add_argument("program", nargs="?", default=os.path.join(os.path.dirname(__file__), "training.py"))
     arguments = parser.parse_args()
     sys.path += glob.glob("/opt/nvidia/nsight-compute/*/extras/python")
@@ -107,8 +108,9 @@ def main():
         recording, report = os.path.join(folder, "a.fap"), os.path.join(folder, "a.ncu-rep")
         alone = timed(program)
         ours = timed([arguments.fa_profile, "--ncu-set", "full", "--summary", "-o", recording, "--", *program])
-        one, several = (timed([*NCU, "-o", report, "--launch-skip", str(arguments.skip), "--launch-count", str(count),
-                               *program]) for count in (1, arguments.count))
+        some = ["--kernel-name", f"regex:{arguments.kernel}", "--launch-skip", str(arguments.skip)]
+        one, several = (timed([*NCU, "-o", report, *some, "--launch-count", str(count), *program])
+                        for count in (1, arguments.count))
         launches = sqlite3.connect(recording).execute("SELECT sum(launches) FROM kernel_work").fetchone()[0]
         each = (several - one) / (arguments.count - 1)
         print(f"{os.path.basename(arguments.program)}: {launches} launches; alone {alone:.1f} s; fa-profile, all of it, "

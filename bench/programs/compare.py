@@ -3,7 +3,7 @@
 
     compare.py --fa-profile PATH [--set full] [--recordings FOLDER] [PROGRAM...]
 
-Prints a line for each program; exit code 1 when one of them printed or returned something else when it was watched.
+PROGRAM: a name from this folder, or the path of a program such as build/gpu/bench/fa_threads. Prints a line for each program; exit code 1 when one of them printed or returned something else when it was watched.
 ranks.py needs two GPUs and is left out unless it is named.
 """
 import argparse
@@ -19,6 +19,8 @@ LONGEST_S = 300
 
 
 def command(program):
+    if "/" in program:
+        return [program]
     path = str(HERE / f"{program}.py")
     return ["torchrun", "--nproc-per-node", "2", path] if program == "ranks" else [sys.executable, path]
 
@@ -47,16 +49,17 @@ def main():
     arguments = parser.parse_args()
     wrong = 0
     for program in arguments.programs:
+        name = pathlib.Path(program).name
         alone, alone_s = run(command(program))
-        output = arguments.recordings / f"{program}{'-%q{RANK}' if program == 'ranks' else ''}.fap"
+        output = arguments.recordings / f"{name}{'-%q{RANK}' if program == 'ranks' else ''}.fap"
         watched, watched_s = run([arguments.fa_profile, "--ncu-set", arguments.set, "--summary", "--force",
                                   "-o", str(output), "--", *command(program)])
         same = alone.returncode == watched.returncode and results(alone.stdout) == results(watched.stdout) != []
         wrong += not same
-        print(f"{program}: {'same' if same else 'DIFFERENT'}, exit code {watched.returncode}, "
+        print(f"{name}: {'same' if same else 'DIFFERENT'}, exit code {watched.returncode}, "
               f"{alone_s:.1f} s alone, {watched_s:.1f} s watched")
         print(f"  alone   {times(alone.stdout)}\n  watched {times(watched.stdout)}")
-        (arguments.recordings / f"{program}.txt").write_text(
+        (arguments.recordings / f"{name}.txt").write_text(
             f"{alone.stdout}\n{alone.stderr}\n--- watched ---\n{watched.stdout}\n{watched.stderr}")
     return 1 if wrong else 0
 

@@ -22,7 +22,7 @@ NewFolder::NewFolder(std::string path) : path_(std::move(path)) {
   namespace fs = std::filesystem;
   if (path_.find('\0') != std::string::npos) CannotMake(path_, "its name has a NUL in it");
   std::error_code code;
-  fs::create_directories(path_, code);  // one that is there is no error
+  fs::create_directories(path_, code);  // an existing folder is accepted
   if (code) CannotMake(path_, code.message());
   folder_ = Descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) CannotMake(path_, std::strerror(errno));

@@ -105,6 +105,25 @@ std::string Truncate(std::string_view text, std::size_t width) {
   return std::string(Prefix(text, width - ellipsis.size())) + std::string(ellipsis);
 }
 
+std::string EscapeUnsafe(std::string_view json) {
+  std::string safe;
+  safe.reserve(json.size());
+  while (!json.empty()) {
+    const auto [code_point, bytes] = DecodeUtf8(json);
+    const std::size_t length = std::max<std::size_t>(bytes, 1);
+    if (!Contains(kUnsafe, code_point)) {
+      safe += json.substr(0, length);
+    } else if (code_point <= 0xFFFF) {
+      safe += fmt::format("\\u{:04x}", code_point);
+    } else {  // a surrogate pair (RFC 8259, section 7)
+      const std::uint32_t rest = code_point - 0x10000;
+      safe += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10U), 0xDC00 + (rest & 0x3FFU));
+    }
+    json.remove_prefix(length);
+  }
+  return safe;
+}
+
 std::string SafeLine(std::string_view text, std::size_t most) {
   std::vector<std::string> characters;
   while (!text.empty() && characters.size() <= most) {

@@ -13,8 +13,6 @@
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
-#include "fa_profile/error.h"
-#include "fa_profile/instruction_counts.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/program_trace.h"
@@ -29,8 +27,6 @@ constexpr std::int64_t kPatienceLaunches = 1000;
 // kIdleBeforeSeconds doubles after each wait that was too short, up to this. The end of a launch is waited for so long.
 constexpr double kLongestIdleSeconds = 1.6;
 constexpr double kIdleAfterSeconds = 2.0;
-// A launch whose instructions are counted runs some 50 times slower.
-constexpr double kLongestCountedSeconds = 10.0;
 
 // Between OnLaunch() and OnLaunched() of a launch that is measured, or while we launch ourselves.
 thread_local bool this_thread_measures = false;
@@ -171,60 +167,6 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key, bo
   ++ranges_opened_;
   selection_.OnMeasured();
   return Measure::kRange;
-}
-
-// Of a class in each of whose launches nothing waits for another: EndSpread() chose it.
-ProgramCounters::Measure ProgramCounters::BeginCount(const std::string& key, bool selected) {
-  if (!counts_expired_ && (!selected || !to_count_.contains(key))) return Measure::kNothing;
-  if (!IsIdle()) return Measure::kNothing;
-  if (std::exchange(counts_expired_, false)) {
-    EndCounting();
-    return Measure::kNothing;
-  }
-  StopTrace();
-  try {
-    if (!instructions_) instructions_ = collect::OpenInstructionCounter(*run_);
-    instructions_->Start();
-  } catch (const std::exception& error) {
-    TraceAgain();
-    LoseInstructionCounts(error.what());
-    return Measure::kNothing;
-  }
-  counted_ = key;
-  ++ranges_opened_;
-  selection_.OnMeasured();
-  return Measure::kCount;
-}
-
-void ProgramCounters::TakeInstructionCounts() {
-  const std::string key = std::exchange(counted_, "");
-  to_count_.erase(key);
-  try {
-    // From here on CUPTI waits without a bound.
-    if (!idle_->Wait(kLongestCountedSeconds))
-      throw Error("a launch did not end while its instructions were counted", "");
-    std::vector<collect::CountedPc> pcs = instructions_->Take();
-    const std::uint64_t dropped = instructions_->Stop();
-    TraceAgain();
-    sampler_.AddCounts(key, std::move(pcs), dropped);
-    if (to_count_.empty() || selection_.over()) EndCounting();
-  } catch (const std::exception& error) {
-    (void)instructions_.release();  // whatever is asked of it may wait for ever
-    TraceAgain();
-    LoseInstructionCounts(error.what());
-  }
-}
-
-void ProgramCounters::EndCounting() {
-  to_count_.clear();
-  sampler_.Open();
-}
-
-void ProgramCounters::LoseInstructionCounts(const char* why) {
-  cannot_count_ = true;
-  const std::string text = why;
-  losses_.push_back({"counts_missing", "kernels", text.substr(0, text.find('\n')), 1});
-  EndCounting();
 }
 
 bool ProgramCounters::IsIdle() {

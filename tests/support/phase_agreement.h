@@ -6,14 +6,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "branch_skid.h"
+#include "fa_profile/compare_phases.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/infer_phases.h"
 #include "fa_profile/measured_code.h"
@@ -22,55 +21,28 @@
 
 namespace fa_profile {
 
-/// Weights, samples or instructions, of a function's instructions without barriers. Empty where the inference refused.
-struct PhaseAgreement {
+/// What the inference made of a function, and how well it agrees. No weights where it refused.
+struct PhaseAgreement : analyze::PhaseConfusion {
   std::string refusal;
   analyze::InferenceChecks checks;
-  std::map<std::pair<std::string, std::string>, double> weights;  ///< by named and inferred phase
-  double all = 0.0;                                               ///< with what no function names
-  double graded[3] = {};                                          ///< by InferenceGrade, of `all`
+  double graded[3] = {};  ///< weight by InferenceGrade
 
-  /// Of what a function names.
-  double Named() const {
-    return Sum([](const auto&) { return true; });
-  }
-  double RightRatio() const {
-    return Named() > 0.0 ? Sum([](const auto& phases) { return phases.first == phases.second; }) / Named() : 0.0;
-  }
-  /// The largest difference between a phase's share as named and as inferred.
-  double LargestErrorRatio() const {
-    std::set<std::string> phases;
-    for (const auto& [names, weight] : weights) phases.insert({names.first, names.second});
-    double largest = 0.0;
-    for (const std::string& phase : phases) {
-      const double named = Sum([&](const auto& names) { return names.first == phase; });
-      const double found = Sum([&](const auto& names) { return names.second == phase; });
-      largest = std::max(largest, std::abs(named - found) / Named());
-    }
-    return largest;
-  }
-
-  template <typename Is>
-  double Sum(const Is& is) const {
-    double sum = 0.0;
-    for (const auto& [names, weight] : weights) sum += is(names) ? weight : 0.0;
-    return sum;
-  }
+  double RightRatio() const { return SameRatio(); }
+  double LargestErrorRatio() const { return LargestError().second; }
+  /// With what no function names.
+  double Whole() const { return All() + unnamed; }
 };
 
 /// `weights`: by instruction of `function`.
 inline PhaseAgreement ComparePhases(const DeviceFunction& function, const analyze::InferredPhases& inferred,
                                     const std::vector<double>& weights) {
-  PhaseAgreement agreement{inferred.refusal, inferred.checks, {}};
+  PhaseAgreement agreement{analyze::CompareWithNames(function, inferred, weights), inferred.refusal, inferred.checks};
   if (!inferred.refusal.empty()) return agreement;
-  const std::vector<std::string> named = analyze::PhasesOf(function, AttentionPhases());
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::string& opcode = function.instructions[i].opcode;
     if (opcode.starts_with("BAR") || opcode == "NOP") continue;
     const analyze::InferredInstruction& found = inferred.instructions[i];
-    agreement.all += weights[i];
     if (found.phase != kUnattributed) agreement.graded[static_cast<int>(found.grade)] += weights[i];
-    if (named[i] != kUnattributed) agreement.weights[{named[i], std::string(found.phase)}] += weights[i];
   }
   return agreement;
 }
@@ -84,18 +56,6 @@ struct MeasuredKernel {
   /// lost the code's address.
   std::vector<double> weights;
 };
-
-inline std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
-  std::vector<double> samples(function.instructions.size(), 0.0);
-  for (const PcSample& pc : sampling.samples) {
-    const auto index = pc.function_id == function.id ? analyze::IndexOf(function, pc.offset) : std::nullopt;
-    if (!index) continue;
-    for (const auto& [reason, count] : pc.samples) {
-      if (reason != "barrier" && !reason.ends_with("_not_issued")) samples[*index] += static_cast<double>(count);
-    }
-  }
-  return samples;
-}
 
 /// The functions of each case that was sampled.
 inline std::vector<MeasuredKernel> MeasuredKernels(const Recording& recording) {
@@ -113,7 +73,7 @@ inline std::vector<MeasuredKernel> MeasuredKernels(const Recording& recording) {
       std::string name = of->kernel + (of->shape ? " " + of->shape->ToString() : "");
       if (functions.size() > 1) name += " " + FunctionName(Demangle(function->name.c_str()));
       std::vector<double> executed = analyze::ExecutedOf(*function, counts);
-      std::vector<double> weights = lost ? executed : SamplesOf(*function, corrected);
+      std::vector<double> weights = lost ? executed : analyze::WorkingSamples(*function, corrected);
       kernels.push_back({std::move(name), function, std::move(executed), std::move(weights)});
     }
   }

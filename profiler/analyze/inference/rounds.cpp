@@ -100,7 +100,7 @@ class RoundsReader {
 
   static bool Holds(const Loop& loop, std::size_t block) { return std::ranges::binary_search(loop.blocks, block); }
 
-  /// The branch that leaves the loop, if every round comes past it and there is no other way out.
+  /// The branch that leaves the loop. Nothing where a round may miss it, or where the loop has another exit.
   std::optional<std::uint32_t> ExitOf(const Loop& loop) {
     std::optional<std::size_t> exit;
     for (const std::size_t block : loop.blocks) {

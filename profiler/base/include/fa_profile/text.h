@@ -12,6 +12,10 @@ namespace fa_profile {
 /// UTF-8 are escaped as \xNN or \u{NNNN}; with `ascii` every other character that is not ASCII is, too.
 std::string Printable(std::string_view text, bool ascii = false);
 
+/// A JSON document with the characters that Printable() escapes as \uXXXX, which JSON allows to be as they are. `json`
+/// is valid UTF-8.
+std::string EscapeUnsafe(std::string_view json);
+
 /// `text` as one line of valid UTF-8 of at most `most` characters. A cut text ends in "...".
 /// Spaces of any kind and line ends become a space; other controls, characters that hide or reorder text, and invalid
 /// UTF-8 become U+FFFD.
