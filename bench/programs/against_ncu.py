@@ -77,7 +77,7 @@ def difference(a, b):
 
 def table(ours, theirs, deterministic):
     print("| class | time | deterministic: equal | of | others: median | within 2 % | of |\n|---|---|---|---|---|---|---|")
-    everything = []
+    everything, unequal = [], []
     for kernel in sorted(ours.keys() & theirs.keys(), key=lambda k: -theirs[k]["gpu__time_duration.sum"]):
         mine, its = ours[kernel], theirs[kernel]
         us = its["gpu__time_duration.sum"] / 1e3
@@ -86,12 +86,15 @@ def table(ours, theirs, deterministic):
         others = [difference(mine[m], its[m]) for m in both - deterministic]
         if us >= SLOW_US:
             everything += others
+        unequal += [f"{kernel[0][:44]}: {m}: {mine[m]:.0f}, ncu {its[m]:.0f}"
+                    for m in sorted(both & deterministic) if mine[m] != its[m]]
         print(f"| {kernel[0][:44]} | {us:.1f} us | {sum(d == 0 for d in exact)} | {len(exact)} | "
               f"{100 * statistics.median(others):.2f} % | {sum(d <= 0.02 for d in others)} | {len(others)} |")
     if everything:
         print(f"\nOf {len(everything)} other values of kernels over {SLOW_US} us the median differs by "
               f"{100 * statistics.median(everything):.2f} %.")
-    print(f"Classes with counters: {len(ours)}; in both: {len(ours.keys() & theirs.keys())}.")
+    print("".join(f"\n- {line}" for line in unequal))
+    print(f"\nClasses with counters: {len(ours)}; in both: {len(ours.keys() & theirs.keys())}.")
 
 
 def main():

@@ -15,9 +15,6 @@
 /// CUPTI's objects behind gpu_api.h, one source file each.
 namespace fa_profile::collect {
 
-/// CUPTI's device side, once a process: cuptiDeviceGetChipName crashes without it. Needs a driver.
-void InitializeProfiler();
-
 /// The device's counter availability image, by which a plan leaves out what this driver and machine do not allow.
 std::vector<std::uint8_t> CounterAvailability(CUcontext context);
 

@@ -15,6 +15,7 @@
 #include "fa_profile/counter_session.h"
 #include "fa_profile/error.h"
 #include "fa_profile/metric_host.h"
+#include "fa_profile/profiler_use.h"
 #include "nvml.h"
 
 namespace fa_profile::collect {
@@ -42,8 +43,8 @@ std::int64_t Attribute(cudaDeviceAttr attribute, int ordinal) {
   return value;
 }
 
+// Crashes where CUPTI was not used before: initialised, or subscribed to.
 std::string ChipName(int ordinal) {
-  InitializeProfiler();
   const auto params = CallCupti(
       cuptiDeviceGetChipName, "cuptiDeviceGetChipName",
       {.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = static_cast<std::size_t>(ordinal)});
@@ -140,6 +141,7 @@ Device OpenDevice(int ordinal, bool counters) {
   }
   CheckCuda(cudaSetDevice(ordinal), "cudaSetDevice");
   CheckCuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
+  if (counters) ProfilerUse::Keep();
   return ReadDevice(ordinal, counters);
 }
 

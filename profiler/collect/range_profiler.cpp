@@ -8,26 +8,16 @@
 #include "check_cupti.h"
 #include "cuda_api.h"
 #include "cupti_objects.h"
+#include "fa_profile/profiler_use.h"
 #include "host_object.h"
 
 namespace fa_profile::collect {
-
-void InitializeProfiler() {
-  // Initialising twice is allowed, but takes 70-100 ms each time.
-  static const bool initialized = [] {
-    CallCupti(cuptiProfilerInitialize, "cuptiProfilerInitialize",
-              {.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE});
-    return true;
-  }();
-  (void)initialized;
-}
 
 namespace {
 
 class CuptiRangeProfiler final : public RangeProfiler {
  public:
   explicit CuptiRangeProfiler(CUcontext context) {
-    InitializeProfiler();
     const auto params = CallCupti(cuptiRangeProfilerEnable, "cuptiRangeProfilerEnable",
                                   {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE, .ctx = context});
     object_ = params.pRangeProfilerObject;
@@ -78,6 +68,7 @@ class CuptiRangeProfiler final : public RangeProfiler {
   }
 
  private:
+  ProfilerUse use_;
   CUpti_RangeProfiler_Object* object_ = nullptr;
   std::vector<std::uint8_t> image_;
   std::vector<std::uint8_t> config_;  // CUPTI reads it until the data is decoded
@@ -124,7 +115,7 @@ std::unique_ptr<RangeProfiler> OpenRangeProfiler(CUcontext context) {
 }
 
 std::vector<std::uint8_t> CounterAvailability(CUcontext context) {
-  InitializeProfiler();
+  const ProfilerUse use;
   auto params = CallCupti(cuptiProfilerGetCounterAvailability, "cuptiProfilerGetCounterAvailability",
                           {.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE, .ctx = context});
   std::vector<std::uint8_t> image(params.counterAvailabilityImageSize);

@@ -2,16 +2,18 @@
 #include <cupti_sass_metrics.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "check_cupti.h"
 #include "cupti_objects.h"
+#include "fa_profile/profiler_use.h"
 
 namespace fa_profile::collect {
 
 std::vector<std::string> SassMetrics(const std::string& chip) {
-  InitializeProfiler();
+  const ProfilerUse use;
   const auto number =
       CallCupti(cuptiSassMetricsGetNumOfMetrics, "cuptiSassMetricsGetNumOfMetrics",
                 {.structSize = CUpti_SassMetrics_GetNumOfMetrics_Params_STRUCT_SIZE, .pChipName = chip.c_str()});
@@ -43,6 +45,7 @@ class CuptiSassCounter final : public SassCounter {
   CuptiSassCounter& operator=(const CuptiSassCounter&) = delete;
 
   void Start() override {
+    use_.emplace();
     CallCupti(cuptiSassMetricsEnable, "cuptiSassMetricsEnable",
               {.structSize = CUpti_SassMetricsEnable_Params_STRUCT_SIZE, .ctx = context_, .enableLazyPatching = 1});
   }
@@ -50,18 +53,20 @@ class CuptiSassCounter final : public SassCounter {
   std::uint64_t Stop() override {
     const auto disable = CallCupti(cuptiSassMetricsDisable, "cuptiSassMetricsDisable",
                                    {.structSize = CUpti_SassMetricsDisable_Params_STRUCT_SIZE, .ctx = context_});
+    use_.reset();
     return disable.numOfDroppedRecords;
   }
 
  private:
   std::uint32_t device_;
   CUcontext context_;
+  std::optional<ProfilerUse> use_;
   std::map<std::uint64_t, std::string> names_;  // by CUPTI's id
 };
 
 CuptiSassCounter::CuptiSassCounter(const Device& device, CUcontext context, const std::vector<std::string>& metrics)
     : device_(static_cast<std::uint32_t>(device.ordinal)), context_(context) {
-  InitializeProfiler();
+  const ProfilerUse use;
   std::vector<CUpti_SassMetrics_Config> configs;
   for (const std::string& metric : metrics) {
     const auto properties = CallCupti(cuptiSassMetricsGetProperties, "cuptiSassMetricsGetProperties",

@@ -65,7 +65,7 @@ void ProgramCounters::TakeInstructionCounts() {
 
 void ProgramCounters::EndCounting() {
   to_count_.clear();
-  sampler_.Open();
+  EndMeasuring();
 }
 
 void ProgramCounters::LoseInstructionCounts(const char* why) {

@@ -27,12 +27,12 @@ constexpr double kIdleBeforeLeavingSeconds = 4.0;
 }  // namespace
 
 bool ProgramCounters::Measures() {
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   return depth_ > 0 || MeasuresLocked();
 }
 
 collect::AskedLaunches ProgramCounters::TakeCounts() {
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   return counts_.Take();
 }
 
@@ -43,23 +43,23 @@ bool ProgramCounters::EndSampling() {
     return true;
   }
   {
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     if (!MayEndSampling()) return false;
   }
   StartWatching();
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   ends_sampling_ = ++calls_of_end_ > kCallsUntilEnd;
   return false;
 }
 
 bool ProgramCounters::IsCapturing() {
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   return !capturing_.empty();
 }
 
 void ProgramCounters::Choose() {
   const std::vector<ProgramRecording::Candidate> candidates = recording_.Candidates();
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   for (const ProgramRecording::Candidate& candidate : candidates) {
     if (candidate.share_ratio < plan_.least_share_ratio || wanted_.size() == kMostRangesOfARound ||
         classes_measured_ >= plan_.max_classes) {
@@ -79,7 +79,7 @@ void ProgramCounters::Write(bool at_end) {
   while (true) {
     Measured measured;
     {
-      const std::lock_guard lock(launch_mutex_);
+      const LaunchLock lock = Lock();
       // Of a class that was replayed the first record may still come; its case is made from the record.
       const auto next = std::find_if(measured_.begin(), measured_.end(), [&](const Measured& one) {
         return at_end || !one.launch || recording_.Knows(one.keys[0]);
@@ -95,7 +95,7 @@ void ProgramCounters::Write(bool at_end) {
     }
     session_->Write(std::move(measured.data), ranges, /*keep_image=*/true);
     const int passes = session_->plan().passes;
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     for (std::size_t i = 0; i < measured.passes.size(); ++i) {
       if (measured.passes[i] >= passes) continue;
       losses_.push_back({"pass_missing", measured.keys[i].substr(0, measured.keys[i].find(' ')),
@@ -112,23 +112,23 @@ void ProgramCounters::WatchRanges() {
   if (ranges_watched_ || !collect::ProcessNvtxRanges().in_use()) return;
   bool watched = false;
   {
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     if (depth_ > 0) return;
     watched = std::exchange(watching_, false);
   }
   collect::WatchRanges();
   ranges_watched_ = true;
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   watching_ = watched;
 }
 
 void ProgramCounters::StartWatching() {
   {
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     if (watching_) return;
   }
   collect::WatchLaunches(true);
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   watching_ = true;
 }
 
@@ -136,14 +136,14 @@ void ProgramCounters::Tick() {
   bool choose = false;
   bool watch = false;
   {
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     if (!opened_) return;
     choose = MayMeasure() && plan_.replay == ProgramReplay::kSpread && wanted_.empty() && to_count_.empty();
   }
   if (choose) Choose();
   Write(/*at_end=*/false);
   {
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     watch =
         counting_ || (calls_of_end_ > 0 && MayEndSampling()) || MeasuresLocked() || (selection_.asks() && MayMeasure());
     ticks_without_range_ = ranges_opened_ == ranges_at_last_tick_ ? ticks_without_range_ + 1 : 0;
@@ -169,7 +169,7 @@ void ProgramCounters::Tick() {
 }
 
 void ProgramCounters::Stop() {
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   stopped_ = true;
   counting_ = false;
 }
@@ -187,14 +187,14 @@ void ProgramCounters::EndRound() {
 
 bool ProgramCounters::LeaveCupti() {
   StartWatching();  // launches and captures wait in their callbacks while we hold the lock
-  std::unique_lock lock(launch_mutex_);
+  LaunchLock lock = Lock();
   const auto deadline = std::chrono::steady_clock::now() + kLongestCapture;
   // Whatever is switched off while a stream captures makes the capture invalid, and so does a wait for the GPU.
   while (!capturing_.empty()) {
     lock.unlock();
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kBetweenLooks);
-    lock.lock();
+    lock = Lock();
   }
   bool idle = true;
   for (const void* const context : std::set<const void*>{context_.load(), sampler_.context()}) {
@@ -209,6 +209,7 @@ bool ProgramCounters::LeaveCupti() {
   spread_.reset();
   profiler_.reset();
   instructions_.reset();
+  use_.reset();
   collect::StopTrace();
   collect::FlushTraceAtExit();         // a buffer that CUPTI kept would come to the next profiler
   sampler_.Close(sampler_.context());  // last: nothing may be recorded, and it may never end
@@ -220,7 +221,7 @@ bool ProgramCounters::LeaveCupti() {
 
 std::vector<DataLoss> ProgramCounters::Finish() {
   {
-    const std::lock_guard lock(launch_mutex_);
+    const LaunchLock lock = Lock();
     if (spread_ && depth_ == 0 && idle_->Wait(kIdleBeforeSeconds)) EndRound();
     given_up_ = true;
     watching_ = false;
@@ -231,7 +232,7 @@ std::vector<DataLoss> ProgramCounters::Finish() {
   for (const ProgramRecording::Candidate& candidate : recording_.Candidates()) {
     if (candidate.share_ratio >= plan_.least_share_ratio && WantsCounters(candidate.name)) ++unmeasured;
   }
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   unmeasured = std::min<std::int64_t>(unmeasured, plan_.max_classes - classes_measured_);
   if (unmeasured > 0 && !plan_.metrics.empty() && plan_.replay == ProgramReplay::kSpread) {
     losses_.push_back(

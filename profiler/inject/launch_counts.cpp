@@ -1,6 +1,7 @@
 #include "launch_counts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace fa_profile::inject {
@@ -11,30 +12,45 @@ std::size_t LaunchCounts::KeyHash::operator()(const Key& key) const noexcept {
   return hash ^ (hash >> 29U);
 }
 
-void LaunchCounts::TakeKernel(const Key& key, Kernel& kernel) {
-  if (kernel.launches > 0) taken_.kernels[{kernel.name, key.sizes}] += std::exchange(kernel.launches, 0);
+LaunchCounts::Shard& LaunchCounts::OfThisThread() {
+  static std::atomic<std::size_t> threads = 0;
+  thread_local const std::size_t number = threads++;
+  return shards_[number % kShards];
+}
+
+void LaunchCounts::TakeKernel(Shard& shard, const Key& key, Kernel& kernel) {
+  if (kernel.launches > 0) shard.taken.kernels[{kernel.name, key.sizes}] += std::exchange(kernel.launches, 0);
 }
 
 void LaunchCounts::Count(const collect::LaunchCall& call, int launches) {
+  Shard& shard = OfThisThread();
+  const std::lock_guard lock(shard.mutex);
   if (call.symbol == nullptr) {
-    taken_.graphs[call.graph] += launches;
+    shard.taken.graphs[call.graph] += launches;
     return;
   }
   Key key{call.symbol, {}};
   std::copy(call.grid.begin(), call.grid.end(), key.sizes.begin());
   std::copy(call.block.begin(), call.block.end(), key.sizes.begin() + 3);
-  Kernel& kernel = kernels_[key];
+  Kernel& kernel = shard.kernels[key];
   if (kernel.name != call.symbol) {
-    TakeKernel(key, kernel);
+    TakeKernel(shard, key, kernel);
     kernel.name = call.symbol;
   }
   kernel.launches += launches;
 }
 
 collect::AskedLaunches LaunchCounts::Take() {
-  for (auto& [key, kernel] : kernels_) TakeKernel(key, kernel);
-  kernels_.clear();
-  return std::exchange(taken_, {});
+  collect::AskedLaunches all;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (auto& [key, kernel] : shard.kernels) TakeKernel(shard, key, kernel);
+    shard.kernels.clear();
+    for (const auto& [kernel, launches] : shard.taken.kernels) all.kernels[kernel] += launches;
+    for (const auto& [graph, launches] : shard.taken.graphs) all.graphs[graph] += launches;
+    shard.taken = {};
+  }
+  return all;
 }
 
 }  // namespace fa_profile::inject

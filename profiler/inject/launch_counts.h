@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 
@@ -11,7 +12,8 @@
 
 namespace fa_profile::inject {
 
-/// Counts launches, of each kernel with its grid and block, and of each graph. One thread at a time.
+/// Counts launches, of each kernel with its grid and block, and of each graph. Any thread: each counts in a shard that
+/// it shares with few others, because a program's threads launch at the same time.
 class LaunchCounts {
  public:
   /// Throws std::bad_alloc. `launches`: of this one, or -1: one less.
@@ -32,10 +34,17 @@ class LaunchCounts {
     std::string name;  // a module loaded later may get the address of one unloaded
     std::int64_t launches = 0;
   };
-  void TakeKernel(const Key& key, Kernel& kernel);
+  static constexpr std::size_t kShards = 32;
+  static constexpr std::size_t kCacheLine = 64;
+  struct alignas(kCacheLine) Shard {
+    std::mutex mutex;
+    std::unordered_map<Key, Kernel, KeyHash> kernels;
+    collect::AskedLaunches taken;
+  };
+  Shard& OfThisThread();
+  static void TakeKernel(Shard& shard, const Key& key, Kernel& kernel);
 
-  std::unordered_map<Key, Kernel, KeyHash> kernels_;
-  collect::AskedLaunches taken_;
+  std::array<Shard, kShards> shards_;
 };
 
 }  // namespace fa_profile::inject

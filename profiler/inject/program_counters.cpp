@@ -30,6 +30,8 @@ constexpr double kIdleAfterSeconds = 2.0;
 
 // Between OnLaunch() and OnLaunched() of a launch that is measured, or while we launch ourselves.
 thread_local bool this_thread_measures = false;
+// It has been in OnLaunch(), which knows by now whether several threads launch.
+thread_local bool this_thread_launched = false;
 
 std::string KeyOf(const collect::LaunchCall& call) {
   return call.symbol != nullptr ? LaunchKey(call.symbol, call.grid, call.block) : GraphKey(call.graph);
@@ -72,6 +74,11 @@ void ProgramCounters::OpenRecording() {
   std::ofstream(told / kInjectRecordings, std::ios::app) << path << '\n';
 }
 
+void ProgramCounters::EndMeasuring() noexcept {
+  use_.reset();
+  sampler_.Open();
+}
+
 void ProgramCounters::GiveUp(const char* why) noexcept {
   given_up_ = true;
   spread_.reset();
@@ -81,7 +88,7 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
     sampler_.Stop();  // this process is not recorded
     return;
   }
-  sampler_.Open();
+  EndMeasuring();
   try {
     const std::string text = why;
     Notice("no counters are measured any more: " + text.substr(0, text.find('\n')));  // without the hint
@@ -105,6 +112,7 @@ bool ProgramCounters::Prepare() {
       run_.emplace(collect::CollectRun{device_, *gpu_, recording_});
       session_.emplace(*run_, plan_.metrics);
     }
+    if (!use_) use_.emplace();
     profiler_ = gpu_->OpenRangeProfiler();
   } catch (...) {
     if (!sampler_.hangs()) TraceAgain();
@@ -152,7 +160,7 @@ ProgramCounters::Measure ProgramCounters::BeginSpread(const std::string& key, bo
   if (expired_ || spread_->stalled()) {
     if (spread_->EndPass() || expired_) {
       EndSpread();
-      if (to_count_.empty()) sampler_.Open();
+      if (to_count_.empty()) EndMeasuring();
       return Measure::kNothing;
     }
   }
@@ -217,8 +225,22 @@ void ProgramCounters::BeginReplay(const collect::LaunchCall& call, const std::st
   selection_.OnMeasured();
 }
 
+ProgramCounters::LaunchLock ProgramCounters::Lock() {
+  LaunchLock lock(launch_mutex_);
+  only_counts_ = false;
+  return lock;
+}
+
+bool ProgramCounters::OnlyCounts(const collect::LaunchCall& call) noexcept {
+  if (!only_counts_ || !this_thread_launched || !recording_.works()) return false;
+  if (collect::ContextOfThisThread() != context_) return false;
+  Count(call, 1);
+  return true;
+}
+
 void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
-  const std::lock_guard lock(launch_mutex_);
+  if (OnlyCounts(call)) return;
+  const LaunchLock lock = Lock();
   if (depth_ > 0) {
     ++depth_;
     return;
@@ -230,12 +252,15 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
   }
   if (launching_thread_ == std::thread::id()) launching_thread_ = std::this_thread::get_id();
   several_threads_ = several_threads_ || launching_thread_ != std::this_thread::get_id();
+  this_thread_launched = true;
   const bool counts = counting_ && recording_.works() && collect::ContextOfThisThread() == context_;
   if (counts) Count(call, 1);
   if (ends_sampling_ && MayEndSampling() && collect::ContextOfThisThread() == context_) EndSamplingLocked();
-  if (given_up_) return;
-  const bool selected = Selects(call);
-  if (opened_ && !MeasuresLocked()) return;
+  const bool selected = !given_up_ && Selects(call);
+  if (given_up_ || (opened_ && !MeasuresLocked())) {
+    only_counts_ = counts && !ends_sampling_ && (given_up_ || !selection_.asks());
+    return;
+  }
   launch_began_ns_ = collect::ActivityClockNs();
   SetDepth(1);  // launches of our own are not the program's
   try {
@@ -337,7 +362,7 @@ void ProgramCounters::SetDepth(int depth) {
 // Other threads must not wait here: a launch that does not end would be in CUPTI's way while this one is measured.
 void ProgramCounters::OnLaunched() noexcept {
   if (!this_thread_measures) return;
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   if (depth_ == 0 || --depth_ > 0) return;
   launch_mutex_.unlock();  // OnLaunch's; ours is held until the end
   SetDepth(1);
@@ -365,7 +390,7 @@ void ProgramCounters::OnLaunched() noexcept {
       TraceAgain();
       if (ended) {
         EndSpread();
-        if (to_count_.empty()) sampler_.Open();
+        if (to_count_.empty()) EndMeasuring();
       }
     }
   } catch (const std::exception& error) {
@@ -379,7 +404,7 @@ void ProgramCounters::OnLaunched() noexcept {
 
 // Waits for a launch that is being measured: from here on nothing is.
 void ProgramCounters::OnCaptureBegins(const void* stream) noexcept {
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   try {
     capturing_.insert(stream);
   } catch (const std::bad_alloc&) {
@@ -388,7 +413,7 @@ void ProgramCounters::OnCaptureBegins(const void* stream) noexcept {
 }
 
 void ProgramCounters::OnCaptureEnded(const void* stream) noexcept {
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   capturing_.erase(stream);
 }
 
@@ -407,7 +432,7 @@ void ProgramCounters::OnContextEnds(const void* context) noexcept {
   sampler_.OnContextEnds(context);
   // The driver may hold locks that a launch under way needs: no wait for contexts that are not ours.
   if (context != context_) return;
-  const std::lock_guard lock(launch_mutex_);
+  const LaunchLock lock = Lock();
   if (depth_ > 0) return;
   const bool open = profiler_ != nullptr;
   spread_.reset();
@@ -416,6 +441,7 @@ void ProgramCounters::OnContextEnds(const void* context) noexcept {
   wanted_.clear();
   wanted_index_.clear();
   to_count_.clear();
+  use_.reset();
   context_ = nullptr;
   if (open) GiveUp("the program destroyed its CUDA context");
 }

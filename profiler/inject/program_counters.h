@@ -19,6 +19,7 @@
 #include "fa_profile/launch_hook.h"
 #include "fa_profile/launch_sample.h"
 #include "fa_profile/launch_selection.h"
+#include "fa_profile/profiler_use.h"
 #include "fa_profile/spread_session.h"
 #include "launch_counts.h"
 #include "program_recording.h"
@@ -87,6 +88,10 @@ class ProgramCounters final : public collect::ProgramObserver {
     std::optional<Launch> launch{};  // that CUPTI replayed
   };
 
+  using LaunchLock = std::unique_lock<std::recursive_mutex>;
+  LaunchLock Lock();
+  // Counts the launch without the lock, for which a program's threads would wait, where nothing else is to be done.
+  bool OnlyCounts(const collect::LaunchCall& call) noexcept;
   void OpenRecording();
   bool Prepare();
   void TraceAgain() noexcept;  // after collect::StopTrace()
@@ -109,6 +114,8 @@ class ProgramCounters final : public collect::ProgramObserver {
   void BeginReplay(const collect::LaunchCall& call, const std::string& key);
   void EndSpread();
   void EndRound();
+  // Launches are as fast as before again, and phases are sampled.
+  void EndMeasuring() noexcept;
   void GiveUp(const char* why) noexcept;
   void SetDepth(int depth);
   void AddMeasuringTime();
@@ -126,6 +133,8 @@ class ProgramCounters final : public collect::ProgramObserver {
   // Held from OnLaunch() to OnLaunched() of a measured launch. Recursive, because measuring may itself launch on the
   // same thread.
   std::recursive_mutex launch_mutex_;
+  // OnLaunch() found that a launch is only counted. Who takes the lock may change that, so Lock() forgets it.
+  std::atomic<bool> only_counts_ = false;
   int depth_ = 0;         // launches entered on the thread that measures; 0: nothing is being measured
   bool watching_ = true;  // launches are watched
   bool opened_ = false;
@@ -146,6 +155,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   std::optional<collect::CollectRun> run_;
   std::optional<collect::CounterSession> session_;
   std::optional<collect::DeviceIdle> idle_;
+  std::optional<collect::ProfilerUse> use_;  // from Prepare() to EndMeasuring()
   std::unique_ptr<collect::RangeProfiler> profiler_;
   std::optional<collect::SpreadSession> spread_;
   std::vector<std::string> wanted_;  // keys of the round that is asked for or under way

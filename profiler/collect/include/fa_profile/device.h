@@ -22,8 +22,8 @@ std::string WhyNoDevice();
 /// kernels be verified under compute-sanitizer, which is a CUPTI subscriber itself.
 Device OpenDevice(int ordinal, bool counters = true);
 
-/// The device that is current on the calling thread. Its context is left as it is. For use
-/// inside the program of a user.
+/// The device that is current on the calling thread, whose context is left as it is. For use inside the program of a
+/// user, where ObserveProgram() has subscribed to CUPTI.
 Device OpenCurrentDevice();
 
 /// Whether the current device's context still takes work: false after a kernel has crashed.
