@@ -204,8 +204,7 @@ TEST(GateTrialsTest, ASlowMutantThatIsNotDetectedIsAFailure) {
 
 TEST(GateTrialsTest, AGateWithFalseAlarmsFailsTheProof) {
   TrialOptions options = Options(60, 40);
-  options.thresholds.duration.relative = -0.05;
-  options.thresholds.short_duration = {-0.05, 0.0};
+  options.thresholds.duration = {-0.05, -1.0};
   options.thresholds.suspect_level = 0.4;
   options.thresholds.regression_level = 0.4;
   const TrialReport report = RunTrials(Data(), options);
@@ -219,8 +218,7 @@ TEST(GateTrialsTest, AGateWithFalseAlarmsFailsTheProof) {
 TEST(GateTrialsTest, AGateWithoutToleranceStillKeepsItsLevelPerRequest) {
   // Suspect at 5 % and confirmed at 1 %, Holm-corrected: under 1 % of the requests, however equal the code.
   TrialOptions options = Options(300, 10);
-  options.thresholds.duration.relative = 0.0;
-  options.thresholds.short_duration = {0.0, 0.0};
+  options.thresholds.duration = {0.0, 0.0};
   const RuleRate rate = Find(RunTrials(Data(), options), "gate", "same code");
   EXPECT_LT(Share(rate), 0.05 * 0.01 * 2.0);
 }
@@ -286,8 +284,7 @@ TEST(GateTrialsTest, EverySuspectCaseIsMeasuredAgain) {
   World world;
   world.deviation = 0.001;
   TrialOptions options = Options(10, 200);
-  options.thresholds.duration.relative = 0.001;
-  options.thresholds.short_duration = {0.001, 0.0};
+  options.thresholds.duration = {0.001, 0.0};
   EXPECT_FALSE(Failed(RunTrials(Data(world), options), "passed over"));
 }
 
@@ -317,13 +314,13 @@ TEST(GateTrialsTest, TheSameSeedGivesTheSameReport) {
   EXPECT_NE(TrialReportJson(RunTrials(data, options)), first);
 }
 
-TEST(GateTrialsTest, ShortCallsAndTheReferenceAreExemptFromTheFivePercentDemand) {
+TEST(GateTrialsTest, TheReferenceIsExemptFromTheFivePercentDemand) {
   TrialData data = Data();
   data.same_code.cases[0].kernel = kReferenceKernel;
   const TrialReport report = RunTrials(data, Options(10, 10));
-  // bb, ccc and dddd of five.
+  // bb, ccc, dddd and eeeee of five.
   EXPECT_TRUE(std::ranges::any_of(report.notes, [](const std::string& note) {
-    return note.starts_with("+1 % to +10 %: durations and cycles of 3 cases");
+    return note.starts_with("+1 % to +10 %: durations and cycles of 4 cases");
   }));
   EXPECT_EQ(Find(report, "gate", "same code, disjoint runs in order, a comparison").trials, 7 * 4 * 2);
 }
@@ -351,8 +348,6 @@ TEST(GateTrialsTest, TooLittleDataIsRefused) {
   EXPECT_NE(message(Data(world)).find("65 timing processes of the same code are too few"), std::string::npos);
   world.processes = 66;
   EXPECT_EQ(message(Data(world)), "");
-  world.base_seconds = 1e-6;
-  EXPECT_NE(message(Data(world)).find("no case of at least 10 us"), std::string::npos);
   TrialData data = Data();
   data.mutants.processes.resize(15);
   EXPECT_NE(message(data).find("7 pairs of timing processes are too few"), std::string::npos);

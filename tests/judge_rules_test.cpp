@@ -288,13 +288,28 @@ TEST(JudgeRulesTest, NumbersOfAnIncorrectKernelAreNotJudged) {
   EXPECT_EQ(scenario.Of().comparisons.size(), 1u);
 }
 
-TEST(JudgeRulesTest, ADemandOnAnUnmeasuredMetricIsReported) {
+TEST(JudgeRulesTest, ADemandOnAnUnmeasuredMetricIsAnErrorOfTheRule) {
   Scenario scenario = WithTensorUse(0.40, 0.40);
   EXPECT_TRUE(scenario.Judged().notes.empty());
   scenario.input.candidate.processes[0].values[0].erase({"", "tensor_core_utilization_ratio"});
-  EXPECT_TRUE(
-      HasLine(scenario.Judged().notes,
-              "ci/thresholds.yaml:12: not checked, because tensor_core_utilization_ratio of mma was not measured"));
+  const std::string message =
+      "ci/thresholds.yaml:12: not checked, because tensor_core_utilization_ratio of mma was not measured";
+  try {
+    (void)scenario.Judged();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), message);
+  }
+  // A run of pairs that was saved before it measured what rules name.
+  scenario.input.design = "pairs";
+  EXPECT_TRUE(HasLine(scenario.Judged().notes, message));
+  EXPECT_FALSE(scenario.Judged().complete);
+  // A warning blocks nothing, and what is wrong has no counters.
+  scenario.thresholds.rules[0].severity = Severity::kWarning;
+  EXPECT_TRUE(HasLine(scenario.Judged().notes, message));
+  scenario.thresholds.rules[0].severity = Severity::kError;
+  scenario.Candidate().verification->draws_passed = 0;
+  EXPECT_TRUE(HasLine(scenario.Judged().notes, message));
 }
 
 TEST(JudgeRulesTest, ARuleThatMatchesNothingIsAnError) {

@@ -269,7 +269,7 @@ TEST(JudgeTest, FewerBlocksOnAnSmAreARegression) {
 }
 
 TEST(JudgeTest, BlocksPerSmComeFromTheLaunchWhenKnown) {
-  Scenario scenario = Measured({});
+  Scenario scenario = Measured(kTooShort);
   scenario.Candidate().launches[0].blocks_per_sm = 2;
   EXPECT_EQ(scenario.Of().headline, "resident blocks per SM 4 -> 2");
   scenario.Candidate().launches[0].block = {256, 1, 1};
@@ -405,21 +405,46 @@ TEST(JudgeTest, MachineCodeOfTheBaseOnlyIsInconclusive) {
 
 // The same code.
 
-TEST(JudgeTest, IdenticalCodePassesWhateverItsDuration) {
+TEST(JudgeTest, IdenticalCodeThatIsMeasuredSlowerIsARegressionOfTheLaunchOrTheMachine) {
   Scenario scenario;
   scenario.MakeIdentical();
   scenario.Time(8, {{1.10}});
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kSuspect);
+  scenario.Time(14, {{1.10}}, 2);
+  scenario.input.second_stage = true;
   const GateResult result = scenario.Judged();
-  EXPECT_EQ(result.verdict, Verdict::kPass);
+  EXPECT_EQ(result.verdict, Verdict::kRegression);
   EXPECT_TRUE(result.cases[0].identical);
-  EXPECT_TRUE(result.cases[0].comparisons.empty());
-  EXPECT_TRUE(result.suspects.empty());
+  EXPECT_TRUE(Has(Find(result.cases[0], kDuration).reason, "the machine code is equal: the launch, its arguments or"));
   ASSERT_TRUE(result.control);
-  EXPECT_EQ(result.control->trials, 2);  // time and cycles
-  EXPECT_EQ(result.control->false_positives, 2);
-  EXPECT_TRUE(result.control->passed);
+  EXPECT_EQ(result.control->false_positives, 4);  // time and cycles, in each stage
   EXPECT_TRUE(HasLine(result.notes, "equal machine code measured worse: mma 1,8,512,64")) << All(result.notes);
-  EXPECT_EQ(result.headline, "PASS: 1 case, 1 with the same machine code");
+}
+
+TEST(JudgeTest, EqualCodeWithOtherCountersIsNotTheSameKernel) {
+  Scenario scenario;
+  scenario.MakeIdentical();
+  const MetricKey key{"", "instructions"};
+  scenario.Record(1, {{key, 100'000}}, {{key, 200'000}});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_FALSE(scenario.Of().identical);
+  EXPECT_TRUE(Has(Find(scenario.Of(), key.metric).reason, "the machine code is equal"));
+  scenario.input.candidate.processes.back().values[0][key] = 100'400;
+  EXPECT_TRUE(scenario.Of().identical);
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+TEST(JudgeTest, AnotherClusterOrCarveOutIsAnotherKernel) {
+  Scenario scenario;
+  scenario.MakeIdentical();
+  EXPECT_TRUE(scenario.Of().identical);
+  scenario.Candidate().launches[0].cluster = {2, 1, 1};
+  EXPECT_FALSE(scenario.Of().identical);
+  scenario.Candidate().launches[0].cluster = {};
+  scenario.Candidate().launches[0].shared_memory_config_bytes = 32768;
+  EXPECT_TRUE(scenario.Of().identical) << "the base's is not known";
+  scenario.Base().launches[0].shared_memory_config_bytes = 65536;
+  EXPECT_FALSE(scenario.Of().identical);
 }
 
 TEST(JudgeTest, IdenticalCodeCountsAsControlTrials) {

@@ -88,8 +88,6 @@ TEST(ThresholdsSchemaTest, SchemaAndParserAcceptTheSameFiles) {
       Defaults("duration: {absolut: 2us}"),
       Defaults("duration: 2%"),
       Defaults("short_calls: {below: 10us, relative: 5%, absolute: 1us}"),
-      Defaults("short_calls: {below: 10}"),
-      Defaults("short_calls: {above: 10us}"),
       Defaults("phase_time: {relative: 5%, absolute: 1.5%}"),
       Defaults("phase_time: {absolute: 1us}"),
       Defaults("counters: {relative: 0.5%, aa_ranges: 3}"),

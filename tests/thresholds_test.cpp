@@ -25,7 +25,6 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
       "version: 1\n"
       "defaults:\n"
       "  duration: {relative: 3%, absolute: 2us}\n"
-      "  short_calls: {below: 20us, relative: 0.06, absolute: 1.5us}\n"
       "  phase_time: {relative: 7%, absolute: 2.5%}\n"
       "  counters: {relative: 1%, aa_ranges: 4}\n"
       "  budget: 8%\n"
@@ -45,9 +44,6 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
   EXPECT_EQ(read.file, "dir/t.yaml");
   EXPECT_DOUBLE_EQ(read.duration.relative, 0.03);
   EXPECT_DOUBLE_EQ(read.duration.absolute, 2e-6);
-  EXPECT_DOUBLE_EQ(read.short_call_seconds, 20e-6);
-  EXPECT_DOUBLE_EQ(read.short_duration.relative, 0.06);
-  EXPECT_DOUBLE_EQ(read.short_duration.absolute, 1.5e-6);
   EXPECT_DOUBLE_EQ(read.phase_time.relative, 0.07);
   EXPECT_DOUBLE_EQ(read.phase_time.absolute, 0.025);
   EXPECT_DOUBLE_EQ(read.counter_relative, 0.01);
@@ -57,7 +53,7 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
   EXPECT_DOUBLE_EQ(read.regression_level, 0.02);
   EXPECT_DOUBLE_EQ(read.most_dropped_pairs, 0.5);
   EXPECT_EQ(read.default_lines.at("duration.absolute"), 5);
-  EXPECT_EQ(read.default_lines.at("budget"), 9);
+  EXPECT_EQ(read.default_lines.at("budget"), 8);
 
   ASSERT_EQ(read.rules.size(), 3U) << "exceptions come after the rules, wherever they stand";
   EXPECT_EQ(read.rules[0].kernel, "mma*");
@@ -70,15 +66,15 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
   EXPECT_FALSE(read.rules[0].relative);
   EXPECT_FALSE(read.rules[0].severity);
   EXPECT_FALSE(read.rules[0].exception);
-  EXPECT_EQ(read.rules[0].line, 13);
-  EXPECT_EQ(PlaceOf(read, read.rules[0]), "dir/t.yaml:13");
+  EXPECT_EQ(read.rules[0].line, 12);
+  EXPECT_EQ(PlaceOf(read, read.rules[0]), "dir/t.yaml:12");
   EXPECT_EQ(read.rules[1].kernel, "*");
   EXPECT_EQ(read.rules[1].shape, "*");
   EXPECT_EQ(read.rules[1].phase, "");
   EXPECT_DOUBLE_EQ(read.rules[1].relative.value(), 0.0);
   EXPECT_DOUBLE_EQ(read.rules[1].absolute.value(), 8.0);
   EXPECT_EQ(read.rules[1].severity, Severity::kWarning);
-  EXPECT_EQ(read.rules[1].line, 21);
+  EXPECT_EQ(read.rules[1].line, 20);
   EXPECT_EQ(read.rules[2].kernel, "wmma");
   EXPECT_TRUE(read.rules[2].exception);
   EXPECT_EQ(read.rules[2].owner, "ada");
@@ -92,13 +88,10 @@ TEST(ThresholdsTest, WithoutAFileTheDocumentedDefaultsApply) {
   const Thresholds bare = ParseThresholds("version: 1\n", "t.yaml");
   const Thresholds ours = ParseThresholds(ReadSourceFile("ci/thresholds.yaml"), "ci/thresholds.yaml");
   EXPECT_TRUE(bare.default_lines.empty());
-  EXPECT_EQ(ours.default_lines.size(), 13U) << "ours spells out each";
+  EXPECT_EQ(ours.default_lines.size(), 10U) << "ours spells out each";
   for (const Thresholds& t : {none, bare, ours}) {
     EXPECT_EQ(t.duration.relative, 0.02);
-    EXPECT_EQ(t.duration.absolute, 0.0);
-    EXPECT_EQ(t.short_call_seconds, 10e-6);
-    EXPECT_EQ(t.short_duration.relative, 0.05);
-    EXPECT_EQ(t.short_duration.absolute, 1e-6);
+    EXPECT_DOUBLE_EQ(t.duration.absolute, 1e-7);
     EXPECT_EQ(t.phase_time.relative, 0.05);
     EXPECT_EQ(t.phase_time.absolute, 0.015);
     EXPECT_EQ(t.counter_relative, 0.005);

@@ -37,7 +37,7 @@ bool IsWhole(const Thresholds& read) {
   for (const ThresholdRule& rule : read.rules) {
     if (!IsWhole(rule)) return false;
   }
-  for (const double share : {read.duration.relative, read.short_duration.relative, read.phase_time.relative,
+  for (const double share : {read.duration.relative, read.phase_time.relative,
                              read.phase_time.absolute, read.counter_relative, read.budget, read.most_dropped_pairs}) {
     if (!IsWithin(share, 1.0)) return false;
   }

@@ -110,6 +110,8 @@ std::vector<LaunchFacts> LaunchesOf(const ProfileEntry& entry, const Device& dev
     one.kernel_name = launch.kernel_name;
     one.grid = launch.grid;
     one.block = launch.block;
+    one.cluster = launch.cluster;
+    one.shared_memory_config_bytes = launch.shared_memory_config_bytes;
     one.dynamic_shared_memory_bytes = launch.dynamic_shared_memory_bytes;
     one.registers_per_thread = launch.registers_per_thread;
     if (const auto occupancy = analyze::TheoreticalOccupancy(device, launch))

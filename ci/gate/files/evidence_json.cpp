@@ -108,7 +108,9 @@ void Fields(auto& io, Is<LaunchFacts> auto& launch) {
   io.Required("kernel_name", launch.kernel_name);
   io.Required("grid", launch.grid);
   io.Required("block", launch.block);
+  io.Field("cluster", launch.cluster);
   io.Field("dynamic_shared_memory_bytes", launch.dynamic_shared_memory_bytes);
+  io.Field("shared_memory_config_bytes", launch.shared_memory_config_bytes);
   io.Field("registers_per_thread", launch.registers_per_thread);
   io.Field("blocks_per_sm", launch.blocks_per_sm);
 }

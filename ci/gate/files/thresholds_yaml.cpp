@@ -108,6 +108,10 @@ class ThresholdsReader {
       fields.push_back(
           {key, [&, this](const YAML::Node& section) { yaml_.ReadMap(section, "'" + key + "'", of_section); }});
     }
+    fields.push_back({"short_calls", [this](const YAML::Node& section) {
+                        yaml_.Fail(section, "'short_calls' is no longer a setting",
+                                   "remove it: calls of any length have the limits of 'duration'");
+                      }});
     yaml_.ReadMap(node, "'defaults'", fields);
     RequireLevels(node["levels"]);
   }

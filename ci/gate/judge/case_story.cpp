@@ -191,7 +191,9 @@ std::string Speed(const CaseWork& work, Verdict verdict) {
 std::string Headline(const CaseWork& work, const Shares& shares) {
   const CaseVerdict& verdict = work.verdict;
   if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: the base does not have it";
-  if (verdict.verdict == Verdict::kMissing) return "only in the base";
+  if (work.candidate == nullptr) {
+    return verdict.verdict == Verdict::kPass ? "removed, which a rule allows" : "only in the base";
+  }
   if (verdict.verdict == Verdict::kPass) return verdict.identical ? "the same machine code" : "";
   std::string headline = Speed(work, verdict.verdict);
   const bool worse = verdict.verdict == Verdict::kRegression || verdict.verdict == Verdict::kSuspect;
@@ -216,7 +218,10 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
   CaseVerdict& verdict = work.verdict;
   std::ranges::stable_sort(verdict.comparisons,
                            [](const Comparison& a, const Comparison& b) { return Rank(a) > Rank(b); });
-  verdict.verdict = work.candidate == nullptr ? Verdict::kMissing : Worst(verdict.comparisons);
+  const bool allowed = TimeDemand(context, work, false).severity == Severity::kOff;
+  verdict.verdict = work.candidate != nullptr ? Worst(verdict.comparisons)
+                    : allowed                 ? Verdict::kPass
+                                              : Verdict::kMissing;
   // A case that cannot be compared does not pass. A wrong result and worse code are regressions on any machine.
   if (!context.comparable && work.candidate != nullptr && work.base != nullptr) {
     verdict.verdict = std::max(verdict.verdict, Verdict::kIncomparable);

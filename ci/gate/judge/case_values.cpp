@@ -186,9 +186,7 @@ Demand TimeDemand(const JudgeContext& context, const CaseWork& work, bool cycles
 
 double TimeTolerance(const JudgeContext& context, const CaseWork& work, std::optional<double> base_seconds,
                      std::optional<double> base_cycles, bool cycles) {
-  const Thresholds& thresholds = context.thresholds;
-  const bool is_short = base_seconds && *base_seconds < thresholds.short_call_seconds;
-  const Tolerance& tolerance = is_short ? thresholds.short_duration : thresholds.duration;
+  const Tolerance& tolerance = context.thresholds.duration;
   const Demand demand = TimeDemand(context, work, cycles);
   const bool in_cycles = !demand.rules.empty() && demand.rules.front()->metric == kCycles;
   double floor = base_seconds && *base_seconds > 0.0 ? tolerance.absolute / *base_seconds : 0.0;

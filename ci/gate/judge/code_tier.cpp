@@ -17,10 +17,21 @@ auto Identity(const CodeFacts& code) {
                     code.threads_per_block);
 }
 
+bool SameLaunch(const LaunchFacts& base, const LaunchFacts& candidate) {
+  const auto all = [](const LaunchFacts& launch) {
+    std::array<int, 3> cluster = launch.cluster;
+    if (cluster == std::array{1, 1, 1}) cluster = {};  // a cluster of one block is none
+    return std::tuple(launch.kernel_name, launch.grid, launch.block, cluster, launch.dynamic_shared_memory_bytes,
+                      launch.registers_per_thread, launch.blocks_per_sm);
+  };
+  const std::int64_t before = base.shared_memory_config_bytes;
+  const std::int64_t after = candidate.shared_memory_config_bytes;
+  return all(base) == all(candidate) && (before == after || before == 0 || after == 0);
+}
+
 bool SameCode(const CaseFacts& base, const CaseFacts& candidate) {
-  if (base.code.empty() || base.code.size() != candidate.code.size() || base.launches != candidate.launches) {
-    return false;
-  }
+  if (base.code.empty() || base.code.size() != candidate.code.size()) return false;
+  if (!std::ranges::equal(base.launches, candidate.launches, SameLaunch)) return false;
   const auto identities = [](const CaseFacts& facts) {
     std::vector<decltype(Identity(facts.code.front()))> all;
     for (const CodeFacts& code : facts.code) all.push_back(Identity(code));
@@ -217,7 +228,13 @@ void JudgeCode(const JudgeContext& context, CaseWork& work) {
     comparable = true;
     JudgeFunction(context, work, partners[i], code);
   }
-  if (comparable) JudgeTensor(context, work);
+  if (comparable) {
+    JudgeTensor(context, work);
+  } else {
+    work.gap =
+        fmt::format("machine code was not compared: {} in the base, {} in the candidate",
+                    OneLine(work.base->code[0].architecture, 20), OneLine(work.candidate->code[0].architecture, 20));
+  }
 }
 
 }  // namespace fa_profile::gate

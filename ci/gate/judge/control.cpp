@@ -76,8 +76,13 @@ std::string MissingControl(const JudgeContext& context, const ControlResult& con
 /// The first trial that is worse after Holm's correction over all of them; null: none.
 const Trial* Alarm(const std::vector<Trial>& trials, double level) {
   std::vector<double> p;
-  for (const Trial& trial : trials) p.push_back(trial.stage.worse_p);
-  const std::vector<double> adjusted = HolmAdjust(p);
+  // Capped as in Confirm(), or many trials could not fail, however much slower the control is.
+  std::vector<double> caps;
+  for (const Trial& trial : trials) {
+    p.push_back(trial.stage.worse_p);
+    caps.push_back(std::max(1.0, std::floor(std::ldexp(level, trial.stage.pairs))));
+  }
+  const std::vector<double> adjusted = HolmAdjust(p, caps);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (adjusted[i] <= level) return &trials[i];
   }

@@ -107,11 +107,6 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
     if (worse_throughout) comparison.reason += ", in every process";
     comparison.reason += OwnerOf(counter.demand);
     Block(comparison, counter.demand.severity);
-    // Counters stand for time. A proven time overrides them; a time without a proven difference does not.
-    if (work.proven_faster && comparison.blocking) {
-      comparison.blocking = false;
-      comparison.reason += "; but the kernel is proven faster";
-    }
   } else if (Growth(counter) < 0.0 && counter.facts.polarity != Polarity::kNeutral &&
              -Growth(counter) > std::max(context.thresholds.counter_relative * std::abs(*comparison.base),
                                          context.thresholds.counter_aa_ranges * range)) {
@@ -123,9 +118,13 @@ void Conclude(const JudgeContext& context, CaseWork& work, Counter counter, doub
 }
 
 /// If the base has deterministic metrics of the kernel or its phases and the candidate has none, the case cannot pass:
-/// nothing was compared. A kernel that is proven faster needs none.
+/// nothing was compared. A kernel that is faster needs none.
 void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered& before, const Gathered& after) {
-  if (work.proven_faster) return;
+  const bool faster = std::ranges::any_of(work.verdict.comparisons, [](const Comparison& comparison) {
+    return (comparison.metric == kDuration || comparison.metric == kCycles) &&
+           comparison.verdict == Verdict::kImproved && comparison.blocking;
+  });
+  if (faster && !work.not_slower.empty()) return;
   for (const bool of_phases : {false, true}) {
     const auto counts = [&](const MetricKey& key) {
       if (key.phase.empty() == of_phases || FindStaticMetric(key.metric) != nullptr) return false;
@@ -144,6 +143,22 @@ void RequireCounters(const JudgeContext& context, CaseWork& work, const Gathered
 }
 
 }  // namespace
+
+bool CountersDiffer(const JudgeContext& context, const CaseWork& work) {
+  const Gathered before = Gather(context.input.base, work.base_index);
+  const Gathered after = Gather(context.input.candidate, work.candidate_index);
+  return std::ranges::any_of(before, [&](const auto& one) {
+    const auto& [key, values] = one;
+    const auto other = after.find(key);
+    if (!key.phase.empty() || other == after.end() || FindStaticMetric(key.metric) != nullptr) return false;
+    const MetricFacts facts = FactsOf(key);
+    if (facts.stability != Stability::kDeterministic || facts.polarity == Polarity::kNeutral) return false;
+    const double difference = std::abs(*MedianOf(other->second) - *MedianOf(values));
+    const double range = std::max(Range(values), Range(other->second));
+    return difference > context.thresholds.counter_relative * std::abs(*MedianOf(values)) &&
+           difference > context.thresholds.counter_aa_ranges * range;
+  });
+}
 
 void JudgeCounters(const JudgeContext& context, CaseWork& work) {
   if (!work.compare_speed || work.verdict.identical || !context.comparable || !context.Dynamic()) return;

@@ -6,6 +6,8 @@
 #include <array>
 #include <tuple>
 
+#include "fa_profile/error.h"
+
 namespace fa_profile::gate {
 namespace {
 
@@ -70,6 +72,32 @@ void RequireRules(const GateInput& input, const Thresholds& thresholds, const st
   RequireRulesMatch(without_shapes, names, phases);
 }
 
+/// What only one side tells of its machine, or was measured on one side: nothing compares it.
+void NoteUnknown(const JudgeContext& context, GateResult& result) {
+  if (!context.Dynamic() || !context.comparable) return;
+  const auto note = [&](const std::string& text) {
+    result.notes.push_back(text);
+    result.complete = false;
+  };
+  const Environment& base = context.input.base.environment;
+  const Environment& candidate = context.input.candidate.environment;
+  for (const EnvironmentField& field : kEnvironmentFields) {
+    const bool hertz = field.hertz != nullptr;
+    const bool driver = field.text == &Environment::driver_version || field.text == &Environment::cuda_driver_version;
+    if (!hertz && !driver) continue;
+    const bool before = hertz ? base.*field.hertz > 0 : !(base.*field.text).empty();
+    const bool after = hertz ? candidate.*field.hertz > 0 : !(candidate.*field.text).empty();
+    if (before != after) note(fmt::format("{}: unknown in the {}", field.label, before ? "candidate" : "base"));
+  }
+  const auto recorded = [](const Evidence& evidence) {
+    return std::ranges::any_of(evidence.processes, [](const ProcessSample& one) { return one.kind == "recording"; });
+  };
+  if (context.Paired() && !context.input.drawn_pairs &&
+      (!recorded(context.input.base) || !recorded(context.input.candidate))) {
+    note("there are no recordings of both sides: counters and phases were not compared");
+  }
+}
+
 void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   const GateInput& input = context.input;
   for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
@@ -101,6 +129,7 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
     result.notes.push_back(fmt::format("{} of {} cases were verified on neither side: their results may be wrong",
                                        unverified, works.size()));
   }
+  NoteUnknown(context, result);
   const auto dropped = std::ranges::count_if(context.timing_pairs, &ProcessPair::throttled);
   if (dropped > 0) {
     result.notes.push_back(
@@ -108,9 +137,10 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
   }
 }
 
-/// Notes demands on metrics that were not measured.
-void NoteUnchecked(const JudgeContext& context, const std::vector<CaseWork>& works,
-                   const std::set<const ThresholdRule*>& checked, GateResult& result) {
+/// A demand on a metric that was not measured checks nothing: an error of the rule. A note where machine code alone is
+/// compared, where a rule may be about what was not selected, and about a case whose speed is not judged.
+void RequireChecked(const JudgeContext& context, const std::vector<CaseWork>& works,
+                    const std::set<const ThresholdRule*>& checked, GateResult& result) {
   for (const ThresholdRule& rule : context.thresholds.rules) {
     const bool expired = !rule.expires.empty() && context.input.today > rule.expires;
     if ((!rule.minimum && !rule.maximum) || expired || checked.contains(&rule)) continue;
@@ -118,21 +148,35 @@ void NoteUnchecked(const JudgeContext& context, const std::vector<CaseWork>& wor
     const bool overruled = std::ranges::any_of(checked, [&](const ThresholdRule* other) {
       return other > &rule && other->metric == rule.metric && other->phase == rule.phase;
     });
-    const bool here = std::ranges::any_of(works, [&](const CaseWork& work) {
+    const auto here = [&](const CaseWork& work) {
       return work.candidate != nullptr && GlobMatches(rule.kernel, work.verdict.kernel) &&
              GlobMatches(rule.shape, work.verdict.shape);
-    });
-    if (!here || overruled) continue;
-    result.notes.push_back(fmt::format("{}: not checked, because {} of {} was not measured", context.Place(rule),
-                                       rule.metric, rule.kernel));
+    };
+    if (overruled || std::ranges::none_of(works, here)) continue;
+    const std::string what = fmt::format("{}: not checked, because {} of {} was not measured", context.Place(rule),
+                                         rule.metric, rule.kernel);
+    const bool judged =
+        std::ranges::all_of(works, [&](const CaseWork& work) { return !here(work) || !work.verdict.incorrect; });
+    if (!judged || !context.Dynamic() || !context.comparable || context.input.partial) {
+      result.notes.push_back(what);
+      continue;
+    }
+    if (!context.Paired() && rule.severity != Severity::kWarning) {
+      throw Error(
+          what,
+          "measure it (a recording with a larger metric set, or with phases), or give the rule severity: warning");
+    }
+    result.notes.push_back(what);
+    result.complete = false;
   }
 }
 
+bool IsTime(const std::string& metric) { return metric == kDuration || metric == kCycles; }
+
 /// Without a time on each side a case cannot pass.
 void RequireTimes(const JudgeContext& context, CaseWork& work) {
-  const bool times = std::ranges::any_of(work.verdict.comparisons, [](const Comparison& comparison) {
-    return comparison.metric == kDuration || comparison.metric == kCycles;
-  });
+  const bool times = std::ranges::any_of(work.verdict.comparisons,
+                                         [](const Comparison& comparison) { return IsTime(comparison.metric); });
   const bool off = TimeDemand(context, work, false).severity == Severity::kOff;
   if (times || off) return;
   Comparison comparison = Compared({"", kDuration}, {}, {});
@@ -145,21 +189,35 @@ void RequireTimes(const JudgeContext& context, CaseWork& work) {
 void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
   std::vector<PairedTest> tests;
   std::vector<PairedTest> identical;
+  for (CaseWork& work : works) {
+    // Its launch or its arguments may decide what the same code does.
+    if (!work.verdict.identical || !work.compare_speed || !CountersDiffer(context, work)) continue;
+    work.verdict.identical = false;
+    work.same_code = true;
+  }
   if (context.Paired()) {
     for (std::size_t i = 0; i < works.size(); ++i) {
       if (!works[i].compare_speed) continue;
       for (PairedTest& test : PairedTests(context, works[i], context.input.candidate, works[i].candidate_index,
                                           context.timing_pairs, context.recording_pairs)) {
         test.work = i;
-        (works[i].verdict.identical ? identical : tests).push_back(std::move(test));
+        if (!works[i].verdict.identical) {
+          tests.push_back(std::move(test));
+          continue;
+        }
+        identical.push_back(std::move(test));
       }
     }
-    const bool timed = std::ranges::any_of(tests, [&](const PairedTest& test) {
-      const std::string& metric = test.comparison.metric;
-      return metric == kDuration || metric == kCycles || context.RecordedInPairs();
-    });
+    const bool timed = std::ranges::any_of(
+        tests, [&](const PairedTest& test) { return IsTime(test.comparison.metric) || context.RecordedInPairs(); });
     const bool required = timed && !context.input.drawn_pairs;
     result.control = JudgeControl(context, works, identical, required, result.notes);
+    const bool controlled = context.input.drawn_pairs || context.input.control;
+    if (controlled && (!result.control || result.control->passed)) {
+      for (PairedTest& test : identical) {
+        if (IsTime(test.comparison.metric)) tests.push_back(std::move(test));
+      }
+    }
     JudgePairs(context, std::move(tests), result.control ? &*result.control : nullptr, works);
   }
   for (CaseWork& work : works) {
@@ -167,6 +225,7 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
     if (!context.Paired()) JudgeUnpaired(context, work);
     RequireTimes(context, work);
     JudgeCounters(context, work);
+    JudgeMissingPhases(context, work);
   }
 }
 
@@ -192,11 +251,16 @@ std::string Headline(const GateResult& result) {
 
 void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateResult& result) {
   for (CaseWork& work : works) {
+    LetTimeDecide(work);
     TellCase(context, work);
+    if (!work.gap.empty()) {
+      result.notes.push_back(work.Name() + ": " + work.gap);
+      result.complete = false;
+    }
     // Also if code or counters decided the case: the report should say what it costs. Not if the suspicion is only a
-    // note on a kernel that is proven faster.
+    // warning about a call that is not slower.
     const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
-      return one.verdict == Verdict::kSuspect && (one.blocking || !work.proven_faster);
+      return one.verdict == Verdict::kSuspect && (one.blocking || work.not_slower.empty());
     });
     if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
     result.cases.push_back(std::move(work.verdict));
@@ -222,8 +286,10 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
 
 std::string ToString(Verdict verdict) { return kVerdicts.at(static_cast<std::size_t>(verdict)); }
 
-GateResult Judge(const GateInput& input, const Thresholds& thresholds) {
+GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   GateResult result;
+  const std::optional<GateInput> renamed = WithRenamedPhases(given, result.notes);
+  const GateInput& input = renamed ? *renamed : given;
   result.design = input.design;
   result.base = input.base.environment;
   result.candidate = input.candidate.environment;
@@ -235,11 +301,12 @@ GateResult Judge(const GateInput& input, const Thresholds& thresholds) {
   std::vector<CaseWork> works = Cases(input);
   RequireRules(input, thresholds, works);
 
-  JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}};
+  JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}, {}};
   for (const ThresholdRule& rule : thresholds.rules) context.ruled.insert(rule.metric);
   if (context.Paired()) {
     context.timing_pairs = PairsOf(input.base, input.candidate, "timing");
     context.recording_pairs = PairsOf(input.base, input.candidate, "recording");
+    if (input.control) context.control_pairs = PairsOf(input.base, *input.control, "timing");
   }
   AddNotes(context, works, result);
   std::set<const ThresholdRule*> checked;
@@ -251,7 +318,7 @@ GateResult Judge(const GateInput& input, const Thresholds& thresholds) {
   for (CaseWork& work : works) {
     if (!work.verdict.incorrect) JudgeDemands(context, work, checked);
   }
-  NoteUnchecked(context, works, checked, result);
+  RequireChecked(context, works, checked, result);
   Conclude(context, works, result);
   return result;
 }
@@ -269,7 +336,7 @@ int ExitCode(const GateResult& result, bool strict) {
     case Verdict::kImproved:
       break;
   }
-  return 0;
+  return strict && !result.complete ? 3 : 0;
 }
 
 }  // namespace fa_profile::gate

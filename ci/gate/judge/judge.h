@@ -21,8 +21,12 @@ struct CaseWork {
   std::size_t candidate_index = 0;
   std::map<std::string, double> base_shares;  ///< median share of each phase
   std::map<std::string, double> candidate_shares;
-  bool compare_speed = true;   ///< false: it is wrong, or one side lacks it; counters and times are ignored
-  bool proven_faster = false;  ///< by the paired test; worse counters are then notes, because they stand for time
+  bool compare_speed = true;  ///< false: it is wrong, or one side lacks it; counters and times are ignored
+  bool same_code = false;     ///< equal machine code and launches, but other counters
+  /// The paired test excludes that time and cycles are worse by the tolerance, and how: "14.6 % faster all the same".
+  /// Empty: it does not. What stands for time is then a warning.
+  std::string not_slower;
+  std::string gap;                       ///< what was not compared; empty: nothing
   std::set<std::string> broken_demands;  ///< reasons of the comparisons that break a minimum or maximum
   CaseVerdict verdict;
 
@@ -47,6 +51,7 @@ struct JudgeContext {
   std::set<std::string> ruled;            ///< metrics that a rule names
   std::vector<ProcessPair> timing_pairs;  ///< base and candidate
   std::vector<ProcessPair> recording_pairs;
+  std::vector<ProcessPair> control_pairs;  ///< timing processes of the base, and of the base again
 
   bool Dynamic() const { return input.design != "static"; }
   bool Paired() const { return input.design == "pairs"; }
@@ -66,6 +71,7 @@ struct PairedTest {
   Demand demand;
   PairedDifferences differences;
   bool logarithmic = true;                     ///< differences are logarithms of ratios
+  bool noisy = false;                          ///< the run's own noise is above the tolerance, and in its place
   int total[2] = {0, 0}, dropped[2] = {0, 0};  ///< pairs of each stage
 };
 
@@ -84,6 +90,23 @@ void JudgeCode(const JudgeContext& context, CaseWork& work);
 // counter_tier.cpp
 /// Tier 1: metrics that every launch of the same code gives the same value; and others that a rule limits.
 void JudgeCounters(const JudgeContext& context, CaseWork& work);
+
+/// Deterministic counters of the kernel differ, by the limits of JudgeCounters(), in either direction.
+bool CountersDiffer(const JudgeContext& context, const CaseWork& work);
+
+// renamed_phases.cpp
+/// `input` with phases of the candidate named as in the base: those that only one side has, and whose code has the same
+/// instructions by kind. Absent: there are none. Adds a note for each.
+std::optional<GateInput> WithRenamedPhases(const GateInput& input, std::vector<std::string>& notes);
+
+// missing_phases.cpp
+/// Phases of the base that the candidate does not have.
+void JudgeMissingPhases(const JudgeContext& context, CaseWork& work);
+
+// let_time_decide.cpp
+/// Code, counters and phases stand for time. Where time was measured in pairs and is not worse, they do not block,
+/// unless a rule asks for it. Says of equal machine code that it is equal.
+void LetTimeDecide(CaseWork& work);
 
 // paired_tier.cpp
 std::vector<ProcessPair> PairsOf(const Evidence& base, const Evidence& candidate, const std::string& kind);
@@ -151,6 +174,7 @@ Comparison Compared(const MetricKey& key, std::optional<double> base, std::optio
 void Add(CaseWork& work, Comparison comparison, Verdict verdict, bool blocking, std::string reason);
 
 /// How much worse the candidate may be, as a ratio of the base's time: the larger of relative and absolute tolerance.
+/// Without the noise of a run, for which PairedTests() makes room.
 /// `cycles`: for kCycles, which has the duration's limits unless a rule names it.
 double TimeTolerance(const JudgeContext& context, const CaseWork& work, std::optional<double> base_seconds,
                      std::optional<double> base_cycles, bool cycles);

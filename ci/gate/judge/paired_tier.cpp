@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/units.h"
@@ -19,6 +20,11 @@ std::optional<double> LogRatio(double base, double other) {
   if (base <= 0.0 || other <= 0.0) return std::nullopt;
   return std::log(other / base);
 }
+
+/// A call is judged slower only by more than so many standard errors of the run's own control.
+constexpr double kNoiseErrors = 3.0;
+/// A tolerance above this cannot show that a call is not slower.
+constexpr double kCoarsestTolerance = 0.05;
 
 struct Arms {
   const Evidence& base;
@@ -60,8 +66,27 @@ ProcessValue Metric(MetricKey key) {
   };
 }
 
+/// Three standard errors of the mean ratio of the base to itself, in the pairs of the first stage. 0: not measured.
+double OwnNoise(const JudgeContext& context, const CaseWork& work, const char* metric) {
+  constexpr std::size_t kFewest = 5;
+  if (!context.input.control) return 0.0;
+  const Evidence& control = *context.input.control;
+  const auto index = FindCase(control, work.base->kernel, work.base->shape);
+  if (!index) return 0.0;
+  const Arms arms{context.input.base, work.base_index, control, *index};
+  const std::vector<double> logs =
+      Collect(arms, context.control_pairs, Metric({"", metric}), LogRatio).differences.first;
+  if (logs.size() < kFewest) return 0.0;
+  const auto count = static_cast<double>(logs.size());
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
+  double squares = 0.0;
+  for (const double log : logs) squares += (log - mean) * (log - mean);
+  return std::expm1(kNoiseErrors * std::sqrt(squares / (count - 1.0) / count));
+}
+
 void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arms,
               const std::vector<ProcessPair>& pairs, std::vector<PairedTest>& tests) {
+  const bool of_candidate = &arms.other == &context.input.candidate;  // not of the control itself
   std::optional<double> seconds;
   for (const bool cycles : {false, true}) {
     const char* const metric = cycles ? kCycles : kDuration;
@@ -72,7 +97,9 @@ void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arm
     if (test.demand.severity == Severity::kOff || test.total[0] == 0) continue;
     const double tolerance =
         TimeTolerance(context, work, seconds, cycles ? test.comparison.base : std::nullopt, cycles);
-    test.differences.limit = std::log1p(tolerance);
+    const double noise = of_candidate ? OwnNoise(context, work, metric) : 0.0;
+    test.noisy = noise > tolerance;
+    test.differences.limit = std::log1p(std::max(tolerance, noise));
     tests.push_back(std::move(test));
   }
 }
@@ -241,6 +268,25 @@ std::vector<CallTests> CallsOf(std::vector<PairedTest>& tests, std::size_t cases
   return calls;
 }
 
+/// The whole interval is below the tolerance.
+bool IsNotSlower(const PairedTest* test) {
+  if (test == nullptr) return true;
+  const Comparison& comparison = test->comparison;
+  const double tolerance = std::expm1(test->differences.limit);
+  return comparison.verdict <= Verdict::kImproved && comparison.change_high && *comparison.change_high < tolerance &&
+         tolerance <= kCoarsestTolerance;
+}
+
+/// "14.6 % faster all the same"; empty: the call may be slower.
+std::string NotSlower(const CallTests& call) {
+  const PairedTest* const test = call.time != nullptr ? call.time : call.cycles;
+  if (test == nullptr || !IsNotSlower(call.time) || !IsNotSlower(call.cycles)) return {};
+  const double change = *test->comparison.change;
+  const double high = *test->comparison.change_high;
+  if (high < 0.0) return fmt::format("{} faster all the same", Percent(-change));
+  return fmt::format("not slower: {} (at most {})", SignedPercent(change), SignedPercent(high));
+}
+
 }  // namespace
 
 std::vector<ProcessPair> PairsOf(const Evidence& base, const Evidence& candidate, const std::string& kind) {
@@ -306,21 +352,17 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
       const bool second = time->comparison.p_adjusted.has_value();
       WeighClock(&time->comparison, &cycles->comparison, LowerClockInEveryPair(*time, *cycles, second));
     }
-    const auto faster = [](const PairedTest* test) {
-      return test == nullptr || test->comparison.verdict == Verdict::kImproved;
-    };
-    works[i].proven_faster = (time != nullptr || cycles != nullptr) && faster(time) && faster(cycles) &&
-                             (control == nullptr || control->passed);
+    if (control == nullptr || control->passed) works[i].not_slower = NotSlower(calls[i]);
   }
   for (PairedTest& test : tests) {
     Comparison& comparison = test.comparison;
     if (control != nullptr && !control->passed) {
       comparison.verdict = Verdict::kInconclusive;
       comparison.reason = "a control of this run failed or is missing";
-    } else if (comparison.metric == kPhaseTime && works[test.work].proven_faster && comparison.blocking &&
-               comparison.verdict >= Verdict::kSuspect) {
-      comparison.blocking = false;
-      comparison.reason += "; but the kernel is proven faster";
+    }
+    if (test.noisy && comparison.reason.empty()) {
+      comparison.reason =
+          fmt::format("the tolerance is {}, the run's own noise", Percent(std::expm1(test.differences.limit)));
     }
     if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(test.demand);
     works[test.work].verdict.comparisons.push_back(std::move(comparison));

@@ -79,11 +79,12 @@ std::string KernelIdOf(const std::string& library) {
               "see docs/kernels.md; `ldd` lists missing libraries");
 }
 
-// Counters of deterministic metrics. The noisy rest would cost passes and is not judged: phases have their own samples.
-std::string ExactCounters() {
+// Counters of deterministic metrics, and of those that are asked for. The noisy rest would cost passes and is not
+// judged: phases have their own samples.
+std::string Counters(const std::set<std::string>& asked) {
   std::set<std::string> exact;
   for (const CatalogueMetric& metric : MetricCatalogue()) {
-    if (metric.stability != Stability::kDeterministic) continue;
+    if (metric.stability != Stability::kDeterministic && !asked.contains(std::string(metric.id))) continue;
     for (const std::string& input : FormulaNames(metric.formula)) exact.insert(input);
   }
   std::string list;
@@ -167,8 +168,9 @@ std::vector<std::string> RecordingCommand(const GateBuild& build, const GateRequ
                                           const std::string& output) {
   std::vector<std::string> arguments = {build.program};
   AddRequest(arguments, build, request);
-  arguments.insert(arguments.end(), {"--metrics", ExactCounters(), "--phases", "on", "--draws", std::to_string(draws),
-                                     "--repeats", "0", "--raw", "none", "--summary", "-o", output});
+  arguments.insert(arguments.end(),
+                   {"--metrics", Counters(request.metrics), "--phases", "on", "--draws", std::to_string(draws),
+                    "--repeats", "0", "--raw", "none", "--summary", "-o", output});
   return arguments;
 }
 

@@ -35,6 +35,15 @@ CaseFacts& CaseOf(Evidence& evidence, const CaseId& id) {
   return facts;
 }
 
+// Of whole kernels: phases are sampled anyway.
+std::set<std::string> RuledMetrics(const Thresholds& thresholds) {
+  std::set<std::string> metrics;
+  for (const ThresholdRule& rule : thresholds.rules) {
+    if (rule.phase.empty()) metrics.insert(rule.metric);
+  }
+  return metrics;
+}
+
 std::string Tail(const std::string& text) {
   constexpr std::size_t kMost = 1500;
   const std::string tail = text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
@@ -111,6 +120,7 @@ bool PairRunner::Start(PairArm arm, std::set<CaseId> cases, bool everything, con
     request.pattern = options_.kernel_pattern;
     request.shapes = options_.shapes;
     request.libraries = options_.libraries;
+    request.metrics = RuledMetrics(options_.thresholds);
     if (!everything) {
       std::set<std::string> kernels;
       std::set<std::string> shapes;
@@ -156,6 +166,7 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
       request.kernels = {kernel};
       request.shapes = of_kernel;
       request.libraries = options_.libraries;
+      request.metrics = RuledMetrics(options_.thresholds);
       const ChildEnd end_alone = RunProcess(command(request));
       alone = check(end_alone);
       all_refuse = all_refuse && !alone.empty() && !end_alone.timed_out && WIFEXITED(end_alone.status);

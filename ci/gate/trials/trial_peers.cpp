@@ -90,7 +90,7 @@ std::vector<RuleRate> PeerRates(const TimingPool& pool, std::int64_t trials, Tri
     for (const int percent : {3, 5}) {
       std::int64_t found = 0;
       for (std::int64_t trial = 0; trial < trials; ++trial) {
-        const std::size_t position = pool.long_cases[random.Below(pool.long_cases.size())];
+        const std::size_t position = random.Below(pool.cases.size());
         const PeerDraw draw = peer.draw(random);
         found += peer.says_worse(pool.values[0][position], draw, 1.0 + percent / 100.0) ? 1 : 0;
       }

@@ -17,14 +17,13 @@ struct TimingPool {
   const Evidence* data = nullptr;
   std::vector<std::size_t> processes;  ///< in the order in which they ran
   std::vector<std::size_t> cases;
-  std::vector<std::size_t> long_cases;  ///< positions in `cases` without short calls, which have another tolerance
   /// By metric (duration, cycles), position of the case, position of the process.
   std::vector<std::vector<double>> values[2];
   std::vector<std::string> left_out;  ///< one line each
 };
 
 /// Throws Error for too little data.
-TimingPool PoolOf(const Evidence& data, const Thresholds& thresholds);
+TimingPool PoolOf(const Evidence& data);
 
 /// A rate with its bounds.
 RuleRate Rate(const std::string& rule, const std::string& question, std::int64_t hits, std::int64_t trials);

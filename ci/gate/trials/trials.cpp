@@ -45,7 +45,7 @@ std::string Of(const Evidence& evidence) {
 class Trials {
  public:
   Trials(const TrialData& data, const TrialOptions& options)
-      : data_(data), options_(options), pool_(PoolOf(data.same_code, options.thresholds)), random_(options.seed) {}
+      : data_(data), options_(options), pool_(PoolOf(data.same_code)), random_(options.seed) {}
 
   TrialReport Run() {
     report_.about = {"data: " + data_.name, "same code: " + Of(data_.same_code), "mutants: " + Of(data_.mutants),
@@ -122,7 +122,7 @@ class Trials {
   bool MayBeSuspect(const Draw& draw, const std::vector<std::size_t>& positions) const {
     const Thresholds& thresholds = options_.thresholds;
     if (!thresholds.rules.empty() || thresholds.suspect_level >= 0.5) return true;
-    const double limit = std::log1p(std::min(thresholds.duration.relative, thresholds.short_duration.relative));
+    const double limit = std::log1p(thresholds.duration.relative);
     for (const std::size_t position : positions) {
       for (const auto& metric : pool_.values) {
         const std::vector<double>& values = metric[position];
@@ -280,7 +280,7 @@ class Trials {
   void Power(int percent) {
     std::int64_t found = 0;
     for (std::int64_t trial = 0; trial < options_.power_trials; ++trial) {
-      const std::size_t position = pool_.long_cases[random_.Below(pool_.long_cases.size())];
+      const std::size_t position = random_.Below(pool_.cases.size());
       const GateResult result = Judged(DrawTimings(Pairing::kNeighbours), {position}, 1.0 + percent / 100.0);
       found += result.verdict == Verdict::kRegression ? 1 : 0;
     }
@@ -372,11 +372,9 @@ class Trials {
     const RuleRate rate = Add(kGate, "mutant " + name, found, trials);
     Add(kGate, "mutant " + name + ": by time or phases", by_time, trials);
     if (has_phase) Add(kGate, "mutant " + name + ": phase " + facts.phase, named, found);
-    // A short call has a wider tolerance: passing it is not a miss.
-    const bool is_short = median(base, kDuration) < options_.thresholds.short_call_seconds;
-    if (slower >= 0.05 && !is_short) {
+    if (slower >= 0.05) {
       RequireAtLeast(rate, kLeastFoundAt5);
-    } else if (slower >= 0.03 && !is_short) {
+    } else if (slower >= 0.03) {
       RequireAtLeast(rate, kLeastFoundAt3);
     }
     if (!facts.faster_tiers) return;
@@ -395,9 +393,7 @@ class Trials {
         "all draws use the same {} processes: they are not independent, and the bounds hold only for these processes",
         pool_.processes.size()));
     report_.notes.push_back(
-        fmt::format("+1 % to +10 %: durations and cycles of {} cases multiplied, without short calls, which have "
-                    "a wider tolerance",
-                    pool_.long_cases.size()));
+        fmt::format("+1 % to +10 %: durations and cycles of {} cases multiplied", pool_.cases.size()));
   }
 
   const TrialData& data_;

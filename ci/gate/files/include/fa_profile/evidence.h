@@ -13,7 +13,7 @@
 namespace fa_profile::gate {
 
 /// Version of evidence as JSON (docs/evidence.schema.json). A reader takes its own version and older ones.
-inline constexpr int kEvidenceVersion = 1;
+inline constexpr int kEvidenceVersion = 2;
 
 /// Names a value: a phase (empty: the whole kernel) and an id of MetricCatalogue() or, with a phase, of
 /// PhaseCatalogue(), or kCycles.
@@ -121,7 +121,10 @@ struct LaunchFacts {
   std::string kernel_name;  ///< demangled
   std::array<int, 3> grid{};
   std::array<int, 3> block{};
+  std::array<int, 3> cluster{};  ///< 0: without clusters, or of version 1
   std::int64_t dynamic_shared_memory_bytes = 0;
+  /// Shared memory carve-out of the SM; 0: unknown, as in version 1.
+  std::int64_t shared_memory_config_bytes = 0;
   int registers_per_thread = 0;
   std::optional<int> blocks_per_sm;
   bool operator==(const LaunchFacts&) const = default;

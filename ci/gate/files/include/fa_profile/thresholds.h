@@ -41,10 +41,7 @@ struct ThresholdRule {
 /// ci/thresholds.yaml. The initial values hold without a file.
 struct Thresholds {
   std::string file;  ///< as given; empty: the defaults
-  Tolerance duration{0.02, 0.0};
-  /// Calls shorter than this have `short_duration` instead of `duration`.
-  double short_call_seconds = 10e-6;
-  Tolerance short_duration{0.05, 1e-6};
+  Tolerance duration{0.02, 1e-7};
   Tolerance phase_time{0.05, 0.015};  ///< absolute: as a share of the kernel's time in the base
   double counter_relative = 0.005;
   double counter_aa_ranges = 3.0;  ///< absolute limit of a counter, in ranges of equal code

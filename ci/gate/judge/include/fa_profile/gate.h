@@ -70,6 +70,7 @@ struct GateResult {
   std::optional<ControlResult> control;
   std::vector<CaseVerdict> cases;     ///< worst first
   std::vector<std::string> suspects;  ///< names of cases that the second stage has to measure again; empty after it
+  bool complete = true;               ///< false: a note tells what was not compared
   std::string reproduce;              ///< command line
   std::string today;                  ///< UTC date, by which exceptions expire
 };
@@ -92,7 +93,7 @@ struct GateInput {
 GateResult Judge(const GateInput& input, const Thresholds& thresholds);
 
 /// 0 for PASS, IMPROVED, MISSING, SUSPECT, INCONCLUSIVE and INCOMPARABLE; 1 for REGRESSION; with `strict` 3 for
-/// SUSPECT, INCONCLUSIVE, INCOMPARABLE and MISSING.
+/// SUSPECT, INCONCLUSIVE, INCOMPARABLE and MISSING, and for a result that is not complete.
 int ExitCode(const GateResult& result, bool strict);
 
 }  // namespace fa_profile::gate

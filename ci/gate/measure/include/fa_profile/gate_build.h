@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct GateRequest {
   std::string pattern;                 ///< regular expression; ignored for libraries
   std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries in addition to the build's kernels
+  std::set<std::string> metrics;       ///< ids of the catalogue that are recorded beside the deterministic ones
   int device = 0;
 };
 

@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "fa_profile/gate.h"
+#include "gate_scenario.h"
+
+namespace fa_profile::gate::judge_time_decides_test {
+namespace {
+
+ThresholdRule Limits(const std::string& metric, double relative) {
+  ThresholdRule rule;
+  rule.metric = metric;
+  rule.relative = relative;
+  return rule;
+}
+
+TEST(JudgeTimeDecidesTest, FewerBlocksOfAFasterKernelAreAWarning) {
+  Scenario scenario = Measured({0.854}, 0.0);
+  scenario.Candidate().launches[0].blocks_per_sm = 1;
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kImproved);
+  const Comparison blocks = Find(verdict, "blocks_per_sm");
+  EXPECT_EQ(blocks.verdict, Verdict::kRegression);
+  EXPECT_FALSE(blocks.blocking);
+  EXPECT_EQ(blocks.reason, "resident blocks per SM 4 -> 1, and 14.6 % faster all the same");
+}
+
+TEST(JudgeTimeDecidesTest, WorseCodeCountersAndPhasesOfACallThatIsNotSlowerAreWarnings) {
+  Scenario scenario = Measured({1.0});
+  const MetricKey count{"", "instructions"};
+  scenario.Record(8, {{count, 100}, {{"qk", kPhaseTime}, 0.8}, {{"softmax", kPhaseTime}, 0.2}},
+                  {{count, 120}, {{"qk", kPhaseTime}, 0.5}, {{"softmax", kPhaseTime}, 0.5}});
+  scenario.Code().spill_bytes = 8;
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kPass);
+  for (const Comparison& comparison : {Find(verdict, "spill_bytes"), Find(verdict, "instructions")}) {
+    EXPECT_EQ(comparison.verdict, Verdict::kRegression);
+    EXPECT_FALSE(comparison.blocking);
+    EXPECT_TRUE(Has(comparison.reason, ", and not slower: ")) << comparison.reason;
+  }
+  EXPECT_FALSE(Find(verdict, kPhaseTime, "softmax").blocking);
+  EXPECT_TRUE(scenario.Judged().suspects.empty()) << "a warning is not measured again";
+}
+
+TEST(JudgeTimeDecidesTest, ACallThatMayBeSlowerKeepsTheRegressionOfItsCode) {
+  for (const Effect& effect : {Effect{1.019}, kTooShort}) {
+    Scenario scenario = Measured(effect);
+    scenario.Code().spill_bytes = 8;
+    EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  }
+  Scenario untimed;
+  untimed.Code().spill_bytes = 8;
+  EXPECT_EQ(untimed.Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeTimeDecidesTest, CyclesDecideToo) {
+  Scenario scenario = Measured({1.0, 1.04});  // hidden by a higher clock
+  scenario.Code().spill_bytes = 8;
+  EXPECT_TRUE(Find(scenario.Of(), "spill_bytes").blocking);
+}
+
+TEST(JudgeTimeDecidesTest, ARuleBlocksWhateverTheTimeIs) {
+  Scenario scenario = Measured({0.8});
+  scenario.Code().spill_bytes = 8;
+  scenario.thresholds.rules = {Limits("spill_bytes", 0.0)};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  scenario.thresholds.rules[0].severity = Severity::kWarning;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
+}
+
+TEST(JudgeTimeDecidesTest, AWrongResultIsARegressionHoweverFast) {
+  Scenario scenario = Measured({0.5});
+  scenario.Candidate().verification->draws_passed = 2;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+}
+
+TEST(JudgeTimeDecidesTest, TheRunsOwnNoiseWidensTheTolerance) {
+  Scenario scenario = FirstStage({1.04});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kSuspect);
+  Evidence control = scenario.input.base;
+  int sign = 1;
+  for (ProcessSample& process : control.processes) {  // base and control differ by 6 %, in turns up and down
+    for (auto& [key, value] : process.values[0]) value *= 1.0 + 0.06 * sign;
+    sign = -sign;
+  }
+  scenario.input.control = control;
+  const Comparison time = Find(scenario.Of(), kDuration);
+  EXPECT_EQ(time.verdict, Verdict::kPass);
+  EXPECT_TRUE(Has(time.reason, "the tolerance is 7.0 %, the run's own noise")) << time.reason;
+}
+
+// Phases that have another name, or are gone.
+
+TEST(JudgeTimeDecidesTest, ARenamedPhaseIsFoundByItsCode) {
+  Scenario scenario = FirstStage(kTooShort);
+  auto counts = scenario.Code().counts.extract("softmax");
+  counts.key() = "row_softmax";
+  scenario.Code().counts.insert(std::move(counts));
+  scenario.Record(8, {{{"qk", kPhaseTime}, 0.75}, {{"softmax", kPhaseTime}, 0.25}},
+                  {{{"qk", kPhaseTime}, 0.75}, {{"row_softmax", kPhaseTime}, 0.25}});
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.verdict, Verdict::kPass) << result.headline;
+  EXPECT_TRUE(HasLine(result.notes, "the phase softmax is named row_softmax in the candidate: equal code"));
+  // Other code is another phase.
+  ++scenario.Code().counts["row_softmax"]["instructions"];
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kSuspect);
+  EXPECT_FALSE(HasLine(scenario.Judged().notes, "is named"));
+}
+
+TEST(JudgeTimeDecidesTest, APhaseThatIsGoneIsMissing) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.Code().counts.erase("softmax");
+  scenario.Record(8, {{{"qk", kPhaseTime}, 0.75}, {{"softmax", kPhaseTime}, 0.25}}, {{{"qk", kPhaseTime}, 1.0}});
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kMissing) << scenario.Of().headline;
+  EXPECT_EQ(ExitCode(scenario.Judged(), true), 3);
+  ThresholdRule waiver;
+  waiver.metric = kPhaseTime;
+  waiver.phase = "softmax";
+  waiver.severity = Severity::kOff;
+  scenario.thresholds.rules = {waiver};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
+}  // namespace
+}  // namespace fa_profile::gate::judge_time_decides_test
