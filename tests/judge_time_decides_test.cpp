@@ -69,6 +69,18 @@ TEST(JudgeTimeDecidesTest, ARuleBlocksWhateverTheTimeIs) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
 }
 
+TEST(JudgeTimeDecidesTest, AMaximumThatEqualCodeBreaksIsNotChargedToItsLaunch) {
+  Scenario scenario;
+  scenario.MakeIdentical();
+  scenario.Record(1, {{{"", "instructions"}, 100}}, {{{"", "instructions"}, 100}});
+  ThresholdRule rule;
+  rule.metric = "instructions";
+  rule.maximum = 50.0;
+  scenario.thresholds.rules = {rule};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  EXPECT_FALSE(Has(scenario.Of().headline, "machine code is equal")) << scenario.Of().headline;
+}
+
 TEST(JudgeTimeDecidesTest, AWrongResultIsARegressionHoweverFast) {
   Scenario scenario = Measured({0.5});
   scenario.Candidate().verification->draws_passed = 2;

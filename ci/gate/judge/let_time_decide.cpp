@@ -8,6 +8,7 @@ void LetTimeDecide(CaseWork& work) {
     const bool undecided = comparison.verdict == Verdict::kSuspect ||
                            (comparison.verdict == Verdict::kInconclusive && comparison.metric == kPhaseTime);
     if ((!undecided && comparison.verdict != Verdict::kRegression) || comparison.metric == "correct") continue;
+    if (work.broken_demands.contains(comparison.reason)) continue;  // a limit that does not depend on the base
     const bool time = comparison.metric == kDuration || comparison.metric == kCycles;
     if (!time && comparison.blocking && comparison.rule.empty() && !work.not_slower.empty()) {
       comparison.blocking = false;
