@@ -37,8 +37,8 @@ bool IsWhole(const Thresholds& read) {
   for (const ThresholdRule& rule : read.rules) {
     if (!IsWhole(rule)) return false;
   }
-  for (const double share : {read.duration.relative, read.phase_time.relative,
-                             read.phase_time.absolute, read.counter_relative, read.budget, read.most_dropped_pairs}) {
+  for (const double share : {read.duration.relative, read.phase_time.relative, read.phase_time.absolute,
+                             read.counter_relative, read.budget, read.most_dropped_pairs}) {
     if (!IsWithin(share, 1.0)) return false;
   }
   return read.rules.size() <= 1000 && read.regression_level > 0.0 && read.regression_level <= read.suspect_level &&
