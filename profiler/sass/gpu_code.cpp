@@ -69,17 +69,21 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
   return architecture == asked || digits(asked) == asked || digits(architecture) == architecture;
 }
 
+[[noreturn]] void RefuseWithoutCode(const std::string& path) {
+  throw Error(path + " holds no GPU code",
+              path.ends_with(".cu")
+                  ? "compile it first, and give the object file"
+                  : "give the cubin, object file, program or library with the kernels; a recording is "
+                    "read by fa-profile report");
+}
+
 [[noreturn]] void RefuseWithoutCubins(const std::string& path, const std::string& cuobjdump, double limit_s) {
   const ChildEnd ptx = RunCudaTool({cuobjdump, "-lptx", fs::absolute(path).string()}, {}, limit_s);
   if (ptx.out.find("PTX file") != std::string::npos) {
     throw Error(path + " holds only PTX, no machine code",
                 "build it with machine code, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
   }
-  throw Error(path + " holds no GPU code",
-              path.ends_with(".cu")
-                  ? "compile it first, and give the object file"
-                  : "give the cubin, object file, program or library with the kernels; a recording is "
-                    "read by fa-profile report");
+  RefuseWithoutCode(path);
 }
 
 }  // namespace
@@ -120,7 +124,9 @@ CubinSet::CubinSet(const std::string& path, const std::string& architecture, dou
     }
   }
   if (files_.empty()) {
-    RequireWholeElf(path, ReadHead(path));
+    const std::string head = ReadHead(path);
+    RequireWholeElf(path, head);
+    if (!BeginsLikeGpuCode(head)) RefuseWithoutCode(path);  // cuobjdump reads a file to its end, however large it is
     const auto cuobjdump = FindCuobjdump();
     if (!cuobjdump) {
       throw Error("cuobjdump is missing: it extracts the GPU code of " + path,
