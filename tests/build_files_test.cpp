@@ -64,6 +64,15 @@ TEST_F(BuildFilesTest, LibrariesAndCubinsWithGpuCodeAreNamedAfterThemselves) {
   EXPECT_EQ(Found(), (Names{"a/other/=a/other.cubin", "b/other/=b/other.so", "mine/=z/mine.so"}));
 }
 
+TEST_F(BuildFilesTest, AnExtensionForAnotherPythonIsTheSameLibrary) {
+  Make("x.cpython-311-x86_64-linux-gnu.so");
+  Make("y.abi3.so");
+  Make("z.1.so");
+  EXPECT_EQ(Found(), (Names{"x/=x.cpython-311-x86_64-linux-gnu.so", "y/=y.abi3.so", "z.1/=z.1.so"}));
+  Make("x.cpython-312-x86_64-linux-gnu.so");  // both: the whole names tell them apart
+  EXPECT_EQ(FindBuildFiles(folder_.string())[0].prefix, "x.cpython-311-x86_64-linux-gnu/");
+}
+
 TEST_F(BuildFilesTest, HiddenFoldersCMakeFilesAndLinksAreSkipped) {
   Make(".cache/a.so");
   Make("CMakeFiles/b.so");

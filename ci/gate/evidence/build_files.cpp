@@ -1,6 +1,7 @@
 #include "build_files.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -21,6 +22,16 @@ namespace fs = std::filesystem;
 bool HasGpuCode(const fs::path& path) {
   if (path.extension() == ".cubin") return true;
   return ReadFile(path.string(), sass::kLargestProgram).find(".nv_fatbin") != std::string::npos;
+}
+
+// The file's name without its ending, and without the tag of a Python extension (PEP 3149): x of
+// x.cpython-311-x86_64-linux-gnu.so and of x.cpython-312-x86_64-linux-gnu.so, which are one library.
+std::string LibraryName(const fs::path& path) {
+  fs::path name = path.stem();
+  const std::string tag = name.extension().string();
+  constexpr std::array kTags = {".cpython-", ".abi3", ".pypy"};
+  const bool tagged = std::ranges::any_of(kTags, [&](const char* begin) { return tag.starts_with(begin); });
+  return tagged ? name.stem().string() : name.string();
 }
 
 // Regular files below `folder`, by path relative to it.
@@ -75,11 +86,11 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
     if (path.extension() != ".so" && path.extension() != ".cubin") continue;
     if (!seen.insert(fs::canonical(folder / path)).second || !HasGpuCode(folder / path)) continue;
     libraries.push_back(path);
-    ++names[path.stem().string()];
+    ++names[LibraryName(path)];
   }
   for (const fs::path& path : libraries) {
-    const std::string name =
-        names[path.stem().string()] == 1 ? path.stem().string() : fs::path(path).replace_extension().generic_string();
+    const std::string short_name = LibraryName(path);
+    const std::string name = names[short_name] == 1 ? short_name : fs::path(path).replace_extension().generic_string();
     found.push_back({(folder / path).string(), name + "/", false});
   }
   if (found.empty()) {
