@@ -138,7 +138,8 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
 }
 
 /// A demand on a metric that was not measured checks nothing: an error of the rule. A note where machine code alone is
-/// compared, where a rule may be about what was not selected, and about a case whose speed is not judged.
+/// compared, where a rule may be about what was not selected, about a case whose speed is not judged, and in a run of
+/// pairs, which measures what rules name: it was saved before it did, or lost it.
 void RequireChecked(const JudgeContext& context, const std::vector<CaseWork>& works,
                     const std::set<const ThresholdRule*>& checked, GateResult& result) {
   for (const ThresholdRule& rule : context.thresholds.rules) {
@@ -157,17 +158,13 @@ void RequireChecked(const JudgeContext& context, const std::vector<CaseWork>& wo
                                          rule.metric, rule.kernel);
     const bool judged =
         std::ranges::all_of(works, [&](const CaseWork& work) { return !here(work) || !work.verdict.incorrect; });
-    if (!judged || !context.Dynamic() || !context.comparable || context.input.partial) {
-      result.notes.push_back(what);
-      continue;
-    }
-    if (!context.Paired() && rule.severity != Severity::kWarning) {
+    const bool measures = context.Dynamic() && !context.Paired() && context.comparable && !context.input.partial;
+    if (judged && measures && rule.severity != Severity::kWarning) {
       throw Error(
           what,
           "measure it (a recording with a larger metric set, or with phases), or give the rule severity: warning");
     }
     result.notes.push_back(what);
-    result.complete = false;
   }
 }
 
