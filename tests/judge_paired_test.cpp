@@ -50,11 +50,11 @@ TEST(JudgePairedTest, ASlowdownWithinTheToleranceIsAPass) {
 }
 
 TEST(JudgePairedTest, AChangeSignificantAtTheFirstStageIsSuspect) {
-  // Four pairs of five are 10 % slower and one is 5 % faster: two of 32 choices of signs give as much.
+  // Four pairs of five are 5 % slower and one is 0.5 % faster: two of 32 choices of signs give as much.
   Scenario scenario = FirstStage({1.0}, 5);
   for (std::size_t i = 0; i < 5; ++i) {
     for (const auto& [key, value] : scenario.input.base.processes[i].values[0]) {
-      scenario.input.candidate.processes[i].values[0][key] = value * (i < 4 ? 1.10 : 0.95);
+      scenario.input.candidate.processes[i].values[0][key] = value * (i < 4 ? 1.05 : 0.995);
     }
   }
   EXPECT_NEAR(*Find(scenario.Of(), kDuration).p, 2.0 / 32, 1e-12);
@@ -128,7 +128,7 @@ TEST(JudgePairedTest, MoreSuspectsNeedMoreEvidence) {
   const auto first = [](std::size_t kernels) {
     Scenario scenario;
     for (std::size_t i = 1; i < kernels; ++i) scenario.AddCase(std::string("k").append(std::to_string(i)));
-    std::vector<Effect> effects(kernels, {1.5});
+    std::vector<Effect> effects(kernels, {1.05});
     scenario.Time(8, effects);
     std::fill(effects.begin() + 1, effects.end(), Effect{});
     scenario.Time(10, effects, 2);

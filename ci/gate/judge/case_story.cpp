@@ -171,7 +171,9 @@ std::string Speed(const CaseWork& work, Verdict verdict) {
   const Comparison* cycles = nullptr;
   for (const Comparison& comparison : work.verdict.comparisons) {
     if (work.broken_demands.contains(comparison.reason)) continue;  // a limit that does not depend on the base
-    if (!comparison.blocking || comparison.verdict != verdict || !comparison.change) continue;
+    if (!comparison.blocking || comparison.verdict != verdict) continue;
+    if (comparison.metric == kSlowProcesses) return comparison.reason;  // the median hides them
+    if (!comparison.change) continue;
     if (comparison.metric == kDuration) time = &comparison;
     if (comparison.metric == kCycles) cycles = &comparison;
   }

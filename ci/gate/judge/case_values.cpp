@@ -150,6 +150,7 @@ std::map<std::string, double> PhaseGrowth(const JudgeContext& context, const Cas
 
 MetricFacts FactsOf(const MetricKey& key) {
   if (key.metric == kCycles) return {"cycles", "cycles", Polarity::kLowerIsBetter, Stability::kNoisy};
+  if (key.metric == kSlowProcesses) return {"slow processes", "ratio", Polarity::kLowerIsBetter, Stability::kNoisy};
   const CatalogueMetric* const row = key.phase.empty() ? FindMetric(key.metric) : FindPhaseMetric(key.metric);
   if (row != nullptr) {
     return {std::string(row->label), std::string(row->unit), row->polarity, row->stability};

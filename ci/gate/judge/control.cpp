@@ -23,10 +23,10 @@ struct Trial {
 void AddTrials(const JudgeContext& context, const std::string& name, const std::vector<PairedTest>& tests,
                std::vector<Trial>& trials) {
   for (const PairedTest& test : tests) {
-    for (const std::vector<double>* const differences : {&test.differences.first, &test.differences.second}) {
-      const StageDecision stage = DecideStage(*differences, test.differences.limit, context.thresholds.suspect_level);
+    for (const std::vector<ProcessBlock>* const blocks : {&test.differences.first, &test.differences.second}) {
+      const StageDecision stage = DecideStage(*blocks, test.differences.limit, context.thresholds.suspect_level);
       if (!stage.enough) continue;
-      const double median = Median(*differences);
+      const double median = Median(Differences(*blocks));
       trials.push_back({name + " " + (test.comparison.phase.empty() ? test.comparison.metric : test.comparison.phase),
                         stage, test.logarithmic ? std::expm1(median) : median});
     }
@@ -44,15 +44,15 @@ void JudgeReference(const JudgeContext& context, ControlResult& control) {
   const auto base = ReferenceIn(context.input.base);
   const auto candidate = ReferenceIn(context.input.candidate);
   if (!base || !candidate) return;
-  std::vector<double> logs;
+  std::vector<ProcessBlock> logs;
   for (const ProcessPair& pair : context.timing_pairs) {
-    if (pair.throttled || logs.size() == kMostDifferences) continue;
+    if (pair.throttled || logs.size() == kMostBlocks) continue;
     const auto before = ValueIn(context.input.base, pair.base, *base, {"", kDuration});
     const auto after = ValueIn(context.input.candidate, pair.candidate, *candidate, {"", kDuration});
-    if (before && after && *before > 0.0 && *after > 0.0) logs.push_back(std::log(*after / *before));
+    if (before && after && *before > 0.0 && *after > 0.0) logs.push_back({std::log(*after), std::log(*before), {}});
   }
   if (logs.empty()) return;
-  control.reference_change = std::expm1(Median(logs));
+  control.reference_change = std::expm1(Median(Differences(logs)));
   const StageDecision stage = DecideStage(logs, 0.0, context.thresholds.suspect_level / 2.0);
   const bool significant = std::min(stage.worse_p, stage.better_p) <= context.thresholds.suspect_level / 2.0;
   if (significant && std::abs(*control.reference_change) > kReferenceTolerance) {
@@ -80,7 +80,7 @@ const Trial* Alarm(const std::vector<Trial>& trials, double level) {
   std::vector<double> caps;
   for (const Trial& trial : trials) {
     p.push_back(trial.stage.worse_p);
-    caps.push_back(std::max(1.0, std::floor(std::ldexp(level, trial.stage.pairs))));
+    caps.push_back(std::max(1.0, std::floor(level / trial.stage.least_p)));
   }
   const std::vector<double> adjusted = HolmAdjust(p, caps);
   for (std::size_t i = 0; i < trials.size(); ++i) {

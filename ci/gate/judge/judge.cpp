@@ -298,12 +298,19 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   std::vector<CaseWork> works = Cases(input);
   RequireRules(input, thresholds, works);
 
-  JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}, {}};
+  JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}, {}, {}};
   for (const ThresholdRule& rule : thresholds.rules) context.ruled.insert(rule.metric);
   if (context.Paired()) {
     context.timing_pairs = PairsOf(input.base, input.candidate, "timing");
     context.recording_pairs = PairsOf(input.base, input.candidate, "recording");
-    if (input.control) context.control_pairs = PairsOf(input.base, *input.control, "timing");
+    if (input.control) {
+      context.control_pairs = PairsOf(input.base, *input.control, "timing");
+      for (const auto& pairs : {context.control_pairs, PairsOf(input.base, *input.control, "recording")}) {
+        for (const ProcessPair& pair : pairs) {
+          if (!pair.throttled) context.beside.emplace(pair.base, pair.candidate);
+        }
+      }
+    }
   }
   AddNotes(context, works, result);
   std::set<const ThresholdRule*> checked;

@@ -52,6 +52,8 @@ struct JudgeContext {
   std::vector<ProcessPair> timing_pairs;  ///< base and candidate
   std::vector<ProcessPair> recording_pairs;
   std::vector<ProcessPair> control_pairs;  ///< timing processes of the base, and of the base again
+  /// The process of the control that ran beside a process of the base, timing or recording.
+  std::map<std::size_t, std::size_t> beside;
 
   bool Dynamic() const { return input.design != "static"; }
   bool Paired() const { return input.design == "pairs"; }
@@ -70,7 +72,8 @@ struct PairedTest {
   Comparison comparison;
   Demand demand;
   PairedDifferences differences;
-  bool logarithmic = true;                     ///< differences are logarithms of ratios
+  bool logarithmic = true;                     ///< values are logarithms
+  bool second = false;                         ///< the comparison shows the second stage
   bool noisy = false;                          ///< the run's own noise is above the tolerance, and in its place
   int total[2] = {0, 0}, dropped[2] = {0, 0};  ///< pairs of each stage
 };
@@ -118,6 +121,12 @@ std::vector<PairedTest> PairedTests(const JudgeContext& context, const CaseWork&
 /// all of them are inconclusive.
 void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, const ControlResult* control,
                 std::vector<CaseWork>& works);
+
+// slow_processes.cpp
+/// Tier 2: whether more processes of the candidate than of the base are slow; `calls`: the test of each case's whole
+/// call. Adds a comparison to a case that is suspect, and clears its `not_slower`.
+void JudgeSlowProcesses(const JudgeContext& context, const std::vector<const PairedTest*>& calls,
+                        const ControlResult* control, std::vector<CaseWork>& works);
 
 // control.cpp
 /// The run's own controls: the base against itself, equal code, the frozen kernel. Absent: none was measured.

@@ -6,28 +6,23 @@
 #include "fa_profile/gate_statistics.h"
 
 namespace fa_profile::gate {
-namespace {
-
-/// The least p that this number of pairs can give.
-double LeastP(int pairs) { return std::ldexp(1.0, -pairs); }
-
-/// p of "sign times the differences are at most the limit".
-double BeyondP(std::span<const double> differences, double sign, double limit) {
-  std::vector<double> beyond(differences.size());
-  std::ranges::transform(differences, beyond.begin(), [&](double value) { return sign * value - limit; });
-  return SignFlipP(beyond);
+std::vector<double> Differences(std::span<const ProcessBlock> blocks) {
+  std::vector<double> differences(blocks.size());
+  std::ranges::transform(blocks, differences.begin(), WorseBy);
+  return differences;
 }
 
-}  // namespace
-
-StageDecision DecideStage(std::span<const double> differences, double limit, double level) {
-  differences = differences.first(std::min(differences.size(), kMostDifferences));
+StageDecision DecideStage(std::span<const ProcessBlock> blocks, double limit, double level) {
+  blocks = blocks.first(std::min(blocks.size(), kMostBlocks));
   StageDecision decision;
-  if (differences.empty()) return decision;
-  decision.pairs = static_cast<int>(differences.size());
-  decision.enough = LeastP(decision.pairs) <= level;
-  decision.worse_p = BeyondP(differences, 1.0, limit);
-  decision.better_p = BeyondP(differences, -1.0, limit);
+  if (blocks.empty()) return decision;
+  std::vector<ProcessBlock> mirrored(blocks.size());
+  std::ranges::transform(blocks, mirrored.begin(), Mirrored);
+  decision.pairs = static_cast<int>(blocks.size());
+  decision.least_p = LeastP(blocks);
+  decision.enough = decision.least_p <= level;
+  decision.worse_p = PermutationP(blocks, limit);
+  decision.better_p = PermutationP(mirrored, limit);
   decision.worse = decision.worse_p <= level;
   decision.better = decision.better_p <= kImprovedLevel;
   return decision;
@@ -44,7 +39,7 @@ std::vector<Confirmation> Confirm(const std::vector<const PairedDifferences*>& s
     if (stage.pairs == 0) continue;
     measured.push_back(&confirmations[i]);
     p.push_back(stage.worse_p);
-    caps.push_back(std::max(1.0, std::floor(level / LeastP(stage.pairs))));
+    caps.push_back(std::max(1.0, std::floor(level / stage.least_p)));
   }
   const std::vector<double> adjusted = HolmAdjust(p, caps);
   for (std::size_t i = 0; i < measured.size(); ++i) {

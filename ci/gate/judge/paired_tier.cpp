@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <tuple>
 
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/units.h"
@@ -13,12 +15,12 @@ namespace fa_profile::gate {
 namespace {
 
 using ProcessValue = std::function<std::optional<double>(const Evidence&, std::size_t process, std::size_t case_index)>;
-/// Difference of a pair, worse is positive. Absent: the values have none.
-using Difference = std::function<std::optional<double>(double base, double other)>;
+/// A value on the scale of the differences, on which more is worse. Absent: it has no place there.
+using Scale = std::function<std::optional<double>(double value, bool of_base)>;
 
-std::optional<double> LogRatio(double base, double other) {
-  if (base <= 0.0 || other <= 0.0) return std::nullopt;
-  return std::log(other / base);
+std::optional<double> Logarithm(double value, bool /*of_base*/) {
+  if (value <= 0.0) return std::nullopt;
+  return std::log(value);
 }
 
 /// A call is judged slower only by more than so many standard errors of the run's own control.
@@ -33,9 +35,21 @@ struct Arms {
   std::size_t other_index;
 };
 
+/// The base's value once more, in the control beside this process of the base. Absent: there is none, or the other side
+/// is the control itself.
+std::optional<double> Again(const JudgeContext& context, const Arms& arms, std::size_t process,
+                            const ProcessValue& value) {
+  const auto beside = context.beside.find(process);
+  if (&arms.other != &context.input.candidate || beside == context.beside.end()) return std::nullopt;
+  const Evidence& control = *context.input.control;
+  const CaseFacts& facts = arms.base.cases[arms.base_index];
+  const auto index = FindCase(control, facts.kernel, facts.shape);
+  return index ? value(control, beside->second, *index) : std::nullopt;
+}
+
 /// One comparison over all pairs with a value on both sides.
-PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, const ProcessValue& value,
-                   const Difference& difference) {
+PairedTest Collect(const JudgeContext& context, const Arms& arms, const std::vector<ProcessPair>& pairs,
+                   const ProcessValue& value, const Scale& scale) {
   PairedTest test;
   std::vector<double> before;
   std::vector<double> after;
@@ -43,15 +57,18 @@ PairedTest Collect(const Arms& arms, const std::vector<ProcessPair>& pairs, cons
     const auto base = value(arms.base, pair.base, arms.base_index);
     const auto other = value(arms.other, pair.candidate, arms.other_index);
     if (!base || !other) continue;
-    const auto worse_by = difference(*base, *other);
-    if (!worse_by) continue;
+    const auto scaled_base = scale(*base, true);
+    const auto scaled_other = scale(*other, false);
+    if (!scaled_base || !scaled_other) continue;
     const int stage = pair.stage == 1 ? 0 : 1;
     ++test.total[stage];
     if (pair.throttled) {
       ++test.dropped[stage];
       continue;
     }
-    (stage == 0 ? test.differences.first : test.differences.second).push_back(*worse_by);
+    const auto again = Again(context, arms, pair.base, value);
+    (stage == 0 ? test.differences.first : test.differences.second)
+        .push_back({*scaled_other, *scaled_base, again ? scale(*again, true) : std::nullopt});
     before.push_back(*base);
     after.push_back(*other);
   }
@@ -75,7 +92,7 @@ double OwnNoise(const JudgeContext& context, const CaseWork& work, const char* m
   if (!index) return 0.0;
   const Arms arms{context.input.base, work.base_index, control, *index};
   const std::vector<double> logs =
-      Collect(arms, context.control_pairs, Metric({"", metric}), LogRatio).differences.first;
+      Differences(Collect(context, arms, context.control_pairs, Metric({"", metric}), Logarithm).differences.first);
   if (logs.size() < kFewest) return 0.0;
   const auto count = static_cast<double>(logs.size());
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
@@ -90,7 +107,7 @@ void AddTimes(const JudgeContext& context, const CaseWork& work, const Arms& arm
   std::optional<double> seconds;
   for (const bool cycles : {false, true}) {
     const char* const metric = cycles ? kCycles : kDuration;
-    PairedTest test = Collect(arms, pairs, Metric({"", metric}), LogRatio);
+    PairedTest test = Collect(context, arms, pairs, Metric({"", metric}), Logarithm);
     test.comparison.metric = metric;
     test.demand = TimeDemand(context, work, cycles);
     if (!cycles) seconds = test.comparison.base;
@@ -115,8 +132,9 @@ void AddPhases(const JudgeContext& context, const CaseWork& work, const Arms& ar
     const auto share = [&](const Evidence& evidence, std::size_t process, std::size_t index) {
       return ShareIn(evidence, process, index, phase);
     };
-    PairedTest test = Collect(arms, pairs, share,
-                              [&](double base, double other) { return std::optional(other * time_ratio - base); });
+    PairedTest test = Collect(context, arms, pairs, share, [&](double value, bool of_base) {
+      return std::optional(of_base ? value : value * time_ratio);
+    });
     test.demand = context.DemandOn(work, phase, kPhaseTime);
     if (test.demand.severity == Severity::kOff || !test.comparison.base) continue;
     test.comparison.phase = phase;
@@ -140,8 +158,8 @@ void AddLimited(const JudgeContext& context, const CaseWork& work, const Arms& a
     if (facts.stability != Stability::kNoisy || demand.severity == Severity::kOff) continue;
     if (!demand.relative && !demand.absolute) continue;
     const double sign = facts.polarity == Polarity::kHigherIsBetter ? -1.0 : 1.0;
-    PairedTest test = Collect(arms, pairs, Metric(key),
-                              [sign](double base, double other) { return std::optional(sign * (other - base)); });
+    PairedTest test =
+        Collect(context, arms, pairs, Metric(key), [sign](double one, bool) { return std::optional(sign * one); });
     if (!test.comparison.base) continue;
     test.demand = demand;
     test.comparison.phase = key.phase;
@@ -153,25 +171,34 @@ void AddLimited(const JudgeContext& context, const CaseWork& work, const Arms& a
   }
 }
 
-void Describe(PairedTest& test, const StageDecision& stage, bool second) {
-  Comparison& comparison = test.comparison;
-  const std::vector<double>& differences = second ? test.differences.second : test.differences.first;
-  const std::span<const double> looked = std::span(differences).first(static_cast<std::size_t>(stage.pairs));
-  comparison.pairs = stage.pairs;
-  comparison.p = stage.worse_p;
+/// From "worse is positive" to the metric's own change: of a share in points, else relative to the base.
+double OwnChange(const PairedTest& test, double worse_by) {
+  if (test.logarithmic) return std::expm1(worse_by);
+  const Comparison& comparison = test.comparison;
+  if (comparison.metric == kPhaseTime || !comparison.base || *comparison.base == 0.0) return worse_by;
   const MetricFacts facts = FactsOf({comparison.phase, comparison.metric});
-  const bool share = comparison.metric == kPhaseTime;
-  // From "worse is positive" to the metric's own change: of a share in points, else relative to the base.
-  const double sign = facts.polarity == Polarity::kHigherIsBetter ? -1.0 : 1.0;
-  const double scale = share || test.logarithmic || !comparison.base || *comparison.base == 0.0
-                           ? 1.0
-                           : sign / std::abs(*comparison.base);
-  const auto change = [&](double value) { return test.logarithmic ? std::expm1(value) : value * scale; };
-  comparison.change = change(Median({looked.begin(), looked.end()}));
-  const auto [low, high] = SignFlipInterval(looked);
+  return (facts.polarity == Polarity::kHigherIsBetter ? -worse_by : worse_by) / std::abs(*comparison.base);
+}
+
+/// The blocks that the comparison was last judged by.
+std::span<const ProcessBlock> Judged(const PairedTest& test) {
+  const std::vector<ProcessBlock>& blocks = test.second ? test.differences.second : test.differences.first;
+  return std::span(blocks).first(std::min(blocks.size(), kMostBlocks));
+}
+
+void Describe(PairedTest& test, const StageDecision& stage, bool second) {
+  test.second = second;
+  test.comparison.pairs = stage.pairs;
+  test.comparison.p = stage.worse_p;
+  test.comparison.change = OwnChange(test, Median(Differences(Judged(test))));
+}
+
+void AddInterval(PairedTest& test) {
+  if (test.comparison.pairs == 0) return;
+  const auto [low, high] = PermutationInterval(Judged(test));
   if (!std::isfinite(low) || !std::isfinite(high)) return;
-  comparison.change_low = std::min(change(low), change(high));
-  comparison.change_high = std::max(change(low), change(high));
+  std::tie(test.comparison.change_low, test.comparison.change_high) =
+      std::minmax({OwnChange(test, low), OwnChange(test, high)});
 }
 
 /// Too few pairs are left. A phase with too few pairs does not block: the kernel's time is judged.
@@ -247,7 +274,7 @@ bool LowerClockInEveryPair(const PairedTest& time, const PairedTest& cycles, boo
   const auto& counts = second ? cycles.differences.second : cycles.differences.first;
   if (seconds.size() != counts.size()) return false;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
-    if (seconds[i] <= counts[i]) return false;
+    if (WorseBy(seconds[i]) <= WorseBy(counts[i])) return false;
   }
   return true;
 }
@@ -317,8 +344,8 @@ std::vector<PairedTest> PairedTests(const JudgeContext& context, const CaseWork&
   // In cycles if known: a change of the clock is not a change of a phase.
   double time_ratio = 1.0;
   for (const PairedTest& test : tests) {
-    std::vector<double> logs = test.differences.first;
-    logs.insert(logs.end(), test.differences.second.begin(), test.differences.second.end());
+    std::vector<double> logs = Differences(test.differences.first);
+    std::ranges::copy(Differences(test.differences.second), std::back_inserter(logs));
     if (!logs.empty()) time_ratio = std::exp(Median(logs));
   }
   AddPhases(context, work, arms, recording_pairs, time_ratio, tests);
@@ -346,6 +373,10 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     const std::vector<Confirmation> confirmations = Confirm(differences, context.thresholds.regression_level);
     for (std::size_t i = 0; i < suspects.size(); ++i) Second(context, *suspects[i], confirmations[i]);
   }
+  for (PairedTest& test : tests) {
+    const bool decides = test.logarithmic && test.comparison.verdict <= Verdict::kImproved;  // see NotSlower()
+    if (decides || context.input.intervals) AddInterval(test);
+  }
   for (std::size_t i = 0; i < works.size(); ++i) {
     const auto& [time, cycles] = calls[i];
     if (time != nullptr && cycles != nullptr) {
@@ -354,6 +385,11 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     }
     if (control == nullptr || control->passed) works[i].not_slower = NotSlower(calls[i]);
   }
+  std::vector<const PairedTest*> deciding;  // cycles if they are known: the code does not set the clock
+  for (const CallTests& call : calls) {
+    if (const PairedTest* const test = call.cycles != nullptr ? call.cycles : call.time) deciding.push_back(test);
+  }
+  JudgeSlowProcesses(context, deciding, control, works);
   for (PairedTest& test : tests) {
     Comparison& comparison = test.comparison;
     if (control != nullptr && !control->passed) {

@@ -1,7 +1,6 @@
 #include "fa_profile/gate_pair.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
@@ -39,7 +38,8 @@ std::set<CaseId> Suspects(const std::set<CaseId>& cases, const GateResult& resul
     facts.shape = one.shape;
     const bool listed = std::ranges::find(result.suspects, CaseName(facts)) != result.suspects.end();
     const bool in_recording = std::ranges::any_of(one.comparisons, [](const Comparison& comparison) {
-      const bool timed = comparison.metric == kDuration || comparison.metric == kCycles;
+      const bool timed =
+          comparison.metric == kDuration || comparison.metric == kCycles || comparison.metric == kSlowProcesses;
       return !timed && comparison.verdict == Verdict::kSuspect;
     });
     if (listed && (in_recording || !recorded) && cases.contains({one.kernel, one.shape})) {
@@ -64,18 +64,6 @@ void MeasurePairs(PairRunner& runner, int first, int timings, int recordings, in
 }
 
 }  // namespace
-
-std::vector<PairArm> ArmOrder(int pair) {
-  using enum PairArm;
-  static constexpr std::array<std::array<PairArm, kArms>, 6> kOrders = {{{kBase, kCandidate, kControl},
-                                                                         {kControl, kCandidate, kBase},
-                                                                         {kCandidate, kControl, kBase},
-                                                                         {kBase, kControl, kCandidate},
-                                                                         {kControl, kBase, kCandidate},
-                                                                         {kCandidate, kBase, kControl}}};
-  const auto& order = kOrders.at(static_cast<std::size_t>(pair) % kOrders.size());
-  return {order.begin(), order.end()};
-}
 
 PairRun RunPair(const PairOptions& options) {
   PairRunner runner(options);

@@ -56,6 +56,7 @@ std::string TierName(int tier, const std::string& design) {
 
 std::string MetricLabel(const std::string& metric) {
   if (metric == kCycles) return "cycles";
+  if (metric == kSlowProcesses) return "slow processes";
   const CatalogueMetric* row = FindMetric(metric);
   if (row == nullptr) row = FindPhaseMetric(metric);
   if (row != nullptr) return std::string(row->label);

@@ -6,25 +6,32 @@
 namespace fa_profile::gate {
 namespace {
 
-/// The processes of one side of a run, in the order of its pairs.
-void Append(const TrialArm& arm, const std::vector<DrawnPair>& pairs, bool base, int stage, int first_pair,
-            const std::vector<bool>& measured, std::vector<ProcessSample>& processes) {
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const ProcessSample& drawn = arm.data->processes[base ? pairs[i].first : pairs[i].second];
+/// Places in a block.
+constexpr std::size_t kBase = 0;
+constexpr std::size_t kCandidate = 1;
+constexpr std::size_t kControl = 2;
+
+/// The processes of one side of a run, in the order of its blocks.
+void Append(const TrialArm& arm, const std::vector<DrawnBlock>& blocks, std::size_t place, int stage,
+            std::size_t first_block, const std::vector<bool>& measured, std::vector<ProcessSample>& processes) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (place >= blocks[i].size()) continue;
+    const ProcessSample& drawn = arm.data->processes[blocks[i][place]];
+    const double factor = arm.factors.empty() ? 1.0 : arm.factors.at(first_block + i);
     ProcessSample sample;
     sample.kind = drawn.kind;
     sample.stage = stage;
-    sample.pair = first_pair + static_cast<int>(i);
+    sample.pair = static_cast<int>(first_block + i);
     sample.throttled = drawn.throttled;
     sample.sm_clock_hz = drawn.sm_clock_hz;
     sample.values.resize(arm.cases.size());
     for (std::size_t position = 0; position < arm.cases.size(); ++position) {
       if (!measured[position] || arm.cases[position] >= drawn.values.size()) continue;
       sample.values[position] = drawn.values[arm.cases[position]];
-      if (arm.factor == 1.0) continue;
+      if (factor == 1.0) continue;
       for (const char* metric : {kDuration, kCycles}) {
         const auto value = sample.values[position].find({"", metric});
-        if (value != sample.values[position].end()) value->second *= arm.factor;
+        if (value != sample.values[position].end()) value->second *= factor;
       }
     }
     processes.push_back(std::move(sample));
@@ -57,21 +64,26 @@ std::vector<std::size_t> TrialRandom::Sample(std::size_t count, std::size_t size
   return all;
 }
 
-std::vector<DrawnPair> Neighbours(const std::vector<std::size_t>& processes, bool skip_first) {
-  std::vector<DrawnPair> blocks;
-  for (std::size_t i = skip_first ? 1 : 0; i + 1 < processes.size(); i += 2) {
-    blocks.emplace_back(processes[i], processes[i + 1]);
+std::vector<DrawnBlock> Neighbours(const std::vector<std::size_t>& processes, std::size_t size, std::size_t skip) {
+  std::vector<DrawnBlock> blocks;
+  for (std::size_t i = skip; i + size <= processes.size(); i += size) {
+    const auto first = processes.begin() + static_cast<std::ptrdiff_t>(i);
+    blocks.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
   }
   return blocks;
 }
 
-void DrawBlocks(const std::vector<DrawnPair>& blocks, std::size_t first, std::size_t second, bool flip,
-                TrialRandom& random, std::vector<DrawnPair>& into_first, std::vector<DrawnPair>& into_second) {
+void DrawBlocks(const std::vector<DrawnBlock>& blocks, std::size_t first, std::size_t second, bool shuffle,
+                TrialRandom& random, std::vector<DrawnBlock>& into_first, std::vector<DrawnBlock>& into_second) {
   const std::size_t size = std::min(blocks.size(), first + second);
   for (const std::size_t index : random.Sample(blocks.size(), size)) {
-    DrawnPair pair = blocks[index];
-    if (flip && random.Coin()) std::swap(pair.first, pair.second);
-    (into_first.size() < first ? into_first : into_second).push_back(pair);
+    DrawnBlock block;
+    if (shuffle) {
+      for (const std::size_t place : random.Sample(blocks[index].size(), blocks[index].size())) {
+        block.push_back(blocks[index][place]);
+      }
+    }
+    (into_first.size() < first ? into_first : into_second).push_back(shuffle ? std::move(block) : blocks[index]);
   }
 }
 
@@ -79,27 +91,27 @@ GateResult JudgeDraw(const TrialArm& base, const TrialArm& candidate, const Draw
   GateInput input;
   input.design = "pairs";
   input.drawn_pairs = true;
+  input.intervals = false;
   input.base = Facts(base, "trial base");
   input.candidate = Facts(candidate, "trial candidate");
-  const std::vector<bool> all(base.cases.size(), true);
-  for (const bool is_base : {true, false}) {
-    const TrialArm& arm = is_base ? base : candidate;
-    std::vector<ProcessSample>& processes = (is_base ? input.base : input.candidate).processes;
-    Append(arm, draw.first, is_base, 1, 0, all, processes);
-    Append(arm, draw.recorded_first, is_base, 1, 0, all, processes);
-  }
+  if (!draw.first.empty() && draw.first.front().size() > kControl) input.control = Facts(base, "trial control");
+  const auto append = [&](int stage, std::size_t first_block, const std::vector<bool>& measured) {
+    const std::vector<DrawnBlock>& timed = stage == 1 ? draw.first : draw.second;
+    const std::vector<DrawnBlock>& recorded = stage == 1 ? draw.recorded_first : draw.recorded_second;
+    Append(base, timed, kBase, stage, first_block, measured, input.base.processes);
+    Append(candidate, timed, kCandidate, stage, first_block, measured, input.candidate.processes);
+    if (input.control) Append(base, timed, kControl, stage, first_block, measured, input.control->processes);
+    Append(base, recorded, kBase, stage, first_block, measured, input.base.processes);
+    Append(candidate, recorded, kCandidate, stage, first_block, measured, input.candidate.processes);
+  };
+  std::vector<bool> measured(base.cases.size(), true);
+  append(1, 0, measured);
   GateResult result = Judge(input, thresholds);
   if (result.suspects.empty()) return result;
-  std::vector<bool> suspect(all.size());
-  for (std::size_t position = 0; position < suspect.size(); ++position) {
-    suspect[position] = std::ranges::count(result.suspects, CaseName(input.base.cases[position])) != 0;
+  for (std::size_t position = 0; position < measured.size(); ++position) {
+    measured[position] = std::ranges::count(result.suspects, CaseName(input.base.cases[position])) != 0;
   }
-  for (const bool is_base : {true, false}) {
-    const TrialArm& arm = is_base ? base : candidate;
-    std::vector<ProcessSample>& processes = (is_base ? input.base : input.candidate).processes;
-    Append(arm, draw.second, is_base, 2, static_cast<int>(kFirstPairs), suspect, processes);
-    Append(arm, draw.recorded_second, is_base, 2, static_cast<int>(kFirstPairs), suspect, processes);
-  }
+  append(2, kFirstPairs, measured);
   input.second_stage = true;
   return Judge(input, thresholds);
 }

@@ -30,32 +30,35 @@ class TrialRandom {
   std::mt19937_64 engine_;
 };
 
-/// Index of the base's process and of the candidate's.
-using DrawnPair = std::pair<std::size_t, std::size_t>;
+/// Processes that ran close to each other: of the base, of the candidate, and (in a block of three) of the base again.
+using DrawnBlock = std::vector<std::size_t>;
 
-/// The pairs of one simulated run of the gate.
+/// The blocks of one simulated run of the gate.
 struct Draw {
-  std::vector<DrawnPair> first, second;                    ///< timing processes
-  std::vector<DrawnPair> recorded_first, recorded_second;  ///< recording processes
+  std::vector<DrawnBlock> first, second;                    ///< timing processes
+  std::vector<DrawnBlock> recorded_first, recorded_second;  ///< recording processes, in pairs
 };
 
-/// Pairs of processes that ran close to each other.
-std::vector<DrawnPair> Neighbours(const std::vector<std::size_t>& processes, bool skip_first);
+/// Blocks of `size` successive processes, without the first `skip`.
+std::vector<DrawnBlock> Neighbours(const std::vector<std::size_t>& processes, std::size_t size, std::size_t skip);
 
-/// Up to `first` and then `second` of the blocks, in random order; with `flip` a coin decides which of the two is base.
-void DrawBlocks(const std::vector<DrawnPair>& blocks, std::size_t first, std::size_t second, bool flip,
-                TrialRandom& random, std::vector<DrawnPair>& into_first, std::vector<DrawnPair>& into_second);
+/// Up to `first` and then `second` of the blocks, in random order; with `shuffle` chance decides which process of a
+/// block is the base's and which the candidate's.
+void DrawBlocks(const std::vector<DrawnBlock>& blocks, std::size_t first, std::size_t second, bool shuffle,
+                TrialRandom& random, std::vector<DrawnBlock>& into_first, std::vector<DrawnBlock>& into_second);
 
 /// One side of a simulated run.
 struct TrialArm {
   const Evidence* data = nullptr;
   std::vector<std::size_t> cases;
-  std::string kernel;     ///< all cases are judged under this name; empty: each under its own
-  double factor = 1.0;    ///< of durations and cycles
+  std::string kernel;  ///< all cases are judged under this name; empty: each under its own
+  /// Of durations and cycles, of each block of both stages in order; empty: 1.
+  std::vector<double> factors;
   bool with_code = true;  ///< false: without machine code and launches: the judge would not time equal code
 };
 
-/// The gate's verdict on a draw: Judge() after the first stage and, if there are suspects, after the second.
+/// The gate's verdict on a draw, with a control if its timing blocks have three: Judge() after the first stage and, if
+/// there are suspects, after the second.
 GateResult JudgeDraw(const TrialArm& base, const TrialArm& candidate, const Draw& draw, const Thresholds& thresholds);
 
 /// Timing or recording processes of a case that were not throttled, in the order in which they ran.

@@ -15,10 +15,13 @@ enum class Verdict { kPass, kImproved, kMissing, kSuspect, kInconclusive, kIncom
 /// "PASS", "IMPROVED", "MISSING", "SUSPECT", "INCONCLUSIVE", "INCOMPARABLE", "REGRESSION".
 std::string ToString(Verdict verdict);
 
+/// Metric of a comparison: the share of processes that took far longer than the median of all. Only the judge makes it.
+inline constexpr const char* kSlowProcesses = "slow_processes";
+
 /// One metric of one case, base against candidate.
 struct Comparison {
   std::string phase;           ///< empty: the whole kernel
-  std::string metric;          ///< id
+  std::string metric;          ///< id, or kSlowProcesses
   std::string unit;            ///< the catalogue's
   int tier = 0;                ///< 0 static, 1 counters, 2 the paired test, 3 budget against a promoted baseline
   std::optional<double> base;  ///< median over processes, or the value
@@ -86,6 +89,7 @@ struct GateInput {
   std::string reproduce;
   bool partial = false;           ///< only some kernels were selected: rules may match none
   bool drawn_pairs = false;       ///< pairs drawn from several runs (trials): no control is required
+  bool intervals = true;          ///< false: only those that a verdict needs. They take most of the judge's time
   bool base_is_promoted = false;  ///< tier 3 applies: the budget
 };
 

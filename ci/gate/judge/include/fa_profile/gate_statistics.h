@@ -1,26 +1,58 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace fa_profile::gate {
 
-/// Most differences of a sign-flip test, which counts 2^differences flips.
-inline constexpr std::size_t kMostDifferences = 24;
+/// Values of processes that ran next to each other, on one scale on which more is worse.
+struct ProcessBlock {
+  double candidate = 0.0;
+  double base = 0.0;
+  std::optional<double> again;  ///< of the base, measured once more
+};
+
+/// The block on the scale on which more is better.
+ProcessBlock Mirrored(const ProcessBlock& block);
+
+/// The candidate less the mean of the base.
+double WorseBy(const ProcessBlock& block);
+
+/// Most blocks of a permutation test, which counts up to 3^blocks assignments.
+inline constexpr std::size_t kMostBlocks = 24;
 
 /// Median; of an even number the mean of the middle two. Throws Error without values.
 double Median(std::vector<double> values);
 
-/// One-sided sign-flip (permutation) test of "the differences are symmetric about something <= 0" against "they are
-/// above it"; statistic: the sum. Exact over all 2^n flips including the observed one, so the least p is 2^-n.
-/// Fisher, The Design of Experiments (1935), 21. Throws Error without differences, for more than 24, and for NaN.
-double SignFlipP(std::span<const double> differences);
+/// One-sided permutation test in randomized blocks of "the candidate, less `shift`, is like the base" against "it is
+/// more"; statistic: the sum of WorseBy(). If it is like the base, each process of a block could as well have been the
+/// candidate's. Exact over all assignments including the observed one, so the least p is LeastP(). In blocks of two it
+/// is Fisher's test of signs, The Design of Experiments (1935), 21; in larger ones Pitman's, Biometrika 29 (1938).
+/// Throws Error without blocks, for more than 24, and for NaN.
+double PermutationP(std::span<const ProcessBlock> blocks, double shift = 0.0);
 
-/// Interval for the centre of the differences: all shifts that the two-sided sign-flip test does not reject at
-/// 1 - confidence. With too few differences for that level: minus to plus infinity.
-std::pair<double, double> SignFlipInterval(std::span<const double> differences, double confidence = 0.95);
+/// The least p that such blocks can give: 1 / the number of assignments.
+double LeastP(std::span<const ProcessBlock> blocks);
+
+/// Interval for the candidate's excess: all shifts that the two-sided test does not reject at 1 - confidence. With too
+/// few blocks for that level: minus to plus infinity.
+std::pair<double, double> PermutationInterval(std::span<const ProcessBlock> blocks, double confidence = 0.95);
+
+/// Slow processes, counted.
+struct SlowProcesses {
+  int of_candidate = 0, candidates = 0;
+  int of_base = 0, bases = 0;
+  double p = 1.0;        ///< that chance gives the candidate so many or more of its blocks' slow processes
+  double least_p = 1.0;  ///< p if all that can be the candidate's were
+};
+
+/// Counts values over the median of all plus `above`. If the candidate is like the base, each process of a block is as
+/// likely as the others to be slow: a block of n with s slow ones gives the candidate one with a chance of s / n. p is
+/// exact, given the slow processes in each block. Without slow processes p is 1.
+SlowProcesses CountSlow(std::span<const ProcessBlock> blocks, double above);
 
 /// Holm's step-down adjustment, in the order given: reject if <= level. Holm, Scand. J. Statist. 6 (1979). `caps`: the
 /// largest factor of each p; empty: no caps.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/arm_order.h"
 #include "fa_profile/gate.h"
 #include "fa_profile/pair_run.h"
 #include "fa_profile/thresholds.h"
@@ -39,13 +40,6 @@ struct PairOptions {
   /// Number of processes with a compute context on the GPU of this UUID. Empty or absent: unknown.
   std::function<std::optional<unsigned>(const std::string& uuid)> compute_processes;
 };
-
-enum class PairArm { kBase, kCandidate, kControl };
-
-/// The order of the three arms of a pair. Successive orders are mirror images in twos: in an even number of pairs each
-/// arm comes before each other one in half of them. In six pairs each arm has each position equally often, and each arm
-/// follows each other one equally often.
-std::vector<PairArm> ArmOrder(int pair);
 
 /// Measures recordings (correctness, counters, machine code), then pairs of the cases that may have changed, then
 /// suspects again. Throws Error if a build is not found, if the base fails (with its command), if the builds ran on
