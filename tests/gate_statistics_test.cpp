@@ -317,6 +317,32 @@ TEST(GateStatisticsTest, MannWhitneyIsExactForEightAndFewer) {
   EXPECT_DOUBLE_EQ(MannWhitneyP(std::vector<double>{1, 2, 3}, std::vector<double>{4, 5, 6}), 0.1);
 }
 
+TEST(GateStatisticsTest, PerfherderWeighsValuesNearTheChangeMost) {
+  // Means with weights 1, 2/3, 1/3 are 10/3 and 20/3 of 2; variances about them over n - 1, each over n.
+  const std::vector<double> before{1.0, 2.0, 3.0};
+  const std::vector<double> after{5.0, 6.0, 10.0};
+  const double mean_before = (1.0 + 4.0 / 3 + 1.0) / 2;
+  const double mean_after = (5.0 + 4.0 + 10.0 / 3) / 2;
+  const auto variance = [](const std::vector<double>& values, double mean) {
+    double sum = 0.0;
+    for (const double value : values) sum += (value - mean) * (value - mean);
+    return sum / 2 / 3;
+  };
+  EXPECT_NEAR(PerfherderT(before, after),
+              (mean_after - mean_before) / std::sqrt(variance(before, mean_before) + variance(after, mean_after)),
+              1e-12);
+  EXPECT_EQ(PerfherderT(before, before), 0.0);
+  EXPECT_TRUE(std::isinf(PerfherderT(std::vector<double>{1, 1}, std::vector<double>{2, 2})));
+  EXPECT_THROW((void)PerfherderT(std::vector<double>{1}, before), Error);
+}
+
+TEST(GateStatisticsTest, PerfherderNeedsTwoPercentAndSeven) {
+  EXPECT_TRUE(PerfherderSaysWorse(std::vector<double>{100, 100.1}, std::vector<double>{103, 103.1}));
+  EXPECT_FALSE(PerfherderSaysWorse(std::vector<double>{100, 100.1}, std::vector<double>{101, 101.1}));
+  EXPECT_FALSE(PerfherderSaysWorse(std::vector<double>{100, 104}, std::vector<double>{103, 107}));
+  EXPECT_FALSE(PerfherderSaysWorse(std::vector<double>{103, 103.1}, std::vector<double>{100, 100.1}));
+}
+
 TEST(GateStatisticsTest, MannWhitneyIsNormalBeyondAndCorrectsForTies) {
   std::vector<double> before = kBefore;
   std::vector<double> after = kAfter;

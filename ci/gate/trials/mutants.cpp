@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
@@ -14,10 +16,14 @@ constexpr double kLeastMutantsAt3 = 0.90;
 constexpr double kLeastMutantsAt5 = 0.99;
 /// Of changed code that is not slower.
 constexpr double kMostBlocked = 0.01;
+/// Code whose time moved by less is as fast as before.
+constexpr double kEqualTime = 0.005;
+/// A speed-up that a developer measures and shows.
+constexpr double kSpeedUp = 0.02;
 
 /// A mutant gets this fraction of the draws: they include recordings and are judged in full.
 constexpr std::int64_t kMutantShare = 4;
-constexpr std::int64_t kEqualTimeShare = 20;
+constexpr double kBlockedShare = 0.6;
 
 struct Count {
   std::int64_t hits = 0, trials = 0;
@@ -28,7 +34,17 @@ struct MutantCase {
   const MutantFacts& facts;
   std::size_t base = 0;
   std::size_t mutant = 0;
-  double ratio = 1.0;  ///< of the medians of their durations
+  double slower = 0.0, more_cycles = 0.0;  ///< of the medians of the mutant, relative to the base's
+};
+
+/// Turns a slower mutant into a faster one.
+MutantCase Swapped(const MutantCase& one) {
+  return {one.facts, one.mutant, one.base, 1.0 / (1.0 + one.slower) - 1.0, 1.0 / (1.0 + one.more_cycles) - 1.0};
+}
+
+/// Takes the mutant's own slow-down away, then multiplies by `factor`.
+struct EqualTime {
+  double factor = 1.0;
 };
 
 /// Pairs of a base's and a mutant's process that ran near each other. If each process measured both (`shared`),
@@ -45,8 +61,7 @@ std::vector<DrawnBlock> Blocks(TrialRun& run, const char* kind, const MutantCase
   return blocks;
 }
 
-/// The verdict on a mutant whose durations and cycles are multiplied by `factor`.
-GateResult Judged(TrialRun& run, const MutantCase& one, double factor) {
+CaseVerdict Judged(TrialRun& run, const MutantCase& one, std::optional<EqualTime> equal = std::nullopt) {
   Draw draw;
   bool shared = false;
   const std::vector<DrawnBlock> timed = Blocks(run, "timing", one, shared);
@@ -60,8 +75,11 @@ GateResult Judged(TrialRun& run, const MutantCase& one, double factor) {
   DrawBlocks(recorded, kFirstPairs, kSecondPairs, shared, run.random, draw.recorded_first, draw.recorded_second);
   const TrialArm base{&run.data.mutants, {one.base}, one.facts.base, {}, true};
   TrialArm mutant{&run.data.mutants, {one.mutant}, one.facts.base, {}, true};
-  if (factor != 1.0) mutant.factors.assign(kFirstPairs + kSecondPairs, factor);
-  return JudgeDraw(base, mutant, draw, run.options.thresholds);
+  if (equal) {
+    mutant.duration_scale = equal->factor / (1.0 + one.slower);
+    mutant.cycles_scale = equal->factor / (1.0 + one.more_cycles);
+  }
+  return JudgeDraw(base, mutant, draw, run.options.thresholds).cases.at(0);
 }
 
 void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
@@ -73,8 +91,7 @@ void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
   std::int64_t named = 0;
   const std::int64_t trials = std::max<std::int64_t>(1, run.options.power_trials / kMutantShare);
   for (std::int64_t trial = 0; trial < trials; ++trial) {
-    const GateResult result = Judged(run, one, 1.0);
-    const CaseVerdict& verdict = result.cases.at(0);
+    const CaseVerdict verdict = Judged(run, one);
     const auto worse_in = [&verdict](bool tier_two) {
       return std::ranges::any_of(verdict.comparisons, [tier_two](const Comparison& comparison) {
         return comparison.verdict == Verdict::kRegression && (comparison.tier == 2) == tier_two;
@@ -91,15 +108,14 @@ void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
     all_named.trials += found;
     all_named.hits += named;
   }
-  const double slower = one.ratio - 1.0;
-  run.report.notes.push_back(fmt::format("{}: measured {:+.1f} % slower than {}, changed in {}", name, 100.0 * slower,
-                                         facts.base, has_phase ? facts.phase : "no single phase"));
+  run.report.notes.push_back(fmt::format("{}: measured {:+.1f} % slower than {}, changed in {}", name,
+                                         100.0 * one.slower, facts.base, has_phase ? facts.phase : "no single phase"));
   const RuleRate rate = run.Add("mutant " + name, found, trials);
   run.Add("mutant " + name + ": by time or phases", by_time, trials);
   if (has_phase) run.Add("mutant " + name + ": phase " + facts.phase, named, found);
-  if (slower >= 0.05) {
+  if (one.slower >= 0.05) {
     run.RequireAtLeast(rate, kLeastMutantsAt5);
-  } else if (slower >= 0.03) {
+  } else if (one.slower >= 0.03) {
     run.RequireAtLeast(rate, kLeastMutantsAt3);
   }
   if (!facts.faster_tiers) return;
@@ -110,40 +126,68 @@ void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
   }
 }
 
-/// What a pull request usually is: other code in the same time. The mutants' code, counters and phases, with their time
-/// divided by how much slower they are, and 5 % faster than that.
-void AskEqualTime(TrialRun& run, const std::vector<MutantCase>& mutants) {
-  const std::int64_t each = std::max<std::int64_t>(1, run.options.power_trials / kEqualTimeShare);
-  for (const auto& [question, factor] : {std::pair{"worse code in equal time, blocked", 1.0},
-                                         std::pair{"worse code that is 5 % faster, blocked", 1.0 / 1.05}}) {
-    Count blocked;
-    for (const MutantCase& one : mutants) {
-      for (std::int64_t trial = 0; trial < each; ++trial, ++blocked.trials) {
-        blocked.hits += Judged(run, one, factor / one.ratio).verdict == Verdict::kRegression ? 1 : 0;
-      }
+/// How many of the mutants, which should all pass, are blocked, and which.
+void AskBlocked(TrialRun& run, const std::string& question, const std::vector<MutantCase>& mutants,
+                std::optional<EqualTime> equal) {
+  if (mutants.empty()) return;
+  const auto all = static_cast<std::int64_t>(kBlockedShare * static_cast<double>(run.options.power_trials));
+  const auto each = std::max<std::int64_t>(1, all / static_cast<std::int64_t>(mutants.size()));
+  Count blocked;
+  for (const MutantCase& one : mutants) {
+    std::int64_t hits = 0;
+    std::string why;
+    for (std::int64_t trial = 0; trial < each; ++trial) {
+      const CaseVerdict verdict = Judged(run, one, equal);
+      if (verdict.verdict != Verdict::kRegression) continue;
+      ++hits;
+      why = verdict.headline;
     }
-    run.RequireAtMost(run.Add(question, blocked.hits, blocked.trials), kMostBlocked);
+    blocked.hits += hits;
+    blocked.trials += each;
+    if (hits == 0) continue;
+    run.report.notes.push_back(fmt::format("{}: {} in {} of {}, because of {}", question,
+                                           CaseName(run.data.mutants.cases[one.mutant]), hits, each, why));
   }
+  run.RequireAtMost(run.Add(question, blocked.hits, blocked.trials), kMostBlocked);
+}
+
+/// What a pull request usually is: other code in the same time.
+void AskChangedCode(TrialRun& run, const std::vector<MutantCase>& mutants) {
+  std::vector<MutantCase> equal;
+  std::vector<MutantCase> faster;
+  for (const MutantCase& one : mutants) {
+    if (std::abs(one.slower) <= kEqualTime && std::abs(one.more_cycles) <= kEqualTime) equal.push_back(one);
+    const MutantCase back = Swapped(one);
+    if (std::max(back.slower, back.more_cycles) < -kSpeedUp) faster.push_back(back);
+  }
+  AskBlocked(run, fmt::format("{} mutants in equal time, blocked", equal.size()), equal, std::nullopt);
+  AskBlocked(run, fmt::format("{} mutants undone, over 2 % faster, blocked", faster.size()), faster, std::nullopt);
+  AskBlocked(run, "all mutants, their slow-down taken away, blocked", mutants, EqualTime{});
+  AskBlocked(run, "all mutants, made 5 % faster, blocked", mutants, EqualTime{1.0 / 1.05});
 }
 
 }  // namespace
 
 void AskMutants(TrialRun& run) {
   const Evidence& evidence = run.data.mutants;
-  const auto median = [&evidence](std::size_t index) {
-    std::vector<double> values;
-    for (const auto& [process, value] : Values(evidence, index, "timing", {"", kDuration})) {
-      if (!evidence.processes[process].throttled) values.push_back(value);
+  const auto ratio = [&evidence](std::size_t base, std::size_t mutant, const char* metric) {
+    std::vector<double> values[2];
+    for (const std::size_t side : {0, 1}) {
+      for (const auto& [process, value] : Values(evidence, side == 0 ? base : mutant, "timing", {"", metric})) {
+        if (!evidence.processes[process].throttled) values[side].push_back(value);
+      }
+      if (values[side].empty()) return 1.0;
     }
-    return values.empty() ? 1.0 : Median(std::move(values));
+    return Median(std::move(values[1])) / Median(std::move(values[0]));
   };
   std::vector<MutantCase> mutants;
   for (const MutantFacts& facts : run.data.facts) {
     for (std::size_t index = 0; index < evidence.cases.size(); ++index) {
       const CaseFacts& mutant = evidence.cases[index];
       const auto base = FindCase(evidence, facts.base, mutant.shape);
-      if (mutant.kernel == facts.kernel && base)
-        mutants.push_back({facts, *base, index, median(index) / median(*base)});
+      if (mutant.kernel != facts.kernel || !base) continue;
+      mutants.push_back(
+          {facts, *base, index, ratio(*base, index, kDuration) - 1.0, ratio(*base, index, kCycles) - 1.0});
     }
   }
   if (run.data.facts.empty()) {
@@ -153,7 +197,7 @@ void AskMutants(TrialRun& run) {
   Count named;
   for (const MutantCase& one : mutants) AskMutant(run, one, named);
   run.RequireAtLeast(run.Add("mutants found: the right phase named", named.hits, named.trials), kLeastNamed);
-  AskEqualTime(run, mutants);
+  AskChangedCode(run, mutants);
 }
 
 }  // namespace fa_profile::gate

@@ -56,6 +56,27 @@ double ExactUpperTail(std::size_t small, std::size_t large, double least) {
   return std::accumulate(all.begin() + first, all.end(), 0.0) / std::accumulate(all.begin(), all.end(), 0.0);
 }
 
+struct Side {
+  double mean = 0.0;
+  double variance = 0.0;  ///< of the mean
+};
+
+Side Weighted(std::span<const double> values) {
+  if (values.size() < 2) throw Error("a window needs at least two values", "give more processes");
+  const auto count = static_cast<double>(values.size());
+  double sum = 0.0;
+  double weights = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double weight = (count - static_cast<double>(i)) / count;
+    sum += weight * values[i];
+    weights += weight;
+  }
+  Side window{sum / weights, 0.0};
+  for (const double value : values) window.variance += (value - window.mean) * (value - window.mean);
+  window.variance /= (count - 1.0) * count;
+  return window;
+}
+
 }  // namespace
 
 bool FixedThresholdSaysWorse(double base, double candidate, double limit) { return candidate > base * (1.0 + limit); }
@@ -91,6 +112,19 @@ double MannWhitneyP(std::span<const double> base, std::span<const double> candid
 bool MannWhitneySaysWorse(std::span<const double> base, std::span<const double> candidate, double level) {
   return MannWhitneyP(base, candidate) < level &&
          Median({candidate.begin(), candidate.end()}) > Median({base.begin(), base.end()});
+}
+
+double PerfherderT(std::span<const double> before, std::span<const double> after) {
+  const Side base = Weighted(before);
+  const Side candidate = Weighted(after);
+  if (candidate.mean == base.mean) return 0.0;
+  return (candidate.mean - base.mean) / std::sqrt(base.variance + candidate.variance);
+}
+
+bool PerfherderSaysWorse(std::span<const double> before, std::span<const double> after) {
+  constexpr double kLeastT = 7.0;
+  constexpr double kLeastChange = 0.02;
+  return PerfherderT(before, after) > kLeastT && Weighted(after).mean > Weighted(before).mean * (1.0 + kLeastChange);
 }
 
 }  // namespace fa_profile::gate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace fa_profile::gate {
 namespace {
@@ -28,10 +29,9 @@ void Append(const TrialArm& arm, const std::vector<DrawnBlock>& blocks, std::siz
     for (std::size_t position = 0; position < arm.cases.size(); ++position) {
       if (!measured[position] || arm.cases[position] >= drawn.values.size()) continue;
       sample.values[position] = drawn.values[arm.cases[position]];
-      if (factor == 1.0) continue;
-      for (const char* metric : {kDuration, kCycles}) {
+      for (const auto& [metric, scale] : {std::pair{kDuration, arm.duration_scale}, {kCycles, arm.cycles_scale}}) {
         const auto value = sample.values[position].find({"", metric});
-        if (value != sample.values[position].end()) value->second *= factor;
+        if (value != sample.values[position].end()) value->second *= factor * scale;
       }
     }
     processes.push_back(std::move(sample));

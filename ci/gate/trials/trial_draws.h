@@ -55,6 +55,8 @@ struct TrialArm {
   /// Of durations and cycles, of each block of both stages in order; empty: 1.
   std::vector<double> factors;
   bool with_code = true;  ///< false: without machine code and launches: the judge would not time equal code
+  /// Of durations and cycles, of all blocks.
+  double duration_scale = 1.0, cycles_scale = 1.0;
 };
 
 /// The gate's verdict on a draw, with a control if its timing blocks have three: Judge() after the first stage and, if

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kHistory = 64;
 /// google/benchmark's compare.py asks for at least 9 repetitions.
 constexpr std::size_t kRepetitions = 9;
+/// Perfherder's windows before and after a change.
+constexpr std::size_t kWindow = 12;
 
 /// The processes of one simulated pull request, as positions in the pool.
 struct PeerDraw {
@@ -26,6 +28,14 @@ struct Peer {
   /// Parameters: values of all processes, the draw, the factor of the candidate's values.
   std::function<bool(const std::vector<double>&, const PeerDraw&, double)> says_worse;
 };
+
+/// Some successive values, each times `factor`.
+std::vector<double> Window(const std::vector<double>& values, std::size_t first, std::size_t count, double factor) {
+  const std::span<const double> window = std::span(values).subspan(first, count);
+  std::vector<double> scaled(count);
+  std::ranges::transform(window, scaled.begin(), [factor](double value) { return factor * value; });
+  return scaled;
+}
 
 std::vector<Peer> Peers(std::size_t processes) {
   const Peer fixed{"fixed 5 %",
@@ -45,24 +55,36 @@ std::vector<Peer> Peers(std::size_t processes) {
                        return HistoryTTestSaysWorse(std::span(values).subspan(draw.base, kHistory),
                                                     factor * values[draw.candidate]);
                      }};
-  const Peer ranks{"Mann-Whitney, two jobs",
-                   [processes](TrialRandom& random) {
-                     // Two runs of 9 that do not overlap: the positions of two dividers among the rest.
-                     const std::size_t gap = processes - 2 * kRepetitions + 1;
-                     std::size_t early = random.Below(gap);
-                     std::size_t late = random.Below(gap);
-                     if (early > late) std::swap(early, late);
-                     const PeerDraw draw{early, late + kRepetitions};
-                     return random.Coin() ? draw : PeerDraw{draw.candidate, draw.base};
-                   },
-                   [](const std::vector<double>& values, const PeerDraw& draw, double factor) {
-                     const std::span<const double> all = values;
-                     std::vector<double> after(kRepetitions);
-                     std::ranges::transform(all.subspan(draw.candidate, kRepetitions), after.begin(),
-                                            [factor](double value) { return factor * value; });
-                     return MannWhitneySaysWorse(all.subspan(draw.base, kRepetitions), after);
-                   }};
-  return {fixed, history, ranks};
+  // Two runs of 9 that do not overlap: the positions of two dividers among the rest.
+  const auto two_jobs = [processes](TrialRandom& random) {
+    const std::size_t gap = processes - 2 * kRepetitions + 1;
+    std::size_t early = random.Below(gap);
+    std::size_t late = random.Below(gap);
+    if (early > late) std::swap(early, late);
+    const PeerDraw draw{early, late + kRepetitions};
+    return random.Coin() ? draw : PeerDraw{draw.candidate, draw.base};
+  };
+  const auto ranks = [](double margin) {
+    return [margin](const std::vector<double>& values, const PeerDraw& draw, double factor) {
+      return MannWhitneySaysWorse(Window(values, draw.base, kRepetitions, 1.0 + margin),
+                                  Window(values, draw.candidate, kRepetitions, factor));
+    };
+  };
+  const Peer windows{"Perfherder",
+                     [processes](TrialRandom& random) {
+                       const std::size_t change = kWindow + random.Below(processes - 2 * kWindow + 1);
+                       return PeerDraw{change - kWindow, change};
+                     },
+                     [](const std::vector<double>& values, const PeerDraw& draw, double factor) {
+                       std::vector<double> before = Window(values, draw.base, kWindow, 1.0);
+                       std::ranges::reverse(before);
+                       return PerfherderSaysWorse(before, Window(values, draw.candidate, kWindow, factor));
+                     }};
+  return {fixed,
+          history,
+          {"Mann-Whitney, two jobs", two_jobs, ranks(0.0)},
+          {"Mann-Whitney beyond 2 %", two_jobs, ranks(0.02)},
+          windows};
 }
 
 }  // namespace

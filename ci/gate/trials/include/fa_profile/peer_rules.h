@@ -23,4 +23,13 @@ double MannWhitneyP(std::span<const double> base, std::span<const double> candid
 /// when it is given repetitions of two runs (it asks for at least 9 each).
 bool MannWhitneySaysWorse(std::span<const double> base, std::span<const double> candidate, double level = 0.05);
 
+/// t of two windows, each from the point between them outwards: the difference of their means over its standard error.
+/// As in Mozilla's treeherder (perfalert, calc_t with linear_weights): the i-th of n values has the weight (n - i) / n
+/// in the mean, and variances are about that mean. Infinite if neither varies. Throws Error for windows under two.
+double PerfherderT(std::span<const double> before, std::span<const double> after);
+
+/// That t over 7 and the candidate's mean over the base's by more than 2 %: Perfherder's alerts, whose windows have 12
+/// values.
+bool PerfherderSaysWorse(std::span<const double> before, std::span<const double> after);
+
 }  // namespace fa_profile::gate
