@@ -5,9 +5,11 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "fa_profile/private_folder.h"
 #include "own_process.h"
 
 namespace fa_profile::collect::other_profiler_test {
@@ -47,6 +49,17 @@ TEST(OtherProfilerTest, ALibraryThatMayNotGetsAnErrorAndCuptiIsNotCalled) {
     void* const library = dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW);
     GuardCupti(Refuse);
     EXPECT_EQ(Begin(library), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+  });
+}
+
+TEST(OtherProfilerTest, ASecondCuptiOfTheProcessIsNamed) {
+  InAProcessOfItsOwn([] {
+    EXPECT_EQ(OtherCuptis(), std::vector<std::string>{});
+    const PrivateFolder folder;
+    const std::string copy = (folder.path() / "libcupti.so.99").string();
+    std::filesystem::copy_file(FA_PROFILE_OWN_PROFILER, copy);
+    ASSERT_NE(dlopen(copy.c_str(), RTLD_NOW), nullptr) << dlerror();
+    EXPECT_EQ(OtherCuptis(), std::vector{copy});
   });
 }
 

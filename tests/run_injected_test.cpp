@@ -74,6 +74,18 @@ TEST_F(RunInjectedTest, AnotherToolsLibraryIsNamedWithItsCure) {
   EXPECT_EQ(found[1].cure, "unset NVTX_INJECTION64_PATH");
 }
 
+TEST_F(RunInjectedTest, ACuptiOfAnotherCudaThatProgramsWouldFindIsNamed) {
+  const std::string cupti = (folder_.path() / "libcupti.so.7").string();
+  std::ofstream(cupti) << "x";
+  std::ofstream(folder_.path() / "libcupti.so.2025.3.1") << "x";
+  setenv("LD_LIBRARY_PATH", ("/nowhere:" + folder_.path().string()).c_str(), 1);
+  const std::vector<Diagnosis> found = DiagnosePrograms();
+  unsetenv("LD_LIBRARY_PATH");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].level, Diagnosis::Level::kWarning);
+  EXPECT_TRUE(found[0].detail.starts_with(cupti + " is of another CUDA")) << found[0].detail;
+}
+
 TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
   const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan.json\" > " + output_ + "; echo " + output_ +
                               " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"");

@@ -7,6 +7,9 @@
 #include <cupti_range_profiler.h>
 #include <cupti_sass_metrics.h>
 #include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
 
 #include "function_redirect.h"
 
@@ -45,6 +48,31 @@ void GuardCupti(MayUseCupti may_use) noexcept {
       Guard<&cuptiActivityEnable>(), Guard<&cuptiActivityDisable>(), Guard<&cuptiActivityFlushAll>(),
       Guard<&cuptiActivityPushExternalCorrelationId>(), Guard<&cuptiActivityPopExternalCorrelationId>()};
   (void)RedirectFunctions(redirections);
+}
+
+std::vector<std::string> OtherCuptis() {
+  struct Found {
+    std::filesystem::path ours;
+    std::vector<std::string> others;
+  } found;
+  Dl_info info{};
+  // GuardCupti() may have redirected our own pointers, but not this function.
+  if (dladdr(reinterpret_cast<const void*>(&cuptiGetVersion), &info) != 0 && info.dli_fname != nullptr) {
+    found.ours = info.dli_fname;
+  }
+  (void)dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* to) {
+        auto& all = *static_cast<Found*>(to);
+        const std::filesystem::path path = library->dlpi_name;
+        std::error_code error;
+        if (path.filename().string().starts_with("libcupti.so") &&
+            !std::filesystem::equivalent(path, all.ours, error)) {
+          all.others.push_back(path.string());
+        }
+        return 0;
+      },
+      &found);
+  return std::move(found.others);
 }
 
 std::string LibraryAt(const void* address) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
@@ -42,6 +43,23 @@ std::string FindInjectionLibrary() {
 std::string AnotherLibrary(const char* variable, const std::string& ours) {
   const char* const other = std::getenv(variable);
   return other == nullptr || ours == other ? "" : other;
+}
+
+// Folders in which programs would find a libcupti of another CUDA than the one this was built with.
+std::vector<std::string> ForeignCuptis() {
+  std::vector<std::string> found;
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+      const std::string name = entry.path().filename().string();
+      // libcupti.so.12, but not libcupti.so.2025.3.1, to which it points.
+      const std::string version = name.starts_with("libcupti.so.") ? name.substr(12) : "";
+      if (!version.empty() && version.size() < 4 && name != FA_PROFILE_CUPTI) found.push_back(entry.path().string());
+    }
+  }
+  return found;
 }
 
 // When the file was written last; absent when it does not exist.
@@ -94,6 +112,12 @@ std::vector<Diagnosis> DiagnosePrograms() {
   };
   warn(kCudaLibrary, ", which is not loaded into a program that fa-profile measures");
   warn(kNvtxLibrary, ", so NVTX ranges of programs are not recorded");
+  for (const std::string& cupti : ForeignCuptis()) {
+    found.push_back({Diagnosis::Level::kWarning, "programs",
+                     cupti + " is of another CUDA: a program that loads it has two copies of CUPTI, which disturb each "
+                             "other if both profile",
+                     "leave its folder out of LD_LIBRARY_PATH, or use a fa-profile built with that CUDA"});
+  }
   if (found.empty()) found.push_back({Diagnosis::Level::kOk, "programs", "no other tool is loaded into them", ""});
   return found;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 /// Other libraries of the process that use CUPTI, which takes one profiler a process: torch.profiler, for example.
 namespace fa_profile::collect {
@@ -17,5 +18,9 @@ void GuardCupti(MayUseCupti may_use) noexcept;
 
 /// The file name of the library that holds the address.
 std::string LibraryAt(const void* address);
+
+/// Paths of the copies of libcupti that this process has loaded beside the one that we call, such as that of a PyTorch
+/// for another CUDA. A driver answers one of them: what the others see is not ours to say.
+std::vector<std::string> OtherCuptis();
 
 }  // namespace fa_profile::collect
