@@ -164,6 +164,36 @@ TEST_F(CliBaselineTest, ShowPrintsTheTimeOfEachCase) {
   ExpectRefused("show nvidia-h100", "nvidia-h100/ladder.json cannot be read: No such file", "hint: ");
 }
 
+TEST_F(CliBaselineTest, CardsOfOneModelAreOneBaseline) {
+  WriteEvidence("other.json", [](gate::Evidence& e) { e.environment.gpu_uuid = "GPU-2"; });
+  const Outcome outcome = Run("promote run.json other.json --reason 'two cards'");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("2: GPU-1, GPU-2"), std::string::npos) << outcome.out;
+  gate::PromotedBaseline baseline = gate::ParseBaseline(ReadFile(folder_ / file_), file_);
+  EXPECT_EQ(gate::CardsOf(baseline.evidence), (std::vector<std::string>{"GPU-1", "GPU-2"}));
+  EXPECT_EQ(baseline.evidence.environment.gpu_uuid, "");
+  EXPECT_EQ(baseline.evidence.processes.size(), 18u);
+  // A third card joins the file that is there.
+  WriteEvidence("third.json", [](gate::Evidence& e) { e.environment.gpu_uuid = "GPU-3"; });
+  ASSERT_EQ(Run("promote " + file_ + " third.json --reason 'three cards'").exit_code, 0);
+  baseline = gate::ParseBaseline(ReadFile(folder_ / file_), file_);
+  EXPECT_EQ(gate::CardsOf(baseline.evidence).size(), 3u);
+  EXPECT_EQ(Run("verify").exit_code, 0);
+}
+
+TEST_F(CliBaselineTest, EachCardHasToBeMeasuredWellAndNamed) {
+  WriteEvidence("few.json", [](gate::Evidence& e) {
+    e.environment.gpu_uuid = "GPU-2";
+    e.processes.resize(7);
+  });
+  ExpectRefused("promote run.json few.json --reason r", "too few: mma 1,8,512,64: 7 on \"GPU-2\"", "hint: ");
+  WriteEvidence("other.json", [](gate::Evidence& e) { e.environment.gpu_uuid = "GPU-2"; });
+  WriteEvidence("unknown.json", [](gate::Evidence& e) { e.environment.gpu_uuid.clear(); });
+  ExpectRefused("promote run.json other.json unknown.json --reason r", "does not name the card", "promote it alone");
+  WriteEvidence("model.json", [](gate::Evidence& e) { e.environment.gpu_name = "NVIDIA H100"; });
+  ExpectRefused("promote run.json model.json --reason r", "different environments: GPU NVIDIA H200", "one GPU");
+}
+
 TEST_F(CliBaselineTest, ControlCharactersOfAFileDoNotReachTheTerminal) {
   WriteEvidence("run.json", [](gate::Evidence& e) {
     e.cases[0].kernel = "\x1B]0;x\x07\n";

@@ -271,8 +271,8 @@ TEST(EvidenceJsonTest, DuplicateKeysAndOtherLenientJsonAreRefused) {
 }
 
 TEST(EvidenceJsonTest, ANewerVersionIsNamed) {
-  EXPECT_EQ(MessageOf([](Json& e) { e["version"] = 3; }),
-            "e.json: was written by a newer fa-profile: version 3, and this one reads up to 2");
+  EXPECT_EQ(MessageOf([](Json& e) { e["version"] = 4; }),
+            "e.json: was written by a newer fa-profile: version 4, and this one reads up to 3");
   EXPECT_NE(MessageOf([](Json& e) { e["version"] = 0; }).find("/version"), std::string::npos);
   EXPECT_NE(MessageOf([](Json& e) { e["version"] = "1"; }).find("/version"), std::string::npos);
 }

@@ -281,6 +281,25 @@ TEST(MergeEvidenceTest, KnownFieldsOfTheEnvironmentMustBeEqual) {
   EXPECT_EQ(MergeEvidence(times).environment.taken_at, "2026-01-03T00:00:00Z");
 }
 
+TEST(MergeEvidenceTest, CardsAreMergedOnlyForABaseline) {
+  const std::string hash(16, '0');
+  std::vector<Evidence> pieces{Piece("a", "mma", 1.0, hash), Piece("b", "mma", 2.0, hash)};
+  pieces[0].environment.gpu_uuid = "GPU-1";
+  pieces[1].environment.gpu_uuid = "GPU-2";
+  EXPECT_EQ(MessageOf(pieces), "a and b come from different environments: UUID GPU-1 and GPU-2");
+  const Evidence merged = MergeEvidence(pieces, Cards::kSeveral);
+  EXPECT_EQ(merged.environment.gpu_uuid, "");
+  ASSERT_EQ(merged.processes.size(), 2U);
+  EXPECT_EQ(merged.processes[0].gpu_uuid, "GPU-1");
+  EXPECT_EQ(merged.processes[1].gpu_uuid, "GPU-2");
+  EXPECT_EQ(CardsOf(EvidenceFromJson(ToJson(merged), "m.json")), CardsOf(merged));
+  EXPECT_EQ(MergeEvidence({merged}).processes[1].gpu_uuid, "GPU-2");  // alone it is read as it is
+  EXPECT_NE(MessageOf({merged, pieces[0]}).find("was measured on several cards"), std::string::npos);
+  // The same card on both sides stays the environment's.
+  pieces[1].environment.gpu_uuid = "GPU-1";
+  EXPECT_EQ(MergeEvidence(pieces, Cards::kSeveral).environment.gpu_uuid, "GPU-1");
+}
+
 TEST(MergeEvidenceTest, DifferentMachineCodeIsRefusedAsAnotherBuild) {
   EXPECT_NE(MessageOf({Piece("a", "mma", 1.0, "00"), Piece("b", "mma", 1.0, "01")}).find("machine code of mma in b"),
             std::string::npos);

@@ -175,6 +175,7 @@ TEST(ThresholdRulesTest, ExplainsEachLimitWithItsSource) {
             "  a deterministic counter: worse by           0.5 %   default\n"
             "    and by, in ranges of equal code           3       default\n"
             "  drift from the promoted baseline            8 %     t.yaml:2\n"
+            "  standard deviation between GPUs, at least   2.4 %   default\n"
             "  p of a suspicion, at most                   0.05    default\n"
             "  p of a regression, at most                  0.01    default\n"
             "  dropped pairs, at most                      25 %    default\n"

@@ -152,7 +152,7 @@ std::string PromoteFiles(const std::vector<std::string>& files, const std::strin
     }
     sources.push_back(fmt::format("{} sha256:{}", fs::path(file).filename().string(), hash));
   }
-  Evidence evidence = LoadEvidence(files);
+  Evidence evidence = LoadEvidence(files, Cards::kSeveral);
   const BaselineFolder folder(baselines, evidence.environment.gpu_name);
   const std::optional<PromotedBaseline> previous =
       IsSuiteName(suite) ? folder.Find(suite, LineageOf(evidence.environment)) : std::nullopt;

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <future>
+#include <set>
 #include <string_view>
 
 #include "fa_profile/baseline.h"
@@ -124,10 +125,40 @@ void Merge(Evidence& into, Evidence piece) {
   into.losses.insert(into.losses.end(), piece.losses.begin(), piece.losses.end());
 }
 
+// Lets each process name its card, and the environment none, if there are several.
+void NameCards(std::vector<Evidence>& pieces) {
+  std::set<std::string> cards;
+  for (const Evidence& piece : pieces) {
+    const std::vector<std::string> its = CardsOf(piece);
+    cards.insert(its.begin(), its.end());
+  }
+  if (cards.size() < 2) return;
+  for (Evidence& piece : pieces) {
+    for (ProcessSample& process : piece.processes) {
+      process.gpu_uuid = CardOf(piece, process);
+      if (!process.gpu_uuid.empty()) continue;
+      throw Error(piece.origin + " does not name the card that it was measured on, and the other files come from " +
+                      std::to_string(cards.size()) + " cards",
+                  "measure it again, or promote it alone");
+    }
+  }
+  for (Evidence& piece : pieces) piece.environment.gpu_uuid.clear();
+}
+
+// Evidence of several cards is a baseline: what it is compared with comes from one.
+void RequireOneCard(const std::vector<Evidence>& pieces) {
+  for (const Evidence& piece : pieces) {
+    if (pieces.size() == 1 || CardsOf(piece).size() < 2) continue;
+    throw Error(piece.origin + " was measured on several cards, and cannot be merged with other files here",
+                "give it alone; fa-profile baseline promote merges files of several cards");
+  }
+}
+
 }  // namespace
 
-Evidence MergeEvidence(std::vector<Evidence> pieces) {
+Evidence MergeEvidence(std::vector<Evidence> pieces, Cards cards) {
   if (pieces.empty()) throw Error("no evidence given", "give a recording, evidence or a baseline");
+  cards == Cards::kSeveral ? NameCards(pieces) : RequireOneCard(pieces);
   Evidence merged = std::move(pieces.front());
   const std::string first = merged.origin;
   for (std::size_t i = 1; i < pieces.size(); ++i) Merge(merged, std::move(pieces[i]));
@@ -136,7 +167,7 @@ Evidence MergeEvidence(std::vector<Evidence> pieces) {
   return merged;
 }
 
-Evidence LoadEvidence(const std::vector<std::string>& files) {
+Evidence LoadEvidence(const std::vector<std::string>& files, Cards cards) {
   const std::string repository = FindRepository();
   // A recording of 60 cases takes half a second of CPU time; a few at a time limit the memory.
   constexpr std::size_t kAtOnce = 8;
@@ -148,7 +179,7 @@ Evidence LoadEvidence(const std::vector<std::string>& files) {
     }
     for (std::future<Evidence>& piece : loading) pieces.push_back(piece.get());
   }
-  return MergeEvidence(std::move(pieces));
+  return MergeEvidence(std::move(pieces), cards);
 }
 
 }  // namespace fa_profile::gate

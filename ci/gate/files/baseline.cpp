@@ -84,14 +84,29 @@ Receipt ReadReceipt(const JsonNode& node) {
           .sha256 = node.At("sha256").Text()};
 }
 
-// The cases with durations from fewer than `least` processes of either kind.
+// How many processes of one kind, of the kind with more, gave a case's duration on a card.
+std::size_t Durations(const Evidence& evidence, std::size_t case_index, const std::string& card) {
+  std::size_t most = 0;
+  for (const char* const kind : {"timing", "recording"}) {
+    const auto values = Values(evidence, case_index, kind, {"", kDuration});
+    const auto here = std::ranges::count_if(
+        values, [&](const auto& value) { return CardOf(evidence, evidence.processes[value.first]) == card; });
+    most = std::max(most, static_cast<std::size_t>(here));
+  }
+  return most;
+}
+
+// The cases with durations from fewer than `least` processes of either kind, on one of the cards.
 std::vector<std::string> CasesOfFewProcesses(const Evidence& evidence, std::size_t least) {
   std::vector<std::string> few;
+  std::vector<std::string> cards = CardsOf(evidence);
+  if (cards.empty()) cards.emplace_back();
   for (std::size_t i = 0; i < evidence.cases.size(); ++i) {
-    const std::size_t timing = Values(evidence, i, "timing", {"", kDuration}).size();
-    const std::size_t recordings = Values(evidence, i, "recording", {"", kDuration}).size();
-    if (std::max(timing, recordings) < least) {
-      few.push_back(fmt::format("{}: {}", CaseName(evidence.cases[i]), std::max(timing, recordings)));
+    for (const std::string& card : cards) {
+      const std::size_t found = Durations(evidence, i, card);
+      if (found >= least) continue;
+      few.push_back(fmt::format("{}: {}{}", CaseName(evidence.cases[i]), found,
+                                cards.size() > 1 ? " on " + QuotedText(card) : ""));
     }
   }
   return few;

@@ -1,5 +1,7 @@
 #include "fa_profile/evidence.h"
 
+#include <set>
+
 namespace fa_profile::gate {
 
 Environment EnvironmentOf(const Device& device, const Session& session) {
@@ -14,6 +16,18 @@ Environment EnvironmentOf(const Device& device, const Session& session) {
 
 std::string CaseName(const CaseFacts& facts) {
   return facts.shape.empty() ? facts.kernel : facts.kernel + " " + facts.shape;
+}
+
+const std::string& CardOf(const Evidence& evidence, const ProcessSample& process) {
+  return process.gpu_uuid.empty() ? evidence.environment.gpu_uuid : process.gpu_uuid;
+}
+
+std::vector<std::string> CardsOf(const Evidence& evidence) {
+  std::set<std::string> cards;
+  for (const ProcessSample& process : evidence.processes) cards.insert(CardOf(evidence, process));
+  if (evidence.processes.empty()) cards.insert(evidence.environment.gpu_uuid);
+  cards.erase("");
+  return {cards.begin(), cards.end()};
 }
 
 std::optional<std::size_t> FindCase(const Evidence& evidence, const std::string& kernel, const std::string& shape) {

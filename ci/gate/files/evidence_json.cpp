@@ -279,6 +279,7 @@ Json ProcessJson(const ProcessSample& process, std::size_t cases, const Columns&
   if (process.stage != 1) json["stage"] = process.stage;
   if (process.pair != -1) json["pair"] = process.pair;
   if (process.throttled) json["throttled"] = true;
+  if (!process.gpu_uuid.empty()) json["gpu_uuid"] = Clean(process.gpu_uuid);
   if (process.sm_clock_hz) json["sm_clock_hz"] = JsonNumber(*process.sm_clock_hz);
   if (process.temperature_celsius) json["temperature_celsius"] = JsonNumber(*process.temperature_celsius);
   Json& rows = json["values"] = Json::array();
@@ -354,7 +355,7 @@ std::map<MetricKey, double> ReadRow(const JsonNode& node, const std::vector<Metr
 
 ProcessSample ReadProcess(const JsonNode& node, std::size_t cases,
                           const std::map<std::string, std::vector<MetricKey>>& columns) {
-  node.RequireOnly({"kind", "stage", "pair", "throttled", "sm_clock_hz", "temperature_celsius", "values"});
+  node.RequireOnly({"kind", "stage", "pair", "throttled", "gpu_uuid", "sm_clock_hz", "temperature_celsius", "values"});
   ProcessSample process;
   process.kind = node.At("kind").Text();
   const auto known = columns.find(process.kind);
@@ -363,6 +364,7 @@ ProcessSample ReadProcess(const JsonNode& node, std::size_t cases,
   if (const auto pair = node.Find("pair")) process.pair = static_cast<int>(pair->Integer(-1, kMostPairNumber));
   Reader reader(node);
   reader.Field("throttled", process.throttled);
+  reader.Field("gpu_uuid", process.gpu_uuid);
   reader.Field("sm_clock_hz", process.sm_clock_hz);
   if (process.sm_clock_hz && *process.sm_clock_hz <= 0) node.At("sm_clock_hz").Fail("must be above 0");
   reader.Field("temperature_celsius", process.temperature_celsius);

@@ -73,6 +73,8 @@ std::span<const DefaultSetting> DefaultSettings() {
                      "and by, in ranges of equal code"},
       DefaultSetting{"", "budget", "ratio", 1.0, [](T& t) -> double& { return t.budget; },
                      "drift from the promoted baseline"},
+      DefaultSetting{"", "between_cards", "ratio", 1.0, [](T& t) -> double& { return t.between_cards; },
+                     "standard deviation between GPUs, at least"},
       DefaultSetting{"levels", "suspect", "", 0.5, [](T& t) -> double& { return t.suspect_level; },
                      "p of a suspicion, at most"},
       DefaultSetting{"levels", "regression", "", 0.5, [](T& t) -> double& { return t.regression_level; },

@@ -130,6 +130,7 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
                                        unverified, works.size()));
   }
   NoteUnknown(context, result);
+  if (const std::string note = NoteOnCards(context); !note.empty() && context.comparable) result.notes.push_back(note);
   const auto dropped = std::ranges::count_if(context.timing_pairs, &ProcessPair::throttled);
   if (dropped > 0) {
     result.notes.push_back(
@@ -285,8 +286,10 @@ std::string ToString(Verdict verdict) { return kVerdicts.at(static_cast<std::siz
 
 GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   GateResult result;
-  const std::optional<GateInput> renamed = WithRenamedPhases(given, result.notes);
-  const GateInput& input = renamed ? *renamed : given;
+  const std::optional<GateInput> of_card = WithCandidatesCard(given);
+  const GateInput& same_card = of_card ? *of_card : given;
+  const std::optional<GateInput> renamed = WithRenamedPhases(same_card, result.notes);
+  const GateInput& input = renamed ? *renamed : same_card;
   result.design = input.design;
   result.base = input.base.environment;
   result.candidate = input.candidate.environment;

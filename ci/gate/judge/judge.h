@@ -135,6 +135,24 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
                                           const std::vector<PairedTest>& identical, bool required,
                                           std::vector<std::string>& notes);
 
+// cards.cpp
+/// How much more than between runs on one card equal code may differ between cards of a model.
+struct CardTerm {
+  double growth = 0.0;     ///< of the base's time; added to tolerance and budget
+  double deviation = 0.0;  ///< standard deviation between cards
+  std::size_t cards = 1;   ///< of the base
+};
+/// Absent: the candidate ran on a card of the base, or one of the two is unknown.
+std::optional<CardTerm> TermBetweenCards(const JudgeContext& context, const CaseWork& work, bool cycles);
+/// `input` with those processes of the base alone that ran on the candidate's card. Absent: the base has one card, or
+/// not that one.
+std::optional<GateInput> WithCandidatesCard(const GateInput& input);
+/// Which card differs, and how wide that makes the limits; empty: none does.
+std::string NoteOnCards(const JudgeContext& context);
+/// A case's values by card, without throttled processes.
+std::map<std::string, std::vector<double>> SamplesOfCards(const Evidence& evidence, std::size_t case_index,
+                                                          const std::string& kind, const MetricKey& key);
+
 // unpaired_tier.cpp
 /// Tiers 2 and 3 without pairs: one or a few processes per side.
 void JudgeUnpaired(const JudgeContext& context, CaseWork& work);

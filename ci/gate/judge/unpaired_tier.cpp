@@ -24,33 +24,57 @@ constexpr double kMostSpread = 0.0063;
 /// Standard deviation of a normal distribution over its median absolute deviation.
 constexpr double kMadToSigma = 1.4826;
 
-/// How far apart two medians of the same code may be.
-double Noise(const std::vector<double>& before, double scale) {
+/// A case's values by card.
+using OfCards = std::map<std::string, std::vector<double>>;
+
+/// How far apart two medians of the same code on one card may be.
+double Noise(const OfCards& before, double scale) {
+  std::vector<double> deviations;
+  for (const auto& [card, values] : before) {
+    const double median = Median(values);
+    for (const double value : values) deviations.push_back(std::abs(value - median));
+  }
   // With few processes the errors of both sides count: two processes differ by sqrt(2) times the deviation of one.
-  if (before.size() < kEnoughProcesses) return kSigmas * std::sqrt(2.0) * kMostSpread;
-  const double median = Median(before);
-  std::vector<double> deviations(before.size());
-  std::ranges::transform(before, deviations.begin(), [&](double value) { return std::abs(value - median); });
+  if (deviations.size() < kEnoughProcesses) return kSigmas * std::sqrt(2.0) * kMostSpread;
   return kSigmas * std::max(kLeastSpread, kMadToSigma * Median(deviations) / scale);
 }
 
-void Conclude(const JudgeContext& context, const Demand& demand, double tolerance, double noise,
-              Comparison& comparison) {
+/// The median over the cards: each counts once, however many processes it has.
+std::optional<double> MedianOfCards(const OfCards& values) {
+  std::vector<double> medians;
+  for (const auto& [card, of_card] : values) medians.push_back(Median(of_card));
+  return MedianOf(medians);
+}
+
+/// " and 6.8 % between cards"
+std::string AndBetweenCards(double growth) {
+  return growth > 0.0 ? fmt::format(" and {} between cards", Percent(growth)) : "";
+}
+
+void Conclude(const JudgeContext& context, const Demand& demand, double on_one_card,
+              const std::optional<CardTerm>& cards, double noise, Comparison& comparison) {
   const bool promoted = context.input.base_is_promoted;
-  const double limit = std::max(tolerance, context.thresholds.budget);
+  const double more = cards ? cards->growth : 0.0;
+  const double budget = std::max(on_one_card, context.thresholds.budget);
+  const double tolerance = on_one_card + more;
+  const double limit = budget + more;
   const double change = *comparison.change;
   comparison.tier = promoted ? 3 : 2;
   comparison.rule = context.GrowthRule(demand);
   Block(comparison, demand.severity);
   if (change > limit && change > noise) {
     comparison.verdict = Verdict::kRegression;
-    comparison.reason = promoted ? fmt::format("drifted over the budget of {}", Percent(limit))
-                                 : fmt::format("worse by more than {}", Percent(std::max(limit, noise)));
+    comparison.reason = promoted
+                            ? fmt::format("drifted over the budget of {}{}", Percent(budget), AndBetweenCards(more))
+                            : fmt::format("worse by more than {}", Percent(std::max(limit, noise)));
   } else if (change > limit || (change > tolerance && !promoted)) {
     comparison.verdict = Verdict::kSuspect;
     comparison.reason = fmt::format("too few processes to tell {} from noise: run gate --pair", Percent(change));
   } else if (change > tolerance) {
-    comparison.reason = fmt::format("drifted, within the budget of {}", Percent(limit));
+    comparison.reason = fmt::format("drifted, within the budget of {}{}", Percent(budget), AndBetweenCards(more));
+  } else if (change > on_one_card) {
+    comparison.reason =
+        fmt::format("another card: within {} and {} between cards", Percent(on_one_card), Percent(more));
   } else if (-change > limit && -change > noise) {
     comparison.verdict = Verdict::kImproved;
     comparison.blocking = comparison.phase.empty();  // only the time of the whole call improves the case
@@ -62,15 +86,16 @@ std::optional<Comparison> JudgeTime(const JudgeContext& context, const CaseWork&
   const std::string kind = DurationKind(input.base, work.base_index);
   const std::string other_kind = DurationKind(input.candidate, work.candidate_index);
   const std::string metric = cycles ? kCycles : kDuration;
-  const std::vector<double> before = Samples(input.base, work.base_index, kind, {"", metric}, false);
+  const OfCards before = SamplesOfCards(input.base, work.base_index, kind, {"", metric});
   const std::vector<double> after = Samples(input.candidate, work.candidate_index, other_kind, {"", metric}, false);
   const Demand demand = TimeDemand(context, work, cycles);
   if (before.empty() || after.empty() || demand.severity == Severity::kOff) return std::nullopt;
-  Comparison comparison = Compared({"", metric}, Median(before), Median(after));
+  Comparison comparison = Compared({"", metric}, MedianOfCards(before), Median(after));
   if (*comparison.base <= 0.0) return std::nullopt;
   const auto seconds = MedianOf(Samples(input.base, work.base_index, kind, {"", kDuration}, false));
   const double tolerance = TimeTolerance(context, work, seconds, cycles ? comparison.base : std::nullopt, cycles);
-  Conclude(context, demand, tolerance, Noise(before, *comparison.base), comparison);
+  Conclude(context, demand, tolerance, TermBetweenCards(context, work, cycles), Noise(before, *comparison.base),
+           comparison);
   return comparison;
 }
 
@@ -79,15 +104,17 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
     const auto found = shares.find(phase);
     return found == shares.end() ? 0.0 : found->second;
   };
+  // In points of the kernel's time a phase cannot grow by more than the kernel does.
+  const std::optional<CardTerm> cards = TermBetweenCards(context, work, false);
   for (const auto& [phase, growth] : PhaseGrowth(context, work)) {
     const Demand demand = context.DemandOn(work, phase, kPhaseTime);
     if (demand.severity == Severity::kOff) continue;
     Comparison comparison =
         Compared({phase, kPhaseTime}, share(work.base_shares, phase), share(work.candidate_shares, phase));
     comparison.change = growth;  // as a share of the base kernel's time
-    const std::vector<double> samples =
-        Samples(context.input.base, work.base_index, "recording", {phase, kPhaseTime}, true);
-    Conclude(context, demand, PhaseTolerance(context, demand, *comparison.base), Noise(samples, 1.0), comparison);
+    const OfCards samples = SamplesOfCards(context.input.base, work.base_index, "recording", {phase, kPhaseTime});
+    Conclude(context, demand, PhaseTolerance(context, demand, *comparison.base), cards, Noise(samples, 1.0),
+             comparison);
     if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(demand);
     work.verdict.comparisons.push_back(std::move(comparison));
   }

@@ -119,6 +119,9 @@ std::string ReceiptText(const StoredBaseline& stored) {
   line("commit", receipt.commit);
   line("cases", std::to_string(baseline.evidence.cases.size()));
   line("processes", Processes(baseline.evidence));
+  if (const std::vector<std::string> cards = CardsOf(baseline.evidence); cards.size() > 1) {
+    line("cards", fmt::format("{}: {}", cards.size(), fmt::join(cards, ", ")));
+  }
   for (const std::string& source : receipt.sources) line("from", source);
   line("replaces", receipt.previous.empty() ? "nothing: the first of its lineage" : receipt.previous);
   line("sha256", receipt.sha256);

@@ -15,11 +15,15 @@ namespace fa_profile::gate {
 Evidence EvidenceOf(const Recording& recording, const Profile& profile, const std::string& origin,
                     const std::string& repository = "");
 
+/// Whether files that are merged may come from several cards of one GPU model.
+enum class Cards { kOne, kSeveral };
+
 /// Reads files of one build and one environment, each a recording, evidence (.json) or a promoted baseline (.json), and
-/// merges them; processes keep the files' order. Throws Error without files, and for two environments or two builds.
-Evidence LoadEvidence(const std::vector<std::string>& files);
+/// merges them; processes keep the files' order. If there are several cards, each process names its own. Throws Error
+/// without files, and for two environments or two builds.
+Evidence LoadEvidence(const std::vector<std::string>& files, Cards cards = Cards::kOne);
 
 /// Merges evidence that was read. Throws Error as above.
-Evidence MergeEvidence(std::vector<Evidence> pieces);
+Evidence MergeEvidence(std::vector<Evidence> pieces, Cards cards = Cards::kOne);
 
 }  // namespace fa_profile::gate

@@ -13,7 +13,7 @@
 namespace fa_profile::gate {
 
 /// Version of evidence as JSON (docs/evidence.schema.json). A reader takes its own version and older ones.
-inline constexpr int kEvidenceVersion = 2;
+inline constexpr int kEvidenceVersion = 3;
 
 /// Names a value: a phase (empty: the whole kernel) and an id of MetricCatalogue() or, with a phase, of
 /// PhaseCatalogue(), or kCycles.
@@ -36,7 +36,7 @@ inline constexpr const char* kReferenceKernel = "gate_reference";
 /// Machine and tool of a measurement. Empty: unknown.
 struct Environment {
   std::string gpu_name;  ///< "NVIDIA H200"
-  std::string gpu_uuid;
+  std::string gpu_uuid;  ///< empty: unknown, or several cards, and each process names its own
   std::string chip;  ///< "GH100"
   std::string driver_version;
   std::string cuda_driver_version;
@@ -148,6 +148,7 @@ struct ProcessSample {
   int stage = 1;           ///< 2: measured again, because stage 1 was suspect
   int pair = -1;           ///< processes of a pair ran next to each other; -1: no pair
   bool throttled = false;  ///< the driver reported a throttled clock
+  std::string gpu_uuid;    ///< the card it ran on; empty: the environment's
   std::optional<double> sm_clock_hz;
   std::optional<double> temperature_celsius;
   std::vector<std::map<MetricKey, double>> values;  ///< by case; empty: not measured
@@ -164,6 +165,12 @@ struct Evidence {
 
 /// "mma 1,8,512,64"; only the kernel without a shape.
 std::string CaseName(const CaseFacts& facts);
+
+/// UUID of the card that a process ran on; empty: unknown.
+const std::string& CardOf(const Evidence& evidence, const ProcessSample& process);
+
+/// UUIDs of the cards that the processes ran on, sorted. Without processes that of the environment.
+std::vector<std::string> CardsOf(const Evidence& evidence);
 
 /// Index of a case, by kernel and shape.
 std::optional<std::size_t> FindCase(const Evidence& evidence, const std::string& kernel, const std::string& shape);
