@@ -1,5 +1,5 @@
-// Rung 7 with one thing undone or made worse, as a kernel library. The file that includes this sets MUTANT_NAME first,
-// and the macros below for what is different. Without any of them it is the rung's own code.
+// Rung 7 with one thing undone or made worse, as a kernel library. The file that includes this sets MUTANT_ID first,
+// and the macros below and in mutant.cuh for what is different. Without any of them it is the rung's own code.
 #pragma once
 
 #ifndef MUTANT_SERIAL_SOFTMAX
@@ -8,33 +8,18 @@
 #ifndef MUTANT_V_SWIZZLE
 #define MUTANT_V_SWIZZLE 7  // bits of the row that V's swizzle takes: 7 no conflicts, 6 two wavefronts for one, 0 eight
 #endif
-#ifndef MUTANT_EXTRA_PHASE
-#define MUTANT_EXTRA_PHASE none  // phase with a loop of MUTANT_EXTRA_WORK exponentials, each waiting for the one before
-#endif
-#ifndef MUTANT_EXTRA_WORK
-#define MUTANT_EXTRA_WORK 0
-#endif
-#ifndef MUTANT_EXTRA_BARRIERS
-#define MUTANT_EXTRA_BARRIERS 0  // a tile
-#endif
-#ifndef MUTANT_BLOCKS_PER_SM
-#define MUTANT_BLOCKS_PER_SM 0  // above 0: caps the registers for so many blocks an SM, which spills
+#ifndef MUTANT_PARTIAL_PADDING
+#define MUTANT_PARTIAL_PADDING 8  // floats after a row of partial outputs; 24 is as good
 #endif
 
+#include "mutant.cuh"
 #include "rung7_mma.cuh"
-
-#define FIXTURE_OWN_NAME
-#define FIXTURE_OWN_SUPPORTS
-#define FIXTURE_OWN_LAUNCH
-#include "fixture.h"
 
 namespace fa_profile {
 namespace {
 namespace mutant {
 
 constexpr bool kSerialSoftmax = MUTANT_SERIAL_SOFTMAX;
-
-enum class Phase { none, qk, softmax, pv, rescale, load_kv };
 
 /// A warp's room for the serial softmax: its scores, then its weights, and what it carries from tile to tile.
 template <class T>
@@ -46,16 +31,22 @@ struct Scratch {
 };
 
 /// Makes the kernel call the phases below instead of the rung's own.
-struct Place : fa_profile::Place {};
+struct Place : fa_profile::Place {
+  int count = 0;
+};
 
 /// One of the rung's tiles, changed.
-template <class Tile>
+template <class Tile, class Id>
 struct Mutant : Tile {
   using Place = mutant::Place;
   static constexpr int kVSwizzle = MUTANT_V_SWIZZLE;
   static constexpr int kBlocksPerSm = MUTANT_BLOCKS_PER_SM > 0 ? MUTANT_BLOCKS_PER_SM : Tile::kBlocksPerSm;
+  static constexpr int kPartialStride = Tile::kHeadDim + MUTANT_PARTIAL_PADDING;
+  static constexpr int kPartialBytes = Tile::kSplits * Tile::kBlockM * (kPartialStride + 2) * 4;
+  static_assert(kPartialBytes <= Tile::kSharedBytes);
   static constexpr int kSharedBytes =
-      Tile::kSharedBytes + (kSerialSoftmax ? Tile::kThreads / 32 * static_cast<int>(sizeof(Scratch<Tile>)) : 0);
+      Tile::kSharedBytes + (kChange == Change::shared_line ? 128 : 0) +
+      (kSerialSoftmax ? Tile::kThreads / 32 * static_cast<int>(sizeof(Scratch<Tile>)) : 0);
   static constexpr int kScratchAt = Tile::kSharedBytes;
 };
 
@@ -63,20 +54,6 @@ template <class T>
 __device__ __forceinline__ Scratch<T>& ScratchOfWarp() {
   extern __shared__ __align__(128) unsigned char shared[];
   return reinterpret_cast<Scratch<T>*>(shared + T::kScratchAt)[threadIdx.x / 32];
-}
-
-/// Adds MUTANT_EXTRA_WORK exponentials to the phase. The compiler must not know their number, so that a mutant differs
-/// from the one without in one number, and not in how ptxas orders everything around the loop: that alone moves the
-/// time by 9 %. ptxas leaves out what is never read, volatile or not, so a branch that is never taken reads it.
-template <Phase phase>
-__device__ __forceinline__ void Burn(const Place& place) {
-  if constexpr (phase == Phase::MUTANT_EXTRA_PHASE) {
-    const int work = MUTANT_EXTRA_WORK + (place.params.seqlen >> 31);
-    float value = static_cast<float>(threadIdx.x) * 1e-3F;
-#pragma unroll 1
-    for (int i = 0; i < work; ++i) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(value));
-    if (value < 0.0F) __trap();
-  }
 }
 
 /// The rung's softmax with the same result, by one lane, through shared memory.
@@ -143,7 +120,8 @@ __device__ __forceinline__ void SerialSoftmax(PFragments<T>& p, const Scores<T>&
 template <class T, Operand kOperand>
 __device__ __forceinline__ void load_kv(std::uint32_t rows, const __half* head, int key0, int key_end, Place& place) {
   fa_profile::load_kv<T, kOperand>(rows, head, key0, key_end, place);
-  if constexpr (kOperand == kK) Burn<Phase::load_kv>(place);
+  Count(place.count);
+  if constexpr (kOperand == kK) Burn<Phase::load_kv>(place.params);
 }
 
 template <class T>
@@ -158,6 +136,7 @@ __device__ __forceinline__ void load_q(QFragments<T>& q, std::uint32_t q_tile, c
     }
     __syncwarp();
   }
+  Burn<Phase::load_q>(place.params);
 }
 
 template <class T, Operand kOperand>
@@ -173,7 +152,7 @@ template <class T>
 __device__ __forceinline__ void qk(Scores<T>& scores, const QFragments<T>& q, std::uint32_t q_rows, std::uint32_t rows,
                                    Place& place) {
   fa_profile::qk<T>(scores, q, q_rows, rows, place);
-  Burn<Phase::qk>(place);
+  Burn<Phase::qk>(place.params);
 }
 
 template <class T>
@@ -184,72 +163,54 @@ __device__ __forceinline__ void softmax(PFragments<T>& p, Scores<T>& scores, Per
   } else {
     fa_profile::softmax<T>(p, scores, row_max, row_sum, correction, c, key0, place);
   }
-  Burn<Phase::softmax>(place);
+  Burn<Phase::softmax>(place.params);
 }
 
 template <class T>
 __device__ __forceinline__ void rescale(Accumulator<T>& o, const PerRow<T>& correction, Place& place) {
-  fa_profile::rescale<T>(o, correction, place);
-  Burn<Phase::rescale>(place);
+  bool needed = true;
+  if constexpr (kChange == Change::lazy_rescale) {
+    static_assert(T::kMTiles == 1);
+    needed = __any_sync(0xffffffffU, fminf(correction[0][0], correction[0][1]) < 1.0F) != 0;
+  }
+  if constexpr (kChange == Change::warp_sync) __syncwarp();
+  if (needed) fa_profile::rescale<T>(o, correction, place);
+  Burn<Phase::rescale>(place.params);
 }
 
 template <class T>
 __device__ __forceinline__ void pv(Accumulator<T>& o, const PFragments<T>& p, std::uint32_t rows, Place& place) {
   fa_profile::pv<T>(o, p, rows, place);
-  Burn<Phase::pv>(place);
+  Burn<Phase::pv>(place.params);
 }
 
-// As the rung chooses its tile. The serial softmax always takes the smaller one: the larger leaves it no register.
+template <class T>
+__device__ __forceinline__ void epilogue(__half* o_head, float* shared, const Accumulator<T>& o,
+                                         const PerRow<T>& row_max, const PerRow<T>& row_sum, float c, int block_row,
+                                         int seqlen, Place& place) {
+  if constexpr (kChange == Change::epilogue_sync) __syncthreads();
+  fa_profile::epilogue<T>(o_head, shared, o, row_max, row_sum, c, block_row, seqlen, place);
+  ReadCount(place.count);
+  Burn<Phase::epilogue>(place.params);
+}
+
+// As the rung chooses its tile. The serial softmax always takes the smaller one: the larger leaves it no register. A
+// mutant of the gate is measured with the smaller one alone.
 template <class Latency, class Throughput>
-cudaError_t Launch(const AttentionParams& params, cudaStream_t stream) {
-  if constexpr (kSerialSoftmax) {
-    return LaunchTile<Mutant<Latency>>(params, stream);
+cudaError_t LaunchEither(const AttentionParams& params, cudaStream_t stream) {
+  if constexpr (kSerialSoftmax || !kTakes128) {
+    return LaunchTile<Mutant<Latency, MUTANT_ID>>(params, stream);
   } else {
-    return LaunchBest<Mutant<Latency>, Mutant<Throughput>>(params, stream);
+    return LaunchBest<Mutant<Latency, MUTANT_ID>, Mutant<Throughput, MUTANT_ID>>(params, stream);
   }
+}
+
+cudaError_t Launch(const AttentionParams& params, cudaStream_t stream) {
+  if (params.head_dim == 64) return LaunchEither<Latency64, Throughput64>(params, stream);
+  if constexpr (kTakes128) return LaunchEither<Latency128, Throughput128>(params, stream);
+  return cudaErrorInvalidValue;
 }
 
 }  // namespace mutant
 }  // namespace
 }  // namespace fa_profile
-
-#ifdef MUTANT_ONLY_64  // half the time to compile
-constexpr bool kTakes128 = false;
-#else
-constexpr bool kTakes128 = true;
-#endif
-
-EXPORT const char* fa_profile_kernel_name(void) { return MUTANT_NAME; }
-
-EXPORT int fa_profile_kernel_supports(const fa_profile_attention_args* args, char* error, size_t error_size) {
-  if (args->head_dim == 64 || (kTakes128 && args->head_dim == 128)) return 0;
-  std::snprintf(error, error_size, "head_dim must be 64%s, not %d", kTakes128 ? " or 128" : "",
-                static_cast<int>(args->head_dim));
-  return 1;
-}
-
-EXPORT int fa_profile_kernel_launch(const fa_profile_attention_args* args, char* error, size_t error_size) {
-  using namespace fa_profile;  // NOLINT(google-build-using-namespace): a C function, of the rung's own file
-  const AttentionParams params{.batch = args->batch,
-                               .num_heads = args->num_heads,
-                               .seqlen = args->seqlen,
-                               .head_dim = args->head_dim,
-                               .causal = args->causal != 0,
-                               .softmax_scale = args->softmax_scale,
-                               .q = static_cast<const __half*>(args->q),
-                               .k = static_cast<const __half*>(args->k),
-                               .v = static_cast<const __half*>(args->v),
-                               .o = static_cast<__half*>(args->o),
-                               .workspace = args->workspace,
-                               .workspace_bytes = args->workspace_bytes};
-  auto* const stream = static_cast<cudaStream_t>(args->stream);
-  cudaError_t result = cudaErrorInvalidValue;
-  if (args->head_dim == 64) {
-    result = mutant::Launch<Latency64, Throughput64>(params, stream);
-  } else if constexpr (kTakes128) {
-    result = mutant::Launch<Latency128, Throughput128>(params, stream);
-  }
-  if (result == cudaSuccess) return 0;
-  std::snprintf(error, error_size, "%s", cudaGetErrorString(result));
-  return 1;
-}

@@ -1,0 +1,548 @@
+#!/usr/bin/env python3
+"""Takes the data of `fa-profile gate selftest` on a GPU: processes of the same code, and of mutants beside their bases.
+
+    bench/gate_trials.py list                                                which mutants there are
+    bench/gate_trials.py pack build/gpu -o libs.tar.xz                       the mutants' libraries, small enough to travel
+    bench/gate_trials.py calibrate --program FA_PROFILE --libs L -o C.json   how much slower each mutant is
+    bench/gate_trials.py same --program FA_PROFILE -o same.json              sets of processes of the same code
+    bench/gate_trials.py mutants --program FA_PROFILE --libs L --choose C.json -o mutants.json
+    bench/gate_trials.py assemble --same SAME... --mutants MUTANTS... -o F   one file of trial data; needs no GPU
+
+CONTRIBUTING.md has the whole recipe ("Renew the gate's trial data"). What takes long saves what it has after every few
+processes, and stops in time for --seconds.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+# Where the kernels are timed: an SM has one block at a time, and no other block's work hides a slower phase.
+SHAPES = {"mma": "1,1,8192,64", "wmma": "1,2,2048,64", "tiled": "1,2,2048,64", "scalar": "1,2,2048,64"}
+
+# Changed code that should take the same time, and the phase that is changed. All are compared with RUNG_same.
+REFACTORINGS = {
+    "mma_counter": "load_kv",
+    "mma_once_4": "epilogue",
+    "mma_epilogue_sync": "epilogue",
+    "mma_shared_line": "load_kv",
+    "mma_lazy_rescale": "rescale",
+    "mma_warp_sync": "rescale",
+    "mma_padding_24": "epilogue",
+    "wmma_counter": "load_kv",
+    "wmma_once_4": "epilogue",
+    "wmma_epilogue_sync": "epilogue",
+    "wmma_shared_line": "load_kv",
+    "wmma_split_load_q": "load_q",
+    "wmma_two_step_scale": "epilogue",
+    "wmma_warp_sync": "rescale",
+    "wmma_registers_3": "",
+    "tiled_counter": "load_kv",
+    "tiled_once_4": "epilogue",
+    "tiled_epilogue_sync": "epilogue",
+    "tiled_shared_line": "load_kv",
+    "tiled_clamped_mask": "softmax",
+    "tiled_lazy_rescale": "rescale",
+    "tiled_registers_4": "",
+    "tiled_padding_12": "load_q",
+    "scalar_counter": "load_kv",
+    "scalar_once_4": "epilogue",
+    "scalar_wide_store": "epilogue",
+}
+# Faults, and the phase that they slow down. Compared with RUNG_same too.
+FAULTS = {
+    "mma_barrier_1": "sync",
+    "mma_barrier_2": "sync",
+    "mma_conflict_1": "pv",
+    "mma_spill": "",
+    "wmma_barrier_1": "sync",
+    "tiled_barrier_1": "sync",
+    "tiled_conflict_p": "pv",
+    "scalar_key_last": "qk",
+}
+# More work in a phase: RUNG_PHASE_WORK. The first of a family is the others' base; "mma softmax" has two families,
+# because the first four exponentials hide behind other warps' work.
+FAMILIES = (
+    ("mma", "softmax", (1, 3)),
+    ("mma", "softmax", (4, 5, 6, 7, 8, 9, 10, 12, 17)),
+    ("mma", "qk", (1, 3, 4, 6, 12)),
+    ("mma", "pv", (1, 4, 5, 6, 12)),
+    ("mma", "load_kv", (1, 3, 4, 6, 12)),
+    ("mma", "rescale", (1, 12, 16)),
+    ("wmma", "softmax", (1, 4, 6, 8, 11)),
+    ("wmma", "qk", (1, 4, 6, 8, 11)),
+    ("wmma", "pv", (1, 4, 6, 8, 11)),
+    ("wmma", "rescale", (1, 6, 8)),
+    ("wmma", "load_kv", (1, 4, 8)),
+    ("tiled", "softmax", (1, 4, 6, 8, 11)),
+    ("tiled", "qk", (1, 4, 6, 8, 11)),
+    ("tiled", "pv", (1, 4, 6, 8, 11)),
+    ("tiled", "load_kv", (1, 6, 8)),
+    ("scalar", "qk", (1, 5, 7, 9, 12)),
+    ("scalar", "softmax", (1, 5, 7, 9, 12)),
+)
+
+# The mutants that `mutants` measures without --choose. Choose here by hand what a calibration shows to be right.
+CHOSEN = ()
+
+MOST_EQUAL = 0.005  # changed code in equal time
+SLOWER = (0.02, 0.05)  # what is near the gate's tolerance
+MOST_SLOWER = 16  # so many of them are chosen, two of a family at most
+WORSE = ("mma_conflict_1", "mma_softmax_17", "mma_spill")  # chosen too: what no gate may miss
+
+SAME_KERNELS = ("wmma", "mma", "tiled", "cublas")
+SAME_SHAPES = ("1,8,512,64", "2,8,1024,64")
+PAIRS = 8  # of the gate's first stage, of three processes each: the base, the candidate, and the control
+SECOND_PAIRS = 14
+ARMS = 3
+
+FAT_BINARY = bytes.fromhex("50ed55ba")
+
+
+class Mutant:
+    def __init__(self, name, base, phase, kind):
+        self.name, self.base, self.phase, self.kind = name, base, phase, kind
+
+    @property
+    def rung(self):
+        return self.name.split("_")[0]
+
+
+def every_mutant():
+    mutants = []
+    for kind, names in (("refactoring", REFACTORINGS), ("fault", FAULTS)):
+        mutants += [Mutant(name, name.split("_")[0] + "_same", phase, kind) for name, phase in names.items()]
+    for rung, phase, works in FAMILIES:
+        mutants += [Mutant(f"{rung}_{phase}_{work}", f"{rung}_{phase}_{works[0]}", phase, "work") for work in works[1:]]
+    return mutants
+
+
+def kernels_of(mutants):
+    """The mutants and their bases, each once."""
+    return sorted({kernel for mutant in mutants for kernel in (mutant.name, mutant.base)})
+
+
+def groups_of(mutants):
+    """By shape: what one process measures."""
+    groups = {}
+    for mutant in mutants:
+        groups.setdefault(SHAPES[mutant.rung], []).append(mutant)
+    return groups
+
+
+# Measuring -----------------------------------------------------------------------------------------------------------
+
+
+class Libraries:
+    """The folder of the libraries; from an archive of `pack`, which is unpacked as long as this is open."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.unpacked = None
+
+    def __enter__(self):
+        if self.path.is_dir():
+            return self
+        self.unpacked = tempfile.TemporaryDirectory()
+        with tarfile.open(self.path) as archive:
+            archive.extractall(self.unpacked.name, filter="data")
+        self.path = pathlib.Path(self.unpacked.name)
+        return self
+
+    def __exit__(self, *_):
+        if self.unpacked:
+            self.unpacked.cleanup()
+
+    def options(self, kernels):
+        paths = [self.path / f"{kernel}.so" for kernel in kernels]
+        missing = [path.name for path in paths if not path.is_file()]
+        if missing:
+            sys.exit(f"gate_trials.py: {self.path} lacks {', '.join(missing)}: build the target gate_mutants")
+        return [option for path in paths for option in ("--kernel-lib", str(path))]
+
+
+def selection(kernels, shapes):
+    pattern = "^(" + "|".join(kernels) + ")$"
+    return ["--kernel", pattern] + [option for shape in shapes for option in ("--shape", shape)]
+
+
+def run(command, most=0):
+    """What a command prints; `most` is the largest exit code that is not an error."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=500)
+    if 0 <= done.returncode <= most:
+        return done.stdout
+    sys.exit(f"gate_trials.py: exit code {done.returncode} of: {' '.join(command)[:300]}...\n{done.stderr[-1500:]}")
+
+
+def sample(program, options, order):
+    """One timing process, as the gate runs it: its line of JSON."""
+    out = run([program, "gate-sample", *options, "--launches", "15", "--order", str(order)])
+    lines = [line for line in out.splitlines() if line.startswith("{") and '"version"' in line]
+    if not lines:
+        sys.exit(f"gate_trials.py: no sample from {program}: {out[-500:]}")
+    return json.loads(lines[-1])
+
+
+class Clock:
+    """Ends a loop before its time is over."""
+
+    def __init__(self, seconds):
+        self.start = time.monotonic()
+        self.seconds = seconds
+        self.restart()
+
+    def spent(self):
+        return time.monotonic() - self.start
+
+    def restart(self):
+        """Another loop begins."""
+        self.longest = 0.0
+        self.last = time.monotonic()
+
+    def lap(self):
+        now = time.monotonic()
+        self.longest = max(self.longest, now - self.last)
+        self.last = now
+
+    def has_room(self):
+        """For one more lap."""
+        return self.spent() + 1.5 * self.longest < self.seconds
+
+
+def write(path, text):
+    """Whole or not at all."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
+def measured_facts(program, options, recordings, path):
+    """Evidence with what recordings show of the cases, and one timing process, which fills its columns."""
+    run([program, "gate", "--measure", program, *options, "--processes", "1", "--recordings", str(recordings),
+         "--draws", "1", "--save", str(path)])  # fmt: skip
+    evidence = json.loads(path.read_text())
+    evidence["processes"] = [process for process in evidence["processes"] if process["kind"] == "recording"]
+    return evidence
+
+
+def add_timing(evidence, taken):
+    """Appends a sample's process to evidence. A throttled one is kept and marked: the selftest leaves it out."""
+    columns = [tuple(column) for column in evidence["columns"]["timing"]]
+    values = {(case["kernel"], case.get("shape", "")): case for case in taken["cases"]}
+    rows = []
+    for case in evidence["cases"]:
+        found = values.get((case["kernel"], case.get("shape", "")))
+        if not found:
+            rows.append([])
+            continue
+        if "error" in found:
+            sys.exit(f"gate_trials.py: {case['kernel']} {case.get('shape', '')}: {found['error']}")
+        rows.append([found.get(metric) for _, metric in columns])
+    process = {"kind": "timing", "values": rows}
+    process.update({key: taken[key] for key in ("sm_clock_hz", "temperature_celsius") if key in taken})
+    if taken.get("throttled"):
+        process["throttled"] = True
+    evidence["processes"].append(process)
+
+
+def changes_of(samples, mutants):
+    """By mutant: the base's time in us, how much slower it is, and the standard error of that."""
+    times = {}
+    for taken in samples:
+        for case in taken["cases"]:
+            if "duration_seconds" in case:
+                times.setdefault(case["kernel"], []).append(case["duration_seconds"])
+    changes = {}
+    for mutant in mutants:
+        base, changed = times.get(mutant.base, []), times.get(mutant.name, [])
+        if not base or len(base) != len(changed):
+            continue
+        ratios = [after / before - 1.0 for before, after in zip(base, changed)]
+        error = statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else float("nan")
+        changes[mutant.name] = (statistics.median(base) * 1e6, statistics.mean(ratios), error)
+    return changes
+
+
+def wrong_kernels(program, options):
+    """Kernels that do not compute attention, or crash: each runs in a process alone."""
+    out = run([program, "verify", *options, "--draws", "1"], most=1)
+    return {line.split()[0] for line in out.splitlines() if re.search(r" (WRONG|FAILED)\b", line)}
+
+
+def calibrate_group(arguments, shape, mutants, libraries, clock):
+    """Prints a line for each mutant of a shape, and returns by how much each is slower."""
+    wrong = wrong_kernels(arguments.program, [*selection(kernels_of(mutants), [shape]),
+                                              *libraries.options(kernels_of(mutants))])  # fmt: skip
+    print(f"{shape}: verified until {clock.spent():.0f} s; not correct: {', '.join(sorted(wrong)) or 'none'}", flush=True)
+    mutants = [mutant for mutant in mutants if not {mutant.name, mutant.base} & wrong]
+    kernels = kernels_of(mutants)
+    options = [*selection(kernels, [shape]), *libraries.options(kernels)]
+    samples = []
+    clock.restart()
+    while len(samples) < arguments.processes and (not samples or clock.has_room()):
+        samples.append(sample(arguments.program, options, len(samples) + 1))
+        clock.lap()
+    print(f"{len(samples)} processes of {len(kernels)} kernels, at most {clock.longest:.2f} s each", flush=True)
+    changes = changes_of(samples, mutants)
+    for mutant in mutants:
+        base_us, change, error = changes[mutant.name]
+        print(f"  {mutant.name:22} {mutant.base:17} {mutant.kind:11} {base_us:8.2f} us "
+              f"{100 * change:+7.2f} % +- {100 * error:.2f}")  # fmt: skip
+    return {name: change for name, (_, change, _) in changes.items()}
+
+
+def calibrate(arguments):
+    """Times everything in a few processes, and prints by how much each mutant is slower."""
+    clock = Clock(arguments.seconds)
+    groups = groups_of(every_mutant())
+    changes = {}
+    with Libraries(arguments.libs) as libraries:
+        for number, (shape, mutants) in enumerate(groups.items(), 1):
+            clock.seconds = arguments.seconds * number / len(groups)
+            changes.update(calibrate_group(arguments, shape, mutants, libraries, clock))
+            write(arguments.out, json.dumps(changes, indent=1) + "\n")
+    chosen = choose(changes)
+    print(f"chosen, {len(chosen)}: {' '.join(chosen)}")
+
+
+def choose(changes):
+    """Names of mutants: refactorings in equal time, what is slower by 2 to 5 %, and a few that are much worse."""
+    chosen = [name for name in changes if name in REFACTORINGS and abs(changes[name]) <= MOST_EQUAL]
+    by_family = {}
+    for mutant in every_mutant():
+        change = changes.get(mutant.name)
+        if mutant.kind != "refactoring" and change is not None and SLOWER[0] <= change <= SLOWER[1]:
+            family = mutant.base if mutant.kind == "work" else mutant.name
+            by_family.setdefault(family, []).append(mutant.name)
+    slower = []
+    for rank in range(2):  # first one of each family: many phases before many grades
+        for names in by_family.values():
+            middle = sorted(names, key=lambda name: abs(changes[name] - (0.032, 0.045)[rank]))
+            slower += [name for name in middle if name not in slower][:1]
+    hidden = [
+        mutant.name
+        for mutant in every_mutant()
+        if mutant.kind == "work" and mutant.name in changes and abs(changes[mutant.name]) <= MOST_EQUAL
+    ]
+    return chosen + hidden[:4] + slower[:MOST_SLOWER] + [name for name in WORSE if name in changes]
+
+
+def measure_group(arguments, kernels, shapes, library_options, processes, recordings, clock, save):
+    """Evidence of kernels at shapes: recordings, then timing processes, in the gate's order, until the time is over."""
+    options = [*selection(kernels, shapes), *library_options]
+    part = arguments.out.with_name(arguments.out.name + ".facts")
+    evidence = measured_facts(arguments.program, options, recordings, part)
+    part.unlink()
+    print(f"{len(kernels)} kernels: {recordings} recordings until {clock.spent():.0f} s", flush=True)
+    clock.restart()
+    for process in range(processes):
+        # The cases of a process have a random order: the same in the three processes of a pair, as in the gate.
+        add_timing(evidence, sample(arguments.program, options, process // ARMS + 1))
+        clock.lap()
+        if process % (PAIRS * ARMS) == PAIRS * ARMS - 1:
+            save(evidence)
+        if not clock.has_room():
+            break
+    save(evidence)
+    timed = sum(process["kind"] == "timing" for process in evidence["processes"])
+    print(f"{timed} timing processes, at most {clock.longest:.2f} s each, until {clock.spent():.0f} s", flush=True)
+    return evidence
+
+
+def measure_same(arguments):
+    clock = Clock(arguments.seconds)
+    measure_group(
+        arguments, SAME_KERNELS, SAME_SHAPES, [], arguments.sets * PAIRS * ARMS, arguments.recordings, clock,
+        lambda evidence: write(arguments.out, as_text(evidence)),
+    )  # fmt: skip
+
+
+def chosen_mutants(arguments):
+    names = choose(json.loads(arguments.choose.read_text())) if arguments.choose else CHOSEN
+    known = {mutant.name: mutant for mutant in every_mutant()}
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        sys.exit(f"gate_trials.py: no such mutants: {', '.join(unknown)}" if unknown else "no mutants: give --choose")
+    return [known[name] for name in names]
+
+
+def measure_mutants(arguments):
+    clock = Clock(arguments.seconds)
+    parts = []
+    groups = groups_of(chosen_mutants(arguments))
+    processes = arguments.pairs * ARMS
+    with Libraries(arguments.libs) as libraries:
+        for number, (shape, mutants) in enumerate(groups.items(), 1):
+            kernels = kernels_of(mutants)
+            clock.seconds = arguments.seconds * number / len(groups)
+            parts.append(
+                measure_group(
+                    arguments, kernels, [shape], libraries.options(kernels), processes, arguments.recordings, clock,
+                    lambda evidence: write(arguments.out, as_text(merged([*parts, evidence]))),
+                )  # fmt: skip
+            )
+
+
+# Files ---------------------------------------------------------------------------------------------------------------
+
+
+def as_text(evidence):
+    """JSON with a line for each process and case."""
+    head = {key: value for key, value in evidence.items() if key not in ("cases", "processes")}
+    lists = [
+        f'"{key}":[\n' + ",\n".join(json.dumps(item, separators=(",", ":")) for item in evidence[key]) + "]"
+        for key in ("cases", "processes")
+    ]
+    return json.dumps(head, separators=(",", ":"))[:-1] + "," + ",\n".join(lists) + "}"
+
+
+def merged(parts):
+    """One evidence of several from the same GPU and driver: all cases, and the processes one after the other."""
+    whole = {key: value for key, value in parts[0].items() if key not in ("cases", "processes", "columns", "losses")}
+    for part in parts[1:]:
+        for key in ("gpu_uuid", "driver_version", "tool_commit"):
+            if part["environment"].get(key) != whole["environment"].get(key):
+                sys.exit(f"gate_trials.py: {key} differs: parts of one file must be of one GPU, driver and tool")
+    whole["losses"] = sorted({loss for part in parts for loss in part["losses"]})
+    whole["columns"] = {}
+    for kind in ("recording", "timing"):
+        columns = sorted({tuple(column) for part in parts for column in part["columns"].get(kind, [])})
+        whole["columns"][kind] = [list(column) for column in columns]
+    cases = {}
+    for part in parts:
+        for case in part["cases"]:
+            cases.setdefault((case["kernel"], case.get("shape", "")), case)
+    whole["cases"] = list(cases.values())
+    whole["processes"] = [moved(process, part, whole) for part in parts for process in part["processes"]]
+    return whole
+
+
+def moved(process, part, whole):
+    """A process with its values where another evidence has their cases and columns."""
+    names = [tuple(column) for column in part["columns"][process["kind"]]]
+    columns = [tuple(column) for column in whole["columns"][process["kind"]]]
+    rows = {}
+    for case, row in zip(part["cases"], process["values"]):
+        by_name = dict(zip(names, row))
+        values = [by_name.get(column) for column in columns]
+        while values and values[-1] is None:
+            values.pop()
+        rows[case["kernel"], case.get("shape", "")] = values
+    values = [rows.get((case["kernel"], case.get("shape", "")), []) for case in whole["cases"]]
+    return {**process, "values": values}
+
+
+def without_ids(text):
+    """Function names, mangled too, without the mutant's name, which only tells kernels of one process apart."""
+    kernels = kernels_of(every_mutant())
+    mangled = "|".join(f"{len(kernel)}{kernel}" for kernel in kernels)
+    plain = "|".join(sorted(kernels, key=len, reverse=True))
+    return re.sub(rf"(?<=mutant::)({plain})\b", "Id", re.sub(rf"(?<!\d)({mangled})(?=E)", "2Id", text))
+
+
+def assemble(arguments):
+    same = merged([json.loads(path.read_text()) for path in arguments.same])
+    parts = [json.loads(without_ids(path.read_text())) for path in arguments.mutants]
+    mutants = merged(parts)
+    kernels = {case["kernel"] for case in mutants["cases"]}
+    facts = [
+        {"kernel": mutant.name, "base": mutant.base, "phase": mutant.phase, "faster_tiers": mutant.kind != "refactoring"}
+        for mutant in every_mutant()
+        if mutant.name in kernels and mutant.base in kernels
+    ]
+    text = '{"format":"fa-profile trial data","version":1,"facts":[\n'
+    text += ",\n".join(json.dumps(fact, separators=(",", ":")) for fact in facts)
+    text += '],\n"same_code":' + as_text(same) + ',\n"mutants":' + as_text(mutants) + "}\n"
+    write(arguments.out, text)
+    for name, evidence in (("same code", same), ("mutants", mutants)):
+        kinds = [process["kind"] for process in evidence["processes"]]
+        print(f"{name}: {kinds.count('timing')} timing processes, {kinds.count('recording')} recordings, "
+              f"{len(evidence['cases'])} cases")  # fmt: skip
+    print(f"{arguments.out}: {len(facts)} mutants, {len(text) / 1e6:.2f} MB")
+
+
+def cubin_bytes(library):
+    """Size of the only cubin in a library: from the header of its entry in the fat binary."""
+    data = library.read_bytes()
+    start = data.find(FAT_BINARY)
+    if start < 0:
+        sys.exit(f"gate_trials.py: {library} has no machine code for a GPU")
+    entry = start + struct.unpack_from("<H", data, start + 6)[0]
+    stored, compressed = struct.unpack_from("<QI", data, entry + 8)
+    return struct.unpack_from("<Q", data, entry + 56)[0] if compressed else stored
+
+
+def require_different_sizes(libraries):
+    """CUPTI gives cubins of one size one checksum, so samples of one process could not be told apart."""
+    kernel_of = {}
+    for library in libraries:
+        shape = SHAPES[library.stem.split("_")[0]]
+        other = kernel_of.setdefault((shape, cubin_bytes(library)), library.stem)
+        if other != library.stem:
+            sys.exit(f"gate_trials.py: the cubins of {other} and {library.stem} have one size: "
+                     "change the factor of mutant_padding in mutant.cuh")  # fmt: skip
+
+
+def pack(arguments):
+    """All libraries in one archive: most of each is the same CUDA runtime."""
+    folder = arguments.build / "tests/kernel_libs/gate"
+    kernels = kernels_of(every_mutant())
+    Libraries(folder).options(kernels)
+    require_different_sizes([folder / f"{kernel}.so" for kernel in kernels])
+    with tarfile.open(arguments.out, "w:xz", preset=6) as archive:
+        for kernel in sorted(kernels, key=lambda name: (name.split("_")[0], name)):
+            archive.add(folder / f"{kernel}.so", f"{kernel}.so")
+    print(f"{arguments.out}: {len(kernels)} libraries, {arguments.out.stat().st_size / 1e6:.1f} MB")
+
+
+def list_mutants(_):
+    for mutant in every_mutant():
+        print(f"{mutant.name:22} {mutant.base:17} {SHAPES[mutant.rung]:12} {mutant.kind:11} {mutant.phase or '-'}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+
+    def add(name, function, *, measures=True):
+        command = commands.add_parser(name)
+        command.set_defaults(function=function)
+        if measures:
+            command.add_argument("--program", required=True, help="fa-profile, built with the kernels")
+            command.add_argument("--seconds", type=float, default=560.0, help="stop before (default 560)")
+        return command
+
+    add("list", list_mutants, measures=False)
+    command = add("pack", pack, measures=False)
+    command.add_argument("build", type=pathlib.Path)
+    command = add("calibrate", calibrate)
+    command.add_argument("--libs", required=True)
+    command.add_argument("--processes", type=int, default=10, help="timing processes of each kernel (default 10)")
+    command = add("same", measure_same)
+    command.add_argument("--sets", type=int, default=30, help=f"of {PAIRS * ARMS} processes (default 30)")
+    command.add_argument("--recordings", type=int, default=24)
+    command = add("mutants", measure_mutants)
+    command.add_argument("--libs", required=True)
+    command.add_argument("--choose", type=pathlib.Path, help="calibration to choose by; default: CHOSEN in this file")
+    command.add_argument("--pairs", type=int, default=PAIRS + SECOND_PAIRS, help=f"of {ARMS} processes (default 22)")
+    command.add_argument("--recordings", type=int, default=16)
+    command = add("assemble", assemble, measures=False)
+    command.add_argument("--same", type=pathlib.Path, nargs="+", required=True)
+    command.add_argument("--mutants", type=pathlib.Path, nargs="+", required=True)
+    for name, command in commands.choices.items():
+        if name != "list":
+            command.add_argument("--out", "-o", type=pathlib.Path, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    parsed = parse()
+    parsed.function(parsed)
