@@ -61,7 +61,7 @@ RULE = {
     ),
     "ci/gate/files": (MODEL | {"profiler/base/readers"}, {"json", "yaml", "re2"} | TEXT),
     "ci/gate/judge": (MODEL | {"ci/gate/files"}, {"boost"} | TEXT),
-    "ci/gate/report": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json"} | TEXT),
+    "ci/gate/report": (MODEL | {"profiler/analyze", "ci/gate/files", "ci/gate/judge"}, {"json"} | TEXT),
     "ci/gate/trials": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json", "boost"} | TEXT),
     "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate/files"}, {"re2"} | TEXT),
     "ci/gate/measure": (MODEL | {"profiler/base/readers", "ci/gate/files", "ci/gate/judge"}, TEXT),

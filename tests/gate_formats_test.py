@@ -76,7 +76,8 @@ class MarkdownTest(unittest.TestCase):
     def test_only_the_tags_of_the_report_come_out(self):
         alignments = ((), (("align", "left"),), (("align", "right"),))
         allowed = {("h3", ()), ("p", ()), ("ul", ()), ("li", ()), ("strong", ()), ("code", ()), ("pre", ()), ("table", ()),
-                   ("thead", ()), ("tbody", ()), ("tr", ()), ("code", (("class", "language-sh"),)), ("pre", (("lang", "sh"),))}
+                   ("thead", ()), ("tbody", ()), ("tr", ()), ("code", (("class", "language-sh"),)), ("pre", (("lang", "sh"),)),
+                   ("details", ()), ("summary", ())}
         allowed |= {(cell, alignment) for cell in ("td", "th") for alignment in alignments}
         for name, text in REPORTS[".md"].items():
             page = rendered(text)
@@ -85,6 +86,8 @@ class MarkdownTest(unittest.TestCase):
                 self.assertEqual(page.open, [])
                 self.assertEqual(page.comments, [" fa-profile gate "])
                 self.assertEqual([tag for tag, _ in page.tags].count("h3"), 1)
+                self.assertLessEqual([tag for tag, _ in page.tags].count("details"), 1)
+                self.assertLessEqual(text.split(b"<details>")[0].count(b"\n"), 38)  # and two around the fold
 
     def test_a_hostile_report_has_the_structure_of_any_other(self):
         def structure(text):

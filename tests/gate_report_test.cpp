@@ -91,13 +91,15 @@ TEST(GateReportTest, ValuesHaveTheUnitsOfTheirMetric) {
   const auto row = [](const std::string& metric, const std::string& unit, double base, double candidate) {
     const std::string text =
         GateMarkdown(OneCase(sample::Compared("", metric, unit, 1, base, candidate, Verdict::kRegression)), "");
+    std::string found = "no row";  // the last: of other comparisons, or of times
     for (const std::string& line : Lines(text)) {
-      if (line.starts_with("| **REGRESSION**")) return line;
+      if (line.starts_with("| REGRESSION |") || line.starts_with("| **REGRESSION** |")) found = line;
     }
-    return std::string("no row");
+    return found;
   };
-  EXPECT_TRUE(Contains(row(kDuration, "seconds", 5.864e-6, 1.25e-3), "| 5.86 us | 1.25 ms |"));
-  EXPECT_TRUE(Contains(row(kDuration, "seconds", 999.6e-9, 2.0), "| 1.00 us | 2.00 s |"));
+  EXPECT_TRUE(Contains(row(kDuration, "seconds", 5.864e-6, 1.25e-3), "| 5.86 us -> 1.25 ms |"));
+  EXPECT_TRUE(Contains(row(kDuration, "seconds", 999.6e-9, 2.0), "| 1.00 us -> 2.00 s |"));
+  EXPECT_TRUE(Contains(row(kCycles, "cycles", 156875, 190235), "| 156,875 -> 190,235 |"));
   EXPECT_TRUE(Contains(row(kPhaseTime, "ratio", 0.31, 0.542), "| 31.0 % | 54.2 % | +23.2 points |"));
   EXPECT_TRUE(Contains(row("x", "ratio", 0.5, 0.6), "| 50.0 % | 60.0 % | +20.0 % |"));
   EXPECT_TRUE(Contains(row("x", "count", 999, 1310720), "| 999 | 1,310,720 |"));
@@ -112,7 +114,7 @@ TEST(GateReportTest, ChangesKeepTheDecisiveDigits) {
     Comparison c = sample::Compared("", kDuration, "seconds", 2, 1.0, 2.0, Verdict::kRegression);
     c.change = value;
     const std::string text = GateMarkdown(OneCase(c), "");
-    const std::size_t at = text.find("| 1.00 s | 2.00 s | ") + std::string("| 1.00 s | 2.00 s | ").size();
+    const std::size_t at = text.find("| 1.00 s -> 2.00 s | ") + std::string("| 1.00 s -> 2.00 s | ").size();
     return text.substr(at, text.find(" |", at) - at);
   };
   EXPECT_EQ(change(0.118), "+11.8 %");
@@ -132,7 +134,7 @@ TEST(GateReportTest, AbsentValuesAreNotPrintedAsNumbers) {
       EXPECT_FALSE(Contains(text, wrong)) << format << ": " << text;
     }
   }
-  EXPECT_TRUE(Contains(GateMarkdown(OneCase(c), ""), "| - | - | - | static | - |"));
+  EXPECT_TRUE(Contains(GateMarkdown(OneCase(c), ""), "| INCONCLUSIVE | `mma` | - | - | - | - |"));
   EXPECT_FALSE(Contains(prom::GateTextfile(GateStateOf(OneCase(c))), "faprof_gate_change_ratio{"));
 }
 
@@ -145,19 +147,129 @@ TEST(GateReportTest, InfiniteBoundsAreReportedAsUnknown) {
 
 TEST(GateReportTest, MarkdownPutsTheWorstFirst) {
   const std::string text = GateMarkdown(sample::Regression(), "");
-  const auto at = [&](const std::string& row) {
+  std::size_t last = 0;
+  for (const char* const row :
+       {"| **REGRESSION** | `wmma 1,8,512,64` | wrong result |",
+        "| **REGRESSION** | `mma 1,8,512,64` | 5.86 us -> 6.55 us | +11.8 % (+11.2 to +12.4 %) | 11,603 -> 12,960 |",
+        "| SUSPECT |", "| MISSING |", "| IMPROVED |", "| PASS | `minimal 1,8,512,64` | same machine code |", "**Why**",
+        "**Trust:**", "<details><summary>2 other comparisons, 2 notes, environment, commands</summary>",
+        "| REGRESSION | `mma 1,8,512,64` | instructions |", "| warning | `mma 1,8,512,64` | registers per thread |"}) {
     const std::size_t place = text.find(row);
     EXPECT_NE(place, std::string::npos) << row;
-    return place;
+    EXPECT_GE(place, last) << row;
+    last = place;
+  }
+}
+
+/// What is seen before anything is unfolded.
+std::vector<std::string> Unfolded(const std::string& markdown) {
+  std::vector<std::string> lines = Lines(markdown.substr(0, markdown.find("<details>")));
+  if (Contains(markdown, "<details>")) lines.insert(lines.end(), {"<details><summary>", "</details>"});
+  return lines;
+}
+
+/// Sample cases under other names, worst first.
+GateResult ManyKernels(std::size_t count) {
+  GateResult result = sample::Regression();
+  std::vector<CaseVerdict> samples = std::move(result.cases);
+  result.cases.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    CaseVerdict& verdict = result.cases.emplace_back(samples[i * samples.size() / count]);
+    verdict.kernel += std::to_string(i);
+  }
+  return result;
+}
+
+TEST(GateReportTest, AtMostFortyLinesAreUnfoldedAndNoneTwice) {
+  std::vector<GateResult> results = {sample::Regression(),   sample::Passed(),        sample::Improved(),
+                                     sample::Incomparable(), sample::ControlFailed(), sample::Static()};
+  for (const std::size_t count : {1, 2, 6, 10, 300}) results.push_back(ManyKernels(count));
+  GateResult long_story = ManyKernels(10);
+  for (CaseVerdict& verdict : long_story.cases) {
+    for (int i = 0; i < 100; ++i) verdict.why.push_back("reason " + std::to_string(i) + " of " + verdict.kernel);
+    verdict.findings.assign(50, {"serial-softmax", "again"});
+  }
+  long_story.incomparable.assign(100, "another GPU");
+  results.push_back(long_story);
+  for (const GateResult& result : results) {
+    const std::vector<std::string> lines = Unfolded(GateMarkdown(result, kRate));
+    EXPECT_LE(lines.size(), 40U) << result.cases.size() << " kernels";
+    std::set<std::string> seen;
+    for (const std::string& line : lines) {
+      EXPECT_TRUE(line.empty() || seen.insert(line).second) << line;
+    }
+  }
+}
+
+TEST(GateReportTest, OfManyKernelsTheWorstAreShownAndTheOthersAreFolded) {
+  const std::string text = GateMarkdown(ManyKernels(300), kRate);
+  EXPECT_TRUE(
+      Contains(text, "And 292 more, folded below: 92 REGRESSION, 50 SUSPECT, 50 MISSING, 50 IMPROVED, 50 PASS."))
+      << text.substr(0, 3000);
+  const std::size_t fold = text.find("<details>");
+  EXPECT_LT(text.find("`wmma0 1,8,512,64` | wrong result"), fold);
+  EXPECT_GT(text.find("`wmma8 1,8,512,64` | wrong result"), fold);
+  EXPECT_TRUE(Contains(text.substr(fold), "`minimal299 1,8,512,64`")) << "it fits";
+}
+
+TEST(GateReportTest, NoNumberOfACommentIsThereTwice) {
+  const std::string text = GateMarkdown(sample::Regression(), kRate);
+  for (const char* const once :
+       {"31.0 -> 54.2 %", "+11.8 % (", "11,603 -> 12,960", "threads per instruction in softmax",
+        "resident blocks per SM 3 -> 1", "over the 2 % allowed", "12 of 32768"}) {
+    EXPECT_EQ(Count(text, once), 1U) << once;
+  }
+}
+
+TEST(GateReportTest, AFindingIsFollowedByItsCure) {
+  const std::string cure = "share a row among the threads of a warp: shuffles for maximum and sum";
+  EXPECT_TRUE(Contains(GateMarkdown(sample::Regression(), ""),
+                       "with 1.0 of 32 threads per instruction\n    - What to do: " + cure));
+  EXPECT_TRUE(Contains(GateText(sample::Regression()), "    what to do: " + cure));
+  const json findings = json::parse(GateJson(sample::Regression()))["cases"][1]["findings"];
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0]["id"], "serial-softmax");
+  EXPECT_TRUE(findings[0]["cure"].get<std::string>().starts_with(cure));
+  GateResult result = sample::Regression();
+  result.cases[1].findings = {{"bottleneck-phase", "softmax takes 54 % of the time: barrier 40 %, wait 9.0 % of ..."}};
+  EXPECT_TRUE(Contains(GateMarkdown(result, ""), "- What to do: its warps wait for each other: even out their work"));
+  result.cases[1].findings = {{"of-another-version", "something"}};
+  EXPECT_TRUE(Contains(GateMarkdown(result, ""), "of-another-version: something"));
+  EXPECT_TRUE(json::parse(GateJson(result))["cases"][1]["findings"][0]["cure"].is_null());
+  EXPECT_TRUE(Contains(GateMarkdown(sample::Static(), ""), "- What to do: fewer live values"));
+}
+
+TEST(GateReportTest, AWarningThatTimeOverruledIsNotFolded) {
+  for (const std::string& text : {GateMarkdown(sample::Improved(), ""), GateText(sample::Improved())}) {
+    const std::size_t place = text.find("- resident blocks per SM 3 -> 1, and 52.0 % faster all the same\n");
+    EXPECT_NE(place, std::string::npos) << text;
+    EXPECT_LT(place, text.find("<details>"));
+  }
+}
+
+TEST(GateReportTest, OneLineTellsWhyToTrustTheTimes) {
+  const auto trust = [](const GateResult& result) {
+    for (const std::string& line : Lines(GateMarkdown(result, kRate))) {
+      if (line.starts_with("**Trust:**")) return line;
+    }
+    return std::string();
   };
-  EXPECT_LT(at("| **REGRESSION** | `wmma 1,8,512,64` | - | correctness |"),
-            at("| **REGRESSION** | `mma 1,8,512,64` |"));
-  EXPECT_LT(at("| **REGRESSION** | `mma 1,8,512,64` |"), at("| SUSPECT |"));
-  EXPECT_LT(at("| SUSPECT |"), at("| MISSING |"));
-  EXPECT_LT(at("| MISSING |"), at("| warning |"));
-  EXPECT_LT(at("| warning |"), at("| IMPROVED |"));
-  EXPECT_LT(at("| IMPROVED |"), at("| PASS |"));
-  EXPECT_EQ(Count(text, "| `minimal 1,8,512,64` | - | same machine code |"), 1U);
+  EXPECT_EQ(
+      trust(sample::Passed()),
+      "**Trust:** NVIDIA H200; 14 pairs of fresh processes; controls passed (the baseline against itself: 0 of 24 "
+      "judged worse; reference kernel: +0.04 %); error rate of this gate: " +
+          kRate + ".");
+  EXPECT_TRUE(
+      Contains(trust(sample::ControlFailed()),
+               "controls failed (the baseline against itself: 3 of 24 judged worse; reference kernel: +4.10 %): the "
+               "reference kernel became 4.1 % slower"));
+  GateResult result = sample::Passed();
+  result.complete = false;
+  EXPECT_TRUE(Contains(trust(result), "not everything was compared, see the notes"));
+  result.cases[0].comparisons.push_back(
+      sample::Paired(sample::Compared("", kCycles, "cycles", 2, 1.0, 1.0, Verdict::kPass), 0.01, 0.5));
+  result.cases[0].comparisons.back().pairs = 8;
+  EXPECT_TRUE(Contains(trust(result), "; 8 to 14 pairs of fresh processes;"));
 }
 
 TEST(GateReportTest, MarkdownBeginsWithTheMarkerAndHasItOnce) {
@@ -176,8 +288,8 @@ TEST(GateReportTest, MarkdownShowsHowToPromoteOnlyForAnImprovement) {
 }
 
 TEST(GateReportTest, MarkdownStatesTheErrorRateWhenKnown) {
-  EXPECT_TRUE(Contains(GateMarkdown(sample::Passed(), kRate), "Error rate of this gate: " + kRate));
-  EXPECT_FALSE(Contains(GateMarkdown(sample::Passed(), ""), "Error rate"));
+  EXPECT_TRUE(Contains(GateMarkdown(sample::Passed(), kRate), "error rate of this gate: " + kRate));
+  EXPECT_FALSE(Contains(GateMarkdown(sample::Passed(), ""), "error rate"));
 }
 
 TEST(GateReportTest, ACommandCannotEndItsCodeBlock) {
@@ -190,22 +302,20 @@ TEST(GateReportTest, ACommandCannotEndItsCodeBlock) {
 }
 
 TEST(GateReportTest, MarkdownFitsIntoACommentAndCountsOmittedCases) {
-  GateResult result = sample::Regression();
-  while (result.cases.size() < 3000) result.cases.push_back(result.cases[result.cases.size() % 6]);
+  const GateResult result = ManyKernels(3000);
   const std::string text = GateMarkdown(result, kRate);
   EXPECT_LE(text.size(), 65536U);
   EXPECT_GT(text.size(), 60000U);
-  std::size_t rows = 0;
+  std::map<std::size_t, std::size_t> rows;  // by their bars
   for (const std::string& line : Lines(text)) {
     if (!line.starts_with("|")) continue;
     EXPECT_TRUE(line.ends_with("|")) << line;
-    // Of ten cells, or of the three of the environment.
-    EXPECT_TRUE(Count(line, "|") == 10 || Count(line, "|") == 4) << line;
-    rows += Count(line, "|") == 10 ? 1 : 0;
+    ++rows[Count(line, "|")];
   }
-  // 500 of each sample case, which have 1, 5, 1, 1, 1 and 1 rows: one of the five comparisons is a plain PASS.
-  const std::size_t all = 500 * (1 + 4 + 1 + 1 + 1 + 1);
-  EXPECT_TRUE(Contains(text, std::to_string(all - (rows - 2)) + " more rows do not fit"));
+  // Of six cells: kernels, in two tables; of nine: other comparisons; of three: the environment.
+  EXPECT_EQ(rows.size(), 3U);
+  EXPECT_TRUE(Contains(text, std::to_string(3000 - (rows[7] - 4)) + " more kernels do not fit"));
+  EXPECT_TRUE(Contains(text, std::to_string(1000 - (rows[10] - 2)) + " other comparisons do not fit"));
   EXPECT_TRUE(Contains(text, "more reasons do not fit"));
   EXPECT_TRUE(Contains(text, "To reproduce"));
 }
@@ -223,14 +333,14 @@ TEST(GateReportTest, MarkdownFitsIntoACommentForAnyText) {
     while (result.cases.size() < 300) result.cases.push_back(result.cases[0]);
     const std::string text = GateMarkdown(result, wide);
     EXPECT_LE(text.size(), 65536U);
-    EXPECT_TRUE(Contains(text, "more rows do not fit"));
+    EXPECT_TRUE(Contains(text, "more kernels do not fit"));
   }
   for (const GateResult& each : HostileResults()) EXPECT_LE(GateMarkdown(each, kRate).size(), 65536U);
 }
 
 TEST(GateReportTest, AtMostTenAnnotationsWorstFirst) {
   GateResult result = sample::Regression();
-  EXPECT_EQ(Lines(GateAnnotations(result)).size(), 4U);
+  EXPECT_EQ(Lines(GateAnnotations(result)).size(), 5U);
   result.cases.insert(result.cases.begin(), 20, CaseVerdict(result.cases[3]));
   const std::vector<std::string> lines = Lines(GateAnnotations(result));
   ASSERT_EQ(lines.size(), 10U);
@@ -243,7 +353,7 @@ TEST(GateReportTest, AnnotationsNameTheirFileAndLine) {
   GateResult result = sample::Regression();
   EXPECT_TRUE(Contains(GateAnnotations(result),
                        "::error file=kernels/mma.cu,line=118,title=REGRESSION mma 1%2C8%2C512%2C64::11.8 %25 slower: "
-                       "softmax 31.0 -> 54.2 %25"));
+                       "softmax costs 95 %25 more: 31.0 -> 54.2 %25 of the time; "));
   for (const char* const file :
        {"/etc/passwd", "../x.cu", "a/../../x", "C:/x.cu", "a\\b", "~/x", "", "a//b", "./a", "a\nb", "https://x/y"}) {
     result.cases[1].place = SourcePlace{file, 118};
@@ -434,6 +544,7 @@ TEST(GateReportTest, OnlyPairedRunsAreCalledPaired) {
   for (const char* const design : {"pairs", "recordings", "baseline"}) {
     GateResult result = sample::Regression();
     result.design = design;
+    result.cases[1].comparisons[1].told = false;  // so that the comment has its row
     const bool pairs = result.design == "pairs";
     for (const std::string& text : {GateText(result), GateMarkdown(result, ""), GateSarif(result)}) {
       EXPECT_NE(Contains(text, ", times") || Contains(text, "| times |") || Contains(text, "\"times\""), pairs) << text;

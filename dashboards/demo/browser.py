@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 
 
-def browse(url, *more, height=2400):
+def browse(url, *more, height=2400, width=1400):
     """Opens the page and lets its scripts run: what Chromium printed, and the lines of the page's console."""
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
@@ -18,7 +18,7 @@ def browse(url, *more, height=2400):
                 "--no-first-run",
                 "--hide-scrollbars",
                 f"--user-data-dir={profile}",
-                f"--window-size=1400,{height}",
+                f"--window-size={width},{height}",
                 "--virtual-time-budget=30000",
                 "--enable-logging=stderr",
                 *more,
@@ -38,5 +38,5 @@ def page_source(url):
     return browse(url, "--dump-dom")
 
 
-def screenshot(url, path, height):
-    browse(url, f"--screenshot={path}", height=height)
+def screenshot(url, path, height, width=1400):
+    browse(url, f"--screenshot={path}", height=height, width=width)

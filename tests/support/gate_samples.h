@@ -71,8 +71,11 @@ inline gate::GateResult Regression() {
   slower.kernel = "mma";
   slower.shape = "1,8,512,64";
   slower.verdict = gate::Verdict::kRegression;
-  slower.headline = "11.8 % slower: softmax 31.0 -> 54.2 % of the kernel's time";
-  slower.why = {"threads per instruction 32.0 -> 1.0 in softmax", "barrier stalls 4.1 -> 31.0 %"};
+  slower.headline = "11.8 % slower: softmax costs 95 % more";
+  slower.why = {"softmax costs 95 % more: 31.0 -> 54.2 % of the time",
+                "threads per instruction in softmax 32 -> 1 (-96.9 %)",
+                "barrier stalls 4.1 -> 31.0 % of the warps' time"};
+  slower.findings = {{"serial-softmax", "softmax takes 54 % of the time with 1.0 of 32 threads per instruction"}};
   slower.phase = "softmax";
   slower.bottleneck_before = "qk";
   slower.bottleneck_after = "softmax";
@@ -84,12 +87,17 @@ inline gate::GateResult Regression() {
   slower.comparisons.back().rule = "ci/thresholds.yaml:12";
   slower.comparisons.push_back(Paired(
       Compared("softmax", gate::kPhaseTime, "ratio", 2, 0.31, 0.542, gate::Verdict::kRegression), 0.01, 0.00006));
+  slower.comparisons.back().told = true;
   slower.comparisons.push_back(
       Compared("", "instructions", "instructions", 1, 1310720, 1441792, gate::Verdict::kRegression));
   slower.comparisons.push_back(Compared("", "registers_per_thread", "count", 0, 168, 172, gate::Verdict::kRegression));
   slower.comparisons.back().blocking = false;
   slower.comparisons.back().reason = "more registers, as many blocks per SM";
   slower.comparisons.push_back(Compared("qk", gate::kPhaseTime, "ratio", 2, 0.4, 0.39, gate::Verdict::kPass));
+  slower.comparisons.push_back(
+      Paired(Compared("", gate::kCycles, "cycles", 2, 11603, 12960, gate::Verdict::kRegression), 0.005, 0.00006));
+  slower.comparisons.back().reason = slower.comparisons.front().reason;
+  slower.comparisons.back().rule = slower.comparisons.front().rule;
 
   gate::CaseVerdict missing;
   missing.kernel = "tiled";
@@ -113,6 +121,10 @@ inline gate::GateResult Regression() {
   faster.headline = "52.0 % faster";
   faster.comparisons.push_back(
       Paired(Compared("", gate::kDuration, "seconds", 2, 569e-6, 273e-6, gate::Verdict::kImproved), 0.004, 0.00006));
+  faster.comparisons.push_back(Compared("", "blocks_per_sm", "count", 0, 3, 1, gate::Verdict::kRegression));
+  faster.comparisons.back().blocking = false;
+  faster.comparisons.back().overruled = true;
+  faster.comparisons.back().reason = "resident blocks per SM 3 -> 1, and 52.0 % faster all the same";
 
   gate::CaseVerdict same;
   same.kernel = "minimal";
@@ -133,6 +145,7 @@ inline gate::GateResult Passed() {
   mma.verdict = gate::Verdict::kPass;
   mma.headline = mma.phase = "";
   mma.why.clear();
+  mma.findings.clear();
   mma.comparisons = {
       Paired(Compared("", gate::kDuration, "seconds", 2, 5.86e-6, 5.87e-6, gate::Verdict::kPass), 0.002, 0.9)};
   result.cases = {mma, result.cases.back()};
@@ -185,6 +198,7 @@ inline gate::GateResult Static() {
   spills.headline = "spills 64 bytes a thread";
   spills.comparisons.push_back(Compared("", "spill_bytes", "bytes", 0, 0, 64, gate::Verdict::kRegression));
   spills.comparisons.back().change.reset();
+  spills.comparisons.back().told = true;
   spills.comparisons.back().rule = "ci/thresholds.yaml:20";
   result.cases = {spills};
   result.reproduce = "fa-profile gate --static build-main build";
@@ -213,6 +227,7 @@ inline gate::GateResult WithTexts(gate::GateResult result, const std::string& te
       *field = text;
     }
     v.why = {text, text};
+    for (gate::CaseFinding& finding : v.findings) finding = {text, text};
     v.place = gate::SourcePlace{text, 1};
     for (gate::Comparison& c : v.comparisons) c.phase = c.metric = c.unit = c.reason = c.rule = text;
   }

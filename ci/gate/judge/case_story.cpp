@@ -7,19 +7,21 @@
 
 #include "fa_profile/profile.h"
 #include "fa_profile/units.h"
-#include "judge.h"
+#include "phase_story.h"
 
 namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostLines = 8;
-constexpr std::size_t kMostPhases = 3;
 constexpr std::size_t kMostCounters = 3;
+constexpr std::size_t kMostCountersWithFindings = 2;  // a finding tells the same in words
 constexpr std::size_t kMostStalls = 2;
 
-/// Least growth that gets a line: of a phase one point of the kernel's time, of a stall five points of the warps' time.
-constexpr double kPhaseLine = 0.01;
+/// Least growth of a stall that gets a line: five points of the warps' time.
 constexpr double kStallLine = 0.05;
+
+/// What a phase waits for, in a report's words.
+constexpr const char* kBottleneckFinding = "bottleneck-phase";
 
 /// Worst first: what blocks, then notes, then what passed.
 auto Rank(const Comparison& comparison) {
@@ -60,52 +62,11 @@ std::string WorstPhase(const std::map<std::string, double>& growth, const std::v
   return !most.empty() && named.at(most) > 0.0 ? most : std::string();
 }
 
-struct Shares {
-  std::map<std::string, double> before, after, growth;
-};
-
-/// A share in per cent as it is printed: to a tenth.
-std::string Printed(const std::map<std::string, double>& shares, const std::string& phase) {
-  const auto found = shares.find(phase);
-  return fmt::format("{:.1f}", 100.0 * (found == shares.end() ? 0.0 : found->second));
-}
-
-/// How a phase changed: its share if that rose. A phase can cost more and still have a smaller share of a kernel that
-/// became even slower: then its cost, in points of the base's time. Empty: no change that can be printed.
-std::string PhaseLine(const Shares& shares, const std::string& phase) {
-  const std::string name = OneLine(phase, 40);
-  const std::string before = Printed(shares.before, phase);
-  const std::string after = Printed(shares.after, phase);
-  const auto growth = shares.growth.find(phase);
-  const double grown = growth == shares.growth.end() ? 0.0 : growth->second;
-  const bool rose = std::stod(after) > std::stod(before);
-  if (before != after && (rose || grown <= 0.0)) return fmt::format("{} {} -> {} % of the time", name, before, after);
-  const std::string points = fmt::format("{:+.1f}", 100.0 * grown);
-  if (points == "+0.0" || points == "-0.0") return {};
-  return fmt::format("{} {} points of the base's time (share {} %)", name, points,
-                     before == after ? before : before + " -> " + after);
-}
-
-/// No share changed, as printed: the kernel is slower as a whole.
-bool AllAlike(const Shares& shares) {
-  return std::ranges::all_of(shares.growth, [&](const auto& one) {
-    return Printed(shares.before, one.first) == Printed(shares.after, one.first);
-  });
-}
-
 /// The lines of the `most` largest growths.
 void AddLargest(std::vector<std::pair<double, std::string>> grown, std::size_t most, std::vector<std::string>& why) {
   std::ranges::stable_sort(grown, [](const auto& a, const auto& b) { return a.first > b.first; });
   grown.resize(std::min(grown.size(), most));
   for (auto& [growth, line] : grown) why.push_back(std::move(line));
-}
-
-void AddPhases(const Shares& shares, std::vector<std::string>& why) {
-  std::vector<std::pair<double, std::string>> grown;
-  for (const auto& [phase, growth] : shares.growth) {
-    if (growth >= kPhaseLine) grown.emplace_back(growth, PhaseLine(shares, phase));
-  }
-  AddLargest(std::move(grown), kMostPhases, why);
 }
 
 /// Logarithm of the factor by which a counter changed; infinite from or to 0.
@@ -116,20 +77,37 @@ double Distance(const Comparison& comparison) {
   return std::abs(std::log(candidate / base));
 }
 
-/// One line per metric, for the phase in which it changed most.
-void AddCounters(const std::vector<Comparison>& comparisons, std::vector<std::string>& why) {
-  std::vector<const Comparison*> worse;
-  for (const Comparison& comparison : comparisons) {
-    if (comparison.tier == 1 && comparison.verdict == Verdict::kRegression) worse.push_back(&comparison);
+/// "instructions in softmax 11,143,168 -> 15,990,784 (+43.5 %)".
+std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) {
+  const auto shown = [&facts](double value) {
+    return HasScaledUnit(facts.unit) ? Number(value, facts.unit) : FormatCount(value);
+  };
+  const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
+  const std::string numbers =
+      fmt::format("{}{} {} -> {}", facts.label, where, shown(*comparison.base), shown(*comparison.candidate));
+  const double change = comparison.change.value_or(0.0);
+  if (change == 0.0 || *comparison.candidate == 0.0) return numbers;
+  return fmt::format("{} ({})", numbers,
+                     change < kFactorFrom ? SignedPercent(change) : fmt::format("{:.3g} times", 1.0 + change));
+}
+
+/// One line per metric, at most `most`, for the phase in which it changed most. Their comparisons are then told.
+void AddCounters(std::vector<Comparison>& comparisons, Verdict verdict, std::size_t most,
+                 std::vector<std::string>& why) {
+  std::vector<Comparison*> changed;
+  for (Comparison& comparison : comparisons) {
+    if (comparison.tier == 1 && comparison.verdict == verdict && comparison.base && comparison.candidate) {
+      changed.push_back(&comparison);
+    }
   }
-  std::ranges::stable_sort(worse, [](const Comparison* a, const Comparison* b) { return Distance(*a) > Distance(*b); });
+  std::ranges::stable_sort(changed,
+                           [](const Comparison* a, const Comparison* b) { return Distance(*a) > Distance(*b); });
   std::set<std::string> labels;
-  for (const Comparison* const comparison : worse) {
+  for (Comparison* const comparison : changed) {
     const MetricFacts facts = FactsOf({comparison->phase, comparison->metric});
-    if (labels.size() == kMostCounters || !labels.insert(facts.label).second) continue;
-    why.push_back(fmt::format("{} {} -> {}{}", facts.label, Number(*comparison->base, facts.unit),
-                              Number(*comparison->candidate, facts.unit),
-                              comparison->phase.empty() ? "" : " in " + OneLine(comparison->phase, 40)));
+    if (labels.size() == most || comparison->told || !labels.insert(facts.label).second) continue;
+    why.push_back(CounterLine(*comparison, facts));
+    comparison->told = true;
   }
 }
 
@@ -147,22 +125,63 @@ void AddStalls(const JudgeContext& context, const CaseWork& work, std::vector<st
   AddLargest(std::move(grown), kMostStalls, why);
 }
 
-std::vector<std::string> Why(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
-  std::vector<std::string> why;
-  AddPhases(shares, why);
-  for (const Comparison& comparison : work.verdict.comparisons) {
+/// Worse code and broken demands, as their comparisons tell them.
+void AddBlockers(CaseWork& work, std::vector<std::string>& why) {
+  for (Comparison& comparison : work.verdict.comparisons) {
     const bool demanded = work.broken_demands.contains(comparison.reason);
-    if ((comparison.tier == 0 || demanded) && comparison.blocking && comparison.verdict == Verdict::kRegression) {
-      why.push_back(comparison.reason);
-    }
+    if ((comparison.tier != 0 && !demanded) || !comparison.blocking || comparison.verdict < Verdict::kSuspect) continue;
+    if (comparison.verdict != Verdict::kSuspect && comparison.verdict != Verdict::kRegression) continue;
+    why.push_back(comparison.reason);
+    comparison.told = true;
   }
-  AddCounters(work.verdict.comparisons, why);
-  AddStalls(context, work, why);
+}
+
+void TellPhases(const Shares& shares, bool better, CaseVerdict& verdict) {
+  verdict.why = PhaseLines(shares, better);
+  for (Comparison& comparison : verdict.comparisons) {
+    const auto growth = shares.growth.find(comparison.phase);
+    if (comparison.metric != kPhaseTime || growth == shares.growth.end()) continue;
+    const std::string line = PhaseLine(shares, comparison.phase);
+    comparison.told = !line.empty() && std::ranges::find(verdict.why, line) != verdict.why.end();
+  }
+}
+
+/// A finding that the base does not have explains what got worse. If there is none, what the phase waits for does.
+void TellFindings(CaseWork& work) {
+  CaseVerdict& verdict = work.verdict;
   for (const auto& [id, evidence] : work.candidate->findings) {
-    if (!work.base->findings.contains(id)) why.push_back(OneLine(id + ": " + evidence));
+    if (!work.base->findings.contains(id)) verdict.findings.push_back({id, OneLine(evidence)});
   }
-  if (why.size() > kMostLines) why.resize(kMostLines);
-  return why;
+  const auto bottleneck = work.candidate->findings.find(kBottleneckFinding);
+  if (!verdict.findings.empty() || verdict.phase.empty() || bottleneck == work.candidate->findings.end()) return;
+  if (bottleneck->second.starts_with(verdict.phase + " ")) {
+    verdict.findings.push_back({bottleneck->first, OneLine(bottleneck->second)});
+  }
+}
+
+void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares) {
+  CaseVerdict& verdict = work.verdict;
+  TellPhases(shares, false, verdict);
+  if (verdict.bottleneck_before != verdict.bottleneck_after && !verdict.bottleneck_before.empty()) {
+    verdict.why.push_back(fmt::format("most time is now in {}, before in {}", OneLine(verdict.bottleneck_after, 40),
+                                      OneLine(verdict.bottleneck_before, 40)));
+  }
+  TellFindings(work);
+  AddBlockers(work, verdict.why);
+  AddCounters(verdict.comparisons, Verdict::kRegression,
+              verdict.findings.empty() ? kMostCounters : kMostCountersWithFindings, verdict.why);
+  AddStalls(context, work, verdict.why);
+  if (verdict.why.size() > kMostLines) verdict.why.resize(kMostLines);
+}
+
+void TellBetter(CaseWork& work, const Shares& shares) {
+  CaseVerdict& verdict = work.verdict;
+  TellPhases(shares, true, verdict);
+  AddCounters(verdict.comparisons, Verdict::kImproved, kMostCountersWithFindings, verdict.why);
+  for (const auto& [id, evidence] : work.base->findings) {
+    if (!work.candidate->findings.contains(id)) verdict.why.push_back("no longer found: " + OneLine(id, 40));
+  }
+  if (verdict.why.size() > kMostLines) verdict.why.resize(kMostLines);
 }
 
 /// "11.8 % slower", "5.0 % more cycles, ..."; empty: the verdict is not about time.
@@ -183,9 +202,14 @@ std::string Speed(const CaseWork& work, Verdict verdict) {
     return {};
   }
   const bool slower = *said->change > 0.0;
-  std::string speed = time != nullptr
-                          ? fmt::format("{} {}", Percent(std::abs(*said->change)), slower ? "slower" : "faster")
-                          : fmt::format("{} {} cycles", Percent(std::abs(*said->change)), slower ? "more" : "fewer");
+  const bool factor = *said->change >= kFactorFrom;
+  std::string speed = fmt::format("{}{} {}", factor ? "takes " : "", MoreBy(std::abs(*said->change)),
+                                  time == nullptr ? (factor   ? "the cycles"
+                                                     : slower ? "more cycles"
+                                                              : "fewer cycles")
+                                  : factor        ? "as long"
+                                  : slower        ? "slower"
+                                                  : "faster");
   if (time == nullptr && !said->reason.empty() && said->reason.starts_with("hidden")) speed += ", " + said->reason;
   return verdict == Verdict::kSuspect ? "perhaps " + speed : speed;
 }
@@ -205,11 +229,10 @@ std::string Headline(const CaseWork& work, const Shares& shares) {
     if (worst.metric == kPhaseTime && !worst.phase.empty() && worse) headline = PhaseLine(shares, worst.phase);
     if (headline.empty()) headline = worst.reason;
   } else if (worse && !verdict.phase.empty() && shares.growth.contains(verdict.phase)) {
-    const std::string line = AllAlike(shares) ? "all phases equally" : PhaseLine(shares, verdict.phase);
+    const std::string line = PhaseCost(shares, verdict.phase);
     if (!line.empty()) headline += ": " + line;
-  }
-  if (worse && verdict.bottleneck_before != verdict.bottleneck_after && !verdict.bottleneck_before.empty()) {
-    headline += "; bottleneck moved to " + OneLine(verdict.bottleneck_after, 40);
+  } else if (worse && AllAlike(shares)) {
+    headline += ": every phase alike";
   }
   return headline;
 }
@@ -230,18 +253,20 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
   }
   Shares shares;
   const bool worse = verdict.verdict == Verdict::kRegression || verdict.verdict == Verdict::kSuspect;
-  if (work.base != nullptr && work.candidate != nullptr && work.compare_speed && context.comparable) {
-    shares.before = work.base_shares;
-    shares.after = work.candidate_shares;
-    shares.growth = PhaseGrowth(context, work);
+  const bool speed = work.base != nullptr && work.candidate != nullptr && work.compare_speed && context.comparable;
+  if (speed) {
+    shares = SharesOf(context, work);
     verdict.bottleneck_before = Largest(shares.before);
     verdict.bottleneck_after = Largest(shares.after);
   }
-  if (worse && !verdict.incorrect) verdict.phase = WorstPhase(shares.growth, verdict.comparisons);
+  if (worse && !verdict.incorrect && !AllAlike(shares)) {
+    verdict.phase = WorstPhase(shares.growth, verdict.comparisons);
+  }
   verdict.headline = Headline(work, shares);
   if (verdict.verdict == Verdict::kIncomparable) verdict.headline = "not comparable";
   if (work.candidate == nullptr) return;
-  if (worse && work.base != nullptr && !verdict.incorrect) verdict.why = Why(context, work, shares);
+  if (worse && work.base != nullptr && !verdict.incorrect) TellWorse(context, work, shares);
+  if (verdict.verdict == Verdict::kImproved && speed) TellBetter(work, shares);
   const auto& places = work.candidate->places;
   auto place = places.find(verdict.phase);
   if (place == places.end()) place = places.find("");

@@ -12,6 +12,7 @@ void LetTimeDecide(CaseWork& work) {
     const bool time = comparison.metric == kDuration || comparison.metric == kCycles;
     if (!time && comparison.blocking && comparison.rule.empty() && !work.not_slower.empty()) {
       comparison.blocking = false;
+      comparison.overruled = true;
       comparison.reason = (undecided ? "perhaps worse" : comparison.reason) + ", and " + work.not_slower;
     } else if ((work.same_code || work.verdict.identical) && comparison.tier > 0) {
       comparison.reason += "; the machine code is equal: the launch, its arguments or the machine changed";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "case_report.h"
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
@@ -44,8 +45,11 @@ std::string GateAnnotations(const GateResult& result) {
   for (const CaseVerdict& of : result.cases) {  // worst first
     if (IsBad(of.verdict)) {
       std::string message = of.headline.empty() ? ToString(of.verdict) : of.headline;
-      for (const std::string& line : of.why) {
-        if (message.find(line) == std::string::npos) message += "; " + line;  // the headline may be one of them
+      for (const std::string& line : WhyAndFindings(of)) {
+        if (message.find(line) != std::string::npos) continue;  // the headline may be one of them, or begin one
+        const std::size_t colon = std::min(line.find(": "), line.size());
+        const bool goes_on = colon < line.size() && message.ends_with(line.substr(0, colon));
+        message += goes_on ? line.substr(colon) : "; " + line;
       }
       annotations.push_back(
           Annotate(of.verdict == Verdict::kRegression, of.place, ToString(of.verdict) + " " + CaseTitle(of), message));

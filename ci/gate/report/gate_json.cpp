@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "case_report.h"
 #include "fa_profile/gate_report.h"
 
 namespace fa_profile::gate {
@@ -46,6 +47,10 @@ Json ToJson(const Comparison& c) {
 Json ToJson(const CaseVerdict& v) {
   Json place = nullptr;
   if (v.place) place = {{"file", v.place->file}, {"line", v.place->line}};
+  Json findings = Json::array();
+  for (const CaseFinding& finding : v.findings) {
+    findings.push_back({{"id", finding.id}, {"evidence", finding.evidence}, {"cure", OrNull(CureOf(finding))}});
+  }
   Json comparisons = Json::array();
   for (const Comparison& c : v.comparisons) comparisons.push_back(ToJson(c));
   return {{"kernel", v.kernel},
@@ -55,6 +60,7 @@ Json ToJson(const CaseVerdict& v) {
           {"incorrect", v.incorrect},
           {"headline", OrNull(v.headline)},
           {"why", v.why},
+          {"findings", std::move(findings)},
           {"phase", OrNull(v.phase)},
           {"bottleneck_before", OrNull(v.bottleneck_before)},
           {"bottleneck_after", OrNull(v.bottleneck_after)},

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "case_report.h"
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
@@ -55,7 +56,7 @@ std::string GateJunit(const GateResult& result) {
   bool told = false;
   for (const CaseVerdict& of : result.cases) {
     // Of a case that passes only the warnings.
-    std::vector<std::string> lines = IsBad(of.verdict) ? of.why : std::vector<std::string>();
+    std::vector<std::string> lines = IsBad(of.verdict) ? WhyAndFindings(of) : std::vector<std::string>();
     for (const Comparison& c : of.comparisons) {
       if (!IsBad(c.verdict)) continue;
       lines.push_back(fmt::format("{}: {} {}{}{}", VerdictText(c), MetricTitle(c), ShownNumbers(c),

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
+#include <map>
 #include <set>
-#include <tuple>
 
 #include "fa_profile/gate_report.h"
+#include "markdown_fold.h"
 #include "markdown_text.h"
 #include "safe_text.h"
 
@@ -15,190 +14,189 @@ namespace {
 
 // GitHub's limit in characters, applied to bytes.
 constexpr std::size_t kMostBytes = 65536;
-constexpr std::size_t kMostNotes = 12;
-constexpr std::size_t kMostReasons = 8;
-constexpr std::size_t kMostReproduceBytes = 4096;
-constexpr std::size_t kTextCharacters = 240;
+constexpr std::size_t kMostOverviewBytes = 24'000;
+/// What a reader sees before anything is unfolded: lines of the text, blank ones too, and the two around the fold.
+constexpr std::size_t kMostLines = 40;
+constexpr std::size_t kFoldLines = 3;
+constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kMostBlock = 13;  // lines of one case's reasons
+constexpr std::size_t kMostIncomparable = 4;
+constexpr std::size_t kRateCharacters = 500;
 
-/// A line of a list; nothing for blank text: an empty item would turn the line before it into a heading.
-std::string Item(const std::string& indent, const std::string& line) {
-  const std::string prose = MarkdownProse(line, kTextCharacters);
-  return prose.empty() ? "" : fmt::format("{}- {}\n", indent, prose);
-}
+/// The lines before the fold: none twice.
+class Overview {
+ public:
+  /// Room for this text beside `reserved` more lines. Long texts of wide characters may not fill the whole comment.
+  bool HasRoom(const std::vector<std::string>& lines, std::size_t shown, std::size_t reserved) const {
+    std::size_t bytes = text_.size();
+    for (std::size_t i = 0; i < shown; ++i) bytes += lines[i].size();
+    return lines_ + shown + reserved + kFoldLines <= kMostLines && bytes <= kMostOverviewBytes;
+  }
+  void Put(const std::string& line) {
+    if (!line.empty() && !seen_.insert(line).second) return;
+    text_ += line + "\n";
+    ++lines_;
+  }
+  const std::string& text() const { return text_; }
 
-/// At most `most` lines of a list, then the number of the others.
-std::string List(const std::vector<std::string>& lines, std::size_t most) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) text += Item("", lines[i]);
-  if (lines.size() > most) text += fmt::format("- and {} more\n", lines.size() - most);
-  return text;
-}
+ private:
+  std::string text_;
+  std::set<std::string> seen_;
+  std::size_t lines_ = 0;
+};
 
-std::string Head(const GateResult& result) {
+void PutHead(const GateResult& result, Overview& overview) {
   const std::string verdict = ToString(result.verdict);
-  std::string headline = MarkdownProse(result.headline, kTextCharacters);
+  std::string headline = MarkdownProse(result.headline, kMarkdownCharacters);
   if (headline.empty()) headline = verdict;
   if (!headline.starts_with(verdict)) headline = verdict + ": " + headline;
-  std::string text = std::string(kCommentMarker) + "\n### " + headline + "\n";
-  if (!result.incomparable.empty()) {
-    text += "\nBaseline and candidate cannot be compared:\n\n" + List(result.incomparable, kMostReasons);
+  overview.Put(kCommentMarker);
+  overview.Put("### " + headline);
+  if (result.incomparable.empty()) return;
+  overview.Put("");
+  overview.Put("Baseline and candidate cannot be compared:");
+  overview.Put("");
+  const std::size_t shown = std::min(result.incomparable.size(), kMostIncomparable);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string prose = MarkdownProse(result.incomparable[i], kMarkdownCharacters);
+    if (!prose.empty()) overview.Put("- " + prose);  // an empty item would make a heading of the line before it
   }
-  return text;
+  if (result.incomparable.size() > shown)
+    overview.Put(fmt::format("- and {} more", result.incomparable.size() - shown));
 }
 
-std::string CaseRow(const std::string& verdict, const CaseVerdict& of, const Comparison* comparison,
-                    const std::string& design) {
-  if (comparison == nullptr) {
-    const char* const what = of.incorrect ? "correctness" : of.identical ? "same machine code" : "-";
-    return fmt::format("| {} | {} | - | {} | - | - | - | - | - |\n", verdict, MarkdownCode(CaseTitle(of)), what);
-  }
-  const Comparison& c = *comparison;
-  const std::string interval = ShownInterval(c);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {}{} | {} | {} |\n", verdict, MarkdownCode(CaseTitle(of)),
-                     MarkdownCode(c.phase, 60), MarkdownProse(MetricLabel(c.metric), 60), ShownValue(c.base, c.unit),
-                     ShownValue(c.candidate, c.unit), ShownChange(c), interval.empty() ? "" : " (" + interval + ")",
-                     TierName(c.tier, design), ShownP(c));
+/// "3 REGRESSION, 289 PASS": of the cases from `from` on.
+std::string Counted(const std::vector<ToldCase>& cases, std::size_t from) {
+  std::map<Verdict, std::size_t, std::greater<>> counts;
+  for (std::size_t i = from; i < cases.size(); ++i) ++counts[cases[i].of.verdict];
+  std::vector<std::string> texts;
+  for (const auto& [verdict, count] : counts) texts.push_back(fmt::format("{} {}", count, ToString(verdict)));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Worst first: one row for each comparison except a plain PASS, and one for each case without such a row: its
-/// duration, or only its verdict. Wrong cases come first.
-std::vector<std::string> Rows(const GateResult& result) {
-  struct Ranked {
-    std::tuple<bool, bool, Verdict> badness;
-    std::string row;
-  };
-  std::vector<Ranked> ranked;
-  std::set<const CaseVerdict*> told;
-  for (const RankedComparison& row : WorstFirst(result)) {
-    const Comparison& c = *row.comparison;
-    const bool blocks = c.blocking && IsBad(c.verdict);
-    const bool loud = blocks && c.verdict == Verdict::kRegression;
-    const std::string verdict = VerdictText(c);
-    ranked.push_back(
-        {{false, blocks, c.verdict}, CaseRow(loud ? "**" + verdict + "**" : verdict, *row.of, &c, result.design)});
-    told.insert(row.of);
-  }
-  for (const CaseVerdict& of : result.cases) {
-    if (told.contains(&of) && !of.incorrect) continue;
-    const auto duration = std::ranges::find_if(
-        of.comparisons, [](const Comparison& c) { return c.metric == kDuration && c.phase.empty(); });
-    const bool bare = of.incorrect || duration == of.comparisons.end();
-    const std::string verdict = ToString(of.verdict);
-    ranked.push_back(
-        {{of.incorrect, IsBad(of.verdict), of.verdict},
-         CaseRow(of.incorrect ? "**" + verdict + "**" : verdict, of, bare ? nullptr : &*duration, result.design)});
-  }
-  std::ranges::stable_sort(ranked, std::greater(), &Ranked::badness);
-  std::vector<std::string> rows;
-  for (Ranked& each : ranked) rows.push_back(std::move(each.row));
-  return rows;
+/// Puts the table's first rows; returns their number.
+std::size_t PutTable(const CaseTable& table, const std::vector<ToldCase>& cases, Overview& overview) {
+  if (cases.empty()) return 0;
+  const std::string head = table.Head();
+  const std::size_t line = head.find('\n');
+  overview.Put("");
+  overview.Put(head.substr(0, line));
+  overview.Put(head.substr(line + 1));
+  const std::size_t shown = std::min(cases.size(), kMostRows);
+  for (std::size_t i = 0; i < shown; ++i) overview.Put(table.Row(cases[i]));
+  if (shown == cases.size()) return shown;
+  overview.Put("");
+  overview.Put(fmt::format("And {} more, folded below: {}.", cases.size() - shown, Counted(cases, shown)));
+  return shown;
 }
 
-/// One block of lines for each case except a plain PASS.
-std::vector<std::string> Whys(const GateResult& result) {
-  std::vector<std::string> blocks;
-  for (const CaseVerdict& of : result.cases) {
-    std::string block;
-    for (const std::string& line : of.why) block += Item("  ", line);
-    for (const Comparison& c : of.comparisons) {
-      if (c.reason.empty()) continue;
-      block +=
-          fmt::format("  - {}{}{}: {}{}\n", MarkdownProse(MetricLabel(c.metric), 60), c.phase.empty() ? "" : " of ",
-                      c.phase.empty() ? "" : MarkdownCode(c.phase, 60), MarkdownProse(c.reason, kTextCharacters),
-                      c.rule.empty() ? "" : " (" + MarkdownCode(c.rule) + ")");
-    }
-    if (block.empty() && of.verdict == Verdict::kPass) continue;
-    const std::string headline = MarkdownProse(of.headline, kTextCharacters);
-    blocks.push_back(fmt::format("- {} {}{}\n", ToString(of.verdict), MarkdownCode(CaseTitle(of)),
-                                 headline.empty() ? "" : ": " + headline) +
-                     block);
+std::vector<std::string> ReasonLines(const CaseReport& report, const std::string& indent) {
+  std::vector<std::string> lines;
+  for (const ReportLine& line : report.lines) {
+    const std::string prose = MarkdownProse(line.text, kMarkdownCharacters);
+    if (prose.empty()) continue;
+    const bool below = line.cure && !lines.empty();  // the line that it cures; else that is the headline
+    lines.push_back(fmt::format("{}{}- {}{}{}", indent, below ? "  " : "", line.cure ? "What to do: " : "", prose,
+                                line.rule.empty() ? "" : " (" + MarkdownCode(line.rule) + ")"));
+  }
+  return lines;
+}
+
+/// The lines of one case, under its name if there are several cases. Empty: there is nothing to explain.
+std::vector<std::string> BlockOf(const ToldCase& told, bool named, bool timed) {
+  if (!named) return ReasonLines(told.report, "");
+  std::vector<std::string> lines = ReasonLines(told.report, "  ");
+  // Without times the table has the headline.
+  const std::string headline = timed ? MarkdownProse(told.of.headline, kMarkdownCharacters) : std::string();
+  if (lines.empty() && (headline.empty() || told.of.verdict == Verdict::kPass)) return {};
+  lines.insert(lines.begin(), fmt::format("- {} {}{}", ToString(told.of.verdict), MarkdownCode(CaseTitle(told.of)),
+                                          headline.empty() ? "" : ": " + headline));
+  return lines;
+}
+
+std::vector<std::vector<std::string>> Blocks(const std::vector<ToldCase>& cases, bool timed) {
+  std::vector<std::vector<std::string>> blocks;
+  for (const ToldCase& told : cases) {
+    std::vector<std::string> block = BlockOf(told, cases.size() > 1, timed);
+    if (!block.empty()) blocks.push_back(std::move(block));
   }
   return blocks;
 }
 
-std::string EnvironmentTable(const GateResult& result) {
-  std::string rows;
-  const auto add = [&rows](const char* name, const std::string& base, const std::string& candidate) {
-    if (base.empty() && candidate.empty()) return;
-    rows += fmt::format("| {} | {} | {} |\n", name, MarkdownCode(base), MarkdownCode(candidate));
-  };
-  add("source", result.base_origin, result.candidate_origin);
-  for (const EnvironmentField& field : kEnvironmentFields) {
-    const auto shown = [&field](const Environment& environment) {
-      if (field.text != nullptr) return environment.*field.text;
-      const std::int64_t hertz = environment.*field.hertz;
-      return hertz > 0 ? ShownValue(static_cast<double>(hertz), "hertz") : std::string();
-    };
-    add(field.label, shown(result.base), shown(result.candidate));
+/// Puts what fits of the blocks beside `reserved` lines; returns the rest, each with its own lines.
+std::vector<std::string> PutBlocks(const std::vector<std::vector<std::string>>& blocks, std::size_t reserved,
+                                   Overview& overview) {
+  if (blocks.empty()) return {};
+  overview.Put("");
+  overview.Put("**Why**");
+  overview.Put("");
+  std::vector<std::string> rest;
+  for (const std::vector<std::string>& block : blocks) {
+    const std::size_t shown = std::min(block.size(), kMostBlock);
+    const bool fits = rest.empty() && overview.HasRoom(block, shown, reserved + 2);
+    for (std::size_t i = 0; fits && i < shown; ++i) overview.Put(block[i]);
+    const auto left = block.begin() + static_cast<std::ptrdiff_t>(fits ? shown : 0);
+    if (left != block.end()) rest.push_back(fmt::format("{}\n", fmt::join(left, block.end(), "\n")));
   }
-  return rows.empty() ? "" : "\n**Environment**\n\n| | Baseline | Candidate |\n|---|---|---|\n" + rows;
+  if (rest.empty()) return rest;
+  overview.Put("");
+  overview.Put(fmt::format("The reasons of {} more are folded below.", rest.size()));
+  return rest;
 }
 
-std::string Controls(const GateResult& result, const std::string& error_rate) {
-  std::string text;
-  if (result.control) {
-    const ControlResult& control = *result.control;
-    text += fmt::format("- Controls of this run: {}. Baseline against itself: {} of {} judged worse",
-                        control.passed ? "passed" : "failed", control.false_positives, control.trials);
-    if (control.reference_change) {
-      text += fmt::format("; the reference kernel, whose code never changes, moved by {:+.2f} %",
-                          *control.reference_change * 100.0);
+/// "8 pairs of fresh processes", "8 to 14 pairs ..."; empty: none.
+std::string PairCount(const std::vector<ToldCase>& cases) {
+  std::set<int> counts;
+  for (const ToldCase& told : cases) {
+    for (const Comparison* const one : {told.report.time, told.report.cycles}) {
+      if (one != nullptr && one->pairs > 0) counts.insert(one->pairs);
     }
-    text += ".";
-    if (!control.reason.empty()) text.append(" ").append(MarkdownProse(control.reason, kTextCharacters));
-    text += "\n";
   }
-  if (!error_rate.empty()) text += "- Error rate of this gate: " + MarkdownProse(error_rate, kTextCharacters) + "\n";
-  return text.empty() ? "" : "\n**Reliability**\n\n" + text;
+  if (counts.empty()) return {};
+  const std::string most = std::to_string(*counts.rbegin());
+  const std::string least = counts.size() == 1 ? "" : fmt::format("{} to ", *counts.begin());
+  return least + most + " pairs of fresh processes";
 }
 
-std::string Tail(const GateResult& result, const std::string& error_rate) {
-  std::string text = EnvironmentTable(result) + Controls(result, error_rate);
-  if (!result.notes.empty()) text += "\n**Notes**\n\n" + List(result.notes, kMostNotes);
-  if (result.verdict == Verdict::kImproved) {
-    text += "\nThis change is faster. To compare later changes with it, promote its measurement:\n" +
-            MarkdownBlock("fa-profile baseline promote FILE... --reason \"why\"");
-  }
-  const std::string reproduce = SafeLine(result.reproduce, kMostReproduceBytes);
-  if (!reproduce.empty() && result.reproduce.size() <= kMostReproduceBytes) {
-    text += "\nTo reproduce:\n" + MarkdownBlock(reproduce);
-  }
-  return text;
+std::string ControlText(const ControlResult& control) {
+  const std::string reference =
+      control.reference_change ? fmt::format("; reference kernel: {:+.2f} %", *control.reference_change * 100.0) : "";
+  const std::string reason = MarkdownProse(control.reason, kMarkdownCharacters);
+  return fmt::format("controls {} (the baseline against itself: {} of {} judged worse{}){}{}",
+                     control.passed ? "passed" : "failed", control.false_positives, control.trials, reference,
+                     reason.empty() ? "" : ": ", reason);
 }
 
-/// The first `pieces` that fit in `room` together with the line that counts the rest.
-std::string Fitting(const std::vector<std::string>& pieces, std::size_t room, const char* what) {
-  const auto left_out = [&](std::size_t count) {
-    return fmt::format("\n{} more {} do not fit into a comment.\n", count, what);
-  };
-  std::string text;
-  std::size_t taken = 0;
-  for (; taken < pieces.size(); ++taken) {
-    const std::size_t rest = pieces.size() - taken - 1;
-    if (text.size() + pieces[taken].size() + (rest > 0 ? left_out(rest).size() : 0) > room) break;
-    text += pieces[taken];
-  }
-  if (taken < pieces.size()) text += left_out(pieces.size() - taken);
-  return text;
+/// Why to believe the times, in one line.
+std::string TrustLine(const GateResult& result, const std::vector<ToldCase>& cases, const std::string& error_rate) {
+  std::vector<std::string> parts;
+  const std::string gpu = MarkdownProse(result.base.gpu_name, 80);
+  const std::string pairs = PairCount(cases);
+  const std::string rate = MarkdownProse(error_rate, kRateCharacters);
+  if (!gpu.empty()) parts.push_back(gpu);
+  if (!pairs.empty()) parts.push_back(pairs);
+  if (result.control) parts.push_back(ControlText(*result.control));
+  if (!result.complete) parts.emplace_back("not everything was compared, see the notes");
+  if (!rate.empty()) parts.push_back("error rate of this gate: " + rate);
+  return parts.empty() ? "" : fmt::format("**Trust:** {}.", fmt::join(parts, "; "));
 }
 
 }  // namespace
 
 std::string GateMarkdown(const GateResult& result, const std::string& error_rate) {
-  const std::string table =
-      "\n| Verdict | Kernel | Phase | Metric | Baseline | Candidate | Change (95 % interval) | Tier | p |\n"
-      "|---|---|---|---|--:|--:|--:|---|--:|\n";
-  const std::string why = "\n**Why**\n\n";
-  const std::string head = Head(result);
-  const std::string tail = Tail(result, error_rate);
-  const std::size_t room = kMostBytes - head.size() - tail.size() - table.size() - why.size();
-  // If both are long, the table gets two thirds and the reasons one.
-  const std::vector<std::string> blocks = Whys(result);
-  std::size_t blocks_bytes = 0;
-  for (const std::string& block : blocks) blocks_bytes += block.size();
-  const std::string rows = Fitting(Rows(result), room - std::min(blocks_bytes, room / 3), "rows");
-  const std::string reasons = Fitting(blocks, room - rows.size(), "reasons");
-  return head + (rows.empty() ? "" : table + rows) + (reasons.empty() ? "" : why + reasons) + tail;
+  std::vector<ToldCase> cases;
+  for (const CaseVerdict& of : result.cases) cases.push_back({of, ReportOf(of)});
+  FoldedContents folded{result, cases, CaseTable{result.design != "static"}, 0, {}};
+  Overview overview;
+  PutHead(result, overview);
+  folded.rows = PutTable(folded.table, cases, overview);
+  const std::string trust = TrustLine(result, cases, error_rate);
+  folded.reasons = PutBlocks(Blocks(cases, folded.table.timed), trust.empty() ? 0 : 2, overview);
+  if (!trust.empty()) {
+    overview.Put("");
+    overview.Put(trust);
+  }
+  return overview.text() + FoldedMarkdown(folded, kMostBytes - overview.text().size());
 }
 
 }  // namespace fa_profile::gate

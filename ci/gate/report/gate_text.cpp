@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "case_report.h"
 #include "fa_profile/gate_report.h"
 #include "safe_text.h"
 
@@ -58,15 +59,6 @@ std::string Padded(const std::string& text, std::size_t width) {
   return text + std::string(used < width ? width - used : 0, ' ');
 }
 
-/// The reason is the metric and its two values, as a headline needs them: the line above it has them already.
-bool SaysTheNumbersAgain(const Comparison& c) {
-  std::string_view reason = c.reason;
-  const std::string place = " in " + c.phase;
-  if (!c.phase.empty() && reason.ends_with(place)) reason.remove_suffix(place.size());
-  return reason.starts_with(MetricLabel(c.metric) + " ") && reason.find(" -> ") != std::string_view::npos &&
-         reason.find_first_of(",;(") == std::string_view::npos;
-}
-
 void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   const std::string interval = ShownInterval(c);
   std::string numbers = ShownNumbers(c);
@@ -76,20 +68,26 @@ void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   if (c.pairs > 0) numbers += fmt::format(", {} pairs", c.pairs);
   if (c.verdict != Verdict::kPass) numbers += ": " + VerdictText(c);
   page.Put("  ", MetricTitle(c) + ": " + numbers, 6);
-  const std::string reason = SaysTheNumbersAgain(c) ? "" : c.reason;
+}
+
+/// `reason` and the line of its rule.
+void PutReason(Page& page, const Comparison& c, const std::string& reason) {
   const std::string rule = c.rule.empty() || c.reason.empty() ? "" : "(" + c.rule + ")";
-  if (!reason.empty() || !rule.empty())
-    page.Put("      ", reason + (reason.empty() || rule.empty() ? "" : " ") + rule, 6);
+  if (reason.empty() && rule.empty()) return;
+  page.Put("      ", reason + (reason.empty() || rule.empty() ? "" : " ") + rule, 6);
 }
 
 void PutCase(Page& page, const CaseVerdict& of, const std::string& design) {
   page.Put(Padded(ToString(of.verdict), 13), CaseTitle(of) + (of.headline.empty() ? "" : ": " + of.headline), 13);
-  for (const Comparison& c : of.comparisons) {
-    const bool headline = c.metric == kDuration && c.phase.empty();
-    if (headline || c.verdict != Verdict::kPass || !c.reason.empty()) PutComparison(page, c, design);
+  const CaseReport report = ReportOf(of);
+  if (report.time != nullptr) PutComparison(page, *report.time, design);
+  if (report.cycles != nullptr) PutComparison(page, *report.cycles, design);
+  for (const ReportLine& line : report.lines) {
+    page.Put(line.cure ? "    what to do: " : "  - ", line.text + (line.rule.empty() ? "" : " (" + line.rule + ")"), 4);
   }
-  for (const std::string& line : of.why) {
-    if (std::ranges::find(of.comparisons, line, &Comparison::reason) == of.comparisons.end()) page.Put("  - ", line, 4);
+  for (const Comparison* const other : report.others) {
+    PutComparison(page, *other, design);
+    PutReason(page, *other, OwnReason(*other));
   }
 }
 

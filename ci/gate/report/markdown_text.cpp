@@ -31,7 +31,9 @@ bool IsPlain(std::string_view word, bool first) {
   // Addresses; "GH-1"; "%1", a milestone of GitLab; ":name:", an emoji; 7 hexadecimal digits, a commit.
   if (lower.find("://") != std::string::npos || lower.find("www.") != std::string::npos) return false;
   if (lower.find("gh-") != std::string::npos) return false;
-  if (lower.size() > 1 && (lower[0] == '%' || lower[0] == '/')) return false;
+  if (lower.size() > 1 && lower[0] == '/') return false;
+  if (lower[0] == '%' && lower.find_first_not_of(".,:;)", 1) != std::string::npos)
+    return false;  // "5 %, 6 %)" is plain
   if (std::ranges::count(lower, ':') > 1) return false;
   std::size_t run = 0;
   for (const char c : lower) {

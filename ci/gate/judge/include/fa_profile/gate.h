@@ -32,9 +32,17 @@ struct Comparison {
   std::optional<double> p_adjusted;               ///< Holm
   int pairs = 0;
   Verdict verdict = Verdict::kPass;
-  bool blocking = false;  ///< counts for the case's verdict; false: a warning or a note
-  std::string reason;     ///< of the verdict, one line; empty for a plain PASS
-  std::string rule;       ///< "ci/thresholds.yaml:12", or empty: the default
+  bool blocking = false;   ///< counts for the case's verdict; false: a warning or a note
+  std::string reason;      ///< of the verdict, one line; empty for a plain PASS
+  std::string rule;        ///< "ci/thresholds.yaml:12", or empty: the default
+  bool overruled = false;  ///< worse, and it does not block because the measured time is not; `reason` tells both
+  bool told = false;       ///< the case's `why` has its numbers
+};
+
+/// What a recording finds wrong with a kernel.
+struct CaseFinding {
+  std::string id;        ///< "bank-conflicts", of analyze::FindingRules()
+  std::string evidence;  ///< one line
 };
 
 /// The result for one kernel at one shape.
@@ -42,11 +50,12 @@ struct CaseVerdict {
   std::string kernel;
   std::string shape;
   Verdict verdict = Verdict::kPass;
-  bool identical = false;                           ///< equal machine code, launches and inputs: it cannot be slower
-  bool incorrect = false;                           ///< wrong, NaN, or fails to launch: its speed is not judged
-  std::string headline;                             ///< one line: "softmax 31.0 -> 54.2 % of the kernel's time"
-  std::vector<std::string> why;                     ///< evidence, one line each, the strongest first
-  std::string phase;                                ///< the phase that got worse most; empty: none or unknown
+  bool identical = false;             ///< equal machine code, launches and inputs: it cannot be slower
+  bool incorrect = false;             ///< wrong, NaN, or fails to launch: its speed is not judged
+  std::string headline;               ///< one line: "softmax 31.0 -> 54.2 % of the kernel's time"
+  std::vector<std::string> why;       ///< evidence, one line each, the strongest first: of an improvement too
+  std::vector<CaseFinding> findings;  ///< of the candidate that explain what got worse
+  std::string phase;                  ///< the phase that got worse most; empty: none or unknown
   std::string bottleneck_before, bottleneck_after;  ///< the phase with most time; empty: unknown
   std::vector<Comparison> comparisons;              ///< worst first
   std::optional<SourcePlace> place;                 ///< of the phase, in the candidate

@@ -1,0 +1,141 @@
+#include "phase_story.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "fa_profile/units.h"
+
+namespace fa_profile::gate {
+namespace {
+
+constexpr std::size_t kMostPhases = 3;
+
+/// Phases are alike if each grew by half to one and a half times of what the kernel did, or differs from the kernel by
+/// less than half a point, which shares scatter by.
+constexpr double kAlikeRatio = 0.5;
+constexpr double kAlikePoints = 0.005;
+
+/// Least part of the kernel's growth that gets a line: what explains less explains nothing.
+constexpr double kPartOfTotal = 0.05;
+
+/// Least share of a phase whose own growth is quoted.
+constexpr double kLargePhase = 0.05;
+
+double In(const std::map<std::string, double>& values, const std::string& phase) {
+  const auto found = values.find(phase);
+  return found == values.end() ? 0.0 : found->second;
+}
+
+/// A share in per cent as it is printed: to a tenth.
+std::string PrintedShare(double share) { return fmt::format("{:.1f}", 100.0 * share); }
+
+/// "costs 93 % more", "costs 54 times as much", "costs 12 % less"; empty: the same, as printed.
+std::string Cost(double grown) {
+  const std::string percent = Percent(std::abs(grown), std::abs(grown) < 0.0995 ? 1 : 0);
+  if (percent == "0.0 %") return {};
+  return grown >= kFactorFrom ? fmt::format("costs {} as much", MoreBy(grown))
+                              : fmt::format("costs {} {}", percent, grown > 0.0 ? "more" : "less");
+}
+
+/// What is said of one phase.
+struct PhaseChange {
+  std::string name;
+  std::string cost;           ///< empty: no change of its cost that can be printed
+  std::string before, after;  ///< shares, as printed
+  bool is_new = false;
+  bool against = false;  ///< the share moves against the cost
+};
+
+PhaseChange ChangeOf(const Shares& shares, const std::string& phase) {
+  const double base = In(shares.before, phase);
+  const double grown = In(shares.growth, phase);
+  PhaseChange change{OneLine(phase, 40), {}, PrintedShare(base), PrintedShare(In(shares.after, phase)), false, false};
+  change.is_new = change.before == "0.0";
+  if (base > 0.0 && !change.is_new) change.cost = Cost(grown / base);
+  const double moved = std::stod(change.after) - std::stod(change.before);
+  change.against = !change.cost.empty() && moved * grown < 0.0;
+  return change;
+}
+
+std::string Against(const PhaseChange& change) {
+  const bool falls = std::stod(change.after) < std::stod(change.before);
+  return fmt::format("{} {} and its share {} from {} to {} %", change.name, change.cost, falls ? "falls" : "rises",
+                     change.before, change.after);
+}
+
+std::string AlikeLine(const Shares& shares) {
+  double least = 0.0;
+  double most = 0.0;
+  bool any = false;
+  for (const auto& [phase, grown] : shares.growth) {
+    const double base = In(shares.before, phase);
+    if (base < kLargePhase) continue;
+    least = any ? std::min(least, grown / base) : grown / base;
+    most = any ? std::max(most, grown / base) : grown / base;
+    any = true;
+  }
+  const std::string text = "every phase is slower alike";
+  if (!any) return text;
+  const bool same = Percent(least) == Percent(most);
+  return same ? fmt::format("{}, by {}", text, Percent(most))
+              : fmt::format("{}, by {:.1f} to {}", text, 100.0 * least, Percent(most));
+}
+
+}  // namespace
+
+std::string MoreBy(double ratio) {
+  return ratio < kFactorFrom ? Percent(ratio) : fmt::format("{:.3g} times", 1.0 + ratio);
+}
+
+Shares SharesOf(const JudgeContext& context, const CaseWork& work) {
+  Shares shares{work.base_shares, work.candidate_shares, PhaseGrowth(context, work), 0.0};
+  if (const std::optional<double> ratio = DurationRatio(context, work)) shares.total = *ratio - 1.0;
+  return shares;
+}
+
+std::string PhaseLine(const Shares& shares, const std::string& phase) {
+  const PhaseChange change = ChangeOf(shares, phase);
+  if (change.is_new && change.after == "0.0") return {};
+  if (change.is_new) return fmt::format("{} is new: {} % of the time", change.name, change.after);
+  if (change.against) return Against(change);
+  if (change.before == change.after) {
+    return change.cost.empty() ? ""
+                               : fmt::format("{} {}: still {} % of the time", change.name, change.cost, change.after);
+  }
+  const std::string share = fmt::format("{} -> {} % of the time", change.before, change.after);
+  return change.cost.empty() ? change.name + " " + share : fmt::format("{} {}: {}", change.name, change.cost, share);
+}
+
+std::string PhaseCost(const Shares& shares, const std::string& phase) {
+  const PhaseChange change = ChangeOf(shares, phase);
+  return change.cost.empty() || change.against ? PhaseLine(shares, phase) : change.name + " " + change.cost;
+}
+
+bool AllAlike(const Shares& shares) {
+  return shares.total >= kPhaseLine && !shares.growth.empty() &&
+         std::ranges::all_of(shares.growth, [&](const auto& one) {
+           const double expected = In(shares.before, one.first) * shares.total;
+           return std::abs(one.second - expected) <= std::max(kAlikeRatio * expected, kAlikePoints);
+         });
+}
+
+std::vector<std::string> PhaseLines(const Shares& shares, bool better) {
+  if (!better && AllAlike(shares)) return {AlikeLine(shares)};
+  const double least = std::max(kPhaseLine, kPartOfTotal * std::abs(shares.total));
+  std::vector<std::pair<double, std::string>> changed;
+  for (const auto& [phase, growth] : shares.growth) {
+    const double worse = better ? -growth : growth;
+    if (worse >= least) changed.emplace_back(worse, PhaseLine(shares, phase));
+  }
+  std::ranges::stable_sort(changed, [](const auto& a, const auto& b) { return a.first > b.first; });
+  changed.resize(std::min(changed.size(), kMostPhases));
+  std::vector<std::string> lines;
+  for (auto& [growth, line] : changed) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace fa_profile::gate

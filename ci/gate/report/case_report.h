@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa_profile/gate.h"
+
+/// What the formats for people tell of a case, and in which order: time first, then what explains it, then the rest.
+namespace fa_profile::gate {
+
+/// A line that explains a verdict.
+struct ReportLine {
+  std::string text;
+  std::string rule;   ///< file and line of the limit; empty: none to name
+  bool cure = false;  ///< what to do about the line before
+};
+
+struct CaseReport {
+  const Comparison* time = nullptr;       ///< duration of the whole call; null: not measured
+  const Comparison* cycles = nullptr;     ///< the same in cycles
+  std::vector<ReportLine> lines;          ///< no line repeats the headline
+  std::vector<const Comparison*> others;  ///< all but plain PASSes, times, and what `lines` have; worst first
+};
+
+CaseReport ReportOf(const CaseVerdict& of);
+
+/// What helps against a finding, one line; empty: it is not known.
+std::string CureOf(const CaseFinding& finding);
+
+/// `why` and the findings, one line each, for formats without a place for cures.
+std::vector<std::string> WhyAndFindings(const CaseVerdict& of);
+
+/// The reason of a comparison; empty if it says only the numbers, which every format has beside it.
+std::string OwnReason(const Comparison& comparison);
+
+}  // namespace fa_profile::gate

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "case_report.h"
+
+/// The comment's table of cases, and its folded part.
+namespace fa_profile::gate {
+
+/// A case, and what is told of it.
+struct ToldCase {
+  const CaseVerdict& of;
+  CaseReport report;
+};
+
+inline constexpr std::size_t kMarkdownCharacters = 240;  ///< of one text
+
+/// A row per case: with times, or, where machine code alone is compared, with what was found.
+struct CaseTable {
+  bool timed = true;
+
+  std::string Head() const;  ///< two lines
+  std::string Row(const ToldCase& told) const;
+};
+
+/// What found no room before the fold.
+struct FoldedContents {
+  const GateResult& result;
+  const std::vector<ToldCase>& cases;
+  CaseTable table;
+  std::size_t rows = 0;              ///< cases that are in the table above
+  std::vector<std::string> reasons;  ///< each of one case, several lines
+};
+
+/// <details> of at most `room` bytes: cases, reasons and all other comparisons, counted where they do not fit; notes,
+/// environment, commands.
+std::string FoldedMarkdown(const FoldedContents& contents, std::size_t room);
+
+}  // namespace fa_profile::gate

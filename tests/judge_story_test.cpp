@@ -1,0 +1,143 @@
+// What the gate tells of a case: its headline, and why.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "fa_profile/gate.h"
+#include "gate_scenario.h"
+
+namespace fa_profile::gate::judge_story_test {
+namespace {
+
+Scenario::Values Shares(double qk, double softmax) {
+  return {{{"qk", kPhaseTime}, qk}, {{"softmax", kPhaseTime}, softmax}};
+}
+
+/// The verdict on a kernel that takes `time` times as long, with these shares of qk.
+CaseVerdict Of(double time, double qk_before, double qk_after) {
+  Scenario scenario = Measured({time});
+  for (const auto& [pairs, stage] : {std::pair{8, 1}, {14, 2}}) {
+    scenario.Record(pairs, Shares(qk_before, 1.0 - qk_before), Shares(qk_after, 1.0 - qk_after), stage);
+  }
+  return scenario.Of();
+}
+
+TEST(JudgeStoryTest, ASerialSoftmaxIsNamedWithWhatShowsIt) {
+  // Tensor cores take over QK while one thread does the softmax: slower in all, and the bottleneck is another one.
+  Scenario scenario = Measured({1.4});
+  Scenario::Values before = Shares(0.69, 0.31);
+  Scenario::Values after = Shares(0.458, 0.542);
+  before[{"softmax", "phase_threads_per_instruction"}] = 32.0;
+  after[{"softmax", "phase_threads_per_instruction"}] = 1.0;
+  before[{"softmax", "phase_instructions"}] = 1000.0;
+  after[{"softmax", "phase_instructions"}] = 9000.0;
+  before[{"", "stall_barrier_ratio"}] = 0.04;
+  after[{"", "stall_barrier_ratio"}] = 0.31;
+  scenario.Record(8, before, after);
+  scenario.Record(14, before, after, 2);
+  scenario.Candidate().findings["serial-softmax"] = "1.0 threads per instruction";
+  scenario.Base().findings["exp-bound"] = "old";
+  scenario.Candidate().findings["exp-bound"] = "old";
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_EQ(verdict.phase, "softmax");
+  EXPECT_EQ(verdict.bottleneck_before, "qk");
+  EXPECT_EQ(verdict.bottleneck_after, "softmax");
+  EXPECT_TRUE(Has(verdict.headline, "slower: softmax costs 145 % more")) << verdict.headline;
+  EXPECT_EQ(verdict.why, (std::vector<std::string>{"softmax costs 145 % more: 31.0 -> 54.2 % of the time",
+                                                   "most time is now in softmax, before in qk",
+                                                   "threads per instruction in softmax 32 -> 1 (-96.9 %)",
+                                                   "instructions in softmax 1,000 -> 9,000 (9 times)",
+                                                   "barrier stalls 4.0 -> 31.0 % of the warps' time"}));
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings[0].id, "serial-softmax");
+  EXPECT_EQ(verdict.findings[0].evidence, "1.0 threads per instruction");
+  EXPECT_TRUE(Find(verdict, kPhaseTime, "softmax").told);
+  EXPECT_TRUE(Find(verdict, "phase_instructions", "softmax").told);
+  EXPECT_FALSE(Find(verdict, kPhaseTime, "qk").told);
+  ASSERT_TRUE(verdict.place);
+  EXPECT_EQ(verdict.place->line, 77);
+}
+
+TEST(JudgeStoryTest, WithoutANewFindingThePhaseTellsWhatItWaitsFor) {
+  Scenario scenario = Measured({1.2});
+  for (const auto& [pairs, stage] : {std::pair{8, 1}, {14, 2}}) {
+    scenario.Record(pairs, Shares(0.7, 0.3), Shares(0.55, 0.45), stage);
+  }
+  scenario.Base().findings["bottleneck-phase"] = "qk takes 70 % of the time: wait 50 % of its samples";
+  scenario.Candidate().findings["bottleneck-phase"] = "softmax takes 45 % of the time: barrier 40 % of its samples";
+  ASSERT_EQ(scenario.Of().findings.size(), 1u);
+  EXPECT_EQ(scenario.Of().findings[0].id, "bottleneck-phase");
+  scenario.Candidate().findings["bottleneck-phase"] = "qk takes 55 % of the time: wait 50 % of its samples";
+  EXPECT_TRUE(scenario.Of().findings.empty()) << "it is about a phase that did not get worse";
+}
+
+TEST(JudgeStoryTest, AShareThatFallsWhileThePhaseCostsMoreReadsAsSuch) {
+  const CaseVerdict verdict = Of(1.35, 0.542, 0.462);
+  EXPECT_TRUE(Has(verdict.headline, "slower: softmax costs 59 % more")) << verdict.headline;
+  EXPECT_TRUE(HasLine(verdict.why, "softmax costs 59 % more: 45.8 -> 53.8 % of the time"));
+  EXPECT_TRUE(HasLine(verdict.why, "qk costs 15 % more and its share falls from 54.2 to 46.2 %"));
+}
+
+TEST(JudgeStoryTest, AKernelThatIsSlowerEverywhereBlamesNoPhase) {
+  for (const double qk : {0.542, 0.545, 0.538}) {
+    const CaseVerdict verdict = Of(1.25, 0.542, qk);
+    EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+    EXPECT_TRUE(Has(verdict.headline, " slower: every phase alike")) << verdict.headline;
+    EXPECT_EQ(verdict.phase, "");
+    ASSERT_FALSE(verdict.why.empty());
+    EXPECT_TRUE(verdict.why[0].starts_with("every phase is slower alike, by 2")) << verdict.why[0];
+    EXPECT_FALSE(HasLine(verdict.why, "of the time"));
+  }
+  const CaseVerdict one = Of(1.25, 0.542, 0.6336);  // qk alone
+  EXPECT_EQ(one.phase, "qk");
+  EXPECT_TRUE(Has(one.headline, ": qk costs 46 % more")) << one.headline;
+}
+
+TEST(JudgeStoryTest, ASmallSlowdownByOnePhaseIsNotEveryPhases) {
+  // 3 % slower, by softmax alone: it had 45.8 % and has (0.458 + 0.03) / 1.03.
+  const CaseVerdict verdict = Of(1.03, 0.542, 0.542 / 1.03);
+  EXPECT_EQ(verdict.phase, "softmax");
+  EXPECT_TRUE(Has(verdict.headline, ": softmax costs ")) << verdict.headline;
+}
+
+TEST(JudgeStoryTest, AFactorIsToldAsAFactor) {
+  const CaseVerdict verdict = Of(50.0, 0.5, 0.02);
+  EXPECT_TRUE(verdict.headline.starts_with("takes 5")) << verdict.headline;
+  EXPECT_TRUE(Has(verdict.headline, " times as long: softmax costs 9")) << verdict.headline;
+  EXPECT_TRUE(Has(verdict.headline, " times as much")) << verdict.headline;
+  EXPECT_FALSE(HasLine(verdict.why, "qk costs")) << "a fiftieth of the time that was added explains nothing";
+}
+
+TEST(JudgeStoryTest, AnImprovementIsExplainedToo) {
+  Scenario scenario = Measured({0.8});
+  Scenario::Values before = Shares(0.5, 0.5);
+  Scenario::Values after = Shares(0.625, 0.375);
+  before[{"softmax", "phase_instructions"}] = 9000.0;
+  after[{"softmax", "phase_instructions"}] = 1000.0;
+  scenario.Record(8, before, after);
+  scenario.Base().findings["serial-softmax"] = "1.0 threads per instruction";
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kImproved);
+  EXPECT_TRUE(HasLine(verdict.why, "softmax costs 40 % less: 50.0 -> 37.5 % of the time"));
+  EXPECT_TRUE(HasLine(verdict.why, "instructions in softmax 9,000 -> 1,000 (-88.9 %)"));
+  EXPECT_TRUE(HasLine(verdict.why, "no longer found: serial-softmax"));
+  EXPECT_TRUE(verdict.findings.empty());
+}
+
+TEST(JudgeStoryTest, AWarningThatTimeOverruledIsMarked) {
+  Scenario scenario = Measured({0.85});
+  scenario.Code().blocks_per_sm = 1;
+  for (CaseFacts* const facts : {&scenario.Base(), &scenario.Candidate()}) facts->launches.clear();
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kImproved);
+  const Comparison blocks = Find(verdict, "blocks_per_sm");
+  EXPECT_TRUE(blocks.overruled);
+  EXPECT_FALSE(blocks.blocking);
+  EXPECT_TRUE(Has(blocks.reason, "resident blocks per SM 4 -> 1, and 1")) << blocks.reason;
+  EXPECT_TRUE(Has(blocks.reason, " % faster all the same")) << blocks.reason;
+}
+
+}  // namespace
+}  // namespace fa_profile::gate::judge_story_test
