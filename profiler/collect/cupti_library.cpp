@@ -116,6 +116,13 @@ bool CuptiIsThere() noexcept {
   return there;
 }
 
+std::string CuptiPath() {
+  Dl_info info{};
+  void* const function = CuptiFunction("cuptiGetVersion");
+  const bool found = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr;
+  return found ? info.dli_fname : "";
+}
+
 void* CuptiFunction(const char* name) noexcept {
   if (Cupti() == nullptr) return nullptr;
   // As if it were linked: what the program has loaded for everybody comes before the library.
