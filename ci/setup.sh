@@ -1,8 +1,9 @@
 #!/bin/bash
-# Installs what this project builds with: ci/setup.sh [--runtime|--demo]
+# Installs what this project builds with: ci/setup.sh [--runtime|--demo|--package]
 #
 #   --runtime   only what ./fa-profile needs to build and run the program; without it, also what ci/test.sh needs.
 #   --demo      that, and what ./fa-profile demo runs.
+#   --package   what ci/package.sh needs, with a CUDA toolkit.
 #
 # Debian 12's packages, through apt. Every name carries the upstream version that the project is tested with, and not
 # Debian's revision behind it: point releases and security fixes change the revision alone, so they arrive, and anything
@@ -66,6 +67,8 @@ test  clang               1:14.0    clang++
 test  clang-format        1:14.0    clang-format
 test  clang-tidy-16       1:16.0    clang-tidy-16
 test  libclang-rt-14-dev  1:14.0
+pack  dpkg-dev            1.21      dpkg-shlibdeps
+pack  patchelf            0.14      patchelf
 '
 wheels='
 nvidia-cuda-nvcc==13.0.88
@@ -187,7 +190,8 @@ case "${1:-}" in
   '') only_runtime=no groups='run|demo|test' ;;
   --runtime) ;;
   --demo) groups='run|demo' ;;
-  *) fail "unknown option $1; usage: ci/setup.sh [--runtime|--demo]" ;;
+  --package) only_runtime=no groups='run|pack' ;;
+  *) fail "unknown option $1; usage: ci/setup.sh [--runtime|--demo|--package]" ;;
 esac
 release=$(. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && echo "${VERSION_CODENAME:-}" || true)
 wanted=$(sed -nE "s/^($groups) +//p" <<<"$packages")

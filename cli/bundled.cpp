@@ -15,13 +15,15 @@ namespace fs = std::filesystem;
 constexpr const char* kRecording = "h200-ladder-full.fap";
 
 // Beside the installed program, or in the source tree it was built from. `installed` and `source`: the folder there.
-std::optional<std::string> Find(const char* installed, const char* source, const char* name) {
+std::optional<std::string> Find(const char* installed, [[maybe_unused]] const char* source, const char* name) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path candidates[] = {
       program.parent_path() / ".." / "share" / "fa-profile" / installed / name,
+#ifdef FA_PROFILE_SOURCE_DATA_DIR  // not in a program that ci/package.sh packs
       fs::path(FA_PROFILE_SOURCE_DATA_DIR) / ".." / source / name,
       fs::path(FA_PROFILE_INSTALL_DATA_DIR) / ".." / installed / name,
+#endif
   };
   for (const fs::path& candidate : candidates) {
     if (fs::exists(candidate, ignored)) return candidate.lexically_normal().string();
@@ -49,6 +51,11 @@ std::string BundledTrials() {
   if (const std::optional<std::string> path = Find("gate", "ci/gate/data", "h200-trials.json")) return *path;
   throw Error("the trial data h200-trials.json that come with the program are missing",
               "reinstall, or give a file: fa-profile gate selftest --data FILE.json");
+}
+
+std::string BundledWorkflow(const std::string& name) {
+  if (const std::optional<std::string> path = Find("workflows", "ci/workflows", name.c_str())) return *path;
+  throw Error("the workflow " + name + " that comes with the program is missing", "reinstall fa-profile");
 }
 
 std::string GateErrorRate() {

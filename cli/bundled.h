@@ -13,6 +13,9 @@ void RefuseBundledFolder(const std::string& folder);
 /// Path of the trial data that come with the program. Throws Error when they are missing.
 std::string BundledTrials();
 
+/// Path of a workflow to adopt, "adopt-github.yml". Throws Error when it is missing.
+std::string BundledWorkflow(const std::string& name);
+
 /// The gate's error rate as gate selftest measured it, one line for reports; empty: its file is missing.
 std::string GateErrorRate();
 

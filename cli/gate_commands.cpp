@@ -11,6 +11,7 @@
 #include "fa_profile/page.h"
 #include "fa_profile/recording_evidence.h"
 #include "formats.h"
+#include "gate_init.h"
 #include "gate_sample.h"
 #include "gpu_access.h"
 
@@ -46,6 +47,7 @@ class GateCommands {
   std::string architecture_;
   std::string trial_data_;  // empty: the data that come with the program
   gate::TrialOptions trial_options_;
+  GateInitCommand init_;
   GateSampleOptions sample_options_;
   std::vector<std::string> sample_shapes_;
 };
@@ -59,6 +61,7 @@ GateCommands::GateCommands(CLI::App& app) {
   AddReports();
   AddMeasuring();
   AddSelftest();
+  init_.AddTo(*gate_);
   AddSample(app);
 }
 
@@ -172,6 +175,7 @@ int GateCommands::RunSample() {
 
 int GateCommands::RunGate(const std::string& command_line) {
   if (*selftest_) return Selftest();
+  if (init_.asked()) return init_.Run();
   options_.run.reproduce = command_line;
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
   for (const char* const option : {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs",

@@ -42,7 +42,7 @@ std::vector<const SelftestKernel*> Select(const std::string& pattern) {
 collect::Disassembler RequireDisassembler() {
   if (auto disassembler = FindDisassembler()) return *disassembler;
   throw Error("nvdisasm is missing: selftest needs it to disassemble machine code",
-              "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+              "install NVIDIA's nvdisasm of CUDA 13 or later (`pip install nvidia-cuda-nvdisasm`), or set "
               "FA_PROFILE_NVDISASM=/path/to/nvdisasm");
 }
 

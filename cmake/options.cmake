@@ -25,6 +25,10 @@ if(CMAKE_UNITY_BUILD)
   # A type of one source in an anonymous namespace looks to gcc as if it were of a header.
   target_compile_options(fa_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
+if(FA_PROFILE_PORTABLE)
+  # Names of sources in errors, without the folder of the machine that built them.
+  target_compile_options(fa_options INTERFACE $<${cxx}:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+endif()
 if(FA_PROFILE_SANITIZER STREQUAL "address")
   # AddressSanitizer ends a program at a null pointer, behind an object and in one that is gone, too: a quarter of the
   # compiler's time for nothing. Another eighth is the check of alignment: it is on where bytes of files become values,

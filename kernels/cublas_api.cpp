@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "fa_profile/cuda_toolkits.h"
+
 namespace fa_profile {
 namespace {
 
@@ -15,8 +17,8 @@ bool Find(void* library, const char* name, Function& function) {
 }
 
 std::optional<CublasApi> Load() {
-  // Found through the run path of this program or library, as if it were linked. Never closed: handles may outlive us.
-  void* const library = dlopen(("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Never closed: handles may outlive us.
+  void* const library = OpenCudaLibrary("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::nullopt;
   CublasApi api{};
   if (!Find(library, "cublasCreate_v2", api.create) || !Find(library, "cublasSetStream_v2", api.set_stream) ||

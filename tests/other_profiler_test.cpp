@@ -65,6 +65,7 @@ TEST(OtherProfilerTest, ASecondCuptiOfTheProcessIsNamed) {
 
 TEST(OtherProfilerTest, WhoFindsTheFunctionByItsNameIsAskedForToo) {
   InAProcessOfItsOwn([] {
+    ASSERT_NE(dlopen(FA_PROFILE_OWN_PROFILER, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();  // and libcupti with it
     GuardCupti(Allow);
     for (const char* const name :
          {"cuptiSubscribe", "cuptiSubscribe_v2", "cuptiPCSamplingEnable", "cuptiRangeProfilerEnable",

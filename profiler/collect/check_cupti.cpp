@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cupti_library.h"
 #include "fa_profile/error.h"
 
 namespace fa_profile::collect {
@@ -44,8 +45,7 @@ std::string HintFor(CUptiResult result) {
 void LoadNvperf() noexcept {
   [[maybe_unused]] static void* const library = []() -> void* {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<const void*>(&cuptiGetResultString), &info) == 0 || info.dli_fname == nullptr)
-      return nullptr;
+    if (dladdr(CuptiFunction("cuptiGetResultString"), &info) == 0 || info.dli_fname == nullptr) return nullptr;
     const std::string_view cupti = info.dli_fname;
     try {
       // CUPTI's own dlopen("libnvperf_host.so") then finds it by that name.
@@ -59,6 +59,7 @@ void LoadNvperf() noexcept {
 
 void CheckCupti(CUptiResult result, const char* call, std::source_location where) {
   if (result == CUPTI_SUCCESS) return;
+  if (!CuptiIsThere()) throw Error(CuptiLibraryName() + " is missing", kCuptiCure);
   const char* name = nullptr;
   if (cuptiGetResultString(result, &name) != CUPTI_SUCCESS || name == nullptr) name = "an unknown CUPTI result";
   std::string file = where.file_name();

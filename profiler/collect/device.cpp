@@ -11,6 +11,7 @@
 
 #include "check_cupti.h"
 #include "cuda_api.h"
+#include "cupti_library.h"
 #include "cupti_objects.h"
 #include "fa_profile/counter_session.h"
 #include "fa_profile/error.h"
@@ -183,6 +184,9 @@ std::optional<unsigned> CountComputeProcesses(const std::string& uuid) {
 
 std::vector<Diagnosis> DiagnoseDevice(int ordinal) {
   std::vector<Diagnosis> found;
+  found.push_back(CuptiIsThere()
+                      ? Ok("CUPTI", "found: " + CuptiPath())
+                      : Diagnosis{Diagnosis::Level::kProblem, "CUPTI", CuptiLibraryName() + " is missing", kCuptiCure});
   Device device;
   try {
     device = OpenDevice(ordinal);

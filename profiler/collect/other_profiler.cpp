@@ -11,6 +11,7 @@
 
 #include <filesystem>
 
+#include "cupti_library.h"
 #include "function_redirect.h"
 
 namespace fa_profile::collect {
@@ -28,25 +29,29 @@ struct Guarded<original> {
   }
 };
 
+// `name`: of `original`, which is our way to the function, and not the function itself.
 template <auto original>
-Redirection Guard() {
-  return {reinterpret_cast<void*>(original), reinterpret_cast<void*>(&Guarded<original>::Call)};
+Redirection Guard(const char* name) {
+  return {CuptiFunction(name), reinterpret_cast<void*>(&Guarded<original>::Call)};
 }
+#define FA_PROFILE_GUARD(function) Guard<&function>(#function)
 
 }  // namespace
 
 void GuardCupti(MayUseCupti may_use) noexcept {
+  if (!CuptiIsThere()) return;
   the_guard = may_use;
   const Redirection redirections[] = {
       // What takes the subscriber or the hardware's counters.
-      Guard<&cuptiSubscribe>(), Guard<&cuptiSubscribe_v2>(), Guard<&cuptiPCSamplingEnable>(),
-      Guard<&cuptiRangeProfilerEnable>(), Guard<&cuptiProfilerBeginSession>(), Guard<&cuptiPmSamplingEnable>(),
-      Guard<&cuptiSassMetricsEnable>(),
+      FA_PROFILE_GUARD(cuptiSubscribe), FA_PROFILE_GUARD(cuptiSubscribe_v2), FA_PROFILE_GUARD(cuptiPCSamplingEnable),
+      FA_PROFILE_GUARD(cuptiRangeProfilerEnable), FA_PROFILE_GUARD(cuptiProfilerBeginSession),
+      FA_PROFILE_GUARD(cuptiPmSamplingEnable), FA_PROFILE_GUARD(cuptiSassMetricsEnable),
       // What takes the activity buffers, and what a profiler goes on to call that was refused: CUPTI may keep it
       // waiting.
-      Guard<&cuptiActivityRegisterCallbacks>(), Guard<&cuptiActivityRegisterTimestampCallback>(),
-      Guard<&cuptiActivityEnable>(), Guard<&cuptiActivityDisable>(), Guard<&cuptiActivityFlushAll>(),
-      Guard<&cuptiActivityPushExternalCorrelationId>(), Guard<&cuptiActivityPopExternalCorrelationId>()};
+      FA_PROFILE_GUARD(cuptiActivityRegisterCallbacks), FA_PROFILE_GUARD(cuptiActivityRegisterTimestampCallback),
+      FA_PROFILE_GUARD(cuptiActivityEnable), FA_PROFILE_GUARD(cuptiActivityDisable),
+      FA_PROFILE_GUARD(cuptiActivityFlushAll), FA_PROFILE_GUARD(cuptiActivityPushExternalCorrelationId),
+      FA_PROFILE_GUARD(cuptiActivityPopExternalCorrelationId)};
   (void)RedirectFunctions(redirections);
 }
 

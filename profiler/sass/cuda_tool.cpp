@@ -8,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "fa_profile/cuda_toolkits.h"
 #include "fa_profile/error.h"
 
 namespace fa_profile::sass {
@@ -31,15 +32,7 @@ std::optional<std::string> FindCudaTool(const std::string& name, const char* var
   std::vector<fs::path> folders;
   std::istringstream path(Variable("PATH"));
   for (std::string folder; std::getline(path, folder, ':');) folders.emplace_back(folder);
-  for (const char* toolkit : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string root = Variable(toolkit); !root.empty()) folders.push_back(fs::path(root) / "bin");
-  }
-  folders.emplace_back("/usr/local/cuda/bin");
-  std::string cache = Variable("XDG_CACHE_HOME");
-  if (cache.empty() && !Variable("HOME").empty()) cache = Variable("HOME") + "/.cache";
-  for (const char* folder : {"cuda-tools-13.2", "cuda-13.0"}) {  // ci/cuda.sh names them
-    if (!cache.empty()) folders.push_back(fs::path(cache) / "fa-profile" / folder / "bin");
-  }
+  for (const fs::path& toolkit : CudaToolkits()) folders.push_back(toolkit / "bin");
   for (const fs::path& folder : folders) {
     if (!folder.empty() && IsProgram(folder / name)) return (folder / name).string();
   }

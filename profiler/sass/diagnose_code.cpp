@@ -51,9 +51,9 @@ Diagnosis DiagnoseNvdisasm() {
   } catch (const Error& error) {
     problem = error.message();
   }
-  return {
-      Diagnosis::Level::kWarning, "nvdisasm", problem,
-      "install the CUDA toolkit's nvdisasm (ci/setup.sh fetches it) and put it on PATH, or set FA_PROFILE_NVDISASM"};
+  return {Diagnosis::Level::kWarning, "nvdisasm", problem,
+          "install the CUDA toolkit's nvdisasm (or `pip install nvidia-cuda-nvdisasm`) and put it on PATH, or set "
+          "FA_PROFILE_NVDISASM"};
 }
 
 }  // namespace fa_profile::sass

@@ -17,7 +17,7 @@ namespace fa_profile::sass {
 namespace {
 
 constexpr const char* kInstall =
-    "install NVIDIA's nvdisasm of CUDA 13 or later: ci/setup.sh fetches one, or set "
+    "install NVIDIA's nvdisasm of CUDA 13 or later (`pip install nvidia-cuda-nvdisasm`), or set "
     "FA_PROFILE_NVDISASM=/path/to/nvdisasm";
 
 // Every CUDA architecture since Volta encodes an instruction in 16 bytes.

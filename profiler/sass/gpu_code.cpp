@@ -130,7 +130,7 @@ CubinSet::CubinSet(const std::string& path, const std::string& architecture, dou
     const auto cuobjdump = FindCuobjdump();
     if (!cuobjdump) {
       throw Error("cuobjdump is missing: it extracts the GPU code of " + path,
-                  "install the CUDA toolkit's binary utilities (ci/setup.sh fetches them), set "
+                  "install the CUDA toolkit's binary utilities (or `pip install nvidia-cuda-cuobjdump`), set "
                   "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump, or give a .cubin");
     }
     folder_ = std::make_unique<PrivateFolder>();

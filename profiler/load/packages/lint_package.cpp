@@ -41,7 +41,7 @@ class PackageLinter {
         nvdisasm_(sass::RequireNvdisasm()) {
     if (!sass::FindCuobjdump()) {
       throw Error("cuobjdump is missing: it extracts the GPU code of libraries",
-                  "install the CUDA toolkit's binary utilities (ci/setup.sh fetches them), or set "
+                  "install the CUDA toolkit's binary utilities (or `pip install nvidia-cuda-cuobjdump`), or set "
                   "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump");
     }
   }

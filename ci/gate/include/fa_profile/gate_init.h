@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fa_profile::gate {
+
+/// What `fa-profile gate init` writes for a repository that has no gate yet.
+struct GateInitOptions {
+  std::vector<std::string> files;         ///< recordings, evidence (.json), or builds with machine code
+  std::string thresholds;                 ///< the threshold file to write
+  std::string from = "OWNER/fa-profile";  ///< where workflows get the action or the template from
+  std::string version;                    ///< of it, "v0.2.0"
+  /// Workflows to write: where, and a text in which @FROM@, @VERSION@, @LIBRARY@ and @THRESHOLDS@ are filled in.
+  std::vector<std::pair<std::string, std::string>> workflows;
+};
+
+/// Writes all files, or none, and returns their paths. Throws Error when one of them is there already, when a file
+/// cannot be read, and for names that a workflow could not hold.
+std::vector<std::string> InitGate(const GateInitOptions& options);
+
+}  // namespace fa_profile::gate

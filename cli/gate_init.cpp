@@ -1,0 +1,58 @@
+#include "gate_init.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "bundled.h"
+#include "fa_profile/files.h"
+#include "fa_profile/gate_init.h"
+#include "fa_profile/text.h"
+#include "fa_profile/version.h"
+
+namespace fa_profile::cli {
+namespace {
+
+using Workflows = std::vector<std::pair<std::string, std::string>>;
+
+Workflows WorkflowsOf(const std::string& host) {
+  if (host.empty()) return {};
+  constexpr std::size_t kMostBytes = std::size_t{1} << 16U;
+  const auto text = [](const char* name) { return ReadFile(BundledWorkflow(name), kMostBytes); };
+  if (host == "gitlab") return {{".gitlab/fa-profile-gate.yml", text("adopt-gitlab.yml")}};
+  return {{".github/workflows/gate.yml", text("adopt-github.yml")},
+          {".github/workflows/gate-comment.yml", text("adopt-github-comment.yml")}};
+}
+
+std::string NextSteps(const std::string& host, const std::string& from) {
+  if (host.empty()) return "next: fa-profile gate --explain --static BASE HEAD\n";
+  std::string text = "next: in the workflow, write how your library is built";
+  if (from.starts_with("OWNER/")) text += ", and who hosts fa-profile instead of OWNER";
+  if (host == "gitlab") text += "; then include it in .gitlab-ci.yml";
+  return text + " (docs/gate-adopt.md)\n";
+}
+
+}  // namespace
+
+void GateInitCommand::AddTo(CLI::App& gate) {
+  init_ = gate.add_subcommand("init", "Write a first threshold file for this repository, and its workflow");
+  init_->add_option("FILES", files_, "Kernel libraries, cubins, build folders or recordings whose kernels are listed");
+  init_->add_option("-o,--output", thresholds_, "The threshold file to write")->capture_default_str();
+  init_->add_option("--workflow", workflow_, "Also write the workflow of this code host")
+      ->check(CLI::IsMember({"github", "gitlab"}));
+  init_->add_option("--from", from_, "With --workflow: the repository that hosts fa-profile")->capture_default_str();
+}
+
+int GateInitCommand::Run() const {
+  gate::GateInitOptions options;
+  options.files = files_;
+  options.thresholds = thresholds_;
+  options.from = from_;
+  options.version = fmt::format("v{}", Version());
+  options.workflows = WorkflowsOf(workflow_);
+  for (const std::string& path : gate::InitGate(options)) std::cout << "wrote " << Printable(path) << "\n";
+  std::cout << NextSteps(workflow_, from_);
+  return kExitFine;
+}
+
+}  // namespace fa_profile::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+namespace fa_profile::collect {
+
+/// CUPTI is not linked: a program that is linked with it does not start where it is missing. Each function of CUPTI
+/// that is called here is a jump to the one in libcupti, which the first call of any of them opens. Without libcupti
+/// each returns CUPTI_ERROR_NOT_INITIALIZED, and CheckCupti() says so. A function that this libcupti lacks returns
+/// CUPTI_ERROR_NOT_SUPPORTED.
+
+/// "libcupti.so.13"
+std::string CuptiLibraryName();
+
+constexpr const char* kCuptiCure =
+    "install the CUDA toolkit 13 with CUPTI, or `pip install nvidia-cuda-cupti==13.*`, and name its folder with "
+    "CUDA_HOME if it is in no usual place";
+
+/// Whether libcupti was found. Opens it, once: from then on functions of CUPTI lead to it.
+bool CuptiIsThere() noexcept;
+
+/// Where libcupti lies; empty: nowhere.
+std::string CuptiPath();
+
+/// The function in libcupti, or where a library that was loaded before it has one of that name; nullptr: in neither.
+void* CuptiFunction(const char* name) noexcept;
+
+}  // namespace fa_profile::collect
