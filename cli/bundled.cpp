@@ -51,6 +51,11 @@ std::string BundledTrials() {
               "reinstall, or give a file: fa-profile gate selftest --data FILE.json");
 }
 
+std::string PythonRunnerFile() {
+  if (const std::optional<std::string> path = Find("python", "profiler/python", "fa_profile_kernel.py")) return *path;
+  throw Error("fa_profile_kernel.py, which runs kernels in Python and comes with the program, is missing", "reinstall");
+}
+
 std::string GateErrorRate() {
   const std::optional<std::string> path = Find("gate", "ci/gate/data", "error-rate.json");
   if (!path) return {};

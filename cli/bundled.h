@@ -13,6 +13,9 @@ void RefuseBundledFolder(const std::string& folder);
 /// Path of the trial data that come with the program. Throws Error when they are missing.
 std::string BundledTrials();
 
+/// Path of the program that runs kernels in Python. Throws Error when it is missing.
+std::string PythonRunnerFile();
+
 /// The gate's error rate as gate selftest measured it, one line for reports; empty: its file is missing.
 std::string GateErrorRate();
 
