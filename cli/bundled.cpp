@@ -58,6 +58,11 @@ std::string BundledWorkflow(const std::string& name) {
   throw Error("the workflow " + name + " that comes with the program is missing", "reinstall fa-profile");
 }
 
+std::string PythonRunnerFile() {
+  if (const std::optional<std::string> path = Find("python", "profiler/python", "fa_profile_kernel.py")) return *path;
+  throw Error("fa_profile_kernel.py, which runs kernels in Python and comes with the program, is missing", "reinstall");
+}
+
 std::string GateErrorRate() {
   const std::optional<std::string> path = Find("gate", "ci/gate/data", "error-rate.json");
   if (!path) return {};

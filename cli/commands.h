@@ -17,6 +17,13 @@ inline constexpr int kExitCannot = 2;
 
 struct Format;  // formats.h
 
+/// A kernel in Python: --kernel-py and how it is run.
+struct PythonOptions {
+  std::string kernel;  ///< FILE.py:FUNCTION; empty: none
+  std::string python = "python3";
+  double timeout_s = 120.0;  ///< to load the file, and for each case
+};
+
 /// What the main job was asked for, as parsed.
 struct RunOptions {
   std::string metric_set = "full";
@@ -24,6 +31,7 @@ struct RunOptions {
   std::string section_folder;
   std::string kernel_pattern;  ///< regular expression; empty: all
   std::vector<std::string> kernel_libraries;
+  PythonOptions python;
   std::vector<AttentionShape> shapes;
   std::string output;  ///< empty: a name with the time in it
   std::string spool;   ///< the exporter's folder to write to; empty: the current one
@@ -64,6 +72,9 @@ int RunLadder(const RunOptions& options);
 /// code, or 128 and the signal that killed it.
 int RunProgram(const RunOptions& options);
 
+/// Verifies, times and measures the function of options.python, and reports. Builds without CUDA throw Error.
+int RunPython(const RunOptions& options);
+
 /// "" when this process could profile; otherwise why not ("no NVIDIA driver", "built without CUDA").
 std::string WhyNoGpu();
 
@@ -73,12 +84,16 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu);
 struct VerifyOptions {
   std::string kernel_pattern;
   std::vector<std::string> kernel_libraries;
+  PythonOptions python;
   std::vector<AttentionShape> shapes;  ///< empty: the correctness suite
   int draws = 0;                       ///< 0: what the suite says
   std::uint64_t seed = 1;
   int device = 0;
 };
 int RunVerify(const VerifyOptions& options);
+
+/// The same of the function of options.python, with its own reference; in every build.
+int RunPythonVerify(const VerifyOptions& options);
 
 /// The child process that loads one kernel library for its parent (library_child.h), and verifies its kernel at the
 /// shape, if there is one. Does not return.

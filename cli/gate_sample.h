@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "commands.h"
 #include "fa_profile/attention_shape.h"
 
 namespace fa_profile::cli {
@@ -12,6 +13,7 @@ namespace fa_profile::cli {
 struct GateSampleOptions {
   std::string kernel_pattern;
   std::vector<std::string> kernel_libraries;
+  PythonOptions python;                ///< with a kernel: it alone is timed, and no ladder
   std::vector<AttentionShape> shapes;  ///< empty: the default shape
   int launches = 15;                   ///< timed samples per case
   std::uint64_t order = 0;             ///< seed of the order in which the cases are timed

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "formats.h"
+#include "python_kernel.h"
 
 namespace fa_profile::cli {
 
@@ -21,14 +22,21 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
   verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
   verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
+  AddPythonKernel(*verify, options.python);
   AddShapes(*verify, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
   verify->add_option("--seed", options.seed, "Seed of the first draw")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
       ->capture_default_str();
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
-  verify->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
+  verify->callback([arguments, &invocation, verify] {
+    invocation.run = [arguments, verify] {
+      const PythonOptions& python = arguments->options.python;
+      RequirePythonKernel(*verify, python);
+      if (!python.kernel.empty()) {
+        RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
+        return RunPythonVerify(arguments->options);
+      }
       arguments->options.shapes = arguments->shapes.Parse();
       return RunVerify(arguments->options);
     };

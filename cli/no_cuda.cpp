@@ -34,6 +34,7 @@ std::vector<Diagnosis> DiagnoseGpu(int) {
   return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
 }
 int RunLadder(const RunOptions&) { Refuse("profiling"); }
+int RunPython(const RunOptions&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
 int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }

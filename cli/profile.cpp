@@ -9,6 +9,7 @@
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
 #include "formats.h"
+#include "python_kernel.h"
 #include "usage_errors.h"
 
 namespace fa_profile::cli {
@@ -37,9 +38,10 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   (void)KernelPattern(run.kernel_pattern);
   (void)KernelPattern(run.nvtx_pattern, "--nvtx");
   if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
+  RequirePythonKernel(app, run.python);
   if (!run.program.empty()) {
-    for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
+    for (const char* const option : {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--cache", "--warmup",
+                                     "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
         throw Error(
             std::string(option) + " has no effect on a program",
@@ -81,6 +83,10 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
     throw Error("--replay " + run.program_replay + " is for a program",
                 "name the program after --, or use user or kernel");
   }
+  if (!run.python.kernel.empty()) {
+    RefuseWithPython(app, {"--kernel-lib", "--shape", "--causal", "--replay", "--cache", "--raw"});
+    return RunPython(run);
+  }
   const std::string why_not = WhyNoGpu();
   return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
 }
@@ -121,6 +127,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression")
       ->type_name("REGEX");
   app.add_option("--kernel-lib", run.kernel_libraries, "A kernel library of your own (repeatable)")->type_name("FILE");
+  AddPythonKernel(app, run.python);
   AddShapes(app, arguments.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default 1,8,512,64");
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")

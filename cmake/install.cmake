@@ -6,9 +6,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fa_profile)
 
-install(TARGETS fa_options fa_base fa_readers fa_model fa_control fa_store fa_sass fa_analyze fa_load fa_packages fa_exporters fa_web fa_gate_files fa_judge
+install(TARGETS fa_options fa_base fa_readers fa_model fa_control fa_store fa_sass fa_analyze fa_load fa_packages fa_python fa_exporters fa_web fa_gate_files fa_judge
         fa_gate_report fa_trials fa_evidence fa_measure fa_gate EXPORT fa_profile_host)
-set(stages profiler/base profiler/base/readers profiler/model profiler/collect/control profiler/store profiler/sass profiler/analyze profiler/load profiler/load/packages exporters
+set(stages profiler/base profiler/base/readers profiler/model profiler/collect/control profiler/store profiler/sass profiler/analyze profiler/load profiler/load/packages profiler/python exporters
     exporters/web ci/gate ci/gate/files ci/gate/judge ci/gate/report ci/gate/trials ci/gate/evidence ci/gate/measure)
 install(EXPORT fa_profile_host NAMESPACE fa_profile:: DESTINATION ${package_dir})
 
@@ -35,5 +35,6 @@ install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR
 install(DIRECTORY recordings DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile FILES_MATCHING PATTERN "*.fap")
 install(DIRECTORY ci/gate/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/gate OPTIONAL FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY ci/workflows DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
+install(FILES profiler/python/fa_profile_kernel.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/python)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -52,6 +52,7 @@ RULE = {
     "profiler/analyze": (MODEL, TEXT),
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),
     "profiler/load/packages": (CODE | {"profiler/base/readers", "profiler/load"}, {"re2", "archive"} | TEXT),
+    "profiler/python": (MODEL | {"profiler/base/readers"}, {"json"} | TEXT),
     "exporters": (MODEL, {"json"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
@@ -64,7 +65,7 @@ RULE = {
     "ci/gate/report": (MODEL | {"profiler/analyze", "ci/gate/files", "ci/gate/judge"}, {"json"} | TEXT),
     "ci/gate/trials": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json", "boost"} | TEXT),
     "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate/files"}, {"re2"} | TEXT),
-    "ci/gate/measure": (MODEL | {"profiler/base/readers", "ci/gate/files", "ci/gate/judge"}, TEXT),
+    "ci/gate/measure": (MODEL | {"profiler/base/readers", "profiler/python", "ci/gate/files", "ci/gate/judge"}, TEXT),
     "ci/gate": (MODEL | {"profiler/base/readers"} | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
 }
 # Texts for stderr go through notice.h, which escapes what a terminal would obey.
@@ -82,6 +83,7 @@ NAMESPACE = {
     "profiler/sass": "fa_profile::sass",
     "profiler/analyze": "fa_profile::analyze",
     "profiler/load": "fa_profile::load",
+    "profiler/python": "fa_profile::python",
     "exporters": "fa_profile::exporters",
     "exporters/prometheus": "fa_profile::prom",
     "exporters/web": "fa_profile::web",
