@@ -71,21 +71,21 @@ FAULTS = {
 # More work in a phase: RUNG_PHASE_WORK. The first of a family is the others' base; "mma softmax" has two families,
 # because the first four exponentials hide behind other warps' work.
 FAMILIES = (
-    ("mma", "softmax", (1, 3)),
-    ("mma", "softmax", (4, 5, 6, 7, 8, 9, 10, 12, 17)),
-    ("mma", "qk", (1, 3, 4, 6, 12)),
-    ("mma", "pv", (1, 4, 5, 6, 12)),
-    ("mma", "load_kv", (1, 3, 4, 6, 12)),
-    ("mma", "rescale", (1, 12, 16)),
-    ("wmma", "softmax", (1, 4, 6, 8, 11)),
-    ("wmma", "qk", (1, 4, 6, 8, 11)),
-    ("wmma", "pv", (1, 4, 6, 8, 11)),
-    ("wmma", "rescale", (1, 6, 8)),
-    ("wmma", "load_kv", (1, 4, 8)),
-    ("tiled", "softmax", (1, 4, 6, 8, 11)),
-    ("tiled", "qk", (1, 4, 6, 8, 11)),
-    ("tiled", "pv", (1, 4, 6, 8, 11)),
-    ("tiled", "load_kv", (1, 6, 8)),
+    ("mma", "softmax", (3, 4)),
+    ("mma", "softmax", (4, 5, 6, 7, 8, 9, 10, 12, 14, 17)),
+    ("mma", "qk", (3, 4, 5, 6, 12)),
+    ("mma", "pv", (3, 4, 5, 6, 12)),
+    ("mma", "load_kv", (3, 4, 5, 6, 12)),
+    ("mma", "rescale", (3, 12, 16)),
+    ("wmma", "softmax", (3, 4, 6, 8, 11)),
+    ("wmma", "qk", (3, 4, 6, 8, 11)),
+    ("wmma", "pv", (3, 4, 6, 8, 11)),
+    ("wmma", "rescale", (3, 6, 8)),
+    ("wmma", "load_kv", (3, 4, 8)),
+    ("tiled", "softmax", (3, 4, 6, 8, 11)),
+    ("tiled", "qk", (3, 4, 6, 8, 11)),
+    ("tiled", "pv", (3, 4, 6, 8, 11)),
+    ("tiled", "load_kv", (3, 6, 8)),
     ("scalar", "qk", (1, 5, 7, 9, 12)),
     ("scalar", "softmax", (1, 5, 7, 9, 12)),
 )
@@ -95,16 +95,19 @@ CHOSEN = ()
 
 MOST_EQUAL = 0.005  # changed code in equal time
 SLOWER = (0.02, 0.05)  # what is near the gate's tolerance
-MOST_SLOWER = 16  # so many of them are chosen, two of a family at most
-WORSE = ("mma_conflict_1", "mma_softmax_17", "mma_spill")  # chosen too: what no gate may miss
+MOST_REFACTORINGS, MOST_HIDDEN, MOST_SLOWER = 18, 3, 15  # so many are chosen; of the slower two of a family at most
+WORSE = ("mma_conflict_1", "mma_softmax_17")  # chosen too: what no gate may miss
 
 SAME_KERNELS = ("wmma", "mma", "tiled", "cublas")
 SAME_SHAPES = ("1,8,512,64", "2,8,1024,64")
 PAIRS = 8  # of the gate's first stage, of three processes each: the base, the candidate, and the control
-SECOND_PAIRS = 14
 ARMS = 3
 
 FAT_BINARY = bytes.fromhex("50ed55ba")
+
+
+class Failed(Exception):
+    """What ends the script, with a message."""
 
 
 class Mutant:
@@ -114,6 +117,10 @@ class Mutant:
     @property
     def rung(self):
         return self.name.split("_")[0]
+
+    @property
+    def key(self):
+        return f"{self.name} {self.base}"
 
 
 def every_mutant():
@@ -165,7 +172,7 @@ class Libraries:
         paths = [self.path / f"{kernel}.so" for kernel in kernels]
         missing = [path.name for path in paths if not path.is_file()]
         if missing:
-            sys.exit(f"gate_trials.py: {self.path} lacks {', '.join(missing)}: build the target gate_mutants")
+            raise Failed(f"{self.path} lacks {', '.join(missing)}: build the target gate_mutants")
         return [option for path in paths for option in ("--kernel-lib", str(path))]
 
 
@@ -176,10 +183,13 @@ def selection(kernels, shapes):
 
 def run(command, most=0):
     """What a command prints; `most` is the largest exit code that is not an error."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=500)
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=500)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"more than {late.timeout:.0f} s: {' '.join(command)[:300]}...") from late
     if 0 <= done.returncode <= most:
         return done.stdout
-    sys.exit(f"gate_trials.py: exit code {done.returncode} of: {' '.join(command)[:300]}...\n{done.stderr[-1500:]}")
+    raise Failed(f"exit code {done.returncode} of: {' '.join(command)[:300]}...\n{done.stderr[-1500:]}")
 
 
 def sample(program, options, order):
@@ -187,7 +197,7 @@ def sample(program, options, order):
     out = run([program, "gate-sample", *options, "--launches", "15", "--order", str(order)])
     lines = [line for line in out.splitlines() if line.startswith("{") and '"version"' in line]
     if not lines:
-        sys.exit(f"gate_trials.py: no sample from {program}: {out[-500:]}")
+        raise Failed(f"no sample from {program}: {out[-500:]}")
     return json.loads(lines[-1])
 
 
@@ -244,7 +254,7 @@ def add_timing(evidence, taken):
             rows.append([])
             continue
         if "error" in found:
-            sys.exit(f"gate_trials.py: {case['kernel']} {case.get('shape', '')}: {found['error']}")
+            raise Failed(f"{case['kernel']} {case.get('shape', '')}: {found['error']}")
         rows.append([found.get(metric) for _, metric in columns])
     process = {"kind": "timing", "values": rows}
     process.update({key: taken[key] for key in ("sm_clock_hz", "temperature_celsius") if key in taken})
@@ -267,7 +277,7 @@ def changes_of(samples, mutants):
             continue
         ratios = [after / before - 1.0 for before, after in zip(base, changed)]
         error = statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else float("nan")
-        changes[mutant.name] = (statistics.median(base) * 1e6, statistics.mean(ratios), error)
+        changes[mutant.name, mutant.base] = (statistics.median(base) * 1e6, statistics.mean(ratios), error)
     return changes
 
 
@@ -277,30 +287,47 @@ def wrong_kernels(program, options):
     return {line.split()[0] for line in out.splitlines() if re.search(r" (WRONG|FAILED)\b", line)}
 
 
+def without_wrong(arguments, shape, mutants, libraries):
+    """The mutants that are right, and whose base is."""
+    kernels = kernels_of(mutants)
+    wrong = wrong_kernels(arguments.program, [*selection(kernels, [shape]), *libraries.options(kernels)])
+    print(f"{shape}: {len(kernels)} kernels verified; not correct: {', '.join(sorted(wrong)) or 'none'}", flush=True)
+    return [mutant for mutant in mutants if not {mutant.name, mutant.base} & wrong]
+
+
+def first_sample(arguments, shape, mutants, libraries):
+    """A sample of all mutants, or if the process fails, of those that are right; and which these are."""
+    for attempt in range(2):
+        kernels = kernels_of(mutants)
+        options = [*selection(kernels, [shape]), *libraries.options(kernels)]
+        try:
+            return sample(arguments.program, options, 1), options, mutants
+        except Failed as failure:
+            print(failure, flush=True)
+            if attempt == 1:
+                raise
+            mutants = without_wrong(arguments, shape, mutants, libraries)
+
+
 def calibrate_group(arguments, shape, mutants, libraries, clock):
     """Prints a line for each mutant of a shape, and returns by how much each is slower."""
-    wrong = wrong_kernels(arguments.program, [*selection(kernels_of(mutants), [shape]),
-                                              *libraries.options(kernels_of(mutants))])  # fmt: skip
-    print(f"{shape}: verified until {clock.spent():.0f} s; not correct: {', '.join(sorted(wrong)) or 'none'}", flush=True)
-    mutants = [mutant for mutant in mutants if not {mutant.name, mutant.base} & wrong]
-    kernels = kernels_of(mutants)
-    options = [*selection(kernels, [shape]), *libraries.options(kernels)]
-    samples = []
+    taken, options, mutants = first_sample(arguments, shape, mutants, libraries)
+    samples = [taken]
     clock.restart()
-    while len(samples) < arguments.processes and (not samples or clock.has_room()):
+    while len(samples) < arguments.processes and clock.has_room():
         samples.append(sample(arguments.program, options, len(samples) + 1))
         clock.lap()
-    print(f"{len(samples)} processes of {len(kernels)} kernels, at most {clock.longest:.2f} s each", flush=True)
+    print(f"{shape}: {len(samples)} processes of {len(kernels_of(mutants))} kernels, at most {clock.longest:.2f} s each")
     changes = changes_of(samples, mutants)
     for mutant in mutants:
-        base_us, change, error = changes[mutant.name]
+        base_us, change, error = changes[mutant.name, mutant.base]
         print(f"  {mutant.name:22} {mutant.base:17} {mutant.kind:11} {base_us:8.2f} us "
-              f"{100 * change:+7.2f} % +- {100 * error:.2f}")  # fmt: skip
-    return {name: change for name, (_, change, _) in changes.items()}
+              f"{100 * change:+7.2f} % +- {100 * error:.2f}", flush=True)  # fmt: skip
+    return {f"{name} {base}": change for (name, base), (_, change, _) in changes.items()}
 
 
 def calibrate(arguments):
-    """Times everything in a few processes, and prints by how much each mutant is slower."""
+    """Times everything in a few processes, prints by how much each mutant is slower, and verifies what is chosen."""
     clock = Clock(arguments.seconds)
     groups = groups_of(every_mutant())
     changes = {}
@@ -309,30 +336,31 @@ def calibrate(arguments):
             clock.seconds = arguments.seconds * number / len(groups)
             changes.update(calibrate_group(arguments, shape, mutants, libraries, clock))
             write(arguments.out, json.dumps(changes, indent=1) + "\n")
+        for shape, mutants in groups_of(choose(changes)).items():
+            right = without_wrong(arguments, shape, mutants, libraries)
+            for mutant in set(mutants) - set(right):
+                del changes[mutant.key]
+    write(arguments.out, json.dumps(changes, indent=1) + "\n")
     chosen = choose(changes)
-    print(f"chosen, {len(chosen)}: {' '.join(chosen)}")
+    print(f"chosen, {len(chosen)}, until {clock.spent():.0f} s: {' '.join(mutant.name for mutant in chosen)}")
 
 
 def choose(changes):
-    """Names of mutants: refactorings in equal time, what is slower by 2 to 5 %, and a few that are much worse."""
-    chosen = [name for name in changes if name in REFACTORINGS and abs(changes[name]) <= MOST_EQUAL]
+    """Mutants: refactorings in equal time, what is slower by 2 to 5 %, and a few that are much worse."""
+    known = [mutant for mutant in every_mutant() if mutant.key in changes]
+    equal = [mutant for mutant in known if abs(changes[mutant.key]) <= MOST_EQUAL]
+    chosen = [mutant for mutant in equal if mutant.kind == "refactoring"][:MOST_REFACTORINGS]
+    chosen += [mutant for mutant in equal if mutant.kind == "work"][:MOST_HIDDEN]
     by_family = {}
-    for mutant in every_mutant():
-        change = changes.get(mutant.name)
-        if mutant.kind != "refactoring" and change is not None and SLOWER[0] <= change <= SLOWER[1]:
-            family = mutant.base if mutant.kind == "work" else mutant.name
-            by_family.setdefault(family, []).append(mutant.name)
+    for mutant in known:
+        if mutant.kind != "refactoring" and SLOWER[0] <= changes[mutant.key] <= SLOWER[1]:
+            by_family.setdefault(mutant.base if mutant.kind == "work" else mutant.name, []).append(mutant)
     slower = []
-    for rank in range(2):  # first one of each family: many phases before many grades
-        for names in by_family.values():
-            middle = sorted(names, key=lambda name: abs(changes[name] - (0.032, 0.045)[rank]))
-            slower += [name for name in middle if name not in slower][:1]
-    hidden = [
-        mutant.name
-        for mutant in every_mutant()
-        if mutant.kind == "work" and mutant.name in changes and abs(changes[mutant.name]) <= MOST_EQUAL
-    ]
-    return chosen + hidden[:4] + slower[:MOST_SLOWER] + [name for name in WORSE if name in changes]
+    for wanted in (0.032, 0.045):  # first one of each family: many phases before many grades
+        for family in by_family.values():
+            left = [mutant for mutant in family if mutant not in slower]
+            slower += sorted(left, key=lambda mutant: abs(changes[mutant.key] - wanted))[:1]  # noqa: B023
+    return chosen + slower[:MOST_SLOWER] + [mutant for mutant in known if mutant.name in WORSE]
 
 
 def measure_group(arguments, kernels, shapes, library_options, processes, recordings, clock, save):
@@ -366,29 +394,38 @@ def measure_same(arguments):
 
 
 def chosen_mutants(arguments):
-    names = choose(json.loads(arguments.choose.read_text())) if arguments.choose else CHOSEN
-    known = {mutant.name: mutant for mutant in every_mutant()}
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        sys.exit(f"gate_trials.py: no such mutants: {', '.join(unknown)}" if unknown else "no mutants: give --choose")
-    return [known[name] for name in names]
+    if arguments.choose:
+        mutants = choose(json.loads(arguments.choose.read_text()))
+    else:
+        mutants = [mutant for mutant in every_mutant() if mutant.name in CHOSEN]
+    if not mutants:
+        raise Failed("no mutant is chosen: give --choose, or fill CHOSEN in this file")
+    return mutants
 
 
 def measure_mutants(arguments):
     clock = Clock(arguments.seconds)
-    parts = []
     groups = groups_of(chosen_mutants(arguments))
-    processes = arguments.pairs * ARMS
+    total = sum(len(kernels_of(mutants)) for mutants in groups.values())
+    parts, failures = [], []
+    done = 0
     with Libraries(arguments.libs) as libraries:
-        for number, (shape, mutants) in enumerate(groups.items(), 1):
+        for shape, mutants in groups.items():
             kernels = kernels_of(mutants)
-            clock.seconds = arguments.seconds * number / len(groups)
-            parts.append(
-                measure_group(
-                    arguments, kernels, [shape], libraries.options(kernels), processes, arguments.recordings, clock,
-                    lambda evidence: write(arguments.out, as_text(merged([*parts, evidence]))),
+            done += len(kernels)
+            clock.seconds = arguments.seconds * done / total
+            try:
+                parts.append(
+                    measure_group(
+                        arguments, kernels, [shape], libraries.options(kernels), arguments.pairs * ARMS,
+                        arguments.recordings, clock,
+                        lambda evidence: write(arguments.out, as_text(merged([*parts, evidence]))),
+                    )
                 )  # fmt: skip
-            )
+            except Failed as failure:  # the other shape can still be measured
+                failures.append(f"{shape}: {failure}")
+    if failures:
+        raise Failed("\n".join(failures))
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -410,7 +447,7 @@ def merged(parts):
     for part in parts[1:]:
         for key in ("gpu_uuid", "driver_version", "tool_commit"):
             if part["environment"].get(key) != whole["environment"].get(key):
-                sys.exit(f"gate_trials.py: {key} differs: parts of one file must be of one GPU, driver and tool")
+                raise Failed(f"{key} differs: parts of one file must be of one GPU, driver and tool")
     whole["losses"] = sorted({loss for part in parts for loss in part["losses"]})
     whole["columns"] = {}
     for kind in ("recording", "timing"):
@@ -474,7 +511,7 @@ def cubin_bytes(library):
     data = library.read_bytes()
     start = data.find(FAT_BINARY)
     if start < 0:
-        sys.exit(f"gate_trials.py: {library} has no machine code for a GPU")
+        raise Failed(f"{library} has no machine code for a GPU")
     entry = start + struct.unpack_from("<H", data, start + 6)[0]
     stored, compressed = struct.unpack_from("<QI", data, entry + 8)
     return struct.unpack_from("<Q", data, entry + 56)[0] if compressed else stored
@@ -487,7 +524,7 @@ def require_different_sizes(libraries):
         shape = SHAPES[library.stem.split("_")[0]]
         other = kernel_of.setdefault((shape, cubin_bytes(library)), library.stem)
         if other != library.stem:
-            sys.exit(f"gate_trials.py: the cubins of {other} and {library.stem} have one size: "
+            raise Failed(f"the cubins of {other} and {library.stem} have one size: "
                      "change the factor of mutant_padding in mutant.cuh")  # fmt: skip
 
 
@@ -525,15 +562,15 @@ def parse():
     command.add_argument("build", type=pathlib.Path)
     command = add("calibrate", calibrate)
     command.add_argument("--libs", required=True)
-    command.add_argument("--processes", type=int, default=10, help="timing processes of each kernel (default 10)")
+    command.add_argument("--processes", type=int, default=8, help="timing processes of each kernel (default 8)")
     command = add("same", measure_same)
     command.add_argument("--sets", type=int, default=30, help=f"of {PAIRS * ARMS} processes (default 30)")
-    command.add_argument("--recordings", type=int, default=24)
+    command.add_argument("--recordings", type=int, default=16)
     command = add("mutants", measure_mutants)
     command.add_argument("--libs", required=True)
     command.add_argument("--choose", type=pathlib.Path, help="calibration to choose by; default: CHOSEN in this file")
-    command.add_argument("--pairs", type=int, default=PAIRS + SECOND_PAIRS, help=f"of {ARMS} processes (default 22)")
-    command.add_argument("--recordings", type=int, default=16)
+    command.add_argument("--pairs", type=int, default=16, help=f"of {ARMS} processes (default 16)")
+    command.add_argument("--recordings", type=int, default=12)
     command = add("assemble", assemble, measures=False)
     command.add_argument("--same", type=pathlib.Path, nargs="+", required=True)
     command.add_argument("--mutants", type=pathlib.Path, nargs="+", required=True)
@@ -545,4 +582,7 @@ def parse():
 
 if __name__ == "__main__":
     parsed = parse()
-    parsed.function(parsed)
+    try:
+        parsed.function(parsed)
+    except Failed as failure:
+        sys.exit(f"gate_trials.py: {failure}")

@@ -6,11 +6,6 @@ namespace fa_profile {
 namespace {
 
 template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads) ScalarKernel(AttentionParams p) {
-  Scalar<kHeadDim, Place>(p);
-}
-
-template <int kHeadDim>
 cudaError_t LaunchHeadDim(const AttentionParams& p, cudaStream_t stream) {
   ScalarKernel<kHeadDim><<<Blocks<kHeadDim>(p), kThreads, 0, stream>>>(p);
   return cudaGetLastError();

@@ -136,6 +136,11 @@ __device__ __forceinline__ void Scalar(const AttentionParams& p) {
 }
 
 template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads) ScalarKernel(AttentionParams p) {
+  Scalar<kHeadDim, Place>(p);
+}
+
+template <int kHeadDim>
 unsigned Blocks(const AttentionParams& p) {
   const auto tiles = static_cast<unsigned>((p.seqlen + kRows<kHeadDim> - 1) / kRows<kHeadDim>);
   return static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.num_heads) * tiles;
