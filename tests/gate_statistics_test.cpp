@@ -176,7 +176,8 @@ std::vector<ProcessBlock> Threes(std::size_t count, double excess, unsigned seed
 
 TEST(GateStatisticsTest, BlocksOfThreeCountAllAssignments) {
   for (std::size_t n = 1; n <= 8; ++n) {
-    const std::vector<ProcessBlock> blocks = Threes(n, 0.8, static_cast<unsigned>(n));
+    const std::vector<ProcessBlock> drawn = Threes(n, 0.8, static_cast<unsigned>(n));
+    const std::vector<ProcessBlock> blocks = Winsorized(drawn, 0.0);
     double observed = 0.0;
     for (const ProcessBlock& block : blocks) observed += WorseBy(block);
     const auto assignments = static_cast<std::size_t>(std::lround(std::pow(3.0, static_cast<double>(n))));
@@ -192,7 +193,7 @@ TEST(GateStatisticsTest, BlocksOfThreeCountAllAssignments) {
       }
       reached += sum >= observed - 1e-9 ? 1 : 0;
     }
-    EXPECT_DOUBLE_EQ(PermutationP(blocks), static_cast<double>(reached) / static_cast<double>(assignments)) << n;
+    EXPECT_DOUBLE_EQ(PermutationP(drawn), static_cast<double>(reached) / static_cast<double>(assignments)) << n;
   }
 }
 
@@ -201,6 +202,17 @@ TEST(GateStatisticsTest, BlocksOfTwoAndThreeMix) {
   EXPECT_DOUBLE_EQ(LeastP(blocks), 1.0 / 6);
   EXPECT_DOUBLE_EQ(PermutationP(blocks), 1.0 / 6);
   EXPECT_DOUBLE_EQ(WorseBy({3.0, 1.0, 2.0}), 1.5);
+}
+
+TEST(GateStatisticsTest, OneDisturbedProcessDoesNotHideASlowDownOfAll) {
+  std::vector<ProcessBlock> blocks = Threes(8, 6.0, 7);
+  EXPECT_LE(PermutationP(blocks), 0.001);
+  blocks[3].base += 200.0;
+  EXPECT_LE(PermutationP(blocks), 0.1) << "the sum of the differences is far below 0";
+  const std::vector<ProcessBlock> moved = Winsorized(blocks, 0.0);
+  EXPECT_LT(moved[3].base, 100.0);
+  EXPECT_DOUBLE_EQ(moved[2].candidate, blocks[2].candidate);
+  EXPECT_DOUBLE_EQ(Winsorized(blocks, 1.5)[2].candidate, blocks[2].candidate - 1.5);
 }
 
 TEST(GateStatisticsTest, ASecondMeasurementOfTheBaseGivesPower) {

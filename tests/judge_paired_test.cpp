@@ -58,6 +58,7 @@ TEST(JudgePairedTest, AChangeSignificantAtTheFirstStageIsSuspect) {
     }
   }
   EXPECT_NEAR(*Find(scenario.Of(), kDuration).p, 2.0 / 32, 1e-12);
+  scenario.thresholds.suspect_level = 0.062;
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
   scenario.thresholds.suspect_level = 0.063;
   EXPECT_EQ(scenario.Of().verdict, Verdict::kSuspect);
@@ -99,11 +100,11 @@ TEST(JudgePairedTest, ASuspectThatWasNotMeasuredAgainIsInconclusive) {
   EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "not measured again"));
 }
 
-TEST(JudgePairedTest, FewerThanFivePairsAreInconclusive) {
-  EXPECT_EQ(FirstStage({1.0}, 4).Judged().verdict, Verdict::kInconclusive);
-  EXPECT_EQ(FirstStage({1.5}, 4).Judged().verdict, Verdict::kInconclusive);
-  EXPECT_EQ(FirstStage({1.0}, 5).Judged().verdict, Verdict::kPass);
-  EXPECT_EQ(FirstStage({1.5}, 5).Judged().verdict, Verdict::kSuspect);
+TEST(JudgePairedTest, FewerThanFourPairsAreInconclusive) {
+  EXPECT_EQ(FirstStage({1.0}, 3).Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(FirstStage({1.5}, 3).Judged().verdict, Verdict::kInconclusive);
+  EXPECT_EQ(FirstStage({1.0}, 4).Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(FirstStage({1.5}, 4).Judged().verdict, Verdict::kSuspect);
   EXPECT_EQ(FirstStage({1.0}, 0).Judged().verdict, Verdict::kInconclusive);
   EXPECT_EQ(FirstStage({1.0}, 0).Judged().headline, "INCONCLUSIVE: mma 1,8,512,64: not timed in any pair of processes");
 }

@@ -97,7 +97,7 @@ TEST(ThresholdsTest, WithoutAFileTheDocumentedDefaultsApply) {
     EXPECT_EQ(t.counter_relative, 0.005);
     EXPECT_EQ(t.counter_aa_ranges, 3.0);
     EXPECT_EQ(t.budget, 0.05);
-    EXPECT_EQ(t.suspect_level, 0.05);
+    EXPECT_EQ(t.suspect_level, 0.10);
     EXPECT_EQ(t.regression_level, 0.01);
     EXPECT_EQ(t.most_dropped_pairs, 0.25);
   }

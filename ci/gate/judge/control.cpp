@@ -10,6 +10,9 @@
 namespace fa_profile::gate {
 namespace {
 
+/// Chance that the controls of a run fail when nothing is wrong.
+constexpr double kControlLevel = 0.05;
+
 /// How far the frozen kernel may move between the arms: as far as a kernel whose code changed.
 constexpr double kReferenceTolerance = 0.02;
 
@@ -20,11 +23,10 @@ struct Trial {
 };
 
 /// Each stage of a test is a trial: the candidate is judged in the same way.
-void AddTrials(const JudgeContext& context, const std::string& name, const std::vector<PairedTest>& tests,
-               std::vector<Trial>& trials) {
+void AddTrials(const std::string& name, const std::vector<PairedTest>& tests, std::vector<Trial>& trials) {
   for (const PairedTest& test : tests) {
     for (const std::vector<ProcessBlock>* const blocks : {&test.differences.first, &test.differences.second}) {
-      const StageDecision stage = DecideStage(*blocks, test.differences.limit, context.thresholds.suspect_level);
+      const StageDecision stage = DecideStage(*blocks, test.differences.limit, kControlLevel);
       if (!stage.enough) continue;
       const double median = Median(Differences(*blocks));
       trials.push_back({name + " " + (test.comparison.phase.empty() ? test.comparison.metric : test.comparison.phase),
@@ -53,8 +55,8 @@ void JudgeReference(const JudgeContext& context, ControlResult& control) {
   }
   if (logs.empty()) return;
   control.reference_change = std::expm1(Median(Differences(logs)));
-  const StageDecision stage = DecideStage(logs, 0.0, context.thresholds.suspect_level / 2.0);
-  const bool significant = std::min(stage.worse_p, stage.better_p) <= context.thresholds.suspect_level / 2.0;
+  const StageDecision stage = DecideStage(logs, 0.0, kControlLevel / 2.0);
+  const bool significant = std::min(stage.worse_p, stage.better_p) <= kControlLevel / 2.0;
   if (significant && std::abs(*control.reference_change) > kReferenceTolerance) {
     control.passed = false;
     control.reason =
@@ -101,7 +103,7 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
                                           const std::vector<PairedTest>& identical, bool required,
                                           std::vector<std::string>& notes) {
   ControlResult control;
-  const double level = context.thresholds.suspect_level;
+  const double level = kControlLevel;
   std::vector<Trial> trials;
   if (context.input.control) {
     const Evidence& extra = *context.input.control;
@@ -111,7 +113,7 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
       if (work.base == nullptr) continue;
       const auto index = FindCase(extra, work.base->kernel, work.base->shape);
       if (!index) continue;
-      AddTrials(context, work.Name(), PairedTests(context, work, extra, *index, timing, recording), trials);
+      AddTrials(work.Name(), PairedTests(context, work, extra, *index, timing, recording), trials);
     }
   }
   Count(trials, control);
@@ -122,7 +124,7 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
   }
   // Equal code cannot be slower, so this is a trial too; but it compares two builds, so an alarm is only noted.
   std::vector<Trial> same;
-  for (const PairedTest& test : identical) AddTrials(context, works[test.work].Name(), {test}, same);
+  for (const PairedTest& test : identical) AddTrials(works[test.work].Name(), {test}, same);
   Count(same, control);
   if (const Trial* const alarm = Alarm(same, level)) {
     notes.push_back(fmt::format("equal machine code measured worse: {} {}: this run may be wrong about other cases too",

@@ -91,9 +91,10 @@ double OwnNoise(const JudgeContext& context, const CaseWork& work, const char* m
   const auto index = FindCase(control, work.base->kernel, work.base->shape);
   if (!index) return 0.0;
   const Arms arms{context.input.base, work.base_index, control, *index};
-  const std::vector<double> logs =
-      Differences(Collect(context, arms, context.control_pairs, Metric({"", metric}), Logarithm).differences.first);
-  if (logs.size() < kFewest) return 0.0;
+  const std::vector<ProcessBlock> pairs =
+      Collect(context, arms, context.control_pairs, Metric({"", metric}), Logarithm).differences.first;
+  if (pairs.size() < kFewest) return 0.0;
+  const std::vector<double> logs = Differences(Winsorized(pairs, 0.0));  // as the test sees them
   const auto count = static_cast<double>(logs.size());
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
   double squares = 0.0;

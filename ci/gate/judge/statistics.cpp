@@ -36,11 +36,14 @@ struct Choices {
   std::size_t count = 0;
 };
 
-Choices ChoicesOf(const ProcessBlock& block, double shift) {
-  const double candidate = block.candidate - shift;
-  if (!block.again) return {{candidate - block.base, block.base - candidate}, 2};
-  const double half = (candidate + block.base + *block.again) / 2.0;
-  return {{1.5 * candidate - half, 1.5 * block.base - half, 1.5 * *block.again - half}, 3};
+Choices ChoicesOf(const ProcessBlock& block) {
+  if (!block.again) return {{block.candidate - block.base, block.base - block.candidate}, 2};
+  const double half = (block.candidate + block.base + *block.again) / 2.0;
+  return {{1.5 * block.candidate - half, 1.5 * block.base - half, 1.5 * *block.again - half}, 3};
+}
+
+double MeanOf(const ProcessBlock& block) {
+  return block.again ? (block.candidate + block.base + *block.again) / 3.0 : std::midpoint(block.candidate, block.base);
 }
 
 /// The sums of all choices, one of each block, ascending. Each block merges two or three sorted lists, which is cheaper
@@ -71,14 +74,19 @@ std::vector<double> AllSums(std::span<const Choices> blocks) {
   return sums;
 }
 
+/// The most by which a process may differ from the mean of its block, in medians of that over all processes. A
+/// candidate that is slower in each block by the same differs by two such medians.
+constexpr double kMostDeviations = 4.0;
+
 /// PermutationP(), unchecked. Meet in the middle: for each sum of one half of the blocks, how many of the other half
 /// are large enough; 3^(n/2) steps, not 3^n.
 double AssignmentP(std::span<const ProcessBlock> blocks, double shift) {
   std::array<Choices, kMostBlocks> choices;
   double observed = 0.0;
   double total = 0.0;
+  const std::vector<ProcessBlock> clipped = Winsorized(blocks, shift);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    choices[i] = ChoicesOf(blocks[i], shift);
+    choices[i] = ChoicesOf(clipped[i]);
     observed += choices[i].gains[0];
     total += std::ranges::max(choices[i].gains) - std::ranges::min(choices[i].gains);
   }
@@ -126,6 +134,27 @@ ProcessBlock Mirrored(const ProcessBlock& block) {
 
 double WorseBy(const ProcessBlock& block) {
   return block.candidate - (block.again ? std::midpoint(block.base, *block.again) : block.base);
+}
+
+std::vector<ProcessBlock> Winsorized(std::span<const ProcessBlock> blocks, double shift) {
+  std::vector<ProcessBlock> moved(blocks.begin(), blocks.end());
+  std::vector<double> deviations;
+  for (ProcessBlock& block : moved) {
+    block.candidate -= shift;
+    const double mean = MeanOf(block);
+    deviations.insert(deviations.end(), {std::abs(block.candidate - mean), std::abs(block.base - mean)});
+    if (block.again) deviations.push_back(std::abs(*block.again - mean));
+  }
+  const double most = kMostDeviations * Median(std::move(deviations));
+  if (most == 0.0) return moved;  // most processes are equal: there is no scale
+  for (ProcessBlock& block : moved) {
+    const double low = MeanOf(block) - most;
+    const double high = MeanOf(block) + most;
+    block.candidate = std::clamp(block.candidate, low, high);
+    block.base = std::clamp(block.base, low, high);
+    if (block.again) block.again = std::clamp(*block.again, low, high);
+  }
+  return moved;
 }
 
 double Median(std::vector<double> values) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_statistics.h"
@@ -89,6 +91,7 @@ void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
   std::int64_t by_time = 0;
   std::int64_t early = 0;
   std::int64_t named = 0;
+  std::map<std::string, std::int64_t> others;  // phases that were named instead
   const std::int64_t trials = std::max<std::int64_t>(1, run.options.power_trials / kMutantShare);
   for (std::int64_t trial = 0; trial < trials; ++trial) {
     const CaseVerdict verdict = Judged(run, one);
@@ -102,6 +105,7 @@ void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
     if (verdict.verdict != Verdict::kRegression) continue;
     ++found;
     named += verdict.phase == facts.phase ? 1 : 0;
+    if (verdict.phase != facts.phase) ++others[verdict.phase.empty() ? "none" : verdict.phase];
   }
   const bool has_phase = !facts.phase.empty();
   if (has_phase) {
@@ -110,6 +114,9 @@ void AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
   }
   run.report.notes.push_back(fmt::format("{}: measured {:+.1f} % slower than {}, changed in {}", name,
                                          100.0 * one.slower, facts.base, has_phase ? facts.phase : "no single phase"));
+  for (const auto& [phase, times] : others) {
+    if (has_phase) run.report.notes.push_back(fmt::format("{}: {} was named {} times", name, phase, times));
+  }
   const RuleRate rate = run.Add("mutant " + name, found, trials);
   run.Add("mutant " + name + ": by time or phases", by_time, trials);
   if (has_phase) run.Add("mutant " + name + ": phase " + facts.phase, named, found);
