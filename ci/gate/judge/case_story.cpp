@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -91,22 +92,24 @@ std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) 
                      change < kFactorFrom ? SignedPercent(change) : fmt::format("{:.3g} times", 1.0 + change));
 }
 
-/// One line per metric, at most `most`, for the phase in which it changed most. Their comparisons are then told.
-void AddCounters(std::vector<Comparison>& comparisons, Verdict verdict, std::size_t most,
-                 std::vector<std::string>& why) {
+/// One line per metric, at most `most`: of the phase that got worse most, then where it changed most. Their comparisons
+/// are then told.
+void AddCounters(CaseVerdict& of, Verdict verdict, std::size_t most) {
   std::vector<Comparison*> changed;
-  for (Comparison& comparison : comparisons) {
+  for (Comparison& comparison : of.comparisons) {
     if (comparison.tier == 1 && comparison.verdict == verdict && comparison.base && comparison.candidate) {
       changed.push_back(&comparison);
     }
   }
-  std::ranges::stable_sort(changed,
-                           [](const Comparison* a, const Comparison* b) { return Distance(*a) > Distance(*b); });
+  const auto rank = [&of](const Comparison* one) {
+    return std::pair(!of.phase.empty() && one->phase == of.phase, Distance(*one));
+  };
+  std::ranges::stable_sort(changed, std::greater<>(), rank);
   std::set<std::string> labels;
   for (Comparison* const comparison : changed) {
     const MetricFacts facts = FactsOf({comparison->phase, comparison->metric});
     if (labels.size() == most || comparison->told || !labels.insert(facts.label).second) continue;
-    why.push_back(CounterLine(*comparison, facts));
+    of.why.push_back(CounterLine(*comparison, facts));
     comparison->told = true;
   }
 }
@@ -168,8 +171,7 @@ void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares
   }
   TellFindings(work);
   AddBlockers(work, verdict.why);
-  AddCounters(verdict.comparisons, Verdict::kRegression,
-              verdict.findings.empty() ? kMostCounters : kMostCountersWithFindings, verdict.why);
+  AddCounters(verdict, Verdict::kRegression, verdict.findings.empty() ? kMostCounters : kMostCountersWithFindings);
   AddStalls(context, work, verdict.why);
   if (verdict.why.size() > kMostLines) verdict.why.resize(kMostLines);
 }
@@ -177,7 +179,7 @@ void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares
 void TellBetter(CaseWork& work, const Shares& shares) {
   CaseVerdict& verdict = work.verdict;
   TellPhases(shares, true, verdict);
-  AddCounters(verdict.comparisons, Verdict::kImproved, kMostCountersWithFindings, verdict.why);
+  AddCounters(verdict, Verdict::kImproved, kMostCountersWithFindings);
   for (const auto& [id, evidence] : work.base->findings) {
     if (!work.candidate->findings.contains(id)) verdict.why.push_back("no longer found: " + OneLine(id, 40));
   }

@@ -257,7 +257,8 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
     // Also if code or counters decided the case: the report should say what it costs. Not if the suspicion is only a
     // warning about a call that is not slower.
     const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
-      return one.verdict == Verdict::kSuspect && (one.blocking || work.not_slower.empty());
+      // More pairs cannot decide what the code is suspected of: time did, or could not.
+      return one.tier > 0 && one.verdict == Verdict::kSuspect && (one.blocking || work.not_slower.empty());
     });
     if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
     result.cases.push_back(std::move(work.verdict));

@@ -75,7 +75,8 @@ void AddCodeCures(CaseReport& report, const CaseVerdict& of) {
 void AddOverruled(CaseReport& report, const CaseVerdict& of) {
   std::size_t told = 0;
   for (const Comparison& comparison : of.comparisons) {
-    const bool worse = comparison.overruled && comparison.verdict == Verdict::kRegression;
+    const bool known = comparison.verdict == Verdict::kRegression || comparison.tier == 0;
+    const bool worse = comparison.overruled && known;
     if (!worse || told == kMostOverruled) continue;
     AddLine(report, of, {comparison.reason, "", false});
     ++told;

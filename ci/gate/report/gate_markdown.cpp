@@ -172,7 +172,8 @@ std::string TrustLine(const GateResult& result, const std::vector<ToldCase>& cas
   std::vector<std::string> parts;
   const std::string gpu = MarkdownProse(result.base.gpu_name, 80);
   const std::string pairs = PairCount(cases);
-  const std::string rate = MarkdownProse(error_rate, kRateCharacters);
+  const bool timed = std::ranges::any_of(cases, [](const ToldCase& told) { return told.report.time != nullptr; });
+  const std::string rate = timed ? MarkdownProse(error_rate, kRateCharacters) : "";
   if (!gpu.empty()) parts.push_back(gpu);
   if (!pairs.empty()) parts.push_back(pairs);
   if (result.control) parts.push_back(ControlText(*result.control));

@@ -44,10 +44,12 @@ struct Thresholds {
   Tolerance duration{0.02, 1e-7};
   Tolerance phase_time{0.05, 0.015};  ///< absolute: as a share of the kernel's time in the base
   double counter_relative = 0.005;
-  double counter_aa_ranges = 3.0;  ///< absolute limit of a counter, in ranges of equal code
-  double budget = 0.05;            ///< drift allowed against the promoted baseline
-  double suspect_level = 0.05;     ///< one-sided, of the first stage
-  double regression_level = 0.01;  ///< Holm-corrected over all suspects, of the second stage
+  double counter_aa_ranges = 3.0;   ///< absolute limit of a counter, in ranges of equal code
+  double code_instructions = 0.20;  ///< growth of a kernel's code that makes it suspect
+  double code_registers = 0.25;     ///< the same of its registers per thread
+  double budget = 0.05;             ///< drift allowed against the promoted baseline
+  double suspect_level = 0.05;      ///< one-sided, of the first stage
+  double regression_level = 0.01;   ///< Holm-corrected over all suspects, of the second stage
   double most_dropped_pairs = 0.25;
   std::vector<ThresholdRule> rules;  ///< rules, then exceptions, in the file's order
   /// Line of each default that the file sets, by DefaultSetting::Name().
