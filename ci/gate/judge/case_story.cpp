@@ -48,19 +48,18 @@ std::string Largest(const std::map<std::string, double>& values) {
   return largest == values.end() ? std::string() : largest->first;
 }
 
-/// The phase that grew most. If its growth is too small for a line, which may be noise, the phase of a blocking
+/// The phase that is the cause. If its growth is too small for a line, which may be noise, the phase of a blocking
 /// comparison comes first.
-std::string WorstPhase(const std::map<std::string, double>& growth, const std::vector<Comparison>& comparisons) {
-  std::map<std::string, double> named = growth;
-  named.erase(kUnattributed);
-  std::string most = Largest(named);
-  if (!most.empty() && named.at(most) >= kPhaseLine) return most;
+std::string WorstPhase(const Shares& shares, const std::vector<Comparison>& comparisons) {
+  const std::string most = CauseOf(shares);
+  const double grown = most.empty() ? 0.0 : shares.growth.at(most);
+  if (grown >= kPhaseLine) return most;
   for (const Comparison& comparison : comparisons) {
     if (comparison.blocking && comparison.verdict >= Verdict::kSuspect && !comparison.phase.empty()) {
       return comparison.phase;
     }
   }
-  return !most.empty() && named.at(most) > 0.0 ? most : std::string();
+  return grown > 0.0 ? most : std::string();
 }
 
 /// The lines of the `most` largest growths.
@@ -80,12 +79,9 @@ double Distance(const Comparison& comparison) {
 
 /// "instructions in softmax 11,143,168 -> 15,990,784 (+43.5 %)".
 std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) {
-  const auto shown = [&facts](double value) {
-    return HasScaledUnit(facts.unit) ? Number(value, facts.unit) : FormatCount(value);
-  };
   const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
-  const std::string numbers =
-      fmt::format("{}{} {} -> {}", facts.label, where, shown(*comparison.base), shown(*comparison.candidate));
+  const std::string numbers = fmt::format("{}{} {} -> {}", facts.label, where, Number(*comparison.base, facts.unit),
+                                          Number(*comparison.candidate, facts.unit));
   const double change = comparison.change.value_or(0.0);
   if (change == 0.0 || *comparison.candidate == 0.0) return numbers;
   return fmt::format("{} ({})", numbers,
@@ -108,9 +104,10 @@ void AddCounters(CaseVerdict& of, Verdict verdict, std::size_t most) {
   std::set<std::string> labels;
   for (Comparison* const comparison : changed) {
     const MetricFacts facts = FactsOf({comparison->phase, comparison->metric});
-    if (labels.size() == most || comparison->told || !labels.insert(facts.label).second) continue;
-    of.why.push_back(CounterLine(*comparison, facts));
+    if (labels.size() == most || !labels.insert(facts.label).second) continue;
     comparison->told = true;
+    const bool said = !comparison->reason.empty() && of.headline.starts_with(comparison->reason);
+    if (!said) of.why.push_back(CounterLine(*comparison, facts));
   }
 }
 
@@ -233,8 +230,8 @@ std::string Headline(const CaseWork& work, const Shares& shares) {
   } else if (worse && !verdict.phase.empty() && shares.growth.contains(verdict.phase)) {
     const std::string line = PhaseCost(shares, verdict.phase);
     if (!line.empty()) headline += ": " + line;
-  } else if (worse && AllAlike(shares)) {
-    headline += ": every phase alike";
+  } else if (worse && EveryPhaseIsSlower(shares)) {
+    headline += " in every phase";
   }
   return headline;
 }
@@ -261,8 +258,8 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
     verdict.bottleneck_before = Largest(shares.before);
     verdict.bottleneck_after = Largest(shares.after);
   }
-  if (worse && !verdict.incorrect && !AllAlike(shares)) {
-    verdict.phase = WorstPhase(shares.growth, verdict.comparisons);
+  if (worse && !verdict.incorrect && !EveryPhaseIsSlower(shares)) {
+    verdict.phase = WorstPhase(shares, verdict.comparisons);
   }
   verdict.headline = Headline(work, shares);
   if (verdict.verdict == Verdict::kIncomparable) verdict.headline = "not comparable";
