@@ -49,7 +49,7 @@ std::string Cost(double grown) {
                               : fmt::format("costs {} {}", percent, grown > 0.0 ? "more" : "less");
 }
 
-/// What is said of one phase.
+/// What a line tells of one phase.
 struct PhaseChange {
   std::string name;
   std::string cost;           ///< empty: no change of its cost that can be printed

@@ -37,7 +37,7 @@ std::string CauseOf(const Shares& shares);
 /// and those of phases that are slower than the others.
 std::vector<std::string> PhaseLines(const Shares& shares, bool better);
 
-/// From here on a growth is told as a factor.
+/// A growth of this ratio or more is written as a factor.
 inline constexpr double kFactorFrom = 2.0;
 
 /// "11.8 %", "54 times" of what was.

@@ -8,7 +8,7 @@
 /// The comment's table of cases, and its folded part.
 namespace fa_profile::gate {
 
-/// A case, and what is told of it.
+/// A case, and what a report tells of it.
 struct ToldCase {
   const CaseVerdict& of;
   CaseReport report;
