@@ -21,6 +21,8 @@ struct CaseTable {
   bool timed = true;
 
   std::string Head() const;  ///< two lines
+  /// The row has the headline: nothing was compared, or no time.
+  bool HasHeadline(const ToldCase& told) const;
   std::string Row(const ToldCase& told) const;
 };
 
