@@ -51,7 +51,7 @@ std::string Largest(const std::map<std::string, double>& values) {
 /// The phase that is the cause. If its growth is too small for a line, which may be noise, the phase of a blocking
 /// comparison comes first.
 std::string WorstPhase(const Shares& shares, const std::vector<Comparison>& comparisons) {
-  const std::string most = CauseOf(shares);
+  std::string most = CauseOf(shares);
   const double grown = most.empty() ? 0.0 : shares.growth.at(most);
   if (grown >= kPhaseLine) return most;
   for (const Comparison& comparison : comparisons) {
@@ -80,8 +80,8 @@ double Distance(const Comparison& comparison) {
 /// "instructions in softmax 11,143,168 -> 15,990,784 (+43.5 %)".
 std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) {
   const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
-  const std::string numbers = fmt::format("{}{} {} -> {}", facts.label, where, Number(*comparison.base, facts.unit),
-                                          Number(*comparison.candidate, facts.unit));
+  std::string numbers = fmt::format("{}{} {} -> {}", facts.label, where, Number(*comparison.base, facts.unit),
+                                    Number(*comparison.candidate, facts.unit));
   const double change = comparison.change.value_or(0.0);
   if (change == 0.0 || *comparison.candidate == 0.0) return numbers;
   return fmt::format("{} ({})", numbers,
@@ -129,8 +129,8 @@ void AddStalls(const JudgeContext& context, const CaseWork& work, std::vector<st
 void AddBlockers(CaseWork& work, std::vector<std::string>& why) {
   for (Comparison& comparison : work.verdict.comparisons) {
     const bool demanded = work.broken_demands.contains(comparison.reason);
-    if ((comparison.tier != 0 && !demanded) || !comparison.blocking || comparison.verdict < Verdict::kSuspect) continue;
-    if (comparison.verdict != Verdict::kSuspect && comparison.verdict != Verdict::kRegression) continue;
+    const bool worse = comparison.verdict == Verdict::kSuspect || comparison.verdict == Verdict::kRegression;
+    if (!worse || !comparison.blocking || (comparison.tier != 0 && !demanded)) continue;
     why.push_back(comparison.reason);
     comparison.told = true;
   }
