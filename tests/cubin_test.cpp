@@ -82,6 +82,15 @@ TEST(CubinTest, LineInformationIsDetectedAndDoesNotChangeTheCodeHash) {
   EXPECT_NE(Named(with, kReduce).code_hash, Named(with, kIndexed).code_hash);
 }
 
+TEST(CubinTest, DeviceDebugCodeIsDetected) {
+  const CubinInfo debug = ReadCubin(SampleCubin("sm_90a_debug.cubin"));
+  EXPECT_TRUE(debug.is_device_debug);
+  EXPECT_TRUE(debug.has_line_information);
+  EXPECT_NE(Named(debug, kReduce).code_hash, Named(ReadCubin(SampleCubin("sm_90a.cubin")), kReduce).code_hash);
+  for (const char* const name : kSampleCubins) EXPECT_FALSE(ReadCubin(SampleCubin(name)).is_device_debug) << name;
+  EXPECT_FALSE(ReadCubin(SampleCubin("sm_90a_without_lines.cubin")).is_device_debug);
+}
+
 TEST(CubinTest, AChangedConstantChangesTheCodeHash) {
   Bytes bytes = SampleCubin("lint_sm_90a.cubin");
   const CubinInfo before = ReadCubin(bytes);

@@ -20,7 +20,7 @@ TEST(JudgeCountersTest, MoreThanHalfAPercentMoreInstructionsAreARegression) {
   EXPECT_EQ(Counted(100'000, 100'500).Of().verdict, Verdict::kPass);
   EXPECT_EQ(Counted(100'000, 50'000).Of().verdict, Verdict::kPass);
   EXPECT_EQ(Find(Counted(100'000, 50'000).Of(), "instructions").verdict, Verdict::kImproved);
-  EXPECT_EQ(Counted(100'000, 112'000).Of().headline, "instructions 100000 -> 112000");
+  EXPECT_EQ(Counted(100'000, 112'000).Of().headline, "instructions 100,000 -> 112,000");
   EXPECT_EQ(Find(Counted(100'000, 112'000).Of(), "instructions").tier, 1);
 }
 
@@ -66,7 +66,7 @@ TEST(JudgeCountersTest, AnUnstableCounterThatIsWorseInEveryProcessIsJudged) {
   const MetricKey count{"", "instructions"};
   EXPECT_EQ(with(count, 100'000, 100'000, 100'501, 140'000).verdict, Verdict::kRegression);
   EXPECT_EQ(with(count, 100'000, 100'000, 100'500, 140'000).verdict, Verdict::kPass);
-  EXPECT_TRUE(Has(with(count, 100'000, 100'000, 120'000, 140'000).headline, "100000 -> 130000, in every process"));
+  EXPECT_TRUE(Has(with(count, 100'000, 100'000, 120'000, 140'000).headline, "100,000 -> 130,000, in every process"));
   // What the base moves by counts three times.
   EXPECT_EQ(with(count, 100'000, 101'000, 104'001, 140'000).verdict, Verdict::kRegression);
   EXPECT_EQ(with(count, 100'000, 101'000, 104'000, 140'000).verdict, Verdict::kPass);

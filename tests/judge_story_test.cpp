@@ -84,7 +84,7 @@ TEST(JudgeStoryTest, AKernelThatIsSlowerEverywhereBlamesNoPhase) {
   for (const double qk : {0.542, 0.545, 0.538}) {
     const CaseVerdict verdict = Of(1.25, 0.542, qk);
     EXPECT_EQ(verdict.verdict, Verdict::kRegression);
-    EXPECT_TRUE(Has(verdict.headline, " slower: every phase alike")) << verdict.headline;
+    EXPECT_TRUE(Has(verdict.headline, " slower in every phase")) << verdict.headline;
     EXPECT_EQ(verdict.phase, "");
     ASSERT_FALSE(verdict.why.empty());
     EXPECT_TRUE(verdict.why[0].starts_with("every phase is slower alike, by 2")) << verdict.why[0];
@@ -93,6 +93,26 @@ TEST(JudgeStoryTest, AKernelThatIsSlowerEverywhereBlamesNoPhase) {
   const CaseVerdict one = Of(1.25, 0.542, 0.6336);  // qk alone
   EXPECT_EQ(one.phase, "qk");
   EXPECT_TRUE(Has(one.headline, ": qk costs 46 % more")) << one.headline;
+}
+
+TEST(JudgeStoryTest, APhaseThatGrowsAlongIsNotTheCause) {
+  const auto with = [](const Scenario::Values& before, const Scenario::Values& after) {
+    Scenario scenario = Measured({1.25});
+    scenario.Record(8, before, after);
+    scenario.Record(14, before, after, 2);
+    return scenario.Of();
+  };
+  const auto shares = [](double pv, double qk, double softmax) {
+    return Scenario::Values{{{"pv", kPhaseTime}, pv}, {{"qk", kPhaseTime}, qk}, {{"softmax", kPhaseTime}, softmax}};
+  };
+  // pv takes most and adds most, as the whole does; softmax alone takes a larger part.
+  const CaseVerdict small = with(shares(0.425, 0.509, 0.066), shares(0.429, 0.491, 0.080));
+  EXPECT_TRUE(Has(small.headline, " slower in every phase")) << small.headline;
+  EXPECT_TRUE(small.why[0].starts_with("every phase is slower, by ")) << small.why[0];
+  EXPECT_TRUE(small.why[1].starts_with("softmax costs 5")) << small.why[1];
+  EXPECT_FALSE(HasLine(small.why, "42.5 -> 42.9"));
+  const CaseVerdict large = with(shares(0.425, 0.509, 0.066), shares(0.429, 0.411, 0.160));
+  EXPECT_EQ(large.phase, "softmax") << large.headline;
 }
 
 TEST(JudgeStoryTest, ASmallSlowdownByOnePhaseIsNotEveryPhases) {

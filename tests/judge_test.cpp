@@ -268,6 +268,42 @@ TEST(JudgeTest, FewerBlocksOnAnSmAreARegression) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
+TEST(JudgeTest, MuchMoreCodeOrRegistersAreSuspectWithoutAGpu) {
+  const auto with = [](int registers, int instructions) {
+    Scenario scenario("static");
+    scenario.Base().code[0].registers_per_thread = 80;
+    scenario.Code().registers_per_thread = registers;
+    scenario.Code().counts["softmax"]["instructions"] = instructions;  // of 600, and 400 in qk
+    return scenario;
+  };
+  EXPECT_EQ(with(100, 800).Of().verdict, Verdict::kPass) << "25 % and 20 % more";
+  EXPECT_EQ(with(101, 600).Of().verdict, Verdict::kSuspect);
+  const GateResult registers = with(128, 600).Judged();
+  EXPECT_EQ(registers.cases[0].headline, "registers per thread 80 -> 128 (+60 %)");
+  EXPECT_EQ(ExitCode(registers, false), 0);
+  EXPECT_EQ(ExitCode(registers, true), 3);
+  EXPECT_TRUE(Find(registers.cases[0], "registers_per_thread").told);
+  EXPECT_EQ(with(80, 801).Of().verdict, Verdict::kSuspect);
+  EXPECT_EQ(with(80, 980).Of().headline, "instructions in the code 1,000 -> 1,380 (+38 %)");
+  // A phase alone may grow by more, and there may be less of both.
+  EXPECT_EQ(with(80, 790).Of().verdict, Verdict::kPass);
+  EXPECT_EQ(with(40, 100).Of().verdict, Verdict::kPass);
+
+  Scenario limited = with(128, 600);
+  limited.thresholds.code_registers = 0.6;
+  EXPECT_EQ(limited.Of().verdict, Verdict::kPass);
+  ThresholdRule rule;
+  rule.metric = "registers_per_thread";
+  rule.severity = Severity::kWarning;
+  limited = with(128, 600);
+  limited.thresholds.rules = {rule};
+  EXPECT_EQ(limited.Of().verdict, Verdict::kPass);
+  rule.severity.reset();
+  rule.relative = 1.0;
+  limited.thresholds.rules = {rule};
+  EXPECT_EQ(limited.Of().verdict, Verdict::kPass) << "a rule replaces the limit";
+}
+
 TEST(JudgeTest, BlocksPerSmComeFromTheLaunchWhenKnown) {
   Scenario scenario = Measured(kTooShort);
   scenario.Candidate().launches[0].blocks_per_sm = 2;

@@ -43,6 +43,32 @@ TEST(JudgeTimeDecidesTest, WorseCodeCountersAndPhasesOfACallThatIsNotSlowerAreWa
   EXPECT_TRUE(scenario.Judged().suspects.empty()) << "a warning is not measured again";
 }
 
+TEST(JudgeTimeDecidesTest, SuspiciousCodeIsTimedAndTimeDecides) {
+  const auto with = [](const Effect& effect) {
+    Scenario scenario = Measured(effect);
+    scenario.Code().registers_per_thread = 160;
+    return scenario;
+  };
+  const Scenario equal = with({1.0});
+  EXPECT_EQ(equal.Of().verdict, Verdict::kPass);
+  const Comparison registers = Find(equal.Of(), "registers_per_thread");
+  EXPECT_FALSE(registers.blocking);
+  EXPECT_TRUE(registers.overruled);
+  EXPECT_TRUE(registers.reason.starts_with("registers per thread 100 -> 160 (+60 %), and not slower: "))
+      << registers.reason;
+  EXPECT_EQ(with({0.9}).Of().verdict, Verdict::kImproved);
+  EXPECT_EQ(with({1.05}).Of().verdict, Verdict::kRegression);
+  EXPECT_EQ(with(kTooShort).Of().verdict, Verdict::kSuspect) << "time cannot tell";
+  Scenario untimed;
+  untimed.Code().registers_per_thread = 160;
+  EXPECT_EQ(untimed.Judged().verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(untimed.Judged().suspects.empty()) << "more pairs do not decide it";
+  Scenario recorded("recordings");
+  recorded.Code().registers_per_thread = 160;
+  EXPECT_EQ(Find(recorded.Of(), "registers_per_thread").verdict, Verdict::kRegression);
+  EXPECT_FALSE(Find(recorded.Of(), "registers_per_thread").blocking);
+}
+
 TEST(JudgeTimeDecidesTest, ACallThatMayBeSlowerKeepsTheRegressionOfItsCode) {
   for (const Effect& effect : {Effect{1.019}, kTooShort}) {
     Scenario scenario = Measured(effect);

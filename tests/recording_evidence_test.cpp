@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -166,6 +167,29 @@ TEST(RecordingEvidenceTest, UnreadableCodeIsADataLoss) {
   EXPECT_EQ(without.cases[0].code.size(), 0U);
   ASSERT_FALSE(without.losses.empty());
   EXPECT_NE(without.losses[0].find("MinimalKernel<64> was not disassembled"), std::string::npos) << without.losses[0];
+}
+
+TEST(RecordingEvidenceTest, DeviceDebugCodeIsADataLossWithItsCure) {
+  auto [recording, profile] = load::LoadProfile(FA_PROFILE_BUNDLED_RECORDING, std::nullopt, true);
+  EXPECT_TRUE(EvidenceOf(recording, profile, "x").losses.empty());
+  // The section that -G adds, in the place of another name.
+  const std::string name = ".nv_debug_info_reg_sass";
+  for (Cubin& cubin : recording.cubins) {
+    for (const std::string& other : {std::string(".rela.nv_debug_line_sass"), std::string(".rel.nv_debug_line_sass")}) {
+      const auto at = std::ranges::search(cubin.bytes, other).begin();
+      if (at == cubin.bytes.end()) continue;
+      *std::copy(name.begin(), name.end(), at) = 0;
+      break;
+    }
+  }
+  const Evidence evidence = EvidenceOf(recording, profile, "x");
+  ASSERT_FALSE(evidence.losses.empty());
+  EXPECT_NE(
+      evidence.losses[0].find("MinimalKernel<64> is device debug code (nvcc -G), which is not optimised: build it "
+                              "without -G; -lineinfo keeps the source lines"),
+      std::string::npos)
+      << evidence.losses[0];
+  EXPECT_FALSE(evidence.cases[0].code.empty()) << "it is compared all the same";
 }
 
 TEST(RecordingEvidenceTest, PlacesAreTheLinesOfPhaseFunctionsInTheRepository) {

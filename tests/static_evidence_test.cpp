@@ -174,6 +174,26 @@ TEST_F(StaticEvidenceTest, TheLadderIsIdenticalToItself) {
   for (const gate::CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
 }
 
+TEST_F(StaticEvidenceTest, DeviceDebugCodeIsRefusedWithTheCure) {
+  const std::string source = Write("k.cu", kSource);
+  for (const char* const architecture : {"arch=compute_80,code=sm_80", "arch=compute_90a,code=sm_90a"}) {
+    for (const char* const name : {"debug.o", "debug.cubin"}) {
+      try {
+        (void)gate::StaticEvidence(Compile(source, name, {"-G"}, architecture), {});
+        ADD_FAILURE() << name << " of " << architecture << " was accepted";
+      } catch (const Error& problem) {
+        EXPECT_NE(problem.message().find(" is device debug code (nvcc -G), which is not optimised"), std::string::npos);
+        EXPECT_NE(problem.message().find(name), std::string::npos) << problem.message();
+        EXPECT_NE(problem.hint().find("build it without -G; for source lines use -lineinfo"), std::string::npos);
+      }
+    }
+  }
+  // What else writes debug sections, and leaves the optimiser on.
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"-g"}, {"-G", "-dopt", "on"}}) {
+    EXPECT_EQ(Of(Compile(source, "lines.o", options)).cases.size(), 3U);
+  }
+}
+
 TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   fs::create_directory_symlink(fs::path(FA_PROFILE_KERNELS).parent_path(), folder_ / "no");  // is not followed
   fs::create_directories(folder_ / "kernels");

@@ -28,6 +28,7 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
       "  phase_time: {relative: 7%, absolute: 2.5%}\n"
       "  counters: {relative: 1%, aa_ranges: 4}\n"
       "  budget: 8%\n"
+      "  code: {instructions: 30%, registers: 35%}\n"
       "  levels: {suspect: 0.1, regression: 0.02}\n"
       "  most_dropped_pairs: 50%\n"
       "rules:\n"
@@ -49,6 +50,8 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
   EXPECT_DOUBLE_EQ(read.counter_relative, 0.01);
   EXPECT_DOUBLE_EQ(read.counter_aa_ranges, 4.0);
   EXPECT_DOUBLE_EQ(read.budget, 0.08);
+  EXPECT_DOUBLE_EQ(read.code_instructions, 0.3);
+  EXPECT_DOUBLE_EQ(read.code_registers, 0.35);
   EXPECT_DOUBLE_EQ(read.suspect_level, 0.1);
   EXPECT_DOUBLE_EQ(read.regression_level, 0.02);
   EXPECT_DOUBLE_EQ(read.most_dropped_pairs, 0.5);
@@ -66,15 +69,15 @@ TEST(ThresholdsTest, ReadsDefaultsRulesAndExceptions) {
   EXPECT_FALSE(read.rules[0].relative);
   EXPECT_FALSE(read.rules[0].severity);
   EXPECT_FALSE(read.rules[0].exception);
-  EXPECT_EQ(read.rules[0].line, 12);
-  EXPECT_EQ(PlaceOf(read, read.rules[0]), "dir/t.yaml:12");
+  EXPECT_EQ(read.rules[0].line, 13);
+  EXPECT_EQ(PlaceOf(read, read.rules[0]), "dir/t.yaml:13");
   EXPECT_EQ(read.rules[1].kernel, "*");
   EXPECT_EQ(read.rules[1].shape, "*");
   EXPECT_EQ(read.rules[1].phase, "");
   EXPECT_DOUBLE_EQ(read.rules[1].relative.value(), 0.0);
   EXPECT_DOUBLE_EQ(read.rules[1].absolute.value(), 8.0);
   EXPECT_EQ(read.rules[1].severity, Severity::kWarning);
-  EXPECT_EQ(read.rules[1].line, 20);
+  EXPECT_EQ(read.rules[1].line, 21);
   EXPECT_EQ(read.rules[2].kernel, "wmma");
   EXPECT_TRUE(read.rules[2].exception);
   EXPECT_EQ(read.rules[2].owner, "ada");
@@ -88,7 +91,7 @@ TEST(ThresholdsTest, WithoutAFileTheDocumentedDefaultsApply) {
   const Thresholds bare = ParseThresholds("version: 1\n", "t.yaml");
   const Thresholds ours = ParseThresholds(ReadSourceFile("ci/thresholds.yaml"), "ci/thresholds.yaml");
   EXPECT_TRUE(bare.default_lines.empty());
-  EXPECT_EQ(ours.default_lines.size(), 10U) << "ours spells out each";
+  EXPECT_EQ(ours.default_lines.size(), 12U) << "ours spells out each";
   for (const Thresholds& t : {none, bare, ours}) {
     EXPECT_EQ(t.duration.relative, 0.02);
     EXPECT_DOUBLE_EQ(t.duration.absolute, 1e-7);
@@ -96,6 +99,8 @@ TEST(ThresholdsTest, WithoutAFileTheDocumentedDefaultsApply) {
     EXPECT_EQ(t.phase_time.absolute, 0.015);
     EXPECT_EQ(t.counter_relative, 0.005);
     EXPECT_EQ(t.counter_aa_ranges, 3.0);
+    EXPECT_EQ(t.code_instructions, 0.2);
+    EXPECT_EQ(t.code_registers, 0.25);
     EXPECT_EQ(t.budget, 0.05);
     EXPECT_EQ(t.suspect_level, 0.10);
     EXPECT_EQ(t.regression_level, 0.01);

@@ -143,6 +143,9 @@ CubinInfo ReadCubin(std::span<const std::uint8_t> cubin) {
   info.sm = elf.sm;
   const auto* lines = elf.Find(".debug_line");
   info.has_line_information = lines != nullptr && !lines->bytes.empty();
+  // Where a debugger finds variables in registers. ptxas -g writes it, which nvcc -G passes; -lineinfo does not, nor
+  // does -G with -dopt on, which optimises.
+  info.is_device_debug = elf.Find(".nv_debug_info_reg_sass") != nullptr;
 
   const std::vector<Attribute> attributes = ReadAttributes(elf.Find(".nv.info"));
   const auto registers = ReadPerSymbol(attributes, kRegisterCount);

@@ -76,6 +76,10 @@ class RecordedCode {
       losses_.push_back("the machine code of " + FunctionName(name) + " was not disassembled: it is not compared");
       return std::nullopt;
     }
+    if (info->is_device_debug) {
+      losses_.push_back(FunctionName(name) + " is device debug code (nvcc -G), which is not optimised: build it " +
+                        "without -G; -lineinfo keeps the source lines");
+    }
     analyze::KernelCode code = load::ToKernelCode({}, "sm_" + std::to_string(info->sm), *info, *described);
     code.function = function;
     found->second = ToCodeFacts(analyze::Lint(code, options));

@@ -117,6 +117,13 @@ std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
   return {number, architecture};
 }
 
+/// What -G makes is other code than what is shipped: each variable in memory, nothing optimised.
+void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
+  throw Error(file + ": " + kernel + " is device debug code (nvcc -G), which is not optimised: it says nothing about " +
+                  "the code that will run",
+              "build it without -G; for source lines use -lineinfo, which leaves the machine code as it is");
+}
+
 std::vector<sass::EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
   std::vector<sass::EmbeddedCubin> cubins = sass::ReadGpuCode(path, architecture);
   int newest = 0;
@@ -160,7 +167,9 @@ class Build {
         }
       }
       std::erase_if(work.kernels, [](const BuiltKernel& kernel) { return kernel.kernel.empty(); });
-      if (!work.kernels.empty()) works_.push_back(std::move(work));
+      if (work.kernels.empty()) continue;
+      if (work.info.is_device_debug) RefuseDeviceDebug(file.path, work.kernels.front().kernel);
+      works_.push_back(std::move(work));
     }
   }
 

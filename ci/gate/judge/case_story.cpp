@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -47,19 +48,18 @@ std::string Largest(const std::map<std::string, double>& values) {
   return largest == values.end() ? std::string() : largest->first;
 }
 
-/// The phase that grew most. If its growth is too small for a line, which may be noise, the phase of a blocking
+/// The phase that is the cause. If its growth is too small for a line, which may be noise, the phase of a blocking
 /// comparison comes first.
-std::string WorstPhase(const std::map<std::string, double>& growth, const std::vector<Comparison>& comparisons) {
-  std::map<std::string, double> named = growth;
-  named.erase(kUnattributed);
-  std::string most = Largest(named);
-  if (!most.empty() && named.at(most) >= kPhaseLine) return most;
+std::string WorstPhase(const Shares& shares, const std::vector<Comparison>& comparisons) {
+  std::string most = CauseOf(shares);
+  const double grown = most.empty() ? 0.0 : shares.growth.at(most);
+  if (grown >= kPhaseLine) return most;
   for (const Comparison& comparison : comparisons) {
     if (comparison.blocking && comparison.verdict >= Verdict::kSuspect && !comparison.phase.empty()) {
       return comparison.phase;
     }
   }
-  return !most.empty() && named.at(most) > 0.0 ? most : std::string();
+  return grown > 0.0 ? most : std::string();
 }
 
 /// The lines of the `most` largest growths.
@@ -79,35 +79,35 @@ double Distance(const Comparison& comparison) {
 
 /// "instructions in softmax 11,143,168 -> 15,990,784 (+43.5 %)".
 std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) {
-  const auto shown = [&facts](double value) {
-    return HasScaledUnit(facts.unit) ? Number(value, facts.unit) : FormatCount(value);
-  };
   const std::string where = comparison.phase.empty() ? "" : " in " + OneLine(comparison.phase, 40);
-  const std::string numbers =
-      fmt::format("{}{} {} -> {}", facts.label, where, shown(*comparison.base), shown(*comparison.candidate));
+  std::string numbers = fmt::format("{}{} {} -> {}", facts.label, where, Number(*comparison.base, facts.unit),
+                                    Number(*comparison.candidate, facts.unit));
   const double change = comparison.change.value_or(0.0);
   if (change == 0.0 || *comparison.candidate == 0.0) return numbers;
   return fmt::format("{} ({})", numbers,
                      change < kFactorFrom ? SignedPercent(change) : fmt::format("{:.3g} times", 1.0 + change));
 }
 
-/// One line per metric, at most `most`, for the phase in which it changed most. Their comparisons are then told.
-void AddCounters(std::vector<Comparison>& comparisons, Verdict verdict, std::size_t most,
-                 std::vector<std::string>& why) {
+/// One line per metric, at most `most`: of the phase that got worse most, then where it changed most. Their comparisons
+/// are then told.
+void AddCounters(CaseVerdict& of, Verdict verdict, std::size_t most) {
   std::vector<Comparison*> changed;
-  for (Comparison& comparison : comparisons) {
+  for (Comparison& comparison : of.comparisons) {
     if (comparison.tier == 1 && comparison.verdict == verdict && comparison.base && comparison.candidate) {
       changed.push_back(&comparison);
     }
   }
-  std::ranges::stable_sort(changed,
-                           [](const Comparison* a, const Comparison* b) { return Distance(*a) > Distance(*b); });
+  const auto rank = [&of](const Comparison* one) {
+    return std::pair(!of.phase.empty() && one->phase == of.phase, Distance(*one));
+  };
+  std::ranges::stable_sort(changed, std::greater<>(), rank);
   std::set<std::string> labels;
   for (Comparison* const comparison : changed) {
     const MetricFacts facts = FactsOf({comparison->phase, comparison->metric});
-    if (labels.size() == most || comparison->told || !labels.insert(facts.label).second) continue;
-    why.push_back(CounterLine(*comparison, facts));
+    if (labels.size() == most || !labels.insert(facts.label).second) continue;
     comparison->told = true;
+    const bool said = !comparison->reason.empty() && of.headline.starts_with(comparison->reason);
+    if (!said) of.why.push_back(CounterLine(*comparison, facts));
   }
 }
 
@@ -129,8 +129,8 @@ void AddStalls(const JudgeContext& context, const CaseWork& work, std::vector<st
 void AddBlockers(CaseWork& work, std::vector<std::string>& why) {
   for (Comparison& comparison : work.verdict.comparisons) {
     const bool demanded = work.broken_demands.contains(comparison.reason);
-    if ((comparison.tier != 0 && !demanded) || !comparison.blocking || comparison.verdict < Verdict::kSuspect) continue;
-    if (comparison.verdict != Verdict::kSuspect && comparison.verdict != Verdict::kRegression) continue;
+    const bool worse = comparison.verdict == Verdict::kSuspect || comparison.verdict == Verdict::kRegression;
+    if (!worse || !comparison.blocking || (comparison.tier != 0 && !demanded)) continue;
     why.push_back(comparison.reason);
     comparison.told = true;
   }
@@ -168,8 +168,7 @@ void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares
   }
   TellFindings(work);
   AddBlockers(work, verdict.why);
-  AddCounters(verdict.comparisons, Verdict::kRegression,
-              verdict.findings.empty() ? kMostCounters : kMostCountersWithFindings, verdict.why);
+  AddCounters(verdict, Verdict::kRegression, verdict.findings.empty() ? kMostCounters : kMostCountersWithFindings);
   AddStalls(context, work, verdict.why);
   if (verdict.why.size() > kMostLines) verdict.why.resize(kMostLines);
 }
@@ -177,7 +176,7 @@ void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares
 void TellBetter(CaseWork& work, const Shares& shares) {
   CaseVerdict& verdict = work.verdict;
   TellPhases(shares, true, verdict);
-  AddCounters(verdict.comparisons, Verdict::kImproved, kMostCountersWithFindings, verdict.why);
+  AddCounters(verdict, Verdict::kImproved, kMostCountersWithFindings);
   for (const auto& [id, evidence] : work.base->findings) {
     if (!work.candidate->findings.contains(id)) verdict.why.push_back("no longer found: " + OneLine(id, 40));
   }
@@ -231,8 +230,8 @@ std::string Headline(const CaseWork& work, const Shares& shares) {
   } else if (worse && !verdict.phase.empty() && shares.growth.contains(verdict.phase)) {
     const std::string line = PhaseCost(shares, verdict.phase);
     if (!line.empty()) headline += ": " + line;
-  } else if (worse && AllAlike(shares)) {
-    headline += ": every phase alike";
+  } else if (worse && EveryPhaseIsSlower(shares)) {
+    headline += " in every phase";
   }
   return headline;
 }
@@ -259,8 +258,8 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
     verdict.bottleneck_before = Largest(shares.before);
     verdict.bottleneck_after = Largest(shares.after);
   }
-  if (worse && !verdict.incorrect && !AllAlike(shares)) {
-    verdict.phase = WorstPhase(shares.growth, verdict.comparisons);
+  if (worse && !verdict.incorrect && !EveryPhaseIsSlower(shares)) {
+    verdict.phase = WorstPhase(shares, verdict.comparisons);
   }
   verdict.headline = Headline(work, shares);
   if (verdict.verdict == Verdict::kIncomparable) verdict.headline = "not comparable";

@@ -232,7 +232,7 @@ std::string Number(double value, const std::string& unit) {
     return size < 1.0 ? fmt::format("{:.3f} ms", value * 1e3) : fmt::format("{:.3f} s", value);
   }
   const bool whole = std::abs(value) < 1e15 && value == std::round(value);
-  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+  return whole ? FormatCount(value) : fmt::format("{:.6g}", value);
 }
 
 std::string OneLine(const std::string& text, std::size_t most) { return SafeLine(text, most); }

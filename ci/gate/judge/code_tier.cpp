@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "fa_profile/static_metrics.h"
+#include "fa_profile/units.h"
 #include "judge.h"
 
 namespace fa_profile::gate {
@@ -64,7 +65,18 @@ bool FewerResident(const Comparison& blocks, std::optional<int> threads_before, 
   return *blocks.candidate * *threads_after < *blocks.base * *threads_before;
 }
 
-/// Spills and fewer resident blocks block; other growth is a warning unless a rule limits it.
+/// More growth than an edit makes: other code, which has to be measured. Where recordings stand against recordings it
+/// has been, without pairs that could decide.
+bool IsSuspicious(const JudgeContext& context, const Comparison& comparison) {
+  if (!comparison.phase.empty() || (context.Dynamic() && !context.Paired())) return false;
+  const bool instructions = comparison.metric == "static_instructions";
+  if (!instructions && comparison.metric != "registers_per_thread") return false;
+  const Thresholds& limits = context.thresholds;
+  return comparison.change.value_or(0.0) > (instructions ? limits.code_instructions : limits.code_registers);
+}
+
+/// Spills and fewer resident blocks block; much more code or registers are suspect; other growth is a warning unless a
+/// rule limits it.
 void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison comparison, double total, bool fewer_resident,
                const std::string& function) {
   const MetricFacts facts = FactsOf({comparison.phase, comparison.metric});
@@ -86,7 +98,11 @@ void JudgeFact(const JudgeContext& context, CaseWork& work, Comparison compariso
   }
   comparison.reason = fmt::format("{} {} -> {}{}", facts.label, Number(*comparison.base, facts.unit),
                                   Number(*comparison.candidate, facts.unit), function.empty() ? "" : " in " + function);
-  if (worse) {
+  if (worse && comparison.rule.empty() && IsSuspicious(context, comparison)) {
+    comparison.verdict = Verdict::kSuspect;
+    comparison.reason += fmt::format(" ({})", SignedPercent(*comparison.change, 0));
+    Block(comparison, demand.severity);
+  } else if (worse) {
     comparison.verdict = Verdict::kRegression;
     comparison.reason += OwnerOf(demand);
     Block(comparison, spills || resident || !demand.rules.empty() ? demand.severity : Severity::kWarning);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <tuple>
 
 #include "fa_profile/error.h"
@@ -258,19 +259,22 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
     // Also if code or counters decided the case: the report should say what it costs. Not if the suspicion is only a
     // warning about a call that is not slower.
     const bool suspect = !work.verdict.incorrect && std::ranges::any_of(work.verdict.comparisons, [&](const auto& one) {
-      return one.verdict == Verdict::kSuspect && (one.blocking || work.not_slower.empty());
+      // More pairs cannot decide what the code is suspected of: time did, or could not.
+      return one.tier > 0 && one.verdict == Verdict::kSuspect && (one.blocking || work.not_slower.empty());
     });
     if (suspect && context.Paired() && !context.input.second_stage) result.suspects.push_back(work.Name());
     result.cases.push_back(std::move(work.verdict));
   }
+  // Of equal verdicts: wrong results, then by time, then by whatever decided.
   const auto weight = [](const CaseVerdict& one) {
+    double time = 0.0;
     double worst = 0.0;
     for (const Comparison& comparison : one.comparisons) {
-      if (comparison.blocking && comparison.verdict == one.verdict) {
-        worst = std::max(worst, comparison.change.value_or(0.0));
-      }
+      const double change = comparison.change.value_or(0.0);
+      if (IsTime(comparison.metric) && std::abs(change) > std::abs(time)) time = change;
+      if (comparison.blocking && comparison.verdict == one.verdict) worst = std::max(worst, change);
     }
-    return std::tuple(one.verdict, one.incorrect, worst);
+    return std::tuple(one.verdict, one.incorrect, one.verdict == Verdict::kImproved ? -time : time, worst);
   };
   std::ranges::stable_sort(result.cases,
                            [&](const CaseVerdict& a, const CaseVerdict& b) { return weight(a) > weight(b); });

@@ -221,7 +221,7 @@ void Block(Comparison& comparison, Severity severity);
 /// `every_pair`: the candidate's clock was lower in every pair.
 void WeighClock(Comparison* time, Comparison* cycles, bool every_pair);
 
-/// A value as precise as a reader needs to compare it with a limit: "100.25 us", "1310720", "31.0 %".
+/// A value as precise as a reader needs to compare it with a limit: "100.25 us", "1,310,720", "31.0 %".
 std::string Number(double value, const std::string& unit = {});
 /// SafeLine() of the length that a reason allows.
 std::string OneLine(const std::string& text, std::size_t most = 160);

@@ -13,7 +13,8 @@ void LetTimeDecide(CaseWork& work) {
     if (!time && comparison.blocking && comparison.rule.empty() && !work.not_slower.empty()) {
       comparison.blocking = false;
       comparison.overruled = true;
-      comparison.reason = (undecided ? "perhaps worse" : comparison.reason) + ", and " + work.not_slower;
+      const bool known = !undecided || comparison.tier == 0;
+      comparison.reason = (known ? comparison.reason : "perhaps worse") + ", and " + work.not_slower;
     } else if ((work.same_code || work.verdict.identical) && comparison.tier > 0) {
       comparison.reason += "; the machine code is equal: the launch, its arguments or the machine changed";
     }

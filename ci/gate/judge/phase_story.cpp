@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "fa_profile/profile.h"
 #include "fa_profile/units.h"
 
 namespace fa_profile::gate {
@@ -14,15 +15,22 @@ namespace {
 
 constexpr std::size_t kMostPhases = 3;
 
-/// Phases are alike if each grew by half to one and a half times of what the kernel did, or differs from the kernel by
-/// less than half a point, which shares scatter by.
-constexpr double kAlikeRatio = 0.5;
-constexpr double kAlikePoints = 0.005;
+/// Every phase is slower if each grew by half of what the kernel did or more, and if all that phases grew beyond the
+/// kernel is a quarter of its growth at most, or half a point, by which shares scatter.
+constexpr double kOwnGrowth = 0.5;
+constexpr double kUneven = 0.25;
+constexpr double kScatter = 0.005;
+
+/// A cause grew beyond the kernel by this part of the kernel's growth: a large phase that grows along is none.
+constexpr double kCause = 0.1;
+
+/// From this multiple of the kernel's growth on, growth is not alike.
+constexpr double kUnlike = 1.5;
 
 /// Least part of the kernel's growth that gets a line: what explains less explains nothing.
 constexpr double kPartOfTotal = 0.05;
 
-/// Least share of a phase whose own growth is quoted.
+/// Least share of a phase whose own growth counts and is quoted.
 constexpr double kLargePhase = 0.05;
 
 double In(const std::map<std::string, double>& values, const std::string& phase) {
@@ -41,7 +49,7 @@ std::string Cost(double grown) {
                               : fmt::format("costs {} {}", percent, grown > 0.0 ? "more" : "less");
 }
 
-/// What is said of one phase.
+/// What a line tells of one phase.
 struct PhaseChange {
   std::string name;
   std::string cost;           ///< empty: no change of its cost that can be printed
@@ -67,7 +75,12 @@ std::string Against(const PhaseChange& change) {
                      change.before, change.after);
 }
 
-std::string AlikeLine(const Shares& shares) {
+/// What a phase grew beyond the kernel, as a share of the base kernel's time.
+double Excess(const Shares& shares, const std::string& phase) {
+  return In(shares.growth, phase) - In(shares.before, phase) * shares.total;
+}
+
+std::string EveryPhaseLine(const Shares& shares) {
   double least = 0.0;
   double most = 0.0;
   bool any = false;
@@ -78,7 +91,7 @@ std::string AlikeLine(const Shares& shares) {
     most = any ? std::max(most, grown / base) : grown / base;
     any = true;
   }
-  const std::string text = "every phase is slower alike";
+  const char* const text = most < kUnlike * shares.total ? "every phase is slower alike" : "every phase is slower";
   if (!any) return text;
   const bool same = Percent(least) == Percent(most);
   return same ? fmt::format("{}, by {}", text, Percent(most))
@@ -115,25 +128,44 @@ std::string PhaseCost(const Shares& shares, const std::string& phase) {
   return change.cost.empty() || change.against ? PhaseLine(shares, phase) : change.name + " " + change.cost;
 }
 
-bool AllAlike(const Shares& shares) {
-  return shares.total >= kPhaseLine && !shares.growth.empty() &&
-         std::ranges::all_of(shares.growth, [&](const auto& one) {
-           const double expected = In(shares.before, one.first) * shares.total;
-           return std::abs(one.second - expected) <= std::max(kAlikeRatio * expected, kAlikePoints);
-         });
+bool EveryPhaseIsSlower(const Shares& shares) {
+  if (shares.total < kPhaseLine || shares.growth.empty()) return false;
+  double uneven = 0.0;
+  int large = 0;
+  for (const auto& [phase, grown] : shares.growth) {
+    const double base = In(shares.before, phase);
+    if (base >= kLargePhase && grown / base < kOwnGrowth * shares.total) return false;
+    large += base >= kLargePhase ? 1 : 0;
+    uneven += std::max(Excess(shares, phase), 0.0);
+  }
+  return large > 1 && uneven <= std::max(kUneven * shares.total, kScatter);
+}
+
+std::string CauseOf(const Shares& shares) {
+  std::string cause;
+  std::string most;
+  for (const auto& [phase, grown] : shares.growth) {
+    if (phase == kUnattributed) continue;
+    if (most.empty() || grown > shares.growth.at(most)) most = phase;
+    const bool beyond = Excess(shares, phase) >= kCause * shares.total;
+    if (beyond && (cause.empty() || grown > shares.growth.at(cause))) cause = phase;
+  }
+  return cause.empty() || shares.total <= 0.0 ? most : cause;
 }
 
 std::vector<std::string> PhaseLines(const Shares& shares, bool better) {
-  if (!better && AllAlike(shares)) return {AlikeLine(shares)};
+  const bool everywhere = !better && EveryPhaseIsSlower(shares);
   const double least = std::max(kPhaseLine, kPartOfTotal * std::abs(shares.total));
   std::vector<std::pair<double, std::string>> changed;
   for (const auto& [phase, growth] : shares.growth) {
-    const double worse = better ? -growth : growth;
+    // Where every phase is slower, what is slower than the others.
+    const double worse = better ? -growth : everywhere ? Excess(shares, phase) : growth;
     if (worse >= least) changed.emplace_back(worse, PhaseLine(shares, phase));
   }
   std::ranges::stable_sort(changed, [](const auto& a, const auto& b) { return a.first > b.first; });
   changed.resize(std::min(changed.size(), kMostPhases));
   std::vector<std::string> lines;
+  if (everywhere) lines.push_back(EveryPhaseLine(shares));
   for (auto& [growth, line] : changed) lines.push_back(std::move(line));
   return lines;
 }

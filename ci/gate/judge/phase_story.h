@@ -27,13 +27,17 @@ std::string PhaseLine(const Shares& shares, const std::string& phase);
 /// The same without the shares, unless they move the other way: "softmax costs 93 % more".
 std::string PhaseCost(const Shares& shares, const std::string& phase);
 
-/// Every phase grew as the kernel did, as far as that can be told: none of them is the cause.
-bool AllAlike(const Shares& shares);
+/// The kernel is slower as a whole: no phase is the cause.
+bool EveryPhaseIsSlower(const Shares& shares);
 
-/// The lines of the phases that grew most or, if `better`, shrank most; one line if all changed alike.
+/// The phase that grew most of those that grew more than the kernel; empty: no phases are known.
+std::string CauseOf(const Shares& shares);
+
+/// The lines of the phases that grew most or, if `better`, shrank most. If every phase is slower, a line that says it
+/// and those of phases that are slower than the others.
 std::vector<std::string> PhaseLines(const Shares& shares, bool better);
 
-/// From here on a growth is told as a factor.
+/// A growth of this ratio or more is written as a factor.
 inline constexpr double kFactorFrom = 2.0;
 
 /// "11.8 %", "54 times" of what was.

@@ -40,7 +40,7 @@ std::set<CaseId> Suspects(const std::set<CaseId>& cases, const GateResult& resul
     const bool in_recording = std::ranges::any_of(one.comparisons, [](const Comparison& comparison) {
       const bool timed =
           comparison.metric == kDuration || comparison.metric == kCycles || comparison.metric == kSlowProcesses;
-      return !timed && comparison.verdict == Verdict::kSuspect;
+      return !timed && comparison.tier > 0 && comparison.verdict == Verdict::kSuspect;
     });
     if (listed && (in_recording || !recorded) && cases.contains({one.kernel, one.shape})) {
       suspects.emplace(one.kernel, one.shape);

@@ -75,7 +75,8 @@ void AddCodeCures(CaseReport& report, const CaseVerdict& of) {
 void AddOverruled(CaseReport& report, const CaseVerdict& of) {
   std::size_t told = 0;
   for (const Comparison& comparison : of.comparisons) {
-    const bool worse = comparison.overruled && comparison.verdict == Verdict::kRegression;
+    const bool known = comparison.verdict == Verdict::kRegression || comparison.tier == 0;
+    const bool worse = comparison.overruled && known;
     if (!worse || told == kMostOverruled) continue;
     AddLine(report, of, {comparison.reason, "", false});
     ++told;
@@ -143,9 +144,9 @@ std::string OwnReason(const Comparison& comparison) {
   std::string_view reason = comparison.reason;
   const std::string place = " in " + comparison.phase;
   if (!comparison.phase.empty() && reason.ends_with(place)) reason.remove_suffix(place.size());
-  const bool numbers = reason.starts_with(MetricLabel(comparison.metric) + " ") &&
-                       reason.find(" -> ") != std::string_view::npos &&
-                       reason.find_first_of(",;(") == std::string_view::npos;
+  const bool numbers =
+      reason.starts_with(MetricLabel(comparison.metric) + " ") && reason.find(" -> ") != std::string_view::npos &&
+      reason.find_first_of(";(") == std::string_view::npos && reason.find(", ") == std::string_view::npos;
   return numbers ? std::string() : comparison.reason;
 }
 

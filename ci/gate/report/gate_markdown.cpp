@@ -103,21 +103,20 @@ std::vector<std::string> ReasonLines(const CaseReport& report, const std::string
 }
 
 /// The lines of one case, under its name if there are several cases. Empty: there is nothing to explain.
-std::vector<std::string> BlockOf(const ToldCase& told, bool named, bool timed) {
+std::vector<std::string> BlockOf(const ToldCase& told, bool named, const CaseTable& table) {
   if (!named) return ReasonLines(told.report, "");
   std::vector<std::string> lines = ReasonLines(told.report, "  ");
-  // Without times the table has the headline.
-  const std::string headline = timed ? MarkdownProse(told.of.headline, kMarkdownCharacters) : std::string();
+  const std::string headline = table.HasHeadline(told) ? "" : MarkdownProse(told.of.headline, kMarkdownCharacters);
   if (lines.empty() && (headline.empty() || told.of.verdict == Verdict::kPass)) return {};
   lines.insert(lines.begin(), fmt::format("- {} {}{}", ToString(told.of.verdict), MarkdownCode(CaseTitle(told.of)),
                                           headline.empty() ? "" : ": " + headline));
   return lines;
 }
 
-std::vector<std::vector<std::string>> Blocks(const std::vector<ToldCase>& cases, bool timed) {
+std::vector<std::vector<std::string>> Blocks(const std::vector<ToldCase>& cases, const CaseTable& table) {
   std::vector<std::vector<std::string>> blocks;
   for (const ToldCase& told : cases) {
-    std::vector<std::string> block = BlockOf(told, cases.size() > 1, timed);
+    std::vector<std::string> block = BlockOf(told, cases.size() > 1, table);
     if (!block.empty()) blocks.push_back(std::move(block));
   }
   return blocks;
@@ -172,7 +171,8 @@ std::string TrustLine(const GateResult& result, const std::vector<ToldCase>& cas
   std::vector<std::string> parts;
   const std::string gpu = MarkdownProse(result.base.gpu_name, 80);
   const std::string pairs = PairCount(cases);
-  const std::string rate = MarkdownProse(error_rate, kRateCharacters);
+  const bool timed = std::ranges::any_of(cases, [](const ToldCase& told) { return told.report.time != nullptr; });
+  const std::string rate = timed ? MarkdownProse(error_rate, kRateCharacters) : "";
   if (!gpu.empty()) parts.push_back(gpu);
   if (!pairs.empty()) parts.push_back(pairs);
   if (result.control) parts.push_back(ControlText(*result.control));
@@ -191,7 +191,7 @@ std::string GateMarkdown(const GateResult& result, const std::string& error_rate
   PutHead(result, overview);
   folded.rows = PutTable(folded.table, cases, overview);
   const std::string trust = TrustLine(result, cases, error_rate);
-  folded.reasons = PutBlocks(Blocks(cases, folded.table.timed), trust.empty() ? 0 : 2, overview);
+  folded.reasons = PutBlocks(Blocks(cases, folded.table), trust.empty() ? 0 : 2, overview);
   if (!trust.empty()) {
     overview.Put("");
     overview.Put(trust);

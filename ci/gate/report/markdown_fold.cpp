@@ -14,6 +14,7 @@ namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostNotes = 12;
+constexpr std::size_t kShortCharacters = 80;  // of a headline beside columns of times
 constexpr std::size_t kMostReproduceBytes = 4096;
 
 /// "86.9 us -> 105 us | +21.0 % (+20.8 to +21.2 %)": two cells.
@@ -152,17 +153,19 @@ std::string CaseTable::Head() const {
                : "| Verdict | Kernel | Found |\n|---|---|---|";
 }
 
+bool CaseTable::HasHeadline(const ToldCase& told) const {
+  return !timed || (told.of.comparisons.empty() && !told.of.incorrect);
+}
+
 std::string CaseTable::Row(const ToldCase& told) const {
   const CaseVerdict& of = told.of;
   const char* const bold = of.verdict == Verdict::kRegression ? "**" : "";
   const std::string begin = fmt::format("| {0}{1}{0} | {2} |", bold, ToString(of.verdict), MarkdownCode(CaseTitle(of)));
-  if (!timed) {
-    const std::string found = MarkdownProse(of.headline, kMarkdownCharacters);
-    return fmt::format("{} {} |", begin, found.empty() ? "-" : found);
+  if (timed && of.incorrect) return begin + " wrong result | - | - | - |";
+  if (HasHeadline(told)) {
+    const std::string headline = MarkdownProse(of.headline, timed ? kShortCharacters : kMarkdownCharacters);
+    return fmt::format("{} {} |{}", begin, headline.empty() ? "-" : headline, timed ? " - | - | - |" : "");
   }
-  if (of.incorrect) return begin + " wrong result | - | - | - |";
-  const bool known = told.report.time != nullptr || told.report.cycles != nullptr;
-  if (of.identical && !known) return begin + " same machine code | - | - | - |";
   return fmt::format("{} {} | {} |", begin, TimeCells(told.report.time), TimeCells(told.report.cycles));
 }
 

@@ -8,7 +8,7 @@
 /// The comment's table of cases, and its folded part.
 namespace fa_profile::gate {
 
-/// A case, and what is told of it.
+/// A case, and what a report tells of it.
 struct ToldCase {
   const CaseVerdict& of;
   CaseReport report;
@@ -21,6 +21,8 @@ struct CaseTable {
   bool timed = true;
 
   std::string Head() const;  ///< two lines
+  /// The row has the headline: nothing was compared, or no time.
+  bool HasHeadline(const ToldCase& told) const;
   std::string Row(const ToldCase& told) const;
 };
 

@@ -29,6 +29,7 @@ struct CubinFunction {
 struct CubinInfo {
   int sm = 0;                            ///< 90: built for compute capability 9.0
   bool has_line_information = false;     ///< built with -lineinfo or -G
+  bool is_device_debug = false;          ///< built with -G, or ptxas -g: not optimised
   std::vector<CubinFunction> functions;  ///< a subroutine placed inside a kernel is part of it
 };
 

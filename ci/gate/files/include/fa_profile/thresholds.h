@@ -44,8 +44,10 @@ struct Thresholds {
   Tolerance duration{0.02, 1e-7};
   Tolerance phase_time{0.05, 0.015};  ///< absolute: as a share of the kernel's time in the base
   double counter_relative = 0.005;
-  double counter_aa_ranges = 3.0;  ///< absolute limit of a counter, in ranges of equal code
-  double budget = 0.05;            ///< drift allowed against the promoted baseline
+  double counter_aa_ranges = 3.0;   ///< absolute limit of a counter, in ranges of equal code
+  double code_instructions = 0.20;  ///< growth of a kernel's code that makes it suspect
+  double code_registers = 0.25;     ///< the same of its registers per thread
+  double budget = 0.05;             ///< drift allowed against the promoted baseline
   /// Standard deviation of the time of equal code between cards of one model. Two NVIDIA H200 (driver 580.159.04,
   /// November 2026) differed by 3.8, 3.5 and 2.8 % on cublas, wmma and mma, and by less than 0.8 % on four longer
   /// kernels: 3.4 % / sqrt(2), the first three.
