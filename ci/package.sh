@@ -6,7 +6,7 @@
 #   fa-profile_VERSION_amd64.deb             the same files for Debian 12 and 13 and Ubuntu 24.04
 #
 # Built on Debian 12 with the preset `package`: kernels, collector and all. The program needs glibc 2.36 and libstdc++ of
-# gcc 12 or newer; every other library lies beside it, in lib/fa-profile/, under a name of its own, so that neither a
+# gcc 12 or newer; every other library lies beside it, in lib/fa-profile/, under another name, so that neither a
 # distribution's other version nor a library of a measured program takes its place. libarchive is linked statically. CUPTI,
 # nvdisasm and cuobjdump are NVIDIA's and not in it: the program finds them where it runs (docs/install.md).
 #
@@ -120,6 +120,7 @@ stage() {
   cp -r dashboards/{grafana,rules,alertmanager.yml,prometheus.yml,compose.yaml,deploy} "$data/dashboards/"
   carry_libraries
   add_licences
+  chmod 644 "$tree/lib/libfa_profile_inject.so"
   chmod -R u=rwX,go=rX "$tree"
 }
 
@@ -144,6 +145,8 @@ pack_deb() {
   gzip -9n "$doc/CHANGELOG.md"
   { cat "$doc/NOTICE"; echo; echo "The licence of fa-profile is the Apache License 2.0: /usr/share/common-licenses/Apache-2.0."
     echo "Licences of the libraries in /usr/lib/fa-profile/lib: /usr/share/doc/fa-profile/licences."; } >"$doc/copyright"
+  mkdir -p "$root/usr/share/man/man1"
+  man_page | gzip -9n >"$root/usr/share/man/man1/fa-profile.1.gz"
   rm -r "$doc/LICENSE" "$doc/licences/common"  # in /usr/share/common-licenses
   mkdir "$work/shlibs" "$work/shlibs/debian"
   printf 'Source: fa-profile\n\nPackage: fa-profile\nArchitecture: amd64\n' >"$work/shlibs/debian/control"
@@ -156,6 +159,28 @@ pack_deb() {
   chmod -R u=rwX,go=rX "$root"
   find "$root" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
   dpkg-deb --root-owner-group -Zxz --build "$root" "$work/fa-profile_${version}_amd64.deb" >/dev/null
+}
+
+man_page() {
+  cat <<END
+.TH FA-PROFILE 1 "$(date -ud "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)" "fa-profile $version"
+.SH NAME
+fa-profile \\- CUDA kernel profiler with a gate for CI
+.SH SYNOPSIS
+.B fa-profile
+[\\fIoptions\\fR] [\\-\\- \\fIprogram\\fR [\\fIarguments\\fR]]
+.br
+.B fa-profile
+\\fIcommand\\fR [\\fIoptions\\fR]
+.SH DESCRIPTION
+Measures CUDA kernels and reports where their time goes and why.
+.B fa-profile \\-\\-help
+lists the commands and
+.B fa-profile
+\\fIcommand\\fR
+.B \\-\\-help
+the options of one. The documents are in /usr/share/doc/fa-profile; docs/cli.md has every option.
+END
 }
 
 maintainer() { echo "${DEBFULLNAME:-The fa-profile authors} <${DEBEMAIL:-fa-profile@$(hostname -f 2>/dev/null || hostname)}>"; }

@@ -260,7 +260,7 @@ class GateInitTest(FolderTest):
         self.assertEqual(code, 0, err)
         self.assertTrue(out.startswith("wrote ci/thresholds.yaml\n"), out)
         text = (self.folder / "ci" / "thresholds.yaml").read_text()
-        self.assertIn('#  #   "mma", shape "1,8,512,64": sm_90a', text)
+        self.assertIn('#  #   "mma", shape "1,8,512,64": sm_90,', text)
         schema = json.loads((ROOT / "ci" / "thresholds.schema.json").read_text())
         self.assertEqual(list(jsonschema.Draft7Validator(schema).iter_errors(yaml.safe_load(text))), [])
         for question in (("--static", cubin, cubin), ("--candidate", recording, "--baseline", recording)):
@@ -316,8 +316,8 @@ class GateInitTest(FolderTest):
         (self.folder / ".github" / "workflows" / "gate-comment.yml").write_text("mine")
         self.refused("--workflow", "github", says="gate-comment.yml is there already")
         self.refused(CUBINS / "gone.cubin", says="gone.cubin")
-        self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot stand in a workflow")
-        self.refused("--workflow", "gitlab", "--from", "a\nb: c", says="cannot stand in a workflow")
+        self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot be part of a workflow")
+        self.refused("--workflow", "gitlab", "--from", "a\nb: c", says="cannot be part of a workflow")
         self.refused("--workflow", "jenkins", says="jenkins")
 
 
