@@ -118,6 +118,7 @@ stage() {
   mkdir "$data/kernel-lib" "$data/dashboards"
   cp kernels/example_kernel_lib/example_kernel.cu "$data/kernel-lib/"
   cp -r dashboards/{grafana,rules,alertmanager.yml,prometheus.yml,compose.yaml,deploy} "$data/dashboards/"
+  find "$data/dashboards" -name '*.py' -delete  # they write files of the repository
   carry_libraries
   add_licences
   chmod 644 "$tree/lib/libfa_profile_inject.so"
@@ -145,7 +146,9 @@ pack_deb() {
   gzip -9n "$doc/CHANGELOG.md"
   { cat "$doc/NOTICE"; echo; echo "The licence of fa-profile is the Apache License 2.0: /usr/share/common-licenses/Apache-2.0."
     echo "Licences of the libraries in /usr/lib/fa-profile/lib: /usr/share/doc/fa-profile/licences."; } >"$doc/copyright"
-  mkdir -p "$root/usr/share/man/man1"
+  # On purpose: one package for several releases, whose own versions differ.
+  mkdir -p "$root/usr/share/man/man1" "$root/usr/share/lintian/overrides"
+  echo "fa-profile: embedded-library *" >"$root/usr/share/lintian/overrides/fa-profile"
   man_page | gzip -9n >"$root/usr/share/man/man1/fa-profile.1.gz"
   rm -r "$doc/LICENSE" "$doc/licences/common"  # in /usr/share/common-licenses
   mkdir "$work/shlibs" "$work/shlibs/debian"

@@ -26,12 +26,13 @@ MARKER = "<!-- fa-profile gate -->"
 
 
 class Loader(yaml.SafeLoader):
-    """YAML as GitHub reads it, where `on` is a word."""
+    """YAML as GitHub reads it, where `on` is a word; and GitLab's !reference."""
 
 
 Loader.yaml_implicit_resolvers = {first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
                                   for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), "tf")
+Loader.add_constructor("!reference", lambda loader, node: loader.construct_sequence(node))
 
 
 def load(text):
@@ -231,9 +232,11 @@ class YamlTest(unittest.TestCase):
         self.fits("gitlab-ci.json", jobs)
         for job in jobs.values():
             for key in ("before_script", "script", "after_script"):
-                for line in job[key]:
+                for line in filter(lambda line: isinstance(line, str), job.get(key, [])):
                     self.assertEqual(subprocess.run(["bash", "-n", "-c", line]).returncode, 0, line)
-            self.assertIn("$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID", job["rules"][0]["if"])
+            if "script" in job:
+                self.assertIn("$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID", job["rules"][0]["if"])
+                self.assertEqual(job["extends"], ".fa-profile-install")
 
     def test_the_scripts_are_clean(self):
         self.assertIsNotNone(shutil.which("shellcheck"))
