@@ -12,7 +12,7 @@
 #
 # FA_PROFILE_BUILD names a build folder to pack instead, as it is. DEBFULLNAME and DEBEMAIL: the maintainer of the .deb.
 # Exit code: 0 done, 2 it could not be made.
-set -euo pipefail
+set -Eeuo pipefail
 cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 trap 'echo "package: could not be made (line $LINENO)" >&2; exit 2' ERR
 say() { echo "package: $*" >&2; }
@@ -138,6 +138,9 @@ pack_deb() {
   mv "$root/usr/lib/fa-profile/share/doc/fa-profile" "$doc"
   mv "$root/usr/lib/fa-profile/include/fa_profile" "$root/usr/include/"
   mv "$root/usr/lib/fa-profile/share/fa-profile" "$root/usr/share/"
+  sed -i 's,/usr/local/bin/,/usr/bin/,; s,/usr/local/share/doc/fa_profile,/usr/share/doc/fa-profile,' \
+    "$root"/usr/share/fa-profile/dashboards/deploy/systemd/*.service \
+    "$root"/usr/share/fa-profile/dashboards/deploy/systemd/*.conf
   rmdir "$root/usr/lib/fa-profile/share/doc" "$root/usr/lib/fa-profile/include"
   ln -s ../../../share/fa-profile "$root/usr/lib/fa-profile/share/fa-profile"
   ln -s ../lib/fa-profile/bin/fa-profile "$root/usr/bin/fa-profile"
