@@ -75,6 +75,11 @@ for file in "$tree"/bin/* "$tree"/lib/*.so "$tree"/lib/fa-profile/*; do
   if ldd "$file" 2>&1 | grep 'not found'; then echo "FAILED: $file lacks libraries"; failed=1; fi
   if readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -v 'ORIGIN'; then failed=1; fi
 done
+# As the driver loads it into a program: with all that it needs, and silently.
+ln -s "$tree/lib" lib
+if [ -n "$(LD_PRELOAD=/tmp/lib/libfa_profile_inject.so LD_BIND_NOW=1 /bin/true 2>&1)" ]; then
+  echo "FAILED: libfa_profile_inject.so cannot be loaded"; failed=1
+fi
 expect 0 'fa-profile ' "$program" --version
 expect 0 'REPLAY, not a measurement' "$program" --ncu-set full
 expect 0 'softmax' "$program" report "$tree/share/fa-profile/recordings/h200-ladder-full.fap" --kernel serial_softmax
