@@ -6,13 +6,13 @@
 #   fa-profile_VERSION_amd64.deb             the same files for Debian 12 and 13 and Ubuntu 24.04
 #
 # Built on Debian 12 with the preset `package`: kernels, collector and all. The program needs glibc 2.36 and libstdc++ of
-# gcc 12 or newer; every other library lies beside it, in lib/fa-profile/, under a name of its own, so that neither a
+# gcc 12 or newer; every other library lies beside it, in lib/fa-profile/, under another name, so that neither a
 # distribution's other version nor a library of a measured program takes its place. libarchive is linked statically. CUPTI,
 # nvdisasm and cuobjdump are NVIDIA's and not in it: the program finds them where it runs (docs/install.md).
 #
 # FA_PROFILE_BUILD names a build folder to pack instead, as it is. DEBFULLNAME and DEBEMAIL: the maintainer of the .deb.
 # Exit code: 0 done, 2 it could not be made.
-set -euo pipefail
+set -Eeuo pipefail
 cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 trap 'echo "package: could not be made (line $LINENO)" >&2; exit 2' ERR
 say() { echo "package: $*" >&2; }
@@ -26,7 +26,7 @@ name=fa-profile-$version-linux-x86_64
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/$name
-# The same commit makes the same files.
+# The same build makes the same files.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH
 
@@ -118,8 +118,10 @@ stage() {
   mkdir "$data/kernel-lib" "$data/dashboards"
   cp kernels/example_kernel_lib/example_kernel.cu "$data/kernel-lib/"
   cp -r dashboards/{grafana,rules,alertmanager.yml,prometheus.yml,compose.yaml,deploy} "$data/dashboards/"
+  find "$data/dashboards" -name '*.py' -delete  # they write files of the repository
   carry_libraries
   add_licences
+  chmod 644 "$tree/lib/libfa_profile_inject.so"
   chmod -R u=rwX,go=rX "$tree"
 }
 
@@ -136,6 +138,9 @@ pack_deb() {
   mv "$root/usr/lib/fa-profile/share/doc/fa-profile" "$doc"
   mv "$root/usr/lib/fa-profile/include/fa_profile" "$root/usr/include/"
   mv "$root/usr/lib/fa-profile/share/fa-profile" "$root/usr/share/"
+  sed -i 's,/usr/local/bin/,/usr/bin/,; s,/usr/local/share/doc/fa_profile,/usr/share/doc/fa-profile,' \
+    "$root"/usr/share/fa-profile/dashboards/deploy/systemd/*.service \
+    "$root"/usr/share/fa-profile/dashboards/deploy/systemd/*.conf
   rmdir "$root/usr/lib/fa-profile/share/doc" "$root/usr/lib/fa-profile/include"
   ln -s ../../../share/fa-profile "$root/usr/lib/fa-profile/share/fa-profile"
   ln -s ../lib/fa-profile/bin/fa-profile "$root/usr/bin/fa-profile"
@@ -144,6 +149,10 @@ pack_deb() {
   gzip -9n "$doc/CHANGELOG.md"
   { cat "$doc/NOTICE"; echo; echo "The licence of fa-profile is the Apache License 2.0: /usr/share/common-licenses/Apache-2.0."
     echo "Licences of the libraries in /usr/lib/fa-profile/lib: /usr/share/doc/fa-profile/licences."; } >"$doc/copyright"
+  # On purpose: one package for several releases, whose own versions differ.
+  mkdir -p "$root/usr/share/man/man1" "$root/usr/share/lintian/overrides"
+  echo "fa-profile: embedded-library *" >"$root/usr/share/lintian/overrides/fa-profile"
+  man_page | gzip -9n >"$root/usr/share/man/man1/fa-profile.1.gz"
   rm -r "$doc/LICENSE" "$doc/licences/common"  # in /usr/share/common-licenses
   mkdir "$work/shlibs" "$work/shlibs/debian"
   printf 'Source: fa-profile\n\nPackage: fa-profile\nArchitecture: amd64\n' >"$work/shlibs/debian/control"
@@ -156,6 +165,28 @@ pack_deb() {
   chmod -R u=rwX,go=rX "$root"
   find "$root" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
   dpkg-deb --root-owner-group -Zxz --build "$root" "$work/fa-profile_${version}_amd64.deb" >/dev/null
+}
+
+man_page() {
+  cat <<END
+.TH FA-PROFILE 1 "$(date -ud "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)" "fa-profile $version"
+.SH NAME
+fa-profile \\- CUDA kernel profiler with a gate for CI
+.SH SYNOPSIS
+.B fa-profile
+[\\fIoptions\\fR] [\\-\\- \\fIprogram\\fR [\\fIarguments\\fR]]
+.br
+.B fa-profile
+\\fIcommand\\fR [\\fIoptions\\fR]
+.SH DESCRIPTION
+Measures CUDA kernels and reports where their time goes and why.
+.B fa-profile \\-\\-help
+lists the commands and
+.B fa-profile
+\\fIcommand\\fR
+.B \\-\\-help
+the options of one. The documents are in /usr/share/doc/fa-profile; docs/cli.md has every option.
+END
 }
 
 maintainer() { echo "${DEBFULLNAME:-The fa-profile authors} <${DEBEMAIL:-fa-profile@$(hostname -f 2>/dev/null || hostname)}>"; }

@@ -36,5 +36,6 @@ install(DIRECTORY recordings DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile FIL
 install(DIRECTORY ci/gate/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/gate OPTIONAL FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY ci/workflows DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
 install(FILES profiler/python/fa_profile_kernel.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/python)
+install(PROGRAMS ci/comment.sh ci/action/gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/workflows)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -253,7 +253,7 @@ TEST_F(CliLintTest, BadInputIsOneErrorWithItsCure) {
   ExpectRefused(lint_ + " --threads 0", "--threads", "Threads per block");
   ExpectRefused(lint_, "FA_PROFILE_NVDISASM is /nowhere", "to the path of nvdisasm", "FA_PROFILE_NVDISASM=/nowhere");
   if (!std::filesystem::exists("/usr/local/cuda/bin/nvdisasm")) {  // which is always found
-    ExpectRefused(lint_, "nvdisasm is missing", "ci/setup.sh",
+    ExpectRefused(lint_, "nvdisasm is missing", "pip install nvidia-cuda-nvdisasm",
                   "env -u FA_PROFILE_NVDISASM -u CUDA_HOME -u CUDA_PATH HOME=/nowhere XDG_CACHE_HOME=/nowhere "
                   "PATH=/nowhere");
   }

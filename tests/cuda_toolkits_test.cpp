@@ -72,9 +72,9 @@ TEST_F(CudaToolkitsTest, TheNewestPythonComesFirst) {
 }
 
 TEST_F(CudaToolkitsTest, ALibraryIsOpenedFromItsFolderUnderAToolkit) {
-  // Any library will do: the C++ library, under a name that the loader does not find by itself.
+  // Any library will do: libm, under a name that the loader does not find by itself.
   Dl_info info{};
-  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "_ZSt4cout"), &info), 0);
+  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "cos"), &info), 0);
   const fs::path folder = Make("toolkit/extras/CUPTI/lib64");
   fs::copy_file(info.dli_fname, folder / "libfa_profile_toolkit_test.so.13");
   EXPECT_EQ(OpenCudaLibrary("libfa_profile_toolkit_test.so.13", RTLD_LAZY | RTLD_LOCAL), nullptr);

@@ -333,8 +333,8 @@ class Image(unittest.TestCase):
         listed = set(re.search(r"--no-install-recommends \\\n((?:.*\\\n)+)", text)[1].split("&&")[0].replace("\\", "").split())
         direct = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", PROGRAM).stdout))
         loaded = dict(re.findall(r"(\S+) => (/\S+)", run("ldd", PROGRAM).stdout))
-        # Every image's, and what comes from the build stage.
-        others = ("ld-linux", "libc.so", "libm.so", "libcupti")
+        # Every image's.
+        others = ("ld-linux", "libc.so", "libm.so")
         files = [loaded[library] for library in direct if not library.startswith(others)]
         # By the folder's last part: /lib is /usr/lib, or not.
         done = run("dpkg", "-S", *["*/" + "/".join(file.rsplit("/", 2)[1:]) for file in files])

@@ -26,12 +26,13 @@ MARKER = "<!-- fa-profile gate -->"
 
 
 class Loader(yaml.SafeLoader):
-    """YAML as GitHub reads it, where `on` is a word."""
+    """YAML as GitHub reads it, where `on` is a word; and GitLab's !reference."""
 
 
 Loader.yaml_implicit_resolvers = {first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
                                   for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), "tf")
+Loader.add_constructor("!reference", lambda loader, node: loader.construct_sequence(node))
 
 
 def load(text):
@@ -231,9 +232,11 @@ class YamlTest(unittest.TestCase):
         self.fits("gitlab-ci.json", jobs)
         for job in jobs.values():
             for key in ("before_script", "script", "after_script"):
-                for line in job[key]:
+                for line in filter(lambda line: isinstance(line, str), job.get(key, [])):
                     self.assertEqual(subprocess.run(["bash", "-n", "-c", line]).returncode, 0, line)
-            self.assertIn("$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID", job["rules"][0]["if"])
+            if "script" in job:
+                self.assertIn("$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID", job["rules"][0]["if"])
+                self.assertEqual(job["extends"], ".fa-profile-install")
 
     def test_the_scripts_are_clean(self):
         self.assertIsNotNone(shutil.which("shellcheck"))
@@ -260,7 +263,7 @@ class GateInitTest(FolderTest):
         self.assertEqual(code, 0, err)
         self.assertTrue(out.startswith("wrote ci/thresholds.yaml\n"), out)
         text = (self.folder / "ci" / "thresholds.yaml").read_text()
-        self.assertIn('#  #   "mma", shape "1,8,512,64": sm_90a', text)
+        self.assertIn('#  #   "mma", shape "1,8,512,64": sm_90,', text)
         schema = json.loads((ROOT / "ci" / "thresholds.schema.json").read_text())
         self.assertEqual(list(jsonschema.Draft7Validator(schema).iter_errors(yaml.safe_load(text))), [])
         for question in (("--static", cubin, cubin), ("--candidate", recording, "--baseline", recording)):
@@ -316,8 +319,8 @@ class GateInitTest(FolderTest):
         (self.folder / ".github" / "workflows" / "gate-comment.yml").write_text("mine")
         self.refused("--workflow", "github", says="gate-comment.yml is there already")
         self.refused(CUBINS / "gone.cubin", says="gone.cubin")
-        self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot stand in a workflow")
-        self.refused("--workflow", "gitlab", "--from", "a\nb: c", says="cannot stand in a workflow")
+        self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot be part of a workflow")
+        self.refused("--workflow", "gitlab", "--from", "a\nb: c", says="cannot be part of a workflow")
         self.refused("--workflow", "jenkins", says="jenkins")
 
 

@@ -58,7 +58,7 @@ void FillIn(std::string& text, const std::string& name, const std::string& value
 }
 
 void RequirePlain(const std::string& value, const std::string& what, const std::string& cure) {
-  if (!IsPlainPath(value)) throw Error(what + " " + value + " cannot stand in a workflow", cure);
+  if (!IsPlainPath(value)) throw Error(what + " " + value + " cannot be part of a workflow", cure);
 }
 
 std::string Workflow(std::string text, const GateInitOptions& options) {

@@ -8,9 +8,8 @@
 
 namespace fa_profile::sass {
 
-/// Where the CUDA toolkit's program `name` is: `variable` of the environment, PATH, CUDA_HOME, CUDA_PATH,
-/// /usr/local/cuda, or the folders under the user's cache that ci/setup.sh fills. Absent when nowhere. Throws Error
-/// when `variable` is set and names no program.
+/// Where the CUDA toolkit's program `name` is: `variable` of the environment, PATH, or one of CudaToolkits().
+/// Absent when nowhere. Throws Error when `variable` is set and names no program.
 std::optional<std::string> FindCudaTool(const std::string& name, const char* variable);
 
 /// Runs a program without a shell in `folder` (empty: this process's) and keeps all that it prints. Throws Error when

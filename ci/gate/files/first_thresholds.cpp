@@ -71,7 +71,7 @@ std::string Defaults() {
 }
 
 // In double quotes, as YAML and JSON both read it; ASCII alone, so that nothing in it ends a comment. Names in rules
-// are patterns: one with a wildcard of its own matches itself.
+// are patterns: a name that has a star matches itself.
 std::string QuotedName(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
 }

@@ -11,8 +11,8 @@
 
 namespace fa_profile::sass {
 
-/// Where NVIDIA's nvdisasm is: FA_PROFILE_NVDISASM, PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda, or where ci/setup.sh
-/// puts it. Absent when nowhere. Throws Error when FA_PROFILE_NVDISASM names no program.
+/// Where NVIDIA's nvdisasm is: FA_PROFILE_NVDISASM, PATH, or one of CudaToolkits(). Absent when nowhere. Throws Error
+/// when FA_PROFILE_NVDISASM names no program.
 std::optional<std::string> FindNvdisasm();
 
 /// The same. Throws Error, with how to install it, when it is nowhere.
