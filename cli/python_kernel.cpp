@@ -55,12 +55,11 @@ std::vector<std::string> PythonCases(const python::PythonDescription& descriptio
   return MatchKernels(pattern, description.cases);
 }
 
-std::string PythonPairNote(const std::string& base, const std::string& candidate, const PythonOptions& options) {
+std::string PythonPairNote(const std::string& base, const std::string& candidate, const std::string& python,
+                           double timeout_s) {
   if (!python::LooksLikePythonKernel(base) || !python::LooksLikePythonKernel(candidate)) return "";
   const auto describe = [&](const std::string& kernel) {
-    PythonOptions one = options;
-    one.kernel = kernel;
-    return OpenPython(one, 0).Describe();
+    return OpenPython({kernel, python, timeout_s}, 0).Describe();
   };
   const python::PythonDescription of_base = describe(base);
   return python::ContractNote(of_base, describe(candidate));

@@ -28,6 +28,7 @@ std::vector<std::string> PythonCases(const python::PythonDescription& descriptio
 
 /// A note for the verdict on two kernels in Python, in case that they are verified in different ways; empty: they are
 /// not, or are no kernels in Python. Throws Error: one cannot be loaded.
-std::string PythonPairNote(const std::string& base, const std::string& candidate, const PythonOptions& options);
+std::string PythonPairNote(const std::string& base, const std::string& candidate, const std::string& python,
+                           double timeout_s);
 
 }  // namespace fa_profile::cli
