@@ -202,6 +202,9 @@ int GateCommands::RunGate(const std::string& command_line) {
     side->architecture = architecture_;
     side->kernel_pattern = run.kernel_pattern;
   }
+  if (!options_.pair.empty() && python::LooksLikePythonKernel(options_.pair.front())) {
+    RefuseWithPython(*gate_, {"--kernel-lib", "--shape"});
+  }
   options_.why_no_gpu = measures ? WhyNoGpu() : "";
   if (!options_.pair.empty() && options_.why_no_gpu.empty()) {
     run.candidate_note = PythonPairNote(options_.pair.front(), options_.pair.back(), run.python, run.timeout_seconds);

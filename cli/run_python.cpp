@@ -51,6 +51,11 @@ inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set) {
   return plan;
 }
 
+// As long as no program runs with the injected library: RunInjected() passes signals on, and then has the defaults.
+void EndPythonOnSignals() {
+  for (const int signal : {SIGINT, SIGTERM}) (void)std::signal(signal, [](int) { python_interrupted = true; });
+}
+
 Recording LoadWhole(const std::string& path) {
   store::LoadOptions whole;
   whole.cubins = true;
@@ -125,13 +130,9 @@ void MeasurePython(const python::PythonRunner& runner, const inject::InjectPlan&
     if (!IsMeasured(one)) continue;
     bar.Show("measure", one.name, done++, total);
     MeasureCalls(runner, plan, one);
+    EndPythonOnSignals();
   }
   bar.Clear();
-}
-
-// The ladder's signals, as long as no program runs with the injected library, which passes them on.
-void EndPythonOnSignals() {
-  for (const int signal : {SIGINT, SIGTERM}) (void)std::signal(signal, [](int) { python_interrupted = true; });
 }
 
 }  // namespace
