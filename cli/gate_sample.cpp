@@ -100,7 +100,7 @@ nlohmann::json LineOf(const python::PythonTiming& timing) {
 // The reference kernel in this process, which then leaves the GPU to the one of the cases.
 std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options) {
   const python::PythonRunner runner = OpenPython(options.python, options.device);
-  std::vector<std::string> cases = PythonCases(runner.Describe(), options.kernel_pattern);
+  std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
   std::shuffle(cases.begin(), cases.end(), std::mt19937_64(options.order));
   std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches)};
   collect::ReleaseDevice();

@@ -141,7 +141,7 @@ int RunPython(const RunOptions& options) {
   const python::PythonRunner runner = OpenPython(options.python, options.device, &python_interrupted);
   RequireGpu("profiling");
   EndPythonOnSignals();
-  const std::vector<std::string> cases = PythonCases(runner.Describe(), options.kernel_pattern);
+  const std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
   const Device device = collect::OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
   collect::ReleaseDevice();  // for the kernel's process

@@ -82,6 +82,9 @@ class DoorTest(unittest.TestCase):
         error = self.refusal(*verify, "kernel.py:double", "--python", "./no-python")
         self.assertIn("--python /path/to/venv/bin/python", error)
 
+    def test_a_case_by_its_name_is_for_kernels_in_python(self):
+        self.assertIn("--case has no effect without a kernel in Python", self.refusal("--case=double@n=4"))
+
     def test_options_without_effect_are_refused(self):
         kernel = ("--kernel-py", "kernel.py:double")
         self.assertIn("--shape has no effect on a kernel in Python", self.refusal("verify", *kernel, "--shape", "1,8,512,64"))

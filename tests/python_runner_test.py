@@ -316,6 +316,13 @@ class RunTest(RunnerTest):
         self.assertEqual(inside.count("'call'"), answer["calls"])
         self.assertTrue(log.rstrip().endswith("'pop', 'stop']"), log[-200:])
 
+    def test_goes_on_while_calls_are_slow_and_makes_enough_of_them(self):
+        slow = body("import time", "global calls", "calls += 1", "time.sleep(0.02 if 20 < calls < 80 else 0)")
+        answer = self.ask("run", slow.replace("import torch", "import torch\ncalls = 0"), "--seconds", "0.2")[1]["ran"]
+        self.assertGreaterEqual(answer["calls"], 79)
+        answer = self.ask("run", body("import time", "time.sleep(0.01)"), "--seconds", "0.01")[1]["ran"]
+        self.assertGreaterEqual(answer["calls"], 64)
+
     def test_a_kernel_that_raises_ends_the_job(self):
         self.assertIn("double@n=4 fails: ValueError: no", self.error("run", body("raise ValueError('no')")))
 

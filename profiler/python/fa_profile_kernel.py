@@ -30,7 +30,9 @@ REPLAY_NS = 200_000  # a sample lasts about as long: an event costs 2 us
 MOST_REPEATS = 200
 COUNTED_CALLS = 4  # in the NVTX range that tells how often a call launches each kernel
 COUNT_RANGE = "fa-profile: one call"
+WARM_UP_RANGE = "fa-profile: warm-up"
 SLOW_IN_A_ROW = 4
+LEAST_CALLS = 60  # each pass of the counters takes one; the largest set has 34 passes
 CLOCK_CYCLES = (100_000, 1_100_000)
 
 
@@ -673,7 +675,8 @@ def call_until_measured(call, seconds, limit):
         if slow >= SLOW_IN_A_ROW:
             last_slow = now
         calls += 1
-        if now - start > limit or (now - start > seconds and now - last_slow > 0.4 * seconds):
+        quiet = now - start > seconds and now - last_slow > 0.4 * seconds
+        if now - start > limit or (quiet and calls >= LEAST_CALLS):
             return calls
 
 
@@ -682,8 +685,10 @@ def run(kernel, options, answers):
     case = options.case[0]
     arguments, keywords = kernel.new_inputs(case, 1)
     try:
+        torch.cuda.nvtx.range_push(WARM_UP_RANGE)  # ranges are watched a moment after the first one
         for _ in range(max(1, options.warmup)):
             call_kernel(kernel, arguments, keywords)
+        torch.cuda.nvtx.range_pop()
 
         def call():
             kernel.function(*arguments, **keywords)

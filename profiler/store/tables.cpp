@@ -210,7 +210,7 @@ const Table TableOf<Case>::kTable = {
     "kernel_case",
     "one kernel at one shape; the columns of the shape are all NULL for a program without one",
     {Id<&Case::id>(), Field<&Case::kernel>("kernel"),
-     Field<&Case::origin>("origin", "`ladder`, `program`, or the path of a kernel library"),
+     Field<&Case::origin>("origin", "`ladder`, `program`, the path of a kernel library, or `FILE.py:FUNCTION`"),
      ShapePart<&AttentionShape::batch, true>("batch"), ShapePart<&AttentionShape::num_heads>("num_heads"),
      ShapePart<&AttentionShape::seqlen>("seqlen"), ShapePart<&AttentionShape::head_dim>("head_dim"),
      ShapePart<&AttentionShape::causal>("causal", "0 or 1")}};

@@ -104,7 +104,7 @@ std::string Pattern(const GateBuild& build, const GateRequest& request) {
   std::string pattern = "^(";
   for (const std::string& kernel : request.kernels) {
     if (pattern.back() != '(') pattern += '|';
-    for (const char c : python::RenameCase(kernel, build.base_id, build.kernel_id)) {
+    for (const char c : kernel) {
       if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') pattern += '\\';
       pattern += c;
     }
@@ -119,7 +119,10 @@ void AddRequest(std::vector<std::string>& arguments, const GateBuild& build, con
                                        fmt::format("{}", request.timeout_seconds)});
   }
   for (const std::string& library : request.libraries) arguments.insert(arguments.end(), {"--kernel-lib", library});
-  if (const std::string pattern = Pattern(build, request); !pattern.empty()) {
+  if (!build.python.empty() && !request.kernels.empty()) {
+    for (const std::string& kernel : request.kernels)
+      arguments.push_back("--case=" + python::RenameCase(kernel, build.base_id, build.kernel_id));
+  } else if (const std::string pattern = Pattern(build, request); !pattern.empty()) {
     arguments.insert(arguments.end(), {"--kernel", pattern});
   }
   for (const std::string& shape : request.shapes) {

@@ -82,7 +82,7 @@ inline constexpr std::string_view kGraphCase = "CUDA graph ";
 struct Case {
   std::int64_t id = 0;
   std::string kernel;                   ///< "mma"; of a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
-  std::string origin;                   ///< "ladder", a kernel library's path, or "program"
+  std::string origin;                   ///< "ladder", "program", a kernel library's path, "FILE.py:FUNCTION"
   std::optional<AttentionShape> shape;  ///< absent for a program
 };
 
