@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 #include <map>
 
 #include "fa_profile/device.h"
@@ -76,11 +75,14 @@ void MeasureCalls(const python::PythonRunner& runner, const inject::InjectPlan& 
     status = end.status;
     recording = end.recordings.front();
   } catch (const Error&) {
-    std::error_code ignored;
-    if (std::filesystem::exists(answer, ignored)) (void)runner.ReadCalls(measured.name, answer, 0);
+    python::PythonRunner::ThrowError(answer);
     throw;
   }
   measured.calls = runner.ReadCalls(measured.name, answer, status);
+  if (recording.ends_with(".part")) {
+    throw Error(measured.name + " was not measured: its process ended before the recording was complete",
+                "a thread of the file may not end, or its exit crashes");
+  }
   measured.program = LoadWhole(recording);
 }
 

@@ -77,7 +77,7 @@ class PythonGpuTest(unittest.TestCase):
         """The entries of the report, and the losses."""
         arguments = ["--kernel-py", kernel_name, "--format", "json", "-o", self.folder / "r.fap", "--force", *options]
         report = json.loads(self.run_program(*arguments, code=code).stdout)
-        return report["kernels" if "kernels" in report else "entries"], report["losses"]
+        return report["entries"], report["losses"]
 
     def gate(self, base, head, code):
         """The result as JSON. Few processes: what is tested is the way, not the statistics."""

@@ -212,6 +212,16 @@ class VerifyTest(RunnerTest):
         text = text.replace("    return out\n", "    return where_two(out)\n")
         self.assertEqual(self.verified(text, "--draws", "2")["draws_passed"], 2)
 
+    def test_a_number_where_the_reference_is_infinite_or_nan_is_wrong(self):
+        for odd in ("inf", "-inf", "nan"):
+            text = changed(("return x + x", "return odd(x + x)")) + (
+                f"def odd(t):\n    t[1] = float('{odd}')\n    return t\n"
+            )
+            result = self.verified(text, "--draws", "2")
+            self.assertEqual((result["draws_passed"], result["nonfinite"]), (0, 0))
+            self.assertIsNone(result["max_error_ratio"])
+            self.assertRegex(result["worst"], rf"output at \[1\] is -?[\d.e-]+, the reference {odd}$")
+
     def test_elements_that_are_not_written(self):
         result = self.verified(changed(("range(x.numel())", "range(x.numel() - 1)")), "--draws", "2")
         self.assertEqual((result["unwritten"], result["nonfinite"], result["draws_passed"]), (2, 0, 0))

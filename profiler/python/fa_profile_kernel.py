@@ -437,6 +437,7 @@ class Totals:
         error = torch.where(same | ~torch.isfinite(got), zero, (got - want).abs())
         error = torch.where(torch.isfinite(error), error, zero + sys.float_info.max)
         allowed = zero + 0.5 if tolerance is None else tolerance[1] * want.abs() + tolerance[0]
+        allowed = torch.where(torch.isfinite(want), allowed, zero)
         # Where nothing is allowed, any error is too large.
         ratio = torch.where(error == 0, zero, error / torch.where(allowed > 0, allowed, zero + sys.float_info.min))
         largest = float(ratio.max().item())
@@ -584,6 +585,16 @@ def clock_hz(work):
     return (CLOCK_CYCLES[1] - CLOCK_CYCLES[0]) * 1e9 / (long - short) if long > short else None
 
 
+def cycles_to_launch(work):
+    """Cycles of the GPU that take longer than the CPU takes to launch `work`; a tenth of a second at most."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    work()
+    seconds = 1.5 * (time.perf_counter() - start) + 3e-4
+    torch.cuda.synchronize()
+    return int(min(seconds, 0.1) * 2e9)
+
+
 class Replays:
     """Samples of a call: replays of a CUDA graph, or calls between events where it cannot be captured."""
 
@@ -599,8 +610,8 @@ class Replays:
             torch.cuda.synchronize()
             self.repeats = repeats_for(elapsed_ns(call))
             self.work = lambda: [call() for _ in range(self.repeats)]
-            # About 0.5 ms and what the calls take to launch: the GPU waits, not the CPU.
-            self.before = (lambda: spin(1_000_000 + 20_000 * self.repeats)) if has_spin() else None
+            cycles = cycles_to_launch(self.work)
+            self.before = (lambda: spin(cycles)) if has_spin() else None  # the GPU waits, not the CPU
             how = "events"
         self.method = f"{how}, {self.repeats} {'call' if self.repeats == 1 else 'calls'} a sample"
         self.work()
