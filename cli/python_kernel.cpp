@@ -78,7 +78,7 @@ int RunPythonVerify(const VerifyOptions& options) {
   bar.Show("verify", options.python.kernel, 0, static_cast<int>(cases.size()));
   const auto results = runner.Verify(cases, options.draws > 0 ? options.draws : kDefaultDraws, options.seed);
   bar.Clear();
-  fmt::print("{}: |error| <= {} + {}*|reference| against its reference in float64\n", options.python.kernel,
+  fmt::print("{}: |error| <= {} + {}*|reference|, compared in float64\n", options.python.kernel,
              description.absolute_tolerance, description.relative_tolerance);
   int wrong = 0;
   for (const python::PythonVerification& result : results) {

@@ -54,7 +54,7 @@ class DoorTest(unittest.TestCase):
         end = self.run_program("verify", "--kernel-py", "kernel.py:double", "--draws", "2")
         lines = end.stdout.splitlines()
         self.assertEqual(
-            lines[0], "kernel.py:double: |error| <= 0.001 + 0.001*|reference| against its reference in float64"
+            lines[0], "kernel.py:double: |error| <= 0.001 + 0.001*|reference|, compared in float64"
         )
         self.assertRegex(lines[1], r"^double@n=4 +correct, 2 of 2 draws, max error 0.00e\+00$")
         self.assertEqual(lines[-1], "PASS: 2 comparisons, 0 not correct")

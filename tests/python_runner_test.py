@@ -120,6 +120,14 @@ class DescribeTest(RunnerTest):
         )
         self.assertEqual(self.ask("describe", kernel=f"{path}:f")[1]["described"]["cases"], ["f"])
 
+    def test_the_examples_are_short_and_whole(self):
+        for example in sorted((SOURCE / "examples/python").glob("*.py")):
+            text = example.read_text()
+            compile(text, example, "exec")
+            self.assertLess(text.count("\n"), 60, example)
+        described = self.ask("describe", kernel=f"{SOURCE / 'examples/python/torch_sdpa.py'}:attention")[1]["described"]
+        self.assertEqual(len(described["cases"]), 2)
+
     def test_a_dtype_and_a_word_are_labels(self):
         text = changed(('[{"n": 4}, {"n": 6}]', '[{"n": 4, "of": torch.float16, "mode": "fast"}]'))
         self.assertEqual(self.ask("describe", text)[1]["described"]["cases"], ["double@n=4,of=float16,mode=fast"])
