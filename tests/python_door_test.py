@@ -40,7 +40,13 @@ class DoorTest(unittest.TestCase):
     def run_program(self, *arguments, code=0):
         environment = {**os.environ, "PYTHONPATH": str(SOURCE / "tests/support/fake_torch")}
         end = subprocess.run(
-            [PROGRAM, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=LONG, check=False
+            [PROGRAM, *arguments],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+            check=False,
         )
         self.assertEqual(end.returncode, code, end.stdout + end.stderr)
         return end
@@ -87,7 +93,8 @@ class DoorTest(unittest.TestCase):
 
     def test_options_without_effect_are_refused(self):
         kernel = ("--kernel-py", "kernel.py:double")
-        self.assertIn("--shape has no effect on a kernel in Python", self.refusal("verify", *kernel, "--shape", "1,8,512,64"))
+        shape = ("--shape", "1,8,512,64")
+        self.assertIn("--shape has no effect on a kernel in Python", self.refusal("verify", *kernel, *shape))
         self.assertIn("--replay has no effect on a kernel in Python", self.refusal(*kernel, "--replay", "kernel"))
         self.assertIn("--raw has no effect on a kernel in Python", self.refusal(*kernel, "--raw", "none"))
         self.assertIn("--kernel-py has no effect on a program", self.refusal(*kernel, "--", "true"))
@@ -96,7 +103,7 @@ class DoorTest(unittest.TestCase):
             self.assertIn("--python has no effect without a kernel in Python", error)
         self.assertIn("--python has no effect", self.refusal("gate", "--python", "python3", "--candidate", "a.fap"))
         pair = ("gate", "--pair", "kernel.py:double", "kernel.py:double")
-        self.assertIn("--shape has no effect on a kernel in Python", self.refusal(*pair, "--shape", "1,8,512,64"))
+        self.assertIn("--shape has no effect on a kernel in Python", self.refusal(*pair, *shape))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The runner of kernels in Python, profiler/python/fa_profile_kernel.py, with a fake torch: python_runner_test.py SOURCE"""
+"""The runner of kernels in Python, profiler/python/fa_profile_kernel.py: python_runner_test.py SOURCE
+
+A fake torch is in place of PyTorch.
+"""
 
 import json
 import os
@@ -201,6 +204,19 @@ class VerifyTest(RunnerTest):
         self.assertEqual((result["draws_passed"], result["nonfinite"], result["unwritten"]), (0, 0, 0))
         self.assertGreater(result["max_error_ratio"], 1000)
         self.assertRegex(result["worst"], r"^output at \[2\] is 100, the reference -?[\d.e-]+$")
+
+    def test_the_tolerance_is_absolute_and_relative(self):
+        def passes(tolerance, value, by):
+            text = changed(("return torch.randn(n,", f"return torch.empty(n).fill_({value / 2}); torch.randn(n,"))
+            text = text.replace("(1e-3, 1e-3)", tolerance)
+            text = text.replace("    return out\n", f"    out[1] = {value + by}\n    return out\n")
+            return self.verified(text, "--draws", "1")["draws_passed"] == 1
+
+        self.assertTrue(passes("(0.5, 0)", 1000.0, 0.25))
+        self.assertFalse(passes("(0.5, 0)", 1000.0, 1.0))
+        self.assertTrue(passes("(0, 0.01)", 1000.0, 8.0))
+        self.assertFalse(passes("(0, 0.01)", 1000.0, 12.0))
+        self.assertFalse(passes("(0, 0.01)", 0.0, 0.001))
 
     def test_each_draw_has_other_inputs(self):
         text = body("import pathlib", f"pathlib.Path('{self.folder}/seen').open('a').write(str(x.tolist()) + chr(10))")

@@ -24,6 +24,7 @@ import traceback
 VERSION = 1
 KEYS = {"inputs", "reference", "shapes", "tolerance", "reference_precision"}
 DOCS = "docs/python-kernels.md has an example"
+ALONE = "fa-profile verify --kernel-py shows it alone"
 MOST_CASES = 500
 MOST_CASE_CHARACTERS = 150
 REPLAY_NS = 200_000  # a sample lasts about as long: an event costs 2 us
@@ -231,7 +232,8 @@ class Kernel:
             name = case_name(self.name, shape)
             if not name.isprintable() or " " in name or len(name) > MOST_CASE_CHARACTERS:
                 self.refuse(
-                    f'["shapes"] has an entry whose name {name[:80]!r} is too long or has a space: use numbers or short words'
+                    f'["shapes"] has an entry whose name {name[:80]!r} is too long or has a space: '
+                    "use numbers or short words"
                 )
             if name in named:
                 self.refuse(f'["shapes"] has {name} twice')
@@ -259,7 +261,11 @@ class Kernel:
         torch.manual_seed(seed)
         random.seed(seed)
         made = call_of_user(
-            self.file, f"inputs() of {case} fails", "its arguments are those of the entry in shapes", self.inputs, **self.shape(case)
+            self.file,
+            f"inputs() of {case} fails",
+            "its arguments are those of the entry in shapes",
+            self.inputs,
+            **self.shape(case),
         )
         if isinstance(made, dict):
             return (), made
@@ -671,8 +677,8 @@ def time_cases(kernel, options, answers):
 
 
 def call_until_measured(call, seconds, limit):
-    """Calls until `seconds` have passed and no calls were slow for a while: those whose counters are taken are, one after
-    the other. A single slow one is the machine's."""
+    """Calls until `seconds` have passed and no calls were slow for a while: those whose counters are taken are, one
+    after the other. A single slow one is the machine's."""
     start = last_slow = time.perf_counter()
     fastest = math.inf
     calls = slow = 0
@@ -716,12 +722,12 @@ def run(kernel, options, answers):
         time.sleep(0.2)
         cudart.cudaProfilerStop()
     except KernelFailed as failure:
-        raise Refusal(f"{case} fails: {failure}", "fa-profile verify --kernel-py shows it alone") from None
+        raise Refusal(f"{case} fails: {failure}", ALONE) from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         show_traceback(error)
-        raise Refusal(f"{case} fails: {describe_error(error, kernel.file)}", "fa-profile verify --kernel-py shows it alone") from None
+        raise Refusal(f"{case} fails: {describe_error(error, kernel.file)}", ALONE) from None
     answers.write(ran={"case": case, "calls": calls + COUNTED_CALLS, "counted_calls": COUNTED_CALLS})
 
 
