@@ -22,6 +22,8 @@ struct PythonOptions {
   std::string kernel;  ///< FILE.py:FUNCTION; empty: none
   std::string python = "python3";
   double timeout_s = 120.0;  ///< to load the file, and for each case
+  /// Full names of cases, for processes of fa-profile gate, which knows them; empty: the file is asked.
+  std::vector<std::string> cases{};
 };
 
 /// What the main job was asked for, as parsed.

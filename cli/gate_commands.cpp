@@ -14,6 +14,7 @@
 #include "gate_init.h"
 #include "gate_sample.h"
 #include "gpu_access.h"
+#include "python_kernel.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -74,7 +75,11 @@ void GateCommands::AddQuestion() {
       ->allow_extra_args(false);
   gate_->add_option("--baselines", options_.baselines, "Folder of promoted baselines")->capture_default_str();
   gate_->add_option("--suite", options_.suite, "Suite of the promoted baseline")->capture_default_str();
-  gate_->add_option("--pair", options_.pair, "Measure two builds in turns on this machine's GPU, and judge them")
+  gate_
+      ->add_option(
+          "--pair", options_.pair,
+          "Measure two builds, kernel libraries or kernels in Python (FILE.py:FUNCTION) in turns on this machine's "
+          "GPU, and judge them")
       ->expected(2)
       ->type_name("BASE HEAD");
   gate_->add_option("--static", options_.statics, "Judge the machine code of two builds, without a GPU")
@@ -124,9 +129,14 @@ void GateCommands::AddMeasuring() {
   gate_->add_option("--draws", run.draws, "Random inputs that verify each kernel")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  gate_->add_option("--timeout", run.timeout_seconds, "Time limit of each process, in seconds")
+  gate_
+      ->add_option("--timeout", run.timeout_seconds,
+                   "Time limit of each process, in seconds; of a kernel in Python, of each case")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
+  gate_->add_option("--python", run.python, "The Python that runs kernels in Python")
+      ->capture_default_str()
+      ->type_name("PROGRAM");
   gate_->add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code");
   gate_->add_flag("--shared", run.shared, "Measure even if another process uses the GPU");
   gate_->add_option("--processes", options_.processes, "With --measure: timing processes")
@@ -159,6 +169,7 @@ void GateCommands::AddSample(CLI::App& app) {
                       "Only kernels whose id matches this regular expression");
   sample_->add_option("--kernel-lib", sample_options_.kernel_libraries, "A kernel library of your own (repeatable)")
       ->allow_extra_args(false);
+  AddPythonKernel(*sample_, sample_options_.python);
   sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable)")
       ->allow_extra_args(false);
   sample_->add_option("--launches", sample_options_.launches, "Timed samples per case")
@@ -178,8 +189,9 @@ int GateCommands::RunGate(const std::string& command_line) {
   if (init_.asked()) return init_.Run();
   options_.run.reproduce = command_line;
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
-  for (const char* const option : {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs",
-                                   "--phase-pairs", "--draws", "--timeout", "--measure-identical", "--shared"}) {
+  for (const char* const option :
+       {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs", "--phase-pairs", "--draws",
+        "--timeout", "--python", "--measure-identical", "--shared"}) {
     const bool filters_code = !options_.statics.empty() && std::string(option) == "--kernel";
     if (measures || filters_code || gate_->count(option) == 0) continue;
     throw Error(std::string(option) + " has no effect: nothing is measured",
@@ -194,7 +206,13 @@ int GateCommands::RunGate(const std::string& command_line) {
     side->architecture = architecture_;
     side->kernel_pattern = run.kernel_pattern;
   }
+  if (!options_.pair.empty() && python::LooksLikePythonKernel(options_.pair.front())) {
+    RefuseWithPython(*gate_, {"--kernel-lib", "--shape"});
+  }
   options_.why_no_gpu = measures ? WhyNoGpu() : "";
+  if (!options_.pair.empty() && options_.why_no_gpu.empty()) {
+    run.candidate_note = PythonPairNote(options_.pair.front(), options_.pair.back(), run.python, run.timeout_seconds);
+  }
   outputs_.render_textfile = [](const gate::GateResult& result) {
     return prom::GateTextfile(gate::GateStateOf(result));
   };

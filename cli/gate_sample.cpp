@@ -22,6 +22,7 @@
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
 #include "gpu_access.h"
+#include "python_kernel.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -82,23 +83,56 @@ nlohmann::json TimeCase(const SampleCase& one, int launches) {
   return line;
 }
 
-}  // namespace
+nlohmann::json LineOf(const python::PythonTiming& timing) {
+  if (!timing.error.empty()) return {{"kernel", timing.name}, {"shape", ""}, {"error", timing.error}};
+  const double seconds = gate::Median(timing.timing.durations_ns) * 1e-9;
+  nlohmann::json line = {{"kernel", timing.name},
+                         {"shape", ""},
+                         {"duration_seconds", seconds},
+                         {"launches", timing.timing.durations_ns.size()}};
+  if (timing.timing.sm_clock_hz) {
+    line["sm_clock_hz"] = *timing.timing.sm_clock_hz;
+    line["duration_cycles"] = seconds * *timing.timing.sm_clock_hz;
+  }
+  return line;
+}
 
-int RunGateSample(const GateSampleOptions& options) {
-  const OwnStdout own;  // what a kernel library prints must not be in the sample
-  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
-  RequireGpu("gate-sample");
+// The reference kernel in this process, which then leaves the GPU to the one of the cases.
+std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options) {
+  const python::PythonRunner runner = OpenPython(options.python, options.device);
+  std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
+  std::shuffle(cases.begin(), cases.end(), std::mt19937_64(options.order));
+  std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches)};
+  collect::ReleaseDevice();
+  constexpr int kWarmup = 5;
+  for (const python::PythonTiming& timing : runner.Time(cases, options.launches, kWarmup))
+    lines.push_back(LineOf(timing));
+  return lines;
+}
+
+std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const GateSampleOptions& options) {
   const std::vector<AttentionShape> shapes =
       options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
-  const Device device = collect::OpenDevice(options.device);
-  std::vector<DataLoss> losses;
   const std::vector<SampleCase> cases = CasesOf(selection, shapes);
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), std::mt19937_64(options.order));
-
   std::vector<nlohmann::json> lines(cases.size());
   for (const std::size_t index : order) lines[index] = TimeCase(cases[index], options.launches);
+  return lines;
+}
+
+}  // namespace
+
+int RunGateSample(const GateSampleOptions& options) {
+  const OwnStdout own;  // what a kernel library prints must not be in the sample
+  const bool is_python = !options.python.kernel.empty();
+  std::optional<KernelSelection> selection;
+  if (!is_python) selection.emplace(options.kernel_pattern, options.kernel_libraries);
+  RequireGpu("gate-sample");
+  const Device device = collect::OpenDevice(options.device);
+  std::vector<DataLoss> losses;
+  const std::vector<nlohmann::json> lines = is_python ? TimePythonCases(options) : TimeCases(*selection, options);
 
   const ClockSample clocks = collect::ReadClocks(device, "after", losses);
   nlohmann::json sample = {{"version", 1},

@@ -20,11 +20,14 @@ void AddPythonKernel(CLI::App& app, PythonOptions& options) {
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");
+  app.add_option("--case", options.cases, "A case by its full name, which the file is not asked for (repeatable)")
+      ->allow_extra_args(false)
+      ->group("");
 }
 
 void RequirePythonKernel(const CLI::App& app, const PythonOptions& options) {
   if (!options.kernel.empty()) return;
-  for (const char* const option : {"--python", "--timeout"}) {
+  for (const char* const option : {"--python", "--timeout", "--case"}) {
     if (app.count(option) == 0) continue;
     throw Error(std::string(option) + " has no effect without a kernel in Python",
                 "name it: --kernel-py FILE.py:FUNCTION");
@@ -51,16 +54,16 @@ python::PythonRunner OpenPython(const PythonOptions& options, int device, const 
   return python::PythonRunner(std::move(setup));
 }
 
-std::vector<std::string> PythonCases(const python::PythonDescription& description, const std::string& pattern) {
-  return MatchKernels(pattern, description.cases);
+std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options,
+                                     const std::string& pattern) {
+  return options.cases.empty() ? MatchKernels(pattern, runner.Describe().cases) : options.cases;
 }
 
-std::string PythonPairNote(const std::string& base, const std::string& candidate, const PythonOptions& options) {
+std::string PythonPairNote(const std::string& base, const std::string& candidate, const std::string& python,
+                           double timeout_s) {
   if (!python::LooksLikePythonKernel(base) || !python::LooksLikePythonKernel(candidate)) return "";
   const auto describe = [&](const std::string& kernel) {
-    PythonOptions one = options;
-    one.kernel = kernel;
-    return OpenPython(one, 0).Describe();
+    return OpenPython({kernel, python, timeout_s, {}}, 0).Describe();
   };
   const python::PythonDescription of_base = describe(base);
   return python::ContractNote(of_base, describe(candidate));
@@ -69,13 +72,13 @@ std::string PythonPairNote(const std::string& base, const std::string& candidate
 int RunPythonVerify(const VerifyOptions& options) {
   const python::PythonRunner runner = OpenPython(options.python, options.device);
   const python::PythonDescription description = runner.Describe();
-  const std::vector<std::string> cases = PythonCases(description, options.kernel_pattern);
+  const std::vector<std::string> cases = MatchKernels(options.kernel_pattern, description.cases);
   constexpr int kDefaultDraws = 10;
   ProgressBar bar;
   bar.Show("verify", options.python.kernel, 0, static_cast<int>(cases.size()));
   const auto results = runner.Verify(cases, options.draws > 0 ? options.draws : kDefaultDraws, options.seed);
   bar.Clear();
-  fmt::print("{}: |error| <= {} + {}*|reference| against its reference in float64\n", options.python.kernel,
+  fmt::print("{}: |error| <= {} + {}*|reference|, compared in float64\n", options.python.kernel,
              description.absolute_tolerance, description.relative_tolerance);
   int wrong = 0;
   for (const python::PythonVerification& result : results) {

@@ -10,7 +10,7 @@
 
 namespace fa_profile::cli {
 
-/// --kernel-py, --python and --timeout.
+/// --kernel-py, --python, --timeout, and --case, which is for processes of fa-profile gate.
 void AddPythonKernel(CLI::App& app, PythonOptions& options);
 
 /// --python and --timeout have an effect on kernels in Python alone. Throws Error.
@@ -23,11 +23,13 @@ void RefuseWithPython(const CLI::App& app, const std::vector<const char*>& witho
 python::PythonRunner OpenPython(const PythonOptions& options, int device,
                                 const std::atomic<bool>* interrupted = nullptr);
 
-/// Those of the cases that --kernel finds. Throws Error.
-std::vector<std::string> PythonCases(const python::PythonDescription& description, const std::string& pattern);
+/// Those of --case, or those of the file's that --kernel finds. Throws Error.
+std::vector<std::string> PythonCases(const python::PythonRunner& runner, const PythonOptions& options,
+                                     const std::string& pattern);
 
-/// A note for the verdict on two kernels in Python, in case that they are verified in different ways; empty: they are
-/// not, or are no kernels in Python. Throws Error: one cannot be loaded.
-std::string PythonPairNote(const std::string& base, const std::string& candidate, const PythonOptions& options);
+/// A note for the verdict on two kernels in Python that are verified in different ways; empty: in the same way, or
+/// `base` or `candidate` is a build of another kind. Throws Error: one cannot be loaded.
+std::string PythonPairNote(const std::string& base, const std::string& candidate, const std::string& python,
+                           double timeout_s);
 
 }  // namespace fa_profile::cli

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 #include <map>
 
 #include "fa_profile/device.h"
@@ -51,6 +50,11 @@ inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set) {
   return plan;
 }
 
+// As long as no program runs with the injected library: RunInjected() passes signals on, and then has the defaults.
+void EndPythonOnSignals() {
+  for (const int signal : {SIGINT, SIGTERM}) (void)std::signal(signal, [](int) { python_interrupted = true; });
+}
+
 Recording LoadWhole(const std::string& path) {
   store::LoadOptions whole;
   whole.cubins = true;
@@ -71,11 +75,14 @@ void MeasureCalls(const python::PythonRunner& runner, const inject::InjectPlan& 
     status = end.status;
     recording = end.recordings.front();
   } catch (const Error&) {
-    std::error_code ignored;
-    if (std::filesystem::exists(answer, ignored)) (void)runner.ReadCalls(measured.name, answer, 0);
+    python::PythonRunner::ThrowError(answer);
     throw;
   }
   measured.calls = runner.ReadCalls(measured.name, answer, status);
+  if (recording.ends_with(".part")) {
+    throw Error(measured.name + " was not measured: its process ended before the recording was complete",
+                "a thread of the file may not end, or its exit crashes");
+  }
   measured.program = LoadWhole(recording);
 }
 
@@ -125,13 +132,9 @@ void MeasurePython(const python::PythonRunner& runner, const inject::InjectPlan&
     if (!IsMeasured(one)) continue;
     bar.Show("measure", one.name, done++, total);
     MeasureCalls(runner, plan, one);
+    EndPythonOnSignals();
   }
   bar.Clear();
-}
-
-// The ladder's signals, as long as no program runs with the injected library, which passes them on.
-void EndPythonOnSignals() {
-  for (const int signal : {SIGINT, SIGTERM}) (void)std::signal(signal, [](int) { python_interrupted = true; });
 }
 
 }  // namespace
@@ -140,7 +143,7 @@ int RunPython(const RunOptions& options) {
   const python::PythonRunner runner = OpenPython(options.python, options.device, &python_interrupted);
   RequireGpu("profiling");
   EndPythonOnSignals();
-  const std::vector<std::string> cases = PythonCases(runner.Describe(), options.kernel_pattern);
+  const std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
   const Device device = collect::OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
   collect::ReleaseDevice();  // for the kernel's process

@@ -38,4 +38,5 @@ install(DIRECTORY ci/workflows DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
 install(FILES profiler/python/fa_profile_kernel.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/python)
 install(PROGRAMS ci/comment.sh ci/action/gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/workflows)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.py")  # the documents link to it
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -140,8 +140,11 @@ std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry, bo
   return cells;
 }
 
-std::string ShapeTitle(const std::optional<AttentionShape>& shape) {
-  return shape ? fmt::format("batch,heads,seqlen,head_dim = {}", shape->ToString()) : "programs";
+std::string ShapeTitle(const Profile& profile, const std::optional<AttentionShape>& shape) {
+  if (shape) return fmt::format("batch,heads,seqlen,head_dim = {}", shape->ToString());
+  const bool programs = std::ranges::all_of(
+      profile.entries, [](const ProfileEntry& entry) { return entry.shape || entry.origin == "program"; });
+  return programs ? "programs" : "kernels";  // a kernel in Python has its shape in its name
 }
 
 void WriteSummary(TextPage& page, const Profile& profile) {
@@ -162,7 +165,7 @@ void WriteSummary(TextPage& page, const Profile& profile) {
       if (entry.shape == shape && IsMeasured(profile, entry)) rows.push_back(SummaryRow(page, entry, with_phases));
     }
     page.Line();
-    page.Rule(profile.program ? "Kernels with counters" : ShapeTitle(shape));
+    page.Rule(profile.program ? "Kernels with counters" : ShapeTitle(profile, shape));
     page.Table(columns, rows);
   }
   if (shapes.empty()) {

@@ -466,6 +466,58 @@ TEST_F(GatePairTest, KernelsOfTwoLibrariesAreMatchedAcrossTheSides) {
   EXPECT_EQ(run_.candidate.losses.front(), "its kernel is named mine_2; it is compared with mine");
 }
 
+// Two files of kernels in Python, with two cases each: the base's function `norm`, and the head's, `function`.
+void WritePythonFiles(const fs::path& folder, Json& knobs, const std::string& function) {
+  for (const std::string name : {"base", "head"}) {
+    WriteFile(folder / (name + ".py"), "");
+    const std::string kernel = name == "base" ? "norm" : function;
+    const std::string hash = name == "base" ? "00000000000000aa" : "00000000000000bb";
+    Json kernels;
+    for (const char* const label : {"@n=1", "@n=2"}) kernels[kernel + label] = {{"hash", hash}};
+    knobs["libraries"][name + ".py:" + kernel] = {{"name", name}, {"kernels", kernels}};
+  }
+}
+
+TEST_F(GatePairTest, CasesOfTwoPythonFunctionsAreMatchedAcrossTheSides) {
+  WritePythonFiles(folder_, knobs_["base"], "norm_2");
+  knobs_["base"]["libraries"]["head.py:norm_2"]["kernels"]["norm_2@n=2"]["factor"] = 1.2;
+  options_.base = (folder_ / "base.py").string() + ":norm";
+  options_.candidate = (folder_ / "head.py").string() + ":norm_2";
+  options_.candidate_note = "its tolerance is looser";
+  options_.tool = folder_ / "base" / "fa-profile";
+  const GateResult result = Run();
+  EXPECT_EQ(result.verdict, Verdict::kRegression) << result.headline;
+  EXPECT_EQ(CaseOf(result, "norm@n=1").verdict, Verdict::kPass);
+  EXPECT_EQ(CaseOf(result, "norm@n=2").verdict, Verdict::kRegression);
+  EXPECT_EQ(run_.candidate.losses, (std::vector<std::string>{"its kernel is named norm_2; it is compared with norm",
+                                                             "its tolerance is looser"}));
+  // The second stage measures the suspect alone, on both sides.
+  EXPECT_EQ(Log("timing").back().kernels.substr(0, 4), "norm");
+  EXPECT_FALSE(Contains(Log("timing").back().kernels, "n=1"));
+}
+
+TEST_F(GatePairTest, AWrongPythonCaseIsNamed) {
+  WritePythonFiles(folder_, knobs_["base"], "norm");
+  knobs_["base"]["libraries"]["head.py:norm"]["kernels"]["norm@n=2"]["wrong"] = true;
+  options_.base = (folder_ / "base.py").string() + ":norm";
+  options_.candidate = (folder_ / "head.py").string() + ":norm";
+  options_.tool = folder_ / "base" / "fa-profile";
+  const GateResult result = Run();
+  EXPECT_EQ(result.verdict, Verdict::kRegression) << result.headline;
+  EXPECT_TRUE(CaseOf(result, "norm@n=2").incorrect);
+  EXPECT_FALSE(CaseOf(result, "norm@n=1").incorrect);
+}
+
+TEST_F(GatePairTest, AKernelInPythonIsComparedWithAnotherOnly) {
+  WriteBuilds();
+  WriteFile(folder_ / "head.py", "");
+  options_.base = folder_ / "base";
+  options_.candidate = (folder_ / "head.py").string() + ":norm";
+  EXPECT_TRUE(Contains(Refusal(), "a program and a kernel in Python cannot be compared"));
+  options_.candidate = folder_ / "head.py";
+  EXPECT_TRUE(Contains(Refusal(), "names no function"));
+}
+
 TEST_F(GatePairTest, ASavedRunCanBeJudgedAgain) {
   Head("mma")["factor"] = 1.10;
   const GateResult result = Run();

@@ -138,6 +138,12 @@ TEST(PythonRecordingTest, OfACallOfSeveralLaunchesKernelsArePartsAndCountsAreAdd
   EXPECT_EQ(recording.countings[0].counts[7].values.at("smsp__sass_inst_executed"), 40000U);
 }
 
+TEST(PythonRecordingTest, KernelsOfOneNameAreNumbered) {
+  const Recording recording = RecordingOf(Program().Class("add", 100, 4).Class("add", 200, 8).Class("mul", 100, 4));
+  EXPECT_EQ(PartsOf(recording), (std::vector<std::string>{"add<<<64, 128>>>", "add<<<64, 128>>> #2 x2",
+                                                          "add<<<64, 128>>> #2 x2", "mul<<<64, 128>>>"}));
+}
+
 TEST(PythonRecordingTest, OneKernelLaunchedTwiceIsAPartToo) {
   const Recording recording = RecordingOf(Program().Class("half", 200, 8));
   EXPECT_EQ(PartsOf(recording), (std::vector<std::string>{"half<<<64, 128>>> x2", "half<<<64, 128>>> x2"}));

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The runner of kernels in Python, profiler/python/fa_profile_kernel.py, with a fake torch: python_runner_test.py SOURCE"""
+"""The runner of kernels in Python, profiler/python/fa_profile_kernel.py: python_runner_test.py SOURCE
+
+A fake torch is in place of PyTorch.
+"""
 
 import json
 import os
@@ -120,6 +123,14 @@ class DescribeTest(RunnerTest):
         )
         self.assertEqual(self.ask("describe", kernel=f"{path}:f")[1]["described"]["cases"], ["f"])
 
+    def test_the_examples_are_short_and_whole(self):
+        for example in sorted((SOURCE / "examples/python").glob("*.py")):
+            text = example.read_text()
+            compile(text, example, "exec")
+            self.assertLess(text.count("\n"), 60, example)
+        described = self.ask("describe", kernel=f"{SOURCE / 'examples/python/torch_sdpa.py'}:attention")[1]["described"]
+        self.assertEqual(len(described["cases"]), 2)
+
     def test_a_dtype_and_a_word_are_labels(self):
         text = changed(('[{"n": 4}, {"n": 6}]', '[{"n": 4, "of": torch.float16, "mode": "fast"}]'))
         self.assertEqual(self.ask("describe", text)[1]["described"]["cases"], ["double@n=4,of=float16,mode=fast"])
@@ -194,6 +205,19 @@ class VerifyTest(RunnerTest):
         self.assertGreater(result["max_error_ratio"], 1000)
         self.assertRegex(result["worst"], r"^output at \[2\] is 100, the reference -?[\d.e-]+$")
 
+    def test_the_tolerance_is_absolute_and_relative(self):
+        def passes(tolerance, value, by):
+            text = changed(("return torch.randn(n,", f"return torch.empty(n).fill_({value / 2}); torch.randn(n,"))
+            text = text.replace("(1e-3, 1e-3)", tolerance)
+            text = text.replace("    return out\n", f"    out[1] = {value + by}\n    return out\n")
+            return self.verified(text, "--draws", "1")["draws_passed"] == 1
+
+        self.assertTrue(passes("(0.5, 0)", 1000.0, 0.25))
+        self.assertFalse(passes("(0.5, 0)", 1000.0, 1.0))
+        self.assertTrue(passes("(0, 0.01)", 1000.0, 8.0))
+        self.assertFalse(passes("(0, 0.01)", 1000.0, 12.0))
+        self.assertFalse(passes("(0, 0.01)", 0.0, 0.001))
+
     def test_each_draw_has_other_inputs(self):
         text = body("import pathlib", f"pathlib.Path('{self.folder}/seen').open('a').write(str(x.tolist()) + chr(10))")
         self.verified(text, "--draws", "3")
@@ -211,6 +235,16 @@ class VerifyTest(RunnerTest):
         )
         text = text.replace("    return out\n", "    return where_two(out)\n")
         self.assertEqual(self.verified(text, "--draws", "2")["draws_passed"], 2)
+
+    def test_a_number_where_the_reference_is_infinite_or_nan_is_wrong(self):
+        for odd in ("inf", "-inf", "nan"):
+            text = changed(("return x + x", "return odd(x + x)")) + (
+                f"def odd(t):\n    t[1] = float('{odd}')\n    return t\n"
+            )
+            result = self.verified(text, "--draws", "2")
+            self.assertEqual((result["draws_passed"], result["nonfinite"]), (0, 0))
+            self.assertIsNone(result["max_error_ratio"])
+            self.assertRegex(result["worst"], rf"output at \[1\] is -?[\d.e-]+, the reference {odd}$")
 
     def test_elements_that_are_not_written(self):
         result = self.verified(changed(("range(x.numel())", "range(x.numel() - 1)")), "--draws", "2")
@@ -315,6 +349,13 @@ class RunTest(RunnerTest):
         self.assertEqual(after.count("'call'"), 4)
         self.assertEqual(inside.count("'call'"), answer["calls"])
         self.assertTrue(log.rstrip().endswith("'pop', 'stop']"), log[-200:])
+
+    def test_goes_on_while_calls_are_slow_and_makes_enough_of_them(self):
+        slow = body("import time", "global calls", "calls += 1", "time.sleep(0.02 if 20 < calls < 80 else 0)")
+        answer = self.ask("run", slow.replace("import torch", "import torch\ncalls = 0"), "--seconds", "0.2")[1]["ran"]
+        self.assertGreaterEqual(answer["calls"], 79)
+        answer = self.ask("run", body("import time", "time.sleep(0.01)"), "--seconds", "0.01")[1]["ran"]
+        self.assertGreaterEqual(answer["calls"], 64)
 
     def test_a_kernel_that_raises_ends_the_job(self):
         self.assertIn("double@n=4 fails: ValueError: no", self.error("run", body("raise ValueError('no')")))

@@ -24,13 +24,16 @@ import traceback
 VERSION = 1
 KEYS = {"inputs", "reference", "shapes", "tolerance", "reference_precision"}
 DOCS = "docs/python-kernels.md has an example"
+ALONE = "fa-profile verify --kernel-py shows it alone"
 MOST_CASES = 500
 MOST_CASE_CHARACTERS = 150
 REPLAY_NS = 200_000  # a sample lasts about as long: an event costs 2 us
 MOST_REPEATS = 200
 COUNTED_CALLS = 4  # in the NVTX range that tells how often a call launches each kernel
 COUNT_RANGE = "fa-profile: one call"
+WARM_UP_RANGE = "fa-profile: warm-up"
 SLOW_IN_A_ROW = 4
+LEAST_CALLS = 60  # each pass of the counters takes one; the largest set has 34 passes
 CLOCK_CYCLES = (100_000, 1_100_000)
 
 
@@ -229,7 +232,8 @@ class Kernel:
             name = case_name(self.name, shape)
             if not name.isprintable() or " " in name or len(name) > MOST_CASE_CHARACTERS:
                 self.refuse(
-                    f'["shapes"] has an entry whose name {name[:80]!r} is too long or has a space: use numbers or short words'
+                    f'["shapes"] has an entry whose name {name[:80]!r} is too long or has a space: '
+                    "use numbers or short words"
                 )
             if name in named:
                 self.refuse(f'["shapes"] has {name} twice')
@@ -257,7 +261,11 @@ class Kernel:
         torch.manual_seed(seed)
         random.seed(seed)
         made = call_of_user(
-            self.file, f"inputs() of {case} fails", "its arguments are those of the entry in shapes", self.inputs, **self.shape(case)
+            self.file,
+            f"inputs() of {case} fails",
+            "its arguments are those of the entry in shapes",
+            self.inputs,
+            **self.shape(case),
         )
         if isinstance(made, dict):
             return (), made
@@ -435,6 +443,7 @@ class Totals:
         error = torch.where(same | ~torch.isfinite(got), zero, (got - want).abs())
         error = torch.where(torch.isfinite(error), error, zero + sys.float_info.max)
         allowed = zero + 0.5 if tolerance is None else tolerance[1] * want.abs() + tolerance[0]
+        allowed = torch.where(torch.isfinite(want), allowed, zero)
         # Where nothing is allowed, any error is too large.
         ratio = torch.where(error == 0, zero, error / torch.where(allowed > 0, allowed, zero + sys.float_info.min))
         largest = float(ratio.max().item())
@@ -582,6 +591,16 @@ def clock_hz(work):
     return (CLOCK_CYCLES[1] - CLOCK_CYCLES[0]) * 1e9 / (long - short) if long > short else None
 
 
+def cycles_to_launch(work):
+    """Cycles of the GPU that take longer than the CPU takes to launch `work`; a tenth of a second at most."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    work()
+    seconds = 1.5 * (time.perf_counter() - start) + 3e-4
+    torch.cuda.synchronize()
+    return int(min(seconds, 0.1) * 2e9)
+
+
 class Replays:
     """Samples of a call: replays of a CUDA graph, or calls between events where it cannot be captured."""
 
@@ -597,8 +616,8 @@ class Replays:
             torch.cuda.synchronize()
             self.repeats = repeats_for(elapsed_ns(call))
             self.work = lambda: [call() for _ in range(self.repeats)]
-            # About 0.5 ms and what the calls take to launch: the GPU waits, not the CPU.
-            self.before = (lambda: spin(1_000_000 + 20_000 * self.repeats)) if has_spin() else None
+            cycles = cycles_to_launch(self.work)
+            self.before = (lambda: spin(cycles)) if has_spin() else None  # the GPU waits, not the CPU
             how = "events"
         self.method = f"{how}, {self.repeats} {'call' if self.repeats == 1 else 'calls'} a sample"
         self.work()
@@ -658,8 +677,8 @@ def time_cases(kernel, options, answers):
 
 
 def call_until_measured(call, seconds, limit):
-    """Calls until `seconds` have passed and no calls were slow for a while: those whose counters are taken are, one after
-    the other. A single slow one is the machine's."""
+    """Calls until `seconds` have passed and no calls were slow for a while: those whose counters are taken are, one
+    after the other. A single slow one is the machine's."""
     start = last_slow = time.perf_counter()
     fastest = math.inf
     calls = slow = 0
@@ -673,7 +692,8 @@ def call_until_measured(call, seconds, limit):
         if slow >= SLOW_IN_A_ROW:
             last_slow = now
         calls += 1
-        if now - start > limit or (now - start > seconds and now - last_slow > 0.4 * seconds):
+        quiet = now - start > seconds and now - last_slow > 0.4 * seconds
+        if now - start > limit or (quiet and calls >= LEAST_CALLS):
             return calls
 
 
@@ -682,8 +702,10 @@ def run(kernel, options, answers):
     case = options.case[0]
     arguments, keywords = kernel.new_inputs(case, 1)
     try:
+        torch.cuda.nvtx.range_push(WARM_UP_RANGE)  # ranges are watched a moment after the first one
         for _ in range(max(1, options.warmup)):
             call_kernel(kernel, arguments, keywords)
+        torch.cuda.nvtx.range_pop()
 
         def call():
             kernel.function(*arguments, **keywords)
@@ -700,12 +722,12 @@ def run(kernel, options, answers):
         time.sleep(0.2)
         cudart.cudaProfilerStop()
     except KernelFailed as failure:
-        raise Refusal(f"{case} fails: {failure}", "fa-profile verify --kernel-py shows it alone") from None
+        raise Refusal(f"{case} fails: {failure}", ALONE) from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         show_traceback(error)
-        raise Refusal(f"{case} fails: {describe_error(error, kernel.file)}", "fa-profile verify --kernel-py shows it alone") from None
+        raise Refusal(f"{case} fails: {describe_error(error, kernel.file)}", ALONE) from None
     answers.write(ran={"case": case, "calls": calls + COUNTED_CALLS, "counted_calls": COUNTED_CALLS})
 
 

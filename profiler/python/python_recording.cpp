@@ -66,7 +66,10 @@ CallKernels KernelsOf(const Recording& program, const PythonCalls& calls) {
     found.kernels.front().part.clear();
     return found;
   }
+  // Kernels that differ in template arguments alone have one name.
+  std::map<std::string, int> named;
   for (CallKernel& kernel : found.kernels) {
+    if (const int number = ++named[kernel.part]; number > 1) kernel.part += fmt::format(" #{}", number);
     if (kernel.launches > 1) kernel.part += fmt::format(" x{}", kernel.launches);
   }
   return found;

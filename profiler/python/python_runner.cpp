@@ -143,6 +143,10 @@ struct PythonRunner::Reply {
   std::vector<nlohmann::json> answers;  // the others
   std::string how;                      // the process ended
 
+  void TakeFile(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) Take(ReadPlainFile(path, kMostAnswerBytes));
+  }
   void Take(const std::string& text) {
     const JsonFile file = AnswerFile();
     for (const std::string& line : WholeLines(text)) {
@@ -198,8 +202,7 @@ PythonRunner::Reply PythonRunner::Ask(const std::string& mode, const std::vector
   if (end.interrupted) throw Error("interrupted", "run it again");
   Print(end.err);
   Reply reply;
-  std::error_code ignored;
-  if (std::filesystem::exists(answer, ignored)) reply.Take(ReadPlainFile(answer, kMostAnswerBytes));
+  reply.TakeFile(answer);
   reply.how = HowItEnded(end.status, end.timed_out, limits.seconds);
   if (!reply.loaded) throw NotLoaded(setup_, end, reply.how);
   return reply;
@@ -270,10 +273,14 @@ std::vector<std::string> PythonRunner::RunCommand(const std::string& name, doubl
                    {name});
 }
 
+void PythonRunner::ThrowError(const std::string& answer) {
+  Reply reply;
+  reply.TakeFile(answer);
+}
+
 PythonCalls PythonRunner::ReadCalls(const std::string& name, const std::string& answer, int status) const {
   Reply reply;
-  std::error_code ignored;
-  if (std::filesystem::exists(answer, ignored)) reply.Take(ReadPlainFile(answer, kMostAnswerBytes));
+  reply.TakeFile(answer);
   const bool timed_out = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
   if (reply.answers.empty()) {
     throw Error(name + " was not measured: its process " + HowItEnded(status, timed_out, setup_.timeout_seconds),

@@ -210,7 +210,7 @@ const Table TableOf<Case>::kTable = {
     "kernel_case",
     "one kernel at one shape; the columns of the shape are all NULL for a program without one",
     {Id<&Case::id>(), Field<&Case::kernel>("kernel"),
-     Field<&Case::origin>("origin", "`ladder`, `program`, or the path of a kernel library"),
+     Field<&Case::origin>("origin", "`ladder`, `program`, the path of a kernel library, or `FILE.py:FUNCTION`"),
      ShapePart<&AttentionShape::batch, true>("batch"), ShapePart<&AttentionShape::num_heads>("num_heads"),
      ShapePart<&AttentionShape::seqlen>("seqlen"), ShapePart<&AttentionShape::head_dim>("head_dim"),
      ShapePart<&AttentionShape::causal>("causal", "0 or 1")}};
@@ -222,8 +222,8 @@ const Table TableOf<Verification>::kTable = {
     {RowNumber(), Reference<&Verification::case_id, Case>("case_id"),
      Field<&Verification::draws>("draws", "random inputs"), Field<&Verification::draws_passed>("draws_passed"),
      Field<&Verification::max_abs_error>("max_abs_error", "over the finite outputs of all draws"),
-     Field<&Verification::max_error_ratio>("max_error_ratio",
-                                           "largest |error| / (1e-3 + 1e-3 * |reference|); at most 1 passes"),
+     Field<&Verification::max_error_ratio>(
+         "max_error_ratio", "largest |error| / tolerance (the ladder's: 1e-3 + 1e-3 * |reference|); at most 1 passes"),
      Field<&Verification::nonfinite>("nonfinite", "outputs that are NaN or infinite"),
      Field<&Verification::unwritten>("unwritten", "outputs that the kernel did not write"),
      Field<&Verification::error>("error", "of a failed launch, which ended the draws; else empty")}};

@@ -1,6 +1,7 @@
 #include "fa_profile/gate_build.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/python_kernel.h"
 
 namespace fa_profile::gate {
 namespace {
@@ -112,21 +114,45 @@ std::string Pattern(const GateBuild& build, const GateRequest& request) {
 
 void AddRequest(std::vector<std::string>& arguments, const GateBuild& build, const GateRequest& request) {
   if (!build.library.empty()) arguments.insert(arguments.end(), {"--kernel-lib", build.library});
+  if (!build.python.empty()) {
+    arguments.insert(arguments.end(), {"--kernel-py", build.python, "--python", request.python, "--timeout",
+                                       fmt::format("{}", request.timeout_seconds)});
+  }
   for (const std::string& library : request.libraries) arguments.insert(arguments.end(), {"--kernel-lib", library});
-  if (const std::string pattern = Pattern(build, request); !pattern.empty()) {
+  if (!build.python.empty() && !request.kernels.empty()) {
+    for (const std::string& kernel : request.kernels)
+      arguments.push_back("--case=" + python::RenameCase(kernel, build.base_id, build.kernel_id));
+  } else if (const std::string pattern = Pattern(build, request); !pattern.empty()) {
     arguments.insert(arguments.end(), {"--kernel", pattern});
   }
-  for (const std::string& shape : request.shapes) arguments.insert(arguments.end(), {"--shape", shape});
+  for (const std::string& shape : request.shapes) {
+    if (build.python.empty()) arguments.insert(arguments.end(), {"--shape", shape});
+  }
   arguments.insert(arguments.end(), {"--device", std::to_string(request.device)});
 }
 
 }  // namespace
+
+std::string NameInBase(const GateBuild& build, const std::string& kernel) {
+  const bool renamed = !build.kernel_id.empty() && !build.base_id.empty();
+  return renamed ? python::RenameCase(kernel, build.kernel_id, build.base_id) : kernel;
+}
 
 GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
   std::error_code error;
   const fs::path given = fs::absolute(path, error);
   GateBuild build;
   build.path = path;
+  const auto this_tool = [&tool] {
+    return tool.empty() ? fs::read_symlink("/proc/self/exe").string() : fs::absolute(tool).string();
+  };
+  if (python::LooksLikePythonKernel(path) && !fs::is_directory(given, error)) {
+    const python::PythonKernel kernel = python::ParsePythonKernel(path);
+    build.program = this_tool();
+    build.python = kernel.ToString();
+    build.kernel_id = kernel.function;
+    return build;
+  }
   if (fs::is_directory(given, error)) {
     for (const char* const name : {"cli/fa-profile", "bin/fa-profile", "fa-profile"}) {
       if (!IsProgram(given / name)) continue;
@@ -140,10 +166,10 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
   }
   if (!fs::is_regular_file(given, error)) {
     throw Error("build " + path + " not found",
-                "give a fa-profile program, a folder with one, or a kernel library (.so)");
+                "give a fa-profile program, a folder with one, a kernel library (.so), or FILE.py:FUNCTION");
   }
   if (IsLibraryName(given)) {
-    build.program = tool.empty() ? fs::read_symlink("/proc/self/exe").string() : fs::absolute(tool).string();
+    build.program = this_tool();
     build.library = given.string();
     (void)OpenFile(build.library);  // dlopen() would wait for a named pipe
     build.kernel_id = KernelIdOf(build.library);
@@ -168,9 +194,10 @@ std::vector<std::string> RecordingCommand(const GateBuild& build, const GateRequ
                                           const std::string& output) {
   std::vector<std::string> arguments = {build.program};
   AddRequest(arguments, build, request);
-  arguments.insert(arguments.end(),
-                   {"--metrics", Counters(request.metrics), "--phases", "on", "--draws", std::to_string(draws),
-                    "--repeats", "0", "--raw", "none", "--summary", "-o", output});
+  arguments.insert(arguments.end(), {"--metrics", Counters(request.metrics), "--phases", "on", "--draws",
+                                     std::to_string(draws), "--repeats", "0", "--summary", "-o", output});
+  // Of a kernel in Python raw counter data is never kept.
+  if (build.python.empty()) arguments.insert(arguments.end(), {"--raw", "none"});
   return arguments;
 }
 

@@ -28,6 +28,15 @@ std::vector<std::string> HashesOf(const CaseFacts& facts) {
   return hashes;
 }
 
+// Of a call of Python that launches many kernels not every recording holds each one's code.
+bool IsOtherCode(const CaseFacts& before, const CaseFacts& now, bool python) {
+  if (!python) return HashesOf(before) != HashesOf(now);
+  return std::ranges::any_of(now.code, [&](const CodeFacts& code) {
+    const auto same = std::ranges::find(before.code, code.symbol, &CodeFacts::symbol);
+    return same != before.code.end() && same->code_hash != code.code_hash;
+  });
+}
+
 CaseFacts& CaseOf(Evidence& evidence, const CaseId& id) {
   if (const auto index = FindCase(evidence, id.first, id.second)) return evidence.cases[*index];
   CaseFacts& facts = evidence.cases.emplace_back();
@@ -83,14 +92,20 @@ PairRunner::PairRunner(const PairOptions& options)
     : options_(options),
       base_(FindGateBuild(options.base, options.tool)),
       candidate_(FindGateBuild(options.candidate, options.tool)) {
-  if (base_.library.empty() != candidate_.library.empty()) {
-    throw Error("a program and a kernel library cannot be compared: " + base_.path + " and " + candidate_.path,
-                "give two builds of fa-profile or two kernel libraries");
+  const auto kind = [](const GateBuild& build) {
+    return !build.python.empty() ? "a kernel in Python" : build.library.empty() ? "a program" : "a kernel library";
+  };
+  if (kind(base_) != std::string(kind(candidate_))) {
+    throw Error(fmt::format("{} and {} cannot be compared: {} and {}", kind(base_), kind(candidate_), base_.path,
+                            candidate_.path),
+                "give two builds of fa-profile, two kernel libraries or two kernels in Python");
   }
+  base_.base_id = candidate_.base_id = base_.kernel_id;
   if (base_.kernel_id != candidate_.kernel_id) {
     run_.candidate.losses.push_back(
         fmt::format("its kernel is named {}; it is compared with {}", candidate_.kernel_id, base_.kernel_id));
   }
+  if (!options.candidate_note.empty()) run_.candidate.losses.push_back(options.candidate_note);
   run_.base.origin = base_.path;
   run_.candidate.origin = candidate_.path;
   run_.control.origin = base_.path;
@@ -102,9 +117,22 @@ Evidence& PairRunner::EvidenceOf(PairArm arm) {
 }
 
 ChildEnd PairRunner::RunProcess(const std::vector<std::string>& command) {
-  ChildEnd end = RunChildGroup(command[0], command, {options_.timeout_seconds, &interrupted});
+  // Its own time limit is of a case, and its cases need more than one Python process each.
+  constexpr double kPythonProcesses = 5.0;
+  const double factor = base_.python.empty() ? 1.0 : kPythonProcesses;
+  ChildEnd end = RunChildGroup(command[0], command, {factor * options_.timeout_seconds, &interrupted});
   ThrowIfInterrupted();
   return end;
+}
+
+GateRequest PairRunner::NewRequest() const {
+  GateRequest request;
+  request.device = options_.device;
+  request.libraries = options_.libraries;
+  request.metrics = RuledMetrics(options_.thresholds);
+  request.python = options_.python;
+  request.timeout_seconds = options_.timeout_seconds;
+  return request;
 }
 
 void PairRunner::ThrowIfInterrupted() const {
@@ -115,12 +143,9 @@ void PairRunner::ThrowIfInterrupted() const {
 bool PairRunner::Start(PairArm arm, std::set<CaseId> cases, bool everything, const Command& command,
                        const Check& check) {
   for (;;) {
-    GateRequest request;
-    request.device = options_.device;
+    GateRequest request = NewRequest();
     request.pattern = options_.kernel_pattern;
     request.shapes = options_.shapes;
-    request.libraries = options_.libraries;
-    request.metrics = RuledMetrics(options_.thresholds);
     if (!everything) {
       std::set<std::string> kernels;
       std::set<std::string> shapes;
@@ -161,12 +186,9 @@ void PairRunner::Blame(const std::set<CaseId>& cases, const std::vector<std::str
     Show("searching the kernel that fails: " + kernel);
     std::string alone = why;
     if (shapes.size() > 1) {
-      GateRequest request;
-      request.device = options_.device;
+      GateRequest request = NewRequest();
       request.kernels = {kernel};
       request.shapes = of_kernel;
-      request.libraries = options_.libraries;
-      request.metrics = RuledMetrics(options_.thresholds);
       const ChildEnd end_alone = RunProcess(command(request));
       alone = check(end_alone);
       all_refuse = all_refuse && !alone.empty() && !end_alone.timed_out && WIFEXITED(end_alone.status);
@@ -235,9 +257,7 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
   process.temperature_celsius = sample->temperature_celsius;
   process.values.resize(evidence.cases.size());
   for (const TimingSample::Case& one : sample->cases) {
-    const GateBuild& build = Build(arm);
-    const bool is_library = !build.library.empty() && one.kernel == build.kernel_id;
-    const CaseId id(is_library ? base_.kernel_id : one.kernel, one.shape);
+    const CaseId id(NameInBase(Build(arm), one.kernel), one.shape);
     const bool is_reference = id.first == kReferenceKernel;
     if (is_reference && !one.error.empty()) {
       throw Error("the gate's reference kernel fails: " + one.error,
@@ -257,11 +277,7 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
 
 Evidence PairRunner::LoadPiece(PairArm arm, const std::string& path) const {
   Evidence piece = options_.load(path);
-  if (const GateBuild& build = Build(arm); !build.library.empty()) {
-    for (CaseFacts& facts : piece.cases) {
-      if (facts.kernel == build.kernel_id) facts.kernel = base_.kernel_id;
-    }
-  }
+  for (CaseFacts& facts : piece.cases) facts.kernel = NameInBase(Build(arm), facts.kernel);
   RequireSameGpu(arm, piece.environment.gpu_uuid);
   return piece;
 }
@@ -306,10 +322,12 @@ void PairRunner::AddProcesses(PairArm arm, const Evidence& piece, int pair, int 
     if (!index && pair == 0 && arm != PairArm::kControl) {
       evidence.cases.push_back(facts);
       index = evidence.cases.size() - 1;
-    } else if (index && HashesOf(facts) != HashesOf(evidence.cases[*index])) {
+    } else if (index && IsOtherCode(evidence.cases[*index], facts, !base_.python.empty())) {
       throw Error(fmt::format("the {} {} changed while it was measured: {} now has other machine code", NameOf(arm),
                               Build(arm).path, facts.kernel),
-                  "do not rebuild during the run, or measure copies");
+                  base_.python.empty() ? "do not rebuild during the run, or measure copies"
+                                       : "do not edit the file during the run; pin the configuration of a kernel "
+                                         "that tunes itself (@triton.autotune)");
     }
     // Only selected cases count, though each kernel runs at each shape.
     place.push_back(pair == 0 || recorded_.contains(id) ? index : std::nullopt);

@@ -66,6 +66,7 @@ class PairRunner {
   const GateBuild& Build(PairArm arm) const { return arm == PairArm::kCandidate ? candidate_ : base_; }
   Evidence& EvidenceOf(PairArm arm);
   ChildEnd RunProcess(const std::vector<std::string>& command);
+  GateRequest NewRequest() const;
   bool Start(PairArm arm, std::set<CaseId> cases, bool everything, const Command& command, const Check& check);
   void Blame(const std::set<CaseId>& cases, const std::vector<std::string>& command_line, const ChildEnd& end,
              const std::string& why, const Command& command, const Check& check);

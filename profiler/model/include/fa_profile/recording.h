@@ -82,7 +82,7 @@ inline constexpr std::string_view kGraphCase = "CUDA graph ";
 struct Case {
   std::int64_t id = 0;
   std::string kernel;                   ///< "mma"; of a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
-  std::string origin;                   ///< "ladder", a kernel library's path, or "program"
+  std::string origin;                   ///< "ladder", "program", a kernel library's path, "FILE.py:FUNCTION"
   std::optional<AttentionShape> shape;  ///< absent for a program
 };
 
@@ -92,7 +92,7 @@ struct Verification {
   int draws = 0;
   int draws_passed = 0;
   double max_abs_error = 0.0;    ///< over finite outputs of all draws
-  double max_error_ratio = 0.0;  ///< max of |error| / (1e-3 + 1e-3*|reference|); at most 1 passes
+  double max_error_ratio = 0.0;  ///< max of |error| / tolerance (the ladder's: 1e-3 + 1e-3*|reference|); at most 1 passes
   std::int64_t nonfinite = 0;    ///< NaN or infinite outputs
   std::int64_t unwritten = 0;    ///< outputs that still held the poison
   std::string error;             ///< set when a launch failed; the counts then stop there

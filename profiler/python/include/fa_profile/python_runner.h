@@ -77,6 +77,8 @@ class PythonRunner {
   /// The command of a process that calls a case between cudaProfilerStart and cudaProfilerStop, for `seconds` and until
   /// its counters are taken; SIGALRM ends it at the time limit. It writes to the file `answer`.
   std::vector<std::string> RunCommand(const std::string& name, double seconds, const std::string& answer) const;
+  /// Throws the Error that it answered, if it did.
+  static void ThrowError(const std::string& answer);
   /// Its answer. `status`: as waitpid() gives it.
   PythonCalls ReadCalls(const std::string& name, const std::string& answer, int status) const;
 

@@ -7,20 +7,25 @@
 
 namespace fa_profile::gate {
 
-/// A build that can be measured: a fa-profile program with its ladder, or a kernel library (kernel_abi.h), which this
-/// program loads.
+/// A build that can be measured: a fa-profile program with its ladder, a kernel library (kernel_abi.h), which this
+/// program loads, or a kernel in Python (docs/python-kernels.md), which this program runs.
 struct GateBuild {
   std::string path;       ///< as given
   std::string program;    ///< absolute path of the program to start
   std::string library;    ///< absolute path; empty: the program's own kernels
-  std::string kernel_id;  ///< the library's name for its kernel; empty without a library
+  std::string python;     ///< FILE.py:FUNCTION, with an absolute path; empty: no kernel in Python
+  std::string kernel_id;  ///< the library's name for its kernel, or the Python function's; empty of a program
+  std::string base_id;    ///< the same of the build that it is compared with; empty: as kernel_id
 };
 
-/// Finds the build at `path`: a program, a folder with one (cli/fa-profile, bin/fa-profile or fa-profile), or a kernel
-/// library (*.so, or a name such as libmine.so.2). Throws Error, with the cure, if it is not found, if the program does
-/// not start or is older than the gate, and if the library cannot be loaded or has no name. `tool`: the program that
-/// loads libraries; empty: this one.
+/// Finds the build at `path`: a program, a folder with one (cli/fa-profile, bin/fa-profile or fa-profile), a kernel
+/// library (*.so, or a name such as libmine.so.2), or FILE.py:FUNCTION. Throws Error, with the cure, if it is not
+/// found, if the program does not start or is older than the gate, and if the library cannot be loaded or has no name.
+/// `tool`: the program that loads libraries and runs Python; empty: this one.
 GateBuild FindGateBuild(const std::string& path, const std::string& tool = "");
+
+/// What the base calls the kernel, or the case of a kernel in Python, that `build` calls `kernel`.
+std::string NameInBase(const GateBuild& build, const std::string& kernel);
 
 /// What a process measures: each of the kernels at each of the shapes.
 struct GateRequest {
@@ -30,6 +35,8 @@ struct GateRequest {
   std::vector<std::string> libraries;  ///< kernel libraries in addition to the build's kernels
   std::set<std::string> metrics;       ///< ids of the catalogue that are recorded beside the deterministic ones
   int device = 0;
+  std::string python = "python3";  ///< the Python of kernels in Python
+  double timeout_seconds = 120.0;  ///< of a case of one
 };
 
 /// argv of a timing process: it prints one line of JSON (timing_sample.h).

@@ -15,7 +15,7 @@ namespace fa_profile::gate {
 
 /// A run of pairs (docs/gate-pair.md): two builds measured in turns on one GPU.
 struct PairOptions {
-  std::string base;                    ///< a program, a folder with one, or a kernel library
+  std::string base;                    ///< a program, a folder with one, a kernel library, or FILE.py:FUNCTION
   std::string candidate;               ///< of the same kind
   std::string kernel_pattern;          ///< regular expression; empty: all; ignored for libraries
   std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
@@ -27,11 +27,13 @@ struct PairOptions {
   int warmups = 2;                 ///< timing processes that do not count
   int launches = 15;               ///< timed calls per case and process
   int draws = 3;                   ///< random inputs that verify each kernel, once per build
-  double timeout_seconds = 120.0;  ///< of one process
+  double timeout_seconds = 120.0;  ///< of one process; of a case of a kernel in Python
   bool measure_identical = false;  ///< time cases of equal machine code too
   bool partial = false;            ///< as GateInput::partial
   bool shared = false;             ///< other processes may use the GPU
-  std::string tool;                ///< the program that loads kernel libraries; empty: this one
+  std::string tool;                ///< the program that loads kernel libraries and runs Python; empty: this one
+  std::string python = "python3";  ///< the Python of kernels in Python
+  std::string candidate_note;      ///< what the verdict must mention of the candidate; empty: nothing
   Thresholds thresholds;
   std::string today;      ///< "2026-11-21"
   std::string reproduce;  ///< command line
