@@ -11,6 +11,7 @@
 #include "fa_profile/page.h"
 #include "fa_profile/recording_evidence.h"
 #include "formats.h"
+#include "gate_history.h"
 #include "gate_init.h"
 #include "gate_sample.h"
 #include "gpu_access.h"
@@ -19,13 +20,13 @@
 namespace fa_profile::cli {
 namespace {
 
-/// The commands gate, gate selftest and gate-sample, and their options.
+/// The commands gate, gate selftest, gate history and gate-sample, and their options.
 class GateCommands {
  public:
   /// Adds the commands to `app`.
   explicit GateCommands(CLI::App& app);
 
-  /// gate, or gate selftest. `command_line`: this program's, for the report.
+  /// gate, gate selftest or gate history. `command_line`: this program's, for the report.
   int RunGate(const std::string& command_line);
   int RunSample();
 
@@ -39,6 +40,7 @@ class GateCommands {
 
   CLI::App* gate_ = nullptr;
   CLI::App* selftest_ = nullptr;
+  std::unique_ptr<HistoryCommands> history_;
   CLI::App* sample_ = nullptr;
   gate::GateOptions options_;
   gate::GateOutputs outputs_;
@@ -63,6 +65,7 @@ GateCommands::GateCommands(CLI::App& app) {
   AddMeasuring();
   AddSelftest();
   init_.AddTo(*gate_);
+  history_ = std::make_unique<HistoryCommands>(*gate_);
   AddSample(app);
 }
 
@@ -187,6 +190,7 @@ int GateCommands::RunSample() {
 int GateCommands::RunGate(const std::string& command_line) {
   if (*selftest_) return Selftest();
   if (init_.asked()) return init_.Run();
+  if (history_->given()) return history_->Run();
   options_.run.reproduce = command_line;
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
   for (const char* const option :

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sqlite.h"
+#include "fa_profile/sqlite.h"
 
 namespace fa_profile::store {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "sqlite.h"
+#include "fa_profile/sqlite.h"
 
 namespace fa_profile::store {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sqlite.h"
+#include "fa_profile/sqlite.h"
 
 namespace fa_profile::store {
 

@@ -1,4 +1,4 @@
-#include "sqlite.h"
+#include "fa_profile/sqlite.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,9 +48,9 @@ void Connection::Check(int result) const {
   const int primary = result & 0xFF;
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
     throw Error("sqlite3", ResultName(result), path_ + " is being written by another process",
-                use_ == Use::kRead ? "wait until that run has finished" : "give this run another output path");
+                use_ == Use::kWrite ? "give this run another output path" : "wait until it has finished, and try again");
   }
-  if (use_ == Use::kRead && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
+  if (use_ != Use::kWrite && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
                              primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
                              primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
     Damaged(std::string("SQLite reports: ") + sqlite3_errmsg(handle_));

@@ -18,7 +18,7 @@ namespace fa_profile::store {
 /// is for. One thread.
 class Connection {
  public:
-  enum class Use { kRead, kWrite };
+  enum class Use { kRead, kWrite, kAppend };  ///< kAppend: several processes add to one file
 
   /// Takes `handle` over. `path` is how errors name the file.
   Connection(sqlite3* handle, std::string path, Use use);
