@@ -166,7 +166,7 @@ void GateCommands::AddSample(CLI::App& app) {
 }
 
 int GateCommands::RunSample() {
-  for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(AttentionShape::Parse(text));
+  for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(Shape::Parse(text));
   return RunGateSample(sample_options_);
 }
 
@@ -183,7 +183,7 @@ int GateCommands::RunGate(const std::string& command_line) {
   }
   gate::PairOptions& run = options_.run;
   run.partial = !run.kernel_pattern.empty();
-  for (std::string& shape : run.shapes) shape = AttentionShape::Parse(shape).ToString();
+  for (std::string& shape : run.shapes) shape = Shape::Parse(shape).ToString();
   run.load = [](const std::string& path) { return gate::LoadEvidence({path}); };
   run.compute_processes = ComputeProcesses;
   for (gate::StaticOptions* const side : {&options_.base_static, &options_.head_static}) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile::cli {
 
@@ -12,9 +12,9 @@ namespace fa_profile::cli {
 struct GateSampleOptions {
   std::string kernel_pattern;
   std::vector<std::string> kernel_libraries;
-  std::vector<AttentionShape> shapes;  ///< empty: the default shape
-  int launches = 15;                   ///< timed samples per case
-  std::uint64_t order = 0;             ///< seed of the order in which the cases are timed
+  std::vector<Shape> shapes;  ///< empty: the default shape
+  int launches = 15;          ///< timed samples per case
+  std::uint64_t order = 0;    ///< seed of the order in which the cases are timed
   int device = 0;
 };
 

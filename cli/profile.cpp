@@ -39,7 +39,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
   if (!run.program.empty()) {
     for (const char* const option :
-         {"--shape", "--causal", "--kernel-lib", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
+         {"--shape", "--causal", "--kernel-lib", "--tensor", "--cache", "--warmup", "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
         throw Error(
             std::string(option) + " has no effect on a program",
@@ -121,7 +121,10 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression")
       ->type_name("REGEX");
   app.add_option("--kernel-lib", run.kernel_libraries, "A kernel library of your own (repeatable)")->type_name("FILE");
-  AddShapes(app, arguments.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default 1,8,512,64");
+  AddTensorFiles(app, run.tensor_files);
+  AddShapes(
+      app, arguments.shapes,
+      "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default 1,8,512,64");
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
       ->check(OneOf({"on", "off", "auto"}))
@@ -217,8 +220,9 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       asked.exit_code_of_report = shared->exit_code == "report";
       asked.flush_cache = shared->cache == "flush";
       asked.command_line = invocation.command_line;
-      for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device",
-                                       "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
+      for (const char* const option :
+           {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
+            "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
         if (app.count(option) > 0) asked.gpu_only_option = option;
       }
       return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);
