@@ -47,6 +47,37 @@ TEST_F(NewKernelLibTest, ItsFilesBuildALibraryThatDescribesItself) {
   EXPECT_TRUE(Contains(tested.out, "description"));
 }
 
+TEST_F(NewKernelLibTest, TheExampleOfTheDocumentIsComplete) {
+  const std::string document = ReadSourceFile("docs/kernels.md");
+  const std::size_t begin = document.find("```cpp\n") + 7;
+  WriteFile(folder_ / "double.cu", document.substr(begin, document.find("```", begin) - begin));
+  const Outcome built = Shell(FA_PROFILE_NVCC
+                              " -O1 -std=c++20 -arch=sm_90 -Xcompiler -fPIC,-fvisibility=hidden -shared"
+                              " -I " FA_PROFILE_SOURCE "/kernels/include -o double.so double.cu");
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  const Outcome listed = Shell(FA_PROFILE_PROGRAM " list kernels --match double --kernel-lib double.so");
+  EXPECT_TRUE(Contains(listed.out, "--shape n=1000000")) << listed.err;
+}
+
+TEST_F(NewKernelLibTest, TheHeaderIsCWithoutAWarning) {
+  WriteFile(folder_ / "mine.c", R"(
+#include "fa_profile/kernel_abi.h"
+#include "fa_profile/kernel_abi_2.h"
+static int Launch(const fa_profile_call* call, char* error, size_t size) { return call == 0 || error == 0 || size == 0; }
+static const fa_profile_parameter parameters[] = {{.name = "m", .value = 4}};
+static const fa_profile_tensor tensors[] = {
+    {.name = "y", .dtype = FA_PROFILE_FP32, .role = FA_PROFILE_OUTPUT, .shape = "m", .file = "y.npy"}};
+static const fa_profile_kernel kernel = {FA_PROFILE_KERNEL_SIZES, .name = "mine", .parameters = parameters,
+                                         .parameter_count = 1, .tensors = tensors, .tensor_count = 1, .launch = Launch};
+FA_PROFILE_EXPORT_KERNEL(kernel)
+)");
+  const Outcome built = Shell(FA_PROFILE_CXX
+                              " -x c -std=c11 -Wall -Wextra -Wpedantic -Werror -fPIC -shared"
+                              " -I " FA_PROFILE_SOURCE "/kernels/include -o mine.so mine.c");
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  EXPECT_EQ(Shell(FA_PROFILE_PROGRAM " list kernels --kernel-lib ./mine.so").exit_code, 0);
+}
+
 TEST_F(NewKernelLibTest, ItsOtherFilesNameTheKernel) {
   ASSERT_EQ(New("norm").exit_code, 0);
   for (const char* const file : {"CMakeLists.txt", "kernel.cu", "thresholds.yaml", ".github/workflows/gate.yml"}) {
