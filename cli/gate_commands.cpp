@@ -106,7 +106,9 @@ void GateCommands::AddMeasuring() {
   gate_->add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
   gate_->add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
       ->allow_extra_args(false);
-  gate_->add_option("--shape", run.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable); default 1,8,512,64")
+  gate_
+      ->add_option("--shape", run.shapes,
+                   "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
       ->allow_extra_args(false);
   gate_->add_option("--device", run.device, "CUDA device number")->capture_default_str();
   gate_->add_option("--pairs", run.pairs, "Timing pairs of the first stage")
@@ -156,7 +158,7 @@ void GateCommands::AddSample(CLI::App& app) {
                       "Only kernels whose id matches this regular expression");
   sample_->add_option("--kernel-lib", sample_options_.kernel_libraries, "A kernel library of your own (repeatable)")
       ->allow_extra_args(false);
-  sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable)")
+  sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
       ->allow_extra_args(false);
   sample_->add_option("--launches", sample_options_.launches, "Timed samples per case")
       ->check(CLI::Range(1, 10000))

@@ -23,8 +23,12 @@ std::vector<std::byte> Encoded(NumberFormat format, const std::vector<double>& v
   return bytes;
 }
 
-void Upload(const std::vector<std::byte>& bytes, const DeviceBuffer& to) {
-  CheckCudaResult(cudaMemcpy(to.as<void>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+// Waits for the copy: cudaMemcpy() from pageable memory may return before its end, and other streams do not wait for
+// it.
+void Upload(const std::vector<std::byte>& bytes, const DeviceBuffer& to, cudaStream_t stream) {
+  CheckCudaResult(cudaMemcpyAsync(to.as<void>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream),
+                  "cudaMemcpyAsync");
+  CheckCudaResult(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
 }  // namespace
@@ -77,10 +81,10 @@ void TensorWorkload::LaunchPart(std::size_t, StreamHandle stream) {
 }
 
 void TensorWorkload::Fill(std::uint64_t seed, cudaStream_t stream) {
-  CheckCudaResult(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorDescription& tensor = library_->description().tensors[i];
-    if (tensor.is_drawn()) Upload(Encoded(tensor.format, library_->Draw(i, *shape_.parameters(), seed)), tensors_[i]);
+    if (!tensor.is_drawn()) continue;
+    Upload(Encoded(tensor.format, library_->Draw(i, *shape_.parameters(), seed)), tensors_[i], stream);
   }
 }
 
@@ -92,7 +96,7 @@ void TensorWorkload::Poison(cudaStream_t stream) {
     for (std::size_t k = 0; k < bytes.size() / BytesOf(tensor.format); ++k) {
       StoreBits(tensor.format, bytes, k, PoisonOf(tensor.format));
     }
-    Upload(bytes, tensors_[i]);
+    Upload(bytes, tensors_[i], stream);
   }
   if (workspace_->bytes() == 0) return;
   CheckCudaResult(cudaMemsetAsync(workspace_->as<void>(), kPoisonByte, workspace_->bytes(), stream), "cudaMemsetAsync");

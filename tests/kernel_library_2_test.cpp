@@ -193,6 +193,19 @@ TEST(KernelLibrary2Test, ABadDescriptionOfALibraryEndsInOneErrorThatNamesIt) {
   EXPECT_TRUE(Contains(error_of("exit"), "ended the process in fa_profile_kernel_description()"));
 }
 
+TEST(KernelLibrary2Test, FilesAreCheckedBeforeAGpuIsNeeded) {
+  const TestFolder folder;
+  const auto run = [&](const std::string& arguments) {
+    return RunInShell(folder.path(), std::string(FA_PROFILE_PROGRAM) + " verify " + arguments);
+  };
+  ExpectRefused(run("--tensor x=y"), "verify", "--tensor has no effect without a kernel library", "--kernel-lib");
+  const std::string library = "--kernel-lib " + Library("tensors") + " --tensor ";
+  ExpectRefused(run(library + "z=y"), "verify", "no tensor of that name", "its tensors are x, offsets, y, count");
+  ExpectRefused(run(library + "y=y.npy"), "verify", "tensor 'x' is drawn at random", "--tensor x=FILE");
+  ExpectRefused(run("--kernel-lib " FA_PROFILE_EXAMPLE_KERNEL_LIB " --tensor x=y"), "verify", "--tensor has no effect",
+                "leave --tensor out");
+}
+
 TEST(KernelLibrary2Test, ListKernelsShowsParametersAndTensors) {
   const TestFolder folder;
   const auto run = [&](const std::string& arguments) {
