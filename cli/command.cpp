@@ -7,18 +7,23 @@
 namespace fa_profile::cli {
 
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
-  app.add_option("--shape", shapes.texts, help)->type_name("B,H,S,D");
+  app.add_option("--shape", shapes.texts, help)->type_name("SHAPE");
   app.add_flag("--causal", shapes.causal, "Causal attention, for --shape");
 }
 
-std::vector<AttentionShape> ShapeArguments::Parse() const {
-  std::vector<AttentionShape> shapes;
-  for (const std::string& text : texts) shapes.push_back(AttentionShape::Parse(text, causal));
-  if (texts.empty() && causal) {  // of the default shape
-    shapes.emplace_back();
-    shapes.back().causal = true;
-  }
+std::vector<Shape> ShapeArguments::Parse() const {
+  std::vector<Shape> shapes;
+  for (const std::string& text : texts) shapes.push_back(Shape::Parse(text, causal));
+  if (texts.empty() && causal) shapes.emplace_back(AttentionShape{.causal = true});  // of the default shape
   return shapes;
+}
+
+void AddTensorFiles(CLI::App& app, std::vector<std::string>& files) {
+  app.add_option("--tensor", files,
+                 "NAME=FILE: a file for a tensor of a kernel library, instead of its draw or, of an output, of its "
+                 "reference (repeatable)")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
 }
 
 void AddPhaseMap(CLI::App& app, Invocation& invocation) {

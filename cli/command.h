@@ -30,6 +30,7 @@ void AddLint(CLI::App& app, Invocation& invocation);
 void AddSelftest(CLI::App& app, Invocation& invocation);
 void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push
+void AddNew(CLI::App& app, Invocation& invocation);
 void AddGate(CLI::App& app, Invocation& invocation);
 void AddBaseline(CLI::App& app, Invocation& invocation);
 
@@ -42,9 +43,12 @@ struct ShapeArguments {
   bool causal = false;
 
   /// Throws Error for a text that is not a shape. --causal alone means the default shape.
-  std::vector<AttentionShape> Parse() const;
+  std::vector<Shape> Parse() const;
 };
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help);
+
+/// --tensor.
+void AddTensorFiles(CLI::App& app, std::vector<std::string>& files);
 
 /// --phase-map and --phase-from.
 void AddPhaseMap(CLI::App& app, Invocation& invocation);

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
 #include "fa_profile/lint_files.h"
 #include "fa_profile/phase_map.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile::cli {
 
@@ -34,7 +34,8 @@ struct RunOptions {
   std::string kernel_pattern;  ///< regular expression; empty: all
   std::vector<std::string> kernel_libraries;
   PythonOptions python;
-  std::vector<AttentionShape> shapes;
+  std::vector<std::string> tensor_files;  ///< of the libraries' kernels: "TENSOR=FILE"
+  std::vector<Shape> shapes;
   std::string output;  ///< empty: a name with the time in it
   std::string spool;   ///< the exporter's folder to write to; empty: the current one
   bool overwrite = false;
@@ -87,8 +88,9 @@ struct VerifyOptions {
   std::string kernel_pattern;
   std::vector<std::string> kernel_libraries;
   PythonOptions python;
-  std::vector<AttentionShape> shapes;  ///< empty: the correctness suite
-  int draws = 0;                       ///< 0: what the suite says
+  std::vector<std::string> tensor_files;  ///< of the libraries' kernels: "TENSOR=FILE"
+  std::vector<Shape> shapes;              ///< empty: the correctness suite; of a library with parameters, its own shape
+  int draws = 0;                          ///< 0: what the suite says
   std::uint64_t seed = 1;
   int device = 0;
 };
@@ -113,18 +115,24 @@ int RunSelftest(const SelftestOptions& options);
 
 /// What of a recording a report shows.
 struct ReportFilter {
-  std::string kernel_pattern;          ///< regular expression; empty: all
-  std::vector<AttentionShape> shapes;  ///< empty: all
-  std::string nvtx_pattern;            ///< regular expression of NVTX ranges of a program; empty: none is shown apart
-  bool all_kernels = false;            ///< with nvtx_pattern: show other kernels too, and no range need match
-  bool summary = false;                ///< tables only, no block per kernel
-  std::string explain;                 ///< id of a finding: its story and where it was found, instead of the report
-  std::optional<PhaseMap> phase_map;   ///< says which instructions are which phase
+  std::string kernel_pattern;         ///< regular expression; empty: all
+  std::vector<Shape> shapes;          ///< empty: all
+  std::string nvtx_pattern;           ///< regular expression of NVTX ranges of a program; empty: none is shown apart
+  bool all_kernels = false;           ///< with nvtx_pattern: show other kernels too, and no range need match
+  bool summary = false;               ///< tables only, no block per kernel
+  std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
+  std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;
 };
 int RunReport(const std::string& path, const Format& format, const ReportFilter& filter);
 int RunDiff(const std::string& before, const std::string& after, const Format& format);
-int RunList(const std::string& what, const std::string& chip, const std::string& pattern);
+struct ListOptions {
+  std::string what;
+  std::string chip = "GH100";
+  std::string pattern;
+  std::vector<std::string> kernel_libraries;
+};
+int RunList(const ListOptions& options);
 int RunDoctor(int device, const std::string& file);
 
 struct LintCommand : load::LintRequest {

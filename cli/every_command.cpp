@@ -4,7 +4,7 @@ namespace fa_profile::cli {
 
 std::vector<void (*)(CLI::App&, Invocation&)> Commands() {
   return {AddProfile, AddReport,   AddDiff,   AddRedact,   AddVerify, AddKernelLibrary, AddList,
-          AddLint,    AddSelftest, AddDoctor, AddExporter, AddGate,   AddBaseline};
+          AddLint,    AddSelftest, AddDoctor, AddExporter, AddNew,    AddGate,          AddBaseline};
 }
 
 }  // namespace fa_profile::cli

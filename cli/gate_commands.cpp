@@ -117,7 +117,9 @@ void GateCommands::AddMeasuring() {
   gate_->add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
   gate_->add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
       ->allow_extra_args(false);
-  gate_->add_option("--shape", run.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable); default 1,8,512,64")
+  gate_
+      ->add_option("--shape", run.shapes,
+                   "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
       ->allow_extra_args(false);
   gate_->add_option("--device", run.device, "CUDA device number")->capture_default_str();
   gate_->add_option("--pairs", run.pairs, "Timing pairs of the first stage")
@@ -173,7 +175,7 @@ void GateCommands::AddSample(CLI::App& app) {
   sample_->add_option("--kernel-lib", sample_options_.kernel_libraries, "A kernel library of your own (repeatable)")
       ->allow_extra_args(false);
   AddPythonKernel(*sample_, sample_options_.python);
-  sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal] (repeatable)")
+  sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
       ->allow_extra_args(false);
   sample_->add_option("--launches", sample_options_.launches, "Timed samples per case")
       ->check(CLI::Range(1, 10000))
@@ -183,7 +185,7 @@ void GateCommands::AddSample(CLI::App& app) {
 }
 
 int GateCommands::RunSample() {
-  for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(AttentionShape::Parse(text));
+  for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(Shape::Parse(text));
   return RunGateSample(sample_options_);
 }
 
@@ -203,7 +205,7 @@ int GateCommands::RunGate(const std::string& command_line) {
   }
   gate::PairOptions& run = options_.run;
   run.partial = !run.kernel_pattern.empty();
-  for (std::string& shape : run.shapes) shape = AttentionShape::Parse(shape).ToString();
+  for (std::string& shape : run.shapes) shape = Shape::Parse(shape).ToString();
   run.load = [](const std::string& path) { return gate::LoadEvidence({path}); };
   run.compute_processes = ComputeProcesses;
   for (gate::StaticOptions* const side : {&options_.base_static, &options_.head_static}) {

@@ -29,7 +29,7 @@ namespace {
 
 struct SampleCase {
   const Kernel* kernel;  // nullptr: the reference kernel
-  AttentionShape shape;
+  Shape shape;
 };
 
 nlohmann::json EnvironmentJson(const Device& device) {
@@ -46,17 +46,20 @@ nlohmann::json EnvironmentJson(const Device& device) {
   return json;
 }
 
-std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vector<AttentionShape>& shapes) {
+std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vector<Shape>& shapes) {
   std::vector<SampleCase> cases = {{nullptr, {}}};
-  for (const AttentionShape& shape : shapes) {
-    for (const Kernel* const kernel : selection.kernels()) {
-      if (kernel->WhyNot(shape).empty()) cases.push_back({kernel, shape});
+  std::string reason;
+  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), shapes)) {
+    const std::string why_not = fitted.shape ? kernel->WhyNot(*fitted.shape) : fitted.why_not;
+    if (why_not.empty()) {
+      cases.push_back({kernel, *fitted.shape});
+    } else if (cases.size() == 1 && (!fitted.other_kind || reason.empty())) {
+      reason = kernel->id() + ": " + why_not;
     }
   }
-  if (cases.size() == 1) {
-    throw Error("no kernel takes shape " + shapes.front().ToString(), "see fa-profile list kernels");
-  }
-  return cases;
+  if (cases.size() > 1) return cases;
+  const std::string shape = shapes.empty() ? "its own shape" : "shape " + shapes.front().ToString();
+  throw Error("no kernel takes " + shape + ": " + reason, "see fa-profile list kernels");
 }
 
 // The median is over launches of this one process; what is tested is between processes.
@@ -111,9 +114,7 @@ std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options) {
 }
 
 std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const GateSampleOptions& options) {
-  const std::vector<AttentionShape> shapes =
-      options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
-  const std::vector<SampleCase> cases = CasesOf(selection, shapes);
+  const std::vector<SampleCase> cases = CasesOf(selection, options.shapes);
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), std::mt19937_64(options.order));

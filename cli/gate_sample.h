@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile::cli {
 
@@ -13,10 +13,10 @@ namespace fa_profile::cli {
 struct GateSampleOptions {
   std::string kernel_pattern;
   std::vector<std::string> kernel_libraries;
-  PythonOptions python;                ///< with a kernel: it alone is timed, and no ladder
-  std::vector<AttentionShape> shapes;  ///< empty: the default shape
-  int launches = 15;                   ///< timed samples per case
-  std::uint64_t order = 0;             ///< seed of the order in which the cases are timed
+  PythonOptions python;       ///< with a kernel: it alone is timed, and no ladder
+  std::vector<Shape> shapes;  ///< empty: the default shape
+  int launches = 15;          ///< timed samples per case
+  std::uint64_t order = 0;    ///< seed of the order in which the cases are timed
   int device = 0;
 };
 

@@ -11,9 +11,11 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_monitor.h"
 #include "fa_profile/kernels.h"
+#include "fa_profile/library_child.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/run_injected.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::cli {
 
@@ -31,10 +33,19 @@ std::vector<Diagnosis> DiagnoseGpu(int device) {
   return found;
 }
 
-void ListKernels(const std::string& pattern) {
+void ListKernels(const std::string& pattern, const std::vector<std::string>& paths) {
+  std::vector<LibraryIdentity> libraries;  // all of them before the first line
+  for (const std::string& path : paths) libraries.push_back(AskForIdentity(path));
   for (const Kernel* const kernel : Ladder()) {
     if (kernel->id().find(pattern) == std::string::npos) continue;
     fmt::print("{} {:<16} {}\n", kernel->rung(), kernel->id(), kernel->teaches());
+  }
+  for (std::size_t i = 0; i < libraries.size(); ++i) {
+    const LibraryIdentity& library = libraries[i];
+    if (library.kernel.find(pattern) == std::string::npos) continue;
+    const std::string shape = library.parameters.empty() ? "BATCH,HEADS,SEQLEN,HEAD_DIM" : ToString(library.parameters);
+    fmt::print("- {:<16} {}, --shape {}\n", library.kernel, Printable(paths[i]), shape);
+    for (const std::string& tensor : library.tensors) fmt::print("  {:<16} {}\n", "", tensor);
   }
 }
 

@@ -19,8 +19,9 @@ void RequireGpu(const std::string& what);
 /// What would stop a measurement on this GPU. In a build without CUDA: that it cannot measure, and why.
 std::vector<Diagnosis> DiagnoseGpu(int device);
 
-/// Prints names that contain `pattern`. A build without CUDA throws Error.
-void ListKernels(const std::string& pattern);
+/// Prints names that contain `pattern`. A build without CUDA throws Error. `paths`: of kernel libraries, loaded in a
+/// child process.
+void ListKernels(const std::string& pattern, const std::vector<std::string>& paths);
 void ListCounters(const std::string& chip, const std::string& pattern);
 void ListChips();
 

@@ -23,7 +23,10 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
   verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
   AddPythonKernel(*verify, options.python);
-  AddShapes(*verify, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default: the suite");
+  AddTensorFiles(*verify, options.tensor_files);
+  AddShapes(
+      *verify, arguments->shapes,
+      "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default: the suite");
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
   verify->add_option("--seed", options.seed, "Seed of the first draw")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
@@ -50,7 +53,8 @@ void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   CLI::App* const child = app.add_subcommand("kernel-library", "Load a kernel library for verify and for a run");
   child->group("");
   child->add_option("library", options.kernel_libraries)->required()->expected(1);
-  AddShapes(*child, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  AddTensorFiles(*child, options.tensor_files);
+  AddShapes(*child, arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,...");
   child->add_option("--draws", options.draws);
   child->add_option("--seed", options.seed);
   child->add_option("--device", options.device);

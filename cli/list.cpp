@@ -69,13 +69,14 @@ void ListInputs(const std::function<bool(std::string_view)>& wanted) {
 
 }  // namespace
 
-int RunList(const std::string& what, const std::string& chip, const std::string& pattern) {
-  const auto wanted = [&pattern](std::string_view name) {
+int RunList(const ListOptions& options) {
+  const auto& [what, chip, pattern, kernel_libraries] = options;
+  const auto wanted = [&pattern = options.pattern](std::string_view name) {
     const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
     return std::ranges::search(name, pattern, same).begin() != name.end() || pattern.empty();
   };
   if (what == "kernels") {
-    ListKernels(pattern);
+    ListKernels(pattern, kernel_libraries);
   } else if (what == "counters") {
     ListCounters(chip, pattern);
   } else if (what == "chips") {
@@ -113,12 +114,7 @@ int RunList(const std::string& what, const std::string& chip, const std::string&
 }
 
 void AddList(CLI::App& app, Invocation& invocation) {
-  struct Arguments {
-    std::string what;
-    std::string chip = "GH100";
-    std::string pattern;
-  };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ListOptions>();
   CLI::App* const list = app.add_subcommand(
       "list", "List kernels, sets, metrics, inputs, counters, chips, phases, findings or exported metrics");
   list->add_option("WHAT", arguments->what,
@@ -128,12 +124,17 @@ void AddList(CLI::App& app, Invocation& invocation) {
       ->check(OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
   CLI::Option* const chip =
       list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")->capture_default_str();
+  list->add_option("--kernel-lib", arguments->kernel_libraries, "With kernels: a kernel library of your own, too")
+      ->allow_extra_args(false);
   list->add_option("--match", arguments->pattern, "Only names that contain this");
   list->callback([arguments, chip, &invocation] {
     if (chip->count() > 0 && arguments->what != "counters" && arguments->what != "sets") {
       throw Error("--chip has no effect on list " + arguments->what, "leave it out; counters and sets differ by chip");
     }
-    invocation.run = [arguments] { return RunList(arguments->what, arguments->chip, arguments->pattern); };
+    if (!arguments->kernel_libraries.empty() && arguments->what != "kernels") {
+      throw Error("--kernel-lib has no effect on list " + arguments->what, "leave it out, or use list kernels");
+    }
+    invocation.run = [arguments] { return RunList(*arguments); };
   });
 }
 

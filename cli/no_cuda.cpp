@@ -40,7 +40,7 @@ int RunVerify(const VerifyOptions&) { Refuse("verify"); }
 int RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
 int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
 int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
-void ListKernels(const std::string&) { RefuseList("list kernels"); }
+void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
 void ListChips() { RefuseList("list chips"); }
 std::vector<std::string> KnownChips() { return MetricSetChips(); }

@@ -40,8 +40,8 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
   RequirePythonKernel(app, run.python);
   if (!run.program.empty()) {
-    for (const char* const option : {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--cache", "--warmup",
-                                     "--repeats", "--draws", "--raw"}) {
+    for (const char* const option : {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--tensor", "--cache",
+                                     "--warmup", "--repeats", "--draws", "--raw"}) {
       if (app.count(option) > 0) {
         throw Error(
             std::string(option) + " has no effect on a program",
@@ -128,7 +128,10 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->type_name("REGEX");
   app.add_option("--kernel-lib", run.kernel_libraries, "A kernel library of your own (repeatable)")->type_name("FILE");
   AddPythonKernel(app, run.python);
-  AddShapes(app, arguments.shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM (repeatable); default 1,8,512,64");
+  AddTensorFiles(app, run.tensor_files);
+  AddShapes(
+      app, arguments.shapes,
+      "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default 1,8,512,64");
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
       ->check(OneOf({"on", "off", "auto"}))
@@ -224,8 +227,9 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       asked.exit_code_of_report = shared->exit_code == "report";
       asked.flush_cache = shared->cache == "flush";
       asked.command_line = invocation.command_line;
-      for (const char* const option : {"--metrics", "--section-folder", "--kernel-lib", "--output", "--device",
-                                       "--replay", "--cache", "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
+      for (const char* const option :
+           {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
+            "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
         if (app.count(option) > 0) asked.gpu_only_option = option;
       }
       return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);

@@ -24,7 +24,7 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   const Recording recording = store::RecordingReader(path).Load(no_metrics);
   std::string shapes;
   std::vector<std::string> kernels;
-  std::vector<AttentionShape> recorded;
+  std::vector<Shape> recorded;
   for (const Case& entry : recording.cases) {
     if (std::ranges::find(kernels, entry.kernel) == kernels.end()) kernels.push_back(entry.kernel);
     if (entry.shape && std::find(recorded.begin(), recorded.end(), *entry.shape) == recorded.end()) {
@@ -40,7 +40,7 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
                 "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map, "
                 "--phase-from and --format, or report FILE.fap");
   }
-  for (const AttentionShape& shape : options.shapes) {
+  for (const Shape& shape : options.shapes) {
     if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
       throw Error("the bundled recording has no shape " + shape.ToString(), "it has " + shapes);
     }

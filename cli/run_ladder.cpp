@@ -38,9 +38,14 @@ void OnInterrupt(int signal) {
 }
 
 // Without a verification, as asked for, a library runs in this process at once.
-CaseCheck LookAt(const Kernel& kernel, const AttentionShape& shape, const RunOptions& options, ProgressBar& bar) {
-  if (options.draws == 0) return {kernel.WhyNot(shape), {}};
-  CaseCheck check = VerifyCase(kernel, {shape, options.draws, /*seed=*/1, options.device}, bar, &interrupted);
+CaseCheck LookAt(const Kernel& kernel, const Shape& shape, const RunOptions& options, ProgressBar& bar) {
+  if (options.draws == 0) {
+    std::string why_not = kernel.WhyNot(shape);
+    const Work work = why_not.empty() ? kernel.WorkOf(shape) : Work{};
+    return {std::move(why_not), {}, work};
+  }
+  CaseCheck check =
+      VerifyCase(kernel, {shape, options.draws, /*seed=*/1, options.device, options.tensor_files}, bar, &interrupted);
   if (!IsLibrary(kernel) && check.why_not.empty()) ThrowIfContextIsLost(kernel, check.verification);
   return check;
 }
@@ -55,58 +60,68 @@ collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
 }
 
 // A shape that no kernel takes is an error before anything runs. Libraries are not asked: that runs their code.
-void RequireShapes(const KernelSelection& selection, const std::vector<AttentionShape>& shapes) {
-  for (const AttentionShape& shape : shapes) {
+void RequireShapes(const KernelSelection& selection, const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes) {
+    // Parameters concern libraries, which are the last.
+    std::vector<const Kernel*> kernels = selection.kernels();
+    if (shape.parameters() != nullptr) std::ranges::reverse(kernels);
     std::string reason;
-    const bool taken = std::ranges::any_of(selection.kernels(), [&](const Kernel* kernel) {
-      reason = IsLibrary(*kernel) ? "" : kernel->WhyNot(shape);
-      return reason.empty();
+    const bool taken = std::ranges::any_of(kernels, [&](const Kernel* kernel) {
+      FittedShape fitted = kernel->Fit(shape);
+      if (fitted.shape && !IsLibrary(*kernel)) fitted.why_not = kernel->WhyNot(*fitted.shape);
+      if (reason.empty() && !fitted.why_not.empty()) reason = kernel->id() + ": " + fitted.why_not;
+      return fitted.why_not.empty();
     });
     if (!taken) throw Error("no kernel takes shape " + shape.ToString() + ": " + reason, "see fa-profile list kernels");
   }
 }
 
 // What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
-void LaunchUnverified(const Kernel& kernel, const AttentionShape& shape) {
+void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
   kernel.MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
   if (collect::DeviceStillWorks()) return;
   throw Error("kernel '" + kernel.id() + "' (" + kernel.origin() + ") crashed on the GPU",
               "leave it out with --kernel, or find the cause with fa-profile verify --kernel " + kernel.id());
 }
 
+// Writes what a verification gave. False: the kernel is not to be measured.
+bool WriteVerification(const Case& entry, Verification verification, collect::CollectRun& run, ProgressBar& bar) {
+  verification.case_id = entry.id;
+  run.sink.Write(verification);
+  run.sink.Commit();
+  if (verification.correct()) return true;
+  bar.Clear();
+  Notice(
+      fmt::format("{} at {}: {}; it is not measured", entry.kernel, entry.shape->ToString(), Describe(verification)));
+  return false;
+}
+
 // The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
 // is in the recording.
-std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection,
-                                              const std::vector<AttentionShape>& shapes, const RunOptions& options,
+std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const RunOptions& options,
                                               collect::CollectRun& run, ProgressBar& bar, int& wrong) {
   std::vector<collect::PendingCase> cases;
-  for (const AttentionShape& shape : shapes) {
-    for (const Kernel* const kernel : selection.kernels()) {
-      CaseCheck outcome = LookAt(*kernel, shape, options, bar);
-      if (!outcome.why_not.empty()) {
-        run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), outcome.why_not, 1});
-        continue;
-      }
-      const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape};
-      run.sink.Write(entry);
-      if (options.draws == 0) {  // the recording tells that the case was not verified
-        run.sink.Commit();
-        LaunchUnverified(*kernel, shape);
-      } else {
-        Verification& verification = outcome.verification;
-        verification.case_id = entry.id;
-        run.sink.Write(verification);
-        run.sink.Commit();
-        if (!verification.correct()) {
-          ++wrong;
-          bar.Clear();
-          Notice(
-              fmt::format("{} at {}: {}; it is not measured", kernel->id(), shape.ToString(), Describe(verification)));
-          continue;
-        }
-      }
-      cases.push_back({entry.id, shape, [kernel, shape] { return kernel->MakeWorkload(shape, /*seed=*/1); }});
+  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), options.shapes)) {
+    if (!fitted.shape) {
+      if (!fitted.other_kind) run.sink.Write(DataLoss{"kernel_skipped", kernel->id(), fitted.why_not, 1});
+      continue;
     }
+    const Shape shape = *fitted.shape;
+    const CaseCheck outcome = LookAt(*kernel, shape, options, bar);
+    if (!outcome.why_not.empty()) {
+      run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), outcome.why_not, 1});
+      continue;
+    }
+    const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, outcome.work};
+    run.sink.Write(entry);
+    if (options.draws == 0) {  // the recording tells that the case was not verified
+      run.sink.Commit();
+      LaunchUnverified(*kernel, shape);
+    } else if (!WriteVerification(entry, outcome.verification, run, bar)) {
+      ++wrong;
+      continue;
+    }
+    cases.push_back({entry.id, shape, [kernel = kernel, shape] { return kernel->MakeWorkload(shape, /*seed=*/1); }});
   }
   return cases;
 }
@@ -126,10 +141,8 @@ Session LadderSession(const RunOptions& options, const std::string& metric_set) 
 int RunLadder(const RunOptions& options) {
   collect::PrepareProcessForNvtx();
   auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
-  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries);
-  const std::vector<AttentionShape> shapes =
-      options.shapes.empty() ? std::vector<AttentionShape>{AttentionShape{}} : options.shapes;
-  RequireShapes(selection, shapes);
+  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
+  RequireShapes(selection, options.shapes);
 
   const Device device = collect::OpenDevice(options.device);
   const MetricSet set = WantedMetrics(options, device);
@@ -160,9 +173,9 @@ int RunLadder(const RunOptions& options) {
 
   // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
   int wrong = 0;
-  const std::vector<collect::PendingCase> cases = VerifyCases(selection, shapes, options, run, bar, wrong);
+  const std::vector<collect::PendingCase> cases = VerifyCases(selection, options, run, bar, wrong);
   if (cases.empty() && wrong == 0) {
-    throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape B,H,S,D prints why");
+    throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape SHAPE prints why");
   }
   if (phases) {
     collect::CollectTogether(*gpu, cases, "none",

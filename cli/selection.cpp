@@ -15,8 +15,7 @@ namespace {
 
 /// Whether a loss concerns a call that the report does not show: "mma@1,8,512,64/pv" of another kernel or shape. A
 /// subject without '@' concerns all calls.
-bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels,
-                     const std::set<AttentionShape>& shapes) {
+bool IsOfAnotherCall(const DataLoss& loss, const std::set<std::string>& kernels, const std::set<Shape>& shapes) {
   const std::size_t at = loss.subject.find('@');
   if (at == std::string::npos) return false;
   const std::string shape = loss.subject.substr(at + 1, loss.subject.find('/', at) - at - 1);
@@ -60,8 +59,8 @@ std::set<std::string> SelectEntries(const std::string& path, const ReportFilter&
   }
   const std::vector<std::string> matches = MatchKernels(filter.kernel_pattern, ids);
   const std::set<std::string> wanted(matches.begin(), matches.end());
-  const std::set<AttentionShape> shapes(filter.shapes.begin(), filter.shapes.end());
-  for (const AttentionShape& shape : shapes) {
+  const std::set<Shape> shapes(filter.shapes.begin(), filter.shapes.end());
+  for (const Shape& shape : shapes) {
     if (std::ranges::none_of(profile.entries, [&](const ProfileEntry& entry) { return entry.shape == shape; })) {
       std::set<std::string> recorded;
       for (const ProfileEntry& entry : profile.entries) {

@@ -24,11 +24,12 @@ CaseCheck VerifyCase(const Kernel& kernel, const CaseQuestion& question, Progres
     return {"", std::move(result)};
   }
   show(0);
-  const LibraryReply reply =
-      VerifyInChild({kernel.origin(), question.shape, question.draws, question.seed, question.device}, interrupted);
+  const LibraryReply reply = VerifyInChild(
+      {kernel.origin(), question.shape, question.draws, question.seed, question.device, question.tensor_files},
+      interrupted);
   bar.Clear();
   for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
-  return {reply.answer.why_not, reply.answer.verification.value_or(Verification{})};
+  return {reply.answer.why_not, reply.answer.verification.value_or(Verification{}), reply.answer.work};
 }
 
 }  // namespace fa_profile::cli

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "fa_profile/kernels.h"
 #include "fa_profile/progress_bar.h"
@@ -14,13 +15,15 @@ namespace fa_profile::cli {
 struct CaseCheck {
   std::string why_not;  ///< it does not take the shape, for this reason; empty: it was verified
   Verification verification;
+  Work work{};  ///< of a call, as its library counts it
 };
 
 struct CaseQuestion {
-  AttentionShape shape;
+  Shape shape;
   int draws = 1;
   std::uint64_t seed = 1;
   int device = 0;
+  std::vector<std::string> tensor_files{};  ///< of a library: "TENSOR=FILE"
 };
 
 /// True: the kernel's code is a library's, not the ladder's.

@@ -23,7 +23,7 @@ foreach(stage ${stages})
 endforeach()
 # The interface of kernel libraries needs nothing of CUDA's, so a host installation can compile one too.
 if(NOT FA_PROFILE_CUDA)
-  install(FILES kernels/include/fa_profile/kernel_abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa_profile)
+  install(FILES kernels/include/fa_profile/kernel_abi.h kernels/include/fa_profile/kernel_abi_2.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa_profile)
 endif()
 
 configure_package_config_file(cmake/fa_profile-config.cmake.in ${PROJECT_BINARY_DIR}/fa_profile-config.cmake

@@ -22,7 +22,7 @@ void WriteRow(std::ostream& out, const std::string& identity, const CatalogueMet
 class UseRows {
  public:
   UseRows(std::ostream& out, const std::string& kernel, const std::string& part)
-      : out_(out), identity_(CsvField(kernel) + "," + CsvField(part) + ",,,,,") {}
+      : out_(out), identity_(CsvField(kernel) + "," + CsvField(part) + ",,,,,,") {}
 
   void Count(const char* metric, std::int64_t value) { Write(metric, fmt::format("{}", value), "count"); }
   void Bytes(const char* metric, std::int64_t value) { Write(metric, fmt::format("{}", value), "bytes"); }
@@ -92,16 +92,17 @@ std::string CsvField(std::string_view text) {
   return quoted + "\"";
 }
 
-std::string CsvIdentity(const std::string& kernel, const std::string& part,
-                        const std::optional<AttentionShape>& shape) {
+std::string CsvIdentity(const std::string& kernel, const std::string& part, const std::optional<Shape>& shape) {
   const std::string text = CsvField(kernel) + "," + CsvField(part) + ",";
-  if (!shape) return text + ",,,,";
-  return text + fmt::format("{},{},{},{},{}", shape->batch, shape->num_heads, shape->seqlen, shape->head_dim,
-                            shape->causal ? 1 : 0);
+  if (!shape) return text + ",,,,,";
+  const AttentionShape* const attention = shape->attention();
+  if (attention == nullptr) return text + ",,,,," + CsvField(shape->ToString());
+  return text + fmt::format("{},{},{},{},{},", attention->batch, attention->num_heads, attention->seqlen,
+                            attention->head_dim, attention->causal ? 1 : 0);
 }
 
 void WriteCsvReport(std::ostream& out, const Profile& profile, const ReportOptions&) {
-  out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase" << kCsvLineEnd;
+  out << "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,metric,value,unit,phase" << kCsvLineEnd;
   if (profile.program) WriteProgram(out, *profile.program);
   for (const ProfileEntry& entry : profile.entries) {
     const std::string identity = CsvIdentity(entry.kernel, entry.part, entry.shape);

@@ -9,7 +9,7 @@
 namespace fa_profile::exporters {
 namespace {
 
-constexpr const char* kOfAKernel = "kernel,part,batch,num_heads,seqlen,head_dim,causal,function";
+constexpr const char* kOfAKernel = "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,function";
 constexpr const char* kOfACost =
     "share_ratio,samples,stalls,executed,threads_per_instruction,shared_wavefronts,excess_wavefronts";
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile::exporters {
 
@@ -13,7 +13,7 @@ inline constexpr const char* kCsvLineEnd = "\r\n";  // RFC 4180
 /// Printable, and quoted where a comma or a quote is in it.
 std::string CsvField(std::string_view text);
 
-/// "kernel,part,batch,num_heads,seqlen,head_dim,causal"
-std::string CsvIdentity(const std::string& kernel, const std::string& part, const std::optional<AttentionShape>& shape);
+/// "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters"
+std::string CsvIdentity(const std::string& kernel, const std::string& part, const std::optional<Shape>& shape);
 
 }  // namespace fa_profile::exporters

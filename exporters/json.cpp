@@ -65,7 +65,7 @@ Json ToJson(const ClockSample& c) {
           {"throttle_reasons", OrNull(c.throttle_reasons)}};
 }
 
-Json ToJson(const AttentionShape& s) { return JsonOf(s); }
+Json ToJson(const Shape& s) { return JsonOf(s); }
 
 Json ToJson(const Verification& v) {
   return {{"correct", v.correct()},
@@ -75,6 +75,7 @@ Json ToJson(const Verification& v) {
           {"max_error_ratio", v.max_error_ratio},
           {"nonfinite", v.nonfinite},
           {"unwritten", v.unwritten},
+          {"where", KnownText(v.where)},
           {"error", KnownText(v.error)}};
 }
 
@@ -361,12 +362,17 @@ Json ToJson(const KnownLie& lie) {
 
 }  // namespace
 
-nlohmann::ordered_json JsonOf(const AttentionShape& shape) {
-  return {{"batch", shape.batch},
-          {"num_heads", shape.num_heads},
-          {"seqlen", shape.seqlen},
-          {"head_dim", shape.head_dim},
-          {"causal", shape.causal}};
+nlohmann::ordered_json JsonOf(const Shape& shape) {
+  if (const AttentionShape* const attention = shape.attention()) {
+    return {{"batch", attention->batch},
+            {"num_heads", attention->num_heads},
+            {"seqlen", attention->seqlen},
+            {"head_dim", attention->head_dim},
+            {"causal", attention->causal}};
+  }
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+  for (const ShapeParameter& parameter : *shape.parameters()) parameters[parameter.name] = parameter.value;
+  return parameters;
 }
 
 nlohmann::ordered_json JsonOf(const PhaseInference& inference) {

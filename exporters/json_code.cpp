@@ -19,7 +19,7 @@ Json CountJson(double value) {
 
 Json CountJson(const std::optional<double>& value) { return value ? CountJson(*value) : Json(nullptr); }
 
-Json ShapeJson(const std::optional<AttentionShape>& shape) { return shape ? JsonOf(*shape) : Json(nullptr); }
+Json ShapeJson(const std::optional<Shape>& shape) { return shape ? JsonOf(*shape) : Json(nullptr); }
 
 Json ListedCodeJson(const ListedCode& code) {
   return {{"kernel", code.kernel},

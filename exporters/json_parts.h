@@ -22,7 +22,7 @@ inline nlohmann::ordered_json KnownText(const std::string& text) {
   return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
 }
 
-nlohmann::ordered_json JsonOf(const AttentionShape& shape);
+nlohmann::ordered_json JsonOf(const Shape& shape);
 nlohmann::ordered_json JsonOf(const PhaseInference& inference);
 nlohmann::ordered_json JsonOf(const std::vector<StallShare>& stalls);
 

@@ -140,8 +140,9 @@ std::vector<Cell> SummaryRow(const TextPage& page, const ProfileEntry& entry, bo
   return cells;
 }
 
-std::string ShapeTitle(const Profile& profile, const std::optional<AttentionShape>& shape) {
-  if (shape) return fmt::format("batch,heads,seqlen,head_dim = {}", shape->ToString());
+std::string ShapeTitle(const Profile& profile, const std::optional<Shape>& shape) {
+  if (shape)
+    return shape->attention() != nullptr ? "batch,heads,seqlen,head_dim = " + shape->ToString() : shape->ToString();
   const bool programs = std::ranges::all_of(
       profile.entries, [](const ProfileEntry& entry) { return entry.shape || entry.origin == "program"; });
   return programs ? "programs" : "kernels";  // a kernel in Python has its shape in its name
@@ -153,7 +154,7 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   const bool with_phases =
       std::ranges::any_of(profile.entries, [](const ProfileEntry& entry) { return entry.phases.has_value(); });
   if (with_phases) columns.push_back({"top phase", true});
-  std::vector<std::optional<AttentionShape>> shapes;
+  std::vector<std::optional<Shape>> shapes;
   for (const ProfileEntry& entry : profile.entries) {
     if (IsMeasured(profile, entry) && std::ranges::find(shapes, entry.shape) == shapes.end())
       shapes.push_back(entry.shape);
@@ -191,6 +192,7 @@ void WriteVerification(TextPage& page, const ProfileEntry& entry) {
       fmt::format("{} of {} draws, worst error {:.3g} of the tolerance", v.draws_passed, v.draws, v.max_error_ratio);
   if (v.nonfinite > 0) text += fmt::format(", {} NaN or infinite", v.nonfinite);
   if (v.unwritten > 0) text += fmt::format(", {} never written", v.unwritten);
+  if (!v.where.empty()) text += "; " + page.Safe(v.where);
   if (!v.error.empty()) text += ": " + page.Safe(v.error);
   page.Paragraph("  correct    ", text);
   if (!v.correct()) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);

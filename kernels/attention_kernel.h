@@ -24,7 +24,7 @@ struct KernelSpec {
   std::function<std::size_t(const AttentionShape&)> workspace_bytes;
 };
 
-/// The one implementation of Kernel.
+/// A kernel of attention shapes.
 class AttentionKernel final : public Kernel {
  public:
   explicit AttentionKernel(KernelSpec spec) : spec_(std::move(spec)) {}
@@ -34,8 +34,10 @@ class AttentionKernel final : public Kernel {
   int rung() const override { return spec_.rung; }
   const std::string& teaches() const override { return spec_.teaches; }
   const std::vector<std::string>& phases() const override { return spec_.phases; }
-  std::string WhyNot(const AttentionShape& shape) const override { return spec_.why_not(shape); }
-  std::unique_ptr<Workload> MakeWorkload(const AttentionShape& shape, std::uint64_t seed) const override;
+  FittedShape Fit(const std::optional<Shape>& asked) const override;
+  std::string WhyNot(const Shape& shape) const override;
+  Work WorkOf(const Shape&) const override { return {}; }
+  std::unique_ptr<Workload> MakeWorkload(const Shape& shape, std::uint64_t seed) const override;
 
  private:
   KernelSpec spec_;

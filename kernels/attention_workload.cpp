@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cuda_result.h"
+#include "gpu_reference.h"
 #include "nvtx_scope.h"
 #include "random_inputs.h"
 
@@ -83,6 +84,25 @@ void AttentionWorkload::Fill(std::uint64_t seed, cudaStream_t stream) {
   FillNormal(q_.as<__half>(), count, seed, 0, stream);
   FillNormal(k_.as<__half>(), count, seed, 1, stream);
   FillNormal(v_.as<__half>(), count, seed, 2, stream);
+}
+
+DrawErrors AttentionWorkload::Check(std::uint64_t, cudaStream_t stream) {
+  if (!reference_) reference_.emplace(static_cast<std::size_t>(shape_.Elements()) * sizeof(double));
+  if (!errors_) errors_.emplace(sizeof(OutputErrors));
+  OutputErrors errors{};
+  CheckCudaResult(cudaMemsetAsync(errors_->as<void>(), 0, sizeof errors, stream), "cudaMemsetAsync");
+  GpuAttentionReference(params_, reference_->as<double>(), stream);
+  CompareOutputs(params_.o, reference_->as<double>(), shape_.Elements(), errors_->as<OutputErrors>(), stream);
+  CheckCudaResult(cudaMemcpyAsync(&errors, errors_->as<void>(), sizeof errors, cudaMemcpyDefault, stream),
+                  "cudaMemcpyAsync");
+  CheckCudaResult(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  DrawErrors found;
+  found.passes = errors.max_error_ratio <= 1.0 && errors.nonfinite == 0 && errors.unwritten == 0;
+  found.max_abs_error = errors.max_abs_error;
+  found.max_error_ratio = errors.max_error_ratio;
+  found.nonfinite = static_cast<std::int64_t>(errors.nonfinite);
+  found.unwritten = static_cast<std::int64_t>(errors.unwritten);
+  return found;
 }
 
 void AttentionWorkload::Poison(cudaStream_t stream) {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
-#include "fa_profile/workload.h"
+#include "checked_workload.h"
+#include "fa_profile/shape.h"
 #include "rung.h"
 
 namespace fa_profile {
@@ -51,24 +51,28 @@ struct LaunchStep {
   std::function<void(const AttentionParams& params, cudaStream_t stream)> launch;
 };
 
-/// The tensors of one attention call on the device, and the launches that compute it. All kernels have this workload.
-class AttentionWorkload final : public Workload {
+/// The tensors of one attention call on the device, and the launches that compute it. All kernels of attention shapes
+/// have this workload.
+class AttentionWorkload final : public CheckedWorkload {
  public:
   AttentionWorkload(std::string kernel, std::string origin, const AttentionShape& shape, std::size_t workspace_bytes,
                     std::vector<LaunchStep> steps);
 
   const std::string& kernel() const override { return kernel_; }
   const std::string& origin() const override { return origin_; }
-  std::optional<AttentionShape> shape() const override { return shape_; }
+  std::optional<Shape> shape() const override { return shape_; }
   const std::vector<std::string>& parts() const override { return part_names_; }
   void LaunchPart(std::size_t index, StreamHandle stream) override;
   void Launch(StreamHandle stream) override;
 
   /// Draws Q, K and V afresh from the standard normal distribution, rounded to fp16. Enqueued on `stream`.
-  void Fill(std::uint64_t seed, cudaStream_t stream);
+  void Fill(std::uint64_t seed, cudaStream_t stream) override;
 
   /// Overwrites O and the workspace with kPoisonByte: whoever reads what nothing wrote gets NaN. Enqueued on `stream`.
-  void Poison(cudaStream_t stream);
+  void Poison(cudaStream_t stream) override;
+
+  /// Against attention in float64 on the GPU.
+  DrawErrors Check(std::uint64_t seed, cudaStream_t stream) override;
 
   const AttentionParams& params() const { return params_; }
 
@@ -81,6 +85,7 @@ class AttentionWorkload final : public Workload {
   std::vector<LaunchStep> steps_;
   std::vector<std::string> part_names_;
   DeviceBuffer q_, k_, v_, o_, workspace_;
+  std::optional<DeviceBuffer> reference_, errors_;  // made by the first Check()
   AttentionParams params_;
 };
 

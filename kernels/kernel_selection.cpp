@@ -8,12 +8,16 @@
 
 namespace fa_profile {
 
-KernelSelection::KernelSelection(const std::string& pattern, const std::vector<std::string>& libraries) {
+KernelSelection::KernelSelection(const std::string& pattern, const std::vector<std::string>& libraries,
+                                 const std::vector<std::string>& files) {
+  if (!files.empty() && libraries.empty()) {
+    throw Error("--tensor has no effect without a kernel library", "name the library with --kernel-lib FILE.so");
+  }
   std::vector<std::string> ids;
   for (const Kernel* const kernel : Ladder()) ids.push_back(kernel->id());
   std::set<std::string> known(ids.begin(), ids.end());
   for (const std::string& path : libraries) {
-    libraries_.push_back(NamedKernelLibrary(path, AskForName(path)));
+    libraries_.push_back(NamedKernelLibrary(path, AskForIdentity(path, files), files));
     const std::string& id = libraries_.back()->id();
     if (!known.insert(id).second) {
       throw Error("duplicate kernel id '" + id + "' in library " + path,

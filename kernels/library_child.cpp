@@ -22,6 +22,7 @@ nlohmann::json ToJson(const Verification& result) {
           {"max_error_ratio", result.max_error_ratio},
           {"nonfinite", result.nonfinite},
           {"unwritten", result.unwritten},
+          {"where", result.where},
           {"error", result.error}};
 }
 
@@ -38,8 +39,25 @@ Verification VerificationFromJson(const nlohmann::json& json) {
   result.max_error_ratio = NumberOf(json.at("max_error_ratio"));
   result.nonfinite = json.at("nonfinite");
   result.unwritten = json.at("unwritten");
+  result.where = json.at("where");
   result.error = json.at("error");
   return result;
+}
+
+nlohmann::json ToJson(const LibraryIdentity& identity) {
+  nlohmann::json parameters = nlohmann::json::array();
+  for (const KernelParameter& parameter : identity.parameters) {
+    parameters.push_back({parameter.name, parameter.value, parameter.minimum, parameter.maximum});
+  }
+  return {{"kernel", identity.kernel}, {"parameters", parameters}, {"tensors", identity.tensors}};
+}
+
+LibraryIdentity IdentityFromJson(const nlohmann::json& json) {
+  LibraryIdentity identity{json.at("kernel"), {}, json.at("tensors")};
+  for (const nlohmann::json& parameter : json.at("parameters")) {
+    identity.parameters.push_back({parameter.at(0), parameter.at(1), parameter.at(2), parameter.at(3)});
+  }
+  return identity;
 }
 
 // The lines of a text, without empty ones.
@@ -90,7 +108,9 @@ std::string DebugCommand(const LibraryQuestion& question) {
 }  // namespace
 
 std::string ToMessage(const LibraryAnswer& answer) {
-  nlohmann::json json = {{"kernel", answer.kernel}, {"why_not", answer.why_not}};
+  nlohmann::json json = {{"identity", ToJson(answer.identity)}, {"why_not", answer.why_not}};
+  if (answer.work.flops) json["flops"] = *answer.work.flops;
+  if (answer.work.bytes) json["bytes"] = *answer.work.bytes;
   if (answer.verification) json["verification"] = ToJson(*answer.verification);
   if (answer.error) {
     json["error"] = {answer.error->api(), answer.error->code(), answer.error->message(), answer.error->hint()};
@@ -108,7 +128,9 @@ std::optional<LibraryAnswer> FromMessage(std::string_view message) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     LibraryAnswer answer;
-    answer.kernel = json.at("kernel");
+    answer.identity = IdentityFromJson(json.at("identity"));
+    if (json.contains("flops")) answer.work.flops = json["flops"].get<double>();
+    if (json.contains("bytes")) answer.work.bytes = json["bytes"].get<double>();
     answer.why_not = json.at("why_not");
     if (json.contains("verification")) answer.verification = VerificationFromJson(json["verification"]);
     if (json.contains("error")) {
@@ -123,12 +145,18 @@ std::optional<LibraryAnswer> FromMessage(std::string_view message) {
 
 std::vector<std::string> ChildCommand(const LibraryQuestion& question) {
   std::vector<std::string> arguments = {"fa-profile", "kernel-library", question.library};
+  for (const std::string& file : question.files) arguments.insert(arguments.end(), {"--tensor", file});
   if (!question.shape) return arguments;
-  AttentionShape plain = *question.shape;
-  plain.causal = false;
+  Shape plain = *question.shape;
+  const bool causal = plain.attention() != nullptr && plain.attention()->causal;
+  if (causal) {
+    AttentionShape attention = *plain.attention();
+    attention.causal = false;
+    plain = attention;
+  }
   arguments.insert(arguments.end(), {"--shape", plain.ToString(), "--draws", std::to_string(question.draws), "--seed",
                                      std::to_string(question.seed), "--device", std::to_string(question.device)});
-  if (question.shape->causal) arguments.emplace_back("--causal");
+  if (causal) arguments.emplace_back("--causal");
   return arguments;
 }
 
@@ -167,7 +195,12 @@ LibraryReply AskLibrary(const LibraryQuestion& question, const ChildLimits& limi
   return ReplyOf(question, RunChildGroup(program, ChildCommand(question), limits));
 }
 
-std::string AskForName(const std::string& library) { return AskLibrary({library, {}}, {}).answer.kernel; }
+LibraryIdentity AskForIdentity(const std::string& library, const std::vector<std::string>& files) {
+  LibraryQuestion question;
+  question.library = library;
+  question.files = files;
+  return AskLibrary(question, {}).answer.identity;
+}
 
 LibraryReply VerifyInChild(const LibraryQuestion& question, const std::atomic<bool>* interrupted) {
   ChildLimits limits;

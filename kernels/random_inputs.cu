@@ -1,18 +1,11 @@
 #include "cuda_result.h"
+#include "mixed_bits.h"
 #include "random_inputs.h"
 
 namespace fa_profile {
 namespace {
 
 constexpr int kThreads = 256;
-
-// SplitMix64's output function (Steele, Lea, Flood 2014): a counter in, 64 well-mixed bits out.
-__device__ __forceinline__ std::uint64_t Mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 __global__ void FillNormalKernel(__half* data, std::int64_t count, std::uint64_t key) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;

@@ -14,6 +14,7 @@ std::string Describe(const Verification& result) {
                                  result.max_abs_error, result.max_error_ratio);
   if (result.nonfinite > 0) text += fmt::format(", {} NaN or infinite", result.nonfinite);
   if (result.unwritten > 0) text += fmt::format(", {} never written", result.unwritten);
+  if (!result.where.empty()) text += "; " + result.where;
   return text;
 }
 

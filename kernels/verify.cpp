@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "attention_workload.h"
+#include "checked_workload.h"
 #include "cuda_result.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
-#include "gpu_reference.h"
 
 namespace fa_profile {
 namespace {
@@ -38,45 +38,46 @@ std::string RunOnce(Workload& workload, cudaStream_t stream) {
   return workload.kernel() + " failed while it ran: " + DescribeCudaResult(result);
 }
 
-bool Passes(const OutputErrors& errors) {
-  return errors.max_error_ratio <= 1.0 && errors.nonfinite == 0 && errors.unwritten == 0;
+void AddDraw(Verification& result, const DrawErrors& draw) {
+  result.draws_passed += draw.passes ? 1 : 0;
+  result.max_abs_error = std::max(result.max_abs_error, draw.max_abs_error);
+  result.max_error_ratio = std::max(result.max_error_ratio, draw.max_error_ratio);
+  result.nonfinite += draw.nonfinite;
+  result.unwritten += draw.unwritten;
+  result.error = draw.error;
+  if (result.where.empty()) result.where = draw.where;
 }
 
 }  // namespace
 
-Verification Verify(const Kernel& kernel, const AttentionShape& shape, int draws, std::uint64_t seed,
+std::vector<KernelAtShape> KernelsAtShapes(const std::vector<const Kernel*>& kernels,
+                                           const std::vector<Shape>& shapes) {
+  std::vector<std::optional<Shape>> asked(shapes.begin(), shapes.end());
+  if (asked.empty()) asked.emplace_back();
+  std::vector<KernelAtShape> pairs;
+  for (const std::optional<Shape>& shape : asked) {
+    for (const Kernel* const kernel : kernels) pairs.push_back({kernel, kernel->Fit(shape)});
+  }
+  return pairs;
+}
+
+Verification Verify(const Kernel& kernel, const Shape& shape, int draws, std::uint64_t seed,
                     const std::function<void(int)>& progress) {
   const std::unique_ptr<Workload> made = kernel.MakeWorkload(shape, seed);
-  auto* const workload = dynamic_cast<AttentionWorkload*>(made.get());
-  if (workload == nullptr)
-    throw Error(kernel.id() + " is not an attention kernel: verify compares attention kernels only");
-  const auto elements = static_cast<std::size_t>(shape.Elements());
-  const DeviceBuffer reference(elements * sizeof(double));
-  const DeviceBuffer device_errors(sizeof(OutputErrors));
+  auto* const workload = dynamic_cast<CheckedWorkload*>(made.get());
+  if (workload == nullptr) throw Error(kernel.id() + " has no reference: verify cannot compare it");
   const Stream stream;
 
   Verification result;
-  for (int draw = 0; draw < draws; ++draw) {
-    workload->Fill(seed + static_cast<std::uint64_t>(draw), stream.get());
+  for (int draw = 0; draw < draws && result.error.empty(); ++draw) {
+    const std::uint64_t of_draw = seed + static_cast<std::uint64_t>(draw);
+    workload->Fill(of_draw, stream.get());
     workload->Poison(stream.get());
     stream.Synchronize();
     ++result.draws;
     result.error = RunOnce(*workload, stream.get());
     if (!result.error.empty()) break;
-
-    OutputErrors errors{};
-    CheckCudaResult(cudaMemsetAsync(device_errors.as<void>(), 0, sizeof errors, stream.get()), "cudaMemsetAsync");
-    GpuAttentionReference(workload->params(), reference.as<double>(), stream.get());
-    CompareOutputs(workload->params().o, reference.as<double>(), shape.Elements(), device_errors.as<OutputErrors>(),
-                   stream.get());
-    CheckCudaResult(cudaMemcpyAsync(&errors, device_errors.as<void>(), sizeof errors, cudaMemcpyDefault, stream.get()),
-                    "cudaMemcpyAsync");
-    stream.Synchronize();
-    result.draws_passed += Passes(errors) ? 1 : 0;
-    result.max_abs_error = std::max(result.max_abs_error, errors.max_abs_error);
-    result.max_error_ratio = std::max(result.max_error_ratio, errors.max_error_ratio);
-    result.nonfinite += static_cast<std::int64_t>(errors.nonfinite);
-    result.unwritten += static_cast<std::int64_t>(errors.unwritten);
+    AddDraw(result, workload->Check(of_draw, stream.get()));
     if (progress) progress(draw + 1);
   }
   return result;

@@ -114,7 +114,8 @@ TEST_F(CliCodeViewsTest, TextIsForPeopleAndCsvForPrograms) {
   const Outcome csv = Run(mma_ + "--instructions --format csv");
   EXPECT_EQ(csv.exit_code, 0);
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 1281);
-  EXPECT_TRUE(csv.out.starts_with("kernel,part,batch,num_heads,seqlen,head_dim,causal,function,offset,phase,grade,"));
+  EXPECT_TRUE(csv.out.starts_with(
+      "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,function,offset,phase,grade,"));
 }
 
 TEST_F(CliCodeViewsTest, ManyKernelsNeedALimitOrASelection) {

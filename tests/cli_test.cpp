@@ -66,7 +66,8 @@ TEST_F(CliTest, ReplayAsJsonLeavesStdoutToTheJson) {
 TEST_F(CliTest, CsvHasOneHeaderAndOneRowPerMetric) {
   const Outcome outcome = Run("report --format csv --kernel '^mma$' " + bundled_);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(outcome.out.starts_with("kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit"));
+  EXPECT_TRUE(
+      outcome.out.starts_with("kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,metric,value,unit"));
   EXPECT_NE(outcome.out.find("mma,,1,8,512,64,"), std::string::npos);
 }
 
@@ -328,6 +329,10 @@ TEST_F(CliTest, ImpossibleShapesAreRefused) {
   ExpectRefused("--shape=-1,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
   ExpectRefused("--shape 1,8,512,64x", "after the fourth number", "BATCH,HEADS,SEQLEN,HEAD_DIM");
   ExpectRefused("--shape 99999,99999,99999,99999", "more than 2^31 elements", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("--shape m=1,n", "has an item without '='", "NAME=VALUE");
+  ExpectRefused("--shape m=x", "value of 'm'", "NAME=VALUE");
+  ExpectRefused("--causal --shape m=1", "cannot be --causal", "NAME=VALUE");
+  ExpectRefused("--shape m=1", "has no shape m=1", "it has 1,8,512,64");
   ExpectRefused("--shape 1,8,513,64", "has no shape 1,8,513,64", "it has 1,8,512,64");
 }
 
@@ -358,6 +363,7 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Run("--replay sideways").exit_code, 2);
   EXPECT_EQ(Run("--draws 0").exit_code, 2);
   ExpectRefused("--", "the program after -- is missing", "PROGRAM ARGUMENTS");
+  ExpectRefused("--tensor x=y -- /bin/true", "--tensor has no effect on a program", "--delay and --duration");
   ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "--delay and --duration");
   ExpectRefused("--replay user -- /bin/true", "--replay user cannot measure a program", "spread, kernel or none");
   ExpectRefused("--replay spread", "--replay spread is for a program", "after --");

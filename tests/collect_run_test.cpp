@@ -47,7 +47,7 @@ class CollectTogetherTest : public testing::Test {
     Counted& operator=(const Counted&) = delete;
     const std::string& kernel() const override { return name_; }
     const std::string& origin() const override { return name_; }
-    std::optional<AttentionShape> shape() const override { return std::nullopt; }
+    std::optional<Shape> shape() const override { return std::nullopt; }
     const std::vector<std::string>& parts() const override { return parts_; }
     void LaunchPart(std::size_t, StreamHandle) override {}
     void Launch(StreamHandle) override {}

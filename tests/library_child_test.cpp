@@ -22,7 +22,7 @@ std::string Library(const std::string& name) { return std::string(FA_PROFILE_KER
 
 LibraryAnswer Correct() {
   LibraryAnswer answer;
-  answer.kernel = "mine";
+  answer.identity.kernel = "mine";
   answer.verification = Verification{0, 3, 3, 1e-4, 0.1, 0, 0, ""};
   return answer;
 }
@@ -53,7 +53,7 @@ TEST(LibraryChildTest, AnAnswerSurvivesItsMessage) {
   answer.error = Error("api", "CODE", "message", "hint");
   const auto read = FromMessage(ToMessage(answer));
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->kernel, "mine");
+  EXPECT_EQ(read->identity.kernel, "mine");
   EXPECT_EQ(read->verification->draws_passed, 3);
   EXPECT_EQ(read->verification->max_abs_error, 1e-4);
   EXPECT_TRUE(Contains(read->verification->error, "a \"reason\"\n"));
@@ -163,7 +163,7 @@ LibraryReply AskProgram(const std::string& library, double seconds) {
 
 TEST(LibraryChildTest, ALibraryThatPrintsWhileItLoadsTellsItsName) {
   const LibraryReply reply = AskProgram(Library("prints"), 120);
-  EXPECT_EQ(reply.answer.kernel, "prints");
+  EXPECT_EQ(reply.answer.identity.kernel, "prints");
   ASSERT_EQ(reply.printed.size(), 1U);
   EXPECT_EQ(reply.printed[0], "00000002{} ** On entry to GEMM_EX  parameter number 12 had an illegal value\\x1B[31m");
 }

@@ -269,6 +269,30 @@ TEST_F(RecordingFileTest, TheSqliteViewsCanBeQueried) {
             "mma|f|0|LDG|wait|5|mma|f|16|FADD|wait|6|mma|f|0|LDG|n|8|mma|f|16|FADD|n|8|");
 }
 
+TEST_F(RecordingFileTest, AShapeOfParametersIsOneText) {
+  const Shape shape({{"m", 4096}, {"n", -1}});
+  {
+    RecordingWriter writer(Path());
+    writer.Write(Case{.id = 1, .kernel = "gemm", .origin = "/lib/g.so", .shape = shape, .work = {2.5, {}}});
+    writer.Write(Verification{.case_id = 1, .draws = 1, .where = "c[3]: 1, expected 2"});
+    writer.Finish();
+  }
+  const Recording recording = RecordingReader(Path()).Load();
+  EXPECT_EQ(recording.cases.at(0).shape, shape);
+  EXPECT_EQ(recording.cases.at(0).work, (Work{2.5, {}}));
+  EXPECT_EQ(recording.verifications.at(0).where, "c[3]: 1, expected 2");
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(Path().c_str(), &handle), SQLITE_OK);
+  std::string rows;
+  const auto append = [](void* text, int, char** values, char**) {
+    *static_cast<std::string*>(text) += values[0];
+    return 0;
+  };
+  EXPECT_EQ(sqlite3_exec(handle, "SELECT shape FROM case_shape", append, &rows, nullptr), SQLITE_OK);
+  sqlite3_close(handle);
+  EXPECT_EQ(rows, "m=4096,n=-1");
+}
+
 // Pieces that a recording cannot hold.
 
 TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
@@ -283,6 +307,11 @@ TEST_F(RecordingFileTest, AnInvalidPieceIsRefusedAndWritingContinues) {
   refused(Case{.id = 1}, "written already");
   refused(Case{.id = 2, .shape = AttentionShape{.batch = 0}}, "at least 1");
   refused(Case{.id = 2, .shape = AttentionShape{.batch = 1 << 30, .num_heads = 1 << 30, .seqlen = 1 << 30}}, "2^31");
+  refused(Case{.id = 2, .shape = Shape(std::vector<ShapeParameter>())}, "1 to 32");
+  refused(Case{.id = 2, .shape = Shape({{"m", 1}, {"m", 2}})}, "two parameters");
+  refused(Case{.id = 2, .shape = Shape({{"m,n", 1}})}, "cannot name a parameter");
+  refused(Case{.id = 2, .work = {nan, {}}}, "flops");
+  refused(Case{.id = 2, .work = {{}, -1.0}}, "bytes");
   refused(Verification{.case_id = 9, .draws = 1}, "not written before");
   refused(Verification{.case_id = 1, .draws = 1, .draws_passed = 2}, "draws");
   refused(Verification{.case_id = 1, .max_abs_error = nan}, "max_abs_error");

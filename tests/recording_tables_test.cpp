@@ -61,6 +61,7 @@ std::string Sections() {
   for (const Table* table : Tables()) text += Section(*table);
   text += "Views, for queries:\n";
   for (const View& view : Views()) {
+    if (view.until < kRecordingSchemaVersion) continue;
     text += Wrapped("- **" + Quoted(view.name) + "**: " + view.row + '.', "  ");
   }
   return text + '\n' + kEnd;

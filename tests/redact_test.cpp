@@ -96,6 +96,20 @@ TEST_F(RedactTest, WithoutNamesNoLossHoldsTheIdOfTheGpu) {
   for (const DataLoss& loss : program.losses) EXPECT_EQ(loss.reason.find("GPU-1234"), std::string::npos);
 }
 
+TEST_F(RedactTest, ALibrarysParametersAndTensorsAreNames) {
+  Recording recording = SecretProgram();
+  recording.cases.push_back({9, "secret_gemm", "/data/secret/gemm.so", Shape({{"secret_m", 64}, {"secret_n", 32}})});
+  recording.verifications.push_back({9, 1, 0, 1.0, 9.0, 0, 0, "", "secret[3]: 1, expected 2"});
+  recording.losses.push_back({"kernel_skipped", "gemm@secret_m=64,secret_n=32", "no", 1});
+  Redaction names;
+  names.names = true;
+  (void)RedactFile(Write(recording), Copy(), names, false);
+  EXPECT_EQ(ReadFile(Copy()).find("secret_"), std::string::npos);
+  const Recording copy = Read(Copy());
+  EXPECT_EQ(copy.cases.back().shape->ToString(), "p1=64,p2=32");
+  EXPECT_EQ(copy.verifications.back().where, "redacted");
+}
+
 TEST_F(RedactTest, NothingOfItIsLeftInTheFile) {
   Redaction all;
   all.code = all.paths = all.names = all.raw = true;

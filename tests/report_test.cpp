@@ -285,11 +285,27 @@ TEST(ReportTest, AnIncorrectKernelShowsNoSpeedAnywhere) {
   EXPECT_EQ(Csv(profile).find("seconds"), std::string::npos);
 }
 
+TEST(ReportTest, AKernelLibrarysParametersAreItsShapeAndItsWorkIsCounted) {
+  Recording recording = sample::MakeRecording();
+  recording.cases[0].shape = Shape({{"m", 4096}, {"n", 512}});
+  recording.cases[0].work = {1e9, 3e6};
+  recording.verifications[0].where = "c[3,17]: 0.5, expected 1.25";
+  const Profile profile = analyze::Analyze(recording);
+  EXPECT_NE(Text(profile).find("m=4096,n=512"), std::string::npos);
+  EXPECT_NE(Text(profile).find("; c[3,17]: 0.5, expected 1.25"), std::string::npos);
+  EXPECT_NE(Csv(profile).find(",,,,,\"m=4096,n=512\",shape_flops,1000000000,"), std::string::npos);
+  const nlohmann::json report = nlohmann::json::parse(JsonText(profile));
+  EXPECT_EQ(report["entries"][0]["shape"], (nlohmann::json{{"m", 4096}, {"n", 512}}));
+  EXPECT_EQ(report["entries"][0]["verification"]["where"], "c[3,17]: 0.5, expected 1.25");
+  EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>{});
+}
+
 TEST(ReportTest, AnEmptyProfileIsReportedAsEmpty) {
   const std::string text = Text(Profile{});
   EXPECT_NE(text.find("No kernel was recorded."), std::string::npos);
   EXPECT_NE(text.find("n/a"), std::string::npos);
-  EXPECT_EQ(Csv(Profile{}), "kernel,part,batch,num_heads,seqlen,head_dim,causal,metric,value,unit,phase\r\n");
+  EXPECT_EQ(Csv(Profile{}),
+            "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,metric,value,unit,phase\r\n");
   EXPECT_NE(TextDiff(Profile{}, Profile{}).find("The recordings have no kernel in common."), std::string::npos);
 }
 
@@ -329,7 +345,8 @@ TEST(ReportTest, CsvQuotesAsRfc4180Says) {
   recording.cases.resize(1);
   recording.cases[0].kernel = "a,\"b\"";
   const std::string csv = Csv(analyze::Analyze(recording));
-  EXPECT_NE(csv.find("\r\n\"a,\"\"b\"\"\",,1,8,512,64,0,correct,1,bool,\r\n"), std::string::npos) << csv.substr(0, 300);
+  EXPECT_NE(csv.find("\r\n\"a,\"\"b\"\"\",,1,8,512,64,0,,correct,1,bool,\r\n"), std::string::npos)
+      << csv.substr(0, 300);
 }
 
 TEST(ReportTest, CsvKeepsEveryDigitOfAValue) {

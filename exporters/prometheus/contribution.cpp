@@ -178,10 +178,11 @@ const std::string& FullName(const ProfileEntry& entry) {
 
 }  // namespace
 
-std::string ShapeBucket(const std::optional<AttentionShape>& shape) {
-  if (!shape) return "none";
+std::string ShapeBucket(const std::optional<Shape>& shape) {
+  const AttentionShape* const attention = shape ? shape->attention() : nullptr;
+  if (attention == nullptr) return "none";
   for (const int bound : {512, 2048, 8192}) {
-    if (shape->seqlen <= bound) return "le_" + std::to_string(bound);
+    if (attention->seqlen <= bound) return "le_" + std::to_string(bound);
   }
   return "gt_8192";
 }

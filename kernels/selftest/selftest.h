@@ -21,7 +21,7 @@ class SelftestWorkload final : public Workload {
 
   const std::string& kernel() const override { return kernel_; }
   const std::string& origin() const override { return origin_; }
-  std::optional<AttentionShape> shape() const override { return std::nullopt; }
+  std::optional<Shape> shape() const override { return std::nullopt; }
   const std::vector<std::string>& parts() const override { return parts_; }
   void LaunchPart(std::size_t index, StreamHandle stream) override;
   void Launch(StreamHandle stream) override;

@@ -206,12 +206,19 @@ class CaseAnalyzer {
     return ranges;
   }
 
+  // Of attention it follows from the shape.
+  static Work WorkOf(const Case& of) {
+    const AttentionShape* const attention = of.shape ? of.shape->attention() : nullptr;
+    return attention != nullptr ? Work{attention->Flops(), std::nullopt} : of.work;
+  }
+
   ProfileEntry MakeEntry(const std::string& part, const Range* range) const {
     ProfileEntry entry;
     entry.case_id = data_.kernel_case->id;
     entry.kernel = data_.kernel_case->kernel;
     entry.origin = data_.kernel_case->origin;
     entry.shape = data_.kernel_case->shape;
+    entry.work = WorkOf(*data_.kernel_case);
     entry.part = part;
     if (data_.verification != nullptr) entry.verification = *data_.verification;
     if (!data_.incorrect()) {
@@ -247,7 +254,7 @@ class CaseAnalyzer {
     inputs.occupancy = entry.occupancy ? &*entry.occupancy : nullptr;
     inputs.timing = entry.timing ? &*entry.timing : nullptr;
     if (entry.part.empty()) {
-      inputs.shape = entry.shape ? &*entry.shape : nullptr;
+      inputs.work = entry.work;
       inputs.several_kernels = parts_.size() > 1;
       if (inputs.several_kernels) inputs.parts_median_ns = SumOfPartMedians(data_, parts_);
     }

@@ -52,7 +52,7 @@ Metrics MakeVariables(const DeriveInputs& inputs) {
     variables["launch.theoretical_occupancy_ratio"] = inputs.occupancy->theoretical_ratio;
     SetIfPositive(variables, "launch.waves", inputs.occupancy->waves);
   }
-  if (inputs.shape != nullptr) variables["shape.flops"] = inputs.shape->Flops();
+  if (inputs.work.flops) variables["shape.flops"] = *inputs.work.flops;
   if (inputs.timing != nullptr) {
     variables["timing.median_ns"] = inputs.timing->median_ns;
     if (inputs.parts_median_ns) variables["timing.parts_median_ns"] = *inputs.parts_median_ns;

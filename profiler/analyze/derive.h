@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 #include "fa_profile/expression.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/profile.h"
@@ -39,7 +39,7 @@ struct DeriveInputs {
   const std::vector<Launch>* launches = nullptr;
   bool user_ranges = true;  ///< the counters are of a user range, which is longer than what it holds
   const Occupancy* occupancy = nullptr;
-  const AttentionShape* shape = nullptr;  ///< null for a part: what share of the FLOPs it does is not known
+  Work work;  ///< absent for a part: what share of it the part does is not known
   const TimingSummary* timing = nullptr;
   std::optional<double> parts_median_ns;  ///< sum over the parts; only for a call of several
   bool several_kernels = false;           ///< the entry is a call of several kernels

@@ -126,7 +126,8 @@ void TensorIdle(const Subject& subject, Findings& findings) {
 
 void TensorAbsent(const Subject& subject, Findings& findings) {
   const ProfileEntry& entry = subject.entry;
-  if (!entry.shape || subject.device.compute_capability_major < 7) return;
+  // Of other kernels it is not known whether their operations are products.
+  if (!entry.shape || entry.shape->attention() == nullptr || subject.device.compute_capability_major < 7) return;
   const double flops = OrZero(entry.metrics, "shape_flops");
   if (flops < kTensorWork) return;
   std::optional<double> instructions;

@@ -51,8 +51,9 @@ void ExponentialsAgain(const Subject& subject, Findings& findings) {
   if (AtMost(softmax->metrics, "phase_threads_per_instruction", kSerialThreads)) return;
   const auto& per_exponential = inference->multiply_adds_per_exponential;
   std::optional<double> times = inference->exponentials_per_score;
-  if (!times && subject.entry.shape && per_exponential && *per_exponential > 0.0) {
-    times = static_cast<double>(subject.entry.shape->head_dim) / *per_exponential;
+  const AttentionShape* const shape = subject.entry.shape ? subject.entry.shape->attention() : nullptr;
+  if (!times && shape != nullptr && per_exponential && *per_exponential > 0.0) {
+    times = static_cast<double>(shape->head_dim) / *per_exponential;
   }
   if (!times || *times < kComputedAgain) return;
   std::string evidence = fmt::format("{:.1f} exponentials for each score", *times);

@@ -124,6 +124,7 @@ void RemovePaths(Recording& recording) {
   for (Case& entry : recording.cases) entry.origin = LastName(entry.origin);
   for (Verification& verification : recording.verifications) {
     verification.error = WithoutFolders(std::move(verification.error));
+    verification.where = WithoutFolders(std::move(verification.where));
   }
   for (DeviceFunction& function : recording.functions) {
     for (Instruction& instruction : function.instructions) {
@@ -161,6 +162,19 @@ void ReplaceAll(std::string& text, const std::string& what, std::string_view by)
   }
 }
 
+// The parameters of a case of a kernel library become p1, p2, ..., in losses too.
+void NumberParameters(Recording& recording, Case& entry) {
+  if (!entry.shape || entry.shape->parameters() == nullptr) return;
+  std::vector<ShapeParameter> parameters = *entry.shape->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].name = "p" + std::to_string(i + 1);
+  const std::string named = entry.shape->ToString();
+  entry.shape = Shape(std::move(parameters));
+  for (DataLoss& loss : recording.losses) {
+    ReplaceAll(loss.subject, named, entry.shape->ToString());
+    ReplaceAll(loss.reason, named, entry.shape->ToString());
+  }
+}
+
 std::size_t RemoveNames(Recording& recording) {
   Numbers numbers;
   const auto part = [&](std::string& text) {
@@ -179,6 +193,7 @@ std::size_t RemoveNames(Recording& recording) {
     part(launch.part);
   }
   for (Case& entry : recording.cases) {
+    NumberParameters(recording, entry);
     if (entry.kernel.starts_with(kGraphCase)) continue;  // it has no name
     const std::size_t configuration = std::min(entry.kernel.find("<<<"), entry.kernel.size());
     const std::string name = entry.kernel.substr(0, configuration);
@@ -190,6 +205,7 @@ std::size_t RemoveNames(Recording& recording) {
   }
   for (Verification& verification : recording.verifications) {
     if (!verification.error.empty()) verification.error = "redacted";
+    if (!verification.where.empty()) verification.where = "redacted";
   }
   for (Timing& timing : recording.timings) part(timing.part);
   for (NvtxRange& range : recording.nvtx_ranges) {

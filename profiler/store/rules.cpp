@@ -28,6 +28,18 @@ void CheckEntries(const Subject& subject, const std::vector<Entry>& entries) {
   }
 }
 
+void CheckParameters(const Subject& subject, const std::vector<ShapeParameter>& parameters) {
+  if (parameters.empty() || parameters.size() > kMostParameters) {
+    subject.Refuse("parameters", std::to_string(parameters.size()), "a shape has 1 to 32 of them");
+  }
+  for (const ShapeParameter& parameter : parameters) {
+    if (!IsParameterName(parameter.name)) subject.Refuse("parameters", parameter.name, "it cannot name a parameter");
+    if (std::ranges::count(parameters, parameter.name, &ShapeParameter::name) > 1) {
+      subject.Refuse("parameters", parameter.name, "two parameters have that name");
+    }
+  }
+}
+
 // What a string or a vector takes beside its content, and a node of a map: of the common 64-bit libraries, rounded up.
 constexpr std::int64_t kAllocationBytes = 32;
 constexpr std::int64_t kNodeBytes = 128;
@@ -47,9 +59,11 @@ std::int64_t EntriesBytes(const std::vector<Entry>& entries) {
 
 void CheckContent(const Subject& subject, const Case& item) {
   if (!item.shape) return;
+  const AttentionShape* const shape = item.shape->attention();
+  if (shape == nullptr) return CheckParameters(subject, *item.shape->parameters());
   // AttentionShape's own bounds; multiplied step by step, because four hostile numbers overflow 64 bits.
   std::int64_t elements = 1;
-  for (const int extent : {item.shape->batch, item.shape->num_heads, item.shape->seqlen, item.shape->head_dim}) {
+  for (const int extent : {shape->batch, shape->num_heads, shape->seqlen, shape->head_dim}) {
     if (extent < 1) subject.Refuse("shape", std::to_string(extent), "every extent is at least 1");
     elements *= extent;
     if (elements > (std::int64_t{1} << 31)) subject.Refuse("shape", "too large", "a tensor has at most 2^31 elements");

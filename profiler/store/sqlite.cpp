@@ -113,6 +113,12 @@ void Statement::Bind(const std::string& text) {
   IsText(text) ? bind(text, SQLITE_STATIC) : bind(ToText(text), SQLITE_TRANSIENT);
 }
 
+void Statement::BindCopy(const std::string& text) {
+  const std::string valid = ToText(text);
+  connection_.Check(
+      sqlite3_bind_text64(statement_, ++column_, valid.data(), valid.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
 void Statement::Bind(std::vector<std::uint8_t> blob) {
   blob_ = std::move(blob);
   connection_.Check(sqlite3_bind_blob64(statement_, ++column_, blob_.data(), blob_.size(), SQLITE_STATIC));

@@ -28,7 +28,7 @@
 namespace fa_profile::store {
 namespace {
 
-// A part of a case's shape. All of them are NULL for a case without one; `kFirst` is read first and decides.
+// A part of an attention shape. All of them are NULL for a case without one; `kFirst` is read first and decides.
 template <auto kPart, bool kFirst = false>
 constexpr Column ShapePart(const char* name, const char* note = "") {
   return {.name = name,
@@ -37,13 +37,59 @@ constexpr Column ShapePart(const char* name, const char* note = "") {
           .write =
               [](Statement& to, const void* row) {
                 const auto& shape = As<Case>(row).shape;
-                to.Bind(shape ? std::optional((*shape).*kPart) : std::nullopt);
+                const AttentionShape* const attention = shape ? shape->attention() : nullptr;
+                to.Bind(attention != nullptr ? std::optional((*attention).*kPart) : std::nullopt);
               },
           .read =
               [](Statement& from, void* row) {
                 auto& shape = As<Case>(row).shape;
                 if (kFirst && !from.IsNull()) shape.emplace();
-                shape ? from.Read((*shape).*kPart) : from.Skip();
+                if (!shape) return from.Skip();
+                AttentionShape attention = *shape->attention();
+                from.Read(attention.*kPart);
+                shape = attention;
+              }};
+}
+
+// A shape of parameters. Read after the parts of an attention shape.
+constexpr Column ShapeParameters(const char* name, const char* note) {
+  return {.name = name,
+          .type = "TEXT",
+          .note = note,
+          .write =
+              [](Statement& to, const void* row) {
+                const auto& shape = As<Case>(row).shape;
+                const bool named = shape && shape->parameters() != nullptr;
+                named ? to.BindCopy(shape->ToString()) : to.Bind(std::optional<std::string>());
+              },
+          .read =
+              [](Statement& from, void* row) {
+                if (from.IsNull()) return from.Skip();
+                std::string text;
+                from.Read(text);
+                auto& shape = As<Case>(row).shape;
+                if (shape) from.connection().Damaged("a case in it has two shapes");
+                try {
+                  shape = Shape::Parse(text);
+                } catch (const Error& error) {
+                  from.connection().Damaged("a case in it has a bad shape: " + error.message());
+                }
+                if (shape->parameters() == nullptr)
+                  from.connection().Damaged("a case in it has a shape in two columns");
+              }};
+}
+
+template <auto kPart>
+constexpr Column WorkPart(const char* name, const char* note) {
+  return {.name = name,
+          .type = "REAL",
+          .note = note,
+          .write = [](Statement& to, const void* row) { to.Bind(As<Case>(row).work.*kPart); },
+          .read = [](Statement& from, void* row) { from.Read(As<Case>(row).work.*kPart); },
+          .check =
+              [](const Subject& subject, const char* field, const void* row) {
+                const auto& value = As<Case>(row).work.*kPart;
+                if (value) subject.RequireNotNegative(field, *value);
               }};
 }
 
@@ -213,7 +259,12 @@ const Table TableOf<Case>::kTable = {
      Field<&Case::origin>("origin", "`ladder`, `program`, the path of a kernel library, or `FILE.py:FUNCTION`"),
      ShapePart<&AttentionShape::batch, true>("batch"), ShapePart<&AttentionShape::num_heads>("num_heads"),
      ShapePart<&AttentionShape::seqlen>("seqlen"), ShapePart<&AttentionShape::head_dim>("head_dim"),
-     ShapePart<&AttentionShape::causal>("causal", "0 or 1")}};
+     ShapePart<&AttentionShape::causal>("causal", "0 or 1"),
+     Since(5, ShapeParameters("parameters",
+                              "`m=4096,n=4096`: the shape of a kernel library's case, instead of the "
+                              "five columns before; else NULL")),
+     Since(5, WorkPart<&Work::flops>("flops", "of a call, as the kernel library counts them; NULL: it does not")),
+     Since(5, WorkPart<&Work::bytes>("bytes", "that a call reads and writes at least; NULL alike"))}};
 
 template <>
 const Table TableOf<Verification>::kTable = {
@@ -223,10 +274,13 @@ const Table TableOf<Verification>::kTable = {
      Field<&Verification::draws>("draws", "random inputs"), Field<&Verification::draws_passed>("draws_passed"),
      Field<&Verification::max_abs_error>("max_abs_error", "over the finite outputs of all draws"),
      Field<&Verification::max_error_ratio>(
-         "max_error_ratio", "largest |error| / tolerance (the ladder's: 1e-3 + 1e-3 * |reference|); at most 1 passes"),
+         "max_error_ratio", "largest |error| / tolerance, of attention 1e-3 + 1e-3 * |reference|; at most 1 passes"),
      Field<&Verification::nonfinite>("nonfinite", "outputs that are NaN or infinite"),
      Field<&Verification::unwritten>("unwritten", "outputs that the kernel did not write"),
-     Field<&Verification::error>("error", "of a failed launch, which ended the draws; else empty")}};
+     Field<&Verification::error>("error", "of a failed launch, which ended the draws; else empty"),
+     Since(5, Field<&Verification::where>("place",
+                                          "an element that is wrong, and how: `c[3,17]: 0.5, expected 1.25`; "
+                                          "else empty"))}};
 
 template <>
 const Table TableOf<Timing>::kTable = {
@@ -535,7 +589,14 @@ constexpr View kViews[] = {
 SELECT id AS case_id, kernel, origin,
   batch || ',' || num_heads || ',' || seqlen || ',' || head_dim ||
     CASE causal WHEN 1 THEN ' causal' ELSE '' END AS shape
-FROM kernel_case)"},
+FROM kernel_case)",
+     1, 4},
+    {"case_shape", "a case: `case_id`, `kernel`, `origin`, and its `shape` as one text", R"(CREATE VIEW case_shape AS
+SELECT id AS case_id, kernel, origin,
+  coalesce(parameters, batch || ',' || num_heads || ',' || seqlen || ',' || head_dim ||
+    CASE causal WHEN 1 THEN ' causal' ELSE '' END) AS shape
+FROM kernel_case)",
+     5},
     {"metric_value", "a value: `kernel`, `shape`, `part`, `metric`, `value`, `range_id`, `case_id`",
      R"(CREATE VIEW metric_value AS
 SELECT c.kernel, c.shape, r.part, m.name AS metric, v.value, r.id AS range_id, c.case_id
@@ -608,7 +669,7 @@ std::vector<SchemaObject> Schema(int version) {
       if (table->since == since) objects.push_back({"table", table->name, CreateTable(*table, version)});
     }
     for (const View& view : kViews) {
-      if (view.since == since) objects.push_back({"view", view.name, view.sql});
+      if (view.since == since && version <= view.until) objects.push_back({"view", view.name, view.sql});
     }
   }
   return objects;

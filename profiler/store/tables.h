@@ -104,6 +104,7 @@ struct View {
   const char* row;  ///< what a row is, for docs/recording.md
   const char* sql;
   int since = 1;
+  int until = 1000;  ///< the last schema version that has it in this form
 };
 
 /// In the order they are created.

@@ -132,8 +132,9 @@ void WriteEverything(store::RecordingWriter& writer, int cases) {
                            .throttle_reasons = std::uint64_t{1} << 63});
   writer.Write(ClockSample{.when = "after"});
   for (int id = 1; id <= cases; ++id) {
-    std::optional<AttentionShape> shape;
+    std::optional<Shape> shape;
     if (id % 3 != 0) shape = AttentionShape{.batch = id, .causal = id % 2 == 0};
+    if (id % 6 == 0) shape = Shape({{"m", 4096}, {"n", id}});
     writer.Write(Case{.id = id, .kernel = "mma", .origin = id % 2 != 0 ? "ladder" : "/lib/my.so", .shape = shape});
     writer.Write(
         Verification{.case_id = id, .draws = 100, .draws_passed = 100, .max_abs_error = 1e-4, .max_error_ratio = 0.5});

@@ -245,7 +245,7 @@ class FakeWorkload final : public Workload {
       : gpu_(gpu), kernel_(std::move(kernel)), parts_(std::move(parts)) {}
   const std::string& kernel() const override { return kernel_; }
   const std::string& origin() const override { return origin_; }
-  std::optional<AttentionShape> shape() const override { return std::nullopt; }
+  std::optional<Shape> shape() const override { return std::nullopt; }
   const std::vector<std::string>& parts() const override { return parts_; }
   void LaunchPart(std::size_t index, StreamHandle) override { gpu_.Launched(kernel_ + "/" + parts_.at(index)); }
   void Launch(StreamHandle) override {

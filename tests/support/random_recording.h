@@ -158,10 +158,13 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
       r.cases.back().shape =
           AttentionShape{1 + static_cast<int>(any.Below(64)), 1 + static_cast<int>(any.Below(64)),
                          1 + static_cast<int>(any.Below(4096)), 1 + static_cast<int>(any.Below(64)), any.Coin()};
+    } else if (any.Coin()) {
+      r.cases.back().shape = Shape({{"m", any.Int64()}, {"n_1", -any.Int64()}});
+      r.cases.back().work = {any.Maybe(1e12), any.Maybe(0.5)};
     }
     const int draws = any.Int();
     r.verifications.push_back({id, draws, static_cast<int>(any.Below(static_cast<std::uint64_t>(draws) + 1)),
-                               any.Double(), any.Double(), any.Int64(), any.Int64(), any.Text()});
+                               any.Double(), any.Double(), any.Int64(), any.Int64(), any.Text(), any.Text()});
     Timing timing{.case_id = id, .part = any.Text(), .method = any.Text(), .durations_ns = {}};
     for (std::uint64_t i = n == 1 ? 5 : any.Below(5); i > 0; --i) {
       timing.durations_ns.push_back(static_cast<double>(any.Below(1'000'000)) / 7.0);
@@ -242,11 +245,12 @@ inline std::string ToText(const Recording& r) {
          maybe(c.throttle_reasons));
   }
   for (const Case& c : r.cases) {
-    line("case", c.id, c.kernel, c.origin, c.shape ? c.shape->ToString() : "absent");
+    line("case", c.id, c.kernel, c.origin, c.shape ? c.shape->ToString() : "absent", maybe(c.work.flops),
+         maybe(c.work.bytes));
   }
   for (const Verification& v : r.verifications) {
     line("verification", v.case_id, v.draws, v.draws_passed, v.max_abs_error, v.max_error_ratio, v.nonfinite,
-         v.unwritten, v.error);
+         v.unwritten, v.error, v.where);
   }
   for (const Timing& t : r.timings) {
     line("timing", t.case_id, t.part, t.method, t.sm_clock_hz ? std::to_string(*t.sm_clock_hz) : "absent");

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/kernel_parameters.h"
 #include "fa_profile/recording.h"
+#include "fa_profile/shape.h"
 #include "fa_profile/workload.h"
 
 namespace fa_profile {
 
-/// An attention forward kernel: a rung of the ladder or one from a kernel library.
+/// A kernel that can be verified and measured: a rung of the ladder, an attention kernel, or one of a kernel library.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -24,12 +25,18 @@ class Kernel {
   /// Names of the phase functions inside the kernel ("load_kv", "qk", ...); empty when unknown.
   virtual const std::vector<std::string>& phases() const = 0;
 
-  /// Empty when this kernel takes the shape; otherwise why not, in words that name the cure.
-  virtual std::string WhyNot(const AttentionShape& shape) const = 0;
+  /// The shape to run where `asked` was asked for; absent: where none was. Runs no code of a library.
+  virtual FittedShape Fit(const std::optional<Shape>& asked) const = 0;
 
-  /// Allocates Q, K, V, O and scratch on the current device and fills Q, K, V with fresh normal random fp16 numbers
-  /// from `seed`. Throws Error: shape not supported, out of memory, no device.
-  virtual std::unique_ptr<Workload> MakeWorkload(const AttentionShape& shape, std::uint64_t seed) const = 0;
+  /// Empty when this kernel takes the shape; otherwise why not, in words that name the cure.
+  virtual std::string WhyNot(const Shape& shape) const = 0;
+
+  /// What a call does by its library's count; nothing for attention, whose shape tells.
+  virtual Work WorkOf(const Shape& shape) const = 0;
+
+  /// Allocates the tensors and scratch on the current device and draws the inputs from `seed`: of attention Q, K, V as
+  /// normal random fp16 numbers. Throws Error: shape not supported, out of memory, no device.
+  virtual std::unique_ptr<Workload> MakeWorkload(const Shape& shape, std::uint64_t seed) const = 0;
 };
 
 /// The rungs in order (kernels/ladder.cpp). Objects live as long as the program. Needs no GPU.
@@ -44,19 +51,39 @@ const std::vector<const Kernel*>& TiledVariants();
 /// Error: no device, no memory.
 std::unique_ptr<Workload> MakeGateReference();
 
-/// Opens a kernel library (kernel_abi.h). Throws Error that names the library and what is wrong: not found, not a
-/// shared library, which symbol is missing, which ABI version it speaks, a bad name.
-std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path);
+/// What is known of a library's kernel without running its code.
+struct LibraryIdentity {
+  std::string kernel;
+  std::vector<KernelParameter> parameters;  ///< of version 2; empty: version 1, which takes attention shapes
+  std::vector<std::string> tensors;         ///< of version 2, in words: "a: fp16 (m,k), input"
+};
 
-/// The kernel of a library whose kernel name is known, from a child process that loaded it (library_child.h). The
-/// library is loaded into this process when the kernel is first asked about a shape; the same errors come then.
-std::unique_ptr<Kernel> NamedKernelLibrary(const std::string& path, const std::string& id);
+/// Opens a kernel library (kernel_abi.h, kernel_abi_2.h). `files`: of the user's, "TENSOR=FILE". Throws Error that
+/// names the library and what is wrong: not found, not a shared library, which symbol is missing, which ABI version it
+/// speaks, a bad name or description.
+std::unique_ptr<Kernel> LoadKernelLibrary(const std::string& path, const std::vector<std::string>& files = {});
 
-/// Compares `kernel` with the float64 reference on `draws` fresh random inputs (seeds seed, seed+1, ...): every output
-/// poisoned before, |error| <= 1e-3 + 1e-3*|reference| demanded of each element. Never throws for a wrong or failing
-/// kernel: that is a result. Throws Error when the comparison itself cannot be made (no device, no memory).
-/// `case_id` of the result is 0. `progress(done)` is called after each draw; may be empty.
-Verification Verify(const Kernel& kernel, const AttentionShape& shape, int draws, std::uint64_t seed,
+LibraryIdentity IdentityOf(const Kernel& kernel);
+
+/// The kernel of a library whose identity is known, from a child process that loaded it (library_child.h). The library
+/// is loaded into this process when the kernel is first asked about a shape; the same errors come then.
+std::unique_ptr<Kernel> NamedKernelLibrary(const std::string& path, const LibraryIdentity& identity,
+                                           const std::vector<std::string>& files = {});
+
+/// A kernel and the shape to run it at, or why it does not take the shape that was asked for.
+struct KernelAtShape {
+  const Kernel* kernel = nullptr;
+  FittedShape fitted;
+};
+
+/// Every kernel at every shape, by shape; without shapes, every kernel at its own. Runs no code of a library.
+std::vector<KernelAtShape> KernelsAtShapes(const std::vector<const Kernel*>& kernels, const std::vector<Shape>& shapes);
+
+/// Compares `kernel` with its float64 reference on `draws` fresh random inputs (seeds seed, seed+1, ...): every output
+/// poisoned before, and each element within the tolerance, of attention |error| <= 1e-3 + 1e-3*|reference|. Never
+/// throws for a wrong or failing kernel: that is a result. Throws Error when the comparison itself cannot be made (no
+/// device, no memory). `case_id` of the result is 0. `progress(done)` is called after each draw; may be empty.
+Verification Verify(const Kernel& kernel, const Shape& shape, int draws, std::uint64_t seed,
                     const std::function<void(int)>& progress = {});
 
 /// One entry of the correctness suite.

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
+#include "fa_profile/kernels.h"
 #include "fa_profile/recording.h"
 
 namespace fa_profile {
@@ -21,15 +21,17 @@ namespace fa_profile {
 /// What a child is asked.
 struct LibraryQuestion {
   std::string library;
-  std::optional<AttentionShape> shape;  ///< absent: only the kernel's name, which needs no GPU
+  std::optional<Shape> shape;  ///< absent: only the kernel's identity, which needs no GPU
   int draws = 1;
   std::uint64_t seed = 1;
   int device = 0;
+  std::vector<std::string> files{};  ///< of tensors: "TENSOR=FILE"
 };
 
 /// What it answers.
 struct LibraryAnswer {
-  std::string kernel;
+  LibraryIdentity identity;
+  Work work;                                 ///< of a call at the shape
   std::string why_not;                       ///< the library refuses the shape for this reason; empty: it takes it
   std::optional<Verification> verification;  ///< absent: not asked for, or refused
   std::optional<Error> error;                ///< the job cannot be done
@@ -59,9 +61,9 @@ LibraryReply ReplyOf(const LibraryQuestion& question, const ChildEnd& end);
 LibraryReply AskLibrary(const LibraryQuestion& question, const ChildLimits& limits,
                         const std::string& program = "/proc/self/exe");
 
-/// The name of a library's kernel, from a child that has two minutes to load it; what the library prints is dropped: it
+/// What a library's kernel is, from a child that has two minutes to load it; what the library prints is dropped: it
 /// will print it again. Throws Error like AskLibrary().
-std::string AskForName(const std::string& library);
+LibraryIdentity AskForIdentity(const std::string& library, const std::vector<std::string>& files = {});
 
 /// Compares a library's kernel with the float64 reference in a child, for as long as that takes. `interrupted`: set by
 /// a signal's handler; may be nullptr. Throws Error like AskLibrary().

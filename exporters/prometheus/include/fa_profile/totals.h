@@ -92,8 +92,8 @@ void CheckTotals(const Totals& totals, double most);
 std::string ToJson(const Totals& totals);
 Totals TotalsFromJson(std::string_view text);
 
-/// "le_512", "le_2048", "le_8192", "gt_8192" by the longer sequence; "none" without a shape.
-std::string ShapeBucket(const std::optional<AttentionShape>& shape);
+/// "le_512", "le_2048", "le_8192", "gt_8192" by the longer sequence; "none" without a sequence length.
+std::string ShapeBucket(const std::optional<Shape>& shape);
 
 /// The group of a stall reason ("long_scoreboard" -> "memory"): memory, shared_memory, barrier, math_pipe, tensor,
 /// dependency, issue, other.

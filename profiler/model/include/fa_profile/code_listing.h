@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile {
 
 /// The code of one function in one measured call: what a listing is of.
 struct ListedCode {
   std::string kernel;  ///< the profile entry's
-  std::optional<AttentionShape> shape;
+  std::optional<Shape> shape;
   std::string part;         ///< the part of the call that launches the function; empty: the call has one kernel
   std::string function;     ///< demangled; empty when no function was measured
   std::string missing;      ///< why there are no instructions, in words; empty: there are

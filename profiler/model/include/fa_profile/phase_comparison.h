@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile {
 
@@ -30,7 +30,7 @@ struct PhaseSwap {
 /// that a phase function holds; where nothing is named or nothing is inferred, at all instructions.
 struct PhaseComparison {
   std::string kernel;
-  std::optional<AttentionShape> shape;
+  std::optional<Shape> shape;
   std::string part;
   std::string function;               ///< demangled; empty when no function was measured
   std::string missing;                ///< why there is nothing to compare, in words: no machine code; empty: there is

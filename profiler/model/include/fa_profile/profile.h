@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
 #include "fa_profile/recording.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile {
 
@@ -177,7 +177,8 @@ struct ProfileEntry {
   /// "elementwise_kernel<<<64, 128>>> {AddFunctor}".
   std::string kernel;
   std::string origin;
-  std::optional<AttentionShape> shape;
+  std::optional<Shape> shape;
+  Work work;         ///< as in Case
   std::string part;  ///< empty: the whole call
   std::optional<Verification> verification;
   std::optional<KernelUse> use;           ///< of a launch class of a program that was watched

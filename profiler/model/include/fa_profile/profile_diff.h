@@ -10,7 +10,7 @@ namespace fa_profile {
 struct MetricChange {
   std::string kernel;
   std::string part;
-  std::string shape;   ///< AttentionShape::ToString(), or empty
+  std::string shape;   ///< Shape::ToString(), or empty
   std::string phase;   ///< empty: the whole entry
   std::string metric;  ///< catalogue id; of the phase catalogue where there is a phase
   std::optional<double> before;

@@ -10,12 +10,12 @@
 #include <variant>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 4;
+inline constexpr int kRecordingSchemaVersion = 5;
 
 /// How a run was started. One per recording.
 struct Session {
@@ -81,9 +81,10 @@ inline constexpr std::string_view kGraphCase = "CUDA graph ";
 /// name, the configuration and the resources; it may have several Timings, whose durations belong together.
 struct Case {
   std::int64_t id = 0;
-  std::string kernel;                   ///< "mma"; of a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
-  std::string origin;                   ///< "ladder", "program", a kernel library's path, "FILE.py:FUNCTION"
-  std::optional<AttentionShape> shape;  ///< absent for a program
+  std::string kernel;          ///< "mma"; of a launch class "flash_fwd_kernel<<<(32, 16, 4), 128>>>"
+  std::string origin;          ///< "ladder", "program", a kernel library's path, "FILE.py:FUNCTION"
+  std::optional<Shape> shape;  ///< absent for a program
+  Work work{};                 ///< as its library counts it; of an attention shape AttentionShape::Flops()
 };
 
 /// Result of the comparison with the float64 reference.
@@ -92,10 +93,11 @@ struct Verification {
   int draws = 0;
   int draws_passed = 0;
   double max_abs_error = 0.0;    ///< over finite outputs of all draws
-  double max_error_ratio = 0.0;  ///< max of |error| / tolerance (the ladder's: 1e-3 + 1e-3*|reference|); at most 1 passes
+  double max_error_ratio = 0.0;  ///< max of |error| / tolerance, 1e-3 + 1e-3*|reference| of attention; at most 1
   std::int64_t nonfinite = 0;    ///< NaN or infinite outputs
   std::int64_t unwritten = 0;    ///< outputs that still held the poison
   std::string error;             ///< set when a launch failed; the counts then stop there
+  std::string where{};           ///< an element that is wrong, and how: "c[3,17]: 0.5, expected 1.25"; else empty
   /// A count of passed draws that the other values contradict is not believed.
   bool correct() const {
     return error.empty() && draws > 0 && draws_passed == draws && nonfinite == 0 && unwritten == 0 &&

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/attention_shape.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile {
 
@@ -29,7 +29,7 @@ class Workload {
   virtual const std::string& kernel() const = 0;
   virtual const std::string& origin() const = 0;
   /// Absent for work that is not an attention call.
-  virtual std::optional<AttentionShape> shape() const = 0;
+  virtual std::optional<Shape> shape() const = 0;
 
   /// Names of the parts, in launch order; never empty.
   virtual const std::vector<std::string>& parts() const = 0;

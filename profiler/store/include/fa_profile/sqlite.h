@@ -74,6 +74,7 @@ class Statement {
   void Bind(double value);
   void Bind(const std::string& text);
   void Bind(std::vector<std::uint8_t> blob);
+  void BindCopy(const std::string& text);  ///< a text that need not outlive the call
   template <std::integral T>
   void Bind(T value) {
     Bind(static_cast<std::int64_t>(value));

@@ -133,7 +133,7 @@ struct LaunchFacts {
 /// One kernel at one shape, without its samples.
 struct CaseFacts {
   std::string kernel;                        ///< "mma"
-  std::string shape;                         ///< AttentionShape::ToString(); empty: no shape (static evidence)
+  std::string shape;                         ///< Shape::ToString(); empty: no shape (static evidence)
   std::optional<Verification> verification;  ///< absent: not verified in this run
   std::vector<CodeFacts> code;               ///< the functions it launches, by symbol; empty: unknown
   std::vector<LaunchFacts> launches;         ///< of one call, in order; empty: unknown

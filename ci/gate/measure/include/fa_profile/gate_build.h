@@ -31,7 +31,7 @@ std::string NameInBase(const GateBuild& build, const std::string& kernel);
 struct GateRequest {
   std::vector<std::string> kernels;    ///< the base's ids; empty: those that match `pattern`
   std::string pattern;                 ///< regular expression; ignored for libraries
-  std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
+  std::vector<std::string> shapes;     ///< Shape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries in addition to the build's kernels
   std::set<std::string> metrics;       ///< ids of the catalogue that are recorded beside the deterministic ones
   int device = 0;

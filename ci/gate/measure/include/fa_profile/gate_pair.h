@@ -18,7 +18,7 @@ struct PairOptions {
   std::string base;                    ///< a program, a folder with one, a kernel library, or FILE.py:FUNCTION
   std::string candidate;               ///< of the same kind
   std::string kernel_pattern;          ///< regular expression; empty: all; ignored for libraries
-  std::vector<std::string> shapes;     ///< AttentionShape::ToString(); empty: the default shape
+  std::vector<std::string> shapes;     ///< Shape::ToString(); empty: the default shape
   std::vector<std::string> libraries;  ///< kernel libraries that both programs load in addition
   int device = 0;
   int pairs = 8;                   ///< timing pairs of the first stage

@@ -52,7 +52,7 @@ Session NewSession(std::string command_line, std::string metric_set);
 /// A case whose workload is made when its turn comes and freed when it was measured.
 struct PendingCase {
   std::int64_t case_id = 0;
-  AttentionShape shape;
+  Shape shape;
   std::function<std::unique_ptr<Workload>()> make;
 };
 

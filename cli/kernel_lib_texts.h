@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace fa_profile::cli {
+
+struct EmbeddedText {
+  std::string_view id;
+  std::string_view text;
+};
+
+/// The files of cli/templates/kernel_lib/, by name. @NAME@ in them is the kernel's name.
+std::span<const EmbeddedText> KernelLibTexts();
+
+}  // namespace fa_profile::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fa_profile/kernels.h"
+#include "tensor_library.h"
+
+namespace fa_profile {
+
+/// The kernel of a version 2 library.
+class TensorKernel final : public Kernel {
+ public:
+  /// `library` may be null: it is loaded from identity and files when it is first used.
+  TensorKernel(std::string path, LibraryIdentity identity, std::vector<std::string> files,
+               std::shared_ptr<const TensorLibrary> library);
+
+  const std::string& id() const override { return identity_.kernel; }
+  const std::string& origin() const override { return path_; }
+  int rung() const override { return 0; }
+  const std::string& teaches() const override { return teaches_; }
+  const std::vector<std::string>& phases() const override { return phases_; }
+  const LibraryIdentity& identity() const { return identity_; }
+  FittedShape Fit(const std::optional<Shape>& asked) const override;
+  std::string WhyNot(const Shape& shape) const override;
+  Work WorkOf(const Shape& shape) const override;
+  std::unique_ptr<Workload> MakeWorkload(const Shape& shape, std::uint64_t seed) const override;
+
+ private:
+  const std::shared_ptr<const TensorLibrary>& Loaded() const;
+
+  std::string path_;
+  LibraryIdentity identity_;
+  std::vector<std::string> files_;
+  std::string teaches_;
+  std::vector<std::string> phases_;
+  mutable std::shared_ptr<const TensorLibrary> library_;
+};
+
+/// Loads a library that may be of another version by now. Throws Error.
+std::shared_ptr<const TensorLibrary> LoadTensorLibrary(const std::string& path, const std::vector<std::string>& files);
+
+/// What a child process tells its parent of a library.
+LibraryIdentity IdentityOf(const TensorLibrary& library);
+
+}  // namespace fa_profile

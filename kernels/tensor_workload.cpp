@@ -1,0 +1,114 @@
+#include "tensor_workload.h"
+
+#include <fmt/format.h>
+
+#include "check_results.h"
+#include "cuda_result.h"
+#include "extents.h"
+#include "nvtx_scope.h"
+
+namespace fa_profile {
+namespace {
+
+std::size_t TotalMemory() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  CheckCudaResult(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return total;
+}
+
+std::vector<std::byte> Encoded(NumberFormat format, const std::vector<double>& values) {
+  std::vector<std::byte> bytes(values.size() * BytesOf(format));
+  for (std::size_t i = 0; i < values.size(); ++i) StoreBits(format, bytes, i, Encode(format, values[i]));
+  return bytes;
+}
+
+// Waits for the copy: cudaMemcpy() from pageable memory may return before its end, and other streams do not wait for
+// it.
+void Upload(const std::vector<std::byte>& bytes, const DeviceBuffer& to, cudaStream_t stream) {
+  CheckCudaResult(cudaMemcpyAsync(to.as<void>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream),
+                  "cudaMemcpyAsync");
+  CheckCudaResult(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+}  // namespace
+
+std::string WhyTooLarge(const TensorLibrary& library, const std::vector<ShapeParameter>& parameters,
+                        std::size_t workspace_bytes, std::size_t most_bytes) {
+  constexpr double kGigabyte = 1e9;
+  // In double: sums of hostile sizes overflow 64 bits.
+  double total = static_cast<double>(workspace_bytes);
+  std::string list = workspace_bytes > 0 ? fmt::format("workspace {:.3g}", total / kGigabyte) : "";
+  const std::vector<std::vector<std::int64_t>> extents = library.Extents(parameters);
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const TensorDescription& tensor = library.description().tensors[i];
+    const double bytes = static_cast<double>(ElementsOf(extents[i])) * static_cast<double>(BytesOf(tensor.format));
+    total += bytes;
+    list += fmt::format("{}{} {:.3g}", list.empty() ? "" : ", ", tensor.name, bytes / kGigabyte);
+  }
+  if (total <= static_cast<double>(most_bytes)) return {};
+  return fmt::format("it needs {:.3g} GB, and the GPU has {:.3g} GB: {}", total / kGigabyte,
+                     static_cast<double>(most_bytes) / kGigabyte, list);
+}
+
+TensorWorkload::TensorWorkload(std::string kernel, std::shared_ptr<const TensorLibrary> library, const Shape& shape)
+    : library_(std::move(library)), shape_(shape), parts_{std::move(kernel)}, values_(ValuesOf(*shape.parameters())) {
+  const std::vector<ShapeParameter>& parameters = *shape.parameters();
+  const std::size_t workspace_bytes = library_->WorkspaceBytes(parameters);
+  if (const std::string why = WhyTooLarge(*library_, parameters, workspace_bytes, TotalMemory()); !why.empty()) {
+    throw Error(parts_.front() + " at " + shape.ToString() + " does not fit: " + why, "take a smaller shape");
+  }
+  const std::vector<std::vector<std::int64_t>> extents = library_->Extents(parameters);
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const std::size_t bytes = BytesOf(library_->description().tensors[i].format);
+    tensors_.emplace_back(static_cast<std::size_t>(ElementsOf(extents[i])) * bytes);
+    pointers_.push_back(tensors_.back().as<void>());
+  }
+  workspace_.emplace(workspace_bytes);
+}
+
+void TensorWorkload::LaunchPart(std::size_t, StreamHandle stream) {
+  const NvtxScope range{kernel()};
+  fa_profile_call call{};
+  call.struct_size = sizeof call;
+  call.tensor_count = static_cast<std::uint32_t>(pointers_.size());
+  call.parameters = values_.data();
+  call.tensors = pointers_.data();
+  call.workspace = workspace_->as<void>();
+  call.workspace_bytes = workspace_->bytes();
+  call.stream = stream;
+  library_->Launch(call);
+}
+
+void TensorWorkload::Fill(std::uint64_t seed, cudaStream_t stream) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const TensorDescription& tensor = library_->description().tensors[i];
+    if (!tensor.is_drawn()) continue;
+    Upload(Encoded(tensor.format, library_->Draw(i, *shape_.parameters(), seed)), tensors_[i], stream);
+  }
+}
+
+void TensorWorkload::Poison(cudaStream_t stream) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const TensorDescription& tensor = library_->description().tensors[i];
+    if (tensor.is_drawn()) continue;
+    std::vector<std::byte> bytes(tensors_[i].bytes());
+    for (std::size_t k = 0; k < bytes.size() / BytesOf(tensor.format); ++k) {
+      StoreBits(tensor.format, bytes, k, PoisonOf(tensor.format));
+    }
+    Upload(bytes, tensors_[i], stream);
+  }
+  if (workspace_->bytes() == 0) return;
+  CheckCudaResult(cudaMemsetAsync(workspace_->as<void>(), kPoisonByte, workspace_->bytes(), stream), "cudaMemsetAsync");
+}
+
+DrawErrors TensorWorkload::Check(std::uint64_t seed, cudaStream_t) {
+  std::vector<std::vector<std::byte>> results;
+  for (const DeviceBuffer& tensor : tensors_) {
+    std::vector<std::byte>& bytes = results.emplace_back(tensor.bytes());
+    CheckCudaResult(cudaMemcpy(bytes.data(), tensor.as<void>(), bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  }
+  return CheckResults(*library_, *shape_.parameters(), seed, results);
+}
+
+}  // namespace fa_profile
