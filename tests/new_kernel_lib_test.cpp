@@ -45,6 +45,10 @@ TEST_F(NewKernelLibTest, ItsFilesBuildALibraryThatDescribesItself) {
   const Outcome tested = Shell("ctest --test-dir build --output-on-failure");
   EXPECT_EQ(tested.exit_code, 0) << tested.out;
   EXPECT_TRUE(Contains(tested.out, "description"));
+  const Outcome gated = Shell(FA_PROFILE_PROGRAM
+                              " gate --strict --static build/my_kernel.so build/my_kernel.so"
+                              " --thresholds My.Kernel/thresholds.yaml");
+  EXPECT_EQ(gated.exit_code, 0) << gated.out << gated.err;
 }
 
 TEST_F(NewKernelLibTest, TheExampleOfTheDocumentIsComplete) {

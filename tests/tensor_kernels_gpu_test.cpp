@@ -164,8 +164,8 @@ TEST_F(TensorProgramGpuTest, TheGateMeasuresAndJudgesALibraryBesideItself) {
       Run("gate-sample --kernel '^gemm$' --kernel-lib " + Example("gemm") + " --shape m=256,n=256,k=256");
   EXPECT_EQ(sample.exit_code, 0) << sample.err;
   EXPECT_TRUE(Contains(sample.out, "\"shape\":\"m=256,n=256,k=256\""));
-  const Outcome pair = Run("gate --shared --measure-identical --pair " + Example("gemm") + " " + Example("gemm") +
-                           " --shape m=256,n=256,k=256 --json gate.json");
+  const Outcome pair = Run("gate --shared --measure-identical --pairs 5 --phase-pairs 0 --pair " + Example("gemm") +
+                           " " + Example("gemm") + " --shape m=256,n=256,k=256 --json gate.json");
   EXPECT_EQ(pair.exit_code, 0) << pair.out << pair.err;
   EXPECT_TRUE(Contains(ReadFile(folder_ / "gate.json"), "m=256,n=256,k=256"));
 }
