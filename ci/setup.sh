@@ -68,6 +68,8 @@ test  clang-format        1:14.0    clang-format
 test  clang-tidy-16       1:16.0    clang-tidy-16
 test  libclang-rt-14-dev  1:14.0
 pack  dpkg-dev            1.21      dpkg-shlibdeps
+pack  libbz2-dev          1.0
+pack  liblzma-dev         5.4
 pack  patchelf            0.14      patchelf
 '
 wheels='
