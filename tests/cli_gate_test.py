@@ -59,7 +59,7 @@ class CliGateTest(unittest.TestCase):
         kept = pathlib.Path(self.folder.name) / "candidate.json"
         code, out, _ = run("--candidate", recording, "--save", kept, cwd=ROOT)
         self.assertEqual(code, 0, out)
-        self.assertRegex(out, r"cublas 1,8,512,64\n +duration: .*\+3\.9 %.*\n +another card: within 2\.0 % and 6\.8 % between cards")
+        self.assertRegex(out, r"cublas 1,8,512,64\n +duration: .*\+3\.9 %.*\n +- time: another card: within 2\.0 % and 6\.8 % between cards")
         self.assertRegex(out, r"the candidate ran on another card, GPU-f6af83b6-[0-9a-f-]+, than the\s+base, GPU-0d3da9e9-")
         # Their code is equal, and so they pass untimed. As if it were not:
         candidate = json.loads(kept.read_text())

@@ -176,7 +176,7 @@ TEST(ThresholdsTest, DefaultsMustBeWithinTheirRanges) {
   EXPECT_EQ(ErrorOf(Defaults("levels: {suspect: 0.5}")), "no error");
   EXPECT_EQ(ErrorOf(Defaults("levels: {suspect: 0.51}")), "t.yaml:2:30: levels.suspect is too large");
   EXPECT_EQ(ErrorOf(Defaults("levels: {regression: 0.05}")), "no error") << "as strict as the first stage";
-  EXPECT_EQ(ErrorOf(Defaults("levels: {regression: 0.06}")),
+  EXPECT_EQ(ErrorOf(Defaults("levels: {regression: 0.11}")),
             "t.yaml:2:20: levels.regression must not be above levels.suspect");
   EXPECT_EQ(ErrorOf(Defaults("levels: {regression: 0}")), "t.yaml:2:20: a level must be above 0: no test can reach 0");
   EXPECT_EQ(ErrorOf(Defaults("levels: {suspect: 0}")), "t.yaml:2:20: a level must be above 0: no test can reach 0");

@@ -60,11 +60,7 @@ std::vector<std::string> OtherCuptis() {
     std::filesystem::path ours;
     std::vector<std::string> others;
   } found;
-  Dl_info info{};
-  // GuardCupti() may have redirected our own pointers, but not this function.
-  if (dladdr(reinterpret_cast<const void*>(&cuptiGetVersion), &info) != 0 && info.dli_fname != nullptr) {
-    found.ours = info.dli_fname;
-  }
+  found.ours = CuptiPath();
   (void)dl_iterate_phdr(
       [](dl_phdr_info* library, std::size_t, void* to) {
         auto& all = *static_cast<Found*>(to);

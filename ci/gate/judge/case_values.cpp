@@ -204,7 +204,7 @@ double PhaseTolerance(const JudgeContext& context, const Demand& demand, double 
 
 void Block(Comparison& comparison, Severity severity) { comparison.blocking = severity == Severity::kError; }
 
-void WeighClock(Comparison* time, Comparison* cycles, bool every_pair) {
+void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool every_pair) {
   if (time == nullptr || cycles == nullptr || !time->change || !cycles->change) return;
   const double clock = (1.0 + *cycles->change) / (1.0 + *time->change) - 1.0;
   const std::string both =
@@ -213,7 +213,9 @@ void WeighClock(Comparison* time, Comparison* cycles, bool every_pair) {
     cycles->reason = "hidden by a higher clock: " + both;
   }
   if (cycles->verdict == Verdict::kInconclusive) return;
-  if (time->verdict == Verdict::kRegression && cycles->verdict != Verdict::kRegression) {
+  // Cycles have noise of their own: they need not be proven once more, but they have to be worse.
+  const bool perhaps_cycles = cycles->p && *cycles->p <= suspect_level;
+  if (time->verdict == Verdict::kRegression && cycles->verdict != Verdict::kRegression && !perhaps_cycles) {
     time->verdict = Verdict::kInconclusive;
     time->reason = fmt::format("slower, but not proven in cycles: {}; the candidate's clock was {} lower{}", both,
                                Percent(-clock), every_pair ? " in every pair: its code may be the cause" : "");

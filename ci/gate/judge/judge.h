@@ -219,7 +219,7 @@ std::string OwnerOf(const Demand& demand);
 void Block(Comparison& comparison, Severity severity);
 /// Reconciles time and cycles of one call. Cycles decide, because the code does not set the clock.
 /// `every_pair`: the candidate's clock was lower in every pair.
-void WeighClock(Comparison* time, Comparison* cycles, bool every_pair);
+void WeighClock(Comparison* time, Comparison* cycles, double suspect_level, bool every_pair);
 
 /// A value as precise as a reader needs to compare it with a limit: "100.25 us", "1,310,720", "31.0 %".
 std::string Number(double value, const std::string& unit = {});

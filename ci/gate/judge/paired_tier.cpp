@@ -382,7 +382,8 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
     const auto& [time, cycles] = calls[i];
     if (time != nullptr && cycles != nullptr) {
       const bool second = time->comparison.p_adjusted.has_value();
-      WeighClock(&time->comparison, &cycles->comparison, LowerClockInEveryPair(*time, *cycles, second));
+      WeighClock(&time->comparison, &cycles->comparison, context.thresholds.suspect_level,
+                 LowerClockInEveryPair(*time, *cycles, second));
     }
     if (control == nullptr || control->passed) works[i].not_slower = NotSlower(calls[i]);
   }

@@ -125,7 +125,7 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
 void JudgeUnpaired(const JudgeContext& context, CaseWork& work) {
   std::optional<Comparison> time = JudgeTime(context, work, false);
   std::optional<Comparison> cycles = JudgeTime(context, work, true);
-  if (time && cycles) WeighClock(&*time, &*cycles, false);
+  if (time && cycles) WeighClock(&*time, &*cycles, context.thresholds.suspect_level, false);
   for (std::optional<Comparison>* const comparison : {&time, &cycles}) {
     if (!*comparison) continue;
     if ((*comparison)->verdict == Verdict::kRegression) {
