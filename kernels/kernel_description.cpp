@@ -213,8 +213,8 @@ void RequireFixedInputs(const KernelDescription& description) {
   const auto reference = std::ranges::find_if(description.tensors, is_reference);
   const auto random = std::ranges::find_if(description.tensors, is_random);
   if (reference == description.tensors.end() || random == description.tensors.end()) return;
-  throw Error(fmt::format("the reference of tensor '{}' is a file, and tensor '{}' is drawn at random",
-                          reference->name, random->name),
+  throw Error(fmt::format("the reference of tensor '{}' is a file, and tensor '{}' is drawn at random", reference->name,
+                          random->name),
               fmt::format("give the file's inputs, too: --tensor {}=FILE", random->name));
 }
 

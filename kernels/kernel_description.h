@@ -52,8 +52,8 @@ bool IsKernelName(std::string_view name);
 /// it are followed: bad ones crash. Throws Error that names the library, the parameter or tensor and the member.
 KernelDescription ReadDescription(const fa_profile_kernel* raw, const std::string& library);
 
-/// Gives tensors files of the user's, "NAME=FILE" each. Throws Error: not of that form, no such tensor, or an output has
-/// a file while inputs are drawn, so that the file cannot hold what the kernel must compute.
+/// Gives tensors files of the user's, "NAME=FILE" each. Throws Error: not of that form, no such tensor, or an output
+/// has a file while inputs are drawn, so that the file cannot hold what the kernel must compute.
 void SetFiles(KernelDescription& description, const std::vector<std::string>& files);
 
 /// "a: fp16 input (m,k)".

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "fa_profile/shape.h"
 #include "fa_profile/expression.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/recording.h"
+#include "fa_profile/shape.h"
 
 namespace fa_profile::analyze {
 

@@ -47,12 +47,13 @@ void Connection::Check(int result) const {
   if (result == SQLITE_OK || result == SQLITE_ROW || result == SQLITE_DONE) return;
   const int primary = result & 0xFF;
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) {
-    throw Error("sqlite3", ResultName(result), path_ + " is being written by another process",
-                use_ == Use::kWrite ? "give this run another output path" : "wait until it has finished, and try again");
+    throw Error(
+        "sqlite3", ResultName(result), path_ + " is being written by another process",
+        use_ == Use::kWrite ? "give this run another output path" : "wait until it has finished, and try again");
   }
   if (use_ != Use::kWrite && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
-                             primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
-                             primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
+                              primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
+                              primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
     Damaged(std::string("SQLite reports: ") + sqlite3_errmsg(handle_));
   }
   const int system_error = sqlite3_system_errno(handle_);

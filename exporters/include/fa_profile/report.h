@@ -29,9 +29,10 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
 /// docs/report.schema.json describes it. Absent values are null. Invalid UTF-8 becomes U+FFFD.
 void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
 
-/// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,metric,value,unit,phase. RFC 4180.
-/// A verified entry also has a row `correct` of 1 or 0 (unit "bool"). `phase` names the phase in the rows of the phase
-/// catalogue's metrics. Fields that are absent are empty. Of a watched program also: rows of each launch class
+/// One row per entry and metric: kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,metric,value,unit,phase.
+/// RFC 4180. A verified entry also has a row `correct` of 1 or 0 (unit "bool"). `phase` names the phase in the rows of
+/// the phase catalogue's metrics. Fields that are absent are empty. Of a watched program also: rows of each launch
+/// class
 /// (`launches`, `graph_launches`, `kernel_time_seconds`, `kernel_time_share_ratio`, `max_seconds`, `p95_seconds`); with
 /// an empty kernel, rows of the program (`watched_seconds`, `gpu_busy_ratio`, ...), of each kind of memory operation
 /// (`memory_...`, the kind as `part`), and of each NVTX range (`nvtx_...`, its path as `part`).

@@ -42,8 +42,8 @@ extern "C" {
 #define FA_PROFILE_MOST_PARAMETERS 32u
 #define FA_PROFILE_MOST_TENSORS 32u
 #define FA_PROFILE_MOST_DIMENSIONS 8u
-#define FA_PROFILE_LONGEST_NAME 32u   /* characters of a parameter's or a tensor's name: [A-Za-z0-9_], no digit first */
-#define FA_PROFILE_LONGEST_TEXT 256u  /* characters of other texts, without the terminator */
+#define FA_PROFILE_LONGEST_NAME 32u  /* characters of a parameter's or a tensor's name: [A-Za-z0-9_], no digit first */
+#define FA_PROFILE_LONGEST_TEXT 256u /* characters of other texts, without the terminator */
 
 /* Element types, in the memory of the GPU. fp8 as in OCP MX: e4m3 has no infinity and is at most 448. */
 enum {
@@ -131,8 +131,9 @@ typedef struct fa_profile_results {
   uint32_t struct_size; /* sizeof(fa_profile_results) of fa-profile */
   uint32_t tensor_count;
   const int64_t* parameters;
-  const double* const* expected; /* inputs as drawn; outputs and in-place tensors by the reference, or NULL without one */
-  const double* const* results;  /* after the launch */
+  const double* const*
+      expected; /* inputs as drawn; outputs and in-place tensors by the reference, or NULL without one */
+  const double* const* results; /* after the launch */
 } fa_profile_results;
 
 /* What a call does at least, by its mathematics: for TFLOP/s, whatever the kernel really does. 0: unknown. */
@@ -176,7 +177,7 @@ typedef struct fa_profile_kernel {
 } fa_profile_kernel;
 
 /* The first members of a fa_profile_kernel. A newer fa-profile knows by them what an older library has not. */
-#define FA_PROFILE_KERNEL_SIZES \
+#define FA_PROFILE_KERNEL_SIZES                                                             \
   .struct_size = sizeof(fa_profile_kernel), .parameter_size = sizeof(fa_profile_parameter), \
   .tensor_size = sizeof(fa_profile_tensor)
 
@@ -186,9 +187,9 @@ const char* fa_profile_kernel_name(void);
 const fa_profile_kernel* fa_profile_kernel_description(void);
 
 #define FA_PROFILE_EXPORT FA_PROFILE_C_LINKAGE __attribute__((visibility("default")))
-#define FA_PROFILE_EXPORT_KERNEL(description)                                                                   \
-  FA_PROFILE_EXPORT uint32_t fa_profile_kernel_abi_version(void) { return FA_PROFILE_KERNEL_ABI_2_VERSION; }    \
-  FA_PROFILE_EXPORT const char* fa_profile_kernel_name(void) { return (description).name; }                     \
+#define FA_PROFILE_EXPORT_KERNEL(description)                                                                \
+  FA_PROFILE_EXPORT uint32_t fa_profile_kernel_abi_version(void) { return FA_PROFILE_KERNEL_ABI_2_VERSION; } \
+  FA_PROFILE_EXPORT const char* fa_profile_kernel_name(void) { return (description).name; }                  \
   FA_PROFILE_EXPORT const fa_profile_kernel* fa_profile_kernel_description(void) { return &(description); }
 
 #ifdef __cplusplus

@@ -41,8 +41,9 @@ struct GateAnswer {
 /// verdict.
 GateAnswer RunGate(GateOptions options);
 
-/// Makes files of one build (recordings, evidence), from one or several cards of a GPU model, the baseline of their GPU and suite, and returns its path. Throws
-/// Error as Promote(), BaselineFolder and LoadEvidence() do, and for two files of the same content.
+/// Makes files of one build (recordings, evidence), from one or several cards of a GPU model, the baseline of their GPU
+/// and suite, and returns its path. Throws Error as Promote(), BaselineFolder and LoadEvidence() do, and for two files
+/// of the same content.
 std::string PromoteFiles(const std::vector<std::string>& files, const std::string& baselines, const std::string& suite,
                          const std::string& reason, const std::string& promoted_by);
 

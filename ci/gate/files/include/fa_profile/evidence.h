@@ -37,7 +37,7 @@ inline constexpr const char* kReferenceKernel = "gate_reference";
 struct Environment {
   std::string gpu_name;  ///< "NVIDIA H200"
   std::string gpu_uuid;  ///< empty: unknown, or several cards, and each process names its own
-  std::string chip;  ///< "GH100"
+  std::string chip;      ///< "GH100"
   std::string driver_version;
   std::string cuda_driver_version;
   std::string cuda_runtime_version;

@@ -29,14 +29,15 @@ double Median(std::vector<double> values);
 
 /// The blocks with `shift` taken from the candidates, and with values that lie far from the mean of their block moved
 /// closer: to four times the median distance. One process that was disturbed would else count more than all others.
-/// Values of equal processes are treated alike, whichever of them is the candidate's, so a permutation test stays exact.
+/// Values of equal processes are treated alike, whichever of them is the candidate's, so a permutation test stays
+/// exact.
 std::vector<ProcessBlock> Winsorized(std::span<const ProcessBlock> blocks, double shift);
 
 /// One-sided permutation test in randomized blocks of "the candidate, less `shift`, is like the base" against "it is
-/// more"; statistic: the sum of WorseBy() of the winsorized blocks. If it is like the base, each process of a block could as well have been the
-/// candidate's. Exact over all assignments including the observed one, so the least p is LeastP(). In blocks of two it
-/// is Fisher's test of signs, The Design of Experiments (1935), 21; in larger ones Pitman's, Biometrika 29 (1938).
-/// Throws Error without blocks, for more than 24, and for NaN.
+/// more"; statistic: the sum of WorseBy() of the winsorized blocks. If it is like the base, each process of a block
+/// could as well have been the candidate's. Exact over all assignments including the observed one, so the least p is
+/// LeastP(). In blocks of two it is Fisher's test of signs, The Design of Experiments (1935), 21; in larger ones
+/// Pitman's, Biometrika 29 (1938). Throws Error without blocks, for more than 24, and for NaN.
 double PermutationP(std::span<const ProcessBlock> blocks, double shift = 0.0);
 
 /// The least p that such blocks can give: 1 / the number of assignments.
