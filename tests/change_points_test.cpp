@@ -210,6 +210,21 @@ TEST(AnalyzeHistoryTest, TheSameHistoryGivesTheSameReport) {
   for (std::size_t i = 0; i < first.changes.size(); ++i) EXPECT_EQ(first.changes[i].p, again.changes[i].p);
 }
 
+TEST(AnalyzeHistoryTest, CorrelatedNightsAreNoticed) {
+  std::mt19937 random(3);
+  std::vector<std::vector<double>> logs(9, std::vector<double>(60));
+  for (std::vector<double>& series : logs) {
+    double last = 0.0;
+    for (double& value : series) value = last = 0.5 * last + 0.006 * Normal(random);
+  }
+  const HistoryReport report = AnalyzeHistory(HistoryOf(logs), {});
+  EXPECT_NEAR(report.correlation.value(), 0.5, 0.15);
+  std::vector<std::vector<double>> independent;
+  for (std::uint32_t seed = 1; seed <= 25; ++seed) independent.push_back(Noise(60, seed));
+  EXPECT_NEAR(AnalyzeHistory(HistoryOf(independent), {}).correlation.value(), 0.0, 0.15);
+  EXPECT_FALSE(AnalyzeHistory(HistoryOf({Noise(8, 1)}), {}).correlation);
+}
+
 TEST(AnalyzeHistoryTest, SelectionsThatMatchNothingAreErrors) {
   const History history = HistoryOf({Noise(8, 1)});
   EXPECT_THROW((void)AnalyzeHistory(history, With(&HistoryOptions::kernel_pattern, "nothing")), Error);
@@ -223,8 +238,11 @@ TEST(AnalyzeHistoryTest, SelectionsThatMatchNothingAreErrors) {
 struct Rates {
   int false_change = 0, false_drift = 0, found_change = 0, found_drift = 0;
 };
-Rates Simulate(int runs, std::size_t nights, double deviation, double correlation, double step, double stair) {
+Rates Simulate(int runs, std::size_t nights, double deviation, double correlation, double step, double stair,
+               double least = 0.005) {
   constexpr std::size_t kSeries = 28;
+  HistoryOptions options = With(&HistoryOptions::permutations, 1999);
+  options.least = least;
   Rates rates;
   for (int run = 0; run < runs; ++run) {
     std::mt19937 random(static_cast<std::uint32_t>(1000 + run));
@@ -238,7 +256,7 @@ Rates Simulate(int runs, std::size_t nights, double deviation, double correlatio
         if (s == 0) logs[s][i] += stair * std::floor(7.0 * static_cast<double>(i) / static_cast<double>(nights));
       }
     }
-    const HistoryReport report = AnalyzeHistory(HistoryOf(logs), With(&HistoryOptions::permutations, 1999));
+    const HistoryReport report = AnalyzeHistory(HistoryOf(logs), options);
     const auto others = [](const auto& found) { return found.series != 0; };
     const bool effect = step != 0.0 || stair != 0.0;
     rates.false_change += effect ? std::ranges::any_of(report.changes, others) : !report.changes.empty();
@@ -274,6 +292,8 @@ TEST(AnalyzeHistoryTest, RatesOfFindingsInSimulatedHistories) {
   print("nothing, 2 %", Simulate(runs, 60, 0.02, 0.0, 0.0, 0.0));
   print("nothing, 0.7 %, r = 0.3", Simulate(runs, 60, 0.007, 0.3, 0.0, 0.0));
   print("nothing, 0.7 %, r = 0.6", Simulate(runs, 60, 0.007, 0.6, 0.0, 0.0));
+  print("nothing, 0.7 %, r = 0.3, --least 0.01", Simulate(runs, 60, 0.007, 0.3, 0.0, 0.0, 0.01));
+  print("+2 % in the middle, 0.7 %, r = 0.3, --least 0.01", Simulate(runs, 60, 0.007, 0.3, 0.02, 0.0, 0.01));
   print("+1 % in the middle, 0.7 %", Simulate(runs, 60, 0.007, 0.0, 0.01, 0.0));
   print("+1 % in the middle, 0.3 %", Simulate(runs, 60, 0.003, 0.0, 0.01, 0.0));
   print("+2 % in the middle, 0.7 %, 20 nights", Simulate(runs, 20, 0.007, 0.0, 0.02, 0.0));

@@ -316,7 +316,9 @@ Loader.add_constructor("!reference", lambda loader, node: loader.construct_seque
 
 
 class WorkflowTest(unittest.TestCase):
-    GITHUB = sorted(WORKFLOWS.glob("github-*.yml"))
+    # Of pull requests; the nightly ones run no code of a pull request.
+    GITHUB = sorted(set(WORKFLOWS.glob("github-*.yml")) - {WORKFLOWS / "github-nightly.yml"})
+    NIGHTLY = WORKFLOWS / "github-nightly.yml", WORKFLOWS / "gitlab-nightly.yml"
 
     def load(self, path):
         return yaml.load(path.read_text(), Loader)
@@ -325,14 +327,45 @@ class WorkflowTest(unittest.TestCase):
         self.assertEqual(len(self.GITHUB), 2)
         github = jsonschema.Draft7Validator(json.loads((SCHEMAS / "github-workflows.json").read_text()))
         gitlab = jsonschema.Draft7Validator(json.loads((SCHEMAS / "gitlab-ci.json").read_text()))
-        for path, validator in [(path, github) for path in self.GITHUB] + [(WORKFLOWS / "gitlab-gate.yml", gitlab)]:
+        files = [(path, github) for path in (*self.GITHUB, self.NIGHTLY[0])]
+        for path, validator in [*files, (WORKFLOWS / "gitlab-gate.yml", gitlab), (self.NIGHTLY[1], gitlab)]:
             with self.subTest(path.name):
                 self.assertEqual([error.message for error in validator.iter_errors(self.load(path))], [])
 
     @unittest.skipUnless(shutil.which("actionlint"), "no actionlint here")
     def test_actionlint_finds_nothing(self):
-        done = run("actionlint", "-config-file", "/dev/null", *self.GITHUB)
+        done = run("actionlint", "-config-file", "/dev/null", *self.GITHUB, self.NIGHTLY[0])
         self.assertEqual(done.returncode, 0, done.stdout.decode())
+
+    def nightly_scripts(self):
+        steps = self.load(self.NIGHTLY[0])["jobs"]["history"]["steps"]
+        return ["\n".join(step["run"] for step in steps if "run" in step),
+                "\n".join(self.load(self.NIGHTLY[1])["gate:history"]["script"])]
+
+    def test_a_night_is_measured_added_and_shown_and_nothing_is_promoted_or_judged(self):
+        for script in self.nightly_scripts():
+            done = run("bash", "-n", "-c", script)
+            self.assertEqual(done.returncode, 0, done.stdout.decode())
+            commands = re.findall(r"fa-profile gate ((?:--measure|history (?:add|show)))", script)
+            self.assertEqual(commands, ["--measure", "history add", "history show", "history show"])
+            self.assertNotIn("${{", script)
+            for word in ("promote", "--candidate", "--pair", "--strict", "|| true"):
+                self.assertNotIn(word, script)
+
+    def test_a_nightly_job_runs_the_default_branch_alone_on_the_gpu(self):
+        github, gitlab = (self.load(path) for path in self.NIGHTLY)
+        self.assertEqual(set(github["on"]), {"schedule", "workflow_dispatch"})
+        self.assertEqual(github["permissions"], {})
+        job = github["jobs"]["history"]
+        self.assertEqual(job["permissions"], {"contents": "read"})
+        self.assertEqual(job["concurrency"]["group"], "gate-gpu")
+        for step in job["steps"]:
+            if "uses" in step:
+                self.assertRegex(step["uses"], r"@v\d+$|@[0-9a-f]{40}$")
+            if step.get("uses", "").startswith("actions/checkout"):
+                self.assertFalse(step["with"]["persist-credentials"])
+        self.assertEqual(gitlab["gate:history"]["resource_group"], "gate-gpu")
+        self.assertIn('$CI_PIPELINE_SOURCE == "schedule"', gitlab["gate:history"]["rules"][0]["if"])
 
     def scripts(self):
         for path in self.GITHUB:

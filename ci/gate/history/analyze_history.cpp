@@ -9,6 +9,7 @@
 
 #include "fa_profile/change_points.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gate_statistics.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/text.h"
 
@@ -92,6 +93,28 @@ void ForAll(std::vector<SeriesWork>& works, const Task& task) {
     }));
   }
   for (std::future<void>& one : running) one.get();
+}
+
+/// Of neighbours, from differences, which a few steps change little: a difference over two nights varies 1 + r times as
+/// much as one over one night.
+std::optional<double> CorrelationOf(const std::vector<double>& logs) {
+  constexpr std::size_t kLeastNights = 20;
+  if (logs.size() < kLeastNights) return std::nullopt;
+  const auto mean_square = [&](std::size_t lag) {
+    double sum = 0.0;
+    for (std::size_t i = lag; i < logs.size(); ++i) sum += (logs[i] - logs[i - lag]) * (logs[i] - logs[i - lag]);
+    return sum / static_cast<double>(logs.size() - lag);
+  };
+  const double one = mean_square(1);
+  return one > 0.0 ? std::optional(mean_square(2) / one - 1.0) : std::nullopt;
+}
+
+std::optional<double> MedianCorrelation(const std::vector<SeriesWork>& works) {
+  std::vector<double> found;
+  for (const SeriesWork& work : works) {
+    if (const std::optional<double> one = CorrelationOf(work.logs)) found.push_back(*one);
+  }
+  return found.empty() ? std::nullopt : std::optional(Median(std::move(found)));
 }
 
 /// Cuts until no segment has a cut at `level`.
@@ -204,6 +227,7 @@ HistoryReport AnalyzeHistory(History history, const HistoryOptions& options) {
     if (work.first && work.trend) trends.push_back(work.trend->p);
   }
   report.tested = splits.size();
+  report.correlation = MedianCorrelation(works);
   const std::optional<double> moved = RejectUpTo(splits, options.level);
   const std::optional<double> drifted = RejectUpTo(trends, options.level);
   const auto rejected = std::ranges::count_if(splits, [&](double p) { return moved && p <= *moved; });

@@ -123,6 +123,13 @@ std::string HistoryText(const HistoryReport& report) {
       "{} series of times tested; of the change points, and of the drifts, at most {} are expected to "
       "be false\n\n",
       report.tested, Percent(report.options.level, 0));
+  constexpr double kNoticed = 0.2;
+  if (report.correlation.value_or(0.0) > kNoticed) {
+    text += fmt::format(
+        "the noise of a night resembles that of the night before (correlation {:.2f}): more of them are "
+        "false; a larger --least helps\n\n",
+        *report.correlation);
+  }
   if (report.changes.empty()) text += "no change point\n";
   for (const ChangePoint& change : report.changes) {
     text +=
@@ -164,10 +171,15 @@ std::string HistoryJson(const HistoryReport& report) {
     one["nights"] = history.series[drift.series].points.size();
     drifts.push_back(std::move(one));
   }
-  const Json json = {{"format", "fa-profile gate history"}, {"version", 1},
-                     {"nights", history.nights.size()},     {"series_tested", report.tested},
-                     {"level", report.options.level},       {"least", report.options.least},
-                     {"changes", std::move(changes)},       {"drifts", std::move(drifts)}};
+  const Json json = {{"format", "fa-profile gate history"},
+                     {"version", 1},
+                     {"nights", history.nights.size()},
+                     {"series_tested", report.tested},
+                     {"correlation", OptionalJson(report.correlation)},
+                     {"level", report.options.level},
+                     {"least", report.options.least},
+                     {"changes", std::move(changes)},
+                     {"drifts", std::move(drifts)}};
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 

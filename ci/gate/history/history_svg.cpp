@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kMostPanels = 60;
 constexpr int kColumns = 2;
-constexpr double kPanelWidth = 560.0, kPanelHeight = 190.0;
-constexpr double kLeft = 70.0, kRight = 16.0, kTop = 34.0, kBottom = 30.0;
+constexpr double kPanelWidth = 560.0, kPanelHeight = 200.0;
+constexpr double kLeft = 70.0, kRight = 16.0, kTop = 44.0, kBottom = 30.0;
 constexpr double kHeader = 58.0;
 
 constexpr const char* kStyle = R"(<style>
@@ -159,8 +159,9 @@ class Panel {
       const double last = static_cast<double>(series_.points.size() - 1);
       svg += fmt::format("<line class=\"drift\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>", X(0),
                          Y(middle / half), X(last), Y(middle * half));
-      svg += fmt::format("<text class=\"drift\" x=\"{:.1f}\" y=\"{:.1f}\">drift {} in all</text>\n", x_ + kLeft + 6.0,
-                         y_ + kTop + 26.0, SignedPercent(drift.change));
+      svg +=
+          fmt::format("<text class=\"drift\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">slow drift: {}</text>\n",
+                      x_ + (kLeft + kPanelWidth - kRight) / 2.0, y_ + kPanelHeight - 12.0, SignedPercent(drift.change));
     }
     return svg;
   }

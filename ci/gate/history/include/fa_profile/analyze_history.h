@@ -42,7 +42,10 @@ struct HistoryReport {
   History history;                   ///< what was selected
   std::vector<ChangePoint> changes;  ///< newest first
   std::vector<Drift> drifts;         ///< largest first
-  std::size_t tested = 0;            ///< series of times long enough for the test
+  /// Correlation of a night's noise with the next one's, the median over the series; absent: too few nights. The tests
+  /// take nights for independent: with a correlation more of the findings are false.
+  std::optional<double> correlation;
+  std::size_t tested = 0;  ///< series of times long enough for the test
   HistoryOptions options;
 };
 
