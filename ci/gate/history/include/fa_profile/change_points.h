@@ -7,7 +7,7 @@
 
 namespace fa_profile::gate {
 
-/// Values on each side of a change point, at least: two odd nights are no change.
+/// Values on each side of a change point, at least: two odd nights do not make a change.
 inline constexpr std::size_t kLeastSegment = 3;
 
 /// The best place to cut a series in two.
