@@ -21,7 +21,11 @@ std::string Interval(std::optional<double> low, std::optional<double> high) {
   return fmt::format("95 %: {} to {}", SignedPercent(*low), SignedPercent(*high));
 }
 
-std::string ShownP(const std::optional<double>& p) { return p ? fmt::format("p {:.2g}", *p) : "a counter"; }
+std::string ShownP(const std::optional<double>& p) {
+  constexpr double kSmallest = 1e-12;
+  if (!p) return "a counter";
+  return *p < kSmallest ? fmt::format("p < {:.0e}", kSmallest) : fmt::format("p {:.2g}", *p);
+}
 
 std::string CommitsOf(const History& history, const ChangePoint& change) {
   const Night& before = NightBefore(history, change);
@@ -140,8 +144,8 @@ std::string HistoryText(const HistoryReport& report) {
   if (!report.drifts.empty()) text += "\nslow drifts\n";
   for (const Drift& drift : report.drifts) {
     const std::size_t nights = history.series[drift.series].points.size();
-    text += fmt::format("  {}  {} in {} nights ({}), p {:.2g}{}\n", NameOf(history, drift.series),
-                        SignedPercent(drift.change), nights, Interval(drift.low, drift.high), drift.p,
+    text += fmt::format("  {}  {} in {} nights ({}), {}{}\n", NameOf(history, drift.series),
+                        SignedPercent(drift.change), nights, Interval(drift.low, drift.high), ShownP(drift.p),
                         drift.largest_change ? "; largest single change " + Percent(*drift.largest_change) : "");
   }
   return text;
