@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "dashboards" / "demo"))
 
 import browser  # noqa: E402
 
-DATA = ROOT / "ci" / "gate" / "data" / "h200-trials.json"
+DATA = ROOT / "tests" / "data" / "gate" / "stories.json"
 PICTURES = ROOT / "docs" / "images" / "gate"
 MOST_BYTES = 150_000
 WIDTH = 900
@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "ci" / "cli" / "fa-profile")
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
-    data = json.loads(DATA.read_text())["mutants"]
+    data = json.loads(DATA.read_text())
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.keep or pathlib.Path(temporary)).resolve()

@@ -58,7 +58,8 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     root = pathlib.Path(__file__).resolve().parent.parent
     groups = collections.defaultdict(list)
-    for unit in json.loads((build / "compile_commands.json").read_text()):
+    units = json.loads((build / "compile_commands.json").read_text())
+    for unit in {unit["file"]: unit for unit in reversed(units)}.values():  # a fuzzer compiles some a second time
         file = pathlib.Path(unit["file"])
         place = file.relative_to(build if file.is_relative_to(build) else root)
         if place.suffix in (".cpp", ".cxx") and place.parts[0] != "tests":

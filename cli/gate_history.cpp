@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "commands.h"
+#include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/history_report.h"
 #include "fa_profile/notice.h"
@@ -27,7 +30,9 @@ HistoryCommands::HistoryCommands(CLI::App& gate) {
   show->add_option("file", file_, "The history")->required();
   show->add_option("--gpu", options_.gpu_uuid, "Only cards whose UUID begins with this");
   show->add_option("--kernel", options_.kernel_pattern, "Only kernels whose id matches this regular expression");
-  show->add_option("--nights", options_.nights, "Only the newest nights of each card; 0: all")->capture_default_str();
+  show->add_option("--nights", options_.nights, "Only the newest nights of each card; 0: all")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
   show->add_option("--level", options_.level, "Share of the findings that may be false")
       ->check(CLI::Range(0.001, 0.5))
       ->capture_default_str();
@@ -56,6 +61,10 @@ int HistoryCommands::RunAdd() const {
 }
 
 int HistoryCommands::RunShow() const {
+  for (const auto& [name, value] : {std::pair{"--level", options_.level}, {"--least", options_.least}}) {
+    // CLI11's ranges let it through: it is neither too small nor too large.
+    if (std::isnan(value)) throw Error(std::string(name) + " is not a number", "give a ratio such as 0.05");
+  }
   const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(file_), options_);
   if (!svg_.empty()) WriteWholeFile(svg_, gate::HistorySvg(report));
   std::cout << (format_ == "json" ? gate::HistoryJson(report) : gate::HistoryText(report));

@@ -113,19 +113,48 @@ TEST(JudgeTimeDecidesTest, AWrongResultIsARegressionHoweverFast) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
 }
 
-TEST(JudgeTimeDecidesTest, TheRunsOwnNoiseWidensTheTolerance) {
-  Scenario scenario = FirstStage({1.04});
-  EXPECT_EQ(scenario.Of().verdict, Verdict::kSuspect);
+/// A run whose base and control differ, in turns up and down.
+Scenario Noisy(double candidate, double noise) {
+  Scenario scenario = FirstStage({candidate});
   Evidence control = scenario.input.base;
   int sign = 1;
-  for (ProcessSample& process : control.processes) {  // base and control differ by 6 %, in turns up and down
-    for (auto& [key, value] : process.values[0]) value *= 1.0 + 0.06 * sign;
+  for (ProcessSample& process : control.processes) {
+    for (auto& [key, value] : process.values[0]) value *= 1.0 + noise * sign;
     sign = -sign;
   }
   scenario.input.control = control;
-  const Comparison time = Find(scenario.Of(), kDuration);
+  return scenario;
+}
+
+TEST(JudgeTimeDecidesTest, TheRunsOwnNoiseWidensTheTolerance) {
+  EXPECT_EQ(FirstStage({1.03}).Of().verdict, Verdict::kSuspect);
+  const Comparison time = Find(Noisy(1.03, 0.04).Of(), kDuration);
   EXPECT_EQ(time.verdict, Verdict::kPass);
-  EXPECT_TRUE(Has(time.reason, "the tolerance is 7.0 %, the run's own noise")) << time.reason;
+  EXPECT_TRUE(Has(time.reason, "the run's own noise")) << time.reason;
+}
+
+TEST(JudgeTimeDecidesTest, ANoiseOfMoreThanFivePercentIsInconclusive) {
+  const Comparison time = Find(Noisy(1.04, 0.06).Of(), kDuration);
+  EXPECT_EQ(time.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(time.reason, "the run's own noise, 7.0 %, is too large to tell");
+}
+
+TEST(JudgeTimeDecidesTest, EqualCodeThatIsMuchSlowerThanABaselineIsARegression) {
+  Scenario scenario;
+  scenario.MakeIdentical();
+  scenario.Time(20, {{1.5}});
+  scenario.input.design = "recordings";
+  const CaseVerdict recording = scenario.Of();
+  EXPECT_EQ(recording.verdict, Verdict::kSuspect);
+  EXPECT_TRUE(Has(Find(recording, kDuration).reason, "the machine code is equal")) << Find(recording, kDuration).reason;
+  scenario.input.design = "baseline";
+  scenario.input.base_is_promoted = true;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  Scenario same;
+  same.MakeIdentical();
+  same.Time(20, {{1.03}});
+  same.input.design = "recordings";
+  EXPECT_EQ(same.Of().verdict, Verdict::kPass) << "two recordings differ by so much";
 }
 
 // Phases that have another name, or are gone.

@@ -14,7 +14,7 @@
 namespace fa_profile::python::python_recording_test {
 namespace {
 
-constexpr const char* kOrigin = "/home/me/softmax.py:softmax";
+constexpr const char* kOrigin = "/data/softmax.py:softmax";
 constexpr PythonCalls kCalls{104, 4};
 
 // A process that called a kernel: the classes, each with how often a call launches it.

@@ -92,7 +92,8 @@ if [ "$mode" = auto ]; then mode=$(choose_mode); fi
 if [ "$mode" != programs ]; then
   for name in GATE_BASE GATE_HEAD; do
     if [ -z "${!name:-}" ]; then fail "$name is not set: name what the base and the head of the change were built to"; fi
-    if ! [ -e "${!name}" ]; then fail "$name is ${!name}, which does not exist: build it before the gate"; fi
+    # FILE.py:FUNCTION is a kernel in Python.
+    if ! [ -e "${!name}" ] && ! [ -e "${!name%:*}" ]; then fail "$name is ${!name}, which does not exist: build it before the gate"; fi
   done
 fi
 mkdir -p "$report"

@@ -120,7 +120,7 @@ class ThresholdsReader {
     if (!node) return;
     if (thresholds_.suspect_level <= 0.0 || thresholds_.regression_level <= 0.0) {
       yaml_.Fail(node, "a level must be above 0: no test can reach 0",
-                 "the defaults are suspect: 0.05, regression: 0.01");
+                 "the defaults are suspect: 0.10, regression: 0.01");
     }
     if (thresholds_.regression_level > thresholds_.suspect_level) {
       yaml_.Fail(node, "levels.regression must not be above levels.suspect",

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Shown(const std::string& text, std::size_t most = 100) { return Printable(SafeLine(text, most)); }
+std::string ShownName(const std::string& text, std::size_t most = 100) { return Printable(SafeLine(text, most)); }
 
 std::string Interval(std::optional<double> low, std::optional<double> high) {
   if (!low || !high) return "too few nights for an interval";
@@ -37,7 +37,7 @@ std::string CommitsOf(const History& history, const ChangePoint& change) {
 std::string CardsText(const History& history) {
   std::string text;
   for (const Night& night : history.nights) {
-    if (text.find(Shown(night.gpu_uuid)) != std::string::npos) continue;
+    if (text.find(ShownName(night.gpu_uuid)) != std::string::npos) continue;
     std::size_t count = 0;
     const Night* last = &night;
     for (const Night& other : history.nights) {
@@ -45,7 +45,7 @@ std::string CardsText(const History& history) {
       ++count;
       last = &other;
     }
-    text += fmt::format("{}  {}: {} night{}, {} to {}\n", Shown(night.gpu_uuid), Shown(night.gpu_name), count,
+    text += fmt::format("{}  {}: {} night{}, {} to {}\n", ShownName(night.gpu_uuid), ShownName(night.gpu_name), count,
                         count == 1 ? "" : "s", DayOf(night), DayOf(*last));
   }
   return text;
@@ -57,8 +57,8 @@ bool HasSeveralCards(const History& history) {
 
 std::string NameOf(const History& history, std::size_t index) {
   const HistorySeries& series = history.series[index];
-  return fmt::format("{}{} {}", HasSeveralCards(history) ? Shown(series.gpu_uuid) + " " : "", Shown(CaseOf(series)),
-                     Shown(MetricOf(series)));
+  return fmt::format("{}{} {}", HasSeveralCards(history) ? ShownName(series.gpu_uuid) + " " : "",
+                     ShownName(CaseOf(series)), ShownName(MetricOf(series)));
 }
 
 Json NightJson(const Night& night) {
@@ -96,7 +96,7 @@ std::string DayOf(const Night& night) { return night.taken_at.substr(0, std::str
 
 std::string ShortCommit(const Night& night) {
   constexpr std::size_t kDigits = 12;
-  return night.commit.empty() ? "?" : Shown(night.commit, kDigits + 3).substr(0, kDigits);
+  return night.commit.empty() ? "?" : ShownName(night.commit, kDigits + 3).substr(0, kDigits);
 }
 
 const Night& NightBefore(const History& history, const ChangePoint& change) {
@@ -111,7 +111,7 @@ std::string OtherChange(const Night& before, const Night& after) {
   std::string text;
   const auto add = [&](const char* what, const std::string& from, const std::string& to) {
     if (from != to)
-      text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, Shown(from, 30), Shown(to, 30));
+      text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", what, ShownName(from, 30), ShownName(to, 30));
   };
   add("driver", before.driver_version, after.driver_version);
   add("CUDA", before.cuda_runtime_version, after.cuda_runtime_version);

@@ -233,7 +233,8 @@ std::string HistorySvg(const HistoryReport& report) {
       left_out > 0 ? fmt::format("; {} more cases are not shown", left_out) : "");
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const double x = static_cast<double>(i % kColumns) * kPanelWidth;
-    const double y = kHeader + static_cast<double>(i / kColumns) * kPanelHeight;
+    const std::size_t row = i / kColumns;
+    const double y = kHeader + static_cast<double>(row) * kPanelHeight;
     svg += Panel(report, shown[i], x, y).Draw();
   }
   return svg + "</svg>\n";

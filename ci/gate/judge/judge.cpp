@@ -89,6 +89,8 @@ void NoteUnknown(const JudgeContext& context, GateResult& result) {
     const bool before = hertz ? base.*field.hertz > 0 : !(base.*field.text).empty();
     const bool after = hertz ? candidate.*field.hertz > 0 : !(candidate.*field.text).empty();
     if (before != after) note(fmt::format("{}: unknown in the {}", field.label, before ? "candidate" : "base"));
+    const bool named = field.text != &Environment::driver_version || before || after;
+    if (!named) note(fmt::format("{}: unknown on both sides", field.label));
   }
   const auto recorded = [](const Evidence& evidence) {
     return std::ranges::any_of(evidence.processes, [](const ProcessSample& one) { return one.kind == "recording"; });
@@ -212,6 +214,11 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
     const bool required = timed && !context.input.drawn_pairs;
     result.control = JudgeControl(context, works, identical, required, result.notes);
     const bool controlled = context.input.drawn_pairs || context.input.control;
+    const auto worse = [&](const PairedTest& test) {
+      return IsTime(test.comparison.metric) &&
+             DecideStage(test.differences.first, test.differences.limit, context.thresholds.suspect_level).worse;
+    };
+    if (!controlled && std::ranges::any_of(identical, worse)) result.complete = false;  // a note tells
     if (controlled && (!result.control || result.control->passed)) {
       for (PairedTest& test : identical) {
         if (IsTime(test.comparison.metric)) tests.push_back(std::move(test));
@@ -220,7 +227,11 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
     JudgePairs(context, std::move(tests), result.control ? &*result.control : nullptr, works);
   }
   for (CaseWork& work : works) {
-    if (!work.compare_speed || work.verdict.identical) continue;
+    if (!work.compare_speed) continue;
+    if (work.verdict.identical) {
+      if (!context.Paired()) JudgeEqualCode(context, work);
+      continue;
+    }
     if (!context.Paired()) JudgeUnpaired(context, work);
     RequireTimes(context, work);
     JudgeCounters(context, work);

@@ -156,6 +156,8 @@ std::map<std::string, std::vector<double>> SamplesOfCards(const Evidence& eviden
 // unpaired_tier.cpp
 /// Tiers 2 and 3 without pairs: one or a few processes per side.
 void JudgeUnpaired(const JudgeContext& context, CaseWork& work);
+/// The same for a case of equal code: only a time that is much worse is a comparison.
+void JudgeEqualCode(const JudgeContext& context, CaseWork& work);
 
 // demands.cpp
 /// Minimum and maximum rules, on the candidate alone.

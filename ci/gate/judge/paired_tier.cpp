@@ -398,6 +398,11 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
       comparison.verdict = Verdict::kInconclusive;
       comparison.reason = "a control of this run failed or is missing";
     }
+    if (test.noisy && comparison.verdict == Verdict::kPass && std::expm1(test.differences.limit) > kCoarsestTolerance) {
+      comparison.verdict = Verdict::kInconclusive;
+      comparison.reason =
+          fmt::format("the run's own noise, {}, is too large to tell", Percent(std::expm1(test.differences.limit)));
+    }
     if (test.noisy && comparison.reason.empty()) {
       comparison.reason =
           fmt::format("the tolerance is {}, the run's own noise", Percent(std::expm1(test.differences.limit)));

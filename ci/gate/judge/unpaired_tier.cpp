@@ -136,4 +136,16 @@ void JudgeUnpaired(const JudgeContext& context, CaseWork& work) {
   JudgePhases(context, work);
 }
 
+void JudgeEqualCode(const JudgeContext& context, CaseWork& work) {
+  CaseWork timed = work;
+  timed.verdict.comparisons.clear();
+  JudgeUnpaired(context, timed);
+  for (Comparison& comparison : timed.verdict.comparisons) {
+    if (comparison.verdict != Verdict::kRegression || !comparison.phase.empty()) continue;
+    // Two recordings of one code differ by the machine, too: only a baseline of many processes knows by how much.
+    if (!context.input.base_is_promoted) comparison.verdict = Verdict::kSuspect;
+    work.verdict.comparisons.push_back(std::move(comparison));
+  }
+}
+
 }  // namespace fa_profile::gate

@@ -83,7 +83,8 @@ void DrawBlocks(const std::vector<DrawnBlock>& blocks, std::size_t first, std::s
         block.push_back(blocks[index][place]);
       }
     }
-    (into_first.size() < first ? into_first : into_second).push_back(shuffle ? std::move(block) : blocks[index]);
+    if (!shuffle) block = blocks[index];
+    (into_first.size() < first ? into_first : into_second).push_back(std::move(block));
   }
 }
 
