@@ -27,7 +27,7 @@ TEST_F(NewKernelLibTest, ItsFilesBuildALibraryThatDescribesItself) {
   const Outcome made = New("My.Kernel");
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_TRUE(Contains(made.out, "the kernel library my_kernel"));
-  const std::string configure = "CUDACXX=" FA_PROFILE_NVCC " " FA_PROFILE_CMAKE
+  const std::string configure = "CMAKE_GENERATOR=Ninja CUDACXX=" FA_PROFILE_NVCC " " FA_PROFILE_CMAKE
                                 " -S My.Kernel -B build -DCMAKE_CUDA_ARCHITECTURES=90-real "
                                 "-DFA_PROFILE=" FA_PROFILE_PROGRAM;
   const Outcome without_header = Shell(configure);
