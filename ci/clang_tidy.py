@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources that a preset compiled, without the tests: ci/clang_tidy.py BUILD_FOLDER
 
-Most of clang's time goes to headers. So the units of one top folder (exporters/, profiler/, ...) are read as one, with
-the flags of all of them. Where two libraries use a name twice that does not compile; then each unit is read by itself,
-which takes longer and finds the same. Exit code: 0 nothing found, 1 something found.
+Most of clang's time goes to headers. So the units of one folder are read as one, with the flags of all of them: it is a
+library, in which no name is used twice. Where it does not compile, each unit is read by itself, which takes longer and
+finds the same. Exit code: 0 nothing found, 1 something found.
 """
 import collections
 import concurrent.futures
@@ -63,7 +63,7 @@ def main():
         file = pathlib.Path(unit["file"])
         place = file.relative_to(build if file.is_relative_to(build) else root)
         if place.suffix in (".cpp", ".cxx") and place.parts[0] != "tests":
-            groups["-".join(place.parts) if place.parts[0] in ALONE else place.parts[0]].append(unit)
+            groups["-".join(place.parts if place.parts[0] in ALONE else place.parent.parts)].append(unit)
     folder = build / "clang-tidy"
     folder.mkdir(exist_ok=True)
     entries = {name: as_one(units, folder, name) for name, units in groups.items()}
