@@ -99,7 +99,7 @@ TEST(ChangePointsTest, ALongSeriesIsCheapAndExtremeValuesAreFinite) {
   EXPECT_EQ(FindSplit(Step(2000, 700, 0.02), 99, 1)->at, 700u);
   std::vector<double> huge = Noise(30, 1);
   huge[7] = 1e300;
-  EXPECT_GT(FindSplit(huge, 99, 1)->p, 0.05);  // one odd night is no change
+  EXPECT_GT(FindSplit(huge, 99, 1)->p, 0.05);  // one odd night does not count as a change
   huge[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW((void)FindSplit(huge, 99, 1), Error);
   EXPECT_THROW((void)FindTrend(huge), Error);

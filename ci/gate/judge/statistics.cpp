@@ -146,7 +146,7 @@ std::vector<ProcessBlock> Winsorized(std::span<const ProcessBlock> blocks, doubl
     if (block.again) deviations.push_back(std::abs(*block.again - mean));
   }
   const double most = kMostDeviations * Median(std::move(deviations));
-  if (most == 0.0) return moved;  // most processes are equal: there is no scale
+  if (most == 0.0) return moved;  // most processes are equal, so no distance is far
   for (ProcessBlock& block : moved) {
     const double low = MeanOf(block) - most;
     const double high = MeanOf(block) + most;
