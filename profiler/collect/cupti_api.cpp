@@ -1,13 +1,13 @@
 #include "fa_profile/cupti_api.h"
 
 #include <cupti_activity.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 
 #include "cuda_api.h"
+#include "cupti_library.h"
 #include "cupti_objects.h"
 #include "fa_profile/metric_host.h"
 #include "sm_clock.h"
@@ -88,11 +88,9 @@ std::unique_ptr<GpuApi> OpenGpuApi(const Device& device, bool flush_cache, const
 }
 
 void PrepareProcessForNvtx() {
-  Dl_info info{};
   // NVTX loads its injection library by path, once, at its first call; CUPTI's own file is that library.
-  if (dladdr(reinterpret_cast<const void*>(&cuptiActivityFlushAll), &info) != 0 && info.dli_fname != nullptr) {
-    setenv("NVTX_INJECTION64_PATH", info.dli_fname, /*overwrite=*/0);
-  }
+  const std::string cupti = CuptiPath();
+  if (!cupti.empty()) setenv("NVTX_INJECTION64_PATH", cupti.c_str(), /*overwrite=*/0);
 }
 
 }  // namespace fa_profile::collect
