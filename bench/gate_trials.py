@@ -7,6 +7,7 @@
     bench/gate_trials.py same --program FA_PROFILE -o same.json              sets of processes of the same code
     bench/gate_trials.py mutants --program FA_PROFILE --libs L --choose C.json -o mutants.json
     bench/gate_trials.py assemble --same SAME... --mutants MUTANTS... -o F   one file of trial data; needs no GPU
+    bench/gate_trials.py extend DATA --same SAME -o F                        adds independent runs of another GPU
 
 CONTRIBUTING.md has the whole recipe ("Renew the gate's trial data"). What takes long saves what it has after every few
 processes, and stops in time for --seconds.
@@ -500,15 +501,39 @@ def assemble(arguments):
         for mutant in every_mutant()
         if mutant.name in kernels and mutant.base in kernels
     ]
-    text = '{"format":"fa-profile trial data","version":1,"facts":[\n'
-    text += ",\n".join(json.dumps(fact, separators=(",", ":")) for fact in facts)
-    text += '],\n"same_code":' + as_text(same) + ',\n"mutants":' + as_text(mutants) + "}\n"
-    write(arguments.out, text)
-    for name, evidence in (("same code", same), ("mutants", mutants)):
+    write_data(arguments.out, {"facts": facts, "same_code": same, "more_same_code": [], "mutants": mutants})
+
+
+def extend(arguments):
+    data = json.loads(arguments.data.read_text())
+    more = merged([json.loads(path.read_text()) for path in arguments.same])
+    gpus = [evidence["environment"]["gpu_uuid"] for evidence in (data["same_code"], *data.get("more_same_code", []))]
+    if more["environment"]["gpu_uuid"] in gpus:
+        raise Failed("this GPU has processes in the data already: a selftest takes each GPU's runs for independent")
+    data["more_same_code"] = [*data.get("more_same_code", []), times_alone(more)]
+    write_data(arguments.out, data)
+
+
+def times_alone(evidence):
+    """What independent runs need: the timing processes."""
+    cases = [{key: case[key] for key in ("kernel", "shape") if key in case} for case in evidence["cases"]]
+    processes = [process for process in evidence["processes"] if process["kind"] == "timing"]
+    return {**evidence, "columns": {"timing": evidence["columns"]["timing"]}, "cases": cases, "processes": processes}
+
+
+def write_data(path, data):
+    text = '{"format":"fa-profile trial data","version":2,"facts":[\n'
+    text += ",\n".join(json.dumps(fact, separators=(",", ":")) for fact in data["facts"])
+    text += '],\n"same_code":' + as_text(data["same_code"])
+    text += ',\n"more_same_code":[' + ",\n".join(as_text(more) for more in data["more_same_code"])
+    text += '],\n"mutants":' + as_text(data["mutants"]) + "}\n"
+    write(path, text)
+    named = [("more same code", more) for more in data["more_same_code"]]
+    for name, evidence in (("same code", data["same_code"]), *named, ("mutants", data["mutants"])):
         kinds = [process["kind"] for process in evidence["processes"]]
         print(f"{name}: {kinds.count('timing')} timing processes, {kinds.count('recording')} recordings, "
               f"{len(evidence['cases'])} cases")  # fmt: skip
-    print(f"{arguments.out}: {len(facts)} mutants, {len(text) / 1e6:.2f} MB")
+    print(f"{path}: {len(data['facts'])} mutants, {len(text) / 1e6:.2f} MB")
 
 
 def cubin_bytes(library):
@@ -579,6 +604,9 @@ def parse():
     command = add("assemble", assemble, measures=False)
     command.add_argument("--same", type=pathlib.Path, nargs="+", required=True)
     command.add_argument("--mutants", type=pathlib.Path, nargs="+", required=True)
+    command = add("extend", extend, measures=False)
+    command.add_argument("data", type=pathlib.Path)
+    command.add_argument("--same", type=pathlib.Path, nargs="+", required=True)
     for name, command in commands.choices.items():
         if name != "list":
             command.add_argument("--out", "-o", type=pathlib.Path, required=True)

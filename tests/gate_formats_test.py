@@ -345,15 +345,21 @@ class WorkflowTest(unittest.TestCase):
         return ["\n".join(step["run"] for step in steps if "run" in step),
                 "\n".join(self.load(self.NIGHTLY[1])["gate:history"]["script"])]
 
-    def test_a_night_is_measured_added_and_shown_and_nothing_is_promoted_or_judged(self):
+    def test_a_night_is_measured_added_shown_and_held_against_the_baseline_and_nothing_is_promoted(self):
         for script in self.nightly_scripts():
             done = run("bash", "-n", "-c", script)
             self.assertEqual(done.returncode, 0, done.stdout.decode())
-            commands = re.findall(r"fa-profile gate ((?:--measure|history (?:add|show)))", script)
-            self.assertEqual(commands, ["--measure", "history add", "history show", "history show"])
+            commands = re.findall(r"fa-profile gate ((?:--measure|history (?:add|show)|--strict --candidate))", script)
+            self.assertEqual(commands, ["--measure", "history add", "history show", "history show", "--strict --candidate"])
             self.assertNotIn("${{", script)
-            for word in ("promote", "--candidate", "--pair", "--strict", "|| true"):
+            for word in ("promote ", "--pair", "|| true"):
                 self.assertNotIn(word, script)
+            # A repository without a baseline has its history all the same.
+            budget = script[script.index("if ! compgen"):]
+            with tempfile.TemporaryDirectory() as empty:
+                done = subprocess.run(["bash", "-e", "-c", budget], cwd=empty, stdout=subprocess.PIPE,
+                                      env={**os.environ, "GITHUB_STEP_SUMMARY": "summary"})  # fmt: skip
+            self.assertEqual((done.returncode, done.stdout), (0, b"no baseline is promoted: docs/baselines.md\n"))
 
     def test_a_nightly_job_runs_the_default_branch_alone_on_the_gpu(self):
         github, gitlab = (self.load(path) for path in self.NIGHTLY)

@@ -18,6 +18,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_build.h"
+#include "fa_profile/gate_run.h"
 #include "test_files.h"
 
 namespace fa_profile::gate::gate_pair_test {
@@ -198,6 +199,25 @@ TEST(ArmOrderTest, InSixPairsEveryOrderOfTheArmsIsBalanced) {
   EXPECT_EQ(neighbours.size(), 6U);
   for (const auto& [place, times] : places) EXPECT_EQ(times, 2);
   for (const auto& [two, times] : neighbours) EXPECT_EQ(times, 2);
+}
+
+TEST_F(GatePairTest, RecordingsHaveTheCountersThatRulesName) {
+  // A saved build is judged by the rules too: gate --measure, then gate --candidate.
+  const std::string rules = folder_ / "thresholds.yaml";
+  std::ofstream(rules) << "version: 1\nrules:\n  - {kernel: mma, metric: tensor_core_utilization_ratio, minimum: 1%}\n";
+  WriteBuilds();
+  GateOptions options;
+  options.thresholds = rules;
+  options.run = options_;
+  options.processes = options.recordings = 1;
+  options.measure = options_.base;
+  options.save = folder_ / "base.json";
+  (void)RunGate(options);
+  EXPECT_NE(TextOf(folder_ / "base" / "metrics").find("sm__pipe_tensor"), std::string::npos);
+  options.measure = options.save = "";
+  options.pair = {options_.base, options_.candidate};
+  (void)RunGate(options);
+  EXPECT_NE(TextOf(folder_ / "head" / "metrics").find("sm__pipe_tensor"), std::string::npos);
 }
 
 TEST_F(GatePairTest, EqualMachineCodeIsNotTimed) {

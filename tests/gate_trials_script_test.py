@@ -176,6 +176,24 @@ class GateTrialsScriptTest(unittest.TestCase):
         self.assertIn("gpu_uuid differs", text)
         self.assertFalse((self.folder / "out.json").exists())
 
+    def test_independent_runs_of_another_gpu_are_added_once(self):
+        mutants = self.mutants({"mma_counter mma_same": 0.0, "mma_pv_4 mma_pv_3": 0.03})
+        out, other = self.folder / "trials.json", self.folder / "other.json"
+        self.run_script("assemble", "--same", self.same(), "--mutants", mutants, "-o", out)
+        evidence = json.loads((self.folder / "same.json").read_text())
+        evidence["environment"]["gpu_uuid"] = "GPU-1"
+        other.write_text(json.dumps(evidence))
+        text = self.run_script("extend", out, "--same", other, "-o", out)
+        self.assertIn("more same code: 72 timing processes, 0 recordings, 9 cases", text)
+        text = self.run_script("extend", out, "--same", other, "-o", out, code=1)
+        self.assertIn("this GPU has processes in the data already", text)
+        self.assertEqual(len(json.loads(out.read_text())["more_same_code"]), 1)
+        done = subprocess.run([PROGRAM, "gate", "selftest", "--data", str(out), "--trials", "5", "--format", "json"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=6000)  # fmt: skip
+        self.assertEqual(done.stderr, "")
+        runs = [rate for rate in json.loads(done.stdout)["rates"] if rate["question"].endswith("independent runs, a run")]
+        self.assertEqual([rate["trials"] for rate in runs], [6])
+
     def test_a_missing_library_is_named(self):
         (self.libraries / "mma_same.so").unlink()
         text = self.run_script("calibrate", "--program", self.fake, "--libs", self.libraries,

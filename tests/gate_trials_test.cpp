@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "fa_profile/arm_order.h"
 #include "fa_profile/error.h"
 
 namespace fa_profile::gate::gate_trials_test {
@@ -345,6 +346,37 @@ TEST(GateTrialsTest, RunsInOrderShareNoProcess) {
   EXPECT_EQ(Find(Proven(), "gate", "same code, independent runs, a comparison").trials, 5 * 5 * 2);
 }
 
+TEST(GateTrialsTest, RunsOnOtherGpusCountAsIndependentRunsAndAsNothingElse) {
+  TrialData data = Data();
+  const TrialReport alone = RunTrials(data, Options(10, 10));
+  data.more_same_code.push_back(data.same_code);
+  data.more_same_code.back().environment.gpu_name = "another GPU";
+  const TrialReport both = RunTrials(data, Options(10, 10));
+  EXPECT_EQ(Find(both, "gate", "same code, independent runs, a run").trials, 10);
+  EXPECT_EQ(Find(both, "gate", "same code, independent runs, a comparison").trials, 2 * 5 * 5 * 2);
+  EXPECT_EQ(Find(both, "gate", "same code").trials, Find(alone, "gate", "same code").trials);
+  EXPECT_EQ(Find(both, "gate", "same code").hits, Find(alone, "gate", "same code").hits);
+  ASSERT_GT(both.about.size(), 2U);
+  EXPECT_TRUE(both.about[2].starts_with("independent runs too: another GPU")) << both.about[2];
+}
+
+TEST(GateTrialsTest, AnAlarmOnAnotherGpuIsCounted) {
+  TrialData data = Data();
+  Evidence slow = data.same_code;
+  // In the gate's order, every candidate of case 0 is a tenth slower.
+  std::size_t position = 0;
+  for (ProcessSample& process : slow.processes) {
+    if (process.kind != "timing") continue;
+    const PairArm arm = ArmOrder(static_cast<int>(position / 3))[position % 3];
+    ++position;
+    if (arm != PairArm::kCandidate) continue;
+    for (const char* const metric : {kDuration, kCycles}) process.values[0].at({"", metric}) *= 1.1;
+  }
+  data.more_same_code = {slow};
+  const RuleRate runs = Find(RunTrials(data, Options(10, 10)), "gate", "same code, independent runs, a run");
+  EXPECT_GE(runs.hits, 1);
+}
+
 TEST(GateTrialsTest, TheSameSeedGivesTheSameReport) {
   const TrialData data = Data();
   TrialOptions options = Options(40, 30);
@@ -417,13 +449,19 @@ std::string ToJson(const TrialData& data) {
     facts += (facts.empty() ? "{\"kernel\":\"" : ",{\"kernel\":\"") + mutant.kernel + "\",\"base\":\"" + mutant.base +
              "\",\"phase\":\"" + mutant.phase + "\",\"faster_tiers\":" + (mutant.faster_tiers ? "true" : "false") + "}";
   }
-  return "{\"format\":\"fa-profile trial data\",\"version\":1,\"facts\":[" + facts +
-         "],\"same_code\":" + ToJson(data.same_code) + ",\"mutants\":" + ToJson(data.mutants) + "}";
+  std::string more;
+  for (const Evidence& other : data.more_same_code) more += (more.empty() ? "" : ",") + ToJson(other);
+  if (!more.empty()) more = ",\"more_same_code\":[" + more + "]";
+  return "{\"format\":\"fa-profile trial data\",\"version\":2,\"facts\":[" + facts +
+         "],\"same_code\":" + ToJson(data.same_code) + more + ",\"mutants\":" + ToJson(data.mutants) + "}";
 }
 
 TEST(GateTrialsTest, ReadsTrialData) {
-  const TrialData data = Data();
+  TrialData data = Data();
+  EXPECT_TRUE(TrialDataFromJson(ToJson(data), "trials.json").more_same_code.empty());
+  data.more_same_code = {data.same_code, data.same_code};
   const TrialData back = TrialDataFromJson(ToJson(data), "trials.json");
+  EXPECT_EQ(back.more_same_code.size(), 2U);
   ASSERT_EQ(back.facts.size(), 1U);
   EXPECT_EQ(back.facts[0].kernel, "mma_5");
   EXPECT_EQ(back.facts[0].phase, "softmax");
@@ -446,8 +484,9 @@ TEST(GateTrialsTest, InvalidTrialDataAreRefused) {
     }
     return "";
   };
-  EXPECT_EQ(message("\"version\":1", "\"version\":2"),
-            "trials.json: was written by a newer fa-profile: version 2, and this one reads up to 1");
+  EXPECT_EQ(message("\"format\":\"fa-profile trial data\",\"version\":2",
+                    "\"format\":\"fa-profile trial data\",\"version\":3"),
+            "trials.json: was written by a newer fa-profile: version 3, and this one reads up to 2");
   EXPECT_EQ(message("fa-profile trial data", "something"), "trials.json: is not in the format 'fa-profile trial data'");
   EXPECT_NE(message("\"kernel\":\"mma_5\"", "\"kernel\":\"mma_6\"").find("/facts/0/kernel: kernel \"mma_6\" not found"),
             std::string::npos);

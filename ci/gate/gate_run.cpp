@@ -121,6 +121,7 @@ GateAnswer RunGate(GateOptions options) {
   const PairOptions& run_options = options.run;
   if (!options.measure.empty()) {
     options.run.base = options.run.candidate = options.measure;
+    options.run.thresholds = thresholds;  // their rules name counters, which have to be measured
     Save(options.save, ToJson(MeasureBuild(options.run, options.processes, options.recordings)));
     return {};
   }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kFormat = "fa-profile trial data";
 constexpr std::size_t kMostMutants = 1000;
+constexpr std::size_t kMostGpus = 100;
 
 bool HasKernel(const Evidence& evidence, const std::string& kernel) {
   return std::ranges::find(evidence.cases, kernel, &CaseFacts::kernel) != evidence.cases.end();
@@ -32,10 +33,13 @@ TrialData TrialDataFromJson(const std::string& text, const std::string& name) {
   const nlohmann::json parsed = ParseStrictJson(text, file);
   const JsonNode document(parsed, file);
   RequireFormat(document, kFormat, kTrialDataVersion);
-  document.RequireOnly({"format", "version", "facts", "same_code", "mutants"});
+  document.RequireOnly({"format", "version", "facts", "same_code", "more_same_code", "mutants"});
   TrialData data;
   data.name = name;
   data.same_code = ReadEvidence(document.At("same_code"));
+  if (const auto more = document.Find("more_same_code")) {
+    for (const JsonNode& item : more->Items(kMostGpus)) data.more_same_code.push_back(ReadEvidence(item));
+  }
   data.mutants = ReadEvidence(document.At("mutants"));
   for (const JsonNode& item : document.At("facts").Items(kMostMutants)) {
     item.RequireOnly({"kernel", "base", "phase", "faster_tiers"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "fa_profile/arm_order.h"
@@ -52,44 +53,61 @@ void Requests(TrialRun& run) {
 
 /// Runs that share no process, in the order in which the gate measures, and the next processes if something is suspect.
 /// Few, but no process counts twice and chance decides nothing.
-void RunsInOrder(TrialRun& run) {
+struct RunsInOrder {
+  std::int64_t runs = 0;
+  std::int64_t alarmed = 0;
+  std::int64_t comparisons = 0;
+  std::int64_t alarms = 0;
+  std::int64_t small_p = 0;
+};
+
+std::vector<DrawnBlock> TakeBlocks(std::size_t pairs, std::size_t first_pair, std::size_t& next) {
+  std::vector<DrawnBlock> taken;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    DrawnBlock& block = taken.emplace_back(3);
+    for (const PairArm arm : ArmOrder(static_cast<int>(first_pair + i))) {
+      block[arm == PairArm::kBase ? 0 : arm == PairArm::kCandidate ? 1 : 2] = next++;
+    }
+  }
+  return taken;
+}
+
+void CountRuns(const TrialRun& run, RunsInOrder& counts) {
   const std::vector<std::size_t> all = run.AllCases();
   const std::size_t processes = run.pool.processes.size();
-  std::int64_t runs = 0;
-  std::int64_t alarms = 0;
-  std::int64_t alarmed = 0;
-  std::int64_t small_p = 0;
   std::size_t next = 0;
-  const auto take = [&next](std::size_t pairs, std::size_t first_pair) {
-    std::vector<DrawnBlock> taken;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      DrawnBlock& block = taken.emplace_back(3);
-      for (const PairArm arm : ArmOrder(static_cast<int>(first_pair + i))) {
-        block[arm == PairArm::kBase ? 0 : arm == PairArm::kCandidate ? 1 : 2] = next++;
-      }
-    }
-    return taken;
-  };
   while (next + 3 * kFirstPairs <= processes) {
     Draw draw;
-    draw.first = take(kFirstPairs, 0);
+    draw.first = TakeBlocks(kFirstPairs, 0, next);
+    const bool suspect = run.MayBeSuspect(draw, all);
+    if (suspect && next + 3 * kSecondPairs > processes) break;
+    if (suspect) draw.second = TakeBlocks(kSecondPairs, kFirstPairs, next);
+    const std::int64_t found = suspect ? Alarms(run.Judged(draw, all)) : 0;
     for (const std::size_t position : all) {
-      for (const auto& metric : run.pool.values) small_p += PermutationP(Logarithms(draw, metric[position])) <= 0.05;
+      for (const auto& metric : run.pool.values) {
+        counts.small_p += PermutationP(Logarithms(draw, metric[position])) <= 0.05;
+      }
     }
-    std::int64_t found = 0;
-    if (run.MayBeSuspect(draw, all)) {
-      if (next + 3 * kSecondPairs > processes) break;
-      draw.second = take(kSecondPairs, kFirstPairs);
-      found = Alarms(run.Judged(draw, all));
-    }
-    ++runs;
-    alarms += found;
-    alarmed += found > 0 ? 1 : 0;
+    ++counts.runs;
+    counts.comparisons += static_cast<std::int64_t>(2 * all.size());
+    counts.alarms += found;
+    counts.alarmed += found > 0 ? 1 : 0;
   }
-  const std::int64_t comparisons = runs * static_cast<std::int64_t>(2 * all.size());
-  run.Add("same code, independent runs, a run", alarmed, runs);
-  run.Add("same code, independent runs, a comparison", alarms, comparisons);
-  run.Add("same code, independent runs, p <= 0.05 at tolerance 0", small_p, comparisons);
+}
+
+/// On every GPU that was measured: each has its own processes.
+void AskRunsInOrder(TrialRun& run) {
+  RunsInOrder counts;
+  CountRuns(run, counts);
+  for (const Evidence& more : run.data.more_same_code) {
+    const TrialData other{run.data.name, more, {}, {}, {}};
+    const TrialRun there(other, run.options);
+    CountRuns(there, counts);
+    std::ranges::copy(there.pool.left_out, std::back_inserter(run.report.notes));
+  }
+  run.Add("same code, independent runs, a run", counts.alarmed, counts.runs);
+  run.Add("same code, independent runs, a comparison", counts.alarms, counts.comparisons);
+  run.Add("same code, independent runs, p <= 0.05 at tolerance 0", counts.small_p, counts.comparisons);
 }
 
 /// Simulated pull requests judged in full, with counters and phases of the recording processes.
@@ -164,7 +182,7 @@ void Calibrate(TrialRun& run) {
 }  // namespace
 
 void AskFalseAlarms(TrialRun& run) {
-  RunsInOrder(run);
+  AskRunsInOrder(run);
   Requests(run);
   EveryTier(run);
   Calibrate(run);

@@ -27,9 +27,11 @@ TrialReport RunTrials(const TrialData& data, const TrialOptions& options) {
     throw Error("a selftest needs trials", "use at least --trials 1");
   }
   TrialRun run(data, options);
-  run.report.about = {"data: " + data.name, "same code: " + Of(data.same_code), "mutants: " + Of(data.mutants),
-                      fmt::format("seed {}, {} simulated pull requests, {} draws per question", options.seed,
-                                  options.false_alarm_trials, options.power_trials)};
+  run.report.about = {"data: " + data.name, "same code: " + Of(data.same_code)};
+  for (const Evidence& more : data.more_same_code) run.report.about.push_back("independent runs too: " + Of(more));
+  run.report.about.push_back("mutants: " + Of(data.mutants));
+  run.report.about.push_back(fmt::format("seed {}, {} simulated pull requests, {} draws per question", options.seed,
+                                         options.false_alarm_trials, options.power_trials));
   run.report.notes = run.pool.left_out;
   AskFalseAlarms(run);
   AskPower(run);

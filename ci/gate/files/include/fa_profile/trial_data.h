@@ -8,7 +8,7 @@
 namespace fa_profile::gate {
 
 /// Version of trial data as JSON (docs/gate-selftest.md). A reader takes its own version and older ones.
-inline constexpr int kTrialDataVersion = 1;
+inline constexpr int kTrialDataVersion = 2;
 
 /// A kernel that was made worse on purpose, and what the gate has to find.
 struct MutantFacts {
@@ -20,9 +20,10 @@ struct MutantFacts {
 
 /// Recorded processes of equal code and of mutants, in the order in which they ran (docs/gate-selftest.md).
 struct TrialData {
-  std::string name;    ///< of its file; not in the JSON
-  Evidence same_code;  ///< timing processes, and recording processes with phases
-  Evidence mutants;    ///< timing and recording processes of the base kernels and the mutants
+  std::string name;                      ///< of its file; not in the JSON
+  Evidence same_code;                    ///< timing processes, and recording processes with phases
+  std::vector<Evidence> more_same_code;  ///< timing processes on other GPUs, for runs that share no process
+  Evidence mutants;                      ///< timing and recording processes of the base kernels and the mutants
   std::vector<MutantFacts> facts;
 };
 
