@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <utility>
@@ -61,10 +60,6 @@ int HistoryCommands::RunAdd() const {
 }
 
 int HistoryCommands::RunShow() const {
-  for (const auto& [name, value] : {std::pair{"--level", options_.level}, {"--least", options_.least}}) {
-    // CLI11's ranges let it through: it is neither too small nor too large.
-    if (std::isnan(value)) throw Error(std::string(name) + " is not a number", "give a ratio such as 0.05");
-  }
   const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(file_), options_);
   if (!svg_.empty()) WriteWholeFile(svg_, gate::HistorySvg(report));
   std::cout << (format_ == "json" ? gate::HistoryJson(report) : gate::HistoryText(report));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <ranges>
@@ -187,6 +189,19 @@ void RefuseEmptyValues(const CLI::App& command) {
   }
 }
 
+// CLI11's ranges let "nan" through: it is neither too small nor too large.
+void RefuseNotANumber(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options()) {
+    const auto range = RangeOf(*option);
+    if (!range || range->is_whole) continue;
+    for (const std::string& value : option->results()) {
+      if (!std::isnan(std::strtod(value.c_str(), nullptr))) continue;
+      throw Error(fmt::format("{}: '{}' is not a number from {}", Shown(*option), Printable(value), range->text),
+                  WithMeaning(*option));
+    }
+  }
+}
+
 // The story of a finding, and the list of limits, are prose: a program that asked for JSON must not get it.
 void RefuseExplainInAFormat(const CLI::App& command) {
   const CLI::Option* const explain = command.get_option_no_throw("--explain");
@@ -242,6 +257,7 @@ void CheckUsage(const CLI::App& app) {
   RefuseOptionsBeforeCommand(app);
   for (const CLI::App* const command : GivenCommands(app)) {
     RefuseEmptyValues(*command);
+    RefuseNotANumber(*command);
     RefuseExplainInAFormat(*command);
   }
 }

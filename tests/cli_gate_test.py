@@ -167,7 +167,7 @@ class CliGateTest(unittest.TestCase):
         found_3, found_5 = rates[("gate", "+3 %")], rates[("gate", "+5 %")]
         self.assertIn(f"{same['hits']} of {same['trials']:,} comparisons", quoted)
         self.assertIn(f"{runs['hits']} of {runs['trials']} independent runs", quoted)
-        self.assertIn(f"at most {100 * runs['high']:.0f} %", quoted)
+        self.assertIn(f"at most {100 * runs['high']:.2g} %", quoted)
         self.assertIn(f"{100 * found_3['hits'] / found_3['trials']:.1f} % at +3 %", quoted)
         self.assertIn(f"{100 * found_5['hits'] / found_5['trials']:.0f} % at +5 %", quoted)
 

@@ -124,6 +124,9 @@ TEST_F(CliTest, AWrongNumberIsRefusedWithWhatIsAccepted) {
   ExpectRefused("--top abc -- true", "--top: 'abc' is not a whole number from 1 to 10000", "Launch classes");
   ExpectRefused("--top 0 -- true", "--top: '0' is not a whole number from 1 to 10000", "Launch classes");
   ExpectRefused("--warmup 1e3", "--warmup: '1e3' is not a whole number from 0 to 1000", "Calls before timing");
+  ExpectRefused("--delay nan -- true", "--delay: 'nan' is not a number from 0 to 1000000", "Seconds");
+  ExpectRefused("gate --timeout -NaN --pair a b", "--timeout: '-NaN' is not a number from 1 to 86400", "Time limit");
+  ExpectRefused("gate history show h.db --level nan", "--level: 'nan' is not a number from 0.001 to 0.5", "--level");
   ExpectRefused("--delay soon -- true", "--delay: 'soon' is not a number from 0 to 1000000", "Seconds");
   ExpectRefused("gate --pairs 100", "--pairs: '100' is not a whole number from 5 to 24", "Timing pairs");
 }

@@ -64,6 +64,24 @@ TEST(JudgePairedTest, AChangeSignificantAtTheFirstStageIsSuspect) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kSuspect);
 }
 
+TEST(JudgePairedTest, ATimeThatOneSideLacksIsNotDroppedWithoutAWord) {
+  Scenario scenario = FirstStage({1.0});
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass);
+  int left_out = 0;
+  for (ProcessSample& process : scenario.input.candidate.processes) {
+    if (process.kind != "timing" || left_out == 2) continue;
+    left_out += static_cast<int>(process.values[0].erase({"", kDuration}));
+  }
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kPass) << "2 of 8 are the limit";
+  for (ProcessSample& process : scenario.input.candidate.processes) {
+    if (process.kind != "timing" || left_out == 3) continue;
+    left_out += static_cast<int>(process.values[0].erase({"", kDuration}));
+  }
+  EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "3 of 8 pairs have a value of one side alone"))
+      << Find(scenario.Of(), kDuration).reason;
+}
+
 TEST(JudgePairedTest, ASuspectIsNamedToBeMeasuredAgain) {
   Scenario scenario;
   scenario.AddCase("wmma");

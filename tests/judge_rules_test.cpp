@@ -303,6 +303,10 @@ TEST(JudgeRulesTest, ADemandOnAnUnmeasuredMetricIsAnErrorOfTheRule) {
   // A run of pairs that was saved before it measured what rules name.
   scenario.input.design = "pairs";
   EXPECT_TRUE(HasLine(scenario.Judged().notes, message));
+  EXPECT_FALSE(scenario.Judged().complete);  // exit code 3 with --strict
+  scenario.input.partial = true;
+  EXPECT_TRUE(scenario.Judged().complete) << "a part of the ladder";
+  scenario.input.partial = false;
   // A warning blocks nothing, and what is wrong has no counters.
   scenario.thresholds.rules[0].severity = Severity::kWarning;
   EXPECT_TRUE(HasLine(scenario.Judged().notes, message));

@@ -478,9 +478,11 @@ TEST(JudgeTest, AnotherClusterOrCarveOutIsAnotherKernel) {
   EXPECT_FALSE(scenario.Of().identical);
   scenario.Candidate().launches[0].cluster = {};
   scenario.Candidate().launches[0].shared_memory_config_bytes = 32768;
-  EXPECT_TRUE(scenario.Of().identical) << "the base's is not known";
+  EXPECT_FALSE(scenario.Of().identical) << "the base's is not known";
   scenario.Base().launches[0].shared_memory_config_bytes = 65536;
   EXPECT_FALSE(scenario.Of().identical);
+  scenario.Base().launches[0].shared_memory_config_bytes = 32768;
+  EXPECT_TRUE(scenario.Of().identical);
 }
 
 TEST(JudgeTest, IdenticalCodeCountsAsControlTrials) {

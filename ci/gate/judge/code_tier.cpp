@@ -23,11 +23,9 @@ bool SameLaunch(const LaunchFacts& base, const LaunchFacts& candidate) {
     std::array<int, 3> cluster = launch.cluster;
     if (cluster == std::array{1, 1, 1}) cluster = {};  // a cluster of one block is none
     return std::tuple(launch.kernel_name, launch.grid, launch.block, cluster, launch.dynamic_shared_memory_bytes,
-                      launch.registers_per_thread, launch.blocks_per_sm);
+                      launch.registers_per_thread, launch.blocks_per_sm, launch.shared_memory_config_bytes);
   };
-  const std::int64_t before = base.shared_memory_config_bytes;
-  const std::int64_t after = candidate.shared_memory_config_bytes;
-  return all(base) == all(candidate) && (before == after || before == 0 || after == 0);
+  return all(base) == all(candidate);
 }
 
 bool SameCode(const CaseFacts& base, const CaseFacts& candidate) {

@@ -169,6 +169,10 @@ void RequireChecked(const JudgeContext& context, const std::vector<CaseWork>& wo
           "measure it (a recording with a larger metric set, or with phases), or give the rule severity: warning");
     }
     result.notes.push_back(what);
+    // Of a part of the cases, of machine code alone or of a warning not everything is expected.
+    if (judged && context.Paired() && !context.input.partial && rule.severity != Severity::kWarning) {
+      result.complete = false;
+    }
   }
 }
 

@@ -56,14 +56,14 @@ PairedTest Collect(const JudgeContext& context, const Arms& arms, const std::vec
   for (const ProcessPair& pair : pairs) {
     const auto base = value(arms.base, pair.base, arms.base_index);
     const auto other = value(arms.other, pair.candidate, arms.other_index);
-    if (!base || !other) continue;
-    const auto scaled_base = scale(*base, true);
-    const auto scaled_other = scale(*other, false);
-    if (!scaled_base || !scaled_other) continue;
+    if (!base && !other) continue;
     const int stage = pair.stage == 1 ? 0 : 1;
     ++test.total[stage];
-    if (pair.throttled) {
+    const auto scaled_base = base ? scale(*base, true) : std::nullopt;
+    const auto scaled_other = other ? scale(*other, false) : std::nullopt;
+    if (pair.throttled || !scaled_base || !scaled_other) {
       ++test.dropped[stage];
+      test.one_sided[stage] += pair.throttled ? 0 : 1;
       continue;
     }
     const auto again = Again(context, arms, pair.base, value);
@@ -208,7 +208,10 @@ bool Inconclusive(const JudgeContext& context, PairedTest& test, int stage, bool
   const int total = test.total[stage];
   const int dropped = test.dropped[stage];
   if (dropped > context.thresholds.most_dropped_pairs * total) {
-    comparison.reason = fmt::format("the GPU was throttled in {} of {} pairs", dropped, total);
+    const int one_sided = test.one_sided[stage];
+    const std::string throttled = fmt::format("the GPU was throttled in {} of {} pairs", dropped - one_sided, total);
+    const std::string missing = fmt::format("{} of {} pairs have a value of one side alone", one_sided, total);
+    comparison.reason = one_sided == 0 ? throttled : one_sided == dropped ? missing : throttled + "; " + missing;
   } else if (!enough) {
     comparison.reason = fmt::format("{} pairs are too few to reach the level of the test", total - dropped);
   } else {
