@@ -16,11 +16,11 @@ Stores SourcesOf(const std::vector<Line>& lines, std::size_t load, SharedMemoryM
   const DeviceFunction function = MakeFunction(lines);
   std::vector<Operands> operands;
   for (const Instruction& one : function.instructions) operands.push_back(ReadOperands(one));
-  Work work;
-  const Flow flow = ReadFlow(function, work);
-  const Values values(operands, flow, work);
+  StepBudget budget;
+  const Flow flow = ReadFlow(function, budget);
+  const Values values(operands, flow, budget);
   const ForwardEdges forward = WithinOneTile(operands, flow);
-  return ReadMemory(function, operands, flow, forward.successors, values, model, work).sources[load];
+  return ReadMemory(function, operands, flow, forward.successors, values, model, budget).sources[load];
 }
 
 TEST(MemoryTest, ALoadReadsTheNearestBufferBelowIt) {

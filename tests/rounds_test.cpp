@@ -14,12 +14,12 @@ namespace {
 /// The rounds of the only loop.
 std::optional<double> RoundsOf(const std::vector<Line>& lines) {
   const DeviceFunction function = MakeFunction(lines);
-  Work work;
+  StepBudget budget;
   std::vector<Operands> operands;
   for (const Instruction& instruction : function.instructions) operands.push_back(ReadOperands(instruction));
-  const Flow flow = ReadFlow(function, work);
-  const Values values(operands, flow, work);
-  const auto rounds = ReadRounds(function, operands, flow, values, work);
+  const Flow flow = ReadFlow(function, budget);
+  const Values values(operands, flow, budget);
+  const auto rounds = ReadRounds(function, operands, flow, values, budget);
   EXPECT_EQ(rounds.size(), 1U);
   return rounds.empty() ? std::nullopt : rounds.front();
 }

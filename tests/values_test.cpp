@@ -14,11 +14,11 @@ std::vector<std::uint32_t> ReachingFirst(const std::vector<Line>& lines, std::si
   const DeviceFunction function = MakeFunction(lines);
   std::vector<Operands> operands;
   for (const Instruction& one : function.instructions) operands.push_back(ReadOperands(one));
-  Work work;
-  const Flow flow = ReadFlow(function, work);
-  const Values values(operands, flow, work);
+  StepBudget budget;
+  const Flow flow = ReadFlow(function, budget);
+  const Values values(operands, flow, budget);
   for (const ValueUse& use : values.UsesOf(instruction)) {
-    if (use.role == Role::kA) return values.DefinitionsOf(use.value, work);
+    if (use.role == Role::kA) return values.DefinitionsOf(use.value, budget);
   }
   return {};
 }

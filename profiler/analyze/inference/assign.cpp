@@ -109,9 +109,9 @@ std::string_view PhaseName(Phase phase) {
   return kNames[static_cast<std::size_t>(phase)];
 }
 
-void AssignByRank(const CodeFacts& code, Work& work, Assignment& phases) {
+void AssignByRank(const CodeFacts& code, StepBudget& budget, Assignment& phases) {
   const std::vector<bool> waits = AsyncWaits(code.function);
-  for (std::uint32_t i = 0; i < code.operands.size() && work.Spend(); ++i) {
+  for (std::uint32_t i = 0; i < code.operands.size() && budget.Spend(); ++i) {
     const Form form = code.operands[i].form;
     if (code.operands[i].never) continue;
     if (IsOutputFence(code, i)) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "fence");
@@ -119,7 +119,7 @@ void AssignByRank(const CodeFacts& code, Work& work, Assignment& phases) {
     if (form == Form::kGlobalStore) phases.Set(i, Phase::kEpilogue, InferenceGrade::kDirect, "store");
     AssignComputation(code, i, phases);
   }
-  for (std::uint32_t i = 0; i < code.operands.size() && work.Spend(); ++i) {
+  for (std::uint32_t i = 0; i < code.operands.size() && budget.Spend(); ++i) {
     if (!phases.Has(i)) AssignArithmetic(code, i, phases);
     if (!phases.Has(i) && waits[i]) phases.Set(i, Phase::kSync, InferenceGrade::kDerived, "wait");
   }

@@ -40,7 +40,7 @@ bool IsMatrixForm(Form form) {
 
 /// Scores of one warp that the products of QK begin: those that add to no other product of QK. Nothing where some add
 /// to a product and to something else, because then a loop hides how many begin, and of scalar products.
-std::optional<double> BegunScores(const CodeFacts& code, const std::vector<double>& times, Work& work) {
+std::optional<double> BegunScores(const CodeFacts& code, const std::vector<double>& times, StepBudget& budget) {
   double scores = 0.0;
   for (std::uint32_t i = 0; i < code.operands.size(); ++i) {
     if (code.ranks.computes[i] != Computes::kQk) continue;
@@ -51,7 +51,7 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
     std::size_t others = 0;
     for (const ValueUse& use : code.values.UsesOf(i)) {
       if (use.role != Role::kC) continue;
-      for (const std::uint32_t definition : code.values.DefinitionsOf(use.value, work)) {
+      for (const std::uint32_t definition : code.values.DefinitionsOf(use.value, budget)) {
         ++(code.ranks.computes[definition] == Computes::kQk ? products : others);
       }
     }
@@ -73,7 +73,7 @@ bool ExponentialOfOutput(const CodeFacts& code) {
   return false;
 }
 
-InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, Work& work) {
+InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, StepBudget& budget) {
   InferenceChecks checks;
   checks.counted = !executed.empty();
   checks.rounds_known = code.rounds.products_known;
@@ -103,7 +103,7 @@ InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& ex
   if (pv > 0.0) checks.qk_to_pv_ratio = qk / pv;
   if (exponentials > 0.0 && (checks.counted || code.rounds.exponentials_known)) {
     checks.multiply_adds_per_exponential = qk / exponentials;
-    if (const auto scores = BegunScores(code, times, work)) checks.exponentials_per_score = exponentials / *scores;
+    if (const auto scores = BegunScores(code, times, budget)) checks.exponentials_per_score = exponentials / *scores;
   }
   return checks;
 }
@@ -115,7 +115,7 @@ Refusal WithoutExponentials(const std::vector<Operands>& operands) {
   return {"other", "not attention: no exponentials (MUFU.EX2)"};
 }
 
-Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, Work& work) {
+Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBudget& budget) {
   const auto has = [&](Form form) {
     return std::ranges::any_of(code.operands, [&](const Operands& operands) { return operands.form == form; });
   };
@@ -132,7 +132,7 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, Work& 
   if (!computes(Computes::kQk)) {
     return {"other", "not attention: no product of two loaded values reaches an exponential"};
   }
-  if (IsBackwardPass(code, work)) {
+  if (IsBackwardPass(code, budget)) {
     return {"backward",
             "backward pass: products of two loaded values are multiplied with exponentials, and then again"};
   }

@@ -9,7 +9,7 @@
 namespace fa_profile::analyze {
 
 /// What the inferred phases are held against. `executed` may be empty.
-InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, Work& work);
+InferenceChecks CheckPhases(const CodeFacts& code, const std::vector<double>& executed, StepBudget& budget);
 
 /// Whether an exponential before the last product is made of the output: what is in shared memory was confused.
 bool ExponentialOfOutput(const CodeFacts& code);
@@ -23,7 +23,7 @@ struct Refusal {
 /// The check that fails; empty when the phases may be believed: a key loop holds both products, an
 /// exponential is between them, no matrix instruction is unassigned, and multiply-adds of QK and PV are within 2 % of
 /// each other, or of the ratio of two head dims that are in use and that the number of exponentials confirms.
-Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, Work& work);
+Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBudget& budget);
 
 /// Of code without exponentials: "gemm" with matrix instructions, "other" without.
 Refusal WithoutExponentials(const std::vector<Operands>& operands);

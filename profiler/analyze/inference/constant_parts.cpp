@@ -72,7 +72,7 @@ std::int64_t ConstantParts::OfOperand(std::uint32_t instruction, std::string_vie
 
 std::optional<std::int64_t> ConstantParts::OfValue(Value value, int depth) {
   std::optional<std::int64_t> smallest;
-  for (const std::uint32_t definition : values_.DefinitionsOf(value, work_)) {
+  for (const std::uint32_t definition : values_.DefinitionsOf(value, budget_)) {
     const auto constant = OfDefinition(definition, depth);
     if (constant && (!smallest || *constant < *smallest)) smallest = constant;
   }
@@ -82,7 +82,7 @@ std::optional<std::int64_t> ConstantParts::OfValue(Value value, int depth) {
 // Of a value that goes round in a loop, what it is made of before the loop counts.
 std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instruction, int depth) {
   if (state_[instruction] == kKnown) return known_[instruction];
-  if (state_[instruction] == kRunning || depth > kLongestChain || !work_.Spend(20)) return std::nullopt;
+  if (state_[instruction] == kRunning || depth > kLongestChain || !budget_.Spend(20)) return std::nullopt;
   state_[instruction] = kRunning;
   known_[instruction] = Wrap(OfInstruction(instruction, depth));
   state_[instruction] = kKnown;

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "inference/step_budget.h"
 #include "inference/values.h"
-#include "inference/work.h"
 
 namespace fa_profile::analyze {
 
@@ -15,10 +15,10 @@ namespace fa_profile::analyze {
 /// through a loop is where it begins.
 class ConstantParts {
  public:
-  ConstantParts(const DeviceFunction& function, const Values& values, Work& work)
+  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget)
       : function_(function),
         values_(values),
-        work_(work),
+        budget_(budget),
         known_(values.instructions()),
         state_(values.instructions(), kUnknown) {}
 
@@ -35,7 +35,7 @@ class ConstantParts {
 
   const DeviceFunction& function_;
   const Values& values_;
-  Work& work_;
+  StepBudget& budget_;
   std::vector<std::int64_t> known_;
   std::vector<State> state_;
 };

@@ -21,13 +21,13 @@ bool LeavesWhereThreadsDiverged(const DeviceFunction& function, const BasicBlock
   return function.instructions[block.end - 1].opcode.starts_with("BRA.DIV");
 }
 
-void AddCalls(const DeviceFunction& function, Flow& flow, Work& work) {
+void AddCalls(const DeviceFunction& function, Flow& flow, StepBudget& budget) {
   std::map<std::size_t, std::vector<std::size_t>> returns;  // blocks behind its calls, by callee
   const std::size_t count = flow.graph.blocks.size();
   for (std::size_t block = 0; block < count; ++block) {
     const auto callee = flow.graph.blocks[block].callee;
     if (!callee) continue;
-    if (!work.Spend(flow.predecessors[*callee].size())) return;
+    if (!budget.Spend(flow.predecessors[*callee].size())) return;
     AddOnce(flow.successors[block], *callee);
     AddOnce(flow.predecessors[*callee], block);
     if (block + 1 < count) returns[*callee].push_back(block + 1);
@@ -36,15 +36,15 @@ void AddCalls(const DeviceFunction& function, Flow& flow, Work& work) {
   Edges within(count);  // a subroutine's own blocks, without those that it calls
   for (std::size_t block = 0; block < count; ++block) within[block] = flow.graph.blocks[block].successors;
   for (const auto& [callee, behind] : returns) {
-    std::vector<bool> body = Reached({callee}, within, work);
+    std::vector<bool> body = Reached({callee}, within, budget);
     body[callee] = true;
-    if (!work.Spend(count)) return;
+    if (!budget.Spend(count)) return;
     for (std::size_t block = 0; block < count; ++block) {
       if (!body[block]) continue;
       const std::string_view last = function.instructions[flow.graph.blocks[block].end - 1].opcode;
       if (!last.starts_with("RET")) continue;
       for (const std::size_t next : behind) {
-        if (!work.Spend(1 + flow.value_predecessors[next].size())) return;
+        if (!budget.Spend(1 + flow.value_predecessors[next].size())) return;
         AddOnce(flow.value_predecessors[next], block);
       }
     }
@@ -75,12 +75,12 @@ std::vector<std::size_t> ReversePostorder(const Edges& successors) {
 }
 
 /// Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm (2001).
-std::vector<std::size_t> ImmediateDominators(const Flow& flow, Work& work) {
+std::vector<std::size_t> ImmediateDominators(const Flow& flow, StepBudget& budget) {
   std::vector<std::size_t> place(flow.successors.size(), kNoBlock);
   for (std::size_t i = 0; i < flow.order.size(); ++i) place[flow.order[i]] = i;
   std::vector<std::size_t> dominator(flow.successors.size(), kNoBlock);
   dominator[0] = 0;
-  for (bool changed = true; changed && !work.exhausted();) {
+  for (bool changed = true; changed && !budget.exhausted();) {
     changed = false;
     for (const std::size_t block : flow.order) {
       if (block == 0) continue;
@@ -89,7 +89,7 @@ std::vector<std::size_t> ImmediateDominators(const Flow& flow, Work& work) {
         if (dominator[other] == kNoBlock) continue;
         if (common == kNoBlock) common = other;
         while (common != other) {
-          if (!work.Spend()) return dominator;
+          if (!budget.Spend()) return dominator;
           std::size_t& later = place[common] > place[other] ? common : other;
           later = dominator[later];
         }
@@ -126,7 +126,7 @@ void NumberDominatorTree(const std::vector<std::size_t>& dominator, Flow& flow) 
   }
 }
 
-void FindLoops(Flow& flow, Work& work) {
+void FindLoops(Flow& flow, StepBudget& budget) {
   std::map<std::size_t, std::set<std::size_t>> bodies;  // by header
   for (const std::size_t block : flow.order) {
     for (const std::size_t header : flow.successors[block]) {
@@ -137,7 +137,7 @@ void FindLoops(Flow& flow, Work& work) {
       while (!pending.empty()) {
         const std::size_t inside = pending.back();
         pending.pop_back();
-        if (!work.Spend(10)) return;
+        if (!budget.Spend(10)) return;
         if (flow.dominator_first[inside] == kNoBlock || !body.insert(inside).second) continue;
         for (const std::size_t before : flow.predecessors[inside]) pending.push_back(before);
       }
@@ -154,7 +154,7 @@ bool Flow::Dominates(std::size_t above, std::size_t block) const {
 
 bool Flow::Runs(std::size_t block) const { return dominator_first[block] != kNoBlock; }
 
-Flow ReadFlow(const DeviceFunction& function, Work& work) {
+Flow ReadFlow(const DeviceFunction& function, StepBudget& budget) {
   Flow flow;
   flow.graph = ReadControlFlow(function);
   const std::size_t count = flow.graph.blocks.size();
@@ -164,24 +164,24 @@ Flow ReadFlow(const DeviceFunction& function, Work& work) {
   for (std::size_t block = 0; block < count; ++block) {
     const bool divergent = LeavesWhereThreadsDiverged(function, flow.graph.blocks[block]);
     for (const std::size_t next : flow.graph.blocks[block].successors) {
-      if (!work.Spend()) return flow;
+      if (!budget.Spend()) return flow;
       if (divergent && next != block + 1) continue;
       flow.successors[block].push_back(next);
       flow.predecessors[next].push_back(block);
     }
   }
-  AddCalls(function, flow, work);
-  if (work.exhausted()) return flow;
+  AddCalls(function, flow, budget);
+  if (budget.exhausted()) return flow;
   flow.order = ReversePostorder(flow.successors);
-  NumberDominatorTree(ImmediateDominators(flow, work), flow);
-  if (!work.exhausted()) FindLoops(flow, work);
+  NumberDominatorTree(ImmediateDominators(flow, budget), flow);
+  if (!budget.exhausted()) FindLoops(flow, budget);
   return flow;
 }
 
-std::vector<bool> Reached(const std::vector<std::size_t>& starts, const Edges& edges, Work& work) {
+std::vector<bool> Reached(const std::vector<std::size_t>& starts, const Edges& edges, StepBudget& budget) {
   std::vector<bool> reached(edges.size(), false);
   std::vector<std::size_t> pending = starts;
-  while (!pending.empty() && work.Spend()) {
+  while (!pending.empty() && budget.Spend()) {
     const std::size_t block = pending.back();
     pending.pop_back();
     for (const std::size_t next : edges[block]) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "control_flow.h"
-#include "inference/work.h"
+#include "inference/step_budget.h"
 
 namespace fa_profile::analyze {
 
@@ -32,10 +32,10 @@ struct Flow {
   std::vector<std::size_t> dominator_last;
 };
 
-/// Stops early when `work` is exhausted: then the result is incomplete.
-Flow ReadFlow(const DeviceFunction& function, Work& work);
+/// Stops early when `budget` is exhausted: then the result is incomplete.
+Flow ReadFlow(const DeviceFunction& function, StepBudget& budget);
 
 /// Blocks that can be reached from `starts` over one edge or more.
-std::vector<bool> Reached(const std::vector<std::size_t>& starts, const Edges& edges, Work& work);
+std::vector<bool> Reached(const std::vector<std::size_t>& starts, const Edges& edges, StepBudget& budget);
 
 }  // namespace fa_profile::analyze

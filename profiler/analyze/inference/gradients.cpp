@@ -19,9 +19,9 @@ bool IsMatrix(Form form) { return form == Form::kMatrix || form == Form::kWarpgr
 
 class GradientFinder {
  public:
-  GradientFinder(const CodeFacts& code, Work& work)
+  GradientFinder(const CodeFacts& code, StepBudget& budget)
       : code_(code),
-        work_(work),
+        budget_(budget),
         is_dp_(code.operands.size(), false),
         is_ds_(code.operands.size(), false),
         is_packed_(code.operands.size(), false) {
@@ -38,14 +38,14 @@ class GradientFinder {
       const bool is_matrix_qk = has_matrix_ && code_.ranks.computes[i] == Computes::kQk;
       if (code_.ranks.reaches_no_exponential[i] || is_matrix_qk) AddDp(i);
     }
-    while (!pending_.empty() && work_.Spend()) {
+    while (!pending_.empty() && budget_.Spend()) {
       const std::uint32_t i = pending_.back();
       pending_.pop_back();
       for (const Consumer& user : code_.values.ConsumersOf(i)) {
-        if (work_.Spend() && IsData(user.role)) Pass(i, user);
+        if (budget_.Spend() && IsData(user.role)) Pass(i, user);
       }
       for (const std::uint32_t load : code_.memory.readers[i]) {
-        if (work_.Spend() && is_ds_[i]) AddDs(load, is_packed_[i]);
+        if (budget_.Spend() && is_ds_[i]) AddDs(load, is_packed_[i]);
       }
     }
     // A matrix instruction multiplies whole tiles. Of scalar products there must be as many as of a part of Q K^T.
@@ -96,7 +96,7 @@ class GradientFinder {
     for (const ValueUse& use : code_.values.UsesOf(product)) {
       const bool is_factor = use.role == Role::kA || use.role == Role::kB;
       if (!is_factor || use.role == role) continue;
-      for (const std::uint32_t definition : code_.values.DefinitionsOf(use.value, work_)) {
+      for (const std::uint32_t definition : code_.values.DefinitionsOf(use.value, budget_)) {
         if (code_.operands[definition].form == Form::kExponential) return true;
       }
     }
@@ -127,7 +127,7 @@ class GradientFinder {
   }
 
   const CodeFacts& code_;
-  Work& work_;
+  StepBudget& budget_;
   std::vector<bool> is_dp_;
   std::vector<bool> is_ds_;
   std::vector<bool> is_packed_;
@@ -139,6 +139,6 @@ class GradientFinder {
 
 }  // namespace
 
-bool IsBackwardPass(const CodeFacts& code, Work& work) { return GradientFinder(code, work).Find(); }
+bool IsBackwardPass(const CodeFacts& code, StepBudget& budget) { return GradientFinder(code, budget).Find(); }
 
 }  // namespace fa_profile::analyze

@@ -10,6 +10,6 @@ namespace fa_profile::analyze {
 /// memory too. Of warpgroup matrix instructions, whose operands in shared memory are not followed, a store
 /// of dS, packed to 16 bits or fewer, to shared memory, in a loop and before a product of the same tile, counts as that
 /// product.
-bool IsBackwardPass(const CodeFacts& code, Work& work);
+bool IsBackwardPass(const CodeFacts& code, StepBudget& budget);
 
 }  // namespace fa_profile::analyze

@@ -28,27 +28,28 @@ struct Attempt {
 
 Attempt InferWith(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
                   const ForwardEdges& forward, const Values& values, SharedMemoryModel model,
-                  const std::vector<std::optional<double>>& rounds, const std::vector<double>& executed, Work& work) {
-  const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, model, work);
-  const Ranks ranks = FindRanks(function, operands, values, memory, work);
-  const Regions regions(operands, flow, forward, ranks, work);
-  const StaticRounds static_rounds = CountRounds(flow, rounds, ranks, work);
+                  const std::vector<std::optional<double>>& rounds, const std::vector<double>& executed,
+                  StepBudget& budget) {
+  const Memory memory = ReadMemory(function, operands, flow, forward.successors, values, model, budget);
+  const Ranks ranks = FindRanks(function, operands, values, memory, budget);
+  const Regions regions(operands, flow, forward, ranks, budget);
+  const StaticRounds static_rounds = CountRounds(flow, rounds, ranks, budget);
   const std::vector<double> weights = RunWeights(flow, executed);
   const CodeFacts code{function, operands, flow, values, memory, ranks, regions, static_rounds, weights};
   InferredPhases inferred;
-  inferred.checks = CheckPhases(code, executed, work);
-  Refusal refusal = FailedCheck(code, inferred.checks, work);
+  inferred.checks = CheckPhases(code, executed, budget);
+  Refusal refusal = FailedCheck(code, inferred.checks, budget);
   inferred.refusal = std::move(refusal.why);
   inferred.refusal_word = refusal.word;
   if (!inferred.refusal.empty()) return {std::move(inferred)};
   Assignment phases(operands.size());
-  AssignLoads(code, work, phases);
-  AssignByRank(code, work, phases);
-  AssignByNeighbours(code, work, phases);
+  AssignLoads(code, budget, phases);
+  AssignByRank(code, budget, phases);
+  AssignByNeighbours(code, budget, phases);
   for (const Assigned& assigned : phases.all()) {
     inferred.instructions.push_back({PhaseName(assigned.phase), assigned.grade, assigned.reason});
   }
-  inferred.tile = ReadKeyTile(code, phases, work);
+  inferred.tile = ReadKeyTile(code, phases, budget);
   return {std::move(inferred), ExponentialOfOutput(code)};
 }
 
@@ -67,13 +68,13 @@ std::string_view GradeName(InferenceGrade grade) {
 
 InferredPhases InferPhases(const DeviceFunction& function, const std::vector<double>& executed) {
   InferredPhases inferred;
-  Work work;
+  StepBudget budget;
   const auto refuse = [&](Refusal refusal) {
     inferred.instructions.clear();
     inferred.tile.reset();
     inferred.refusal = std::move(refusal.why);
     inferred.refusal_word = refusal.word;
-    inferred.steps = work.spent();
+    inferred.steps = budget.spent();
     return inferred;
   };
   if (function.instructions.empty()) return refuse({"code", "it was not disassembled"});
@@ -83,24 +84,24 @@ InferredPhases InferPhases(const DeviceFunction& function, const std::vector<dou
   for (const Instruction& instruction : function.instructions) {
     operands.push_back(ReadOperands(instruction));
     const std::size_t slots = operands.back().uses.size() + operands.back().definitions.size();
-    if (!work.Spend(1 + slots)) return refuse({"size", "it is too large"});
+    if (!budget.Spend(1 + slots)) return refuse({"size", "it is too large"});
     has_exponentials = has_exponentials || operands.back().form == Form::kExponential;
   }
   if (!has_exponentials) return refuse(WithoutExponentials(operands));
-  const Flow flow = ReadFlow(function, work);
-  if (work.exhausted()) return refuse({"size", "its control flow is too large"});
-  const Values values(operands, flow, work);
+  const Flow flow = ReadFlow(function, budget);
+  if (budget.exhausted()) return refuse({"size", "its control flow is too large"});
+  const Values values(operands, flow, budget);
   const ForwardEdges forward = WithinOneTile(operands, flow);
-  const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, work);
+  const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, budget);
   for (const SharedMemoryModel model : {SharedMemoryModel::kEveryStore, SharedMemoryModel::kNewestStore}) {
-    Attempt attempt = InferWith(function, operands, flow, forward, values, model, rounds, executed, work);
-    if (work.exhausted()) return refuse({"size", "it is too large"});
+    Attempt attempt = InferWith(function, operands, flow, forward, values, model, rounds, executed, budget);
+    if (budget.exhausted()) return refuse({"size", "it is too large"});
     const bool first = model == SharedMemoryModel::kEveryStore;
     const bool better = attempt.inferred.refusal.empty() && !(attempt.confused && inferred.refusal.empty());
     if (first || better) inferred = std::move(attempt.inferred);
     if (inferred.refusal.empty() && !attempt.confused) break;
   }
-  inferred.steps = work.spent();
+  inferred.steps = budget.spent();
   return inferred;
 }
 

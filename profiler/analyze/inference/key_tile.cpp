@@ -13,13 +13,13 @@ namespace {
 
 class TileReader {
  public:
-  TileReader(const CodeFacts& code, const Assignment& phases, Work& work, const Loop& loop)
-      : code_(code), phases_(phases), work_(work), loop_(loop) {
+  TileReader(const CodeFacts& code, const Assignment& phases, StepBudget& budget, const Loop& loop)
+      : code_(code), phases_(phases), budget_(budget), loop_(loop) {
     for (const std::size_t block : loop.blocks) {
       const BasicBlock& basic = code.flow.graph.blocks[block];
       for (std::size_t i = basic.first; i < basic.end; ++i) instructions_.push_back(static_cast<std::uint32_t>(i));
     }
-    work_.Spend(instructions_.size());
+    budget_.Spend(instructions_.size());
   }
 
   bool HoldsExponentials() const {
@@ -109,25 +109,25 @@ class TileReader {
 
   const CodeFacts& code_;
   const Assignment& phases_;
-  Work& work_;
+  StepBudget& budget_;
   const Loop& loop_;
   std::vector<std::uint32_t> instructions_;
 };
 
 }  // namespace
 
-std::optional<KeyTile> ReadKeyTile(const CodeFacts& code, const Assignment& phases, Work& work) {
+std::optional<KeyTile> ReadKeyTile(const CodeFacts& code, const Assignment& phases, StepBudget& budget) {
   std::optional<KeyTile> least;
   const std::vector<Loop>& loops = code.flow.loops;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     if (!code.rounds.is_outer[i]) continue;
     bool innermost = true;
     for (std::size_t other = 0; other < loops.size() && innermost; ++other) {
-      if (!work.Spend()) return std::nullopt;
+      if (!budget.Spend()) return std::nullopt;
       innermost = other == i || !code.rounds.is_outer[other] ||
                   !std::ranges::binary_search(loops[i].blocks, loops[other].header);
     }
-    TileReader reader(code, phases, work, loops[i]);
+    TileReader reader(code, phases, budget, loops[i]);
     if (!innermost || !reader.HoldsExponentials()) continue;
     KeyTile tile = reader.Read();
     if (!least || tile.softmax_instructions < least->softmax_instructions) least = std::move(tile);

@@ -8,6 +8,6 @@
 namespace fa_profile::analyze {
 
 /// What one round of the innermost loop over keys does. Nothing where no loop holds both products.
-std::optional<KeyTile> ReadKeyTile(const CodeFacts& code, const Assignment& phases, Work& work);
+std::optional<KeyTile> ReadKeyTile(const CodeFacts& code, const Assignment& phases, StepBudget& budget);
 
 }  // namespace fa_profile::analyze

@@ -20,7 +20,7 @@ bool IsProductOf(const CodeFacts& code, std::size_t i) {
 
 class LoadAssigner {
  public:
-  LoadAssigner(const CodeFacts& code, Work& work) : code_(code), work_(work) {}
+  LoadAssigner(const CodeFacts& code, StepBudget& budget) : code_(code), budget_(budget) {}
 
   void Assign(Assignment& phases) {
     const std::vector<bool> feeds = FeedingProducts();
@@ -46,7 +46,7 @@ class LoadAssigner {
       }
       const Pointers own = pointers[load] & ~common;
       const bool shared = std::ranges::any_of(inner, [&](std::uint32_t kv) {
-        return work_.Spend() && 2 * std::popcount(own & pointers[kv]) > std::popcount(own);
+        return budget_.Spend() && 2 * std::popcount(own & pointers[kv]) > std::popcount(own);
       });
       phases.Set(load, shared ? Phase::kLoadKv : Phase::kLoadQ, InferenceGrade::kDerived, "pointer");
     }
@@ -82,7 +82,7 @@ class LoadAssigner {
       for (const ValueUse& use : code_.values.UsesOf(i)) {
         if (!IsData(use.role) || (only_factors && use.role == Role::kC)) continue;
         if (code_.ranks.rank[use.value] != Rank::kGlobal) continue;
-        const std::vector<std::uint32_t> definitions = code_.values.DefinitionsOf(use.value, work_);
+        const std::vector<std::uint32_t> definitions = code_.values.DefinitionsOf(use.value, budget_);
         if (MadeInKeyLoop(definitions)) continue;
         for (const std::uint32_t made : definitions) {
           if (!feeds[made] || seen[made]) continue;
@@ -91,10 +91,10 @@ class LoadAssigner {
         }
       }
     };
-    for (std::uint32_t i = 0; i < code_.operands.size() && work_.Spend(); ++i) {
+    for (std::uint32_t i = 0; i < code_.operands.size() && budget_.Spend(); ++i) {
       if (code_.ranks.computes[i] == Computes::kQk && code_.regions.InKeyLoop(i)) add_factors(i, true);
     }
-    while (!pending.empty() && work_.Spend(10)) {
+    while (!pending.empty() && budget_.Spend(10)) {
       const std::uint32_t i = pending.back();
       pending.pop_back();
       phases.Set(i, Phase::kLoadQ, InferenceGrade::kDerived, "query");
@@ -109,7 +109,7 @@ class LoadAssigner {
     constexpr int kMostRounds = 20;
     for (int round = 0; changed && round < kMostRounds; ++round) {
       changed = false;
-      for (std::uint32_t i = 0; i < code_.operands.size() && work_.Spend(); ++i) {
+      for (std::uint32_t i = 0; i < code_.operands.size() && budget_.Spend(); ++i) {
         if (!feeds[i] || phases.Has(i) || code_.ranks.rank[i] != Rank::kGlobal) continue;
         if (code_.operands[i].form != Form::kMove) continue;
         const Phase phase = PhaseOfLoadedOperands(i, phases);
@@ -125,7 +125,7 @@ class LoadAssigner {
     Phase phase = Phase::kUnassigned;
     for (const ValueUse& use : code_.values.UsesOf(i)) {
       if (!IsData(use.role) || code_.ranks.rank[use.value] != Rank::kGlobal) continue;
-      for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, work_)) {
+      for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, budget_)) {
         if (code_.ranks.rank[made] != Rank::kGlobal) continue;
         if (phase == Phase::kUnassigned) phase = phases.Of(made);
         if (phases.Of(made) != phase) return Phase::kUnassigned;
@@ -156,7 +156,7 @@ class LoadAssigner {
     for (std::uint32_t i = 0; reads_shared_memory && i < code_.operands.size(); ++i) {
       if (code_.operands[i].form == Form::kSharedStore) add(i);
     }
-    while (!pending.empty() && work_.Spend()) {
+    while (!pending.empty() && budget_.Spend()) {
       const Value value = pending.back();
       pending.pop_back();
       if (code_.values.IsJoin(value)) {
@@ -189,13 +189,13 @@ class LoadAssigner {
       for (const Value value : code_.values.order()) {
         Pointers pointers = 0;
         if (code_.values.IsJoin(value)) {
-          if (!work_.Spend(code_.values.InputsOf(value).size())) return;
+          if (!budget_.Spend(code_.values.InputsOf(value).size())) return;
           for (const Value input : code_.values.InputsOf(value)) pointers |= made_of_[input];
         } else {
           if (round == 0) AddParameters(code_.function.instructions[value], value);
           pointers = made_of_[value];
           const auto uses = code_.values.UsesOf(value);
-          if (!work_.Spend(1 + uses.size())) return;
+          if (!budget_.Spend(1 + uses.size())) return;
           for (const ValueUse& use : uses) {
             const bool follow = use.role != Role::kGuard && code_.operands[value].form != Form::kGlobalLoad;
             if (follow) pointers |= made_of_[use.value];
@@ -236,13 +236,15 @@ class LoadAssigner {
   }
 
   const CodeFacts& code_;
-  Work& work_;
+  StepBudget& budget_;
   std::map<std::uint32_t, std::size_t> parameters_;  // their numbers, by offset
   std::vector<Pointers> made_of_;                    // by value
 };
 
 }  // namespace
 
-void AssignLoads(const CodeFacts& code, Work& work, Assignment& phases) { LoadAssigner(code, work).Assign(phases); }
+void AssignLoads(const CodeFacts& code, StepBudget& budget, Assignment& phases) {
+  LoadAssigner(code, budget).Assign(phases);
+}
 
 }  // namespace fa_profile::analyze

@@ -30,14 +30,14 @@ struct Buffer {
 class MemoryReader {
  public:
   MemoryReader(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-               const Edges& forward, const Values& values, SharedMemoryModel model, Work& work)
+               const Edges& forward, const Values& values, SharedMemoryModel model, StepBudget& budget)
       : function_(function),
         operands_(operands),
         flow_(flow),
         forward_(forward),
         values_(values),
         model_(model),
-        work_(work) {
+        budget_(budget) {
     memory_.place.resize(operands.size());
     memory_.sources.resize(operands.size());
     memory_.readers.resize(operands.size());
@@ -52,13 +52,13 @@ class MemoryReader {
 
  private:
   void FindPlaces() {
-    ConstantParts parts(function_, values_, work_);
+    ConstantParts parts(function_, values_, budget_);
     for (const Value value : values_.order()) {
       if (values_.IsJoin(value)) continue;
       const Form form = operands_[value].form;
       const bool is_access =
           IsSharedStore(form) || form == Form::kSharedLoad || form == Form::kLocalLoad || form == Form::kLocalStore;
-      if (!is_access || operands_[value].never || work_.exhausted()) continue;
+      if (!is_access || operands_[value].never || budget_.exhausted()) continue;
       const std::string_view address = SharedAddress(function_.instructions[value]);
       if (!address.empty()) memory_.place[value] = parts.OfAddress(value, address);
     }
@@ -73,7 +73,7 @@ class MemoryReader {
       const auto uses = values_.UsesOf(made);
       const auto data = std::ranges::find_if(uses, [](const ValueUse& use) { return IsData(use.role); });
       if (data == uses.end()) return {};
-      const Indices definitions = values_.DefinitionsOf(data->value, work_);
+      const Indices definitions = values_.DefinitionsOf(data->value, budget_);
       if (definitions.empty()) return {};
       made = definitions.front();
       const std::string_view opcode = function_.instructions[made].opcode;
@@ -151,7 +151,7 @@ class MemoryReader {
     }
     if (stores.empty()) return;
     const std::vector<Buffer> buffers = Group(stores);
-    for (std::uint32_t load = 0; load < operands_.size() && !work_.exhausted(); ++load) {
+    for (std::uint32_t load = 0; load < operands_.size() && !budget_.exhausted(); ++load) {
       if (is_load(operands_[load].form) && memory_.place[load]) ConnectLoad(load, buffers);
     }
   }
@@ -177,7 +177,7 @@ class MemoryReader {
       for (const std::uint32_t store : buffer.stores) {
         const std::int64_t first = *memory_.place[store];
         const bool overlaps = first < place + BytesOf(load) && place < first + BytesOf(store);
-        if (!work_.Spend()) return;
+        if (!budget_.Spend()) return;
         if (!overlaps || !Reaches(store, load)) continue;
         memory_.sources[load].push_back(store);
         memory_.readers[store].push_back(load);
@@ -198,7 +198,7 @@ class MemoryReader {
       if (!below && chosen) break;
       Indices reaching;
       for (const std::uint32_t store : buffers[i].stores) {
-        if (!work_.Spend()) return;
+        if (!budget_.Spend()) return;
         if (Reaches(store, load)) reaching.push_back(store);
       }
       if (reaching.empty()) continue;
@@ -211,7 +211,7 @@ class MemoryReader {
       if (!newest.empty()) sources = std::move(newest);
     }
     for (const std::uint32_t store : sources) {
-      if (!work_.Spend(10)) return;
+      if (!budget_.Spend(10)) return;
       memory_.readers[store].push_back(load);
     }
     memory_.sources[load] = std::move(sources);
@@ -219,12 +219,12 @@ class MemoryReader {
 
   bool Reaches(std::uint32_t store, std::uint32_t load) {
     constexpr std::size_t kLookupCost = 8;
-    work_.Spend(kLookupCost);
+    budget_.Spend(kLookupCost);
     const std::size_t from = flow_.graph.block_of[store];
     const std::size_t to = flow_.graph.block_of[load];
     if (from == to && store < load) return true;
     const auto [found, is_new] = reached_.try_emplace(from);
-    if (is_new) found->second = Reached({from}, forward_, work_);
+    if (is_new) found->second = Reached({from}, forward_, budget_);
     return !found->second.empty() && found->second[to];
   }
 
@@ -236,7 +236,7 @@ class MemoryReader {
     std::vector<std::array<bool, 2>> seen(flow_.graph.blocks.size(), {false, false});  // by whether one was found
     std::vector<std::tuple<std::size_t, std::size_t, bool>> pending;                   // block, from where, found
     pending.emplace_back(flow_.graph.block_of[load], load, false);
-    while (!pending.empty() && work_.Spend(4)) {
+    while (!pending.empty() && budget_.Spend(4)) {
       auto [block, end, found] = pending.back();
       pending.pop_back();
       bool ended = false;
@@ -251,7 +251,7 @@ class MemoryReader {
           found = true;
         }
       }
-      if (!work_.Spend(end - first)) return {};
+      if (!budget_.Spend(end - first)) return {};
       if (ended) continue;
       for (const std::size_t before : flow_.predecessors[block]) {
         if (seen[before][found ? 1 : 0]) continue;
@@ -270,7 +270,7 @@ class MemoryReader {
   const Edges& forward_;
   const Values& values_;
   SharedMemoryModel model_;
-  Work& work_;
+  StepBudget& budget_;
   Memory memory_;
   std::map<std::size_t, std::vector<bool>> reached_;  // by block of a store
 };
@@ -278,8 +278,8 @@ class MemoryReader {
 }  // namespace
 
 Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-                  const Edges& forward, const Values& values, SharedMemoryModel model, Work& work) {
-  return MemoryReader(function, operands, flow, forward, values, model, work).Read();
+                  const Edges& forward, const Values& values, SharedMemoryModel model, StepBudget& budget) {
+  return MemoryReader(function, operands, flow, forward, values, model, budget).Read();
 }
 
 }  // namespace fa_profile::analyze

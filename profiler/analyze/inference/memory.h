@@ -6,8 +6,8 @@
 
 #include "inference/flow.h"
 #include "inference/operands.h"
+#include "inference/step_budget.h"
 #include "inference/values.h"
-#include "inference/work.h"
 
 namespace fa_profile::analyze {
 
@@ -26,8 +26,8 @@ struct Memory {
   std::vector<std::vector<std::uint32_t>> readers;  ///< by store: the loads that may read it
 };
 
-/// `forward`: the edges that a value in memory is followed along. Incomplete when `work` is exhausted.
+/// `forward`: the edges that a value in memory is followed along. Incomplete when `budget` is exhausted.
 Memory ReadMemory(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-                  const Edges& forward, const Values& values, SharedMemoryModel model, Work& work);
+                  const Edges& forward, const Values& values, SharedMemoryModel model, StepBudget& budget);
 
 }  // namespace fa_profile::analyze

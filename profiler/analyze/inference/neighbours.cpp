@@ -29,8 +29,8 @@ Phase Largest(const Votes& votes) {
 
 class NeighbourAssigner {
  public:
-  NeighbourAssigner(const CodeFacts& code, Work& work, Assignment& phases)
-      : code_(code), work_(work), phases_(phases), size_(static_cast<std::uint32_t>(code.operands.size())) {}
+  NeighbourAssigner(const CodeFacts& code, StepBudget& budget, Assignment& phases)
+      : code_(code), budget_(budget), phases_(phases), size_(static_cast<std::uint32_t>(code.operands.size())) {}
 
   void Assign() {
     AssignStores();
@@ -45,7 +45,7 @@ class NeighbourAssigner {
  private:
   /// A store of something computed is the phase's that computed it; one of something loaded is the load's.
   void AssignStores() {
-    for (std::uint32_t i = 0; i < size_ && work_.Spend(); ++i) {
+    for (std::uint32_t i = 0; i < size_ && budget_.Spend(); ++i) {
       if (!IsStoreOnChip(code_.operands[i].form) || phases_.Has(i)) continue;
       const Rank rank = code_.ranks.rank[i];
       if (rank >= Rank::kPartial) {
@@ -67,7 +67,7 @@ class NeighbourAssigner {
     Votes votes{};
     for (const ValueUse& use : code_.values.UsesOf(i)) {
       if (!IsData(use.role)) continue;
-      for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, work_)) {
+      for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, budget_)) {
         const bool decides = phases_.Has(made) && code_.ranks.rank[made] == rank;
         if (decides) votes[static_cast<std::size_t>(phases_.Of(made))] += 1.0;
       }
@@ -82,12 +82,12 @@ class NeighbourAssigner {
   Phase PhaseOfLoadBehind(std::uint32_t store) {
     std::vector<bool> seen(code_.values.instructions(), false);
     std::vector<std::uint32_t> pending{store};
-    while (!pending.empty() && work_.Spend(10)) {
+    while (!pending.empty() && budget_.Spend(10)) {
       const std::uint32_t i = pending.back();
       pending.pop_back();
       for (const ValueUse& use : code_.values.UsesOf(i)) {
         if (!IsData(use.role)) continue;
-        for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, work_)) {
+        for (const std::uint32_t made : code_.values.DefinitionsOf(use.value, budget_)) {
           if (seen[made]) continue;
           seen[made] = true;
           if (code_.operands[made].form == Form::kGlobalLoad && phases_.Has(made)) return phases_.Of(made);
@@ -104,7 +104,7 @@ class NeighbourAssigner {
     for (std::uint32_t i = 0; i < size_; ++i) {
       if (!code_.operands[i].never || code_.operands[i].form != Form::kSharedLoad) continue;
       const std::uint32_t end = std::min(size_, i + kNearby);
-      for (std::uint32_t copy = i + 1; copy < end && work_.Spend(); ++copy) {
+      for (std::uint32_t copy = i + 1; copy < end && budget_.Spend(); ++copy) {
         if (code_.operands[copy].form != Form::kAsyncCopy) continue;
         phases_.Set(i, phases_.Of(copy), InferenceGrade::kDerived, "padding");
         break;
@@ -116,7 +116,7 @@ class NeighbourAssigner {
   template <typename Take>
   void ForConsumers(std::uint32_t i, const Take& take) {
     const auto consumers = code_.values.ConsumersOf(i);
-    work_.Spend(consumers.size() + code_.memory.readers[i].size());
+    budget_.Spend(consumers.size() + code_.memory.readers[i].size());
     for (const Consumer& consumer : consumers) {
       if (consumer.instruction != i) take(consumer.instruction);
     }
@@ -139,7 +139,7 @@ class NeighbourAssigner {
     for (int round = 0; changed && round < kMostRounds; ++round) {
       changed = false;
       for (std::uint32_t i = size_; i-- > 0;) {
-        if (phases_.Has(i) || !work_.Spend()) continue;
+        if (phases_.Has(i) || !budget_.Spend()) continue;
         PhaseSet all = serves[i];
         ForConsumers(i, [&](std::uint32_t user) { all |= phases_.Has(user) ? Bit(phases_.Of(user)) : serves[user]; });
         changed = changed || all != serves[i];
@@ -176,7 +176,7 @@ class NeighbourAssigner {
     for (int round = 0; changed && round < kMostRounds; ++round) {
       changed = false;
       for (std::uint32_t i = size_; i-- > 0;) {
-        if (phases_.Has(i) || IsControl(code_.operands[i].form) || !work_.Spend()) continue;
+        if (phases_.Has(i) || IsControl(code_.operands[i].form) || !budget_.Spend()) continue;
         const Phase phase = PhaseOfConsumers(i);
         if (phase == Phase::kUnassigned) continue;
         phases_.Set(i, phase, InferenceGrade::kDerived, "consumers");
@@ -222,7 +222,7 @@ class NeighbourAssigner {
 
   void AssignControl() {
     CountPhases();
-    for (std::uint32_t i = 0; i < size_ && work_.Spend(); ++i) {
+    for (std::uint32_t i = 0; i < size_ && budget_.Spend(); ++i) {
       const Form form = code_.operands[i].form;
       if (phases_.Has(i)) continue;
       const std::string_view opcode = code_.function.instructions[i].opcode;
@@ -239,7 +239,7 @@ class NeighbourAssigner {
 
   void AssignBranch(std::uint32_t i) {
     for (const ValueUse& use : code_.values.UsesOf(i)) {
-      for (const std::uint32_t asked : code_.values.DefinitionsOf(use.value, work_)) {
+      for (const std::uint32_t asked : code_.values.DefinitionsOf(use.value, budget_)) {
         if (code_.function.instructions[asked].opcode.starts_with("SYNCS")) {
           phases_.Set(i, Phase::kSync, InferenceGrade::kGuess, "branch");
           return;
@@ -270,7 +270,7 @@ class NeighbourAssigner {
   }
 
   const CodeFacts& code_;
-  Work& work_;
+  StepBudget& budget_;
   Assignment& phases_;
   std::uint32_t size_;
   std::vector<std::array<std::uint32_t, kPhases>> before_;
@@ -278,8 +278,8 @@ class NeighbourAssigner {
 
 }  // namespace
 
-void AssignByNeighbours(const CodeFacts& code, Work& work, Assignment& phases) {
-  NeighbourAssigner(code, work, phases).Assign();
+void AssignByNeighbours(const CodeFacts& code, StepBudget& budget, Assignment& phases) {
+  NeighbourAssigner(code, budget, phases).Assign();
 }
 
 }  // namespace fa_profile::analyze

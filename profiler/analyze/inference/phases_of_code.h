@@ -12,8 +12,8 @@
 #include "inference/ranks.h"
 #include "inference/regions.h"
 #include "inference/rounds.h"
+#include "inference/step_budget.h"
 #include "inference/values.h"
-#include "inference/work.h"
 
 namespace fa_profile::analyze {
 
@@ -71,14 +71,14 @@ class Assignment {
 
 /// Loads that feed products: those in the key loop, or in the deepest loop of producer warps, are load_kv; of the
 /// others those that read through the same pointers are too, and the rest is load_q.
-void AssignLoads(const CodeFacts& code, Work& work, Assignment& phases);
+void AssignLoads(const CodeFacts& code, StepBudget& budget, Assignment& phases);
 
 /// What computes, stores or waits: products, exponentials, whatever works on scores, exponentials or the output.
-void AssignByRank(const CodeFacts& code, Work& work, Assignment& phases);
+void AssignByRank(const CodeFacts& code, StepBudget& budget, Assignment& phases);
 
 /// What is left, from what it belongs to: shared stores go with what made them; addresses, conditions, zeros and shared
 /// loads with what uses them; branches with what they guard. Addresses and conditions before the key loop that serve
 /// several phases are kSetup.
-void AssignByNeighbours(const CodeFacts& code, Work& work, Assignment& phases);
+void AssignByNeighbours(const CodeFacts& code, StepBudget& budget, Assignment& phases);
 
 }  // namespace fa_profile::analyze

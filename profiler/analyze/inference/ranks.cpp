@@ -25,8 +25,8 @@ struct OperandRanks {
 class RankFinder {
  public:
   RankFinder(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
-             const Memory& memory, Work& work)
-      : function_(function), operands_(operands), values_(values), memory_(memory), work_(work) {
+             const Memory& memory, StepBudget& budget)
+      : function_(function), operands_(operands), values_(values), memory_(memory), budget_(budget) {
     const auto has = [&](auto... forms) {
       return std::ranges::any_of(operands, [&](const Operands& o) { return ((o.form == forms) || ...); });
     };
@@ -65,7 +65,7 @@ class RankFinder {
     for (int round = 0; round < kMostRounds; ++round) {
       bool changed = false;
       for (const Value value : values_.order()) {
-        if (!work_.Spend()) return;
+        if (!budget_.Spend()) return;
         Step step = values_.IsJoin(value) ? Step{RankOfJoin(value)} : RankOfInstruction(value);
         if (round >= kFreeRounds) step.rank = std::max(step.rank, ranks_.rank[value]);
         changed = changed || step.rank != ranks_.rank[value];
@@ -78,7 +78,7 @@ class RankFinder {
 
   Rank RankOfJoin(Value join) {
     Rank rank = Rank::kNone;
-    work_.Spend(values_.InputsOf(join).size());
+    budget_.Spend(values_.InputsOf(join).size());
     for (const Value input : values_.InputsOf(join)) rank = std::max(rank, ranks_.rank[input]);
     return rank;
   }
@@ -86,7 +86,7 @@ class RankFinder {
   OperandRanks Inputs(std::uint32_t instruction) {
     OperandRanks inputs;
     const auto uses = values_.UsesOf(instruction);
-    work_.Spend(uses.size());
+    budget_.Spend(uses.size());
     for (const ValueUse& use : uses) {
       if (!IsData(use.role)) continue;
       Rank& rank = inputs.of[static_cast<std::size_t>(use.role)];
@@ -138,7 +138,7 @@ class RankFinder {
       return operands_[load].form == Form::kSharedLoad && is_tile ? Rank::kGlobal : Rank::kNone;
     }
     Rank rank = Rank::kNone;
-    work_.Spend(stores.size());
+    budget_.Spend(stores.size());
     for (const std::uint32_t store : stores) rank = std::max(rank, ranks_.rank[store]);
     return rank;
   }
@@ -195,11 +195,11 @@ class RankFinder {
     for (std::uint32_t i = 0; i < operands_.size(); ++i) {
       if (ranks_.computes[i] == Computes::kExponential) add(i);
     }
-    while (!pending.empty() && work_.Spend()) {
+    while (!pending.empty() && budget_.Spend()) {
       const Value value = pending.back();
       pending.pop_back();
       if (values_.IsJoin(value)) {
-        work_.Spend(values_.InputsOf(value).size());
+        budget_.Spend(values_.InputsOf(value).size());
         for (const Value input : values_.InputsOf(value)) add(input);
         continue;
       }
@@ -207,7 +207,7 @@ class RankFinder {
       const bool only_sum = ranks_.computes[value] == Computes::kQk && operands_[value].form != Form::kAdd &&
                             operands_[value].form != Form::kMultiply;
       const auto uses = values_.UsesOf(value);
-      work_.Spend(uses.size() + memory_.sources[value].size());
+      budget_.Spend(uses.size() + memory_.sources[value].size());
       for (const ValueUse& use : uses) {
         if (only_sum ? use.role == Role::kC : IsData(use.role)) add(use.value);
       }
@@ -220,7 +220,7 @@ class RankFinder {
   const std::vector<Operands>& operands_;
   const Values& values_;
   const Memory& memory_;
-  Work& work_;
+  StepBudget& budget_;
   Ranks ranks_;
   std::vector<bool> not_qk_;
   bool has_matrix_ = false;
@@ -231,8 +231,8 @@ class RankFinder {
 }  // namespace
 
 Ranks FindRanks(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
-                const Memory& memory, Work& work) {
-  return RankFinder(function, operands, values, memory, work).Find();
+                const Memory& memory, StepBudget& budget) {
+  return RankFinder(function, operands, values, memory, budget).Find();
 }
 
 }  // namespace fa_profile::analyze

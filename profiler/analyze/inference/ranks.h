@@ -6,8 +6,8 @@
 
 #include "inference/memory.h"
 #include "inference/operands.h"
+#include "inference/step_budget.h"
 #include "inference/values.h"
-#include "inference/work.h"
 
 namespace fa_profile::analyze {
 
@@ -41,8 +41,8 @@ struct Ranks {
   std::vector<bool> reaches_no_exponential;
 };
 
-/// To a fixed point. Incomplete when `work` is exhausted.
+/// To a fixed point. Incomplete when `budget` is exhausted.
 Ranks FindRanks(const DeviceFunction& function, const std::vector<Operands>& operands, const Values& values,
-                const Memory& memory, Work& work);
+                const Memory& memory, StepBudget& budget);
 
 }  // namespace fa_profile::analyze

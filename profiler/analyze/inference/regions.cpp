@@ -60,7 +60,7 @@ ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& fl
 }
 
 Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward,
-                 const Ranks& ranks, Work& work)
+                 const Ranks& ranks, StepBudget& budget)
     : flow_(&flow) {
   const std::size_t count = flow.graph.blocks.size();
   const auto computing = [&](Computes what) {
@@ -70,8 +70,8 @@ Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const 
   const std::vector<bool> pv = computing(Computes::kPv);
   std::vector<bool> products = qk;
   for (std::size_t block = 0; block < count; ++block) products[block] = qk[block] || pv[block];
-  after_block_ = Reached(BlocksOf(products), forward.successors, work);
-  before_block_ = Reached(BlocksOf(products), forward.predecessors, work);
+  after_block_ = Reached(BlocksOf(products), forward.successors, budget);
+  before_block_ = Reached(BlocksOf(products), forward.predecessors, budget);
 
   first_product_.assign(count, operands.size());
   behind_products_.assign(count, 0);
@@ -90,8 +90,8 @@ Regions::Regions(const std::vector<Operands>& operands, const Flow& flow, const 
     for (const std::size_t block : flow.loops[i].blocks) key_loop_[block] = true;
   }
 
-  const std::vector<bool> from_qk = Reached(BlocksOf(qk), flow.successors, work);
-  const std::vector<bool> to_pv = Reached(BlocksOf(pv), flow.predecessors, work);
+  const std::vector<bool> from_qk = Reached(BlocksOf(qk), flow.successors, budget);
+  const std::vector<bool> to_pv = Reached(BlocksOf(pv), flow.predecessors, budget);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const std::size_t block = flow.graph.block_of[i];
     if (ranks.computes[i] != Computes::kExponential) continue;

@@ -6,7 +6,7 @@
 #include "inference/flow.h"
 #include "inference/operands.h"
 #include "inference/ranks.h"
-#include "inference/work.h"
+#include "inference/step_budget.h"
 
 namespace fa_profile::analyze {
 
@@ -24,7 +24,7 @@ ForwardEdges WithinOneTile(const std::vector<Operands>& operands, const Flow& fl
 class Regions {
  public:
   Regions(const std::vector<Operands>& operands, const Flow& flow, const ForwardEdges& forward, const Ranks& ranks,
-          Work& work);
+          StepBudget& budget);
 
   /// Whether the instruction can run after a product and before one, of the same tile.
   bool FollowsProduct(std::size_t instruction) const;

@@ -61,8 +61,8 @@ std::optional<Comparison> ReadComparison(std::string_view opcode) {
 class RoundsReader {
  public:
   RoundsReader(const DeviceFunction& function, const std::vector<Operands>& operands, const Flow& flow,
-               const Values& values, Work& work)
-      : function_(function), operands_(operands), flow_(flow), values_(values), work_(work) {}
+               const Values& values, StepBudget& budget)
+      : function_(function), operands_(operands), flow_(flow), values_(values), budget_(budget) {}
 
   std::optional<double> RoundsOf(const Loop& loop) {
     const auto exit = ExitOf(loop);
@@ -83,7 +83,7 @@ class RoundsReader {
     if (!counter || !bound) return std::nullopt;
     const bool goes_on = GoesOnWhenTrue(loop, *exit);
     std::int64_t value = counter->first;
-    for (int rounds = 1; rounds <= kMostRounds && work_.Spend(); ++rounds) {
+    for (int rounds = 1; rounds <= kMostRounds && budget_.Spend(); ++rounds) {
       const std::int64_t compared = counter->compared_behind ? value + counter->step : value;
       if (comparison->Holds(compared, *bound) != goes_on) return rounds;
       value += counter->step;
@@ -105,7 +105,7 @@ class RoundsReader {
     std::optional<std::size_t> exit;
     for (const std::size_t block : loop.blocks) {
       const BasicBlock& code = flow_.graph.blocks[block];
-      if (!work_.Spend(1 + code.end - code.first)) return std::nullopt;
+      if (!budget_.Spend(1 + code.end - code.first)) return std::nullopt;
       for (std::size_t i = code.first; i < code.end; ++i) {
         if (operands_[i].form == Form::kExit) return std::nullopt;
       }
@@ -228,7 +228,7 @@ class RoundsReader {
     std::optional<std::int64_t> first;
     std::optional<std::int64_t> added;
     for (const Value input : values_.InputsOf(join)) {
-      if (!work_.Spend()) return std::nullopt;
+      if (!budget_.Spend()) return std::nullopt;
       if (const auto constant = ConstantOf(input); constant && !Holds(loop, flow_.graph.block_of[input])) {
         if (first && *first != *constant) return std::nullopt;
         first = constant;
@@ -250,21 +250,21 @@ class RoundsReader {
   const std::vector<Operands>& operands_;
   const Flow& flow_;
   const Values& values_;
-  Work& work_;
+  StepBudget& budget_;
 };
 
 }  // namespace
 
 std::vector<std::optional<double>> ReadRounds(const DeviceFunction& function, const std::vector<Operands>& operands,
-                                              const Flow& flow, const Values& values, Work& work) {
-  RoundsReader reader(function, operands, flow, values, work);
+                                              const Flow& flow, const Values& values, StepBudget& budget) {
+  RoundsReader reader(function, operands, flow, values, budget);
   std::vector<std::optional<double>> rounds;
   for (const Loop& loop : flow.loops) rounds.push_back(reader.RoundsOf(loop));
   return rounds;
 }
 
 StaticRounds CountRounds(const Flow& flow, const std::vector<std::optional<double>>& rounds, const Ranks& ranks,
-                         Work& work) {
+                         StepBudget& budget) {
   StaticRounds result;
   std::vector<double> of_block(flow.graph.blocks.size(), 1.0);
   for (std::size_t i = 0; i < flow.loops.size(); ++i) {
@@ -273,7 +273,7 @@ StaticRounds CountRounds(const Flow& flow, const std::vector<std::optional<doubl
     bool exponentials = false;
     for (const std::size_t block : flow.loops[i].blocks) {
       const BasicBlock& code = flow.graph.blocks[block];
-      if (!work.Spend(1 + code.end - code.first)) break;
+      if (!budget.Spend(1 + code.end - code.first)) break;
       for (std::size_t at = code.first; at < code.end; ++at) {
         qk = qk || ranks.computes[at] == Computes::kQk;
         pv = pv || ranks.computes[at] == Computes::kPv;

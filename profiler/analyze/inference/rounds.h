@@ -7,8 +7,8 @@
 #include "inference/flow.h"
 #include "inference/operands.h"
 #include "inference/ranks.h"
+#include "inference/step_budget.h"
 #include "inference/values.h"
-#include "inference/work.h"
 
 namespace fa_profile::analyze {
 
@@ -16,7 +16,7 @@ namespace fa_profile::analyze {
 /// round by comparing a register with a constant, where the register begins as a constant and a constant is added to it
 /// in every round. Nothing for all others, and for more than 65,536 rounds.
 std::vector<std::optional<double>> ReadRounds(const DeviceFunction& function, const std::vector<Operands>& operands,
-                                              const Flow& flow, const Values& values, Work& work);
+                                              const Flow& flow, const Values& values, StepBudget& budget);
 
 /// How often instructions run in one round of the loops that hold both products: the rounds of the other loops around
 /// them. So a product in a loop of four rounds weighs as much as one that is written out four times.
@@ -29,6 +29,6 @@ struct StaticRounds {
 };
 
 StaticRounds CountRounds(const Flow& flow, const std::vector<std::optional<double>>& rounds, const Ranks& ranks,
-                         Work& work);
+                         StepBudget& budget);
 
 }  // namespace fa_profile::analyze

@@ -12,7 +12,7 @@ namespace {
 
 using SlotSet = std::bitset<kSlots>;
 
-// What the largest things cost of the work, by the bytes that they take.
+// What the largest things cost of the budget, by the bytes that they take.
 constexpr std::size_t kJoinCost = 64;
 constexpr std::size_t kConsumerCost = 16;
 constexpr std::size_t kStateCost = 4;
@@ -42,7 +42,7 @@ BlockSlots SlotsOf(const std::vector<Operands>& operands, const BasicBlock& bloc
   return slots;
 }
 
-std::vector<BlockSlots> Liveness(const std::vector<Operands>& operands, const Flow& flow, Work& work) {
+std::vector<BlockSlots> Liveness(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget) {
   std::vector<BlockSlots> slots;
   slots.reserve(flow.graph.blocks.size());
   for (const BasicBlock& block : flow.graph.blocks) slots.push_back(SlotsOf(operands, block));
@@ -50,12 +50,12 @@ std::vector<BlockSlots> Liveness(const std::vector<Operands>& operands, const Fl
   for (std::size_t block = 0; block < successors.size(); ++block) {
     for (const std::size_t before : flow.value_predecessors[block]) successors[before].push_back(block);
   }
-  for (bool changed = true; changed && !work.exhausted();) {
+  for (bool changed = true; changed && !budget.exhausted();) {
     changed = false;
     for (auto block = flow.order.rbegin(); block != flow.order.rend(); ++block) {
       SlotSet live;
       for (const std::size_t next : successors[*block]) live |= slots[next].live_in;
-      if (!work.Spend(9 * (1 + successors[*block].size()))) break;
+      if (!budget.Spend(9 * (1 + successors[*block].size()))) break;
       live = (live & ~slots[*block].defined) | slots[*block].read_first;
       if (live != slots[*block].live_in) {
         slots[*block].live_in = live;
@@ -148,15 +148,16 @@ class RegisterState {
 
 }  // namespace
 
-Values::Values(const std::vector<Operands>& operands, const Flow& flow, Work& work) : instructions_(operands.size()) {
-  if (!flow.order.empty()) ReadDefinitions(operands, flow, work);
+Values::Values(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget)
+    : instructions_(operands.size()) {
+  if (!flow.order.empty()) ReadDefinitions(operands, flow, budget);
   first_use_.resize(instructions_ + 1, static_cast<std::uint32_t>(uses_.size()));
-  if (!work.exhausted()) DropTrivialJoins(work);
+  if (!budget.exhausted()) DropTrivialJoins(budget);
   first_consumer_.resize(instructions_ + 1, 0);
-  if (!work.exhausted()) FindConsumers(work);
+  if (!budget.exhausted()) FindConsumers(budget);
 }
 
-void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& flow, Work& work) {
+void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget) {
   const std::size_t count = flow.graph.blocks.size();
   SlotSet used;
   for (const Operands& instruction : operands) {
@@ -170,8 +171,8 @@ void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& 
     place[slot] = static_cast<std::uint16_t>(slots.size());
     slots.push_back(slot);
   }
-  if (!work.Spend(kStateCost * count * slots.size())) return;
-  const std::vector<BlockSlots> block_slots = Liveness(operands, flow, work);
+  if (!budget.Spend(kStateCost * count * slots.size())) return;
+  const std::vector<BlockSlots> block_slots = Liveness(operands, flow, budget);
 
   struct PendingJoin {
     std::size_t block;
@@ -189,7 +190,7 @@ void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& 
     } else if (!before.empty()) {
       for (std::size_t i = 0; i < slots.size(); ++i) {
         if (!block_slots[block].live_in[slots[i]]) continue;
-        if (!work.Spend(kJoinCost + before.size())) return;
+        if (!budget.Spend(kJoinCost + before.size())) return;
         pending.push_back({block, i, joins_.size()});
         in[i] = static_cast<Value>(instructions_ + joins_.size());
         order_.push_back(in[i]);
@@ -204,7 +205,7 @@ void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& 
       const std::size_t joins_before = joins_.size();
       if (!instruction.never) {
         const std::size_t operand_count = instruction.uses.size() + instruction.definitions.size();
-        if (!work.Spend(operand_count * (1 + state.partials()))) return;
+        if (!budget.Spend(operand_count * (1 + state.partials()))) return;
         for (const Use& use : instruction.uses) {
           const Value value = state.Read(use, instruction.guard);
           const auto same = [&](const ValueUse& other) { return other.value == value && other.role == use.role; };
@@ -214,7 +215,7 @@ void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& 
           }
         }
         for (const Slot slot : instruction.definitions) {
-          if (state.Define(slot, static_cast<Value>(i), instruction.guard) && !work.Spend(kJoinCost)) return;
+          if (state.Define(slot, static_cast<Value>(i), instruction.guard) && !budget.Spend(kJoinCost)) return;
           if (IsPredicate(slot)) state.Forget(slot);
         }
       }
@@ -244,7 +245,7 @@ void Values::ReadDefinitions(const std::vector<Operands>& operands, const Flow& 
 }
 
 // A join of one value, and of itself in a loop, is that value.
-void Values::DropTrivialJoins(Work& work) {
+void Values::DropTrivialJoins(StepBudget& budget) {
   std::vector<Value> same(joins_.size());
   for (std::size_t i = 0; i < joins_.size(); ++i) same[i] = static_cast<Value>(instructions_ + i);
   const auto resolve = [&](Value value) {
@@ -260,7 +261,7 @@ void Values::DropTrivialJoins(Work& work) {
     for (std::size_t i = 0; i < joins_.size(); ++i) {
       const auto self = static_cast<Value>(instructions_ + i);
       if (same[i] != self) continue;
-      if (!work.Spend(1 + joins_[i].size())) return;
+      if (!budget.Spend(1 + joins_[i].size())) return;
       Value only = kNoValue;
       bool several = false;
       for (const Value input : joins_[i]) {
@@ -289,7 +290,7 @@ std::span<const ValueUse> Values::UsesOf(std::size_t instruction) const {
   return std::span(uses_).subspan(first_use_[instruction], first_use_[instruction + 1] - first_use_[instruction]);
 }
 
-std::vector<std::uint32_t> Values::DefinitionsOf(Value value, Work& work) const {
+std::vector<std::uint32_t> Values::DefinitionsOf(Value value, StepBudget& budget) const {
   if (value == kNoValue) return {};
   if (!IsJoin(value)) return {value};
   std::vector<std::uint32_t> definitions;
@@ -299,7 +300,7 @@ std::vector<std::uint32_t> Values::DefinitionsOf(Value value, Work& work) const 
     const Value join = pending.back();
     pending.pop_back();
     for (const Value input : InputsOf(join)) {
-      if (!work.Spend(10) || !seen.insert(input).second) continue;
+      if (!budget.Spend(10) || !seen.insert(input).second) continue;
       if (IsJoin(input)) {
         pending.push_back(input);
       } else {
@@ -311,12 +312,12 @@ std::vector<std::uint32_t> Values::DefinitionsOf(Value value, Work& work) const 
   return definitions;
 }
 
-void Values::FindConsumers(Work& work) {
+void Values::FindConsumers(StepBudget& budget) {
   std::vector<std::pair<std::uint32_t, Consumer>> found;
   for (std::uint32_t i = 0; i < instructions_; ++i) {
     for (const ValueUse& use : UsesOf(i)) {
-      for (const std::uint32_t definition : DefinitionsOf(use.value, work)) {
-        if (!work.Spend(kConsumerCost)) return;
+      for (const std::uint32_t definition : DefinitionsOf(use.value, budget)) {
+        if (!budget.Spend(kConsumerCost)) return;
         found.push_back({definition, {i, use.role}});
       }
     }

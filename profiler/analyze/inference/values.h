@@ -7,7 +7,7 @@
 
 #include "inference/flow.h"
 #include "inference/operands.h"
-#include "inference/work.h"
+#include "inference/step_budget.h"
 
 namespace fa_profile::analyze {
 
@@ -34,8 +34,8 @@ struct Consumer {
 /// to reach code that never sees them.
 class Values {
  public:
-  /// Incomplete when `work` is exhausted.
-  Values(const std::vector<Operands>& operands, const Flow& flow, Work& work);
+  /// Incomplete when `budget` is exhausted.
+  Values(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget);
 
   std::size_t instructions() const { return instructions_; }
   std::size_t size() const { return instructions_ + joins_.size(); }
@@ -51,15 +51,15 @@ class Values {
   bool IsJoin(Value value) const { return value != kNoValue && value >= instructions_; }
 
   /// The instructions that define a value, through joins. Sorted.
-  std::vector<std::uint32_t> DefinitionsOf(Value value, Work& work) const;
+  std::vector<std::uint32_t> DefinitionsOf(Value value, StepBudget& budget) const;
 
   /// The instructions that use what an instruction defines, through joins, each once for each role.
   std::span<const Consumer> ConsumersOf(std::size_t instruction) const;
 
  private:
-  void ReadDefinitions(const std::vector<Operands>& operands, const Flow& flow, Work& work);
-  void DropTrivialJoins(Work& work);
-  void FindConsumers(Work& work);
+  void ReadDefinitions(const std::vector<Operands>& operands, const Flow& flow, StepBudget& budget);
+  void DropTrivialJoins(StepBudget& budget);
+  void FindConsumers(StepBudget& budget);
 
   std::size_t instructions_;
   std::vector<Value> order_;

@@ -6,9 +6,9 @@ namespace fa_profile::analyze {
 
 /// Counts steps, so that no text, however strange, takes long: stages spend steps as they go, and stop when there are
 /// none left. The limit is eight times what the largest kernels of FlashAttention 3 take, and less than a second.
-class Work {
+class StepBudget {
  public:
-  explicit Work(std::size_t limit = 50'000'000) : limit_(limit) {}
+  explicit StepBudget(std::size_t limit = 50'000'000) : limit_(limit) {}
 
   /// False, from then on always, when the limit is passed.
   bool Spend(std::size_t steps = 1) {
