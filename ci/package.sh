@@ -121,6 +121,11 @@ stage() {
   find "$data/dashboards" -name '*.py' -delete  # they write files of the repository
   carry_libraries
   add_licences
+  mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+  "$build/cli/fa-profile" man -o "$tree/share/man/man1"
+  "$build/cli/fa-profile" completion bash >"$tree/share/bash-completion/completions/fa-profile"
+  "$build/cli/fa-profile" completion zsh >"$tree/share/zsh/site-functions/_fa-profile"
+  "$build/cli/fa-profile" completion fish >"$tree/share/fish/vendor_completions.d/fa-profile.fish"
   chmod 644 "$tree/lib/libfa_profile_inject.so"
   chmod -R u=rwX,go=rX "$tree"
 }
@@ -138,6 +143,9 @@ pack_deb() {
   mv "$root/usr/lib/fa-profile/share/doc/fa-profile" "$doc"
   mv "$root/usr/lib/fa-profile/include/fa_profile" "$root/usr/include/"
   mv "$root/usr/lib/fa-profile/share/fa-profile" "$root/usr/share/"
+  mv "$root"/usr/lib/fa-profile/share/{man,bash-completion,fish,zsh} "$root/usr/share/"
+  mv "$root"/usr/share/zsh/{site-functions,vendor-completions}  # as Debian names it
+  find "$root/usr/share/man" -type f -exec gzip -9n {} +
   sed -i 's,/usr/local/bin/,/usr/bin/,; s,/usr/local/share/doc/fa_profile,/usr/share/doc/fa-profile,' \
     "$root"/usr/share/fa-profile/dashboards/deploy/systemd/*.service \
     "$root"/usr/share/fa-profile/dashboards/deploy/systemd/*.conf
@@ -150,9 +158,8 @@ pack_deb() {
   { cat "$doc/NOTICE"; echo; echo "The licence of fa-profile is the Apache License 2.0: /usr/share/common-licenses/Apache-2.0."
     echo "Licences of the libraries in /usr/lib/fa-profile/lib: /usr/share/doc/fa-profile/licences."; } >"$doc/copyright"
   # On purpose: one package for several releases, whose own versions differ.
-  mkdir -p "$root/usr/share/man/man1" "$root/usr/share/lintian/overrides"
+  mkdir -p "$root/usr/share/lintian/overrides"
   echo "fa-profile: embedded-library *" >"$root/usr/share/lintian/overrides/fa-profile"
-  man_page | gzip -9n >"$root/usr/share/man/man1/fa-profile.1.gz"
   rm -r "$doc/LICENSE" "$doc/licences/common"  # in /usr/share/common-licenses
   mkdir "$work/shlibs" "$work/shlibs/debian"
   printf 'Source: fa-profile\n\nPackage: fa-profile\nArchitecture: amd64\n' >"$work/shlibs/debian/control"
@@ -165,28 +172,6 @@ pack_deb() {
   chmod -R u=rwX,go=rX "$root"
   find "$root" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
   dpkg-deb --root-owner-group -Zxz --build "$root" "$work/fa-profile_${version}_amd64.deb" >/dev/null
-}
-
-man_page() {
-  cat <<END
-.TH FA-PROFILE 1 "$(date -ud "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)" "fa-profile $version"
-.SH NAME
-fa-profile \\- CUDA kernel profiler with a gate for CI
-.SH SYNOPSIS
-.B fa-profile
-[\\fIoptions\\fR] [\\-\\- \\fIprogram\\fR [\\fIarguments\\fR]]
-.br
-.B fa-profile
-\\fIcommand\\fR [\\fIoptions\\fR]
-.SH DESCRIPTION
-Measures CUDA kernels and reports where their time goes and why.
-.B fa-profile \\-\\-help
-lists the commands and
-.B fa-profile
-\\fIcommand\\fR
-.B \\-\\-help
-the options of one. The documents are in /usr/share/doc/fa-profile; docs/cli.md has every option.
-END
 }
 
 maintainer() { echo "${DEBFULLNAME:-The fa-profile authors} <${DEBEMAIL:-fa-profile@$(hostname -f 2>/dev/null || hostname)}>"; }

@@ -81,6 +81,8 @@ if [ -n "$(LD_PRELOAD=/tmp/lib/libfa_profile_inject.so LD_BIND_NOW=1 /bin/true 2
   echo "FAILED: libfa_profile_inject.so cannot be loaded"; failed=1
 fi
 expect 0 'fa-profile ' "$program" --version
+expect 0 'complete -F _fa_profile fa-profile' "$program" completion bash
+expect 0 '.SH OPTIONS' "$program" man report
 expect 0 'REPLAY, not a measurement' "$program" --ncu-set full
 expect 0 'softmax' "$program" report "$tree/share/fa-profile/recordings/h200-ladder-full.fap" --kernel serial_softmax
 expect 0 'flash_fwd_kernel' "$program" report "$tree/share/fa-profile/recordings/pytorch-sdpa.fap"

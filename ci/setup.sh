@@ -59,6 +59,9 @@ test  cmark-gfm           0.29      cmark-gfm
 test  libxml2-utils       2.9       xmllint
 test  jq                  1.6       jq
 test  shellcheck          0.9       shellcheck
+test  zsh                 5.9       zsh
+test  fish                3.6       fish
+test  mandoc              1.14      mandoc
 test  openssl             3.0       openssl
 test  systemd             252       systemd-analyze
 test  curl                7.88      curl

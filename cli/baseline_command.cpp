@@ -99,7 +99,9 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
   baseline.require_subcommand(1);
   const auto add = [&](const char* name, const char* what, int (*run)(const BaselineArguments&)) {
     CLI::App* const command = baseline.add_subcommand(name, what);
-    command->add_option("--baselines", arguments->baselines, "Folder of the baselines")->capture_default_str();
+    command->add_option("--baselines", arguments->baselines, "Folder of the baselines")
+        ->capture_default_str()
+        ->type_name("FOLDER");
     command->add_option("--format", arguments->format, "text or json")
         ->check(OneOf({"text", "json"}))
         ->capture_default_str();

@@ -139,7 +139,7 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
     throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
   }
   if (given.empty()) return;
-  for (const char* const option : {"--summary", "--explain"}) {
+  for (const char* const option : {"--summary", "--bars", "--explain"}) {
     if (report.count(option) > 0) {
       throw Error(fmt::format("{} has no effect with {}", option, given.front()), "leave one of them out");
     }

@@ -31,6 +31,8 @@ void AddSelftest(CLI::App& app, Invocation& invocation);
 void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push
 void AddNew(CLI::App& app, Invocation& invocation);
+void AddCompletion(CLI::App& app, Invocation& invocation);
+void AddManPages(CLI::App& app, Invocation& invocation);
 void AddGate(CLI::App& app, Invocation& invocation);
 void AddBaseline(CLI::App& app, Invocation& invocation);
 

@@ -120,6 +120,7 @@ struct ReportFilter {
   std::string nvtx_pattern;           ///< regular expression of NVTX ranges of a program; empty: none is shown apart
   bool all_kernels = false;           ///< with nvtx_pattern: show other kernels too, and no range need match
   bool summary = false;               ///< tables only, no block per kernel
+  std::string bars = "auto";          ///< bars beside phases, and sparklines: "auto", "always", "never"
   std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;

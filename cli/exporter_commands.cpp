@@ -32,11 +32,15 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<serve::ServeOptions>();
   constexpr double kDay = 86400;
   CLI::App& serve = *app.add_subcommand("serve", "Serve metrics of recordings and of the GPUs to Prometheus");
-  serve.add_option("--spool", options->spool,
-                   "Folder that serve empties: recordings move to its done/ or bad/ (fa-profile --spool writes there)");
-  serve.add_option("--state", options->state,
-                   "Folder that keeps the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or "
-                   "~/.local/state/fa-profile");
+  serve
+      .add_option("--spool", options->spool,
+                  "Folder that serve empties: recordings move to its done/ or bad/ (fa-profile --spool writes there)")
+      ->type_name("FOLDER");
+  serve
+      .add_option("--state", options->state,
+                  "Folder that keeps the counters; default $STATE_DIRECTORY, $XDG_STATE_HOME/fa-profile or "
+                  "~/.local/state/fa-profile")
+      ->type_name("FOLDER");
   serve.add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
   serve.add_option("--web-config", options->web_config,
                    "TLS and basic authentication, in the format of Prometheus's exporters");

@@ -76,7 +76,9 @@ void GateCommands::AddQuestion() {
       ->add_option("--baseline", options_.baseline,
                    "Recordings, evidence or a baseline file to compare with; default: the promoted baseline")
       ->allow_extra_args(false);
-  gate_->add_option("--baselines", options_.baselines, "Folder of promoted baselines")->capture_default_str();
+  gate_->add_option("--baselines", options_.baselines, "Folder of promoted baselines")
+      ->capture_default_str()
+      ->type_name("FOLDER");
   gate_->add_option("--suite", options_.suite, "Suite of the promoted baseline")->capture_default_str();
   gate_
       ->add_option(

@@ -23,7 +23,8 @@ HistoryCommands::HistoryCommands(CLI::App& gate) {
   history_->require_subcommand(1);
   add_ = history_->add_subcommand("add", "Add measurements to a history, each a night of its card");
   add_->add_option("file", file_, "The history, an SQLite file; made if it does not exist")->required();
-  add_->add_option("evidence", evidence_, "Evidence of gate --measure --save, and recordings (*.fap)")->required();
+  add_->add_option("evidence", evidence_, "Evidence of gate --measure --save (*.json), and recordings (*.fap)")
+      ->required();
   add_->add_flag("--replace", replace_, "Let a night take the place of another of the same card, time and commit");
   CLI::App* const show = history_->add_subcommand("show", "Show change points and slow drifts");
   show->add_option("file", file_, "The history")->required();

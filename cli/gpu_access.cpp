@@ -49,6 +49,12 @@ void ListKernels(const std::string& pattern, const std::vector<std::string>& pat
   }
 }
 
+std::vector<std::string> KnownKernels() {
+  std::vector<std::string> ids;
+  for (const Kernel* const kernel : Ladder()) ids.emplace_back(kernel->id());
+  return ids;
+}
+
 void ListCounters(const std::string& chip, const std::string& pattern) {
   for (const collect::ChipMetric& metric : collect::ChipMetrics(chip)) {
     if (metric.name.find(pattern) == std::string::npos) continue;

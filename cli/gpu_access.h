@@ -25,6 +25,9 @@ void ListKernels(const std::string& pattern, const std::vector<std::string>& pat
 void ListCounters(const std::string& chip, const std::string& pattern);
 void ListChips();
 
+/// Ids of the ladder's kernels; empty in a build without CUDA.
+std::vector<std::string> KnownKernels();
+
 /// Chips that CUPTI knows; in a build without CUDA those that the metric sets are made for.
 std::vector<std::string> KnownChips();
 

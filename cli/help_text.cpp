@@ -1,6 +1,7 @@
 #include "help_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,23 +10,6 @@
 namespace fa_profile::cli {
 namespace {
 
-// CLI11 gives the type and what each check says of itself as one text: "INT:INT in [0 - 1000]", "TEXT:{warm,flush}".
-std::string TypeOf(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
-}
-
-// "warm|flush" of an option that takes one of some words; else empty.
-std::string ChoicesOf(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::size_t begin = type.find(":{");
-  const std::size_t end = type.find('}', std::min(begin, type.size()));
-  if (begin == std::string::npos || end == std::string::npos) return {};
-  std::string choices = type.substr(begin + 2, end - begin - 2);
-  std::ranges::replace(choices, ',', '|');
-  return choices;
-}
-
 // "1e+06" as "1000000".
 std::string InDigits(const std::string& number) {
   double value = 0.0;
@@ -33,7 +17,65 @@ std::string InDigits(const std::string& number) {
   return failed == std::errc() && number.find('e') != std::string::npos ? fmt::format("{:.0f}", value) : number;
 }
 
+// The words between separators.
+std::vector<std::string> Split(std::string_view text, std::string_view separator) {
+  std::vector<std::string> words;
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = text.find(separator);
+    words.emplace_back(text.substr(0, end));
+    if (end != std::string_view::npos) text.remove_prefix(end + separator.size());
+  }
+  return words;
+}
+
 }  // namespace
+
+// CLI11 gives the type and what each check says of itself as one text: "INT:INT in [0 - 1000]", "TEXT:{warm,flush}".
+std::string TypeOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+std::vector<std::string> ChoicesOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  if (type == "FORMAT") {  // a function and not a check: its description is the list, "text, json or csv"
+    std::string list = option.get_description();
+    if (const std::size_t at = list.find(" or "); at != std::string::npos) list.replace(at, 4, ", ");
+    return Split(list, ", ");
+  }
+  const std::size_t begin = type.find(":{");
+  const std::size_t end = type.find('}', std::min(begin, type.size()));
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return Split(std::string_view(type).substr(begin + 2, end - begin - 2), ",");
+}
+
+bool IsList(const CLI::Option& option) { return option.get_expected_max() == CLI::detail::expected_max_vector_size; }
+
+std::vector<const CLI::App*> ShownCommands(const CLI::App& app) {
+  std::vector<const CLI::App*> shown = app.get_subcommands([](const CLI::App*) { return true; });
+  std::erase_if(shown, [](const CLI::App* command) { return command->get_group().empty(); });
+  return shown;
+}
+
+std::vector<const CLI::App*> ShownApps(const CLI::App& app) {
+  std::vector<const CLI::App*> apps{&app};
+  for (const CLI::App* const command : ShownCommands(app)) {
+    const std::vector<const CLI::App*> below = ShownApps(*command);
+    apps.insert(apps.end(), below.begin(), below.end());
+  }
+  return apps;
+}
+
+std::vector<const CLI::Option*> ShownOptions(const CLI::App& app) {
+  std::vector<const CLI::Option*> shown = app.get_options();
+  std::erase_if(shown, [](const CLI::Option* option) { return option->get_group().empty(); });
+  return shown;
+}
+
+std::string FullName(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : FullName(*parent) + " " + command.get_name();
+}
 
 std::optional<NumberRange> RangeOf(const CLI::Option& option) {
   constexpr std::string_view kIn = " in [";
@@ -52,15 +94,14 @@ std::optional<NumberRange> RangeOf(const CLI::Option& option) {
 std::string HelpText::make_option_opts(const CLI::Option* option) const {
   if (option->get_type_size() == 0) return {};  // a flag
   std::string type = TypeOf(*option);
-  if (const std::string choices = ChoicesOf(*option); !choices.empty()) {
-    type = choices;
+  if (const auto choices = ChoicesOf(*option); !choices.empty() && type != "FORMAT") {
+    type = fmt::format("{}", fmt::join(choices, "|"));
   } else if (type == "INT" || type == "UINT") {
     type = "N";
   } else if (type == "FLOAT") {
     type = "NUMBER";
   }
-  const bool is_list = option->get_expected_max() == CLI::detail::expected_max_vector_size;
-  return " " + type + (is_list ? "..." : "") + (option->get_required() ? " (required)" : "");
+  return " " + type + (IsList(*option) ? "..." : "") + (option->get_required() ? " (required)" : "");
 }
 
 std::string HelpText::make_option_desc(const CLI::Option* option) const {

@@ -13,12 +13,24 @@
 #include "formats.h"
 #include "selection.h"
 #include "terminal_options.h"
+#include "usage_errors.h"
 
 namespace fa_profile::cli {
+namespace {
+
+constexpr int kWidestReport = 100;
+
+// Only the text report draws, and only the report of one recording.
+void CheckBars(const CLI::App& report, const Format& format) {
+  if (report.count("--bars") == 0 || format.for_people) return;
+  throw Error(std::string("--bars has no effect with --format ") + format.name, "leave one of them out");
+}
+
+}  // namespace
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
   Profile profile = load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
-  exporters::ReportOptions options = TerminalOptions();
+  exporters::ReportOptions options = TerminalOptions(kWidestReport, filter.bars);
   options.nvtx_ranges = SelectEntries(recording_path, filter, profile);
   if (!filter.explain.empty()) {
     exporters::WriteExplanation(std::cout, analyze::RequireFinding(filter.explain), profile, TerminalOptions());
@@ -87,6 +99,11 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                      "expression, and what was found in them");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
   report->add_flag("--summary", arguments->filter.summary, "Tables only, no block for each kernel");
+  report
+      ->add_option("--bars", arguments->filter.bars,
+                   "Bars beside the phases' shares, and sparklines of the timed calls: auto (on a terminal that shows "
+                   "UTF-8), always, never")
+      ->check(OneOf({"auto", "always", "never"}));
   report->add_option("--explain", arguments->filter.explain,
                      "Explain a finding and list where it was found, instead of the report");
   AddCodeViews(*report, arguments->views);
@@ -94,6 +111,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   report->callback([arguments, report, &invocation] {
     invocation.run = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
+      CheckBars(*report, *arguments->format);
       if (arguments->paths.size() > 1) {
         if (!invocation.phase_map.empty()) {
           throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
@@ -101,8 +119,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         if (!invocation.phase_from.empty()) {
           throw Error("--phase-from has no effect on several recordings", "report one, or leave it out");
         }
-        for (const char* const option : {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--explain",
-                                         "--instructions", "--source", "--annotate", "--compare-phases", "--limit"}) {
+        for (const char* const option :
+             {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain", "--instructions",
+              "--source", "--annotate", "--compare-phases", "--limit"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
           }

@@ -4,23 +4,47 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <string_view>
 
 namespace fa_profile::cli {
+namespace {
 
-exporters::ReportOptions TerminalOptions(int widest) {
-  exporters::ReportOptions options;
-  options.width = widest;
-  winsize size{};
+std::string_view Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+exporters::Bars BarsFor(const std::string& when, bool is_terminal) {
+  if (when == "never" || (when == "auto" && !(is_terminal && IsUtf8Locale()))) return exporters::Bars::kNone;
+  return IsUtf8Locale() ? exporters::Bars::kBlocks : exporters::Bars::kAscii;
+}
+
+}  // namespace
+
+bool IsUtf8Locale() {
+  std::string name;
+  for (const char* const variable : {"LANG", "LC_CTYPE", "LC_ALL"}) {  // the last that has a value counts
+    if (!Variable(variable).empty()) name = Variable(variable);
+  }
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.find("utf-8") != std::string::npos || name.find("utf8") != std::string::npos;
+}
+
+exporters::ReportOptions TerminalOptions(int widest, const std::string& bars) {
   constexpr int kNarrowest = 60;
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+  constexpr int kForBars = 12;
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+  const bool is_dumb = Variable("TERM") == "dumb";
+  exporters::ReportOptions options;
+  options.bars = BarsFor(bars, is_terminal && !is_dumb);
+  options.width = options.bars == exporters::Bars::kNone ? widest : widest + kForBars;
+  winsize size{};
+  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     options.width = std::clamp<int>(size.ws_col, kNarrowest, options.width);
   }
-  const auto is = [](const char* name) {
-    return std::string_view(std::getenv(name) == nullptr ? "" : std::getenv(name));
-  };
-  options.color = isatty(STDOUT_FILENO) != 0 && is("NO_COLOR").empty() && is("TERM") != "dumb";
+  options.color = is_terminal && Variable("NO_COLOR").empty() && !is_dumb;
   return options;
 }
 

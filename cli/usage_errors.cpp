@@ -25,12 +25,6 @@ std::vector<const CLI::App*> GivenCommands(const CLI::App& app) {
   return given;
 }
 
-/// "fa-profile gate selftest"
-std::string FullName(const CLI::App& command) {
-  const CLI::App* const parent = command.get_parent();
-  return parent == nullptr ? command.get_name() : FullName(*parent) + " " + command.get_name();
-}
-
 /// As errors call it: "report", "gate selftest", "fa-profile".
 std::string ShortName(const CLI::App& command) {
   const std::string full = FullName(command);
@@ -77,9 +71,7 @@ std::vector<std::string> OptionNames(const CLI::App& command) {
 
 std::vector<std::string> CommandNames(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::App* const each : command.get_subcommands({})) {
-    if (!each->get_group().empty()) names.push_back(each->get_name());
-  }
+  for (const CLI::App* const each : ShownCommands(command)) names.push_back(each->get_name());
   return names;
 }
 

@@ -30,7 +30,8 @@ TextPage::TextPage(std::ostream& out, const ReportOptions& options)
     : out_(out),
       width_(static_cast<std::size_t>(std::max(options.width, kMinWidth))),
       color_(options.color),
-      ascii_(options.ascii) {}
+      ascii_(options.ascii),
+      bars_(options.bars) {}
 
 std::string TextPage::Safe(std::string_view text) const {
   constexpr std::size_t kMostBytes =

@@ -44,6 +44,7 @@ class TextPage {
   /// Text of a recording, safe to print. A text of more than 2,000 columns is cut; JSON and CSV have all of it.
   std::string Safe(std::string_view text) const;
   std::size_t width() const { return width_; }
+  Bars bars() const { return bars_; }
   /// " · ", or " - " in ASCII.
   std::string_view separator() const { return ascii_ ? " - " : " \u00B7 "; }
 
@@ -54,6 +55,7 @@ class TextPage {
   std::size_t width_;
   bool color_;
   bool ascii_;
+  Bars bars_;
 };
 
 }  // namespace fa_profile::exporters

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kShownStalls = 2;
 constexpr double kShownStall = 0.05;
+constexpr std::size_t kPhaseBarColumns = 10;
 
 /// A column of a phase table: a metric of the phase catalogue. `percent`: of a ratio, without its sign.
 struct PhaseColumn {
@@ -23,9 +24,13 @@ struct PhaseColumn {
   bool percent = false;
 };
 
-constexpr PhaseColumn kCost[] = {{"time%", "phase_time_ratio", true},           {"time", "phase_time_seconds"},
-                                 {"warps%", "phase_warp_time_ratio", true},     {"issue%", "phase_issue_ratio", true},
-                                 {"waits%", "phase_waiting_ratio", true},       {"instr", "phase_instructions"},
+constexpr const char* kTimeShare = "phase_time_ratio";
+constexpr PhaseColumn kCost[] = {{"time%", kTimeShare, true},
+                                 {"time", "phase_time_seconds"},
+                                 {"warps%", "phase_warp_time_ratio", true},
+                                 {"issue%", "phase_issue_ratio", true},
+                                 {"waits%", "phase_waiting_ratio", true},
+                                 {"instr", "phase_instructions"},
                                  {"thr/instr", "phase_threads_per_instruction"}};
 
 constexpr PhaseColumn kWork[] = {{"tensor", "phase_tensor_instructions"},
@@ -66,7 +71,15 @@ std::string StallsText(const PhaseEntry& phase) {
   return fmt::format("{}", fmt::join(shares, ", "));
 }
 
-/// A table without the columns that are zero in every phase, and, unless `all`, without the rows that are all zero.
+/// The phase's share of the time as a bar; the longest phase fills it.
+std::string BarOfPhase(const PhaseEntry& phase, const std::vector<PhaseEntry>& phases, Bars bars) {
+  double longest = 0.0;
+  for (const PhaseEntry& each : phases) longest = std::max(longest, Metric(each, kTimeShare).value_or(0.0));
+  return Bar(Metric(phase, kTimeShare).value_or(0.0) / longest, kPhaseBarColumns, bars);
+}
+
+/// A table without the columns that are zero in every phase, and, unless `all`, without the rows that are all zero. In
+/// the one with stalls, bars follow the share of the time.
 void WriteTable(TextPage& page, const std::vector<PhaseEntry>& phases, std::span<const PhaseColumn> columns, bool all,
                 bool with_stalls) {
   std::vector<PhaseColumn> shown;
@@ -74,18 +87,30 @@ void WriteTable(TextPage& page, const std::vector<PhaseEntry>& phases, std::span
     const bool empty = std::ranges::all_of(phases, [&](const PhaseEntry& phase) { return IsZero(phase, column); });
     if (!empty) shown.push_back(column);
   }
+  const auto with_bars = [&](const PhaseColumn& column) {
+    return page.bars() != Bars::kNone && with_stalls && column.id == std::string_view(kTimeShare);
+  };
   std::vector<std::vector<Cell>> rows;
   for (const PhaseEntry& phase : phases) {
     const bool empty = std::ranges::all_of(shown, [&](const PhaseColumn& column) { return IsZero(phase, column); });
     if (empty && !all) continue;
     std::vector<Cell> row{{"  " + page.Safe(phase.name)}};
-    for (const PhaseColumn& column : shown) row.push_back({ValueText(phase, column)});
+    for (const PhaseColumn& column : shown) {
+      row.push_back({ValueText(phase, column)});
+      if (with_bars(column)) {
+        row.push_back(
+            {BarOfPhase(phase, phases, page.bars()), phase.name == kUnattributed ? Style::kDim : Style::kPlain});
+      }
+    }
     if (with_stalls) row.push_back({page.Safe(StallsText(phase))});
     rows.push_back(std::move(row));
   }
   if (rows.empty()) return;
   std::vector<Column> titles{{"  phase", true}};
-  for (const PhaseColumn& column : shown) titles.push_back({column.title});
+  for (const PhaseColumn& column : shown) {
+    titles.push_back({column.title});
+    if (with_bars(column)) titles.push_back({""});
+  }
   if (with_stalls) titles.push_back({"top stalls %", true});
   page.Table(titles, rows);
 }

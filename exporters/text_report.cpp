@@ -211,6 +211,14 @@ void WriteUse(TextPage& page, const ProfileEntry& entry) {
   page.Paragraph("  launches   ", text);
 }
 
+/// The samples in the order taken: "▁▁▂█▁ 5.80 us to 6.10 us". From the shortest to the longest, however near.
+std::string TrendText(const TimingSummary& timing, Bars bars) {
+  if (bars == Bars::kNone || timing.trend_ns.size() < 2) return {};
+  const auto [least, most] = std::ranges::minmax(timing.trend_ns);
+  return fmt::format("{} {} to {}, in the order taken", Sparkline(timing.trend_ns, least, most, bars),
+                     FormatValue(least * 1e-9, "seconds"), FormatValue(most * 1e-9, "seconds"));
+}
+
 void WriteTiming(TextPage& page, const ProfileEntry& entry) {
   if (!entry.timing) return;
   const TimingSummary& t = *entry.timing;
@@ -222,6 +230,7 @@ void WriteTiming(TextPage& page, const ProfileEntry& entry) {
     text += fmt::format(", {} cycles at {:.4g} GHz", FormatValue(*t.median_cycles, "count"), *t.sm_clock_hz * 1e-9);
   }
   page.Paragraph("  time       ", text);
+  if (const std::string trend = TrendText(t, page.bars()); !trend.empty()) page.Line("  trend      " + trend);
 }
 
 void WriteLaunches(TextPage& page, const ProfileEntry& entry) {

@@ -95,6 +95,22 @@ TEST(AnalyzeTest, TimingIsMedianAndSpreadOfUnprofiledLaunches) {
   EXPECT_DOUBLE_EQ(Analyze(recording).entries[0].timing->median_ns, 15.0);
 }
 
+TEST(AnalyzeTest, TheTrendIsOfStretchesOfLaunchesInTheOrderTaken) {
+  const auto trend_of = [](std::vector<double> durations) {
+    Recording recording = WithCounters({});
+    recording.timings = {{1, "", "events", std::move(durations)}};
+    return Analyze(recording).entries[0].timing->trend_ns;
+  };
+  EXPECT_EQ(trend_of({40, 10, 20}), (std::vector<double>{40, 10, 20}));
+  EXPECT_EQ(trend_of({40}), std::vector<double>{40});
+  std::vector<double> durations(100, 10.0);
+  durations.back() = 30.0;
+  const std::vector<double> trend = trend_of(durations);
+  EXPECT_EQ(trend.size(), 20U);  // of five each
+  EXPECT_EQ(trend.back(), 10.0);
+  EXPECT_EQ(trend_of(std::vector<double>(25, 10.0)).size(), 13U);
+}
+
 TEST(AnalyzeTest, InvalidDurationsAreIgnored) {
   Recording recording = WithCounters({});
   recording.timings = {{1, "", "events", {0.0, -5.0, std::numeric_limits<double>::quiet_NaN()}}};

@@ -266,6 +266,30 @@ TEST_F(CliTest, ColoursAreForTerminalsThatHaveThem) {
   EXPECT_EQ(Run("report " + bundled_).out.find('\x1b'), std::string::npos);
 }
 
+TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
+  const auto in_terminal = [&](const std::string& environment, const std::string& options = "") {
+    return RunInShell(folder_, "env -u LC_ALL -u LC_CTYPE " + environment +
+                                   " script -qec '" FA_PROFILE_PROGRAM " report " + bundled_ + " --kernel ^mma$ " +
+                                   options + "' /dev/null")
+        .out;
+  };
+  EXPECT_TRUE(Contains(in_terminal("TERM=xterm LANG=C.UTF-8"), "█"));
+  EXPECT_TRUE(Contains(in_terminal("TERM=xterm LANG=C.UTF-8 NO_COLOR=1"), "█"));  // not a colour
+  EXPECT_FALSE(Contains(in_terminal("TERM=xterm LANG=C.UTF-8", "--bars never"), "█"));
+  EXPECT_FALSE(Contains(in_terminal("TERM=dumb LANG=C.UTF-8"), "█"));
+  EXPECT_FALSE(Contains(in_terminal("TERM=xterm LANG=C.UTF-8 LC_ALL=C"), "█"));
+  const auto piped = [&](const std::string& environment, const std::string& options) {
+    return RunInShell(folder_, environment + " " FA_PROFILE_PROGRAM " report " + bundled_ + " --kernel ^mma$" + options)
+        .out;
+  };
+  EXPECT_FALSE(Contains(piped("LC_ALL=C.UTF-8", ""), "█"));
+  EXPECT_TRUE(Contains(piped("LC_ALL=C.UTF-8", " --bars always"), "█"));
+  EXPECT_TRUE(Contains(piped("LC_ALL=C", " --bars always"), "##########"));
+  ExpectRefused("report --bars sometimes " + bundled_, "'sometimes' is not one of auto, always, never", "");
+  ExpectRefused("report --bars always --format json " + bundled_, "--bars has no effect with --format json",
+                "leave one of them out");
+}
+
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
                 "use --format text, json or csv");

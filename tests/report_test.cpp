@@ -124,6 +124,20 @@ const std::string kHostile[] = {
     "",
 };
 
+TEST(ReportTest, BarsAndATrendAreDrawnWhereAskedFor) {
+  const std::string plain = Text(SampleProfile(), {.width = 112});
+  EXPECT_EQ(plain.find("trend"), std::string::npos);
+  for (const auto& [bars, longest] : {std::pair{Bars::kAscii, "##########"}, {Bars::kBlocks, "██████████"}}) {
+    const std::string text = Text(SampleProfile(), {.width = 112, .bars = bars});
+    EXPECT_TRUE(Contains(text, longest));
+    EXPECT_TRUE(Contains(text, ", in the order taken"));
+    EXPECT_LE(LongestLine(text), 112U);
+    for (const int narrow : {40, 60, 80}) {
+      EXPECT_LE(LongestLine(Text(SampleProfile(), {.width = narrow, .bars = bars})), static_cast<std::size_t>(narrow));
+    }
+  }
+}
+
 TEST(ReportTest, APhaseMapIsSuggestedWherePhasesAreOpcodeClasses) {
   Profile profile = SampleProfile();
   EXPECT_EQ(Text(profile).find("--phase-map"), std::string::npos);

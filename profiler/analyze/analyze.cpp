@@ -63,11 +63,26 @@ double Quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+/// Medians of at most 24 stretches.
+std::vector<double> TrendOf(const std::vector<double>& durations) {
+  constexpr std::size_t kStretches = 24;
+  const std::size_t stretch = (durations.size() + kStretches - 1) / kStretches;
+  std::vector<double> trend;
+  for (std::size_t begin = 0; begin < durations.size(); begin += stretch) {
+    const auto first = durations.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<double> sorted(first, first + static_cast<std::ptrdiff_t>(std::min(stretch, durations.size() - begin)));
+    std::ranges::sort(sorted);
+    trend.push_back(Quantile(sorted, 0.5));
+  }
+  return trend;
+}
+
 std::optional<TimingSummary> Summarize(const std::string& method, std::vector<double> sorted) {
   std::erase_if(sorted, [](double duration) { return !std::isfinite(duration) || duration <= 0.0; });
   if (sorted.empty()) return std::nullopt;
-  std::ranges::sort(sorted);
   TimingSummary summary;
+  summary.trend_ns = TrendOf(sorted);
+  std::ranges::sort(sorted);
   summary.method = method;
   summary.samples = sorted.size();
   summary.median_ns = Quantile(sorted, 0.5);

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "fa_profile/bars.h"
 #include "fa_profile/profile.h"
 #include "fa_profile/profile_diff.h"
 #include "fa_profile/rank_report.h"
@@ -16,7 +17,8 @@ struct ReportOptions {
   bool details = true;  ///< per-kernel blocks after the summary table
   /// Of a program: paths of NVTX ranges that get a block of their own, with their kernels and findings.
   std::set<std::string> nvtx_ranges = {};
-  bool ascii = false;  ///< for a locale that is not UTF-8: everything else is printed as \u{...}
+  bool ascii = false;       ///< for a locale that is not UTF-8: everything else is printed as \u{...}
+  Bars bars = Bars::kNone;  ///< beside the phases' shares, and sparklines: only for a terminal, or where asked for
 };
 
 /// The terminal report: which GPU, driver and date; one summary table per shape; per kernel its findings, launches,

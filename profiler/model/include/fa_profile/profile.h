@@ -24,6 +24,8 @@ struct TimingSummary {
   /// Mean SM clock of the series that have one, and the median in its cycles. Absent: the clock was not read.
   std::optional<double> sm_clock_hz{};
   std::optional<double> median_cycles{};
+  /// The durations in the order taken, as medians of at most 24 stretches of them, of equal length but for one.
+  std::vector<double> trend_ns{};
 };
 
 /// What limits the number of resident warps.
