@@ -41,6 +41,7 @@ run   libcurl4-openssl-dev 7.88
 run   zlib1g-dev          1:1.2.13
 run   libarchive-dev      3.6
 run   libboost-dev        1.74
+run   libprotozero-dev    1.7
 test  libgtest-dev        1.12
 test  libvalijson-dev     1.0
 test  libbenchmark-dev    1.7
