@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "fa_profile/list_code.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -42,7 +43,9 @@ std::vector<LineRatio> LineRatios(const PhaseSamples& phase, double phase_ratio)
   std::vector<LineRatio> lines;
   for (const auto& [place, samples] : phase.by_line) {
     const double ratio = samples / phase.all;
-    if (ratio * phase_ratio >= kLeastLineRatio) lines.push_back({place.first, place.second, ratio});
+    if (ratio * phase_ratio < kLeastLineRatio) continue;
+    const std::string_view file = std::string_view(place.first).substr(place.first.rfind('/') + 1);
+    lines.push_back({SafeLine(file) + ':' + std::to_string(place.second), SafeLine(place.first), place.second, ratio});
   }
   std::ranges::stable_sort(lines, std::greater<>(), &LineRatio::ratio);
   return lines;
@@ -69,7 +72,7 @@ std::vector<PhaseRatio> PhaseRatios(const std::map<std::string, double>& times,
   }
   std::vector<PhaseRatio> phases;
   for (const auto& [name, ratio] : ratios) {
-    PhaseRatio phase{name, ratio, 0.0, {}};
+    PhaseRatio phase{SafeLine(name), ratio, 0.0, {}};
     if (const auto found = sums.find(name); found != sums.end()) {
       phase.samples = found->second.all;
       phase.lines = LineRatios(found->second, ratio);
@@ -87,14 +90,8 @@ std::vector<GpuTimeNode> LineNodes(const PhaseRatio& phase, std::int64_t ns) {
   std::vector<GpuTimeNode> nodes;
   for (std::size_t i = 0; i < portions.size(); ++i) {
     const LineRatio& line = phase.lines[i];
-    const std::string_view file = std::string_view(line.file).substr(line.file.rfind('/') + 1);
     if (portions[i] == 0) continue;
-    nodes.push_back({GpuTimeKind::kLine,
-                     std::string(file) + ':' + std::to_string(line.line),
-                     portions[i],
-                     line.file,
-                     line.line,
-                     {}});
+    nodes.push_back({GpuTimeKind::kLine, line.name, portions[i], line.file, line.line, {}});
   }
   return nodes;
 }

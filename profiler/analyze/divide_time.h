@@ -30,7 +30,8 @@ std::int64_t WholeNs(std::int64_t start_ns, std::int64_t end_ns);
 
 /// A source line's share of a phase.
 struct LineRatio {
-  std::string file;
+  std::string name;  ///< "mma.cu:61"
+  std::string file;  ///< its path
   int line = 0;
   double ratio = 0.0;
 };
@@ -43,7 +44,7 @@ struct PhaseRatio {
   std::vector<LineRatio> lines;  ///< largest first; those of less than a thousandth of the kernel are left out
 };
 
-/// Shares of kernels' phases and lines, by entry.
+/// Shares of kernels' phases and lines, by entry. Names are short: a tree repeats them.
 class CodeShares {
  public:
   CodeShares(const Recording& recording, const Profile& profile, const std::optional<PhaseMap>& map,

@@ -228,9 +228,12 @@ class TimelineMaker {
   }
 
  private:
+  /// A launch that is shown, with times: it may stand for launches that were counted alone.
+  bool IsShown(const Launch& launch) const { return launch.end_ns > 0 && calls_.contains(launch.case_id); }
+
   void StartClock() {
     for (const Launch& launch : recording_.launches) {
-      if (calls_.contains(launch.case_id)) clock_.Add(launch.start_ns, launch.end_ns);
+      if (IsShown(launch)) clock_.Add(launch.start_ns, launch.end_ns);
     }
     for (const NvtxRange& range : recording_.nvtx_ranges) {
       if (calls_.contains(range.case_id)) clock_.Add(range.start_ns, range.end_ns);
@@ -277,9 +280,8 @@ class TimelineMaker {
     const std::string about = profile_.program ? "one recorded launch of each launch class, at its time"
                                                : "one recorded call of each case; the time between calls is cut";
     for (const Launch& launch : recording_.launches) {
-      const auto call = calls_.find(launch.case_id);
-      if (call == calls_.end()) continue;
-      const std::string& kernel = call->second->kernel;
+      if (!IsShown(launch)) continue;
+      const std::string& kernel = calls_.at(launch.case_id)->kernel;
       const std::string graph = kernel.starts_with(kGraphCase) ? kernel + ", " : "";
       const auto lane = lanes.try_emplace({graph, launch.stream}, graph + "stream " + std::to_string(launch.stream),
                                           about, /*nests=*/false);

@@ -12,6 +12,7 @@
 #include "divide_time.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -168,7 +169,7 @@ class ProgramTime {
   }
 
   GpuTimeNode NodeOfClass(const ProfileEntry& entry, std::int64_t ns) {
-    GpuTimeNode node{GpuTimeKind::kKernel, entry.kernel, ns, {}, 0, {}};
+    GpuTimeNode node{GpuTimeKind::kKernel, SafeLine(entry.kernel), ns, {}, 0, {}};
     const auto total = static_cast<double>(profile_.program->kernel_ns);
     if (kernels_ > kManyKernels && static_cast<double>(ns) < total * kLeastDivided) return node;
     const auto [phases, is_new] = phases_.try_emplace(entry.case_id);
