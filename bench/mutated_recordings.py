@@ -481,7 +481,7 @@ class Commands:
             "report text": (["report", path], (0, 2), lambda out: wrong_text(out, "the report")),
             "report json": (["report", "--format", "json", path], (0, 2), wrong_json),
             "report csv": (["report", "--format", "csv", path], (0, 2), wrong_csv),
-            "perfetto": (["report", "--format", "perfetto", path], (0, 2), lambda _: None),
+            "perfetto": (["report", "--format", "perfetto", path], (0, 2), lambda _: []),
             "folded": (["report", "--format", "folded", path], (0, 2), lambda out: wrong_text(out, "the stacks")),
             "speedscope": (["report", "--format", "speedscope", path], (0, 2), wrong_json),
             "instructions": (["report", "--instructions", "--format", "csv", path], (0, 2), wrong_csv),
