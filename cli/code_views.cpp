@@ -156,6 +156,9 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
 
 int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views) {
   if (views.compare && format.comparison == nullptr) RefuseFormat("--compare-phases", format, "text or json");
+  if (!views.compare && format.source == nullptr) {
+    RefuseFormat(views.instructions ? "--instructions" : "--source", format, "text, json or csv");
+  }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   (void)SelectEntries(path, filter, profile);
   if (views.compare) {

@@ -10,8 +10,8 @@
 namespace fa_profile::cli {
 
 // To add a format: write exporters/NAME.cpp with a writer for each report that the format has, declare the writers in
-// exporters/include/fa_profile/{report,code_report,lint_report,selftest_report}.h, and add a row here. The choices of
-// every
+// exporters/include/fa_profile/{report,code_report,lint_report,selftest_report,trace_report}.h, and add a row here. The
+// choices of every
 // --format, its help and its errors follow from the table. tests/report_test.cpp holds the golden outputs.
 std::span<const Format> Formats() {
   static constexpr Format kFormats[] = {
@@ -48,6 +48,9 @@ std::span<const Format> Formats() {
        .source = exporters::WriteCsvSource,
        .lint = exporters::WriteCsvLint,
        .package = exporters::WriteCsvPackage},
+      {.name = "perfetto", .for_people = false, .binary = true, .timeline = exporters::WritePerfetto},
+      {.name = "folded", .for_people = false, .gpu_time = exporters::WriteFolded},
+      {.name = "speedscope", .for_people = false, .gpu_time = exporters::WriteSpeedscope},
   };
   return kFormats;
 }

@@ -9,6 +9,7 @@
 #include "fa_profile/lint_report.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
+#include "fa_profile/trace_report.h"
 
 namespace CLI {
 class App;
@@ -23,8 +24,9 @@ namespace fa_profile::cli {
 
 /// A format of output. A null writer: the command does not have the format.
 struct Format {
-  const char* name;  ///< --format NAME
-  bool for_people;   ///< stdout may also hold notices; in every other format a program parses stdout
+  const char* name;     ///< --format NAME
+  bool for_people;      ///< stdout may also hold notices; in every other format a program parses stdout
+  bool binary = false;  ///< bytes that a terminal cannot show
   void (*report)(std::ostream&, const Profile&, const exporters::ReportOptions&) = nullptr;
   void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
                const exporters::ReportOptions&) = nullptr;
@@ -36,6 +38,9 @@ struct Format {
   void (*lint)(std::ostream&, const std::vector<KernelLint>&, const exporters::ReportOptions&) = nullptr;
   void (*package)(std::ostream&, const PackageLint&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
+  /// Instead of a report: what a recording knows of time. A format has a report or one of these.
+  void (*timeline)(std::ostream&, const Timeline&) = nullptr;
+  void (*gpu_time)(std::ostream&, const GpuTime&) = nullptr;
   std::string (*gate)(const gate::GateResult&) = nullptr;
   std::string (*gate_selftest)(const gate::TrialReport&) = nullptr;
 };

@@ -1,15 +1,21 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "code_views.h"
 #include "command.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
 #include "fa_profile/explain.h"
+#include "fa_profile/files.h"
 #include "fa_profile/findings.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/make_timeline.h"
+#include "fa_profile/weigh_gpu_time.h"
 #include "formats.h"
 #include "selection.h"
 #include "terminal_options.h"
@@ -26,24 +32,96 @@ void CheckBars(const CLI::App& report, const Format& format) {
   throw Error(std::string("--bars has no effect with --format ") + format.name, "leave one of them out");
 }
 
-}  // namespace
 
-void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  Profile profile = load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
-  exporters::ReportOptions options = TerminalOptions(kWidestReport, filter.bars);
-  options.nvtx_ranges = SelectEntries(recording_path, filter, profile);
+/// A format of time alone: it has no words of a report.
+bool IsTrace(const Format& format) { return format.report == nullptr; }
+
+void WriteTimeline(std::ostream& out, const std::string& path, const Format& format, const Timeline& timeline) {
+  if (timeline.tracks.empty()) {
+    throw Error(path + " holds no launch and no duration of the selected kernels",
+                "record again with fa-profile; --repeats 0 leaves durations out");
+  }
+  format.timeline(out, timeline);
+}
+
+void WriteGpuTime(std::ostream& out, const std::string& path, const Format& format, const GpuTime& time) {
+  if (time.nodes.empty()) {
+    throw Error(path + " holds no GPU time of the selected kernels",
+                "only correct kernels with a duration or a launch count; --repeats 0 leaves durations out");
+  }
+  format.gpu_time(out, time);
+}
+
+void WriteTrace(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
+  auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
+  const std::set<std::string> ranges = SelectEntries(path, filter, profile);
+  if (format.timeline != nullptr) {
+    WriteTimeline(out, path, format,
+                  analyze::MakeTimeline(recording, profile, filter.phase_map, filter.phase_source, ranges));
+  } else {
+    WriteGpuTime(out, path, format,
+                 analyze::WeighGpuTime(recording, profile, filter.phase_map, filter.phase_source, ranges));
+  }
+}
+
+void WriteReport(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter,
+                 exporters::ReportOptions options) {
+  if (IsTrace(format)) return WriteTrace(out, path, format, filter);
+  Profile profile = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
+  options.nvtx_ranges = SelectEntries(path, filter, profile);
   if (!filter.explain.empty()) {
-    exporters::WriteExplanation(std::cout, analyze::RequireFinding(filter.explain), profile, TerminalOptions());
+    exporters::WriteExplanation(out, analyze::RequireFinding(filter.explain), profile, options);
     return;
   }
   options.details = !filter.summary;
-  format.report(std::cout, profile, options);
+  format.report(out, profile, options);
+}
+
+void SaveReport(const std::string& path, const Format& format, const ReportFilter& filter, const ReportTarget& target) {
+  // A device or a pipe is written to, a file is not written over by accident.
+  if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
+    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
+  }
+  std::ostringstream out;
+  exporters::ReportOptions options;
+  if (filter.bars == "always") options.bars = TerminalOptions(kWidestReport, filter.bars).bars;
+  WriteReport(out, path, format, filter, options);
+  WriteWholeFile(target.file, std::move(out).str());
+}
+
+/// Throws Error for options that a trace cannot heed.
+void CheckTrace(const CLI::App& report, const Format& format, const ReportTarget& target) {
+  if (report.count("--summary") > 0) {
+    throw Error(std::string("--summary has no effect on the format '") + format.name + "'", "leave it out");
+  }
+  if (format.binary && target.file.empty() && isatty(STDOUT_FILENO) != 0) {
+    throw Error(std::string("the format '") + format.name + "' is binary and cannot be shown on a terminal",
+                "name a file for it: -o FILE");
+  }
+}
+
+std::vector<const Format*> ReportFormats() {
+  std::vector<const Format*> formats;
+  for (const Format& row : Formats()) {
+    if (row.report != nullptr || row.timeline != nullptr || row.gpu_time != nullptr) formats.push_back(&row);
+  }
+  return formats;
+}
+
+}  // namespace
+
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
+  WriteReport(std::cout, recording_path, format, filter, TerminalOptions(kWidestReport, filter.bars));
   std::cout.flush();
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
 
-int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
-  PrintReport(path, format, filter);
+int RunReport(const std::string& path, const Format& format, const ReportFilter& filter, const ReportTarget& target) {
+  if (target.file.empty()) {
+    PrintReport(path, format, filter);
+  } else {
+    SaveReport(path, format, filter, target);
+  }
   return kExitFine;
 }
 
@@ -84,6 +162,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
     ReportFilter filter;
     ShapeArguments shapes;
     CodeViews views;
+    ReportTarget target;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const report = app.add_subcommand("report", "Print the report of a recording");
@@ -92,7 +171,10 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                    "A *.fap file, or the *.fap.part of a killed run; several: those of a program's processes, side by "
                    "side")
       ->required();
-  AddFormatOption(*report, arguments->format, &Format::report);
+  AddFormatOption(*report, arguments->format, ReportFormats());
+  report->add_option("-o,--output", arguments->target.file, "Write to this file instead of standard output")
+      ->type_name("FILE");
+  report->add_flag("--force", arguments->target.overwrite, "Replace an existing file");
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
   report->add_option("--nvtx", arguments->filter.nvtx_pattern,
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
@@ -112,6 +194,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
     invocation.run = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
       CheckBars(*report, *arguments->format);
+      if (arguments->target.overwrite && arguments->target.file.empty()) {
+        throw Error("--force applies only together with --output", "name a file with -o, or leave it out");
+      }
       if (arguments->paths.size() > 1) {
         if (!invocation.phase_map.empty()) {
           throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
@@ -121,7 +206,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         }
         for (const char* const option :
              {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain", "--instructions",
-              "--source", "--annotate", "--compare-phases", "--limit"}) {
+              "--source", "--annotate", "--compare-phases", "--limit", "--output"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
           }
@@ -134,9 +219,13 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
       if (arguments->views.any()) {
+        if (!arguments->target.file.empty()) {
+          throw Error("--output has no effect on a view of code", "redirect standard output: > FILE");
+        }
         return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
       }
-      return RunReport(arguments->paths.front(), *arguments->format, filter);
+      if (IsTrace(*arguments->format)) CheckTrace(*report, *arguments->format, arguments->target);
+      return RunReport(arguments->paths.front(), *arguments->format, filter, arguments->target);
     };
   });
 }

@@ -106,6 +106,8 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
                                           "report --summary " + file,
                                           "report --explain bottleneck-phase " + file,
                                           "report --format csv " + file,
+                                          "report --format folded " + file,
+                                          "report --format speedscope " + file,
                                           "report --instructions " + file,
                                           "report --instructions --limit 2 --format csv " + file,
                                           "report --source " + file,
@@ -172,8 +174,10 @@ TEST_F(CliHostileTextTest, ATextReportCutsNamesOfAMegabyte) {
   writer.Finish();
   for (const char* const command :
        {"report large.fap", "report --instructions large.fap", "report --source large.fap",
-        "report --compare-phases large.fap", "report --explain bottleneck-phase large.fap", "diff large.fap large.fap",
-        "gate --candidate large.fap --baseline large.fap", "report --kernel nothing large.fap"}) {
+        "report --compare-phases large.fap", "report --format perfetto large.fap", "report --format folded large.fap",
+        "report --format speedscope large.fap", "report --explain bottleneck-phase large.fap",
+        "diff large.fap large.fap", "gate --candidate large.fap --baseline large.fap",
+        "report --kernel nothing large.fap"}) {
     SCOPED_TRACE(command);
     const Outcome outcome = Run(command);
     EXPECT_NE(outcome.exit_code, -1) << outcome.err;

@@ -292,16 +292,46 @@ TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
 
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
-                "use --format text, json or csv");
+                "use --format text, json, csv, perfetto, folded or speedscope");
   ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'",
                 "use --format text or json");
   ExpectRefused("selftest --format csv", "selftest has no format 'csv'", "use --format text or json");
   ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
   ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json or csv");
-  EXPECT_NE(Run("report --help").out.find("text, json or csv"), std::string::npos);
+  EXPECT_NE(Run("report --help").out.find("perfetto, folded or"), std::string::npos);
   EXPECT_NE(Run("lint --help").out.find("text, json or csv"), std::string::npos);
   EXPECT_NE(Run("diff --help").out.find("text or json"), std::string::npos);
   EXPECT_EQ(Run("diff --format JSON " + bundled_ + " " + bundled_).exit_code, 0);
+}
+
+TEST_F(CliTest, AReportGoesToAFileWholeAndReplacesNoneByAccident) {
+  const std::string file = (folder_ / "x.pftrace").string();
+  const std::string report = "report " + bundled_ + " --kernel '^mma$' ";
+  const Outcome outcome = Run(report + "--format perfetto -o " + file);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out + outcome.err, "");
+  EXPECT_EQ(ReadFile(file), Run(report + "--format perfetto").out);
+  ExpectRefused(report + "-o " + file, "exists already", "--force");
+  EXPECT_EQ(Run(report + "-o " + file + " --force").exit_code, 0);
+  EXPECT_EQ(ReadFile(file), Run(report).out);
+  ExpectRefused(report + "-o " + (folder_ / "no" / "x").string(), "no", "");
+  ExpectRefused(report + "--force", "--force applies only together with --output", "-o");
+  ExpectRefused(report + "-o y --source", "--output has no effect on a view of code", "redirect");
+  ExpectRefused("report --kernel nothing -o y " + bundled_, "no kernel matches", "");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "y"));
+}
+
+TEST_F(CliTest, TracesTakeNoOptionOfAReportAndNoTerminal) {
+  ExpectRefused("report --format perfetto --summary " + bundled_, "--summary has no effect on the format 'perfetto'",
+                "leave it out");
+  ExpectRefused("report --format folded --explain serial-softmax " + bundled_, "--explain has no format", "leave out");
+  ExpectRefused("report --format folded --source " + bundled_, "--source has no format 'folded'", "text, json or csv");
+  ExpectRefused("report --format perfetto --compare-phases " + bundled_, "--compare-phases has no format",
+                "text or json");
+  ExpectRefused("report --format speedscope " + bundled_ + " " + bundled_, "no format 'speedscope'", "json");
+  const Outcome terminal =
+      RunInShell(folder_, "script -qec '" FA_PROFILE_PROGRAM " report --format perfetto " + bundled_ + "' /dev/null");
+  EXPECT_TRUE(Contains(terminal.out, "cannot be shown on a terminal")) << terminal.out;
 }
 
 TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {

@@ -33,6 +33,7 @@ OUTSIDE = {
     "cli11": r"CLI/",
     "re2": r"re2/",
     "boost": r"boost/",
+    "protozero": r"protozero/",
 }
 TEXT = {"fmt", "spdlog"}  # formatting and logging
 # Stage: the folder, the stages and the outside libraries it may include.
@@ -53,7 +54,7 @@ RULE = {
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),
     "profiler/load/packages": (CODE | {"profiler/base/readers", "profiler/load"}, {"re2", "archive"} | TEXT),
     "profiler/python": (MODEL | {"profiler/base/readers"}, {"json"} | TEXT),
-    "exporters": (MODEL, {"json"} | TEXT),
+    "exporters": (MODEL, {"json", "protozero"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
     "exporters/serve": (

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "fa_profile/phase_map.h"
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+#include "fa_profile/timeline.h"
+
+namespace fa_profile::analyze {
+
+/// What the recording knows of the order of things on its GPU, and beside it where GPU time went.
+///
+/// Recorded launches are slices of their stream with their recorded durations, phases of sampled kernels nested in
+/// them: a phase has the length of its share of the samples, and its place is not measured. A recording of calls (the
+/// ladder) holds one call of each case, taken minutes apart: the time between calls is cut, and each slice tells its
+/// recorded start. A recording of a watched program holds one launch of each class; nothing is cut.
+///
+/// What has durations and no recorded start is laid end to end on tracks that say so: calls without launches, and all
+/// the time of a program, by what launched it and by NVTX range.
+///
+/// Arguments are those of WeighGpuTime().
+Timeline MakeTimeline(const Recording& recording, const Profile& profile,
+                      const std::optional<PhaseMap>& map = std::nullopt, PhaseSource source = PhaseSource::kBest,
+                      const std::set<std::string>& ranges = {});
+
+}  // namespace fa_profile::analyze
