@@ -55,6 +55,10 @@ demo  python3             3.11      python3
 test  python3-yaml        6.0
 test  python3-prometheus-client 0.16
 test  python3-jsonschema  4.10
+test  python3-dev         3.11
+test  python3-numpy       1:1.24
+test  python3-pandas      1.5
+test  python3-pytest      7.2
 test  cmark-gfm           0.29      cmark-gfm
 test  libxml2-utils       2.9       xmllint
 test  jq                  1.6       jq
@@ -84,6 +88,19 @@ nvidia-nvtx==13.0.85
 nvidia-cuda-nvdisasm==13.2.51
 nvidia-cuda-cuobjdump==13.2.51
 '  # the last two: 13.2.51 is the oldest published
+
+# For the Python package (python/): what builds it, and what its tests take that Debian does not have.
+python_wheels='
+nanobind==3.1.0
+nvidia-nvtx==13.0.85
+nanoarrow==0.9.0
+mypy==2.4.1
+mypy_extensions==1.2.0
+pathspec==1.1.1
+librt==0.17.0
+ast_serialize==0.13.1
+typing_extensions==4.16.0
+'
 
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 2; }
@@ -186,6 +203,30 @@ fetch_cuda_tools() {
   rm -rf "$part" "$failed"
 }
 
+# The Python packages above, with a file that names them: another list is fetched anew. For Debian's Python, which finds
+# Debian's packages. Without them preset ci does not build, so a failure ends this.
+fetch_python_packages() {
+  local folder=${FA_PROFILE_PYTHON_PACKAGES:-} python=/usr/bin/python3 part
+  if [ -z "$folder" ]; then fail "no folder for Python packages: /tmp/fa-profile-$EUID is not yours alone; set HOME"; fi
+  if [ "$(cat "$folder/wheels.txt" 2>/dev/null)" = "${python_wheels%$'\n'}" ]; then return; fi
+  if ! [ -x "$python" ]; then python=python3; fi
+  if ! "$python" -m pip --version >/dev/null 2>&1; then
+    # shellcheck disable=SC2046
+    apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0')
+  fi
+  say "fetching nanobind, mypy and nanoarrow into $folder (20 MB)"
+  part=$folder.part.$$
+  mkdir -p "$part"
+  # shellcheck disable=SC2086
+  if ! PIP_ROOT_USER_ACTION=ignore "$python" -m pip install -q --no-input --no-deps --target "$part" $python_wheels >&2; then
+    rm -rf "$part"
+    fail "the Python packages could not be fetched; without them configure with -DFA_PROFILE_PYTHON=OFF"
+  fi
+  printf '%s' "$python_wheels" >"$part/wheels.txt"
+  rm -rf "$folder"
+  mv -T "$part" "$folder"
+}
+
 only_runtime=yes
 groups=run
 case "${1:-}" in
@@ -211,3 +252,4 @@ if [ "$(printf '%s\n' 3.25 "$have" | sort -V | head -n 1)" != 3.25 ]; then
 fi
 assemble_cuda
 fetch_cuda_tools
+if [ -z "${1:-}" ]; then fetch_python_packages; fi

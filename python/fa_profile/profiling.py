@@ -69,8 +69,11 @@ def profile(
         payload = FilePath(folder, "payload")
         outcome = FilePath(folder, "outcome.json")
         payload.write_bytes(_payload(function, tuple(args), dict(kwargs or {}), seconds, str(outcome)))
-        keep = None if output is not None else tempfile.TemporaryDirectory(prefix="fa-profile-")
-        path = os.fspath(output) if keep is None else os.path.join(keep.name, "profile.fap")
+        keep: Optional[tempfile.TemporaryDirectory[str]] = None
+        if output is None:
+            keep = tempfile.TemporaryDirectory(prefix="fa-profile-")
+            output = os.path.join(keep.name, "profile.fap")
+        path = os.fspath(output)
         command = [sys.executable, "-m", "fa_profile._child", str(payload)]
         streams = (os.dup(1), os.dup(2))  # the child's own, as they are here: fa-profile's go elsewhere
         try:

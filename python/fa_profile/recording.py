@@ -198,7 +198,7 @@ class Diff:
     @property
     def moved(self) -> Frame:
         """The changes that are not "same"."""
-        return self.changes[self.changes["judgement"] != "same"]
+        return self.changes._rows(self.changes["judgement"] != "same")
 
     def __str__(self) -> str:
         return self._core.text()
