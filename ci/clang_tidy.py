@@ -61,6 +61,8 @@ def main():
     units = json.loads((build / "compile_commands.json").read_text())
     for unit in {unit["file"]: unit for unit in reversed(units)}.values():  # a fuzzer compiles some a second time
         file = pathlib.Path(unit["file"])
+        if not file.is_relative_to(root) or "nanobind-static.dir" in file.parts:
+            continue  # nanobind's own
         place = file.relative_to(build if file.is_relative_to(build) else root)
         if place.suffix in (".cpp", ".cxx") and place.parts[0] != "tests":
             groups["-".join(place.parts if place.parts[0] in ALONE else place.parent.parts)].append(unit)

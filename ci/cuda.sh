@@ -15,6 +15,9 @@ else
   fi
 fi
 
+# Python packages of pip, for the build of ours and its tests: ci/setup.sh fetches them.
+if [ -n "$fa_profile_cache" ]; then export FA_PROFILE_PYTHON_PACKAGES=$fa_profile_cache/python; fi
+
 # Sets and exports CUDACXX, CMake's name for the nvcc to build with; empty where there is none. An installed toolkit wins
 # over the one that ci/setup.sh puts together from NVIDIA's Python packages under fa_profile_cuda.
 fa_profile_cuda=${fa_profile_cache:+$fa_profile_cache/cuda-13.0}

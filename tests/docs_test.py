@@ -34,10 +34,10 @@ NOT_PROSE = {"docs/metrics.md"}
 # Documents whose style and width are not checked yet, by the beginning of the name. Remove an entry once it is clean.
 LATER = ("kernels/", "tests/")
 # Folders whose string literals (help texts, errors) are checked. Add a folder once it is clean.
-PLAIN_TEXTS = ("bench", "ci/gate", "cli", "dashboards", "exporters", "kernels", "profiler")
+PLAIN_TEXTS = ("bench", "ci/gate", "cli", "dashboards", "exporters", "kernels", "profiler", "python")
 
 # Folders and files whose comments are checked. Add one once it is clean.
-PLAIN_COMMENTS = ("bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "CMakeLists.txt", "tests/CMakeLists.txt")
+PLAIN_COMMENTS = ("bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "python", "CMakeLists.txt", "tests/CMakeLists.txt")
 COMMENT = {".cpp": "//", ".h": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", "": "#"}
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

@@ -1,0 +1,44 @@
+"""Limits given as arguments, as the rules of a threshold file: the gate's own reader checks and applies them."""
+
+from __future__ import annotations
+
+import json
+from typing import Mapping, NamedTuple, Optional
+
+from ._error import Error
+
+
+class Limits(NamedTuple):
+    max_share: Optional[Mapping[str, float]] = None
+    minimum: Optional[Mapping[str, float]] = None
+    maximum: Optional[Mapping[str, float]] = None
+    kernel: str = "*"
+    shape: str = "*"
+
+    def to_yaml(self, line: int = 1) -> str:
+        """A threshold file with one line of rules, which is line number `line`. Empty: there is no limit."""
+        rules = [self._rule(f"{phase}/phase_time_ratio", "maximum", most) for phase, most in (self.max_share or {}).items()]
+        rules += [self._rule(name, "minimum", least) for name, least in (self.minimum or {}).items()]
+        rules += [self._rule(name, "maximum", most) for name, most in (self.maximum or {}).items()]
+        return "\n" * (line - 1) + "{version: 1, rules: [" + ", ".join(rules) + "]}\n" if rules else ""
+
+    def _rule(self, name: str, demand: str, value: float) -> str:
+        phase, _, metric = name.rpartition("/")
+        parts = {"kernel": self.kernel, "shape": self.shape, "phase": phase, "metric": metric}
+        texts = [f"{key}: {_quoted(key, text)}" for key, text in parts.items() if text]
+        return "{" + ", ".join([*texts, f"{demand}: {_number(name, value)}"]) + "}"
+
+
+def _quoted(key: str, text: str) -> str:
+    if not isinstance(text, str):
+        raise Error(f"{key} is not a text: {text!r}", "give a name, or a pattern with * and ?")
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _number(name: str, value: float) -> str:
+    """As the threshold file spells it; a time has its unit there."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Error(f"the limit of {name} is not a number: {value!r}", "give a number in the metric's unit, a share as 0.4")
+    if name.endswith("_seconds") and value > 0:
+        return f"{value * 1e9:.6f}".rstrip("0").rstrip(".") + "ns"
+    return repr(value)

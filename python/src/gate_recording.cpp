@@ -1,0 +1,48 @@
+#include "gate_recording.h"
+
+#include <algorithm>
+
+#include "fa_profile/baseline.h"
+#include "fa_profile/baseline_files.h"
+#include "fa_profile/recording_evidence.h"
+#include "fa_profile/thresholds.h"
+#include "fa_profile/utc_time.h"
+
+namespace fa_profile::py {
+namespace {
+
+// A base that has no case, and the candidate's machine: every case is a new one.
+gate::Evidence NoBase(const gate::Evidence& candidate) {
+  gate::Evidence base;
+  base.environment = candidate.environment;
+  base.origin = "none: limits alone";
+  return base;
+}
+
+// Without a base every case is new, which then says nothing.
+void LeaveOutNews(gate::GateResult& result) {
+  std::erase_if(result.notes, [](const std::string& note) { return note.starts_with("new case without a base"); });
+  for (gate::CaseVerdict& one : result.cases) {
+    if (one.verdict == gate::Verdict::kPass) one.headline.clear();
+  }
+}
+
+}  // namespace
+
+gate::GateResult JudgeRecording(const Question& question) {
+  gate::Thresholds thresholds;
+  if (!question.thresholds.empty()) {
+    thresholds = gate::ParseThresholds(question.thresholds, question.thresholds_name);
+  }
+  gate::GateInput input;
+  input.candidate = gate::LoadEvidence({question.candidate});
+  input.base = question.baseline.empty() ? NoBase(input.candidate) : gate::LoadEvidence(question.baseline);
+  input.base_is_promoted = question.baseline.size() == 1 && gate::IsPromotedBaseline(question.baseline.front());
+  input.design = input.base_is_promoted ? "baseline" : "recordings";
+  input.today = UtcNow("%Y-%m-%d");
+  gate::GateResult result = gate::Judge(input, thresholds);
+  if (question.baseline.empty()) LeaveOutNews(result);
+  return result;
+}
+
+}  // namespace fa_profile::py

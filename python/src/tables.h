@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "fa_profile/profile.h"
+#include "fa_profile/profile_diff.h"
+
+namespace fa_profile::py {
+
+/// What a column holds; absent cells are std::monostate, of any kind.
+enum class Kind { kText, kNumber, kCount, kFlag };
+
+using Cell = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
+
+struct Column {
+  std::string name;
+  Kind kind = Kind::kText;
+  std::vector<Cell> cells;
+};
+
+/// Columns of equal length, with different names.
+using Table = std::vector<Column>;
+
+/// One row per entry: what it is, its times, its launches, then each metric of the catalogue that some entry has.
+Table KernelTable(const Profile& profile);
+
+/// One row per entry and phase: each metric of the phase catalogue that some phase has.
+Table PhaseTableOf(const Profile& profile);
+
+/// One row per entry and metric, and per phase and metric.
+Table MetricTable(const Profile& profile);
+
+/// One row per finding, those of an entry by their weight.
+Table FindingTable(const Profile& profile);
+
+/// One row per NVTX range of a watched program.
+Table NvtxTable(const Profile& profile);
+
+/// One row per kind of copies and sets of a watched program.
+Table MemoryTable(const Profile& profile);
+
+/// One row per loss: what could not be measured.
+Table LossTable(const Profile& profile);
+
+/// One row per metric that is on both sides, or on one.
+Table ChangeTable(const ProfileDiff& diff);
+
+}  // namespace fa_profile::py
