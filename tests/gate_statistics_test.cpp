@@ -237,6 +237,7 @@ TEST(GateStatisticsTest, TheIntervalOfBlocksOfThreeEndsWhereTheTestBeginsToRejec
   const std::vector<ProcessBlock> blocks = Threes(8, 0.5, 3);
   const auto [low, high] = PermutationInterval(blocks);
   EXPECT_LT(low, high);
+  EXPECT_EQ(UpperEnd(blocks), high);
   EXPECT_GT(PermutationP(blocks, low + 1e-4), 0.025);
   EXPECT_LE(PermutationP(blocks, low - 1e-4), 0.025);
   std::vector<ProcessBlock> mirrored;

@@ -161,7 +161,8 @@ class GateTrialsScriptTest(unittest.TestCase):
         names = {code["name"] for case in data["mutants"]["cases"] for code in case["code"]}
         self.assertEqual(names - {"void fa_profile::mutant::gate_reference(int)"}, {"void fa_profile::mutant::Id(int)"})
         self.assertIn("_ZN6mutant2IdEE", out.read_text())
-        done = subprocess.run([PROGRAM, "gate", "selftest", "--data", str(out), "--trials", "20"],
+        done = subprocess.run([PROGRAM, "gate", "selftest", "--data", str(out), "--trials", "20",
+                               "--power-trials", "20"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=6000)  # fmt: skip
         self.assertIn(done.returncode, (0, 1), done.stdout)
         self.assertIn("mutant mma_pv_4", done.stdout)

@@ -194,8 +194,15 @@ void Describe(PairedTest& test, const StageDecision& stage, bool second) {
   test.comparison.change = OwnChange(test, Median(Differences(Judged(test))));
 }
 
-void AddInterval(PairedTest& test) {
+/// Adds the interval; with `end_alone` only its upper end, of a change that is worse if it is more.
+void AddInterval(PairedTest& test, bool end_alone) {
   if (test.comparison.pairs == 0) return;
+  if (end_alone) {
+    if (const double high = UpperEnd(Judged(test)); std::isfinite(high)) {
+      test.comparison.change_high = OwnChange(test, high);
+    }
+    return;
+  }
   const auto [low, high] = PermutationInterval(Judged(test));
   if (!std::isfinite(low) || !std::isfinite(high)) return;
   std::tie(test.comparison.change_low, test.comparison.change_high) =
@@ -379,7 +386,7 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
   }
   for (PairedTest& test : tests) {
     const bool decides = test.logarithmic && test.comparison.verdict <= Verdict::kImproved;  // see NotSlower()
-    if (decides || context.input.intervals) AddInterval(test);
+    if (decides || context.input.intervals) AddInterval(test, !context.input.intervals);
   }
   for (std::size_t i = 0; i < works.size(); ++i) {
     const auto& [time, cycles] = calls[i];

@@ -176,12 +176,16 @@ double LeastP(std::span<const ProcessBlock> blocks) {
   return 1.0 / assignments;
 }
 
-std::pair<double, double> PermutationInterval(std::span<const ProcessBlock> blocks, double confidence) {
+double UpperEnd(std::span<const ProcessBlock> blocks, double confidence) {
   RequireBlocks(blocks);
-  const double level = (1.0 - confidence) / 2.0;
-  std::vector<ProcessBlock> mirrored(blocks.begin(), blocks.end());
-  for (ProcessBlock& block : mirrored) block = Mirrored(block);
-  return {LeastShift(blocks, level), -LeastShift(mirrored, level)};
+  std::vector<ProcessBlock> mirrored(blocks.size());
+  std::ranges::transform(blocks, mirrored.begin(), Mirrored);
+  return -LeastShift(mirrored, (1.0 - confidence) / 2.0);
+}
+
+std::pair<double, double> PermutationInterval(std::span<const ProcessBlock> blocks, double confidence) {
+  const double high = UpperEnd(blocks, confidence);
+  return {LeastShift(blocks, (1.0 - confidence) / 2.0), high};
 }
 
 SlowProcesses CountSlow(std::span<const ProcessBlock> blocks, double above) {

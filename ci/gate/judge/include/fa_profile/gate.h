@@ -98,7 +98,7 @@ struct GateInput {
   std::string reproduce;
   bool partial = false;           ///< only some kernels were selected: rules may match none
   bool drawn_pairs = false;       ///< pairs drawn from several runs (trials): no control is required
-  bool intervals = true;          ///< false: only those that a verdict needs. They take most of the judge's time
+  bool intervals = true;          ///< false: only upper ends that a verdict needs. They take most of the judge's time
   bool base_is_promoted = false;  ///< tier 3 applies: the budget
 };
 

@@ -47,6 +47,9 @@ double LeastP(std::span<const ProcessBlock> blocks);
 /// few blocks for that level: minus to plus infinity.
 std::pair<double, double> PermutationInterval(std::span<const ProcessBlock> blocks, double confidence = 0.95);
 
+/// The upper end of that interval alone, in half of the time.
+double UpperEnd(std::span<const ProcessBlock> blocks, double confidence = 0.95);
+
 /// Slow processes, counted.
 struct SlowProcesses {
   int of_candidate = 0, candidates = 0;
