@@ -29,7 +29,7 @@ void AddList(CLI::App& app, Invocation& invocation);
 void AddLint(CLI::App& app, Invocation& invocation);
 void AddSelftest(CLI::App& app, Invocation& invocation);
 void AddDoctor(CLI::App& app, Invocation& invocation);
-void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push
+void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push, top
 void AddNew(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddManPages(CLI::App& app, Invocation& invocation);

@@ -12,7 +12,10 @@
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
 #include "fa_profile/textfile.h"
+#include "fa_profile/top.h"
 #include "gpu_access.h"
+#include "terminal_options.h"
+#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -137,12 +140,48 @@ void AddPush(CLI::App& app, Invocation& invocation) {
   push.callback([arguments, &invocation] { invocation.run = [arguments] { return RunPush(*arguments); }; });
 }
 
+void AddTop(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    top::TopOptions options;
+    std::string bars = "auto";
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  top::TopOptions& options = arguments->options;
+  CLI::App& command = *app.add_subcommand("top", "Show what serve counts, live: GPUs, kernels, phases");
+  command.add_option("address", options.address, "HOST:PORT of serve, or http(s)://HOST:PORT/metrics")
+      ->capture_default_str()
+      ->type_name("URL");
+  AddDuration(command, "--interval", options.interval_seconds, "Time between two pages: 2s, 1m; default 2s", 0.1,
+              86400);
+  command.add_flag("--once", options.once, "Print the tables and end");
+  command.add_option("--user", options.access.user, "User of the server's web configuration")->type_name("USER");
+  command.add_option("--password-file", options.access.password_file, "File whose first line is the password")
+      ->type_name("FILE");
+  command.add_option("--ca", options.access.ca_file, "Certificates (PEM) of the authority that signed the server's")
+      ->type_name("FILE");
+  command.add_option("--cert", options.access.certificate_file, "Certificate (PEM) of this client")->type_name("FILE");
+  command.add_option("--key", options.access.key_file, "Its key (PEM)")->type_name("FILE");
+  command
+      .add_option("--bars", arguments->bars,
+                  "Bars and sparklines: auto (on a terminal that shows UTF-8), always, never")
+      ->check(OneOf({"auto", "always", "never"}));
+  command.callback([arguments, &invocation] {
+    invocation.run = [arguments] {
+      constexpr int kWidest = 148;
+      arguments->options.look = [arguments] { return TerminalOptions(kWidest, arguments->bars); };
+      top::RunTop(arguments->options);
+      return kExitFine;
+    };
+  });
+}
+
 }  // namespace
 
 void AddExporter(CLI::App& app, Invocation& invocation) {
   AddServe(app, invocation);
   AddTextfile(app, invocation);
   AddPush(app, invocation);
+  AddTop(app, invocation);
   app.add_subcommand("contribute", "Read one recording for serve")->group("")->callback([&invocation] {
     invocation.run = [] {
       serve::PrintContribution(std::cout);

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "fa_profile/call_name.h"
-#include "table.h"
+#include "fa_profile/text_page.h"
 
 namespace fa_profile::exporters {
 void WriteExplanation(std::ostream& out, const FindingRule& rule, const ReportOptions& options) {

@@ -13,8 +13,8 @@
 #include "fa_profile/call_name.h"
 #include "fa_profile/code_report.h"
 #include "fa_profile/text.h"
+#include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
-#include "table.h"
 
 namespace fa_profile::exporters {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fa_profile/code_listing.h"
-#include "table.h"
+#include "fa_profile/text_page.h"
 
 namespace fa_profile::exporters {
 

@@ -7,8 +7,8 @@
 #include "fa_profile/call_name.h"
 #include "fa_profile/code_report.h"
 #include "fa_profile/demangle.h"
+#include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
-#include "table.h"
 #include "text_code.h"
 
 namespace fa_profile::exporters {

@@ -6,8 +6,8 @@
 
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
+#include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
-#include "table.h"
 
 namespace fa_profile::exporters {
 namespace {

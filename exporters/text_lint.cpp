@@ -8,7 +8,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/lint_report.h"
 #include "fa_profile/phase_map.h"
-#include "table.h"
+#include "fa_profile/text_page.h"
 #include "text_phases.h"
 
 namespace fa_profile::exporters {

@@ -7,8 +7,8 @@
 
 #include "attention_text.h"
 #include "fa_profile/lint_report.h"
+#include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
-#include "table.h"
 
 namespace fa_profile::exporters {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "fa_profile/profile.h"
-#include "table.h"
+#include "fa_profile/text_page.h"
 
 namespace fa_profile::exporters {
 

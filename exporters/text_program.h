@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fa_profile/profile.h"
-#include "table.h"
+#include "fa_profile/text_page.h"
 
 namespace fa_profile::exporters {
 

@@ -4,8 +4,8 @@
 #include <ostream>
 
 #include "fa_profile/report.h"
+#include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
-#include "table.h"
 
 namespace fa_profile::exporters {
 namespace {

@@ -9,8 +9,8 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/text.h"
+#include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
-#include "table.h"
 #include "text_phases.h"
 #include "text_program.h"
 

@@ -7,7 +7,7 @@
 
 #include "fa_profile/selftest_report.h"
 #include "fa_profile/text.h"
-#include "table.h"
+#include "fa_profile/text_page.h"
 
 namespace fa_profile::exporters {
 namespace {

@@ -58,8 +58,10 @@ RULE = {
     "exporters": (MODEL, {"json", "protozero"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
+    "exporters/http": (BASE, {"curl"}),
+    "exporters/top": (MODEL | {"exporters", "exporters/http"}, {"fmt"}),
     "exporters/serve": (
-        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web"},
+        MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web", "exporters/http"},
         {"json", "gnutls", "curl"} | TEXT,
     ),
     "ci/gate/files": (MODEL | {"profiler/base/readers"}, {"json", "yaml", "re2"} | TEXT),
@@ -95,6 +97,8 @@ NAMESPACE = {
     "exporters/prometheus": "fa_profile::prom",
     "exporters/web": "fa_profile::web",
     "exporters/serve": "fa_profile::serve",
+    "exporters/http": "fa_profile::http",
+    "exporters/top": "fa_profile::top",
     "ci/gate": "fa_profile::gate",
     "python": "fa_profile::py",
 }

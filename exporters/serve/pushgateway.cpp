@@ -8,6 +8,7 @@
 #include <set>
 
 #include "fa_profile/error.h"
+#include "fa_profile/http_client.h"
 
 namespace fa_profile::serve {
 namespace {
@@ -38,32 +39,18 @@ std::string KeyPart(CURL* curl, const std::string& name, const std::string& valu
   return "/" + name + "/" + escaped.get();
 }
 
-// The gateway's address without user and password: `curl` gets them separately, so that no message can show them.
+// The gateway's address without user and password: `curl` gets them separately.
 std::string GatewayUrl(CURL* curl, const std::string& gateway) {
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parts(curl_url(), curl_url_cleanup);
-  const auto part = [&](CURLUPart which, unsigned flags) {
-    char* text = nullptr;
-    (void)curl_url_get(parts.get(), which, &text, flags);  // leaves null an absent part
-    const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
-    return std::string(text == nullptr ? "" : text);
-  };
-  const bool parsed = curl_url_set(parts.get(), CURLUPART_URL, gateway.c_str(), CURLU_PATH_AS_IS) == CURLUE_OK;
-  const std::string user = part(CURLUPART_USER, CURLU_URLDECODE);
-  const std::string password = part(CURLUPART_PASSWORD, CURLU_URLDECODE);
-  if (!user.empty() || !password.empty()) {
-    curl_easy_setopt(curl, CURLOPT_USERNAME, user.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, password.c_str());
-  }
-  (void)curl_url_set(parts.get(), CURLUPART_USER, nullptr, 0);
-  (void)curl_url_set(parts.get(), CURLUPART_PASSWORD, nullptr, 0);
-  std::string url = part(CURLUPART_URL, 0);
-  // An '@' that is left is part of a password that was not escaped.
-  if (!parsed || !(url.starts_with("http://") || url.starts_with("https://")) || url.find('@') != std::string::npos) {
+  const auto address = http::ParseServerAddress(gateway);
+  if (!address) {
     throw Error("--gateway is not the address of a Pushgateway",
                 "write for instance --gateway http://127.0.0.1:9091; in a password write / as %2F and @ as %40");
   }
-  while (url.ends_with('/')) url.pop_back();
-  return url;
+  if (!address->user.empty() || !address->password.empty()) {
+    curl_easy_setopt(curl, CURLOPT_USERNAME, address->user.c_str());
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, address->password.c_str());
+  }
+  return address->url;
 }
 
 // "/metrics/job/nightly/branch/main"

@@ -1,4 +1,4 @@
-#include "table.h"
+#include "fa_profile/text_page.h"
 
 #include <algorithm>
 #include <ostream>
