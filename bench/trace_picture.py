@@ -55,7 +55,7 @@ def main():
     query = urllib.parse.urlencode({"url": "http://127.0.0.1:10000/trace", "startupCommands": json.dumps(OPEN_ALL)})
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", f"--user-data-dir={profile}",
-                        "--window-size=1600,640", "--timeout=100000", f"--screenshot={sys.argv[2]}", f"http://127.0.0.1:10000/#!/?{query}"],
+                        "--window-size=1600,740", "--timeout=100000", f"--screenshot={sys.argv[2]}", f"http://127.0.0.1:10000/#!/?{query}"],
                        env=os.environ | {"HOME": profile}, check=True, timeout=600)
 
 
