@@ -212,18 +212,17 @@ class TimelineMaker {
     if (profile_.program) AddClasses(gpu);
     AddClocks(gpu);
     if (profile_.program) AddBusy(gpu);
+    if (profile_.program && !time.nodes.empty()) {
+      gpu.tracks.push_back({"GPU time by NVTX range",
+                            std::string("ranges, kernels, phases, source lines; ") + kLaidOut,
+                            LayOut(time.nodes, 0, time.total_ns),
+                            {},
+                            {},
+                            {}});
+    }
     Timeline timeline;
     if (!gpu.tracks.empty()) timeline.tracks.push_back(std::move(gpu));
     AddHost(timeline);
-    if (profile_.program && !time.nodes.empty()) {
-      timeline.tracks.push_back(
-          {"GPU time by NVTX range",
-           std::string("GPU time of the program: ranges, kernels, phases, source lines; ") + kLaidOut,
-           LayOut(time.nodes, 0, time.total_ns),
-           {},
-           {},
-           {}});
-    }
     return timeline;
   }
 
