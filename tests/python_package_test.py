@@ -2,7 +2,7 @@
 """The Python package without a GPU: python_package_test.py PACKAGE PROGRAM SOURCE LISTENER [PACKAGES]
 
 PACKAGE: the folder that has fa_profile/ with its extension. LISTENER: a tool for NVTX (support/nvtx_listener.cpp).
-PACKAGES: where ci/setup.sh put what Debian does not have (nanoarrow, mypy).
+PACKAGES: where ci/setup.sh put what Debian does not have (nanoarrow, cloudpickle, mypy).
 What needs a GPU is in python_package_gpu_test.py.
 """
 
@@ -547,6 +547,10 @@ if __name__ == "__main__":
         self.assertIn("cannot be handed to a child process", said)
         self.assertIn("install cloudpickle", said)
         self.assertIn("cannot be called", self.run_script("fa_profile.profile(3)", environment))
+
+    def test_with_cloudpickle_a_closure_of_a_prompt_is_called(self):
+        code = "import fa_profile\nword = 'closure'\nfa_profile.profile(lambda: print('from a', word), seconds=0)"
+        self.assertEqual(self.python("-c", code, environment=self.fake_program()).stdout, "from a closure\n")
 
     def test_a_program_that_takes_too_long_is_ended(self):
         slow = self.write("slow", "#!/bin/sh\nexec sleep 600\n")
