@@ -187,7 +187,7 @@ class FrameTest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "no column 'tiem'; the columns are name, time"):
             self.frame["tiem"]
         self.assertIn("time", self.frame)
-        self.assertEqual(list(self.frame), self.frame.columns)
+        self.assertEqual(list(self.frame), self.frame.rows())
 
     def test_rows_are_selected_as_in_pandas(self):
         self.assertEqual(self.frame[self.frame["count"] > 1].rows()[1]["name"], "<b>")
@@ -212,9 +212,19 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(frame["count"].dtype, numpy.int64)
         self.assertTrue(frame.loc[1, ["name", "time", "some", "flag"]].isna().all())
         kernels = ladder().kernels
+        whole, built = kernels.to_pandas(), pandas.DataFrame(kernels)
         for name in kernels.columns:
-            for cell, known in zip(kernels.to_pandas()[name], [row[name] for row in kernels.rows()]):
+            for cell, other, known in zip(whole[name], built[name], [row[name] for row in kernels.rows()]):
                 self.assertTrue(pandas.isna(cell) if known is None else cell == known, name)
+                self.assertTrue(pandas.isna(other) if known is None else other == known, name)
+
+    def test_the_rest_comes_from_a_data_frame(self):
+        kernels = ladder().kernels
+        self.assertEqual(len(kernels.groupby("shape")), 3)
+        self.assertEqual(set(kernels.query("duration_ns < 5000").kernel), {"cublas"})
+        with self.assertRaisesRegex(AttributeError, "nonsense"):
+            kernels.nonsense
+        self.assertFalse(hasattr(kernels, "_nonsense"))
 
     def test_arrow_has_the_same_rows(self):
         import nanoarrow
