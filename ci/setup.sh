@@ -105,6 +105,7 @@ python_wheels='
 nanobind==3.1.0
 nvidia-nvtx==13.0.85
 nanoarrow==0.9.0
+cloudpickle==3.1.3
 mypy==2.4.1
 mypy_extensions==1.2.0
 pathspec==1.1.1
@@ -214,12 +215,12 @@ fetch_cuda_tools() {
   rm -rf "$part" "$failed"
 }
 
-# Python packages into a folder of their own, with a file that names them: another list is fetched anew. For Debian's
+# Python packages into a folder of their own, with a file that names them: when one is missing, all are fetched. For Debian's
 # Python, which finds Debian's packages.
 fetch_packages() {  # <folder> <list> <what, for people> <what needs them>
   local folder=$1 list=${2%$'\n'} python=/usr/bin/python3 part=$1.part.$$
   if [ -z "$folder" ]; then fail "no folder for $3: /tmp/fa-profile-$EUID is not yours alone; set HOME"; fi
-  if [ "$(cat "$folder/wheels.txt" 2>/dev/null)" = "$list" ]; then return; fi
+  if [ -z "$(comm -23 <(sort <<<"$list") <(sort "$folder/wheels.txt" 2>/dev/null))" ]; then return; fi
   if ! [ -x "$python" ]; then python=python3; fi
   if ! "$python" -m pip --version >/dev/null 2>&1; then
     # shellcheck disable=SC2046

@@ -2,13 +2,14 @@
 """The Python package without a GPU: python_package_test.py PACKAGE PROGRAM SOURCE LISTENER [PACKAGES]
 
 PACKAGE: the folder that has fa_profile/ with its extension. LISTENER: a tool for NVTX (support/nvtx_listener.cpp).
-PACKAGES: where ci/setup.sh put what Debian does not have (nanoarrow, mypy).
+PACKAGES: where ci/setup.sh put what Debian does not have (nanoarrow, cloudpickle, mypy).
 What needs a GPU is in python_package_gpu_test.py.
 """
 
 import ast
 import csv
 import doctest
+import functools
 import html.parser
 import io
 import json
@@ -53,8 +54,14 @@ sys.exit(0)
 """
 
 
+@functools.lru_cache(None)
 def ladder():
     return fa_profile.open(LADDER)
+
+
+@functools.lru_cache(None)
+def sdpa():
+    return fa_profile.open(SDPA)
 
 
 class Scratch(unittest.TestCase):
@@ -90,8 +97,7 @@ class Scratch(unittest.TestCase):
 
 class TablesTest(unittest.TestCase):
     def test_the_metrics_are_those_of_the_csv_report(self):
-        for path in (LADDER, SDPA):
-            recording = fa_profile.open(path)
+        for recording in (ladder(), sdpa()):
             reported = {}
             for row in csv.DictReader(io.StringIO(recording.report("csv"))):
                 key = (row["kernel"], row["part"], row["phase"], row["metric"])
@@ -119,7 +125,7 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(found, len(long))
 
     def test_columns_have_different_names_and_one_length(self):
-        recording = fa_profile.open(SDPA)
+        recording = sdpa()
         for table in ("kernels", "phases", "metrics", "findings", "nvtx", "memory", "losses"):
             columns = getattr(_core.open(os.fsencode(SDPA), None, "best"), table)()
             names = [name for name, _, _ in columns]
@@ -136,7 +142,7 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(len(kernels.select(part=None)), 21)
 
     def test_a_program_has_ranges_and_a_use(self):
-        recording = fa_profile.open(SDPA)
+        recording = sdpa()
         self.assertEqual(list(recording.nvtx["path"]), ["efficient", "flash", "cudnn"])
         self.assertAlmostEqual(recording.program["busy_ratio"], 0.583, places=3)
         self.assertIsNone(ladder().program)
@@ -181,7 +187,7 @@ class FrameTest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "no column 'tiem'; the columns are name, time"):
             self.frame["tiem"]
         self.assertIn("time", self.frame)
-        self.assertEqual(list(self.frame), self.frame.columns)
+        self.assertEqual(list(self.frame), self.frame.rows())
 
     def test_rows_are_selected_as_in_pandas(self):
         self.assertEqual(self.frame[self.frame["count"] > 1].rows()[1]["name"], "<b>")
@@ -206,14 +212,24 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(frame["count"].dtype, numpy.int64)
         self.assertTrue(frame.loc[1, ["name", "time", "some", "flag"]].isna().all())
         kernels = ladder().kernels
+        whole, built = kernels.to_pandas(), pandas.DataFrame(kernels)
         for name in kernels.columns:
-            for cell, known in zip(kernels.to_pandas()[name], [row[name] for row in kernels.rows()]):
+            for cell, other, known in zip(whole[name], built[name], [row[name] for row in kernels.rows()]):
                 self.assertTrue(pandas.isna(cell) if known is None else cell == known, name)
+                self.assertTrue(pandas.isna(other) if known is None else other == known, name)
+
+    def test_the_rest_comes_from_a_data_frame(self):
+        kernels = ladder().kernels
+        self.assertEqual(len(kernels.groupby("shape")), 3)
+        self.assertEqual(set(kernels.query("duration_ns < 5000").kernel), {"cublas"})
+        with self.assertRaisesRegex(AttributeError, "nonsense"):
+            kernels.nonsense
+        self.assertFalse(hasattr(kernels, "_nonsense"))
 
     def test_arrow_has_the_same_rows(self):
         import nanoarrow
 
-        for frame in (self.frame, self.frame[:0], ladder().metrics, fa_profile.open(SDPA).kernels):
+        for frame in (self.frame, self.frame[:0], ladder().metrics, sdpa().kernels):
             stream = nanoarrow.ArrayStream(frame)
             self.assertEqual([field.name for field in stream.schema.fields], frame.columns)
             batches = list(stream)
@@ -260,7 +276,7 @@ class NotebookTest(Scratch):
 
     def test_values_are_shown_as_small_tables(self):
         recording = ladder()
-        for value in (recording, fa_profile.open(SDPA), recording.kernels, recording.diff(recording), recording.losses):
+        for value in (recording, sdpa(), recording.kernels, recording.diff(recording), recording.losses):
             text = value._repr_html_()
             self.assertLess(len(text), 20_000)
             self.assertLessEqual(Page(text).tags, self.TAGS)
@@ -327,7 +343,7 @@ class DiffTest(unittest.TestCase):
 
     def test_it_is_the_programs_diff(self):
         said = subprocess.run([PROGRAM, "diff", SDPA, LADDER], capture_output=True, text=True, timeout=LONG, check=True)
-        diff = fa_profile.open(SDPA).diff(LADDER)
+        diff = sdpa().diff(LADDER)
         self.assertEqual(str(diff), said.stdout)
         self.assertEqual(diff.incomparable, ["replay mode: spread before, user after"])
         self.assertIn("mma", " ".join(diff.only_after))
@@ -357,21 +373,20 @@ class GateTest(Scratch):
         self.assertEqual(json.loads(verdict.json())["verdict"], "REGRESSION")
 
     def test_limits_alone_use_the_gates_words(self):
-        recording = ladder()
-        verdict = recording.gate(max_share={"softmax": 0.3}, kernel="mma")
+        verdict = ladder().gate(max_share={"softmax": 0.3}, kernel="mma")
         self.assertIn("mma 4,16,1024,64: softmax: time share 30.9 % is above the maximum of 30.0 %", verdict.headline)
         self.assertEqual(verdict.cases.rows()[0]["kernel"], "mma")
         self.assertEqual(len(verdict.cases), 21)
         self.assertNotIn("minimal", verdict.brief())
         self.assertIn("20 more cases: PASS", verdict.brief())
-        self.assertTrue(recording.gate(max_share={"softmax": 0.4}, kernel="mma").passed)
-        self.assertFalse(recording.gate(minimum={"tensor_core_utilization_ratio": 0.9}, kernel="mma").passed)
-        self.assertTrue(recording.gate(maximum={"duration_seconds": 1e-3}, kernel="mma").passed)
-        self.assertFalse(recording.gate(maximum={"duration_seconds": 1e-5}, kernel="mma", shape="*,64").passed)
-        self.assertFalse(recording.gate(maximum={"softmax/phase_instructions": 10}, kernel="mma").passed)
+        flash = {"kernel": "flash_fwd*"}
+        self.assertTrue(sdpa().gate(max_share={"softmax": 0.9}, **flash).passed)
+        self.assertFalse(sdpa().gate(minimum={"tensor_core_utilization_ratio": 0.9}, **flash).passed)
+        self.assertTrue(sdpa().gate(maximum={"duration_seconds": 1e-3}, **flash).passed)
+        self.assertFalse(sdpa().gate(maximum={"duration_seconds": 1e-5}, **flash).passed)
+        self.assertFalse(sdpa().gate(maximum={"softmax/phase_instructions": 10}, **flash).passed)
 
     def test_a_limit_that_checks_nothing_is_an_error(self):
-        sdpa = fa_profile.open(SDPA)
         for limits, words in (
             ({"max_share": {"sofmax": 0.4}}, "'sofmax' matches no phase.*did you mean softmax"),
             ({"max_share": {"softmax": 0.4}, "kernel": "nma"}, "'nma' matches no kernel"),
@@ -388,7 +403,7 @@ class GateTest(Scratch):
             ({"thresholds": "no.yaml"}, "cannot be read"),
         ):
             with self.subTest(limits), self.assertRaisesRegex(fa_profile.Error, words):
-                sdpa.gate(**limits)
+                sdpa().gate(**limits)
 
 
 class HostileFilesTest(Scratch):
@@ -548,6 +563,10 @@ if __name__ == "__main__":
         self.assertIn("install cloudpickle", said)
         self.assertIn("cannot be called", self.run_script("fa_profile.profile(3)", environment))
 
+    def test_with_cloudpickle_a_closure_of_a_prompt_is_called(self):
+        code = "import fa_profile\nword = 'closure'\nfa_profile.profile(lambda: print('from a', word), seconds=0)"
+        self.assertEqual(self.python("-c", code, environment=self.fake_program()).stdout, "from a closure\n")
+
     def test_a_program_that_takes_too_long_is_ended(self):
         slow = self.write("slow", "#!/bin/sh\nexec sleep 600\n")
         slow.chmod(0o755)
@@ -591,7 +610,7 @@ class PluginTest(Scratch):
 def test_worse():
     pass
 
-@pytest.mark.fa_profile(max_share={{"softmax": 0.4}}, recording={str(LADDER)!r}, kernel="mma")
+@pytest.mark.fa_profile(max_share={{"softmax": 0.9}}, recording={str(SDPA)!r})
 def test_fine():
     pass
 
@@ -599,7 +618,7 @@ def test_fine():
 def test_fails_itself():
     assert 1 == 2
 
-@pytest.mark.fa_profile(max_share={{"sofmax": 0.4}}, recording={str(LADDER)!r})
+@pytest.mark.fa_profile(max_share={{"sofmax": 0.4}}, recording={str(SDPA)!r})
 def test_misspelt():
     pass
 
@@ -636,7 +655,7 @@ def test_no_file():
         said = self.pytest(
             f"""
 def test_fine(fa_profile_gate):
-    fa_profile_gate({str(LADDER)!r}, max_share={{"softmax": 0.4}}, kernel="mma")
+    fa_profile_gate({str(SDPA)!r}, max_share={{"softmax": 0.9}})
 
 @pytest.mark.fa_profile(max_share={{"softmax": 0.3}}, kernel="mma")
 def test_mark(fa_profile_gate):

@@ -64,9 +64,9 @@ class Frame:
     """A table with named columns, each a NumPy array that cannot be written to.
 
     A small part of what a pandas DataFrame does, with the same spelling: ``frame["column"]``, ``frame[mask]``,
-    ``frame[["a", "b"]]``, ``columns``, ``shape``, ``len()``, ``head()``, ``sort_values()``. For the rest there are
-    ``to_pandas()`` and, for every library that takes Arrow's PyCapsule interface (pyarrow, polars, duckdb, pandas 3),
-    ``pyarrow.table(frame)``, ``polars.DataFrame(frame)``.
+    ``frame[["a", "b"]]``, ``columns``, ``shape``, ``len()``, ``head()``, ``sort_values()``. The rest comes from its
+    DataFrame, where pandas is installed: ``frame.groupby("shape")``; ``to_pandas()`` gives it whole. Every library that
+    takes Arrow's PyCapsule interface takes a Frame: ``pyarrow.table(frame)``, ``polars.DataFrame(frame)``.
 
     What was not measured is absent, which is never 0: NaN among numbers, None among texts, null in Arrow, NA in pandas.
     """
@@ -95,9 +95,9 @@ class Frame:
     def __len__(self) -> int:
         return next((len(array) for _, array in self._columns.values()), 0)
 
-    def __iter__(self) -> Iterator[str]:
-        """The names of the columns, as pandas has it."""
-        return iter(self._columns)
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, as rows() has them: ``pandas.DataFrame(frame)`` takes them too."""
+        return iter(self.rows())
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns
@@ -166,6 +166,16 @@ class Frame:
             else:
                 series[name] = pandas.Series(array.copy())
         return pandas.DataFrame(series)
+
+    def __getattr__(self, name: str) -> Any:
+        """What only a DataFrame has, of a new one: ``frame.groupby("kernel")``, ``frame.query("duration_ns > 1e5")``."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            frame = self.to_pandas()
+        except ImportError:
+            raise AttributeError(f"a Frame has no {name!r}; a DataFrame may have it: install pandas") from None
+        return getattr(frame, name)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's PyCapsule interface: one record batch. A requested schema is not heeded, as the interface allows."""
