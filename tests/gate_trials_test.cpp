@@ -192,6 +192,22 @@ TEST(GateTrialsTest, AMutantWithinTheToleranceNeedNotBeDetected) {
   EXPECT_FALSE(Failed(report, "mutant mma_1"));
 }
 
+TEST(GateTrialsTest, AChangeOfManyKernelsInEqualTimeIsOnePullRequest) {
+  TrialData data = Data();
+  for (const char* const kernel : {"mma_4", "mma_1"}) {  // as fast as their base
+    data.facts.push_back({kernel, "mma", "softmax", false});
+    const std::size_t index = *FindCase(data.mutants, kernel, "1,8,512,64");
+    const std::size_t base = *FindCase(data.mutants, "mma", "1,8,512,64");
+    for (ProcessSample& process : data.mutants.processes) {
+      if (process.kind == "timing") process.values[index] = process.values[base];
+    }
+  }
+  const TrialReport report = RunTrials(data, Options(10, 40));
+  EXPECT_EQ(Find(report, "gate", "2 mutants in equal time, blocked").trials, 2 * 10);
+  EXPECT_EQ(Find(report, "gate", "2 mutants in equal time, blocked: any of them").trials, 10);
+  EXPECT_EQ(Find(report, "gate", "2 mutants in equal time, blocked").hits, 0);
+}
+
 TEST(GateTrialsTest, ASlowMutantThatIsNotDetectedIsAFailure) {
   TrialOptions options = Options(50, 80);
   options.thresholds.duration.relative = 0.20;

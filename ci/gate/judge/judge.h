@@ -76,7 +76,7 @@ struct PairedTest {
   bool second = false;                         ///< the comparison shows the second stage
   bool noisy = false;                          ///< the run's own noise is above the tolerance, and in its place
   int total[2] = {0, 0}, dropped[2] = {0, 0};  ///< pairs of each stage
-  int one_sided[2] = {0, 0};                   ///< of the dropped: those of which one process has no value
+  int one_sided[2] = {0, 0};                   ///< dropped because one of both processes has no value
 };
 
 // comparable.cpp
