@@ -140,6 +140,17 @@ void AddPush(CLI::App& app, Invocation& invocation) {
   push.callback([arguments, &invocation] { invocation.run = [arguments] { return RunPush(*arguments); }; });
 }
 
+// What a server's web configuration may ask of its clients.
+void AddAccess(CLI::App& command, http::ServerAccess& access) {
+  command.add_option("--user", access.user, "User of the server's web configuration")->type_name("USER");
+  command.add_option("--password-file", access.password_file, "File whose first line is the password")
+      ->type_name("FILE");
+  command.add_option("--ca", access.ca_file, "Certificates (PEM) of the authority that signed the server's")
+      ->type_name("FILE");
+  command.add_option("--cert", access.certificate_file, "Certificate (PEM) of this client")->type_name("FILE");
+  command.add_option("--key", access.key_file, "Its key (PEM)")->type_name("FILE");
+}
+
 void AddTop(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     top::TopOptions options;
@@ -154,13 +165,7 @@ void AddTop(CLI::App& app, Invocation& invocation) {
   AddDuration(command, "--interval", options.interval_seconds, "Time between two pages: 2s, 1m; default 2s", 0.1,
               86400);
   command.add_flag("--once", options.once, "Print the tables and end");
-  command.add_option("--user", options.access.user, "User of the server's web configuration")->type_name("USER");
-  command.add_option("--password-file", options.access.password_file, "File whose first line is the password")
-      ->type_name("FILE");
-  command.add_option("--ca", options.access.ca_file, "Certificates (PEM) of the authority that signed the server's")
-      ->type_name("FILE");
-  command.add_option("--cert", options.access.certificate_file, "Certificate (PEM) of this client")->type_name("FILE");
-  command.add_option("--key", options.access.key_file, "Its key (PEM)")->type_name("FILE");
+  AddAccess(command, options.access);
   command
       .add_option("--bars", arguments->bars,
                   "Bars and sparklines: auto (on a terminal that shows UTF-8), always, never")
@@ -168,8 +173,9 @@ void AddTop(CLI::App& app, Invocation& invocation) {
   command.callback([arguments, &invocation] {
     invocation.run = [arguments] {
       constexpr int kWidest = 148;
-      arguments->options.look = [arguments] { return TerminalOptions(kWidest, arguments->bars); };
-      top::RunTop(arguments->options);
+      top::TopOptions asked = arguments->options;
+      asked.look = [bars = arguments->bars] { return TerminalOptions(kWidest, bars); };
+      top::RunTop(asked);
       return kExitFine;
     };
   });
