@@ -15,6 +15,7 @@ import io
 import json
 import os
 import pathlib
+import pickle
 import random
 import shutil
 import subprocess
@@ -443,6 +444,8 @@ class HostileFilesTest(Scratch):
         self.assertIn("No such file", caught.exception.message)
         self.assertIn("check the path", caught.exception.hint)
         self.assertIn("\n  hint: check", str(caught.exception))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(again), again.hint), (fa_profile.Error, caught.exception.hint))
 
     def test_a_path_need_not_be_utf8(self):
         path = os.path.join(os.fsencode(self.folder), b"\xff.fap")
