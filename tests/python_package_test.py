@@ -15,6 +15,7 @@ import io
 import json
 import os
 import pathlib
+import pickle
 import random
 import shutil
 import subprocess
@@ -187,6 +188,7 @@ class FrameTest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "no column 'tiem'; the columns are name, time"):
             self.frame["tiem"]
         self.assertIn("time", self.frame)
+        self.assertEqual(list(self.frame.count), [1, 2**40, 3])
         self.assertEqual(list(self.frame), self.frame.rows())
 
     def test_rows_are_selected_as_in_pandas(self):
@@ -443,6 +445,8 @@ class HostileFilesTest(Scratch):
         self.assertIn("No such file", caught.exception.message)
         self.assertIn("check the path", caught.exception.hint)
         self.assertIn("\n  hint: check", str(caught.exception))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(again), again.hint), (fa_profile.Error, caught.exception.hint))
 
     def test_a_path_need_not_be_utf8(self):
         path = os.path.join(os.fsencode(self.folder), b"\xff.fap")
@@ -562,6 +566,18 @@ if __name__ == "__main__":
         self.assertIn("cannot be handed to a child process", said)
         self.assertIn("install cloudpickle", said)
         self.assertIn("cannot be called", self.run_script("fa_profile.profile(3)", environment))
+
+    def test_a_script_without_a_guard_does_not_start_children_of_children(self):
+        path = self.write("script.py", "import fa_profile\ndef work(): pass\nfa_profile.profile(work, seconds=0)\n")
+        said = self.python(path, environment=self.fake_program(), code=1).stderr
+        self.assertIn("profile() was called in the child process of profile()", said)
+        self.assertIn("guard what it runs with if __name__", said)
+
+    def test_a_test_can_profile_a_function(self):
+        self.write("test_it.py", "import fa_profile\ndef work(): print('work')\ndef test_it(): assert len(fa_profile.profile(work, seconds=0).kernels) == 10\n")
+        said = self.python("-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "test_it.py", environment=self.fake_program()).stdout
+        self.assertIn("work", said)
+        self.assertIn("1 passed", said)
 
     def test_with_cloudpickle_a_closure_of_a_prompt_is_called(self):
         code = "import fa_profile\nword = 'closure'\nfa_profile.profile(lambda: print('from a', word), seconds=0)"

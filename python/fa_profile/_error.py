@@ -4,6 +4,8 @@
 class Error(Exception):
     """The job cannot be done: `message` tells what is wrong, `hint` what to do. `hint` may be empty."""
 
+    __module__ = "fa_profile"  # where users have it from
+
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
         self.message = message
@@ -14,4 +16,6 @@ class Error(Exception):
 
 
 class NoGpuError(Error):
-    """Nothing can be measured here: there is no GPU, or no program fa-profile that measures."""
+    """Nothing can be measured here: a GPU is missing, or the program fa-profile."""
+
+    __module__ = "fa_profile"

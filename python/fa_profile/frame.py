@@ -168,9 +168,11 @@ class Frame:
         return pandas.DataFrame(series)
 
     def __getattr__(self, name: str) -> Any:
-        """What only a DataFrame has, of a new one: ``frame.groupby("kernel")``, ``frame.query("duration_ns > 1e5")``."""
+        """A column; or what only a DataFrame has, of a new one: ``frame.groupby("kernel")``."""
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in self._columns:
+            return self._columns[name][1]
         try:
             frame = self.to_pandas()
         except ImportError:

@@ -17,6 +17,7 @@ from ._error import Error, NoGpuError
 from .recording import Path, Recording
 
 _INSTALL = "install fa-profile (docs/install.md), and name it with FA_PROFILE=/path/to/fa-profile or put it on PATH"
+_IN_CHILD = "FA_PROFILE_IN_CHILD"
 _GRACE_SECONDS = 30.0  # for a program that was asked to end
 
 
@@ -65,6 +66,11 @@ def profile(
 
     Raises NoGpuError where there is no GPU or no program, and Error where the function fails or nothing was launched.
     """
+    if _IN_CHILD in os.environ:
+        raise Error(
+            "profile() was called in the child process of profile()",
+            "the child imports the script: guard what it runs with if __name__ == '__main__':",
+        )
     with tempfile.TemporaryDirectory(prefix="fa-profile-") as folder:
         payload = FilePath(folder, "payload")
         outcome = FilePath(folder, "outcome.json")
@@ -116,13 +122,15 @@ def _payload(
 
 
 def _main_script() -> Optional[tuple[str, str]]:
-    """("module", name) or ("path", file): what runs as __main__ here. None: a notebook or a prompt."""
+    """("module", name) or ("path", file): what runs as __main__ here. None: a notebook, a prompt, or the program of a
+    package (python -m pytest), which nothing guards."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None:
-        return ("module", spec.name)
-    file = getattr(main, "__file__", None)
-    return ("path", os.path.abspath(file)) if file and os.path.isfile(file) else None
+        return None if spec.name.endswith("__main__") else ("module", spec.name)
+    file: str = getattr(main, "__file__", None) or ""
+    is_script = os.path.isfile(file) and os.path.basename(file) != "ipython"
+    return ("path", os.path.abspath(file)) if is_script else None
 
 
 def _pickled(call: tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]) -> bytes:
@@ -159,7 +167,7 @@ def _run(
     """Runs `command` under fa-profile. Returns fa-profile's exit code, and the end of what both printed."""
     arguments = [program or find_program(), "--ncu-set", ncu_set, "--exit-code", "report", "-o", output, *options]
     python_path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-    variables = {**os.environ, **environment, "PYTHONPATH": python_path}
+    variables = {**os.environ, **environment, _IN_CHILD: "1", "PYTHONPATH": python_path}
     with tempfile.TemporaryFile() as log:
         try:
             process = subprocess.Popen(

@@ -345,6 +345,7 @@ void BindGate(nb::module_& module) {
 // NOLINTNEXTLINE(readability-identifier-naming): the name of Python's module
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
+  nb::set_leak_warnings(false);  // a notebook may keep recordings until the process ends
   nb::register_exception_translator(fa_profile::py::RaiseError);
   module.def("version", [] { return std::string(fa_profile::Version()); });
   module.def("commit", [] { return std::string(fa_profile::Commit()); });
