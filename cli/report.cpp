@@ -11,13 +11,15 @@
 #include "fa_profile/findings.h"
 #include "fa_profile/load_profile.h"
 #include "formats.h"
+#include "print_to.h"
 #include "selection.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  Profile profile = load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
+  auto [recording, profile] =
+      load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   exporters::ReportOptions options = TerminalOptions();
   options.nvtx_ranges = SelectEntries(recording_path, filter, profile);
   if (!filter.explain.empty()) {
@@ -25,7 +27,12 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
     return;
   }
   options.details = !filter.summary;
-  format.report(std::cout, profile, options);
+  if (format.report_with_code != nullptr) {
+    const exporters::ReportCode code = filter.summary ? exporters::ReportCode() : ListCode(recording, profile, filter);
+    format.report_with_code(std::cout, profile, code, options);
+  } else {
+    format.report(std::cout, profile, options);
+  }
   std::cout.flush();
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
@@ -39,7 +46,7 @@ int RunReport(const std::string& path, const Format& format, const ReportFilter&
 int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   if (format.ranks == nullptr) {
     throw Error(std::string("a report of several recordings has no format '") + format.name + "'",
-                "use --format text or json, or report each recording by itself");
+                "use --format text, json or html, or report each recording by itself");
   }
   std::vector<std::pair<std::string, Profile>> profiles;
   std::set<std::string> names;
@@ -65,10 +72,19 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
   return kExitFine;
 }
 
+namespace {
+
+void AddOutput(CLI::App& command, std::string& output) {
+  command.add_option("-o,--output", output, "Write to this file instead of standard output")->type_name("FILE");
+}
+
+}  // namespace
+
 void AddReport(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     std::vector<std::string> paths;
     const Format* format = nullptr;
+    std::string output;
     ReportFilter filter;
     ShapeArguments shapes;
     CodeViews views;
@@ -80,7 +96,8 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                    "A *.fap file, or the *.fap.part of a killed run; several: those of a program's processes, side by "
                    "side")
       ->required();
-  AddFormatOption(*report, arguments->format, &Format::report);
+  AddFormatOption(*report, arguments->format, ReportFormats());
+  AddOutput(*report, arguments->output);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
   report->add_option("--nvtx", arguments->filter.nvtx_pattern,
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
@@ -92,7 +109,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
   report->callback([arguments, report, &invocation] {
-    invocation.run = [arguments, report, &invocation] {
+    const auto print = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
       if (arguments->paths.size() > 1) {
         if (!invocation.phase_map.empty()) {
@@ -119,6 +136,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       }
       return RunReport(arguments->paths.front(), *arguments->format, filter);
     };
+    invocation.run = [arguments, print] {
+      return PrintTo(arguments->output, arguments->paths, *arguments->format, print);
+    };
   });
 }
 
@@ -127,14 +147,19 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
     std::string before;
     std::string after;
     const Format* format = nullptr;
+    std::string output;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const diff = app.add_subcommand("diff", "Show what changed between two recordings");
   diff->add_option("before", arguments->before, "Recording before the change (*.fap)")->required();
   diff->add_option("after", arguments->after, "Recording after the change (*.fap)")->required();
   AddFormatOption(*diff, arguments->format, &Format::diff);
+  AddOutput(*diff, arguments->output);
   diff->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return RunDiff(arguments->before, arguments->after, *arguments->format); };
+    invocation.run = [arguments] {
+      return PrintTo(arguments->output, {arguments->before, arguments->after}, *arguments->format,
+                     [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
+    };
   });
 }
 

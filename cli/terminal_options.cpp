@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "print_to.h"
+
 namespace fa_profile::cli {
 
 exporters::ReportOptions TerminalOptions(int widest) {
@@ -14,13 +16,13 @@ exporters::ReportOptions TerminalOptions(int widest) {
   options.width = widest;
   winsize size{};
   constexpr int kNarrowest = 60;
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+  if (PrintsToTerminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     options.width = std::clamp<int>(size.ws_col, kNarrowest, options.width);
   }
   const auto is = [](const char* name) {
     return std::string_view(std::getenv(name) == nullptr ? "" : std::getenv(name));
   };
-  options.color = isatty(STDOUT_FILENO) != 0 && is("NO_COLOR").empty() && is("TERM") != "dumb";
+  options.color = PrintsToTerminal() && is("NO_COLOR").empty() && is("TERM") != "dumb";
   return options;
 }
 

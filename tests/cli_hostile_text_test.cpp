@@ -106,6 +106,7 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
                                           "report --summary " + file,
                                           "report --explain bottleneck-phase " + file,
                                           "report --format csv " + file,
+                                          "report --format html " + file,
                                           "report --instructions " + file,
                                           "report --instructions --limit 2 --format csv " + file,
                                           "report --source " + file,

@@ -265,16 +265,45 @@ TEST_F(CliTest, ColoursAreForTerminalsThatHaveThem) {
 
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
-                "use --format text, json or csv");
+                "use --format text, json, csv or html");
   ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'",
-                "use --format text or json");
+                "use --format text, json or html");
   ExpectRefused("selftest --format csv", "selftest has no format 'csv'", "use --format text or json");
   ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
-  ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json or csv");
-  EXPECT_NE(Run("report --help").out.find("text, json or csv"), std::string::npos);
+  ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json, csv or html");
+  EXPECT_NE(Run("report --help").out.find("text, json, csv or html"), std::string::npos);
   EXPECT_NE(Run("lint --help").out.find("text, json or csv"), std::string::npos);
-  EXPECT_NE(Run("diff --help").out.find("text or json"), std::string::npos);
+  EXPECT_NE(Run("diff --help").out.find("text, json or html"), std::string::npos);
   EXPECT_EQ(Run("diff --format JSON " + bundled_ + " " + bundled_).exit_code, 0);
+}
+
+TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
+  const std::string page = folder_ / "x.html";
+  EXPECT_EQ(Run("report --format html -o x.html " + bundled_).out, "");
+  const std::string before = ReadFile(page);
+  EXPECT_TRUE(before.starts_with("<!DOCTYPE html>"));
+  EXPECT_EQ(Run("report --format html " + bundled_).out, before);
+  EXPECT_EQ(Run("report -o x.txt " + bundled_).out, "");
+  EXPECT_EQ(ReadFile(folder_ / "x.txt"), Run("report " + bundled_).out);
+  EXPECT_LT(Run("report --summary --format html " + bundled_).out.size(), before.size() / 2);  // without code
+  ExpectRefused("report --format html -o x.html --kernel nothing " + bundled_, "no kernel matches", "the kernels are");
+  EXPECT_EQ(ReadFile(page), before);
+  ExpectRefused("report --format html -o missing/x.html " + bundled_, "missing/x.html", "folder");
+  ExpectRefused("report --format html --source " + bundled_, "--source has no format 'html'", "leave the option out");
+  std::filesystem::copy_file(bundled_, folder_ / "a.fap");
+  ExpectRefused("report -o ./a.fap a.fap", "--output ./a.fap is the recording itself", "another file");
+  ExpectRefused("diff -o ./a.fap " + bundled_ + " a.fap", "is the recording itself", "another file");
+}
+
+TEST_F(CliTest, ATerminalIsNotGivenAPage) {
+  for (const std::string& command : {"report --format html " + bundled_, std::string("--format html")}) {
+    const Outcome outcome =
+        RunInShell(folder_, "CUDA_VISIBLE_DEVICES= script -qec '" FA_PROFILE_PROGRAM " " + command + "' /dev/null");
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_TRUE(Contains(outcome.out, "a terminal cannot show the format 'html'"));
+    EXPECT_TRUE(Contains(outcome.out, "-o report.html"));
+    EXPECT_EQ(outcome.out.find("<html"), std::string::npos);
+  }
 }
 
 TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {
