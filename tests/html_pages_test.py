@@ -382,6 +382,14 @@ class ColourTest(unittest.TestCase):
                 )
                 self.assertGreater(near[0], self.LEAST, f"{who}: {near}")
 
+    def test_names_in_bars_can_be_read(self):
+        style = (ROOT / "exporters" / "html" / "view" / "style.css").read_text()
+        dark = re.search(r"((?:\.on-p\S+ ?)+)\{ fill: (#[0-9a-f]{6}); \}", style)
+        for number, colour in re.findall(r"--p(\d): (#[0-9a-f]{6});", style):
+            text = dark[2] if f".on-p{number}" in re.split(r"[, ]+", dark[1]) else "#ffffff"
+            lights = [sum(c * w for c, w in zip(self.linear(each), (0.2126, 0.7152, 0.0722))) for each in (text, colour)]
+            self.assertGreater((max(lights) + 0.05) / (min(lights) + 0.05), 4.5, f"--p{number}")  # WCAG 2.1, 1.4.3
+
 
 def printed(text):
     """As the page shows it."""

@@ -14,10 +14,14 @@ class App {
   }
 
   link(state) {
-    return `#${new URLSearchParams(Object.entries(state).filter(([, value]) => value !== undefined && value !== "" && value !== null))}`;
+    return `#${
+      new URLSearchParams(
+        Object.entries(state).filter(([, value]) => value !== undefined && value !== "" && value !== null))}`;
   }
 
-  go(state) { location.hash = this.link(state); }
+  go(state) {
+    location.hash = this.link(state);
+  }
 
   /** The state has changed within a view: the address follows. */
   changed() {
@@ -26,15 +30,19 @@ class App {
     if (address === location.hash || address === "#") return;
     try {
       history.replaceState(null, "", address);
-    } catch (error) { /* a page of a sandbox keeps its address */ }
+    } catch (error) { /* a page of a sandbox keeps its address */
+    }
   }
 
-  read() { this.state = Object.fromEntries(new URLSearchParams(location.hash.slice(1))); }
+  read() {
+    this.state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  }
 
   show(first = false) {
     this.read();
     this.drawing = true;
     tip.hidden = true;
+    shownTables.length = 0;
     const content = this.content();
     this.main.classList.toggle("wide", this.state.view === "code");
     this.main.replaceChildren(...content.flat(3).filter((each) => each instanceof Node));

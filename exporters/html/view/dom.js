@@ -1,16 +1,26 @@
 // Elements. A text from a recording becomes a text node or the value of an attribute, never markup.
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
+const MOST_SHOWN = 2000;
+
+/** A text as long as the page shows it: names may have megabytes. The JSON report has all of it. */
+function clip(text) {
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}\u2026 (${text.length - MOST_SHOWN} more)`;
+}
+
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
-    else element.setAttribute(name, value === true ? "" : value);
+    if (name.startsWith("on"))
+      element.addEventListener(name.slice(2), value);
+    else if (name === "style")
+      for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
+    else
+      element.setAttribute(name, value === true ? "" : name === "href" ? value : clip(String(value)));
   }
   for (const child of children.flat(3)) {
     if (child === null || child === undefined || child === false) continue;
-    element.append(child instanceof Node ? child : String(child));
+    element.append(child instanceof Node ? child : clip(String(child)));
   }
   return element;
 }
@@ -46,8 +56,10 @@ const tip = h("div", {class: "tip", hidden: true, "aria-hidden": "true"});
 /** Shows rows of [label, value] while the pointer is over `element`. `rows` is called when it is needed. */
 function withTip(element, title, rows) {
   element.addEventListener("pointerenter", () => {
-    tip.replaceChildren(h("strong", {}, title), ...(rows ? rows() : []).map(([label, value]) =>
-      h("div", {class: "tip-row"}, h("span", {}, label), h("span", {class: "num"}, value))));
+    tip.replaceChildren(
+      h("strong", {}, title),
+      ...(rows ? rows() : [])
+        .map(([label, value]) => h("div", {class: "tip-row"}, h("span", {}, label), h("span", {class: "num"}, value))));
     tip.hidden = false;
   });
   element.addEventListener("pointermove", (event) => {
@@ -56,7 +68,9 @@ function withTip(element, title, rows) {
     tip.style.left = `${right ? Math.max(4, event.clientX - tip.offsetWidth - 12) : event.clientX + 16}px`;
     tip.style.top = `${below ? Math.max(4, event.clientY - tip.offsetHeight - 12) : event.clientY + 16}px`;
   });
-  element.addEventListener("pointerleave", () => { tip.hidden = true; });
+  element.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
   return element;
 }
 

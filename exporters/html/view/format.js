@@ -21,8 +21,9 @@ function withPrefix(value, unit) {
 }
 
 function seconds(value) {
-  const [step, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]].find(([least]) =>
-    Math.abs(value) >= least * 0.9995) || [1e-9, "ns"];
+  const [step, unit] =
+    [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]].find(([least]) => Math.abs(value) >= least * 0.9995) ||
+    [1e-9, "ns"];
   return `${digits(value / step)} ${unit}`;
 }
 
@@ -34,8 +35,13 @@ function percent(ratio) {
 }
 
 const UNITS = {
-  bytes: "B", bytes_per_second: "B/s", flops: "FLOP", flops_per_second: "FLOP/s", flops_per_byte: "FLOP/B",
-  hertz: "Hz", instructions_per_cycle: "/cycle",
+  bytes: "B",
+  bytes_per_second: "B/s",
+  flops: "FLOP",
+  flops_per_second: "FLOP/s",
+  flops_per_byte: "FLOP/B",
+  hertz: "Hz",
+  instructions_per_cycle: "/cycle",
 };
 
 /** A value of a unit of the metric catalogue. */
@@ -66,8 +72,10 @@ function plural(number, one, many) {
 
 /** "duration_seconds" as words: "duration". */
 function metricName(id) {
-  return id.replace(/^(phase|stall)_/, "").replace(/_(seconds|ratio|bytes_per_second|flops_per_second)$/, "")
-    .replace(/_flops$/, " FLOPs").replaceAll("_", " ");
+  return id.replace(/^(phase|stall)_/, "")
+    .replace(/_(seconds|ratio|bytes_per_second|flops_per_second)$/, "")
+    .replace(/_flops$/, " FLOPs")
+    .replaceAll("_", " ");
 }
 
 /** A value in a cell; an absent one looks absent. */

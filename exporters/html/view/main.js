@@ -5,13 +5,21 @@ class ReportApp extends App {
     super();
     this.report = new Report(documentOf("report"), documentOf("code"));
     this.name = this.report.isProgram ? "program" : "report";
-    this.places = [["Findings", "findings"], ["Kernels", "kernels"], ["Roofline", "roofline"], ["Missing data", "losses"], ["Run", "run"]];
+    this.about = aboutText(this.report.document.device, this.report.document.session.created_at);
+    this.places = [
+      ["Findings", "findings"], ["Kernels", "kernels"], ["Roofline", "roofline"], ["Missing data", "losses"],
+      ["Run", "run"]
+    ];
   }
 
   content() {
     const entry = this.state.kernel === undefined ? null : this.report.find(this.state.kernel);
     if (this.state.kernel !== undefined && entry === null) {
-      return [h("h1", {tabindex: -1}, "Kernel not found"), h("p", {}, `This report has no kernel '${printable(this.state.kernel)}'. `, h("a", {href: this.link({view: "overview"})}, "All kernels"))];
+      return [
+        h("h1", {tabindex: -1}, "Kernel not found"),
+        h("p", {}, `This report has no kernel '${printable(this.state.kernel)}'. `,
+          h("a", {href: this.link({view: "overview"})}, "All kernels"))
+      ];
     }
     if (entry && this.state.view === "code") return codeView(entry, this.report, this);
     if (entry) return kernelView(entry, this.report, this);
@@ -19,12 +27,22 @@ class ReportApp extends App {
   }
 }
 
-const HELP = [["/", "find"], ["Tab", "next control; a table is one"], ["\u2191 \u2193 PgUp PgDn Home End", "move in a table"], ["Enter", "open the row"], ["Alt+\u2190", "back"], ["?", "this help"]];
+/** "NVIDIA H200 · driver 580.159.04 · 2026-11-21", at the top of every view. */
+function aboutText({name, driver_version: driver}, date) {
+  return [name, driver && `driver ${driver}`, date && date.slice(0, 10)].filter(Boolean).join(" \u00b7 ");
+}
+
+const HELP = [
+  ["/", "find"], ["Tab", "next control; a table is one, then its titles"],
+  ["\u2191 \u2193 PgUp PgDn Home End", "move in a table"], ["Enter", "open the row"], ["Alt+\u2190", "back"],
+  ["?", "this help"]
+];
 
 function helpDialog() {
-  const dialog = h("dialog", {"aria-label": "keyboard"}, h("h2", {}, "Keyboard"),
-    h("dl", {class: "facts"}, HELP.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
-    button("Close", () => dialog.close()));
+  const dialog =
+    h("dialog", {"aria-label": "keyboard"}, h("h2", {}, "Keyboard"),
+      h("dl", {class: "facts"}, HELP.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
+      button("Close", () => dialog.close()));
   return dialog;
 }
 
@@ -51,13 +69,21 @@ function topBar(app, dialog) {
       scrollTo_(id);
     }
   }, {class: "plain"});
-  return h("header", {class: "top"}, h("a", {class: "skip", href: "#main", onclick: (event) => {
-    event.preventDefault();
-    app.main.querySelector("h1").focus();
-  }}, "Skip to the content"),
-  h("a", {class: "brand", href: app.link({view: "overview"})}, "fa-profile"), h("span", {class: "muted"}, app.name),
-  h("nav", {"aria-label": "places"}, (app.places || []).map(place)), h("span", {class: "grow"}),
-  button("?", () => dialog.showModal(), {"aria-label": "keyboard help", class: "plain"}), themeButton());
+  return h(
+    "header", {class: "top"},
+    h("a", {
+      class: "skip",
+      href: "#main",
+      onclick: (event) => {
+        event.preventDefault();
+        app.main.querySelector("h1").focus();
+      }
+    },
+      "Skip to the content"),
+    h("a", {class: "brand", href: app.link({view: "overview"})}, "fa-profile"), h("span", {class: "muted"}, app.name),
+    h("nav", {"aria-label": "places"}, (app.places || []).map(place)), h("span", {class: "grow"}),
+    h("span", {class: "muted hint"}, app.about || ""),
+    button("?", () => dialog.showModal(), {"aria-label": "keyboard help", class: "plain"}), themeButton());
 }
 
 function scrollTo_(id) {

@@ -8,11 +8,14 @@ function storedTheme() {
 }
 
 function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
+  if (theme)
+    document.documentElement.dataset.theme = theme;
+  else
+    delete document.documentElement.dataset.theme;
   try {
     if (theme) localStorage.setItem("fa-profile-theme", theme);
-  } catch (error) { /* chosen for this visit alone */ }
+  } catch (error) { /* chosen for this visit alone */
+  }
 }
 
 function isDark() {
@@ -26,6 +29,8 @@ function themeButton() {
     setTheme(isDark() ? "light" : "dark");
     toggle.textContent = label();
   }, {class: "theme", title: "Change between light and dark"});
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { toggle.textContent = label(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    toggle.textContent = label();
+  });
   return toggle;
 }
