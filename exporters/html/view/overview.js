@@ -82,7 +82,7 @@ function findingCard({entry, finding}, app) {
 /** Findings of one rule together: the weightiest in full, the other kernels as links. */
 function findingGroup(found, app) {
   const [{entry, finding}] = found;
-  const linked = 8;
+  const linked = 4;
   return h(
     "article", {class: "finding"},
     h("div", {class: "finding-head"}, h("span", {class: "chip strong"}, finding.id),
@@ -106,15 +106,22 @@ function findingGroup(found, app) {
         found.length > linked + 1 && `; ${found.length - linked - 1} more`));
 }
 
+const MOST_CARDS = 6;
+
 function findingsView(report, app) {
   const groups = new Map();
-  for (const each of rankedFindings(report))
+  for (const each of rankedFindings(report)) {
     groups.set(each.finding.id, [...(groups.get(each.finding.id) || []), each]);
-  if (groups.size === 0)
+  }
+  if (groups.size === 0) {
     return section("What to act on", {id: "findings"}, h("p", {class: "note"}, "No rule found anything."));
+  }
+  const cards = [...groups.values()].map((found) => findingGroup(found, app));
+  const rest = cards.slice(MOST_CARDS);
   return section(
-    "What to act on", {id: "findings"},
-    h("div", {class: "cards"}, [...groups.values()].map((found) => findingGroup(found, app))));
+    "What to act on", {id: "findings"}, h("div", {class: "cards"}, cards.slice(0, MOST_CARDS)),
+    rest.length > 0 &&
+      h("details", {}, h("summary", {}, `${plural(rest.length, "more finding")}`), h("div", {class: "cards"}, rest)));
 }
 
 function kernelColumns(report) {
