@@ -36,8 +36,8 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVE_CASES = 100  # that one server sees before a fresh one with a fresh state
-COMMANDS = ["report text", "report json", "report csv", "perfetto", "folded", "speedscope", "instructions", "source", "compare", "diff",
-            "textfile", "push", "gate", "lint", "serve"]
+COMMANDS = ["report text", "report json", "report csv", "report html", "perfetto", "folded", "speedscope", "instructions",
+            "source", "compare", "diff", "textfile", "push", "gate", "lint", "serve"]
 
 NUMBERS = [0, -1, 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, -(2**63), 1e308, -1e308, 1e300, 5e-324, -5e-324, -0.0, 0.5]
 NUMBERS += [1e19, -1e19, float("inf"), float("-inf")]
@@ -443,6 +443,13 @@ def wrong_csv(data):
     return wrong
 
 
+def wrong_html(data):
+    documents = re.findall(rb'<script type="application/json" id="\w+">(.*?)</script>', data, re.S)
+    if len(documents) != 2 or not data.endswith(b"</html>\n"):
+        return [f"the page has {len(documents)} documents"]
+    return [wrong for document in documents for wrong in wrong_json(document)]
+
+
 class Gateway(http.server.BaseHTTPRequestHandler):
     """A Pushgateway that takes everything and keeps the body, by the path of the group."""
 
@@ -484,6 +491,7 @@ class Commands:
             "perfetto": (["report", "--format", "perfetto", path], (0, 2), lambda _: []),
             "folded": (["report", "--format", "folded", path], (0, 2), lambda out: wrong_text(out, "the stacks")),
             "speedscope": (["report", "--format", "speedscope", path], (0, 2), wrong_json),
+            "report html": (["report", "--format", "html", path], (0, 2), wrong_html),
             "instructions": (["report", "--instructions", "--format", "csv", path], (0, 2), wrong_csv),
             "source": (["report", "--source", path], (0, 2), lambda out: wrong_text(out, "the source lines")),
             "compare": (["report", "--compare-phases", "--format", "json", path], (0, 2), wrong_json),

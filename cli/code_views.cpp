@@ -154,10 +154,18 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
   }
 }
 
+exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter) {
+  exporters::ReportCode code{ListSelected(recording, profile, filter), {}};
+  for (const InstructionListing& listing : code.instructions) code.lines.push_back(analyze::ListLines(listing));
+  load::AddSourceText(code.lines, recording.session.created_at);
+  return code;
+}
+
 int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views) {
   if (views.compare && format.comparison == nullptr) RefuseFormat("--compare-phases", format, "text or json");
-  if (!views.compare && format.source == nullptr) {
-    RefuseFormat(views.instructions ? "--instructions" : "--source", format, "text, json or csv");
+  if (!views.compare && format.instructions == nullptr) {
+    RefuseFormat(views.instructions ? "--instructions" : "--source", format,
+                 "text, json or csv, or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   (void)SelectEntries(path, filter, profile);

@@ -24,6 +24,9 @@ void AddCodeViews(CLI::App& report, CodeViews& views);
 /// Throws Error for options that contradict each other or have no effect together.
 void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation);
 
+/// The code of the profile's kernels, all of it, with the text of source lines where this machine has the files.
+exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter);
+
 /// Prints a view of the selected kernels. Throws Error.
 int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views);
 

@@ -125,12 +125,7 @@ struct ReportFilter {
   std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;
 };
-/// Where a report goes.
-struct ReportTarget {
-  std::string file;        ///< empty: stdout
-  bool overwrite = false;  ///< replace a file that exists
-};
-int RunReport(const std::string& path, const Format& format, const ReportFilter& filter, const ReportTarget& target);
+int RunReport(const std::string& path, const Format& format, const ReportFilter& filter);
 int RunDiff(const std::string& before, const std::string& after, const Format& format);
 struct ListOptions {
   std::string what;

@@ -48,11 +48,25 @@ std::span<const Format> Formats() {
        .source = exporters::WriteCsvSource,
        .lint = exporters::WriteCsvLint,
        .package = exporters::WriteCsvPackage},
-      {.name = "perfetto", .for_people = false, .binary = true, .timeline = exporters::WritePerfetto},
+      {.name = "perfetto", .for_people = false, .for_files = true, .timeline = exporters::WritePerfetto},
       {.name = "folded", .for_people = false, .gpu_time = exporters::WriteFolded},
       {.name = "speedscope", .for_people = false, .gpu_time = exporters::WriteSpeedscope},
+      {.name = "html",
+       .for_people = false,
+       .for_files = true,
+       .report_with_code = exporters::WriteHtmlReport,
+       .diff = exporters::WriteHtmlDiff,
+       .ranks = exporters::WriteHtmlRanks},
   };
   return kFormats;
+}
+
+std::vector<const Format*> ReportFormats() {
+  std::vector<const Format*> formats;
+  for (const Format& row : Formats()) {
+    if (row.report != nullptr || row.report_with_code != nullptr) formats.push_back(&row);
+  }
+  return formats;
 }
 
 void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fa_profile/code_report.h"
+#include "fa_profile/html_report.h"
 #include "fa_profile/lint_report.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
@@ -24,10 +25,13 @@ namespace fa_profile::cli {
 
 /// A format of output. A null writer: the command does not have the format.
 struct Format {
-  const char* name;     ///< --format NAME
-  bool for_people;      ///< stdout may also hold notices; in every other format a program parses stdout
-  bool binary = false;  ///< bytes that a terminal cannot show
+  const char* name;        ///< --format NAME
+  bool for_people;         ///< stdout may also hold notices; in every other format a program parses stdout
+  bool for_files = false;  ///< not printed to a terminal
   void (*report)(std::ostream&, const Profile&, const exporters::ReportOptions&) = nullptr;
+  /// Instead of `report`, for a format that has the code too.
+  void (*report_with_code)(std::ostream&, const Profile&, const exporters::ReportCode&,
+                           const exporters::ReportOptions&) = nullptr;
   void (*diff)(std::ostream&, const ProfileDiff&, const Profile& before, const Profile& after,
                const exporters::ReportOptions&) = nullptr;
   void (*ranks)(std::ostream&, const RankReport&, const exporters::ReportOptions&) = nullptr;
@@ -45,13 +49,16 @@ struct Format {
   std::string (*gate_selftest)(const gate::TrialReport&) = nullptr;
 };
 
+/// The formats of a report: they have `report` or `report_with_code`.
+std::vector<const Format*> ReportFormats();
+
 /// The table, in formats.cpp. The first row is every command's default.
 std::span<const Format> Formats();
 
 /// Adds --format with these choices to a command. `format` is the first unless the user says otherwise.
 void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices);
 
-/// The same; the choices are the formats that have this writer: AddFormatOption(app, format, &Format::report).
+/// The same; the choices are the formats that have this writer: AddFormatOption(app, format, &Format::diff).
 template <typename Writer>
 void AddFormatOption(CLI::App& command, const Format*& format, Writer Format::*writer) {
   std::vector<const Format*> choices;

@@ -108,6 +108,7 @@ void GateCommands::AddReports() {
   gate_->add_option("--sarif", outputs_.sarif, "Write SARIF 2.1.0");
   gate_->add_option("--junit", outputs_.junit, "Write JUnit XML");
   gate_->add_option("--json", outputs_.json, "Write JSON (docs/gate.schema.json)");
+  gate_->add_option("--html", outputs_.html, "Write a page for a browser");
   gate_->add_option("--textfile", outputs_.textfile, "Write faprof_gate_* for Prometheus (*.prom)");
   gate_->add_flag("--annotations", outputs_.annotations, "Print GitHub annotations (always in GitHub Actions)");
   gate_->add_flag("--summary", outputs_.summary, "Append to the job summary of GitHub Actions");
@@ -224,6 +225,7 @@ int GateCommands::RunGate(const std::string& command_line) {
   outputs_.render_textfile = [](const gate::GateResult& result) {
     return prom::GateTextfile(gate::GateStateOf(result));
   };
+  outputs_.render_html = [](const gate::GateResult& result) { return exporters::HtmlGate(gate::GateJson(result)); };
   if (!options_.pair.empty() || !options_.replay.empty()) outputs_.error_rate = GateErrorRate();
   gate::CheckGateOutputs(outputs_);
 

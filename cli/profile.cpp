@@ -9,6 +9,7 @@
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
 #include "formats.h"
+#include "print_to.h"
 #include "python_kernel.h"
 #include "usage_errors.h"
 
@@ -208,13 +209,16 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_flag("--summary", run.summary, "Print the tables only, no block for each kernel");
   app.add_option("--explain", run.explain, "Explain a finding and list where it was found, instead of the report")
       ->type_name("FINDING");
-  AddFormatOption(app, run.format, &Format::report);
+  AddFormatOption(app, run.format, ReportFormats());
   app.option_defaults()->group(no_group);  // commands inherit it
   // No command was given: a command's callback, called before this one, has set another.
   app.callback([shared, &app, &invocation] {
     if (invocation.run) return;
     invocation.run = [shared, &app, &invocation] {
       RunOptions& asked = shared->run;
+      RefuseTerminal(
+          *asked.format,
+          "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
       asked.program = invocation.program;
       asked.shapes = shared->shapes.Parse();
       asked.phase_source = ReadPhaseSource(invocation);

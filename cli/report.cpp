@@ -1,22 +1,20 @@
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <set>
-#include <sstream>
 
 #include "code_views.h"
 #include "command.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/error.h"
 #include "fa_profile/explain.h"
-#include "fa_profile/files.h"
 #include "fa_profile/findings.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/make_timeline.h"
 #include "fa_profile/weigh_gpu_time.h"
 #include "formats.h"
+#include "print_to.h"
 #include "selection.h"
 #include "terminal_options.h"
 #include "usage_errors.h"
@@ -32,9 +30,8 @@ void CheckBars(const CLI::App& report, const Format& format) {
   throw Error(std::string("--bars has no effect with --format ") + format.name, "leave one of them out");
 }
 
-
 /// A format of time alone: it has no words of a report.
-bool IsTrace(const Format& format) { return format.report == nullptr; }
+bool IsTrace(const Format& format) { return format.timeline != nullptr || format.gpu_time != nullptr; }
 
 void WriteTimeline(std::ostream& out, const std::string& path, const Format& format, const Timeline& timeline) {
   if (timeline.tracks.empty()) {
@@ -64,46 +61,33 @@ void WriteTrace(std::ostream& out, const std::string& path, const Format& format
   }
 }
 
-void WriteReport(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter,
-                 exporters::ReportOptions options) {
+/// Throws Error for options that a trace cannot heed.
+void CheckTrace(const CLI::App& report, const Format& format) {
+  if (report.count("--summary") > 0) {
+    throw Error(std::string("--summary has no effect on the format '") + format.name + "'", "leave it out");
+  }
+}
+
+void WriteReport(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
   if (IsTrace(format)) return WriteTrace(out, path, format, filter);
-  Profile profile = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source).second;
+  auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
+  exporters::ReportOptions options = TerminalOptions(kWidestReport, filter.bars);
   options.nvtx_ranges = SelectEntries(path, filter, profile);
   if (!filter.explain.empty()) {
     exporters::WriteExplanation(out, analyze::RequireFinding(filter.explain), profile, options);
     return;
   }
   options.details = !filter.summary;
-  format.report(out, profile, options);
+  if (format.report_with_code == nullptr) return format.report(out, profile, options);
+  const exporters::ReportCode code = filter.summary ? exporters::ReportCode() : ListCode(recording, profile, filter);
+  format.report_with_code(out, profile, code, options);
 }
 
-void SaveReport(const std::string& path, const Format& format, const ReportFilter& filter, const ReportTarget& target) {
-  // A device or a pipe is written to, a file is not written over by accident.
-  if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
-    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
-  }
-  std::ostringstream out;
-  exporters::ReportOptions options;
-  if (filter.bars == "always") options.bars = TerminalOptions(kWidestReport, filter.bars).bars;
-  WriteReport(out, path, format, filter, options);
-  WriteWholeFile(target.file, std::move(out).str());
-}
-
-/// Throws Error for options that a trace cannot heed.
-void CheckTrace(const CLI::App& report, const Format& format, const ReportTarget& target) {
-  if (report.count("--summary") > 0) {
-    throw Error(std::string("--summary has no effect on the format '") + format.name + "'", "leave it out");
-  }
-  if (format.binary && target.file.empty() && isatty(STDOUT_FILENO) != 0) {
-    throw Error(std::string("the format '") + format.name + "' is binary and cannot be shown on a terminal",
-                "name a file for it: -o FILE");
-  }
-}
-
-std::vector<const Format*> ReportFormats() {
-  std::vector<const Format*> formats;
+/// Of `report` alone: the formats of time too.
+std::vector<const Format*> FormatsOfReport() {
+  std::vector<const Format*> formats = ReportFormats();
   for (const Format& row : Formats()) {
-    if (row.report != nullptr || row.timeline != nullptr || row.gpu_time != nullptr) formats.push_back(&row);
+    if (IsTrace(row)) formats.push_back(&row);
   }
   return formats;
 }
@@ -111,17 +95,13 @@ std::vector<const Format*> ReportFormats() {
 }  // namespace
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  WriteReport(std::cout, recording_path, format, filter, TerminalOptions(kWidestReport, filter.bars));
+  WriteReport(std::cout, recording_path, format, filter);
   std::cout.flush();
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
 
-int RunReport(const std::string& path, const Format& format, const ReportFilter& filter, const ReportTarget& target) {
-  if (target.file.empty()) {
-    PrintReport(path, format, filter);
-  } else {
-    SaveReport(path, format, filter, target);
-  }
+int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
+  PrintReport(path, format, filter);
   return kExitFine;
 }
 
@@ -129,7 +109,7 @@ int RunReport(const std::string& path, const Format& format, const ReportFilter&
 int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   if (format.ranks == nullptr) {
     throw Error(std::string("a report of several recordings has no format '") + format.name + "'",
-                "use --format text or json, or report each recording by itself");
+                "use --format text, json or html, or report each recording by itself");
   }
   std::vector<std::pair<std::string, Profile>> profiles;
   std::set<std::string> names;
@@ -171,10 +151,8 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                    "A *.fap file, or the *.fap.part of a killed run; several: those of a program's processes, side by "
                    "side")
       ->required();
-  AddFormatOption(*report, arguments->format, ReportFormats());
-  report->add_option("-o,--output", arguments->target.file, "Write to this file instead of standard output")
-      ->type_name("FILE");
-  report->add_flag("--force", arguments->target.overwrite, "Replace an existing file");
+  AddFormatOption(*report, arguments->format, FormatsOfReport());
+  AddOutput(*report, arguments->target);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
   report->add_option("--nvtx", arguments->filter.nvtx_pattern,
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
@@ -191,12 +169,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
   report->callback([arguments, report, &invocation] {
-    invocation.run = [arguments, report, &invocation] {
+    const auto print = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
       CheckBars(*report, *arguments->format);
-      if (arguments->target.overwrite && arguments->target.file.empty()) {
-        throw Error("--force applies only together with --output", "name a file with -o, or leave it out");
-      }
       if (arguments->paths.size() > 1) {
         if (!invocation.phase_map.empty()) {
           throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
@@ -206,7 +181,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         }
         for (const char* const option :
              {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain", "--instructions",
-              "--source", "--annotate", "--compare-phases", "--limit", "--output"}) {
+              "--source", "--annotate", "--compare-phases", "--limit"}) {
           if (report->count(option) > 0) {
             throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
           }
@@ -219,13 +194,13 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.shapes = arguments->shapes.Parse();
       if (arguments->views.any()) {
-        if (!arguments->target.file.empty()) {
-          throw Error("--output has no effect on a view of code", "redirect standard output: > FILE");
-        }
         return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
       }
-      if (IsTrace(*arguments->format)) CheckTrace(*report, *arguments->format, arguments->target);
-      return RunReport(arguments->paths.front(), *arguments->format, filter, arguments->target);
+      if (IsTrace(*arguments->format)) CheckTrace(*report, *arguments->format);
+      return RunReport(arguments->paths.front(), *arguments->format, filter);
+    };
+    invocation.run = [arguments, print] {
+      return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
     };
   });
 }
@@ -235,14 +210,19 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
     std::string before;
     std::string after;
     const Format* format = nullptr;
+    ReportTarget target;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const diff = app.add_subcommand("diff", "Show what changed between two recordings");
   diff->add_option("before", arguments->before, "Recording before the change (*.fap)")->required();
   diff->add_option("after", arguments->after, "Recording after the change (*.fap)")->required();
   AddFormatOption(*diff, arguments->format, &Format::diff);
+  AddOutput(*diff, arguments->target);
   diff->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return RunDiff(arguments->before, arguments->after, *arguments->format); };
+    invocation.run = [arguments] {
+      return PrintTo(arguments->target, {arguments->before, arguments->after}, *arguments->format,
+                     [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
+    };
   });
 }
 

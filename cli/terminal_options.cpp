@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "print_to.h"
+
 namespace fa_profile::cli {
 namespace {
 
@@ -35,7 +37,7 @@ bool IsUtf8Locale() {
 exporters::ReportOptions TerminalOptions(int widest, const std::string& bars) {
   constexpr int kNarrowest = 60;
   constexpr int kForBars = 12;
-  const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+  const bool is_terminal = PrintsToTerminal();
   const bool is_dumb = Variable("TERM") == "dumb";
   exporters::ReportOptions options;
   options.bars = BarsFor(bars, is_terminal && !is_dumb);

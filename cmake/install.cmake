@@ -6,10 +6,10 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fa_profile)
 
-install(TARGETS fa_options fa_base fa_readers fa_model fa_control fa_store fa_sass fa_analyze fa_load fa_packages fa_python fa_exporters fa_web fa_gate_files fa_judge
+install(TARGETS fa_options fa_base fa_readers fa_model fa_control fa_store fa_sass fa_analyze fa_load fa_packages fa_python fa_exporters fa_html fa_web fa_gate_files fa_judge
         fa_gate_report fa_gate_history fa_trials fa_evidence fa_measure fa_gate EXPORT fa_profile_host)
 set(stages profiler/base profiler/base/readers profiler/model profiler/collect/control profiler/store profiler/sass profiler/analyze profiler/load profiler/load/packages profiler/python exporters
-    exporters/web ci/gate ci/gate/files ci/gate/judge ci/gate/report ci/gate/trials ci/gate/evidence ci/gate/measure)
+    exporters/html exporters/web ci/gate ci/gate/files ci/gate/judge ci/gate/report ci/gate/trials ci/gate/evidence ci/gate/measure)
 install(EXPORT fa_profile_host NAMESPACE fa_profile:: DESTINATION ${package_dir})
 
 if(FA_PROFILE_CUDA)

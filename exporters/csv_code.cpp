@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kOfAKernel = "kernel,part,batch,num_heads,seqlen,head_dim,causal,parameters,function";
 constexpr const char* kOfACost =
-    "share_ratio,samples,stalls,executed,threads_per_instruction,shared_wavefronts,excess_wavefronts";
+    "share_ratio,samples,stalls,executed,threads_per_instruction,shared_wavefronts,excess_wavefronts,"
+    "global_sectors,excess_sectors";
 
 std::string NumberField(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
@@ -24,9 +25,10 @@ std::string CostFields(const CodeCost& cost) {
   for (const StallShare& stall : cost.stalls) {
     stalls += fmt::format("{}{}:{:.4g}", stalls.empty() ? "" : ";", stall.reason, stall.ratio);
   }
-  return fmt::format("{},{},{},{},{},{},{}", NumberField(cost.share_ratio), cost.samples, CsvField(stalls),
+  return fmt::format("{},{},{},{},{},{},{},{},{}", NumberField(cost.share_ratio), cost.samples, CsvField(stalls),
                      NumberField(cost.executed), NumberField(cost.threads_per_instruction),
-                     NumberField(cost.shared_wavefronts), NumberField(cost.excess_wavefronts));
+                     NumberField(cost.shared_wavefronts), NumberField(cost.excess_wavefronts),
+                     NumberField(cost.global_sectors), NumberField(cost.excess_sectors));
 }
 
 void WriteInstructionRow(std::ostream& out, const std::string& kernel, const ListedInstruction& each) {

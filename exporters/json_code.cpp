@@ -43,6 +43,8 @@ void AddCost(Json& json, const CodeCost& cost) {
   json["threads_per_instruction"] = OrNull(cost.threads_per_instruction);
   json["shared_wavefronts"] = CountJson(cost.shared_wavefronts);
   json["excess_wavefronts"] = CountJson(cost.excess_wavefronts);
+  json["global_sectors"] = CountJson(cost.global_sectors);
+  json["excess_sectors"] = CountJson(cost.excess_sectors);
 }
 
 Json InstructionsJson(const std::vector<ListedInstruction>& instructions) {

@@ -108,6 +108,7 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
                                           "report --format csv " + file,
                                           "report --format folded " + file,
                                           "report --format speedscope " + file,
+                                          "report --format html " + file,
                                           "report --instructions " + file,
                                           "report --instructions --limit 2 --format csv " + file,
                                           "report --source " + file,

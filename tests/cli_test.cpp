@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -292,19 +293,39 @@ TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
 
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
-                "use --format text, json, csv, perfetto, folded or speedscope");
+                "use --format text, json, csv, html, perfetto, folded or speedscope");
   ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'",
-                "use --format text or json");
+                "use --format text, json or html");
   ExpectRefused("selftest --format csv", "selftest has no format 'csv'", "use --format text or json");
   ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
-  ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json or csv");
+  ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json, csv or html");
   EXPECT_NE(Run("report --help").out.find("perfetto, folded or"), std::string::npos);
   EXPECT_NE(Run("lint --help").out.find("text, json or csv"), std::string::npos);
-  EXPECT_NE(Run("diff --help").out.find("text or json"), std::string::npos);
+  EXPECT_NE(Run("diff --help").out.find("text, json or html"), std::string::npos);
   EXPECT_EQ(Run("diff --format JSON " + bundled_ + " " + bundled_).exit_code, 0);
 }
 
-TEST_F(CliTest, AReportGoesToAFileWholeAndReplacesNoneByAccident) {
+TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
+  const std::string page = folder_ / "x.html";
+  EXPECT_EQ(Run("report --format html -o x.html " + bundled_).out, "");
+  const std::string before = ReadFile(page);
+  EXPECT_TRUE(before.starts_with("<!DOCTYPE html>"));
+  EXPECT_EQ(Run("report --format html " + bundled_).out, before);
+  EXPECT_EQ(Run("report -o x.txt " + bundled_).out, "");
+  EXPECT_EQ(ReadFile(folder_ / "x.txt"), Run("report " + bundled_).out);
+  EXPECT_LT(Run("report --summary --format html " + bundled_).out.size(), before.size() / 2);  // without code
+  ExpectRefused("report --format html -o y.html --kernel nothing " + bundled_, "no kernel matches", "the kernels are");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "y.html"));
+  ExpectRefused("report --format html --force -o x.html --kernel nothing " + bundled_, "no kernel matches", "the");
+  EXPECT_EQ(ReadFile(page), before);
+  ExpectRefused("report --format html -o missing/x.html " + bundled_, "missing/x.html", "folder");
+  ExpectRefused("report --format html --source " + bundled_, "--source has no format 'html'", "leave the option out");
+  std::filesystem::copy_file(bundled_, folder_ / "a.fap");
+  ExpectRefused("report --force -o ./a.fap a.fap", "--output ./a.fap is the recording itself", "another file");
+  ExpectRefused("diff -o ./a.fap " + bundled_ + " a.fap", "is the recording itself", "another file");
+}
+
+TEST_F(CliTest, AReportReplacesNoFileByAccident) {
   const std::string file = (folder_ / "x.pftrace").string();
   const std::string report = "report " + bundled_ + " --kernel '^mma$' ";
   const Outcome outcome = Run(report + "--format perfetto -o " + file);
@@ -314,14 +335,12 @@ TEST_F(CliTest, AReportGoesToAFileWholeAndReplacesNoneByAccident) {
   ExpectRefused(report + "-o " + file, "exists already", "--force");
   EXPECT_EQ(Run(report + "-o " + file + " --force").exit_code, 0);
   EXPECT_EQ(ReadFile(file), Run(report).out);
-  ExpectRefused(report + "-o " + (folder_ / "no" / "x").string(), "no", "");
+  EXPECT_EQ(Run(report + "--source -o " + file + " --force").exit_code, 0);
+  EXPECT_EQ(ReadFile(file), Run(report + "--source").out);
   ExpectRefused(report + "--force", "--force applies only together with --output", "-o");
-  ExpectRefused(report + "-o y --source", "--output has no effect on a view of code", "redirect");
-  ExpectRefused("report --kernel nothing -o y " + bundled_, "no kernel matches", "");
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "y"));
 }
 
-TEST_F(CliTest, TracesTakeNoOptionOfAReportAndNoTerminal) {
+TEST_F(CliTest, TracesTakeNoOptionOfAReport) {
   ExpectRefused("report --format perfetto --summary " + bundled_, "--summary has no effect on the format 'perfetto'",
                 "leave it out");
   ExpectRefused("report --format folded --explain serial-softmax " + bundled_, "--explain has no format", "leave out");
@@ -329,9 +348,20 @@ TEST_F(CliTest, TracesTakeNoOptionOfAReportAndNoTerminal) {
   ExpectRefused("report --format perfetto --compare-phases " + bundled_, "--compare-phases has no format",
                 "text or json");
   ExpectRefused("report --format speedscope " + bundled_ + " " + bundled_, "no format 'speedscope'", "json");
-  const Outcome terminal =
-      RunInShell(folder_, "script -qec '" FA_PROFILE_PROGRAM " report --format perfetto " + bundled_ + "' /dev/null");
-  EXPECT_TRUE(Contains(terminal.out, "cannot be shown on a terminal")) << terminal.out;
+}
+
+TEST_F(CliTest, ATerminalIsNotGivenWhatItCannotShow) {
+  for (const auto& [command, format] :
+       std::map<std::string, std::string>{{"report --format html " + bundled_, "html"},
+                                          {"report --format perfetto " + bundled_, "perfetto"},
+                                          {"--format html", "html"}}) {
+    const Outcome outcome =
+        RunInShell(folder_, "CUDA_VISIBLE_DEVICES= script -qec '" FA_PROFILE_PROGRAM " " + command + "' /dev/null");
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_TRUE(Contains(outcome.out, "a terminal cannot show the format '" + format + "'"));
+    EXPECT_TRUE(Contains(outcome.out, "-o report." + format));
+    EXPECT_EQ(outcome.out.find("<html"), std::string::npos);
+  }
 }
 
 TEST_F(CliTest, PatternsAreFoundInLinearTimeOrRefused) {

@@ -56,6 +56,7 @@ RULE = {
     "profiler/load/packages": (CODE | {"profiler/base/readers", "profiler/load"}, {"re2", "archive"} | TEXT),
     "profiler/python": (MODEL | {"profiler/base/readers"}, {"json"} | TEXT),
     "exporters": (MODEL, {"json", "protozero"} | TEXT),
+    "exporters/html": (MODEL | {"profiler/base/readers", "exporters"}, {"zlib"} | TEXT),
     "exporters/prometheus": (MODEL, {"json", "prometheus", "zlib"}),
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
     "exporters/http": (BASE, {"curl"}),

@@ -83,10 +83,14 @@ void AddCountsTo(CodeCost& cost, const std::map<std::string, double>& counts,
   cost.executed = count_of(kExecuted);
   const auto threads = count_of(kThreadsExecuted);
   if (threads && cost.executed.value_or(0.0) > 0.0) cost.threads_per_instruction = *threads / *cost.executed;
-  const auto wavefronts = count_of(kWavefronts);
-  const auto ideal = count_of(kWavefrontsIdeal);
-  if (wavefronts.value_or(0.0) > 0.0) cost.shared_wavefronts = wavefronts;
-  if (cost.shared_wavefronts && ideal) cost.excess_wavefronts = std::max(0.0, *wavefronts - *ideal);
+  const auto taken = [&](const char* metric, const char* ideal_metric, auto& all, auto& excess) {
+    const auto ideal = count_of(ideal_metric);
+    all = count_of(metric);
+    if (all.value_or(0.0) <= 0.0) all.reset();
+    if (all && ideal) excess = std::max(0.0, *all - *ideal);
+  };
+  taken(kWavefronts, kWavefrontsIdeal, cost.shared_wavefronts, cost.excess_wavefronts);
+  taken(kSectors, kSectorsIdeal, cost.global_sectors, cost.excess_sectors);
 }
 
 std::string TextOf(const Instruction& instruction) {

@@ -21,6 +21,8 @@ class LineSum {
     AddTo(executed_, cost.executed);
     AddTo(wavefronts_, cost.shared_wavefronts);
     AddTo(excess_, cost.excess_wavefronts);
+    AddTo(sectors_, cost.global_sectors);
+    AddTo(excess_sectors_, cost.excess_sectors);
     if (cost.executed && cost.threads_per_instruction) threads_ += *cost.executed * *cost.threads_per_instruction;
   }
 
@@ -36,6 +38,8 @@ class LineSum {
     if (executed_.value_or(0.0) > 0.0 && threads_ > 0.0) line.cost.threads_per_instruction = threads_ / *executed_;
     line.cost.shared_wavefronts = wavefronts_;
     line.cost.excess_wavefronts = excess_;
+    line.cost.global_sectors = sectors_;
+    line.cost.excess_sectors = excess_sectors_;
     return line;
   }
 
@@ -62,6 +66,8 @@ class LineSum {
   std::optional<double> executed_;
   std::optional<double> wavefronts_;
   std::optional<double> excess_;
+  std::optional<double> sectors_;
+  std::optional<double> excess_sectors_;
   std::size_t instructions_ = 0;
   bool has_share_ = false;
 };

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "fa_profile/gate_report.h"
+#include "fa_profile/html_report.h"
 #include "fa_profile/page.h"
 #include "gate_samples.h"
 
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
     put(".sarif", gate::GateSarif(result));
     put(".xml", gate::GateJunit(result));
     put(".json", gate::GateJson(result));
+    put(".html", exporters::HtmlGate(gate::GateJson(result)));
     put(".prom", prom::GateTextfile(gate::GateStateOf(result)));
   }
 }

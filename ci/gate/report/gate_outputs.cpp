@@ -14,7 +14,7 @@
 namespace fa_profile::gate {
 
 bool GateOutputs::TakeStdout() const {
-  return markdown == "-" || sarif == "-" || junit == "-" || json == "-" || textfile == "-";
+  return markdown == "-" || sarif == "-" || junit == "-" || json == "-" || html == "-" || textfile == "-";
 }
 
 void CheckGateOutputs(const GateOutputs& outputs) {
@@ -23,6 +23,7 @@ void CheckGateOutputs(const GateOutputs& outputs) {
                                      {"--sarif", &outputs.sarif},
                                      {"--junit", &outputs.junit},
                                      {"--json", &outputs.json},
+                                     {"--html", &outputs.html},
                                      {"--textfile", &outputs.textfile}}) {
     if (*path != "-") continue;
     if (first != nullptr) {
@@ -41,7 +42,7 @@ void CheckGateOutputs(const GateOutputs& outputs) {
                 "use it in a step of GitHub Actions; elsewhere use --markdown FILE");
   }
   for (const std::string* const path :
-       {&outputs.markdown, &outputs.sarif, &outputs.junit, &outputs.json, &outputs.textfile}) {
+       {&outputs.markdown, &outputs.sarif, &outputs.junit, &outputs.json, &outputs.html, &outputs.textfile}) {
     const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
     if (folder.empty() || std::filesystem::is_directory(folder)) continue;
     throw Error(*path + " cannot be written: folder " + folder.string() + " not found",
@@ -64,6 +65,7 @@ void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {
   put(outputs.sarif, [&] { return GateSarif(result); });
   put(outputs.junit, [&] { return GateJunit(result); });
   put(outputs.json, [&] { return GateJson(result); });
+  put(outputs.html, [&] { return outputs.render_html(result); });
   put(outputs.textfile, [&] { return outputs.render_textfile(result); });
   for (PendingFile& file : files) file.PutInPlace();
   if (outputs.summary) {

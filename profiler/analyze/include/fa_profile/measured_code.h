@@ -18,6 +18,9 @@ inline constexpr const char* kThreadsExecuted = "smsp__sass_thread_inst_executed
 /// Wavefronts of shared memory, and how many there would be without bank conflicts.
 inline constexpr const char* kWavefronts = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared";
 inline constexpr const char* kWavefrontsIdeal = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal";
+/// Sectors of global memory, and how many the same threads would need side by side.
+inline constexpr const char* kSectors = "smsp__sass_sectors_mem_global";
+inline constexpr const char* kSectorsIdeal = "smsp__sass_sectors_mem_global_ideal";
 
 /// The functions that were sampled or counted in these pieces, any of which may be null; in the recording's order.
 std::vector<const DeviceFunction*> MeasuredFunctions(const Recording& recording,

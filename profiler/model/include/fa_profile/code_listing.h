@@ -37,6 +37,8 @@ struct CodeCost {
   std::optional<double> threads_per_instruction;
   std::optional<double> shared_wavefronts;  ///< absent where it took none
   std::optional<double> excess_wavefronts;  ///< those of them that bank conflicts caused
+  std::optional<double> global_sectors;     ///< of 32 bytes, that L1 was asked for; absent where it took none
+  std::optional<double> excess_sectors;     ///< those of them that threads side by side would not need
 };
 
 struct ListedInstruction {

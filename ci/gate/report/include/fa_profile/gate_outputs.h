@@ -9,9 +9,10 @@ namespace fa_profile::gate {
 
 /// Where a result is written besides the terminal. Empty: nowhere. "-": stdout.
 struct GateOutputs {
-  std::string markdown, sarif, junit, json;
+  std::string markdown, sarif, junit, json, html;
   std::string textfile;                                           ///< *.prom
   std::function<std::string(const GateResult&)> render_textfile;  ///< Prometheus's text format; needed with `textfile`
+  std::function<std::string(const GateResult&)> render_html;      ///< a page for a browser; needed with `html`
   bool summary = false;  ///< append the Markdown to the file that $GITHUB_STEP_SUMMARY names
   /// Workflow commands on stdout; implied if $GITHUB_ACTIONS is "true" and no report goes to stdout.
   bool annotations = false;

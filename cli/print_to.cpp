@@ -1,0 +1,75 @@
+#include "print_to.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
+#include "formats.h"
+
+namespace fa_profile::cli {
+namespace {
+
+/// std::cout collects what is printed, until the end of this object.
+class CollectedOutput {
+ public:
+  CollectedOutput() : before_(std::cout.rdbuf(collected_.rdbuf())) {}
+  ~CollectedOutput() { std::cout.rdbuf(before_); }
+  CollectedOutput(const CollectedOutput&) = delete;
+  CollectedOutput& operator=(const CollectedOutput&) = delete;
+
+  std::string Text() && { return std::move(collected_).str(); }
+
+ private:
+  std::ostringstream collected_;
+  std::streambuf* before_;
+};
+
+void RefuseInputs(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code unknown;
+    if (input != output && !std::filesystem::equivalent(input, output, unknown)) continue;
+    throw Error("--output " + output + " is the recording itself", "write the report to another file");
+  }
+}
+
+}  // namespace
+
+bool PrintsToTerminal() {
+  return dynamic_cast<std::stringbuf*>(std::cout.rdbuf()) == nullptr && isatty(STDOUT_FILENO) != 0;
+}
+
+void RefuseTerminal(const Format& format, const std::string& hint) {
+  if (!format.for_files || !PrintsToTerminal()) return;
+  throw Error(std::string("a terminal cannot show the format '") + format.name + "'", hint);
+}
+
+void AddOutput(CLI::App& command, ReportTarget& target) {
+  command.add_option("-o,--output", target.file, "Write to this file instead of standard output")->type_name("FILE");
+  command.add_flag("--force", target.overwrite, "Replace an existing file");
+}
+
+int PrintTo(const ReportTarget& target, const std::vector<std::string>& inputs, const Format& format,
+            const std::function<int()>& print) {
+  if (target.file.empty()) {
+    if (target.overwrite) {
+      throw Error("--force applies only together with --output", "name a file with -o, or leave it out");
+    }
+    RefuseTerminal(format, std::string("write it to a file: -o report.") + format.name);
+    return print();
+  }
+  RefuseInputs(target.file, inputs);
+  // A device or a pipe is written to, a file is not written over by accident.
+  if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
+    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
+  }
+  CollectedOutput collected;
+  const int code = print();
+  WriteWholeFile(target.file, std::move(collected).Text());
+  return code;
+}
+
+}  // namespace fa_profile::cli

@@ -1,0 +1,377 @@
+// Before and after: what moved.
+
+const JUDGEMENT_CLASSES = {
+  worse: "bad",
+  better: "good"
+};
+
+function judgementText(judgement) {
+  const mark = {worse: "\u25b2 ", better: "\u25bc "}[judgement] || "";
+  return h("span", {class: JUDGEMENT_CLASSES[judgement] || "muted"}, mark, judgement);
+}
+
+/** A change as a bar from the middle: to the right is more. Its colour says whether that is worse. */
+function changeBar(ratio, most, kind, label) {
+  const bar =
+    s("svg", {class: "bar", width: "100%", height: 14, role: "img", "aria-label": label},
+      s("rect", {class: "track", width: "100%", height: 14, rx: 2}));
+  if (isNumber(ratio) && most > 0) {
+    const length = 50 * Math.min(1, Math.abs(ratio) / most);
+    bar.append(
+      s("rect", {class: `fill ${kind}`, x: `${ratio < 0 ? 50 - length : 50}%`, width: `${length}%`, height: 14}));
+  }
+  bar.append(s("line", {class: "middle", x1: "50%", x2: "50%", y1: 0, y2: 14}));
+  return bar;
+}
+
+const CHANGE_KINDS = {
+  worse: "change-worse",
+  better: "change-better"
+};
+
+class DiffApp extends App {
+  constructor() {
+    super();
+    this.name = "diff";
+    this.diff = documentOf("diff");
+    this.before = new Report(documentOf("before"), null);
+    this.after = new Report(documentOf("after"), null);
+    this.about = aboutText(this.after.document.device, this.after.document.session.created_at);
+    this.places = [["Calls", "calls"], ["What moved", "changes"], ["Recordings", "run"]];
+    this.calls = this.callsOf();
+  }
+
+  /** The entries of both reports, with the changes of each. */
+  callsOf() {
+    const changes = new Map();
+    for (const each of this.diff.changes) {
+      const key = [each.kernel, each.shape, each.part].filter(Boolean).join("@");
+      changes.set(key, [...(changes.get(key) || []), each]);
+    }
+    return this.after.entries.filter((entry) => this.before.find(entry.key)).map((after) => {
+      const own = changes.get(after.key) || [];
+      return {
+        after,
+        before: this.before.find(after.key),
+        changes: own,
+        time: own.find(({metric, phase}) => metric === "duration_seconds" && phase === null) || null
+      };
+    });
+  }
+
+  content() {
+    const call = this.state.kernel === undefined ? null : this.calls.find(({after}) => after.key === this.state.kernel);
+    if (this.state.kernel !== undefined && !call) {
+      return [
+        h("h1", {tabindex: -1}, "Kernel not found"),
+        h("p", {}, h("a", {href: this.link({view: "overview"})}, "All calls"))
+      ];
+    }
+    return call ? this.callView(call) : this.overview();
+  }
+
+  warnings() {
+    const {incomparable, only_before: gone, only_after: added} = this.diff;
+    return [
+      incomparable.length > 0 &&
+        h("p", {class: "warning"}, "The two may not be compared: ", incomparable.join("; "), "."),
+      gone.length > 0 && h("p", {class: "warning"}, `Only before: ${gone.join(", ")}.`),
+      added.length > 0 && h("p", {class: "note"}, `Only after: ${added.join(", ")}.`)
+    ];
+  }
+
+  overview() {
+    const moved = (judgement) => this.calls.filter(({time}) => time && time.judgement === judgement);
+    const worst = [...moved("worse")].sort((a, b) => b.time.ratio - a.time.ratio)[0];
+    const best = [...moved("better")].sort((a, b) => a.time.ratio - b.time.ratio)[0];
+    const facts =
+      (report) => [report.document.device.name,
+                   report.document.device.driver_version && `driver ${report.document.device.driver_version}`,
+                   report.document.session.created_at]
+                    .filter(Boolean)
+                    .join(" \u00b7 ");
+    return [
+      h("h1", {tabindex: -1}, "Before and after"),
+      h("p", {class: "lead"}, `before: ${facts(this.before)}`, h("br"), `after: ${facts(this.after)}`),
+      this.warnings(),
+      h("div", {class: "tiles"}, tile("Compared", plural(this.calls.length, "call")),
+        tile("Slower", String(moved("worse").length), worst && `${worst.after.title} ${change(worst.time.ratio)}`),
+        tile("Faster", String(moved("better").length), best && `${best.after.title} ${change(best.time.ratio)}`),
+        tile("Same time", String(moved("same").length))),
+      this.callTable(),
+      this.changeTable(this.diff.changes, "What moved", true),
+      h("div", {class: "columns", id: "run"}, section("Before", {}, factList(runFacts(this.before.document))),
+        section("After", {}, factList(runFacts(this.after.document)))),
+    ];
+  }
+
+  callTable() {
+    const most = Math.max(
+      0.02, ...this.calls.map(({time}) => (time && isNumber(time.ratio) ? Math.min(1, Math.abs(time.ratio)) : 0)));
+    const long = new LongTable(
+      [
+        {
+          id: "kernel",
+          title: "kernel",
+          width: "minmax(12em, 1fr)",
+          value: ({after}) => after.name,
+          cell: ({after}) => h("span", {class: "kernel-name", title: after.title}, after.name)
+        },
+        {id: "shape", title: "shape", width: "9em", value: ({after}) => after.shape || null},
+        {
+          id: "before",
+          title: "before",
+          kind: "num",
+          width: "6em",
+          value: ({before}) => before.time,
+          cell: (call, value) => valueText(show(value, "seconds"))
+        },
+        {
+          id: "after",
+          title: "after",
+          kind: "num",
+          width: "6em",
+          value: ({after}) => after.time,
+          cell: (call, value) => valueText(show(value, "seconds"))
+        },
+        {
+          id: "change",
+          title: "change",
+          kind: "num",
+          width: "6em",
+          value: ({time}) => (time ? time.ratio : null),
+          cell: ({time}, value) => valueText(change(value))
+        },
+        {
+          id: "bar",
+          title: "",
+          sortable: false,
+          width: "9em",
+          value: () => null,
+          cell: ({time}) =>
+            (time ? changeBar(time.ratio, most, CHANGE_KINDS[time.judgement] || "change-same", change(time.ratio)) : "")
+        },
+        {
+          id: "judgement",
+          title: "time is",
+          width: "6em",
+          value: ({time}) => (time ? time.judgement : null),
+          cell: ({time}) => (time ? judgementText(time.judgement) : valueText(ABSENT))
+        },
+        {
+          id: "phases",
+          title: "phases before",
+          sortable: false,
+          width: "minmax(9em, 1fr)",
+          value: () => null,
+          cell: ({before}) => phaseBar(before, {height: 16}) || valueText(ABSENT)
+        },
+        {
+          id: "phases-after",
+          title: "phases after",
+          sortable: false,
+          width: "minmax(9em, 1fr)",
+          value: () => null,
+          cell: ({after}) => phaseBar(after, {height: 16}) || valueText(ABSENT)
+        },
+      ],
+      {
+        label: "calls",
+        state: this.keep("calls", {sort: null}),
+        keyOf: ({after}) => after.key,
+        open: ({after}) => this.go({view: "kernel", kernel: after.key})
+      });
+    long.setRows(this.calls);
+    return section("Calls", {id: "calls"}, long.element);
+  }
+
+  /** Changes that are not "same", or all; `named`: with the call in each row. */
+  changeTable(changes, title, named) {
+    const state = this.keep(named ? "changes" : "own", {sort: null, judgement: ""});
+    const units = {...this.after.document.metrics, ...this.after.document.phase_metrics};
+    const text = (each, value) => valueText(show(value, units[each.metric] ? units[each.metric].unit : ""));
+    const long = new LongTable(
+      [
+        named && {
+          id: "kernel",
+          title: "kernel",
+          width: "minmax(12em, 1fr)",
+          value: ({kernel, part, shape}) => [kernel, part, shape].filter(Boolean).join(" \u00b7 ")
+        },
+        {
+          id: "phase",
+          title: "phase",
+          width: "9em",
+          value: ({phase}) => phase,
+          cell: ({phase}) => (phase === null ? h("span", {class: "muted"}, "whole kernel") : phaseName(phase))
+        },
+        {
+          id: "metric",
+          title: "metric",
+          width: "minmax(14em, 1fr)",
+          value: ({metric}) => metric,
+          cell: ({metric}) => h("span", {class: "mono", title: units[metric] ? units[metric].help : ""}, metric)
+        },
+        {id: "before", title: "before", kind: "num", width: "8em", value: ({before}) => before, cell: text},
+        {id: "after", title: "after", kind: "num", width: "8em", value: ({after}) => after, cell: text},
+        {
+          id: "ratio",
+          title: "change",
+          kind: "num",
+          width: "7em",
+          value: ({ratio}) => (isNumber(ratio) ? Math.abs(ratio) : null),
+          cell: ({ratio}) => valueText(change(ratio))
+        },
+        {
+          id: "bar",
+          title: "",
+          sortable: false,
+          width: "8em",
+          value: () => null,
+          cell: (each) => changeBar(each.ratio, 0.5, CHANGE_KINDS[each.judgement] || "change-same", change(each.ratio))
+        },
+        {
+          id: "judgement",
+          title: "is",
+          width: "6em",
+          value: ({judgement}) => judgement,
+          cell: ({judgement}) => judgementText(judgement)
+        },
+      ].filter(Boolean),
+      {label: "changes", state});
+    const search = h("input", {
+      type: "search",
+      class: "search",
+      placeholder: "Find a kernel, phase or metric  ( / )",
+      "aria-label": "find changes",
+      oninput: filter
+    });
+    const kinds = h("select", {"aria-label": "judgement", onchange: filter}, [
+      ["", "moved"], ["worse", "worse"], ["better", "better"], ["changed", "changed"], ["all", "all"]
+    ].map(([value, label]) => h("option", {value}, label)));
+    const counted = h("span", {class: "muted", role: "status"});
+    kinds.value = state.judgement;
+    function filter() {
+      state.judgement = kinds.value;
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const rows = changes.filter(
+        (each) => (kinds.value === "all" ||
+                   (kinds.value === "" ? each.judgement !== "same" : each.judgement === kinds.value)) &&
+          words.every(
+            (word) => [each.kernel, each.part, each.shape, each.phase, each.metric].join("\n").toLowerCase().includes(
+              word)));
+      counted.textContent = `${rows.length.toLocaleString("en-US")} of ${changes.length.toLocaleString("en-US")}`;
+      long.setRows(rows);
+    }
+    filter();
+    return section(title, {id: "changes"}, h("div", {class: "toolbar"}, search, kinds, counted), long.element);
+  }
+
+  callView({before, after, changes, time}) {
+    const sides = [["before", before], ["after", after]];
+    const longest = Math.max(before.time || 0, after.time || 0);
+    return [
+      h("nav", {class: "crumbs", "aria-label": "calls"}, h("a", {href: this.link({view: "overview"})}, "All calls")),
+      h("h1", {tabindex: -1}, after.name, after.shape && h("span", {class: "muted"}, ` \u00b7 ${after.shape}`)),
+      h("div", {class: "tiles"}, tile("Before", show(before.time, "seconds")),
+        tile("After", show(after.time, "seconds")),
+        tile("Change", time ? change(time.ratio) : ABSENT, time && judgementText(time.judgement))),
+      section(
+        "Time by phase", {id: "phases"}, h("p", {class: "note"}, "Bars are as long as the time of a call."),
+        sides.map(([label, entry]) => h("div", {class: "side"}, h("span", {}, label), this.sideBar(entry, longest))),
+        this.phaseChanges(before, after)),
+      this.findingChanges(before, after),
+      this.changeTable(changes, "What moved", false),
+    ];
+  }
+
+  sideBar(entry, longest) {
+    const parts = entry.phases.filter(({metrics}) => metrics.phase_time_ratio > 0);
+    const length = longest > 0 && entry.time !== null ? entry.time / longest : 1;
+    if (parts.length === 0) return h("span", {class: "absent"}, "no phases");
+    return stackedBar(
+      parts.map((phase) => ({
+                  label: phase.phase,
+                  ratio: phase.metrics.phase_time_ratio * length,
+                  class: phaseClass(phase.phase),
+                  rows: () => phaseRows(phase)
+                })),
+      {
+        height: 26,
+        label: `time by phase: ${
+          parts.map((phase) => `${phase.phase} ${percent(phase.metrics.phase_time_ratio)}`).join(", ")}`
+      });
+  }
+
+  phaseChanges(before, after) {
+    const names = [...new Set([...after.phases, ...before.phases].map(({phase}) => phase))];
+    const value = (entry, name, metric) => {
+      const found = entry.phases.find(({phase}) => phase === name);
+      return found ? found.metrics[metric] : null;
+    };
+    const rows =
+      names
+        .map((name) => ({
+               name,
+               before: value(before, name, "phase_time_seconds"),
+               after: value(after, name, "phase_time_seconds"),
+               shareBefore: value(before, name, "phase_time_ratio"),
+               shareAfter: value(after, name, "phase_time_ratio")
+             }))
+        .map((row) => ({...row, moved: isNumber(row.before) && isNumber(row.after) ? row.after - row.before : null}));
+    const most = Math.max(0, ...rows.map(({moved}) => Math.abs(moved || 0)));
+    return table(
+      [
+        {id: "phase", title: "phase", value: ({name}) => name, cell: ({name}) => phaseName(name)},
+        ...[["before", "time before"], ["after", "time after"]].map(
+          ([id, title]) => ({
+            id,
+            title,
+            kind: "num",
+            value: (row) => row[id],
+            cell: (row, seconds_) => valueText(show(seconds_, "seconds"))
+          })),
+        {
+          id: "moved",
+          title: "moved",
+          kind: "num",
+          value: ({moved}) => moved,
+          cell: (row, moved) =>
+            (isNumber(moved) ? `${moved > 0 ? "+" : "\u2212"}${seconds(Math.abs(moved))}` : valueText(ABSENT))
+        },
+        {
+          id: "bar",
+          title: "",
+          sortable: false,
+          value: () => null,
+          cell: ({moved}) =>
+            h("div", {class: "short-bar wide"},
+              changeBar(moved, most, moved > 0 ? "change-worse" : "change-better", "moved"))
+        },
+        ...[["shareBefore", "share before"], ["shareAfter", "share after"]].map(
+          ([id, title]) =>
+            ({id, title, kind: "num", value: (row) => row[id], cell: (row, share) => valueText(percent(share))})),
+      ],
+      rows, {caption: "phases before and after", sort: "after"});
+  }
+
+  findingChanges(before, after) {
+    const id = (finding) => `${finding.id} ${finding.phase || ""}`;
+    const known = new Set(before.json.findings.map(id));
+    const left = new Set(after.json.findings.map(id));
+    const added = after.json.findings.filter((finding) => !known.has(id(finding)));
+    const gone = before.json.findings.filter((finding) => !left.has(id(finding)));
+    if (added.length + gone.length === 0) return null;
+    return section(
+      "Findings", {},
+      added.length > 0 &&
+        [
+          h("h3", {}, "New"),
+          h("div", {class: "cards"}, added.map((finding) => findingCard({entry: after, finding}, null)))
+        ],
+      gone.length > 0 && [
+        h("h3", {}, "Gone"),
+        h("div", {class: "cards"}, gone.map((finding) => findingCard({entry: before, finding}, null)))
+      ]);
+  }
+}

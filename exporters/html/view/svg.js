@@ -1,0 +1,149 @@
+// Charts in SVG. Lengths are shares of the chart's width, so that it fits every page; a table with the same values is
+// near each of them.
+
+/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width. */
+function stackedBar(parts, {height = 22, label, labels = true}) {
+  const bar = s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label});
+  let at = 0;
+  for (const part of parts) {
+    const width = Math.max(0, Math.min(part.ratio, 1 - at));
+    if (width <= 0) continue;
+    // A nested svg cuts a label that does not fit.
+    const cell =
+      s("svg", {x: `${100 * at}%`, width: `${100 * width}%`, height},
+        s("rect", {class: `fill ${part.class}`, width: "100%", height, rx: 1}),
+        labels && width > 0.045 &&
+          s("text", {class: `bar-label on-${part.class}`, x: 6, y: height / 2, dy: "0.35em"}, part.label));
+    bar.append(withTip(cell, part.label, part.rows));
+    at += width;
+  }
+  return bar;
+}
+
+/** A bar of one value from 0 to 1, with a mark at another, such as the theoretical occupancy. */
+function ratioBar(ratio, {label, mark = null, kind = "accent", height = 14}) {
+  const bar =
+    s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label},
+      s("rect", {class: "track", width: "100%", height, rx: 2}));
+  if (isNumber(ratio)) {
+    bar.append(s("rect", {class: `fill ${kind}`, width: `${100 * Math.min(1, Math.max(0, ratio))}%`, height, rx: 2}));
+  }
+  if (isNumber(mark)) {
+    const x = `${100 * Math.min(1, mark)}%`;
+    bar.append(s("line", {class: "mark", x1: x, x2: x, y1: 0, y2: height}));
+  }
+  return bar;
+}
+
+/** Powers of ten from `low` to `high`, and the positions between. */
+function logScale(low, high, from, to) {
+  const start = Math.floor(Math.log10(low));
+  const end = Math.ceil(Math.log10(high));
+  const at = (value) => from + (to - from) * (Math.log10(value) - start) / (end - start);
+  const ticks = [];
+  for (let power = start; power <= end; power += 1) ticks.push(10 ** power);
+  return {at, ticks, low: 10 ** start, high: 10 ** end};
+}
+
+const ROOFLINE = {
+  width: 620,
+  height: 370,
+  left: 80,
+  right: 84,
+  top: 14,
+  bottom: 46
+};
+
+/** Log-log: `roofs` [{flops, bytes, label}] and `points` [{intensity, flops, label, class, mark, rows}]. A point whose
+    intensity is null moved no bytes: it is drawn in the margin at the right. */
+function rooflineChart(roofs, points, label) {
+  const {width, height, left, right, top, bottom} = ROOFLINE;
+  const finite = points.filter(({intensity}) => intensity !== null);
+  const peak = Math.max(...roofs.map(({flops}) => flops));
+  const ridges = roofs.map(({flops, bytes}) => flops / bytes);
+  const x = logScale(
+    Math.min(1, ...ridges, ...finite.map((p) => p.intensity)) * 0.9,
+    Math.max(1000, ...ridges, ...finite.map((p) => p.intensity)) * 1.1, left, width - right);
+  const y = logScale(Math.min(peak / 1e3, ...points.map(({flops}) => flops)) * 0.9, peak * 1.1, height - bottom, top);
+  const chart = s("svg", {class: "roofline", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label});
+  drawAxes(chart, x, y);
+  for (const [index, roof] of roofs.entries()) drawRoof(chart, x, y, roof, index);
+  if (finite.length < points.length) {
+    chart.append(
+      s("text", {class: "axis-label", x: width - right / 2 + 4, y: height - bottom + 15, "text-anchor": "middle"},
+        "no bytes"));
+  }
+  const taken = [];
+  for (const point of points) drawPoint(chart, x, y, point, taken);
+  return h("div", {class: "chart"}, chart);
+}
+
+function drawAxes(chart, x, y) {
+  const {width, height, left, right, top, bottom} = ROOFLINE;
+  for (const tick of x.ticks) {
+    chart.append(
+      s("line", {class: "grid", x1: x.at(tick), x2: x.at(tick), y1: top, y2: height - bottom}),
+      s("text", {class: "tick", x: x.at(tick), y: height - bottom + 15, "text-anchor": "middle"},
+        withPrefix(tick, "")));
+  }
+  for (const tick of y.ticks) {
+    chart.append(
+      s("line", {class: "grid", x1: left, x2: width - right, y1: y.at(tick), y2: y.at(tick)}),
+      s("text", {class: "tick", x: left - 6, y: y.at(tick), dy: "0.35em", "text-anchor": "end"},
+        withPrefix(tick, "FLOP/s")));
+  }
+  chart.append(
+    s("text", {class: "axis-label", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle"},
+      "arithmetic intensity, FLOP per byte"));
+}
+
+function drawRoof(chart, x, y, {flops, bytes, label}, index) {
+  const {width, right} = ROOFLINE;
+  const least = Math.max(x.low, y.low / bytes);
+  const ridge = flops / bytes;
+  // The slope is the same for all: the first roof draws it.
+  const corners = [...(index === 0 ? [[least, bytes * least]] : []), [ridge, flops], [x.high, flops]];
+  chart.append(
+    s("polyline", {class: `roof roof-${index}`, points: corners.map(([a, b]) => `${x.at(a)},${y.at(b)}`).join(" ")}),
+    s("text",
+      {class: "roof-label", x: width - right - 4, y: y.at(flops) + (index === 0 ? -5 : 13), "text-anchor": "end"},
+      label));
+  if (index > 0) return;
+  const middle = Math.sqrt(least * ridge);
+  const slope = Math.atan2(y.at(flops) - y.at(bytes * least), x.at(ridge) - x.at(least)) * 180 / Math.PI;
+  const at = {x: x.at(middle), y: y.at(bytes * middle)};
+  chart.append(s(
+    "text",
+    {class: "roof-label", x: at.x, y: at.y - 6, "text-anchor": "middle", transform: `rotate(${slope} ${at.x} ${at.y})`},
+    `DRAM ${withPrefix(bytes, "B/s")}`));
+}
+
+/** Where a label of this length finds room beside a point; null: nowhere. */
+function placeLabel(at, length, toLeft, taken) {
+  for (const dy of [0, -12, 12, -24, 24]) {
+    const left = toLeft ? at.x - 10 - length : at.x + 10;
+    const box = {left, right: left + length, top: at.y + dy - 6, bottom: at.y + dy + 6};
+    if (taken.some(
+          (other) =>
+            box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom))
+      continue;
+    taken.push(box);
+    return {x: toLeft ? at.x - 10 : at.x + 10, y: at.y + dy};
+  }
+  return null;
+}
+
+function drawPoint(chart, x, y, point, taken) {
+  const {width, right} = ROOFLINE;
+  const at = {x: point.intensity === null ? width - right / 2 + 4 : x.at(point.intensity), y: y.at(point.flops)};
+  const shape = point.mark === "diamond" ?
+    s("path", {class: `point ${point.class}`, d: `M${at.x},${at.y - 6}l6,6l-6,6l-6,-6z`}) :
+    s("circle", {class: `point ${point.class}`, cx: at.x, cy: at.y, r: 6});
+  const group = s("g", {}, shape);
+  const toLeft = at.x > width - right - 90;
+  const label = point.text && placeLabel(at, point.text.length * 6.2, toLeft, taken);
+  if (label)
+    group.append(
+      s("text", {class: "point-label", ...label, dy: "0.35em", "text-anchor": toLeft ? "end" : "start"}, point.text));
+  chart.append(withTip(group, point.label, point.rows));
+}

@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""The pages of --format html in a real browser: html_pages_test.py PROGRAM WRITE_PAGE_RECORDINGS WRITE_GATE_REPORTS ROOT
+
+Fails, and never skips, when Chromium is missing: ci/setup.sh installs it.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+
+from support.chromium import Browser  # noqa: E402
+
+PROGRAM = WRITE_RECORDINGS = WRITE_GATE = ROOT = None
+MOST_BYTES = 3_000_000
+# In every text of a recording. It would change the title, or write to the console, if the page took it for markup.
+HOSTILE = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    "<svg onload=alert(1)>&lt;b&gt;{{7*7}}${7*7}\"'`javascript:alert(1)\u202e\u2028 __proto__"
+)
+
+
+class Pages(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        subprocess.run([WRITE_RECORDINGS, folder.name, HOSTILE], check=True)
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        self.browser.console.clear()
+        self.browser.requests.clear()
+
+    def tearDown(self):
+        self.assertEqual(self.browser.console, [])
+        other = [url for url in self.browser.requests if not url.startswith(("file://", "about:", "blob:"))]
+        self.assertEqual(other, [], "a page loads nothing")
+
+    def write(self, name, *arguments):
+        path = self.folder / f"{name}.html"
+        if not path.exists():
+            subprocess.run([PROGRAM, *arguments, "--format", "html", "-o", path], check=True)
+        return path
+
+    def report(self, name):
+        recording = self.folder / f"{name}.fap"
+        if not recording.exists():
+            recording = ROOT / "recordings" / f"{name}.fap"
+        return self.write(name, "report", recording)
+
+    def table(self, label):
+        """The rows of a long table that are in the page, as texts of their cells."""
+        return self.browser.value(
+            f"[...document.querySelectorAll('[role=grid][aria-label={json.dumps(label)}] .long-row')]"
+            ".map((row) => [...row.children].map((cell) => cell.textContent))"
+        )
+
+
+class LadderTest(Pages):
+    def test_the_ladder_is_small_and_opens_with_its_gpu_driver_and_date(self):
+        path = self.report("h200-ladder-full")
+        self.assertLess(path.stat().st_size, MOST_BYTES)
+        self.browser.open(path)
+        self.assertEqual(self.browser.text(".lead"), ["NVIDIA H200 \u00b7 driver 580.159.04 \u00b7 2026-11-21T07:31:32Z"])
+        self.assertEqual(self.browser.text("main h2"), ["What to act on", "Kernels", "Roofline", "Missing data", "How it was measured"])
+        rows = self.table("kernels")
+        self.assertEqual(len(rows), 30)
+        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 \u00b5s", "915 GFLOP/s"])
+        self.assertIn("tensor-absent", self.browser.text(".finding .chip")[0])
+
+    def test_a_kernel_has_all_that_the_report_knows(self):
+        path = self.report("h200-ladder-full")
+        self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
+        self.assertEqual(
+            self.browser.text("main h2"),
+            ["What to act on", "Phases", "Code", "Roofline", "Speed of light", "What warps did", "Occupancy", "Launches"],
+        )
+        self.assertIn("5.85 \u00b5s", self.browser.text(".tile-value"))
+        phases = self.browser.text("#phases tbody tr:not(.below) th")
+        self.assertEqual(phases[:2], ["softmax", "load_kv"])
+        self.assertIn("registers", self.browser.text("#occupancy .chip"))
+        self.assertIn("128\u00d71\u00d71", self.browser.text("#launches td"))
+        # The kernel and its phases with FLOPs.
+        marks = self.browser.value("document.querySelectorAll('.roofline circle, .roofline path').length")
+        self.assertEqual(marks, self.browser.value("document.querySelectorAll('#roofline tbody tr').length"))
+        self.assertGreaterEqual(marks, 4)
+
+    def test_a_phase_opens_and_says_what_its_warps_did(self):
+        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@1,8,512,64")
+        self.browser.value("document.querySelector('#phases .expand').click()")
+        self.assertEqual(self.browser.value("document.querySelector('#phases .expand').getAttribute('aria-expanded')"), "true")
+        text = self.browser.text("#phases tr.below")[0]
+        self.assertIn("mio_throttle", text)
+        self.assertIn("exponentials2.23 M", text)
+
+    def test_code_is_unpacked_sorted_and_searched(self):
+        self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.wait("document.querySelector('[role=grid]')")
+        lines = self.table("source lines")
+        self.assertEqual(lines[0][0], "sm80.cuh:71")
+        self.assertEqual(lines[0][2], "19.0\u202f%")
+        self.browser.value("[...document.querySelectorAll('.tabs button')].find((e) => e.textContent === 'Machine code').click()")
+        grid = "document.querySelector('[role=grid]')"
+        self.assertEqual(self.browser.value(f"{grid}.getAttribute('aria-rowcount')"), "1281")
+        self.assertLess(len(self.table("machine instructions")), 100)
+        self.browser.value(f"[...{grid}.querySelectorAll('.sort')].find((e) => e.textContent === 'samples').click()")
+        hottest = self.table("machine instructions")[0]
+        self.assertIn("sync", hottest[1])
+        self.browser.press("/")
+        self.browser.press(*"mufu.ex2")
+        texts = self.browser.text(".long-row code")
+        self.assertTrue(texts and all("MUFU.EX2" in text for text in texts), texts)
+        # The address has all of it: it opens the same view again.
+        fragment = self.browser.value("location.hash")
+        self.assertIn("q=mufu.ex2", fragment)
+        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.browser.wait("document.querySelector('[role=grid]')")
+        self.assertEqual(self.browser.text(".long-row code"), texts)
+
+    def test_a_source_line_opens_its_machine_code(self):
+        self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.wait("document.querySelector('[role=grid]')")
+        self.browser.value("document.querySelector('[role=grid]').focus()")
+        self.browser.press("ArrowDown", "Enter")
+        rows = self.table("machine instructions")
+        self.assertEqual({row[-2] for row in rows}, {"sm80.cuh:71"})
+
+    def test_everything_works_with_the_keyboard(self):
+        self.browser.open(self.report("h200-ladder-full"))
+        self.browser.press("/")
+        self.assertEqual(self.browser.value("document.activeElement.type"), "search")
+        self.browser.press(*"wmma")
+        self.assertEqual({row[0] for row in self.table("kernels")}, {"wmma"})
+        for _ in range(3):
+            self.browser.press("Tab")
+            if self.browser.value("document.activeElement.getAttribute('role')") == "grid":
+                break
+        self.browser.press("ArrowDown", "ArrowDown")
+        active = self.browser.value("document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent")
+        self.assertTrue(active.startswith("wmma4,16,1024,64"), active)
+        self.browser.press("Enter")
+        self.browser.wait("document.querySelector('h1').textContent === 'wmma \u00b7 4,16,1024,64'")
+        self.assertEqual(self.browser.value("document.activeElement.tagName"), "H1")
+        self.browser.press("?")
+        self.assertTrue(self.browser.value("document.querySelector('dialog').open"))
+        self.browser.press("Escape")
+        self.assertFalse(self.browser.value("document.querySelector('dialog').open"))
+
+    def test_all_that_can_be_used_has_a_name_and_every_chart_a_text(self):
+        path = self.report("h200-ladder-full")
+        for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
+            self.browser.open(path, fragment)
+            self.browser.wait("document.querySelector('[role=grid], #phases')")
+            nameless = self.browser.value(
+                "[...document.querySelectorAll('button, a, input, select, summary, [role=grid], [role=img], dialog')].filter((e) =>"
+                "!(e.textContent.trim() || e.getAttribute('aria-label') || e.title)).map((e) => e.outerHTML.slice(0, 200))"
+            )
+            self.assertEqual(nameless, [])
+            self.assertEqual(self.browser.value("document.querySelectorAll('h1').length"), 1)
+            self.assertEqual(self.browser.value("document.documentElement.lang"), "en")
+            charts = "[...document.querySelectorAll('main svg')].filter((e) => !e.parentElement.closest('svg'))"
+            self.assertEqual(
+                self.browser.value(f"{charts}.filter((e) => e.getAttribute('role') !== 'img' && e.getAttribute('aria-hidden') !== 'true').length"), 0
+            )
+
+    def test_light_and_dark_follow_the_system_and_the_button(self):
+        path = self.report("h200-ladder-full")
+        page = "getComputedStyle(document.body).backgroundColor"
+        colours = {}
+        for scheme in ("light", "dark"):
+            self.browser.prefer(scheme)
+            self.browser.open(path)
+            colours[scheme] = self.browser.value(page)
+        self.assertNotEqual(colours["light"], colours["dark"])
+        self.browser.value("document.querySelector('.theme').click()")
+        self.assertEqual(self.browser.value(page), colours["light"])
+        self.browser.value("document.querySelector('.theme').click()")
+        self.assertEqual(self.browser.value(page), colours["dark"])
+        self.browser.prefer("light")
+
+    def test_print_shows_the_whole_table_and_no_controls(self):
+        self.browser.open(self.report("many"))
+        self.browser.value("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(len(self.table("kernels")), 300)
+        self.browser.ask("Emulation.setEmulatedMedia", media="print")
+        self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")
+        self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.toolbar')).display"), "none")
+        self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.top')).display"), "none")
+
+    def test_an_address_of_a_kernel_that_is_not_there_says_so(self):
+        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
+        self.assertEqual(self.browser.text("h1"), ["Kernel not found"])
+
+
+class ProgramTest(Pages):
+    def test_a_program_shows_its_time_by_kernel_and_its_ranges(self):
+        self.browser.open(self.report("program"))
+        self.assertEqual(self.browser.text("h1"), ["python3 decode.py"])
+        self.assertEqual(
+            self.browser.text("main h2")[:5], ["Time by kernel", "NVTX ranges", "Copies and sets", "What to act on", "Kernels"]
+        )
+        self.assertTrue(self.browser.text("#time tbody th")[0].startswith("flash_fwd_kernel"))
+        self.assertEqual(self.browser.text(".icicle-label"), ["step", "attn", "torch: mlp"])
+        widths = self.browser.value("[...document.querySelectorAll('.icicle-cell')].map((e) => parseFloat(e.getAttribute('width')))")
+        self.assertAlmostEqual(widths[0], 100)
+        self.assertAlmostEqual(widths[1], 100 * 320 / 480, places=3)
+        self.browser.value("document.querySelectorAll('.icicle-cell')[1].dispatchEvent(new MouseEvent('click'))")
+        self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+
+    def test_absent_values_look_absent(self):
+        self.browser.open(self.report("program"), "#view=kernel&kernel=fill_kernel<<<64,%20128>>>")
+        self.assertIn("Not measured: nothing was sampled or counted inside this kernel.", self.browser.text("#phases p"))
+        self.assertEqual(set(self.browser.text("#speed td.num")), {"n/a"})
+
+    def test_300_kernels_keep_the_page_small_while_it_scrolls(self):
+        self.browser.open(self.report("many"))
+        grid = "document.querySelector('[role=grid][aria-label=kernels]')"
+        self.assertEqual(self.browser.value(f"{grid}.getAttribute('aria-rowcount')"), "301")
+        most = 0
+        for step in range(11):
+            self.browser.value(f"{grid}.scrollTop = {grid}.scrollHeight * {step} / 10; new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            most = max(most, len(self.table("kernels")))
+        self.assertEqual(self.table("kernels")[-1][0], "kernel_300<<<64, 128>>>")
+        self.assertLess(most, 60)
+        self.assertLess(self.browser.value("document.querySelectorAll('*').length"), 8000)
+        # From the first row to the last and back with a key each.
+        self.browser.value(f"{grid}.focus()")
+        self.browser.press("Home", "End", "Enter")
+        self.browser.wait("document.querySelector('h1').textContent === 'kernel_300<<<64, 128>>>'")
+
+
+class DiffTest(Pages):
+    def test_a_diff_shows_what_moved_and_both_sides(self):
+        path = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        self.browser.open(path)
+        self.assertEqual(self.browser.text("main h2"), ["Calls", "What moved", "Before", "After"])
+        mma = next(row for row in self.table("calls") if row[0] == "mma")
+        self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 \u00b5s", "+50.0\u202f%", "\u25b2 worse", "14.9 \u00b5s"])
+        rows = self.table("changes")
+        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
+        self.assertNotIn("same", {row[-1] for row in rows})
+        self.browser.value("document.querySelector('[role=grid][aria-label=calls]').focus()")
+        self.browser.press("Home", "Enter")
+        self.browser.wait("document.querySelector('h1').textContent.startsWith('mma')")
+        self.assertEqual(self.browser.value("document.querySelectorAll('.side svg.bar').length"), 2)
+        self.assertIn("softmax", self.browser.text("#phases tbody th"))
+
+    def test_two_machines_are_not_compared_silently(self):
+        path = self.write("other", "diff", ROOT / "recordings" / "pytorch-sdpa.fap", self.folder / "program.fap")
+        self.browser.open(path)
+        self.assertRegex(" ".join(self.browser.text(".warning")), "The two may not be compared: ")
+
+
+class RanksTest(Pages):
+    def test_ranks_are_side_by_side(self):
+        path = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
+        self.browser.open(path)
+        self.assertEqual(self.browser.text("main h2"), ["Ranks", "Kernels", "NVTX ranges"])
+        self.assertEqual(self.browser.text("#ranks tbody th"), ["program.fap", "rank1.fap"])
+        self.assertEqual(len(self.table("Kernels")), 6)
+        self.assertEqual([row[0] for row in self.table("NVTX ranges")], ["step", "attn", "torch: mlp", "load"])
+        self.assertEqual(self.browser.value("document.querySelectorAll('#kernels .long-row rect').length"), 12)
+
+
+class GateTest(Pages):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        subprocess.run([WRITE_GATE, cls.folder], check=True)
+
+    def test_a_regression_is_named_with_its_reason_and_cure(self):
+        self.browser.open(self.folder / "regression.html")
+        self.assertEqual(self.browser.text("h1"), ["\u2717 REGRESSION mma 1,8,512,64 is 11.8 % slower: softmax"])
+        rows = self.table("cases")
+        self.assertEqual(rows[1][:5], ["\u2717 REGRESSION", "mma \u00b7 1,8,512,64", "5.86 \u00b5s", "6.55 \u00b5s", "+11.8\u202f%"])
+        self.browser.value("document.querySelector('[role=grid]').focus()")
+        self.browser.press("Home", "ArrowDown", "Enter")
+        self.browser.wait("document.querySelector('h1').textContent.includes('mma')")
+        self.assertIn("kernels/mma.cu", self.browser.text(".tile-note"))
+        self.assertIn("share a row among the threads", self.browser.text(".cure")[0])
+        self.assertEqual(len(self.browser.text("main tbody tr")), 6)
+
+    def test_every_result_draws_and_hostile_texts_are_texts(self):
+        pages = sorted(self.folder.glob("*.html"))
+        self.assertGreater(len(pages), 20)
+        for path in [*pages[:12], self.folder / "large.html", self.folder / "nothing.html", self.folder / "static.html"]:
+            with self.subTest(path=path.name):
+                self.browser.open(path)
+                self.assertEqual(self.browser.console, [])
+                self.assertEqual(self.browser.value("document.querySelectorAll('img, iframe, object, script:not([id]):not(:last-of-type)').length"), 0)
+                self.assertLess(self.browser.value("document.querySelectorAll('*').length"), 3000)
+
+
+class HostileTest(Pages):
+    def see(self, path, fragment=""):
+        self.browser.open(path, fragment)
+        self.browser.value("new Promise((done) => setTimeout(done, 50))")
+        self.assertNotEqual(self.browser.value("document.title"), "owned")
+        self.assertEqual(self.browser.value("document.querySelectorAll('img, body > svg, iframe, object, script:not([id]):not(:last-of-type)').length"), 0)
+        self.assertEqual(self.browser.value("document.querySelectorAll('[onload], [onerror]').length"), 0)
+        return self.browser.value("document.querySelector('main').textContent")
+
+    def test_texts_of_a_recording_are_texts(self):
+        for name in ("hostile", "hostile-program"):
+            path = self.report(name)
+            text = self.see(path)
+            self.assertIn("<img src=x onerror=", text)
+            self.assertIn("\\u{202E}", text)
+            self.assertNotIn("\u202e", text)
+            links = self.browser.value("[...document.querySelectorAll('main a')].map((e) => e.getAttribute('href')).filter(Boolean)")
+            self.assertTrue(links and all(link.startswith("#") for link in links), links)
+            for fragment in self.browser.value("[...new Set([...document.querySelectorAll('main a')].map((e) => e.hash))].slice(0, 4)"):
+                self.see(path, fragment)
+
+    def test_hostile_code_is_text(self):
+        path = self.report("hostile")
+        self.browser.open(path)
+        key = self.browser.value("JSON.parse(document.getElementById('report').textContent).entries[0].kernel")
+        self.browser.value(f"location.hash = new URLSearchParams({{view: 'code', kernel: {json.dumps(printed(key))} + '@1,8,512,64'}})")
+        self.browser.wait("document.querySelector('[role=grid]')")
+        text = self.browser.value("document.querySelector('main').textContent")
+        self.assertIn("<svg onload=alert(1)>", text)
+        self.assertNotEqual(self.browser.value("document.title"), "owned")
+
+
+class ColourTest(unittest.TestCase):
+    """Any two phases can be told apart, by readers with the common colour blindnesses too (Machado et al. 2009)."""
+
+    SEEN = {
+        "everyone": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+        "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+        "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    }
+    LEAST = 0.08  # in OKLab; the nearest two of Okabe and Ito's seven colours are 0.076 apart
+
+    @staticmethod
+    def linear(text):
+        values = [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in values]
+
+    @staticmethod
+    def lab(rgb):
+        r, g, b = rgb
+        l, m, s = (
+            max(0, x) ** (1 / 3)
+            for x in (
+                0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b,
+                0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b,
+                0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b,
+            )
+        )
+        return (
+            0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
+            1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+            0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s,
+        )
+
+    def test_colours_of_phases_and_of_stalls_can_be_told_apart(self):
+        style = (ROOT / "exporters" / "html" / "view" / "style.css").read_text()
+        for kind, count in (("p", 9), ("s", 9)):
+            colours = re.findall(rf"--{kind}-?\w+: (#[0-9a-f]{{6}});", style)
+            self.assertEqual(len(colours), count)
+            for who, matrix in self.SEEN.items():
+                seen = [
+                    self.lab([min(1, max(0, sum(m * c for m, c in zip(row, self.linear(text))))) for row in matrix])
+                    for text in colours
+                ]
+                near = min(
+                    (sum((x - y) ** 2 for x, y in zip(a, b)) ** 0.5, colours[i], colours[j])
+                    for i, a in enumerate(seen)
+                    for j, b in enumerate(seen[:i])
+                )
+                self.assertGreater(near[0], self.LEAST, f"{who}: {near}")
+
+    def test_names_in_bars_can_be_read(self):
+        style = (ROOT / "exporters" / "html" / "view" / "style.css").read_text()
+        dark = re.search(r"((?:\.on-p\S+ ?)+)\{ fill: (#[0-9a-f]{6}); \}", style)
+        for number, colour in re.findall(r"--p(\d): (#[0-9a-f]{6});", style):
+            text = dark[2] if f".on-p{number}" in re.split(r"[, ]+", dark[1]) else "#ffffff"
+            lights = [sum(c * w for c, w in zip(self.linear(each), (0.2126, 0.7152, 0.0722))) for each in (text, colour)]
+            self.assertGreater((max(lights) + 0.05) / (min(lights) + 0.05), 4.5, f"--p{number}")  # WCAG 2.1, 1.4.3
+
+
+def printed(text):
+    """As the page shows it."""
+    return text.replace("\u202e", "\\u{202E}").replace("\u2028", "\\u{2028}")
+
+
+if __name__ == "__main__":
+    PROGRAM, WRITE_RECORDINGS, WRITE_GATE, ROOT = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(4))
+    unittest.main(verbosity=2)
