@@ -115,8 +115,8 @@ int RunSelftest(const SelftestOptions& options);
 
 /// What of a recording a report shows.
 struct ReportFilter {
-  std::string kernel_pattern;         ///< regular expression; empty: all
-  std::vector<Shape> shapes;          ///< empty: all
+  std::string kernel_pattern = {};    ///< regular expression; empty: all
+  std::vector<Shape> shapes = {};     ///< empty: all
   std::string nvtx_pattern;           ///< regular expression of NVTX ranges of a program; empty: none is shown apart
   bool all_kernels = false;           ///< with nvtx_pattern: show other kernels too, and no range need match
   bool summary = false;               ///< tables only, no block per kernel
