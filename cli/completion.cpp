@@ -65,7 +65,10 @@ Offer OfferOf(const CLI::App& command, const CLI::Option& option) {
   if (type == "FOLDER" || type == "DIR") return {Offer::Kind::kFolders, {}};
   static const std::set<std::string, std::less<>> kNoFiles{"INT",   "UINT", "FLOAT", "N",       "SECONDS", "DURATION",
                                                            "REGEX", "NAME", "SHAPE", "FINDING", "URL",     "USER"};
-  if (kNoFiles.contains(type) || RangeOf(option)) return {};
+  static const std::set<std::string, std::less<>> kTexts{"--kernel", "--nvtx",   "--match", "--reason",
+                                                         "--by",     "--suite",  "--arch",  "--group",
+                                                         "--job",    "--listen", "--gpu",   "--from"};
+  if (kNoFiles.contains(type) || kTexts.contains(option.get_name()) || RangeOf(option)) return {};
   return {Offer::Kind::kFiles, FileEndings(option.get_description())};
 }
 

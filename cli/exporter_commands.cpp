@@ -131,7 +131,9 @@ void AddPush(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<PushArguments>();
   CLI::App& push = *app.add_subcommand("push", "Push metrics of recordings to a Pushgateway");
   push.add_option("recordings", arguments->recordings, "*.fap files");
-  push.add_option("--gateway", arguments->gateway, "Address of the Pushgateway: http://HOST:PORT")->required();
+  push.add_option("--gateway", arguments->gateway, "Address of the Pushgateway: http://HOST:PORT")
+      ->required()
+      ->type_name("URL");
   push.add_option("--job", arguments->job, "Job of the group")->capture_default_str();
   push.add_option("--group", arguments->grouping, "Label NAME=VALUE of the group (repeatable)")
       ->allow_extra_args(false);

@@ -87,6 +87,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("new", "k"), ["kernel-lib"])
         self.assertEqual(self.bash("completion", "z"), ["zsh"])
         self.assertEqual(self.bash("--warmup", ""), [])
+        self.assertEqual(self.bash("report", "--nvtx", ""), [])
         self.assertNotIn("--kernel-library", self.bash("--"))
 
     def test_bash_completes_the_program_that_follows_two_dashes(self):

@@ -239,12 +239,26 @@ class TopTest(unittest.TestCase):
         with page_server(page) as address, Terminal(address, "--interval", "200ms") as terminal:
             terminal.wait_for("mma")
             pages["away"] = True
-            terminal.wait_for(r"did not answer: .*; trying again every 0.2 s")
+            terminal.wait_for("Trying again every 0.2 s: http.* did not answer")
             terminal.wait_for("mma")  # the newest page stays
             pages["away"] = False
-            terminal.wait_for("(?s)metrics(?!.*trying again)")
+            terminal.wait_for("(?s)metrics(?!.*Trying again)")
             terminal.press("q")
             self.assertEqual(terminal.end()[0], 0)
+
+    def test_a_restarted_serve_is_found_again(self):
+        serve = RunningServe(PROGRAM, self.folder)
+        with Terminal(f"127.0.0.1:{serve.port}", "--interval", "200ms") as terminal:
+            with serve:
+                serve.put(RECORDINGS / "h200-ladder-full.fap", "ladder.fap")
+                terminal.wait_for("minimal")
+                self.assertEqual(serve.stop(), 0)
+            terminal.wait_for("did not answer")
+            with RunningServe(PROGRAM, self.folder, port=serve.port) as again:
+                wait_for("counted before", lambda: again.counted() == 1)
+                terminal.wait_for("^(?s:(?!.*Trying again).*minimal)")
+                terminal.press("q")
+                self.assertEqual(terminal.end()[0], 0)
 
     def test_q_and_signals_end_a_request_that_waits(self):
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
@@ -330,10 +344,10 @@ class TopTest(unittest.TestCase):
                 self.assertNotIn("hunter2", run.stderr)
 
     def test_a_page_without_end_is_refused(self):
-        with page_server("# " + "x" * (33 << 20)) as address:
+        with page_server("# " + "x" * (9 << 20)) as address:
             run = top(address, "--once")
             self.assertEqual((run.returncode, run.stdout), (2, ""))
-            self.assertIn("has more than 32 MiB", run.stderr)
+            self.assertIn("has more than 8 MiB", run.stderr)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 namespace fa_profile::http {
 namespace {
 
-constexpr std::size_t kMostOfAPage = std::size_t{32} << 20U;
+constexpr std::size_t kMostOfAPage = std::size_t{8} << 20U;  // twice the most that serve gives
 constexpr std::size_t kMostOfAPassword = 4096;
 constexpr long kConnectSeconds = 5;
 constexpr long kAnswerSeconds = 10;
@@ -145,7 +145,7 @@ std::optional<std::string> PageClient::Read(const std::function<bool()>& cancell
   }
   if (code == CURLE_ABORTED_BY_CALLBACK) return std::nullopt;
   if (answer.too_long)
-    throw Error("the page at " + url_ + " has more than 32 MiB", "it is not a page of fa-profile serve");
+    throw Error("the page at " + url_ + " has more than 8 MiB", "it is not a page of fa-profile serve");
   if (code != CURLE_OK) throw NoAnswer(url_, code, reason[0] != '\0' ? reason.data() : curl_easy_strerror(code));
   long status = 0;
   curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status);

@@ -47,7 +47,7 @@ bool Renew(http::PageClient& client, const TopOptions& options, Screen& screen, 
     view.Add(ReadTopPage(*text));
     view.set_problem("");
   } catch (const Error& error) {
-    view.set_problem(fmt::format("{}; trying again every {:g} s", error.Headline(), options.interval_seconds));
+    view.set_problem(fmt::format("Trying again every {:g} s: {}", options.interval_seconds, error.Headline()));
   }
   return true;
 }

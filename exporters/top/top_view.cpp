@@ -24,7 +24,10 @@ using exporters::TextPage;
 constexpr std::size_t kBarColumns = 10;
 constexpr std::size_t kTrendColumns = 12;
 constexpr std::size_t kLeastKernels = 3;
+constexpr std::size_t kLeastPhases = 2;
 constexpr std::size_t kMostPhases = 11;
+constexpr std::size_t kPartOfHeight = 5;  // for GPUs, and for phases
+constexpr std::size_t kWide = 110;        // columns: a narrower page leaves out what matters least
 constexpr std::size_t kShownStalls = 2;
 constexpr std::size_t kEveryRow = 100000;
 
@@ -107,6 +110,8 @@ void AddBar(const TextPage& page, double ratio, std::vector<Cell>& row) {
   if (page.bars() != Bars::kNone) row.push_back({exporters::Bar(ratio, kBarColumns, page.bars())});
 }
 
+bool IsWide(const TextPage& page) { return page.width() >= kWide; }
+
 std::size_t LinesOf(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
 }  // namespace
@@ -170,8 +175,8 @@ void TopView::WriteHead(TextPage& page) const {
   page.Rule("fa-profile top");
   std::vector<std::string> facts{page.Safe(address_)};
   if (page_) {
+    if (page_->simulated) facts.insert(facts.begin(), "SIMULATED");
     if (!page_->version.empty()) facts.push_back("serve " + page.Safe(page_->version));
-    if (page_->simulated) facts.emplace_back("SIMULATED");
     std::string recordings = fmt::format("{} recordings", FormatCount(page_->counted));
     if (page_->recording_age_seconds) recordings += ", the newest " + AgeText(*page_->recording_age_seconds) + " ago";
     if (page_->bad > 0) recordings += fmt::format(", {} bad", FormatCount(page_->bad));
@@ -193,28 +198,31 @@ Cell TopView::Trend(const std::string& gpu, Bars bars) const {
 }
 
 std::vector<Cell> TopView::GpuRow(const TextPage& page, const std::string& label, const TopGpu& gpu) const {
-  std::vector<Cell> row{{page.Safe(label)}, {page.Safe(gpu.name)}, {ShortPercent(gpu.busy_ratio)}};
+  std::vector<Cell> row{{page.Safe(label)}};
+  if (IsWide(page)) row.push_back({page.Safe(gpu.name)});
+  row.push_back({ShortPercent(gpu.busy_ratio)});
   AddBar(page, gpu.busy_ratio.value_or(0), row);
-  if (page.bars() != Bars::kNone) row.push_back(Trend(label, page.bars()));
+  if (page.bars() != Bars::kNone && IsWide(page)) row.push_back(Trend(label, page.bars()));
   for (const auto& ratio : {gpu.sm_active_ratio, gpu.tensor_ratio, gpu.dram_ratio}) {
     row.push_back({ShortPercent(ratio)});
   }
   row.push_back({OfLimit(gpu.power_watts, gpu.power_limit_watts, "W")});
   row.push_back({OfLimit(gpu.temperature_celsius, std::nullopt, "C")});
-  row.push_back({FormatValue(gpu.sm_clock_hz, "hertz")});
-  row.push_back({MemoryText(gpu)});
+  if (IsWide(page)) row.push_back({FormatValue(gpu.sm_clock_hz, "hertz")});
+  if (IsWide(page)) row.push_back({MemoryText(gpu)});
   row.push_back({page.Safe(TroubleText(gpu)), Style::kBad});
   return row;
 }
 
 void TopView::WriteGpus(TextPage& page, std::size_t most) const {
   if (!page_ || page_->gpus.empty()) return;
-  std::vector<Column> columns{{"GPU"}, {"name", true}, {"busy%"}};
+  std::vector<Column> columns{{"GPU"}};
+  if (IsWide(page)) columns.push_back({"name", true});
+  columns.push_back({"busy%"});
   AddBarColumn(page, columns);
-  AddBarColumn(page, columns);
-  for (const char* const title : {"SM%", "tensor%", "DRAM%", "power", "temp", "SM clock", "memory"}) {
-    columns.push_back({title});
-  }
+  if (IsWide(page)) AddBarColumn(page, columns);
+  columns.insert(columns.end(), {{"SM%"}, {"tensor%"}, {"DRAM%"}, {"power"}, {"temp"}});
+  if (IsWide(page)) columns.insert(columns.end(), {{"SM clock"}, {"memory"}});
   columns.push_back({"", true});
   std::vector<std::vector<Cell>> rows;
   for (const auto& [label, gpu] : page_->gpus) {
@@ -235,13 +243,13 @@ std::vector<Cell> TopView::KernelRow(const TextPage& page, const Row& of, const 
   if (kernel.incorrect) name += " NOT CORRECT";
   const Style style = kernel.incorrect ? Style::kBad : selected ? Style::kBold : Style::kPlain;
   std::vector<Cell> row{{page.Safe(of.key.first)}, {name, style}, {ShortPercent(share)}};
-  AddBar(page, share, row);
+  if (IsWide(page)) AddBar(page, share, row);
   if (gain_) row.push_back({TimeText(of.gained)});
   row.push_back({TimeText(kernel.seconds)});
-  row.push_back({FormatCount(kernel.launches)});
+  if (IsWide(page)) row.push_back({FormatCount(kernel.launches)});
   row.push_back({kernel.timed > 0 ? TimeText(kernel.seconds / kernel.timed) : "n/a"});
-  row.push_back({ShortPercent(kernel.tensor_ratio)});
-  row.push_back({ShortPercent(kernel.occupancy_ratio)});
+  if (IsWide(page)) row.push_back({ShortPercent(kernel.tensor_ratio)});
+  if (IsWide(page)) row.push_back({ShortPercent(kernel.occupancy_ratio)});
   const auto phases = ByCycles(kernel, nullptr);
   row.push_back({phases.empty() ? "n/a"
                                 : page.Safe(phases.front().first) + " " +
@@ -261,9 +269,12 @@ void TopView::WriteKernels(TextPage& page, const std::vector<Row>& rows, std::si
     return;
   }
   std::vector<Column> columns{{"GPU"}, {"kernel", true}, {"share%"}};
-  AddBarColumn(page, columns);
+  if (IsWide(page)) AddBarColumn(page, columns);
   if (gain_) columns.push_back({"newest"});
-  for (const char* const title : {"total", "launches", "mean", "tensor%", "occ%"}) columns.push_back({title});
+  columns.push_back({"total"});
+  if (IsWide(page)) columns.push_back({"launches"});
+  columns.push_back({"mean"});
+  if (IsWide(page)) columns.insert(columns.end(), {{"tensor%"}, {"occ%"}});
   columns.push_back({"top phase", true});
   std::vector<std::vector<Cell>> cells;
   for (std::size_t i = first; i < end; ++i) cells.push_back(KernelRow(page, rows[i], marked));
@@ -307,13 +318,14 @@ void TopView::WriteScreen(std::ostream& out, const ReportOptions& look, std::siz
   std::ostringstream above;
   TextPage top_page(above, look);
   WriteHead(top_page);
-  WriteGpus(top_page, std::max<std::size_t>(1, height / 4));
+  WriteGpus(top_page, std::max<std::size_t>(1, height / kPartOfHeight));
   const std::vector<Row> rows = Rows();
   const auto found = std::ranges::find_if(rows, [&](const Row& row) { return row.key == selected_; });
   const std::size_t selected = found == rows.end() ? 0 : static_cast<std::size_t>(found - rows.begin());
   std::ostringstream below;
   TextPage phase_page(below, look);
-  if (!rows.empty()) WritePhases(phase_page, rows[selected], std::min(kMostPhases, height / 3));
+  if (!rows.empty())
+    WritePhases(phase_page, rows[selected], std::clamp(height / kPartOfHeight, kLeastPhases, kMostPhases));
   phase_page.Line(fmt::format("q: end   up, down: kernel   s: sort, now by {}", OrderText()), Style::kDim);
   // A blank line, the title and the columns of the kernels.
   const std::size_t used = LinesOf(above.str()) + LinesOf(below.str()) + 3;

@@ -15,12 +15,12 @@ from support.processes import LONG, free_port, wait_for
 class RunningServe:
     """A running exporter with a spool and a state of its own."""
 
-    def __init__(self, program, folder, *options, spool=True, nvml=False, env=None):
+    def __init__(self, program, folder, *options, spool=True, nvml=False, env=None, port=None):
         self.folder = pathlib.Path(folder)
         self.spool = self.folder / "spool"
         self.state = self.folder / "state"
         self.spool.mkdir(exist_ok=True)
-        self.port = free_port()
+        self.port = port or free_port()
         self.log = open(self.folder / "log", "ab")
         command = [program, "serve", "--listen", f"127.0.0.1:{self.port}", "--interval", "200ms", *options]
         if spool:

@@ -33,7 +33,7 @@ class PageClient {
   PageClient(ServerAddress address, const ServerAccess& access);
 
   /// The page. Absent: `cancelled` gave true, which is asked once a second at least. Throws Error with the cure: no
-  /// answer within 10 s, a status other than 200, more than 32 MiB.
+  /// answer within 10 s, a status other than 200, more than 8 MiB.
   std::optional<std::string> Read(const std::function<bool()>& cancelled);
 
   const std::string& url() const { return url_; }
