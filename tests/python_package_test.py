@@ -691,6 +691,30 @@ def test_unknown(fa_profile_gate):
         self.assertIn("MISSING", said)
         self.assertIn("fa_profile_gate has no argument max_shares", said)
 
+    def test_paths_begin_at_the_folder_of_the_test(self):
+        (self.folder / "inner").mkdir()
+        shutil.copyfile(SDPA, self.folder / "inner/a.fap")
+        self.write("inner/rules.yaml", "version: 1\nrules: [{metric: registers_per_thread, maximum: 1}]\n")
+        self.write(
+            "inner/test_paths.py",
+            """
+import pytest
+
+@pytest.mark.fa_profile(recording="a.fap", baseline=["a.fap"])
+def test_same(): pass
+
+@pytest.mark.fa_profile(recording="inner/a.fap", thresholds="rules.yaml")
+def test_rules(): pass
+
+def test_fixture(fa_profile_gate):
+    fa_profile_gate("a.fap", baseline="a.fap", strict=True)
+""",
+        )
+        options = ("-p", "fa_profile.pytest_plugin", "-p", "no:cacheprovider", "-q", "inner")
+        said = self.python("-m", "pytest", *options, code=1).stdout
+        self.assertIn("1 failed, 2 passed", said)
+        self.assertIn("rules.yaml:2)", said)
+
     MEASURED = """
 import pathlib
 
