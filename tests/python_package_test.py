@@ -603,7 +603,9 @@ if __name__ == "__main__":
         self.assertIn("FA_PROFILE is /no/program, which is not a program", found(FA_PROFILE="/no/program"))
         self.assertEqual(found(FA_PROFILE=str(PROGRAM)).strip(), str(PROGRAM))
         alone = self.folder / "alone"
-        shutil.copytree(PACKAGE / "fa_profile", alone / "fa_profile")
+        for name in ("fa_profile", "fa_profile.libs"):  # the latter in a wheel
+            if (PACKAGE / name).exists():
+                shutil.copytree(PACKAGE / name, alone / name)
         path = os.pathsep.join([str(alone), *PACKAGES])
         self.assertIn("NoGpuError the program fa-profile was not found", found(PYTHONPATH=path, PATH="/nowhere"))
         on_path = self.write("fa-profile", "#!/bin/sh\n")

@@ -163,11 +163,9 @@ def _measure(item: pytest.Function, arguments: Mapping[str, Any], folder: str) -
     output = os.path.join(folder, "test.fap")
     node = str(item.path) + item.nodeid[item.nodeid.find("::") :]
     command = [sys.executable, "-m", "pytest", node, "--rootdir", str(item.config.rootpath), "-p", "no:cacheprovider"]
-    command += ["-q", "--no-header", "-o", "addopts="]
+    command += ["-q", "--no-header", "-o", "addopts=", "-p", __name__]
     if item.config.inipath is not None:
         command += ["-c", str(item.config.inipath)]
-    if item.config.pluginmanager.get_plugin(__name__) is not None:  # not by its entry point, but by -p
-        command += ["-p", __name__]
     try:
         code, text = profiling._run(
             command,
