@@ -603,7 +603,9 @@ if __name__ == "__main__":
         self.assertIn("FA_PROFILE is /no/program, which is not a program", found(FA_PROFILE="/no/program"))
         self.assertEqual(found(FA_PROFILE=str(PROGRAM)).strip(), str(PROGRAM))
         alone = self.folder / "alone"
-        shutil.copytree(PACKAGE / "fa_profile", alone / "fa_profile")
+        for name in ("fa_profile", "fa_profile.libs"):  # the latter in a wheel
+            if (PACKAGE / name).exists():
+                shutil.copytree(PACKAGE / name, alone / name)
         path = os.pathsep.join([str(alone), *PACKAGES])
         self.assertIn("NoGpuError the program fa-profile was not found", found(PYTHONPATH=path, PATH="/nowhere"))
         on_path = self.write("fa-profile", "#!/bin/sh\n")
@@ -690,6 +692,30 @@ def test_unknown(fa_profile_gate):
         self.assertIn("(test_it.py:6)", said)
         self.assertIn("MISSING", said)
         self.assertIn("fa_profile_gate has no argument max_shares", said)
+
+    def test_paths_begin_at_the_folder_of_the_test(self):
+        (self.folder / "inner").mkdir()
+        shutil.copyfile(SDPA, self.folder / "inner/a.fap")
+        self.write("inner/rules.yaml", "version: 1\nrules: [{metric: registers_per_thread, maximum: 1}]\n")
+        self.write(
+            "inner/test_paths.py",
+            """
+import pytest
+
+@pytest.mark.fa_profile(recording="a.fap", baseline=["a.fap"])
+def test_same(): pass
+
+@pytest.mark.fa_profile(recording="inner/a.fap", thresholds="rules.yaml")
+def test_rules(): pass
+
+def test_fixture(fa_profile_gate):
+    fa_profile_gate("a.fap", baseline="a.fap", strict=True)
+""",
+        )
+        options = ("-p", "fa_profile.pytest_plugin", "-p", "no:cacheprovider", "-q", "inner")
+        said = self.python("-m", "pytest", *options, code=1).stdout
+        self.assertIn("1 failed, 2 passed", said)
+        self.assertIn("rules.yaml:2)", said)
 
     MEASURED = """
 import pathlib

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,12 @@ class Frame:
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
+    @overload
+    def __getitem__(self, key: str) -> Array: ...
+    @overload
+    def __getitem__(self, key: list[str]) -> Frame: ...
+    @overload
+    def __getitem__(self, key: Rows) -> Frame: ...
     def __getitem__(self, key: Any) -> Any:
         """A column by its name; some columns by their names; rows by a slice, a mask or their numbers."""
         if isinstance(key, str):

@@ -64,7 +64,8 @@ def fa_profile_gate(request: pytest.FixtureRequest) -> Gate:
         unknown = sorted(set(held_to) - {*_HELD_TO, "strict"})
         if unknown:
             raise TypeError(f"fa_profile_gate has no argument {unknown[0]}; it has {', '.join((*_HELD_TO, 'strict'))}")
-        _judge(recording, {**defaults, **held_to}, place, line)
+        arguments = _resolved(request.node, {"recording": recording, **defaults, **held_to})
+        _judge(arguments["recording"], arguments, place, line)
 
     return judge
 
@@ -79,11 +80,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Optional[bool]:
     mark = pyfuncitem.get_closest_marker("fa_profile")
     if mark is None or "fa_profile_gate" in pyfuncitem.fixturenames:
         return None
-    arguments = _arguments_of(mark)
+    arguments = _resolved(pyfuncitem, _arguments_of(mark))
     place, line = _place_of(pyfuncitem)
     if "recording" in arguments:
         _call(pyfuncitem)
-        _judge(_from_test(pyfuncitem, arguments["recording"]), arguments, place, line)
+        _judge(arguments["recording"], arguments, place, line)
     else:
         with tempfile.TemporaryDirectory(prefix="fa-profile-") as folder:
             _judge(_measure(pyfuncitem, arguments, folder), arguments, place, line)
@@ -119,12 +120,21 @@ def _arguments_of(mark: pytest.Mark) -> Mapping[str, Any]:
     return mark.kwargs
 
 
-def _from_test(item: pytest.Function, path: Union[Recording, Path]) -> Union[Recording, Path]:
-    """A relative path is relative to the test's file, or else to the folder where pytest was started."""
-    if isinstance(path, Recording):
-        return path
-    beside = item.path.parent / path
-    return beside if beside.exists() else item.config.invocation_params.dir / path
+def _resolved(item: pytest.Item, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """With paths from the test's file on, or else from the folder where pytest was started."""
+
+    def found(path: Path) -> Path:
+        beside = item.path.parent / path
+        return beside if beside.exists() else item.config.invocation_params.dir / path
+
+    resolved = dict(arguments)
+    for key in ("recording", "baseline", "thresholds"):
+        value = arguments.get(key)
+        if isinstance(value, (str, os.PathLike)):
+            resolved[key] = found(value)
+        elif isinstance(value, (list, tuple)):
+            resolved[key] = [found(path) for path in value]
+    return resolved
 
 
 def _place_of(item: pytest.Item) -> tuple[str, int]:
@@ -153,11 +163,9 @@ def _measure(item: pytest.Function, arguments: Mapping[str, Any], folder: str) -
     output = os.path.join(folder, "test.fap")
     node = str(item.path) + item.nodeid[item.nodeid.find("::") :]
     command = [sys.executable, "-m", "pytest", node, "--rootdir", str(item.config.rootpath), "-p", "no:cacheprovider"]
-    command += ["-q", "--no-header", "-o", "addopts="]
+    command += ["-q", "--no-header", "-o", "addopts=", "-p", __name__]
     if item.config.inipath is not None:
         command += ["-c", str(item.config.inipath)]
-    if item.config.pluginmanager.get_plugin(__name__) is not None:  # not by its entry point, but by -p
-        command += ["-p", __name__]
     try:
         code, text = profiling._run(
             command,
