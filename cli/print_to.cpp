@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -28,11 +29,15 @@ class CollectedOutput {
   std::streambuf* before_;
 };
 
-void RefuseInputs(const std::string& output, const std::vector<std::string>& inputs) {
+void CheckTarget(const ReportTarget& target, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code unknown;
-    if (input != output && !std::filesystem::equivalent(input, output, unknown)) continue;
-    throw Error("--output " + output + " is the recording itself", "write the report to another file");
+    if (input != target.file && !std::filesystem::equivalent(input, target.file, unknown)) continue;
+    throw Error("--output " + target.file + " is the recording itself", "write the report to another file");
+  }
+  // A device or a pipe is written to; a file is not written over by accident.
+  if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
+    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
   }
 }
 
@@ -47,16 +52,24 @@ void RefuseTerminal(const Format& format, const std::string& hint) {
   throw Error(std::string("a terminal cannot show the format '") + format.name + "'", hint);
 }
 
-int PrintTo(const std::string& output, const std::vector<std::string>& inputs, const Format& format,
+void AddOutput(CLI::App& command, ReportTarget& target) {
+  command.add_option("-o,--output", target.file, "Write to this file instead of standard output")->type_name("FILE");
+  command.add_flag("--force", target.overwrite, "Replace an existing file");
+}
+
+int PrintTo(const ReportTarget& target, const std::vector<std::string>& inputs, const Format& format,
             const std::function<int()>& print) {
-  if (output.empty()) {
+  if (target.file.empty()) {
+    if (target.overwrite) {
+      throw Error("--force applies only together with --output", "name a file with -o, or leave it out");
+    }
     RefuseTerminal(format, std::string("write it to a file: -o report.") + format.name);
     return print();
   }
-  RefuseInputs(output, inputs);
+  CheckTarget(target, inputs);
   CollectedOutput collected;
   const int code = print();
-  WriteWholeFile(output, std::move(collected).Text());
+  WriteWholeFile(target.file, std::move(collected).Text());
   return code;
 }
 

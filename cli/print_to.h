@@ -4,6 +4,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace fa_profile::cli {
 
 struct Format;
@@ -14,10 +18,19 @@ bool PrintsToTerminal();
 /// Throws Error for a format that a terminal cannot show, where std::cout goes to one. `hint`: where else to write.
 void RefuseTerminal(const Format& format, const std::string& hint);
 
-/// --output FILE of a command that prints a report: runs `print` with std::cout going to the file, which is replaced
-/// whole or not at all; an empty `output` leaves std::cout alone. `inputs` are what the report is of: the output may be
-/// none of them. Returns what `print` does. Throws Error.
-int PrintTo(const std::string& output, const std::vector<std::string>& inputs, const Format& format,
+/// Where a report goes.
+struct ReportTarget {
+  std::string file;        ///< empty: stdout
+  bool overwrite = false;  ///< replace a file that exists
+};
+
+/// --output and --force.
+void AddOutput(CLI::App& command, ReportTarget& target);
+
+/// Runs `print` with std::cout going to the target's file, which is there whole or not at all; without a file std::cout
+/// is left alone. `inputs` are what the report is of: the target may be none of them. Returns what `print` does. Throws
+/// Error.
+int PrintTo(const ReportTarget& target, const std::vector<std::string>& inputs, const Format& format,
             const std::function<int()>& print);
 
 }  // namespace fa_profile::cli

@@ -72,19 +72,11 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
   return kExitFine;
 }
 
-namespace {
-
-void AddOutput(CLI::App& command, std::string& output) {
-  command.add_option("-o,--output", output, "Write to this file instead of standard output")->type_name("FILE");
-}
-
-}  // namespace
-
 void AddReport(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     std::vector<std::string> paths;
     const Format* format = nullptr;
-    std::string output;
+    ReportTarget target;
     ReportFilter filter;
     ShapeArguments shapes;
     CodeViews views;
@@ -97,7 +89,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                    "side")
       ->required();
   AddFormatOption(*report, arguments->format, ReportFormats());
-  AddOutput(*report, arguments->output);
+  AddOutput(*report, arguments->target);
   report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
   report->add_option("--nvtx", arguments->filter.nvtx_pattern,
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
@@ -137,7 +129,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       return RunReport(arguments->paths.front(), *arguments->format, filter);
     };
     invocation.run = [arguments, print] {
-      return PrintTo(arguments->output, arguments->paths, *arguments->format, print);
+      return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
     };
   });
 }
@@ -147,17 +139,17 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
     std::string before;
     std::string after;
     const Format* format = nullptr;
-    std::string output;
+    ReportTarget target;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const diff = app.add_subcommand("diff", "Show what changed between two recordings");
   diff->add_option("before", arguments->before, "Recording before the change (*.fap)")->required();
   diff->add_option("after", arguments->after, "Recording after the change (*.fap)")->required();
   AddFormatOption(*diff, arguments->format, &Format::diff);
-  AddOutput(*diff, arguments->output);
+  AddOutput(*diff, arguments->target);
   diff->callback([arguments, &invocation] {
     invocation.run = [arguments] {
-      return PrintTo(arguments->output, {arguments->before, arguments->after}, *arguments->format,
+      return PrintTo(arguments->target, {arguments->before, arguments->after}, *arguments->format,
                      [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
     };
   });
