@@ -151,6 +151,10 @@ class LadderTest(Pages):
         self.browser.press("Enter")
         self.browser.wait("document.querySelector('h1').textContent === 'wmma \u00b7 4,16,1024,64'")
         self.assertEqual(self.browser.value("document.activeElement.tagName"), "H1")
+        self.browser.value("history.back()")
+        self.browser.wait("document.querySelector('h1').textContent === '7 kernels at 3 shapes'")
+        self.assertEqual(self.browser.value("location.hash"), "#query=wmma")
+        self.assertEqual({row[0] for row in self.table("kernels")}, {"wmma"})
         self.browser.press("?")
         self.assertTrue(self.browser.value("document.querySelector('dialog').open"))
         self.browser.press("Escape")
@@ -231,6 +235,11 @@ class ProgramTest(Pages):
         self.assertAlmostEqual(widths[1], 100 * 320 / 480, places=3)
         self.browser.value("document.querySelectorAll('.icicle-cell')[1].dispatchEvent(new MouseEvent('click'))")
         self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+
+    def test_a_recording_of_nothing_draws(self):
+        self.browser.open(self.report("empty"))
+        self.assertEqual(self.browser.text("h1"), ["0 kernels"])
+        self.assertEqual(self.table("kernels"), [])
 
     def test_absent_values_look_absent(self):
         self.browser.open(self.report("program"), "#view=kernel&kernel=fill_kernel<<<64,%20128>>>")

@@ -244,14 +244,31 @@ function kernelColumns(report) {
   ];
 }
 
+/** How the table is sorted and filtered: as the address says, else as it was. */
+function kernelTableState(app, usual) {
+  const state = app.keep("kernels", {sort: usual, descending: true});
+  for (const name of ["sort", "query", "shape"]) {
+    if (app.state[name] !== undefined) state[name] = app.state[name];
+  }
+  if (app.state.sort !== undefined) state.descending = app.state.up !== "1";
+  return state;
+}
+
 function kernelTable(report, app) {
-  const state = app.keep("kernels", {sort: report.isProgram ? "share" : null, descending: true});
+  const usual = report.isProgram ? "share" : null;
+  const state = kernelTableState(app, usual);
+  const changed = () => {
+    const sorted = state.sort !== usual || !state.descending;
+    const up = sorted && !state.descending ? "1" : undefined;
+    Object.assign(app.state, {sort: sorted ? state.sort : undefined, up, query: state.query, shape: state.shape});
+    app.changed();
+  };
   const columns =
     kernelColumns(report).filter((column) => report.entries.some((entry) => column.value(entry) !== null));
   const long = new LongTable(columns, {
     label: "kernels",
     state,
-    changed: () => app.changed(),
+    changed,
     keyOf: (entry) => entry.key,
     open: (entry) => app.go({view: "kernel", kernel: entry.key}),
     rowClass: (entry) => (entry.part === null ? "" : "part"),
@@ -279,7 +296,7 @@ function kernelTable(report, app) {
         (!state.shape || entry.shape === state.shape) && words.every((word) => searchText(entry).includes(word)));
     counted.textContent = `${rows.length} of ${report.entries.length}`;
     long.setRows(rows);
-    app.changed();
+    changed();
   }
   filter();
   const names = [...new Set(report.entries.flatMap((entry) => entry.phases.map(({phase}) => phase)))];
@@ -338,7 +355,8 @@ function rooflineOverview(report, app) {
   function draw() {
     const chosen = calls.filter((entry) => entry.shape === state.shape);
     const points =
-      chosen.map((entry) => ({point: kernelPoint(entry, entry.kernel.slice(0, 24)), entry})).filter(({point}) => point);
+      chosen.map((entry) => ({point: kernelPoint(entry, entry.kernel.replace(/[<(].*/s, "").slice(0, 20)), entry}))
+        .filter(({point}) => point);
     const first = points.find(({entry}) => roofsOf(entry).length > 0);
     if (!first) return place.replaceChildren(h("p", {class: "note"}, "Not measured at this shape."));
     return place.replaceChildren(
