@@ -37,7 +37,7 @@ def main():
         for name, (recording, scheme, view, height) in SHOTS.items():
             page = pathlib.Path(folder) / f"{recording}.html"
             file = ROOT / "recordings" / f"{recording}.fap"
-            subprocess.run([options.program, "report", file, "--format", "html", "-o", page], check=True)
+            subprocess.run([options.program, "report", file, "--format", "html", "-o", page, "--force"], check=True)
             browser = Browser(1120, height)
             try:
                 browser.prefer(scheme)

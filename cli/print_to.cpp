@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -28,11 +29,15 @@ class CollectedOutput {
   std::streambuf* before_;
 };
 
-void RefuseInputs(const std::string& output, const std::vector<std::string>& inputs) {
+void CheckTarget(const ReportTarget& target, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code unknown;
-    if (input != output && !std::filesystem::equivalent(input, output, unknown)) continue;
-    throw Error("--output " + output + " is the recording itself", "write the report to another file");
+    if (input != target.file && !std::filesystem::equivalent(input, target.file, unknown)) continue;
+    throw Error("--output " + target.file + " is the recording itself", "write the report to another file");
+  }
+  // A device or a pipe is written to; a file is not written over by accident.
+  if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
+    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
   }
 }
 
@@ -61,11 +66,7 @@ int PrintTo(const ReportTarget& target, const std::vector<std::string>& inputs, 
     RefuseTerminal(format, std::string("write it to a file: -o report.") + format.name);
     return print();
   }
-  RefuseInputs(target.file, inputs);
-  // A device or a pipe is written to, a file is not written over by accident.
-  if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
-    throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");
-  }
+  CheckTarget(target, inputs);
   CollectedOutput collected;
   const int code = print();
   WriteWholeFile(target.file, std::move(collected).Text());

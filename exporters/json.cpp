@@ -440,6 +440,7 @@ void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOpt
     const Rank& rank = report.ranks[i];
     ranks.push_back({{"recording", rank.recording},
                      {"complete", rank.complete},
+                     {"created_at", KnownText(rank.created_at)},
                      {"device", ToJson(rank.device)},
                      {"watched_ns", rank.use.watched_ns},
                      {"busy_ratio", OrNull(rank.use.busy_ratio)},

@@ -125,11 +125,12 @@ class CliGateTest(unittest.TestCase):
 
     def test_every_report_is_written_whole(self):
         folder = pathlib.Path(self.folder.name)
-        outputs = {"markdown": "c.md", "sarif": "c.sarif", "junit": "c.xml", "json": "c.json", "textfile": "c.prom"}
+        outputs = {"markdown": "c.md", "sarif": "c.sarif", "junit": "c.xml", "json": "c.json", "html": "c.html", "textfile": "c.prom"}
         arguments = [part for name, file in outputs.items() for part in (f"--{name}", folder / file)]
         code, _, _ = run("--replay", WORSE, *arguments)
         self.assertEqual(code, 1)
         self.assertEqual(json.loads((folder / "c.json").read_text())["verdict"], "REGRESSION")
+        self.assertIn('"verdict":"REGRESSION"', (folder / "c.html").read_text())
         self.assertEqual(json.loads((folder / "c.sarif").read_text())["version"], "2.1.0")
         self.assertTrue((folder / "c.md").read_text().startswith("<!-- fa-profile gate -->"))
         self.assertIn("0 of 1,200,000", (folder / "c.md").read_text())

@@ -314,10 +314,13 @@ TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
   EXPECT_EQ(Run("report -o x.txt " + bundled_).out, "");
   EXPECT_EQ(ReadFile(folder_ / "x.txt"), Run("report " + bundled_).out);
   EXPECT_LT(Run("report --summary --format html " + bundled_).out.size(), before.size() / 2);  // without code
-  ExpectRefused("report --format html -o y.html --kernel nothing " + bundled_, "no kernel matches", "the kernels are");
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "y.html"));
-  ExpectRefused("report --format html --force -o x.html --kernel nothing " + bundled_, "no kernel matches", "the");
+  ExpectRefused("report --format html -o x.html " + bundled_, "x.html exists already", "--force");
+  ExpectRefused("report --format html -o x.html --force --kernel nothing " + bundled_, "no kernel matches",
+                "the kernels are");
   EXPECT_EQ(ReadFile(page), before);
+  EXPECT_EQ(Run("report --format json -o x.html --force " + bundled_).exit_code, 0);
+  EXPECT_TRUE(ReadFile(page).starts_with("{"));
+  ExpectRefused("report --force " + bundled_, "--force applies only together with --output", "leave it out");
   ExpectRefused("report --format html -o missing/x.html " + bundled_, "missing/x.html", "folder");
   ExpectRefused("report --format html --source " + bundled_, "--source has no format 'html'", "leave the option out");
   std::filesystem::copy_file(bundled_, folder_ / "a.fap");

@@ -151,6 +151,10 @@ class LadderTest(Pages):
         self.browser.press("Enter")
         self.browser.wait("document.querySelector('h1').textContent === 'wmma \u00b7 4,16,1024,64'")
         self.assertEqual(self.browser.value("document.activeElement.tagName"), "H1")
+        self.browser.value("history.back()")
+        self.browser.wait("document.querySelector('h1').textContent === '7 kernels at 3 shapes'")
+        self.assertEqual(self.browser.value("location.hash"), "#query=wmma")
+        self.assertEqual({row[0] for row in self.table("kernels")}, {"wmma"})
         self.browser.press("?")
         self.assertTrue(self.browser.value("document.querySelector('dialog').open"))
         self.browser.press("Escape")
@@ -188,6 +192,21 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value(page), colours["dark"])
         self.browser.prefer("light")
 
+    def test_print_is_as_wide_as_the_paper(self):
+        self.browser.resize(1047)  # A4 without its margins
+        self.addCleanup(self.browser.resize, 1400)
+        self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")
+        for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
+            self.browser.open(self.report("h200-ladder-full"), fragment)
+            self.browser.wait("document.querySelector('[role=grid], #phases')")
+            self.browser.ask("Emulation.setEmulatedMedia", media="print")
+            self.browser.value("window.dispatchEvent(new Event('beforeprint'))")
+            wide = self.browser.value(
+                "[...document.querySelectorAll('.long-row, .table-scroll')].filter((e) => e.getBoundingClientRect().right > innerWidth ||"
+                " e.scrollWidth > innerWidth).length"
+            )
+            self.assertEqual(wide, 0, fragment)
+
     def test_print_shows_the_whole_table_and_no_controls(self):
         self.browser.open(self.report("many"))
         self.browser.value("window.dispatchEvent(new Event('beforeprint'))")
@@ -216,6 +235,11 @@ class ProgramTest(Pages):
         self.assertAlmostEqual(widths[1], 100 * 320 / 480, places=3)
         self.browser.value("document.querySelectorAll('.icicle-cell')[1].dispatchEvent(new MouseEvent('click'))")
         self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+
+    def test_a_recording_of_nothing_draws(self):
+        self.browser.open(self.report("empty"))
+        self.assertEqual(self.browser.text("h1"), ["0 kernels"])
+        self.assertEqual(self.table("kernels"), [])
 
     def test_absent_values_look_absent(self):
         self.browser.open(self.report("program"), "#view=kernel&kernel=fill_kernel<<<64,%20128>>>")
@@ -266,6 +290,7 @@ class RanksTest(Pages):
         path = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
         self.browser.open(path)
         self.assertEqual(self.browser.text("main h2"), ["Ranks", "Kernels", "NVTX ranges"])
+        self.assertIn("NVIDIA H200 \u00b7 driver 580.159.04 \u00b7 2026-01-02", self.browser.text(".top span"))
         self.assertEqual(self.browser.text("#ranks tbody th"), ["program.fap", "rank1.fap"])
         self.assertEqual(len(self.table("Kernels")), 6)
         self.assertEqual([row[0] for row in self.table("NVTX ranges")], ["step", "attn", "torch: mlp", "load"])

@@ -84,7 +84,8 @@ RankReport JoinRanks(const NamedProfiles& profiles) {
   RankTable all(profiles.size());
   for (std::size_t rank = 0; rank < profiles.size(); ++rank) {
     const auto& [recording, profile] = profiles[rank];
-    report.ranks.push_back({recording, profile.device, profile.session.complete, *profile.program});
+    report.ranks.push_back(
+        {recording, profile.device, profile.session.complete, profile.session.created_at, *profile.program});
     report.ranks.back().use.memory.clear();
     report.ranks.back().use.nvtx.clear();
     all.Add("", "all kernels", rank, profile.program->kernel_ns, all.end());

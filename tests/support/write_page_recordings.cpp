@@ -2,7 +2,8 @@
 //
 // sample.fap and program.fap are the samples of the other tests; in slower.fap `mma` takes half as long again, and in
 // rank1.fap a kernel of the program takes twice as long; hostile.fap and hostile-program.fap have TEXT in every
-// text; many.fap is a program of 300 kernels in 600 NVTX ranges.
+// text; many.fap is a program of 300 kernels in 600 NVTX ranges;
+// empty.fap has no kernel.
 #include <string>
 
 #include "fa_profile/recording_file.h"
@@ -65,6 +66,10 @@ int main(int argc, char** argv) {
   const std::string folder = std::string(argv[1]) + "/";
   WriteRecording(sample::MakeRecording(), folder + "sample.fap");
   WriteRecording(sample::MakeProgramRecording(), folder + "program.fap");
+  Recording empty;
+  empty.session = sample::FullSession();
+  empty.device = sample::H200();
+  WriteRecording(empty, folder + "empty.fap");
   WriteRecording(Slower(), folder + "slower.fap");
   WriteRecording(Rank1(), folder + "rank1.fap");
   WriteRecording(Hostile(sample::MakeRecording(), argv[2]), folder + "hostile.fap");

@@ -225,7 +225,7 @@ class GateApp extends App {
         each.time &&
           tile(
             "Time", show(each.time.candidate, "seconds"),
-            `${change(each.time.change)} of ${show(each.time.baseline, "seconds")}`),
+            `from ${show(each.time.baseline, "seconds")}: ${change(each.time.change)}`),
         each.phase !== null && tile("Got worse most", phaseName(each.phase)),
         (each.bottleneck_before || each.bottleneck_after) &&
           tile("Longest phase", each.bottleneck_after || ABSENT, `before: ${each.bottleneck_before || ABSENT}`),

@@ -121,11 +121,12 @@ function findingsView(report, app) {
   return section(
     "What to act on", {id: "findings"}, h("div", {class: "cards"}, cards.slice(0, MOST_CARDS)),
     rest.length > 0 &&
-      h("details", {}, h("summary", {}, `${plural(rest.length, "more finding")}`), h("div", {class: "cards"}, rest)));
+      h("details", {}, h("summary", {}, `${plural(rest.length, "more kind of finding", "more kinds of findings")}`),
+        h("div", {class: "cards"}, rest)));
 }
 
 function kernelColumns(report) {
-  const metric = (id, title, unit, help, width = "5em") => ({
+  const metric = (id, title, unit, help, width = "4.6em") => ({
     id,
     title,
     kind: "num",
@@ -144,7 +145,7 @@ function kernelColumns(report) {
         id: "share",
         title: "share",
         kind: "num",
-        width: "4.6em",
+        width: "4.2em",
         help: "of the time of all kernels",
         value: ({json}) => (json.use ? json.use.share_ratio : null),
         cell: (entry, value) => valueText(percent(value))
@@ -153,7 +154,7 @@ function kernelColumns(report) {
         id: "total",
         title: "total",
         kind: "num",
-        width: "5.4em",
+        width: "4.8em",
         help: "GPU time of all launches",
         value: (entry) => entry.total,
         cell: (entry, value) => valueText(show(value, "seconds"))
@@ -162,7 +163,7 @@ function kernelColumns(report) {
         id: "launches",
         title: "launches",
         kind: "num",
-        width: "5.4em",
+        width: "4.8em",
         value: ({json}) => (json.use ? json.use.launches : null),
         cell: (entry, value) => valueText(isNumber(value) ? value.toLocaleString("en-US") : ABSENT)
       },
@@ -171,14 +172,14 @@ function kernelColumns(report) {
       {
         id: "shape",
         title: "shape",
-        width: "8.6em",
+        width: "8em",
         help: "batch, heads, sequence length, head dimension",
         value: (entry) => entry.shape || null
       },
       {
         id: "correct",
         title: "correct",
-        width: "4.6em",
+        width: "4.2em",
         value: (entry) =>
           (entry.correct === null ? null :
              entry.correct        ? "yes" :
@@ -190,7 +191,7 @@ function kernelColumns(report) {
     {
       id: "kernel",
       title: "kernel",
-      width: "minmax(10em, 1.6fr)",
+      width: "minmax(8em, 1.6fr)",
       value: (entry) => entry.name,
       cell: (entry) =>
         h("span", {class: entry.part === null ? "kernel-name" : "kernel-name part", title: entry.name},
@@ -201,7 +202,7 @@ function kernelColumns(report) {
       id: "time",
       title: "time",
       kind: "num",
-      width: "5.4em",
+      width: "4.8em",
       help: "median of one call, without the profiler",
       value: (entry) => entry.time,
       cell: (entry, value) => valueText(show(value, "seconds"))
@@ -210,12 +211,12 @@ function kernelColumns(report) {
       id: "achieved",
       title: "achieved",
       kind: "num",
-      width: "10em",
+      width: "11em",
       help: "FLOPs of the shape per second; the bar: of the fastest at the shape",
       value: (entry) => entry.metric("achieved_flops_per_second"),
-      cell: (entry, value) =>
-        (isNumber(value) ? heatCell(value, fastestAt.get(entry.shape), "accent", show(value, "flops_per_second")) :
-                           valueText(ABSENT))
+      cell: (entry, value) => (
+        isNumber(value) ? heatCell(value, fastestAt.get(entry.shape), "accent", show(value, "flops_per_second"), true) :
+                          valueText(ABSENT))
     },
     metric("tensor_core_utilization_ratio", "tensor", "ratio", "tensor pipe active"),
     metric("achieved_occupancy_ratio", "occup.", "ratio", "achieved occupancy"),
@@ -243,14 +244,31 @@ function kernelColumns(report) {
   ];
 }
 
+/** How the table is sorted and filtered: as the address says, else as it was. */
+function kernelTableState(app, usual) {
+  const state = app.keep("kernels", {sort: usual, descending: true});
+  for (const name of ["sort", "query", "shape"]) {
+    if (app.state[name] !== undefined) state[name] = app.state[name];
+  }
+  if (app.state.sort !== undefined) state.descending = app.state.up !== "1";
+  return state;
+}
+
 function kernelTable(report, app) {
-  const state = app.keep("kernels", {sort: report.isProgram ? "share" : null, descending: true});
+  const usual = report.isProgram ? "share" : null;
+  const state = kernelTableState(app, usual);
+  const changed = () => {
+    const sorted = state.sort !== usual || !state.descending;
+    const up = sorted && !state.descending ? "1" : undefined;
+    Object.assign(app.state, {sort: sorted ? state.sort : undefined, up, query: state.query, shape: state.shape});
+    app.changed();
+  };
   const columns =
     kernelColumns(report).filter((column) => report.entries.some((entry) => column.value(entry) !== null));
   const long = new LongTable(columns, {
     label: "kernels",
     state,
-    changed: () => app.changed(),
+    changed,
     keyOf: (entry) => entry.key,
     open: (entry) => app.go({view: "kernel", kernel: entry.key}),
     rowClass: (entry) => (entry.part === null ? "" : "part"),
@@ -278,7 +296,7 @@ function kernelTable(report, app) {
         (!state.shape || entry.shape === state.shape) && words.every((word) => searchText(entry).includes(word)));
     counted.textContent = `${rows.length} of ${report.entries.length}`;
     long.setRows(rows);
-    app.changed();
+    changed();
   }
   filter();
   const names = [...new Set(report.entries.flatMap((entry) => entry.phases.map(({phase}) => phase)))];
@@ -329,14 +347,16 @@ function summaryTiles(report) {
 
 function rooflineOverview(report, app) {
   const calls = report.entries.filter(({part}) => part === null);
-  const shapes = report.shapes.filter((shape) => calls.some((entry) => entry.shape === shape && kernelPoint(entry)));
+  const shapes = report.shapes.filter(
+    (shape) => calls.some((entry) => entry.shape === shape && kernelPoint(entry) && roofsOf(entry).length > 0));
   if (shapes.length === 0) return null;
   const place = h("div", {});
   const state = app.keep("roofline", {shape: shapes[0]});
   function draw() {
     const chosen = calls.filter((entry) => entry.shape === state.shape);
     const points =
-      chosen.map((entry) => ({point: kernelPoint(entry, entry.kernel.slice(0, 24)), entry})).filter(({point}) => point);
+      chosen.map((entry) => ({point: kernelPoint(entry, entry.kernel.replace(/[<(].*/s, "").slice(0, 20)), entry}))
+        .filter(({point}) => point);
     const first = points.find(({entry}) => roofsOf(entry).length > 0);
     if (!first) return place.replaceChildren(h("p", {class: "note"}, "Not measured at this shape."));
     return place.replaceChildren(

@@ -108,6 +108,7 @@ function nvtxTree(rows) {
 }
 
 const ICICLE_ROW = 26;
+const MOST_LEVELS = 12;  // what is nested deeper is in the table
 
 /** The ranges' GPU time: a row for each level, a width for each share.
     `chosen`: the node that fills the width, or null. */
@@ -115,7 +116,7 @@ function icicle(roots, chosen, choose) {
   const top = chosen ? [chosen] : roots;
   const all = top.reduce((sum, {row}) => sum + row.gpu_ns, 0);
   const depth = (nodes) => (nodes.length === 0 ? 0 : 1 + Math.max(...nodes.map(({children}) => depth(children))));
-  const levels = Math.min(depth(top), 12);
+  const levels = Math.min(depth(top), MOST_LEVELS);
   const chart = s("svg", {
     class: "icicle",
     width: "100%",
@@ -127,7 +128,7 @@ function icicle(roots, chosen, choose) {
     let at = from;
     for (const node of nodes) {
       const width = all > 0 ? node.row.gpu_ns / all : 0;
-      if (width > 0.0008 && level < 12) {
+      if (width > 0.0008 && level < MOST_LEVELS) {
         chart.append(icicleCell(node, at, width, level, choose));
         draw(node.children, at, level + 1);
       }

@@ -5,6 +5,8 @@ class RanksApp extends App {
     super();
     this.name = "ranks";
     this.ranks = documentOf("ranks");
+    const [first] = this.ranks.ranks;
+    this.about = first ? aboutText(first.device, first.created_at) : "";
     this.places = [["Ranks", "ranks"], ["Kernels", "kernels"], ["NVTX ranges", "nvtx"]];
   }
 

@@ -73,7 +73,8 @@ function rooflineChart(roofs, points, label) {
       s("text", {class: "axis-label", x: width - right / 2 + 4, y: height - bottom + 15, "text-anchor": "middle"},
         "no bytes"));
   }
-  const taken = [];
+  const end = width - right - 4;
+  const taken = roofs.map((roof, i) => labelBox({x: end - 130, y: y.at(roof.flops) + (i === 0 ? -9 : 9)}, 130));
   for (const point of points) drawPoint(chart, x, y, point, taken);
   return h("div", {class: "chart"}, chart);
 }
@@ -118,17 +119,22 @@ function drawRoof(chart, x, y, {flops, bytes, label}, index) {
     `DRAM ${withPrefix(bytes, "B/s")}`));
 }
 
+function labelBox({x, y}, length) {
+  return {left: x, right: x + length, top: y - 6, bottom: y + 6};
+}
+
+function overlap(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
 /** Where a label of this length finds room beside a point; null: nowhere. */
 function placeLabel(at, length, toLeft, taken) {
   for (const dy of [0, -12, 12, -24, 24]) {
-    const left = toLeft ? at.x - 10 - length : at.x + 10;
-    const box = {left, right: left + length, top: at.y + dy - 6, bottom: at.y + dy + 6};
-    if (taken.some(
-          (other) =>
-            box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom))
-      continue;
+    const place = {x: toLeft ? at.x - 10 : at.x + 10, y: at.y + dy};
+    const box = labelBox({x: toLeft ? place.x - length : place.x, y: place.y}, length);
+    if (taken.some((other) => overlap(box, other))) continue;
     taken.push(box);
-    return {x: toLeft ? at.x - 10 : at.x + 10, y: at.y + dy};
+    return place;
   }
   return null;
 }

@@ -53,9 +53,9 @@ function table(columns, rows, {caption, sort = null, descending = true, open = n
 }
 
 /** A number, and beside it a bar as long as its share of the largest. */
-function heatCell(ratio, hottest, className, text) {
+function heatCell(ratio, hottest, className, text, wide = false) {
   return h(
-    "span", {class: "heat"}, h("span", {class: "heat-text num"}, text),
+    "span", {class: wide ? "heat wide" : "heat"}, h("span", {class: "heat-text num"}, text),
     ratioBar(hottest > 0 && isNumber(ratio) ? ratio / hottest : 0, {label: text, kind: className, height: 12}));
 }
 
@@ -88,7 +88,10 @@ const ALL_IN_PAGE = 60;  // up to so many rows there is nothing to scroll
 
 // Paper does not scroll: it gets all rows.
 const shownTables = [];
-window.addEventListener("beforeprint", () => shownTables.forEach((each) => each.draw(true)));
+window.addEventListener("beforeprint", () => {
+  shownTables.forEach((each) => each.draw(true));
+  document.querySelectorAll("#findings details").forEach((each) => each.setAttribute("open", ""));
+});
 window.addEventListener("afterprint", () => shownTables.forEach((each) => each.draw()));
 
 /** A table of any length. `open(row)` is called for a row that is clicked, or entered with the keyboard. `state`:

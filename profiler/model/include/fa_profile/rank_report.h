@@ -13,8 +13,9 @@ namespace fa_profile {
 struct Rank {
   std::string recording;  ///< file name
   Device device;
-  bool complete = false;  ///< false: the process was killed
-  ProgramUse use;         ///< `memory` and `nvtx` are empty: RankReport has them
+  bool complete = false;   ///< false: the process was killed
+  std::string created_at;  ///< when it was recorded: UTC, ISO 8601
+  ProgramUse use;          ///< `memory` and `nvtx` are empty: RankReport has them
 };
 
 /// A time in every recording, in the order of RankReport::ranks.
