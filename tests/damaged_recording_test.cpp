@@ -7,6 +7,7 @@
 
 #include "fa_profile/recording_file.h"
 #include "recording_file_fixture.h"
+#include "sanitized.h"
 
 namespace fa_profile::store::damaged_recording_test {
 namespace {
@@ -300,13 +301,8 @@ TEST_F(DamagedRecordingTest, EveryFlippedBitIsAnError) {
 
 // Other damage in a build with AddressSanitizer, where a round takes five times as long. bench/mutated_recordings.py
 // and the fuzzer try more.
-#ifdef __SANITIZE_ADDRESS__
-constexpr unsigned kDamageSeed = 12;
-constexpr int kDamageRounds = 300;
-#else
-constexpr unsigned kDamageSeed = 11;
-constexpr int kDamageRounds = 1000;
-#endif
+constexpr unsigned kDamageSeed = kSanitized ? 12 : 11;
+constexpr int kDamageRounds = kSanitized ? 300 : 1000;
 
 // The regression corpus of the fuzzer is run by itself; here is a file whose checksums are made right after the damage.
 TEST_F(DamagedRecordingTest, RandomDamageNeverCrashesTheReader) {

@@ -11,6 +11,7 @@
 #include "attention_code.h"
 #include "fa_profile/profile.h"
 #include "pathological_code.h"
+#include "sanitized.h"
 
 namespace fa_profile::analyze::infer_phases_test {
 namespace {
@@ -245,6 +246,7 @@ TEST(InferPhasesTest, RefusesOperandsInTensorMemory) {
 // Work, not time: a step takes a few nanoseconds (bench/infer_phases.cpp).
 constexpr std::size_t kMostSteps = 50'000'000;
 constexpr std::size_t kOvershoot = 2'000'000;  // of the last thing that a stage counts at once
+constexpr std::size_t kManyInstructions = kSanitized ? 10'000 : 50'000;
 
 /// Instructions of random opcodes and operands, many of them branches to anywhere. `all_run`: each branch has a
 /// predicate and nothing ends the code, so that all of it can be reached from all of it.
@@ -308,8 +310,11 @@ TEST(InferPhasesTest, AnyCodeTakesLimitedWork) {
     int registers;
     bool all_run;
   };
-  for (const Size& size :
-       {Size{50'000, 255, false}, {50'000, 8, false}, {50'000, 255, true}, {50'000, 8, true}, {3'000, 255, true}}) {
+  for (const Size& size : {Size{kManyInstructions, 255, false},
+                           {kManyInstructions, 8, false},
+                           {kManyInstructions, 255, true},
+                           {kManyInstructions, 8, true},
+                           {3'000, 255, true}}) {
     for (unsigned seed = 1; seed <= 2; ++seed) {
       const InferredPhases inferred = InferPhases(RandomCode(seed, size.instructions, size.registers, size.all_run));
       EXPECT_LT(inferred.steps, kMostSteps + kOvershoot) << size.instructions << " " << size.registers << " " << seed;
@@ -318,10 +323,9 @@ TEST(InferPhasesTest, AnyCodeTakesLimitedWork) {
 }
 
 TEST(InferPhasesTest, PathologicalCodeTakesLimitedWorkOrIsRefusedByThatWord) {
-  constexpr std::size_t kInstructions = 50'000;
   for (const PathologicalCode& code : kPathologicalCode) {
     SCOPED_TRACE(code.name);
-    const InferredPhases inferred = InferPhases(MakeFunction(code.make(kInstructions)));
+    const InferredPhases inferred = InferPhases(MakeFunction(code.make(kManyInstructions)));
     EXPECT_LT(inferred.steps, kMostSteps + kOvershoot);
     if (inferred.steps > kMostSteps) {
       EXPECT_EQ(inferred.refusal_word, "size");

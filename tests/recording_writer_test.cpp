@@ -12,6 +12,7 @@
 
 #include "fa_profile/recording_file.h"
 #include "recording_file_fixture.h"
+#include "sanitized.h"
 
 namespace fa_profile::store::recording_writer_test {
 namespace {
@@ -182,7 +183,7 @@ TEST_F(RecordingWriterTest, AKilledProcessLeavesEveryCommittedPiece) {
   std::mt19937 random(7);
   int with_hot_journal = 0;
   int with_pieces = 0;
-  constexpr int kRounds = 150;
+  constexpr int kRounds = kSanitized ? 30 : 150;
   constexpr unsigned kLongestUs = 10'000;  // until a process is killed, after its start or after its first commit
   for (int round = 0; round < kRounds || (with_hot_journal == 0 && round < 20 * kRounds); ++round) {
     const std::string path = Path("run" + std::to_string(round) + ".fap");

@@ -76,6 +76,7 @@ TEST_F(RungSassTest, ResourcesAreThoseThatCuobjdumpPrints) {
 TEST_F(RungSassTest, InlineStacksAreThoseOfNvdisasmsListing) {
   std::size_t instructions = 0;
   for (const sass::EmbeddedCubin& cubin : cubins_) {
+    if (!cubin.name.starts_with("rung")) continue;  // each takes two thirds of a second; the others have no phases
     const Listing listing = ReadListing(Print({nvdisasm_, "-c", "-gi"}, cubin));
     for (const DeviceFunction& function : sass::Disassemble(cubin.bytes, 0, nvdisasm_)) {
       const auto& lines = listing.at(function.name);
