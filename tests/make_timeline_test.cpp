@@ -106,6 +106,18 @@ TEST(MakeTimelineTest, LaunchesThatOverlapAreOnTracksBesideEachOther) {
   EXPECT_EQ(Named(timeline, "stream 0").slices.at(1).name, "third");
 }
 
+TEST(MakeTimelineTest, LaunchesOfACudaGraphAreOnATrackOfTheGraph) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.launches[0] = sample::Launched(1, "", "graph_kernel", 1'100'000'000, 1'100'200'000);
+  recording.launches[0].graph = 4;
+  recording.launches[1] = sample::Launched(2, "", "eager_kernel", 1'100'000'000, 1'100'020'000);
+  const Timeline timeline = Make(recording);
+  ExpectInOrder(timeline.tracks);
+  EXPECT_EQ(Named(timeline, "CUDA graph 4").slices.at(0).name, "graph_kernel");
+  EXPECT_EQ(Named(timeline, "CUDA graph 4").slices[0].start_ns, 100'000'000);
+  EXPECT_EQ(Named(timeline, "stream 0").slices.at(0).name, "eager_kernel");
+}
+
 TEST(MakeTimelineTest, RangesNestOnTheirThreadAndThoseThatCrossAreBesideEachOther) {
   Recording recording = sample::MakeRecording();
   recording.nvtx_ranges = {{1, "", "outer", 0, 7, 1000, 9000},

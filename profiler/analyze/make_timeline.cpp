@@ -260,6 +260,7 @@ class TimelineMaker {
     facts.emplace_back("registers_per_thread", std::int64_t{launch.registers_per_thread});
     facts.emplace_back("shared_memory_bytes",
                        WholeNs(launch.static_shared_memory_bytes) + WholeNs(launch.dynamic_shared_memory_bytes));
+    facts.emplace_back("stream", std::int64_t{launch.stream});
     facts.emplace_back("correlation", std::int64_t{launch.correlation});
     if (!entry.bottleneck.empty()) facts.emplace_back("bottleneck", entry.bottleneck);
     for (const char* const id : kLaunchMetrics) {
@@ -273,17 +274,17 @@ class TimelineMaker {
     return slice;
   }
 
-  /// One track for each stream, and for each CUDA graph that was recorded as a whole.
+  /// One track for each stream, and for each CUDA graph.
   void AddStreams(TimelineTrack& gpu) const {
-    std::map<std::pair<std::string, std::uint32_t>, Lanes> lanes;
+    std::map<std::pair<bool, std::uint32_t>, Lanes> lanes;  // streams first
     const std::string about = profile_.program ? "one recorded launch of each launch class, at its time"
                                                : "one recorded call of each case; the time between calls is cut";
     for (const Launch& launch : recording_.launches) {
       if (!IsShown(launch)) continue;
-      const std::string& kernel = calls_.at(launch.case_id)->kernel;
-      const std::string graph = kernel.starts_with(kGraphCase) ? kernel + ", " : "";
-      const auto lane = lanes.try_emplace({graph, launch.stream}, graph + "stream " + std::to_string(launch.stream),
-                                          about, /*nests=*/false);
+      const bool in_graph = launch.graph != 0;
+      const std::uint32_t number = in_graph ? launch.graph : launch.stream;
+      const std::string name = (in_graph ? std::string(kGraphCase) : "stream ") + std::to_string(number);
+      const auto lane = lanes.try_emplace({in_graph, number}, name, about, /*nests=*/false);
       lane.first->second.Add(SliceOfLaunch(launch));
     }
     for (auto& [key, lane] : lanes) lane.TakeTo(gpu.tracks);

@@ -323,7 +323,8 @@ const Table TableOf<Launch>::kTable = {
      Field<&Launch::stream>("stream"),
      Field<&Launch::correlation>("correlation"),
      Field<&Launch::start_ns>("start_ns", "clock of the activity records"),
-     Field<&Launch::end_ns>("end_ns")}};
+     Field<&Launch::end_ns>("end_ns"),
+     Since(5, Field<&Launch::graph>("graph", "CUPTI's number of the CUDA graph that launched it; 0: none did"))}};
 
 template <>
 const Table TableOf<NvtxRange>::kTable = {

@@ -186,7 +186,8 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                           any.Uint32(),
                           any.Uint32(),
                           any.Int64(),
-                          any.Int64()});
+                          any.Int64(),
+                          any.Uint32()});
     r.nvtx_ranges.push_back(
         {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});
     Range range{.id = id + 2, .case_id = id, .part = any.Text(), .name = any.Text(), .metrics = {}};
@@ -260,7 +261,7 @@ inline std::string ToText(const Recording& r) {
     line("launch", l.id, l.case_id, l.part, l.kernel_name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
          l.block[2], l.cluster[0], l.cluster[1], l.cluster[2], l.registers_per_thread, l.static_shared_memory_bytes,
          l.dynamic_shared_memory_bytes, l.local_memory_per_thread_bytes, l.shared_memory_config_bytes, l.stream,
-         l.correlation, l.start_ns, l.end_ns);
+         l.correlation, l.start_ns, l.end_ns, l.graph);
   }
   for (const NvtxRange& n : r.nvtx_ranges) {
     line("nvtx", n.case_id, n.domain, n.name, n.depth, n.thread, n.start_ns, n.end_ns);

@@ -134,6 +134,7 @@ struct Launch {
   std::uint32_t correlation = 0;
   std::int64_t start_ns = 0;  ///< activity clock
   std::int64_t end_ns = 0;
+  std::uint32_t graph = 0;  ///< CUPTI's number of the CUDA graph that launched it; 0: none did, or it is not known
 };
 
 /// Nanoseconds from `start` to `end`, two times of one clock. Subtracted as whole numbers: times of day need more bits
