@@ -13,6 +13,7 @@
 #include "divide_time.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
+#include "fa_profile/timeline_metrics.h"
 #include "fa_profile/weigh_gpu_time.h"
 
 namespace fa_profile::analyze {
@@ -210,6 +211,7 @@ class TimelineMaker {
     AddStreams(gpu);
     AddCallsWithoutLaunches(gpu);
     if (profile_.program) AddClasses(gpu);
+    AddSamples(gpu);
     AddClocks(gpu);
     if (profile_.program) AddBusy(gpu);
     if (profile_.program && !time.nodes.empty()) {
@@ -260,6 +262,7 @@ class TimelineMaker {
     facts.emplace_back("registers_per_thread", std::int64_t{launch.registers_per_thread});
     facts.emplace_back("shared_memory_bytes",
                        WholeNs(launch.static_shared_memory_bytes) + WholeNs(launch.dynamic_shared_memory_bytes));
+    facts.emplace_back("stream", std::int64_t{launch.stream});
     facts.emplace_back("correlation", std::int64_t{launch.correlation});
     if (!entry.bottleneck.empty()) facts.emplace_back("bottleneck", entry.bottleneck);
     for (const char* const id : kLaunchMetrics) {
@@ -273,17 +276,17 @@ class TimelineMaker {
     return slice;
   }
 
-  /// One track for each stream, and for each CUDA graph that was recorded as a whole.
+  /// One track for each stream, and for each CUDA graph.
   void AddStreams(TimelineTrack& gpu) const {
-    std::map<std::pair<std::string, std::uint32_t>, Lanes> lanes;
+    std::map<std::pair<bool, std::uint32_t>, Lanes> lanes;  // streams first
     const std::string about = profile_.program ? "one recorded launch of each launch class, at its time"
                                                : "one recorded call of each case; the time between calls is cut";
     for (const Launch& launch : recording_.launches) {
       if (!IsShown(launch)) continue;
-      const std::string& kernel = calls_.at(launch.case_id)->kernel;
-      const std::string graph = kernel.starts_with(kGraphCase) ? kernel + ", " : "";
-      const auto lane = lanes.try_emplace({graph, launch.stream}, graph + "stream " + std::to_string(launch.stream),
-                                          about, /*nests=*/false);
+      const bool in_graph = launch.graph != 0;
+      const std::uint32_t number = in_graph ? launch.graph : launch.stream;
+      const std::string name = (in_graph ? std::string(kGraphCase) : "stream ") + std::to_string(number);
+      const auto lane = lanes.try_emplace({in_graph, number}, name, about, /*nests=*/false);
       lane.first->second.Add(SliceOfLaunch(launch));
     }
     for (auto& [key, lane] : lanes) lane.TakeTo(gpu.tracks);
@@ -355,6 +358,40 @@ class TimelineMaker {
   }
 
   // Counters.
+
+  /// Where the call of each case begins on the timeline.
+  std::map<std::int64_t, std::int64_t> StartsOfCalls() const {
+    std::map<std::int64_t, std::int64_t> starts;
+    for (const Launch& launch : recording_.launches) {
+      if (!IsShown(launch)) continue;
+      const auto [place, is_new] = starts.try_emplace(launch.case_id, clock_.At(launch.start_ns));
+      if (!is_new) place->second = std::min(place->second, clock_.At(launch.start_ns));
+    }
+    return starts;
+  }
+
+  /// One counter for each metric of PM sampling. The samples are of other launches of the call than the slice.
+  void AddSamples(TimelineTrack& gpu) const {
+    const std::map<std::int64_t, std::int64_t> starts = StartsOfCalls();
+    std::map<std::string, std::vector<TimelinePoint>> points;
+    for (const PmSample& sample : recording_.pm_samples) {
+      const auto start = starts.find(sample.case_id);
+      if (start == starts.end()) continue;
+      const std::int64_t at = std::min(start->second + WholeNs(sample.start_ns), kMostWholeNs);
+      points[sample.metric].push_back({at, sample.value});
+    }
+    for (const TimelineMetric& metric : TimelineMetrics()) {
+      const auto found = points.find(std::string(metric.id));
+      if (found == points.end()) continue;
+      std::ranges::stable_sort(found->second, {}, &TimelinePoint::at_ns);
+      gpu.tracks.push_back({std::string(metric.label),
+                            "PM sampling of another launch of the call, from its first activity on",
+                            {},
+                            "%",
+                            std::move(found->second),
+                            {}});
+    }
+  }
 
   void AddClocks(TimelineTrack& gpu) const {
     AddClock(gpu, "SM clock", "MHz", [](const ClockSample& sample) { return Scaled(sample.sm_hz, 1e-6); });

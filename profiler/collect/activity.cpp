@@ -43,6 +43,7 @@ Launch ToLaunch(const CUpti_ActivityKernel10& kernel) {
   launch.correlation = kernel.correlationId;
   launch.start_ns = static_cast<std::int64_t>(kernel.start);
   launch.end_ns = static_cast<std::int64_t>(kernel.end);
+  launch.graph = kernel.graphId;
   return launch;
 }
 

@@ -278,6 +278,12 @@ MetricEvaluator& MetricEvaluator::operator=(MetricEvaluator&&) noexcept = defaul
 std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uint8_t> image, std::size_t index,
                                                         std::span<const std::string> metrics) const {
   CheckRange(image, index);
+  return EvaluateSample(image, index, metrics);
+}
+
+// CUPTI evaluates ranges and samples alike.
+std::map<std::string, double> MetricEvaluator::EvaluateSample(std::span<const std::uint8_t> image, std::size_t index,
+                                                              std::span<const std::string> metrics) const {
   std::vector<const char*> names = Pointers(metrics);
   // NaN first, so that a value which CUPTI does not write is absent and not 0.
   std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());

@@ -186,7 +186,9 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                           any.Uint32(),
                           any.Uint32(),
                           any.Int64(),
-                          any.Int64()});
+                          any.Int64(),
+                          any.Uint32()});
+    r.pm_samples.push_back({id, any.Text(), any.Int64(), any.Int64(), std::abs(any.Double())});
     r.nvtx_ranges.push_back(
         {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});
     Range range{.id = id + 2, .case_id = id, .part = any.Text(), .name = any.Text(), .metrics = {}};
@@ -260,7 +262,7 @@ inline std::string ToText(const Recording& r) {
     line("launch", l.id, l.case_id, l.part, l.kernel_name, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
          l.block[2], l.cluster[0], l.cluster[1], l.cluster[2], l.registers_per_thread, l.static_shared_memory_bytes,
          l.dynamic_shared_memory_bytes, l.local_memory_per_thread_bytes, l.shared_memory_config_bytes, l.stream,
-         l.correlation, l.start_ns, l.end_ns);
+         l.correlation, l.start_ns, l.end_ns, l.graph);
   }
   for (const NvtxRange& n : r.nvtx_ranges) {
     line("nvtx", n.case_id, n.domain, n.name, n.depth, n.thread, n.start_ns, n.end_ns);
@@ -276,6 +278,9 @@ inline std::string ToText(const Recording& r) {
   }
   for (const NvtxWork& n : r.nvtx_work) {
     line("nvtx work", n.window_id, n.path, n.depth, n.ranges, n.host_ns, n.launches, n.gpu_ns);
+  }
+  for (const PmSample& p : r.pm_samples) {
+    line("pm sample", p.case_id, p.metric, p.start_ns, p.duration_ns, p.value);
   }
   for (const NvtxKernelWork& n : r.nvtx_kernel_work) {
     line("nvtx kernel", n.window_id, n.case_id, n.path, n.launches, n.gpu_ns);

@@ -32,6 +32,7 @@ Launch FirstLaunch(const GpuWork& work) {
   launch.correlation = work.correlation;
   launch.start_ns = work.start_ns;
   launch.end_ns = work.end_ns;
+  launch.graph = work.graph;
   return launch;
 }
 
