@@ -294,6 +294,8 @@ TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
   EXPECT_TRUE(ReadFile(page).starts_with("{"));
   ExpectRefused("report --force " + bundled_, "--force applies only together with --output", "leave it out");
   ExpectRefused("report --format html -o missing/x.html " + bundled_, "missing/x.html", "folder");
+  ExpectRefused("report --format html --explain tensor-idle " + bundled_, "--explain has no format 'html'",
+                "leave --format out");
   ExpectRefused("report --format html --source " + bundled_, "--source has no format 'html'", "leave the option out");
   std::filesystem::copy_file(bundled_, folder_ / "a.fap");
   ExpectRefused("report -o ./a.fap a.fap", "--output ./a.fap is the recording itself", "another file");
