@@ -18,9 +18,6 @@
 namespace fa_profile::cli {
 
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  if (!filter.explain.empty() && format.for_files) {
-    throw Error(std::string("--explain has no format '") + format.name + "'", "leave --format out");
-  }
   auto [recording, profile] =
       load::LoadProfile(recording_path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   exporters::ReportOptions options = TerminalOptions();
