@@ -306,31 +306,34 @@ TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
 }
 
 TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
+  const std::string small = FA_PROFILE_PYTORCH_RECORDING;
   const std::string page = folder_ / "x.html";
-  EXPECT_EQ(Run("report --format html -o x.html " + bundled_).out, "");
+  EXPECT_EQ(Run("report --format html -o x.html " + small).out, "");
   const std::string before = ReadFile(page);
   EXPECT_TRUE(before.starts_with("<!DOCTYPE html>"));
-  EXPECT_EQ(Run("report --format html " + bundled_).out, before);
-  EXPECT_EQ(Run("report -o x.txt " + bundled_).out, "");
-  EXPECT_EQ(ReadFile(folder_ / "x.txt"), Run("report " + bundled_).out);
-  EXPECT_LT(Run("report --summary --format html " + bundled_).out.size(), before.size() / 2);  // without code
-  ExpectRefused("report --format html -o x.html " + bundled_, "x.html exists already", "--force");
-  ExpectRefused("report --format html -o x.html --force --kernel nothing " + bundled_, "no kernel matches",
+  EXPECT_EQ(Run("report --format html " + small).out, before);
+  EXPECT_EQ(Run("report -o x.txt " + small).out, "");
+  EXPECT_EQ(ReadFile(folder_ / "x.txt"), Run("report " + small).out);
+  EXPECT_LT(Run("report --summary --format html " + small).out.size(), before.size());  // without code
+  ExpectRefused("report --format html -o x.html " + small, "x.html exists already", "--force");
+  ExpectRefused("report --format html -o x.html --force --kernel nothing " + small, "no kernel matches",
                 "the kernels are");
   EXPECT_EQ(ReadFile(page), before);
-  EXPECT_EQ(Run("report --format json -o x.html --force " + bundled_).exit_code, 0);
+  EXPECT_EQ(Run("report --format json -o x.html --force " + small).exit_code, 0);
   EXPECT_TRUE(ReadFile(page).starts_with("{"));
-  ExpectRefused("report --force " + bundled_, "--force applies only together with --output", "leave it out");
-  ExpectRefused("report --format html -o missing/x.html " + bundled_, "missing/x.html", "folder");
-  ExpectRefused("report --format html --source " + bundled_, "--source has no format 'html'", "leave the option out");
-  std::filesystem::copy_file(bundled_, folder_ / "a.fap");
-  ExpectRefused("report --force -o ./a.fap a.fap", "--output ./a.fap is the recording itself", "another file");
-  ExpectRefused("diff -o ./a.fap " + bundled_ + " a.fap", "is the recording itself", "another file");
+  ExpectRefused("report --force " + small, "--force applies only together with --output", "leave it out");
+  ExpectRefused("report --format html -o missing/x.html " + small, "missing/x.html", "folder");
+  ExpectRefused("report --format html --explain tensor-idle " + small, "--explain has no format 'html'",
+                "leave out --format");
+  ExpectRefused("report --format html --source " + small, "--source has no format 'html'", "leave the option out");
+  std::filesystem::copy_file(small, folder_ / "a.fap");
+  ExpectRefused("report -o ./a.fap a.fap", "--output ./a.fap is the recording itself", "another file");
+  ExpectRefused("diff -o ./a.fap " + small + " a.fap", "is the recording itself", "another file");
 }
 
 TEST_F(CliTest, AReportReplacesNoFileByAccident) {
   const std::string file = (folder_ / "x.pftrace").string();
-  const std::string report = "report " + bundled_ + " --kernel '^mma$' ";
+  const std::string report = std::string("report ") + FA_PROFILE_PYTORCH_RECORDING + " ";
   const Outcome outcome = Run(report + "--format perfetto -o " + file);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out + outcome.err, "");

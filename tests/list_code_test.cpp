@@ -49,6 +49,9 @@ TEST(ListCodeTest, AnInstructionHasItsPhaseSamplesCountsAndLine) {
   EXPECT_EQ(load.cost.threads_per_instruction, 32.0);
   EXPECT_EQ(load.cost.shared_wavefronts, 220000.0);
   EXPECT_EQ(load.cost.excess_wavefronts, 110000.0);
+  EXPECT_EQ(load.cost.global_sectors, std::nullopt);
+  EXPECT_EQ(listing.instructions[0].cost.global_sectors, 320000.0);
+  EXPECT_EQ(listing.instructions[0].cost.excess_sectors, 0.0);
   ASSERT_EQ(load.cost.stalls.size(), 1U) << "selected waits for nothing";
   EXPECT_EQ(load.cost.stalls[0].reason, "mio_throttle");
   EXPECT_DOUBLE_EQ(load.cost.stalls[0].ratio, 700.0 / 1100.0);

@@ -6,9 +6,10 @@ class ReportApp extends App {
     this.report = new Report(documentOf("report"), documentOf("code"));
     this.name = this.report.isProgram ? "program" : "report";
     this.about = aboutText(this.report.document.device, this.report.document.session.created_at);
+    const ofPrograms = this.report.isProgram ? [["Time", "time"], ["NVTX", "nvtx"], ["Copies", "memory"]] : [];
     this.places = [
-      ["Findings", "findings"], ["Kernels", "kernels"], ["Roofline", "roofline"], ["Missing data", "losses"],
-      ["Run", "run"]
+      ...ofPrograms, ["Findings", "findings"], ["Kernels", "kernels"], ["Roofline", "roofline"],
+      ["Missing data", "losses"], ["Run", "run"]
     ];
   }
 
