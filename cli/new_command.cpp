@@ -1,17 +1,11 @@
 // fa-profile new: what one begins with.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
 #include "command.h"
-#include "fa_profile/error.h"
 #include "fa_profile/new_folder.h"
 #include "fa_profile/text.h"
 #include "kernel_lib_texts.h"
@@ -49,55 +43,6 @@ std::string ForKernel(std::string_view text, const std::string& name) {
   return result.append(text);
 }
 
-// A folder beside the one that is wanted, which takes its place when it is whole. Else it is removed.
-class FolderBeside {
- public:
-  explicit FolderBeside(const fs::path& wanted) : wanted_(wanted), path_(wanted.string() + ".XXXXXX") {
-    if (mkdtemp(path_.data()) != nullptr) return;
-    const int error = errno;
-    throw Error("cannot make a folder beside " + Printable(wanted.string()) + ": " + std::strerror(error),
-                "its folder must exist and be writable");
-  }
-  ~FolderBeside() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  FolderBeside(const FolderBeside&) = delete;
-  FolderBeside& operator=(const FolderBeside&) = delete;
-
-  const std::string& path() const { return path_; }
-
-  void PutInPlace() {
-    std::error_code error;
-    fs::permissions(path_,
-                    fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                        fs::perms::others_exec,
-                    error);
-    fs::rename(path_, wanted_, error);  // over an empty folder, too
-    if (error)
-      throw Error("cannot make " + Printable(wanted_.string()) + ": " + error.message(), "name another folder");
-    path_.clear();
-  }
-
- private:
-  fs::path wanted_;
-  std::string path_;
-};
-
-// The folder's absolute path. Throws Error: it holds something already.
-fs::path RequireFree(const std::string& folder) {
-  fs::path path = fs::absolute(folder).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  std::error_code ignored;
-  const fs::file_status status = fs::symlink_status(path, ignored);
-  if (path.has_filename() && !fs::exists(status)) return path;
-  const bool is_free = fs::is_directory(status) && fs::is_empty(path, ignored) && path != fs::current_path(ignored);
-  if (path.has_filename() && is_free) return path;
-  throw Error(Printable(folder) + (fs::is_directory(status) ? " is a folder that holds something or is in use"
-                                                            : " exists and is not a folder"),
-              "name a folder that does not exist yet");
-}
-
 // The command that configures it: the header of a source tree is not found by itself.
 std::string ConfigureCommand(const std::string& folder) {
   std::string command = "cmake -S " + folder + " -B " + folder + "/build -DCMAKE_CUDA_ARCHITECTURES=native";
@@ -113,9 +58,8 @@ std::string ConfigureCommand(const std::string& folder) {
 }
 
 int NewKernelLib(const std::string& folder) {
-  const fs::path path = RequireFree(folder);
-  const std::string name = KernelName(path.filename().string());
-  FolderBeside made(path);
+  FolderBeside made(folder);
+  const std::string name = KernelName(made.name());
   const NewFolder top(made.path());
   (void)NewFolder(made.path() + "/.github");
   const NewFolder workflows(made.path() + "/.github/workflows");

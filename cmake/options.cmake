@@ -25,6 +25,10 @@ if(CMAKE_UNITY_BUILD)
   # A type of one source in an anonymous namespace looks to gcc as if it were of a header.
   target_compile_options(fa_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
+# gcc collects garbage only beyond a gigabyte, which a unit rarely reaches: a tenth of its time, for a fifth more memory.
+foreach(parameter ggc-min-expand=1000 ggc-min-heapsize=1048576)
+  target_compile_options(fa_options INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ${parameter}>")
+endforeach()
 if(FA_PROFILE_PORTABLE)
   # Names of sources in errors, without the folder of the machine that built them.
   target_compile_options(fa_options INTERFACE $<${cxx}:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "fa_profile/error.h"
@@ -52,6 +53,29 @@ TEST_F(NewFolderTest, ANameOfAFolderIsRefused) {
     EXPECT_THROW(folder.Write(name, "text"), Error) << name;
   }
   EXPECT_TRUE(fs::is_empty(folder_ / "new"));
+}
+
+TEST_F(NewFolderTest, AFolderBesideItsPlaceIsSeenWhenItIsWholeAndElseRemoved) {
+  {
+    FolderBeside made(folder_ / "whole");
+    NewFolder(made.path()).Write("x.txt", "text");
+    EXPECT_EQ(made.name(), "whole");
+    EXPECT_FALSE(fs::exists(folder_ / "whole"));
+    made.PutInPlace();
+    EXPECT_EQ(ReadFile(folder_ / "whole" / "x.txt"), "text");
+  }
+  { const FolderBeside given_up(folder_ / "never"); }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1)
+      << "only the whole one is left";
+}
+
+TEST_F(NewFolderTest, AFolderTakesThePlaceOfAnEmptyOneAndOfNothingElse) {
+  fs::create_directory(folder_ / "empty");
+  FolderBeside(folder_ / "empty").PutInPlace();
+  WriteFile(folder_ / "mine.txt", "mine");
+  EXPECT_THROW(FolderBeside{folder_ / "mine.txt"}, Error);
+  EXPECT_THROW(FolderBeside{folder_}, Error) << "it holds something";
+  EXPECT_THROW(FolderBeside{std::string("/")}, Error);
 }
 
 }  // namespace

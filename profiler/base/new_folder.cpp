@@ -3,17 +3,34 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
 
 [[noreturn]] void CannotMake(const std::string& path, const std::string& why) {
   throw Error(path + " cannot be made: " + why, "give a new folder, or an empty one, in a folder that is writable");
+}
+
+/// The folder's absolute path. Throws Error: it holds something already.
+std::filesystem::path RequireFree(const std::string& folder) {
+  namespace fs = std::filesystem;
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(path, ignored);
+  if (path.has_filename() && !fs::exists(status)) return path;
+  const bool is_free = fs::is_directory(status) && fs::is_empty(path, ignored) && path != fs::current_path(ignored);
+  if (path.has_filename() && is_free) return path;
+  throw Error(Printable(folder) + (fs::is_directory(status) ? " is a folder that holds something or is in use"
+                                                            : " exists and is not a folder"),
+              "name a folder that does not exist yet");
 }
 
 }  // namespace
@@ -42,6 +59,29 @@ void NewFolder::Write(const std::string& name, std::string_view content) const {
     throw Error(path + " cannot be written: " + std::strerror(errno),
                 "check that its folder is writable, and that the disk is not full");
   }
+}
+
+FolderBeside::FolderBeside(const std::string& wanted)
+    : wanted_(RequireFree(wanted)), path_(wanted_.string() + ".XXXXXX") {
+  if (mkdtemp(path_.data()) != nullptr) return;
+  const int error = errno;
+  throw Error("cannot make a folder beside " + Printable(wanted_.string()) + ": " + std::strerror(error),
+              "its folder must exist and be writable");
+}
+
+FolderBeside::~FolderBeside() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+void FolderBeside::PutInPlace() {
+  using std::filesystem::perms;
+  std::error_code error;
+  std::filesystem::permissions(
+      path_, perms::owner_all | perms::group_read | perms::group_exec | perms::others_read | perms::others_exec, error);
+  std::filesystem::rename(path_, wanted_, error);  // over an empty folder, too
+  if (error) throw Error("cannot make " + Printable(wanted_.string()) + ": " + error.message(), "name another folder");
+  path_.clear();
 }
 
 }  // namespace fa_profile

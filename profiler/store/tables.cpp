@@ -9,11 +9,11 @@
 //   3. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, a LoadRecords() in part_reader.h.
 // For both: tests/support/random_recording.h (what is drawn, and its line in ToText(); a test fails without);
 // tests/fuzz/make_recording_corpus.cpp; and profiler/load/redact.cpp for a text that may hold names or paths.
-// A released version never changes, so the first change after a release makes a new schema version, say 5: raise
+// A released version never changes, so the first change after a release makes a new schema version, say 7: raise
 // kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as
-// Since(5, Field<...>(...)); new tables and views have 5 as their last value. Further changes before the next release
-// belong to that version. Then renew docs/recording.md (recording_tables_test) and the fuzzer's seeds
-// (docs/recording.md, Fuzzing).
+// Since(7, Field<...>(...)); new tables and views have 7 as their last value. Further changes before the next release
+// belong to that version: docs/recording.md, Versions, says whether the present one is released. Then renew
+// docs/recording.md (recording_tables_test) and the fuzzer's seeds (docs/recording.md, Fuzzing).
 #include "tables.h"
 
 #include <algorithm>

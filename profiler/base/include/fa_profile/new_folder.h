@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,29 @@ class NewFolder {
  private:
   std::string path_;
   Descriptor folder_;
+};
+
+/// A folder that others see only when it is whole: it is made beside its place under another name, and removed if it is
+/// not put in place.
+class FolderBeside {
+ public:
+  /// `wanted`: does not exist, or is an empty folder that is not the current one. Throws Error that names it.
+  explicit FolderBeside(const std::string& wanted);
+  ~FolderBeside();
+  FolderBeside(const FolderBeside&) = delete;
+  FolderBeside& operator=(const FolderBeside&) = delete;
+
+  /// Where it is until then.
+  const std::string& path() const { return path_; }
+  /// The last part of its place, which is its name.
+  std::string name() const { return wanted_.filename().string(); }
+
+  /// Throws Error: something took its place.
+  void PutInPlace();
+
+ private:
+  std::filesystem::path wanted_;
+  std::string path_;
 };
 
 }  // namespace fa_profile
