@@ -6,7 +6,8 @@
 namespace fa_profile {
 namespace {
 
-// Groups of counters that NVIDIA made for compute: the counters of a group share a pass, on GH100 and its successors.
+// Of GH100's groups of counters for compute: those of a group share a pass. Other chips lack some of the names (GB100
+// those of DRAM), and a group without any is a DataLoss.
 constexpr TimelineMetric kTimelineMetrics[] = {
     {"sm_active", "SMs active", "TPC.TriageCompute.sm__cycles_active.avg.pct_of_peak_sustained_elapsed", "TPC"},
     {"tensor", "tensor pipe",
