@@ -185,7 +185,8 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("report -- a.fap", "a program after -- has no effect on 'report'", "without --");
   ExpectRefused("gate selftst", "gate has no command 'selftst'; did you mean selftest?", "the commands are");
   ExpectRefused("baseline promot a.fap", "baseline has no command 'promot'; did you mean promote?", "list, show");
-  ExpectRefused("report --formt json a.fap", "report has no option --formt; did you mean --format or --force?", "report --help");
+  ExpectRefused("report --formt json a.fap", "report has no option --formt; did you mean --format or --force?",
+                "report --help");
   ExpectRefused("--kernl=mma", "fa-profile has no option --kernl; did you mean --kernel", "fa-profile --help");
   ExpectRefused("list --format json", "list has no option --format", "list --help");
 }
