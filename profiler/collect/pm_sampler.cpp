@@ -2,13 +2,14 @@
 #include <cupti_pmsampling.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "check_cupti.h"
 #include "cupti_objects.h"
 #include "fa_profile/counter_lock.h"
 #include "fa_profile/error.h"
-#include "fa_profile/metric_host.h"
 #include "fa_profile/profiler_use.h"
 #include "host_object.h"
 
@@ -37,10 +38,19 @@ std::vector<std::uint8_t> PmAvailability(std::size_t device) {
   return image;
 }
 
-MetricPlan PlanOnePass(const std::string& chip, std::size_t device, std::span<const std::string> metrics) {
-  MetricPlan plan = PlanMetrics(chip, metrics, PmAvailability(device));
-  if (plan.passes == 1) return plan;
-  throw Error("PM sampling takes metrics of one pass, and these need " + std::to_string(plan.passes) + " on " + chip,
+/// The metrics, configured for PM sampling.
+HostObject Configured(const std::string& chip, std::size_t device, std::span<const std::string> metrics) {
+  HostObject host(chip, PmAvailability(device), CUPTI_PROFILER_TYPE_PM_SAMPLING);
+  if (!host.AddMetrics(metrics)) {
+    throw Error("CUPTI cannot sample these metrics together on " + chip, "sample fewer metrics at once");
+  }
+  return host;
+}
+
+std::vector<std::uint8_t> OnePass(std::vector<std::uint8_t> config_image) {
+  const int passes = NumPasses(config_image);
+  if (passes == 1) return config_image;
+  throw Error("PM sampling takes metrics of one pass, and these need " + std::to_string(passes),
               "sample fewer metrics at once");
 }
 
@@ -48,7 +58,9 @@ class CuptiPmSampler final : public PmSampler {
  public:
   CuptiPmSampler(const std::string& chip, std::size_t device, std::span<const std::string> metrics,
                  std::int64_t interval_ns)
-      : plan_(PlanOnePass(chip, device, metrics)), evaluator_(chip) {
+      : host_(Configured(chip, device, metrics)),
+        config_image_(OnePass(host_.ConfigImage())),
+        metrics_(metrics.begin(), metrics.end()) {
     const auto params = CallCupti(cuptiPmSamplingEnable, "cuptiPmSamplingEnable",
                                   {.structSize = CUpti_PmSampling_Enable_Params_STRUCT_SIZE, .deviceIndex = device});
     object_ = params.pPmSamplingObject;
@@ -85,8 +97,9 @@ class CuptiPmSampler final : public PmSampler {
   void AddReadings(std::vector<PmReading>& readings) const;
 
   ProfilerUse use_;
-  MetricPlan plan_;  // CUPTI reads its config image while it samples
-  MetricEvaluator evaluator_;
+  HostObject host_;
+  std::vector<std::uint8_t> config_image_;  // CUPTI reads it while it samples
+  std::vector<std::string> metrics_;
   CUpti_PmSampling_Object* object_ = nullptr;
   std::vector<std::uint8_t> image_;
 };
@@ -95,13 +108,13 @@ void CuptiPmSampler::Configure(std::int64_t interval_ns) {
   CallCupti(cuptiPmSamplingSetConfig, "cuptiPmSamplingSetConfig",
             {.structSize = CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE,
              .pPmSamplingObject = object_,
-             .configSize = plan_.config_image.size(),
-             .pConfig = plan_.config_image.data(),
+             .configSize = config_image_.size(),
+             .pConfig = config_image_.data(),
              .hardwareBufferSize = kPmBufferBytes,
              .samplingInterval = static_cast<std::uint64_t>(interval_ns),
              .triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL,
              .hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST});
-  std::vector<const char*> names = Pointers(plan_.metrics);
+  std::vector<const char*> names = Pointers(metrics_);
   const auto size = CallCupti(cuptiPmSamplingGetCounterDataSize, "cuptiPmSamplingGetCounterDataSize",
                               {.structSize = CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE,
                                .pPmSamplingObject = object_,
@@ -133,8 +146,7 @@ void CuptiPmSampler::AddReadings(std::vector<PmReading>& readings) const {
                                    .counterDataImageSize = image_.size(),
                                    .sampleIndex = i});
     readings.push_back({static_cast<std::int64_t>(sample.startTimestamp),
-                        static_cast<std::int64_t>(sample.endTimestamp),
-                        evaluator_.EvaluateSample(image_, i, plan_.metrics)});
+                        static_cast<std::int64_t>(sample.endTimestamp), host_.Evaluate(image_, i, metrics_)});
   }
 }
 

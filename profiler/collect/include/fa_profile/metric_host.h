@@ -57,10 +57,6 @@ class MetricEvaluator {
   std::map<std::string, double> Evaluate(std::span<const std::uint8_t> image, std::size_t index,
                                          std::span<const std::string> metrics) const;
 
-  /// Values of `metrics` for sample `index` of an image of PM sampling, which must have it.
-  std::map<std::string, double> EvaluateSample(std::span<const std::uint8_t> image, std::size_t index,
-                                               std::span<const std::string> metrics) const;
-
   /// Ranges in the image.
   static std::size_t NumRanges(std::span<const std::uint8_t> image);
   /// Name of range `index`, nested names joined by "/".
