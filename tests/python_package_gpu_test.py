@@ -13,8 +13,13 @@ import sys
 import tempfile
 import unittest
 
-PACKAGE, PROGRAM, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
-del sys.argv[1:]
+# profile()'s child imports this script again, without the arguments.
+if len(sys.argv) > 3:
+    os.environ["FA_PROFILE_PACKAGE_TEST"] = os.pathsep.join(sys.argv[1:4])
+    del sys.argv[1:4]
+PACKAGE, PROGRAM, SOURCE = (
+    pathlib.Path(path).resolve() for path in os.environ["FA_PROFILE_PACKAGE_TEST"].split(os.pathsep)
+)
 sys.path.insert(0, str(PACKAGE))
 os.environ["FA_PROFILE"] = str(PROGRAM)
 os.environ["PYTHONPATH"] = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
