@@ -64,7 +64,7 @@ foreign_paths() { ! git grep -nIF "$PWD/" -- . && ! git grep -nIE '/(home|Users)
 gate() {
   local program=build/$preset/cli/fa-profile
   "$program" baseline verify || return 1
-  "$program" gate --strict --replay tests/data/gate/pair-same-code.json || return 1
+  "$program" gate --strict --replay tests/data/gate/pair-identical.json || return 1
   "$program" gate --replay tests/data/gate/pair-ptxas-o1.json >/dev/null
   [ $? = 1 ] || { echo "a worse ladder passed"; return 1; }
   [ -z "$CUDACXX" ] || "$program" gate --strict --static ci/static/ladder-sm_90a.json "build/$preset/kernels/libfa_kernels.a"

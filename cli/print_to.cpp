@@ -1,7 +1,5 @@
 #include "print_to.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -10,6 +8,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "formats.h"
+#include "terminal_options.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -42,10 +41,6 @@ void CheckTarget(const ReportTarget& target, const std::vector<std::string>& inp
 }
 
 }  // namespace
-
-bool PrintsToTerminal() {
-  return dynamic_cast<std::stringbuf*>(std::cout.rdbuf()) == nullptr && isatty(STDOUT_FILENO) != 0;
-}
 
 void RefuseTerminal(const Format& format, const std::string& hint) {
   if (!format.for_files || !PrintsToTerminal()) return;

@@ -19,9 +19,6 @@ struct ReportTarget {
   bool overwrite = false;  ///< replace a file that exists
 };
 
-/// Whether what std::cout prints goes to a terminal.
-bool PrintsToTerminal();
-
 /// Throws Error for a format that a terminal cannot show, where std::cout goes to one. `hint`: where else to write.
 void RefuseTerminal(const Format& format, const std::string& hint);
 

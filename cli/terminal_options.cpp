@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <iostream>
+#include <sstream>
 #include <string_view>
-
-#include "print_to.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -24,6 +24,10 @@ exporters::Bars BarsFor(const std::string& when, bool is_terminal) {
 }
 
 }  // namespace
+
+bool PrintsToTerminal() {
+  return dynamic_cast<std::stringbuf*>(std::cout.rdbuf()) == nullptr && isatty(STDOUT_FILENO) != 0;
+}
 
 bool IsUtf8Locale() {
   std::string name;

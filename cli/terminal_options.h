@@ -12,6 +12,9 @@ namespace fa_profile::cli {
 /// bars take.
 exporters::ReportOptions TerminalOptions(int widest = 100, const std::string& bars = "never");
 
+/// Whether what std::cout prints goes to a terminal.
+bool PrintsToTerminal();
+
 /// Whether the locale's characters are UTF-8: LC_ALL, LC_CTYPE or LANG, the first that has a value.
 bool IsUtf8Locale();
 

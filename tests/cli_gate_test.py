@@ -48,10 +48,19 @@ class CliGateTest(unittest.TestCase):
             self.assertIn(text, err)
 
     def test_same_code_passes(self):
-        code, out, _ = run("--replay", SAME, "--strict")
+        code, out, _ = run("--replay", SAME)
         self.assertEqual(code, 0)
         self.assertTrue(out.startswith("PASS: 7 cases, 7 with the same machine code"), out)
         self.assertIn("the baseline against itself: 0 of 134 judged worse", out)
+
+    def test_what_a_rule_names_has_to_be_measured_with_strict(self):
+        # A run of before the gate measured what rules name, and one of after it.
+        code, out, _ = run("--replay", SAME, "--strict", cwd=ROOT)
+        self.assertEqual(code, 3, out)
+        self.assertRegex(out, r"thresholds.yaml:23: not checked, because tensor_core_utilization_ratio of mma was not")
+        code, out, _ = run("--replay", DATA / "pair-identical.json", "--strict", cwd=ROOT)
+        self.assertEqual(code, 0, out)
+        self.assertNotIn("not checked", out)
 
     def test_another_card_of_the_model_has_wider_limits(self):
         # The bundled recording and the committed baseline come from two cards: cublas, wmma and mma differ by 2.8 to 3.9 %.

@@ -189,7 +189,8 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("report -- a.fap", "a program after -- has no effect on 'report'", "without --");
   ExpectRefused("gate selftst", "gate has no command 'selftst'; did you mean selftest?", "the commands are");
   ExpectRefused("baseline promot a.fap", "baseline has no command 'promot'; did you mean promote?", "list, show");
-  ExpectRefused("report --formt json a.fap", "report has no option --formt; did you mean --format or --force?", "report --help");
+  ExpectRefused("report --formt json a.fap", "report has no option --formt; did you mean --format or --force?",
+                "report --help");
   ExpectRefused("--kernl=mma", "fa-profile has no option --kernl; did you mean --kernel", "fa-profile --help");
   ExpectRefused("list --format json", "list has no option --format", "list --help");
 }
@@ -434,7 +435,6 @@ TEST_F(CliTest, CommandsThatNeedAGpuAreRefusedWithoutOne) {
   ExpectRefused("selftest", "selftest needs", "hint:");
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
   ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
-  ExpectRefused("--timeline", "--timeline needs a GPU", "without a GPU use only");
   ExpectRefused("-- /bin/true", "needs", "hint:");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.fap"));
 }
@@ -458,7 +458,6 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Run("--draws 0").exit_code, 2);
   ExpectRefused("--", "the program after -- is missing", "PROGRAM ARGUMENTS");
   ExpectRefused("--tensor x=y -- /bin/true", "--tensor has no effect on a program", "--delay and --duration");
-  ExpectRefused("--timeline -- /bin/true", "--timeline has no effect on a program", "--delay and --duration");
   ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "--delay and --duration");
   ExpectRefused("--replay user -- /bin/true", "--replay user cannot measure a program", "spread, kernel or none");
   ExpectRefused("--replay spread", "--replay spread is for a program", "after --");

@@ -3,9 +3,7 @@
 #include <cuda.h>
 #include <cupti_profiler_host.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,10 +18,8 @@ namespace fa_profile::collect {
 class HostObject {
  public:
   /// `availability`: the device's counter availability image, which CUPTI reads during this call only, or empty.
-  /// `type`: an image is evaluated by an object of the profiler that filled it. Throws Error when CUPTI does not know
-  /// the chip.
-  explicit HostObject(const std::string& chip, std::span<const std::uint8_t> availability = {},
-                      CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_RANGE_PROFILER);
+  /// Throws Error when CUPTI does not know the chip.
+  explicit HostObject(const std::string& chip, std::span<const std::uint8_t> availability = {});
 
   /// Names without rollup or submetric. They live as long as the object.
   std::vector<const char*> BaseMetrics(CUpti_MetricType type) const;
@@ -34,11 +30,6 @@ class HostObject {
   /// get separate passes, so add all of them at once.
   [[nodiscard]] bool AddMetrics(std::span<const std::string> metrics);
   std::vector<std::uint8_t> ConfigImage() const;
-
-  /// Values of `metrics` for a range or a sample of a counter data image, which must have it; what CUPTI does not write
-  /// is absent.
-  std::map<std::string, double> Evaluate(std::span<const std::uint8_t> image, std::size_t index,
-                                         std::span<const std::string> metrics) const;
 
   CUpti_Profiler_Host_Object* get() const { return object_.get(); }
 
