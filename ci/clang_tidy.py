@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources that a preset compiled, without the tests: ci/clang_tidy.py BUILD_FOLDER
 
-Most of clang's time goes to headers. So the units of one folder are read as one, with the flags of all of them: it is a
-library, in which no name is used twice. Where it does not compile, each unit is read by itself, which takes longer and
-finds the same. Exit code: 0 nothing found, 1 something found.
+Most of clang's time goes to headers. So the units below one top-level folder are read as one, with the flags of all of
+them. Where that does not compile, because two libraries use a name twice, each folder below it is read by itself, and in
+the end each unit: it takes longer and finds the same. Exit code: 0 nothing found, 1 something found.
 """
 import collections
 import concurrent.futures
@@ -29,51 +29,68 @@ def flags(command):
             yield (word, following)
 
 
-def as_one(units, folder, name):
-    """Writes a source that includes the units, and returns its entry for compile_commands.json."""
-    source = folder / f"{name}.cxx"
+def as_one(units, folder):
+    """Writes a source that includes the units, with a database for it; returns the source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "all.cxx"
     source.write_text("".join(f'#include "{unit["file"]}"\n' for unit in units))
     options = dict.fromkeys(option for unit in units for option in flags(unit["command"]))
     command = ["c++", "-std=c++20", *(word for option in options for word in option), "-c", str(source)]
-    return {"directory": units[0]["directory"], "file": str(source), "command": shlex.join(command)}
+    entry = {"directory": units[0]["directory"], "file": str(source), "command": shlex.join(command)}
+    (folder / "compile_commands.json").write_text(json.dumps([entry]))
+    return source
 
 
-def tidy(database, file):
-    result = subprocess.run([*TIDY, str(database), file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+def tidy(source):
+    result = subprocess.run([*TIDY, str(source.parent), str(source)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     return result.returncode, result.stdout
 
 
-def check(database, entry, units, build):
-    """Returns whether nothing was found, and what was."""
-    code, text = tidy(database, entry["file"])
-    if "[clang-diagnostic-error]" not in text:
+def grouped(units, depth):
+    """The units by the first `depth` parts of their place."""
+    groups = collections.defaultdict(list)
+    for unit in units:
+        groups[unit["place"][:depth]].append(unit)
+    return groups
+
+
+def check(units, depth, build):
+    """Reads units that share `depth` parts of their place. Returns whether nothing was found, and what was."""
+    place = units[0]["place"][:depth]
+    source = as_one(units, build.joinpath("clang-tidy", *place))
+    code, text = tidy(source)
+    if len(units) == 1 or "[clang-diagnostic-error]" not in text:
         return code == 0, text
-    print(f"clang-tidy: the units of {pathlib.Path(entry['file']).stem}/ do not compile as one, so each is read by itself:")
+    print(f"clang-tidy: the units below {'/'.join(place)}/ do not compile as one, so they are read in parts:")
     print(*re.findall(r".*clang-diagnostic-error.*", text)[:3], sep="\n", flush=True)
-    results = [tidy(build, unit["file"]) for unit in units]
-    return all(code == 0 for code, _ in results), "".join(text for _, text in results)
+    results = [check(part, depth + 1, build) for part in grouped(units, depth + 1).values()]
+    return all(nothing_found for nothing_found, _ in results), "".join(text for _, text in results)
+
+
+def ours(build, root):
+    """The units of the database without tests and nanobind's own; the place of each is its path's parts."""
+    units = json.loads((build / "compile_commands.json").read_text())
+    files = {unit["file"]: unit for unit in reversed(units)}  # a fuzzer compiles some a second time
+    unity = [pathlib.Path(file).read_text() for file in files if "/Unity/" in file]
+    read = set(re.findall(r'#include "(.*)"', "".join(unity)))
+    for unit in files.values():
+        file = pathlib.Path(unit["file"])
+        if unit["file"] in read or not file.is_relative_to(root) or "nanobind-static.dir" in file.parts:
+            continue
+        place = file.relative_to(build if file.is_relative_to(build) else root).parts
+        if file.suffix in (".cpp", ".cxx") and place[0] != "tests":
+            yield unit | {"place": place}
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    root = pathlib.Path(__file__).resolve().parent.parent
-    groups = collections.defaultdict(list)
-    units = json.loads((build / "compile_commands.json").read_text())
-    for unit in {unit["file"]: unit for unit in reversed(units)}.values():  # a fuzzer compiles some a second time
-        file = pathlib.Path(unit["file"])
-        if not file.is_relative_to(root) or "nanobind-static.dir" in file.parts:
-            continue  # nanobind's own
-        place = file.relative_to(build if file.is_relative_to(build) else root)
-        if place.suffix in (".cpp", ".cxx") and place.parts[0] != "tests":
-            groups["-".join(place.parts if place.parts[0] in ALONE else place.parent.parts)].append(unit)
-    folder = build / "clang-tidy"
-    folder.mkdir(exist_ok=True)
-    entries = {name: as_one(units, folder, name) for name, units in groups.items()}
-    (folder / "compile_commands.json").write_text(json.dumps(list(entries.values()), indent=1))
-    failed = not entries
+    units = list(ours(build, pathlib.Path(__file__).resolve().parent.parent))
+    alone = [[unit] for unit in units if unit["place"][0] in ALONE]
+    together = grouped([unit for unit in units if unit["place"][0] not in ALONE], 1)
+    groups = sorted([*together.values(), *alone], key=len, reverse=True)
+    failed = not groups
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        largest_first = sorted(groups, key=lambda name: -len(groups[name]))
-        for nothing_found, text in pool.map(lambda name: check(folder, entries[name], groups[name], build), largest_first):
+        for nothing_found, text in pool.map(lambda group: check(group, 1, build), groups):
             print(text, end="", flush=True)
             failed |= not nothing_found
     return 1 if failed else 0

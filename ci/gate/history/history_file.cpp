@@ -74,7 +74,7 @@ std::string SelectSql(const HistoryTable& table, const std::string& order) {
               "give a file that fa-profile gate history add wrote, or a new name");
 }
 
-std::uint32_t Number(std::span<const char> header, std::size_t at) {
+std::uint32_t HeaderNumber(std::span<const char> header, std::size_t at) {
   std::uint32_t number = 0;
   for (std::size_t i = at; i < at + 4; ++i) number = number << 8U | static_cast<unsigned char>(header[i]);
   return number;
@@ -88,14 +88,14 @@ bool HasContent(const std::string& path) {
   const std::size_t size = ReadSome(file.get(), path, header);
   if (size == 0) return false;
   if (size < header.size() || std::memcmp(header.data(), "SQLite format 3", 16) != 0) NotAHistory(path, "");
-  if (Number(header, 68) != kHistoryId) NotAHistory(path, " but another SQLite file");
+  if (HeaderNumber(header, 68) != kHistoryId) NotAHistory(path, " but another SQLite file");
   if (header[18] != 1 || header[19] != 1) NotAHistory(path, ": it uses a write-ahead log");
-  const auto version = static_cast<std::int32_t>(Number(header, 60));
+  const auto version = static_cast<std::int32_t>(HeaderNumber(header, 60));
   if (version > kHistoryVersion) {
     throw Error(fmt::format("{} has version {}, and this program reads up to {}", path, version, kHistoryVersion),
                 "update fa-profile");
   }
-  if (version < 1 || Number(header, 56) != 1) NotAHistory(path, "");
+  if (version < 1 || HeaderNumber(header, 56) != 1) NotAHistory(path, "");
   if (store::JournalNamesAnotherFile(path)) {
     throw Error(path + "-journal was not written by fa-profile", "move it away if you trust " + path);
   }

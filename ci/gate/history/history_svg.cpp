@@ -13,7 +13,7 @@ namespace fa_profile::gate {
 namespace {
 
 constexpr std::size_t kMostPanels = 60;
-constexpr int kColumns = 2;
+constexpr int kPanelColumns = 2;
 constexpr double kPanelWidth = 560.0, kPanelHeight = 200.0;
 constexpr double kLeft = 70.0, kRight = 16.0, kTop = 44.0, kBottom = 30.0;
 constexpr double kHeader = 58.0;
@@ -218,8 +218,8 @@ std::string HistorySvg(const HistoryReport& report) {
   std::vector<std::size_t> shown = Durations(report);
   const std::size_t left_out = shown.size() > kMostPanels ? shown.size() - kMostPanels : 0;
   shown.resize(shown.size() - left_out);
-  const std::size_t rows = (shown.size() + kColumns - 1) / kColumns;
-  const double width = kColumns * kPanelWidth;
+  const std::size_t rows = (shown.size() + kPanelColumns - 1) / kPanelColumns;
+  const double width = kPanelColumns * kPanelWidth;
   const double height = kHeader + static_cast<double>(std::max<std::size_t>(rows, 1)) * kPanelHeight;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
@@ -232,8 +232,8 @@ std::string HistorySvg(const HistoryReport& report) {
       "processes; vertical: change point; dashed: slow drift{}</text>\n",
       left_out > 0 ? fmt::format("; {} more cases are not shown", left_out) : "");
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    const double x = static_cast<double>(i % kColumns) * kPanelWidth;
-    const std::size_t row = i / kColumns;
+    const double x = static_cast<double>(i % kPanelColumns) * kPanelWidth;
+    const std::size_t row = i / kPanelColumns;
     const double y = kHeader + static_cast<double>(row) * kPanelHeight;
     svg += Panel(report, shown[i], x, y).Draw();
   }

@@ -13,7 +13,7 @@
 namespace fa_profile::gate {
 namespace {
 
-using Samples = std::map<MetricKey, std::vector<double>>;
+using NightSamples = std::map<MetricKey, std::vector<double>>;
 
 double Deviation(const std::vector<double>& values) {
   if (values.size() < 2) return 0.0;
@@ -30,7 +30,7 @@ bool IsExactCounter(const std::string& id) {
   return metric != nullptr && metric->stability == Stability::kDeterministic && metric->polarity != Polarity::kNeutral;
 }
 
-void AddRecorded(const std::map<MetricKey, double>& values, Samples& samples) {
+void AddRecorded(const std::map<MetricKey, double>& values, NightSamples& samples) {
   const auto duration = values.find({"", kDuration});
   for (const auto& [key, value] : values) {
     if (key.phase.empty() && IsExactCounter(key.metric)) samples[key].push_back(value);
@@ -41,12 +41,12 @@ void AddRecorded(const std::map<MetricKey, double>& values, Samples& samples) {
 }
 
 /// Values of a case on a card. Times of timing processes, if there are any: they run without the profiler.
-Samples SamplesOf(const Evidence& evidence, std::size_t index, const std::string& card) {
-  Samples timed, recorded;
+NightSamples SamplesOf(const Evidence& evidence, std::size_t index, const std::string& card) {
+  NightSamples timed, recorded;
   for (const ProcessSample& process : evidence.processes) {
     if (process.throttled || CardOf(evidence, process) != card || index >= process.values.size()) continue;
     const std::map<MetricKey, double>& values = process.values[index];
-    Samples& times = process.kind == "timing" ? timed : recorded;
+    NightSamples& times = process.kind == "timing" ? timed : recorded;
     for (const char* const metric : {kDuration, kCycles}) {
       const auto found = values.find({"", metric});
       if (found != values.end()) times[found->first].push_back(found->second);

@@ -13,7 +13,7 @@
 namespace fa_profile::gate {
 namespace {
 
-constexpr std::size_t kMostLines = 8;
+constexpr std::size_t kMostWhyLines = 8;
 constexpr std::size_t kMostCounters = 3;
 constexpr std::size_t kMostCountersWithFindings = 2;  // a finding tells the same in words
 constexpr std::size_t kMostStalls = 2;
@@ -170,7 +170,7 @@ void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares
   AddBlockers(work, verdict.why);
   AddCounters(verdict, Verdict::kRegression, verdict.findings.empty() ? kMostCounters : kMostCountersWithFindings);
   AddStalls(context, work, verdict.why);
-  if (verdict.why.size() > kMostLines) verdict.why.resize(kMostLines);
+  if (verdict.why.size() > kMostWhyLines) verdict.why.resize(kMostWhyLines);
 }
 
 void TellBetter(CaseWork& work, const Shares& shares) {
@@ -180,7 +180,7 @@ void TellBetter(CaseWork& work, const Shares& shares) {
   for (const auto& [id, evidence] : work.base->findings) {
     if (!work.candidate->findings.contains(id)) verdict.why.push_back("no longer found: " + OneLine(id, 40));
   }
-  if (verdict.why.size() > kMostLines) verdict.why.resize(kMostLines);
+  if (verdict.why.size() > kMostWhyLines) verdict.why.resize(kMostWhyLines);
 }
 
 /// "11.8 % slower", "5.0 % more cycles, ..."; empty: the verdict is not about time.

@@ -8,10 +8,10 @@ namespace fa_profile::gate {
 namespace {
 
 /// Instructions of a phase by kind, for each function that has the phase, in an order that names do not affect.
-using PhaseCode = std::vector<std::map<std::string, int>>;
+using OpcodeCounts = std::vector<std::map<std::string, int>>;
 
-std::map<std::string, PhaseCode> PhasesOf(const CaseFacts& facts) {
-  std::map<std::string, PhaseCode> phases;
+std::map<std::string, OpcodeCounts> PhasesOf(const CaseFacts& facts) {
+  std::map<std::string, OpcodeCounts> phases;
   for (const CodeFacts& code : facts.code) {
     for (const auto& [phase, counts] : code.counts) {
       if (!phase.empty() && phase != kUnattributed) phases[phase].push_back(counts);
@@ -22,8 +22,8 @@ std::map<std::string, PhaseCode> PhasesOf(const CaseFacts& facts) {
 }
 
 /// The only phase of `phases` with this code that `others` does not have; empty: none, or several.
-std::string OnlyWith(const PhaseCode& code, const std::map<std::string, PhaseCode>& phases,
-                     const std::map<std::string, PhaseCode>& others) {
+std::string OnlyWith(const OpcodeCounts& code, const std::map<std::string, OpcodeCounts>& phases,
+                     const std::map<std::string, OpcodeCounts>& others) {
   std::string only;
   for (const auto& [phase, its] : phases) {
     if (its != code || others.contains(phase)) continue;
@@ -46,8 +46,8 @@ bool HasNewPhase(const CaseFacts& base, const CaseFacts& candidate) {
 std::map<std::string, std::string> Renamed(const CaseFacts& base, const CaseFacts& candidate) {
   std::map<std::string, std::string> renamed;
   if (!HasNewPhase(base, candidate)) return renamed;
-  const std::map<std::string, PhaseCode> before = PhasesOf(base);
-  const std::map<std::string, PhaseCode> after = PhasesOf(candidate);
+  const std::map<std::string, OpcodeCounts> before = PhasesOf(base);
+  const std::map<std::string, OpcodeCounts> after = PhasesOf(candidate);
   for (const auto& [phase, code] : after) {
     if (before.contains(phase)) continue;
     const std::string old = OnlyWith(code, before, after);

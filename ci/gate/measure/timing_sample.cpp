@@ -8,7 +8,7 @@ namespace fa_profile::gate {
 namespace {
 
 constexpr int kTimingSampleVersion = 1;
-constexpr std::size_t kMostCases = 5000;
+constexpr std::size_t kMostTimedCases = 5000;
 
 double Positive(const JsonNode& node) {
   const double number = node.Number();
@@ -49,7 +49,7 @@ TimingSample ReadSample(const JsonNode& node) {
   sample.throttled = node.At("throttled").Flag();
   sample.temperature_celsius = MaybePositive(node, "temperature_celsius");
   sample.sm_clock_hz = MaybePositive(node, "sm_clock_hz");
-  for (const JsonNode& one : node.At("cases").Items(kMostCases)) sample.cases.push_back(ReadCase(one));
+  for (const JsonNode& one : node.At("cases").Items(kMostTimedCases)) sample.cases.push_back(ReadCase(one));
   return sample;
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostBytes = 65536;
 constexpr std::size_t kMostOverviewBytes = 24'000;
 /// What a reader sees before anything is unfolded: lines of the text, blank ones too, and the two around the fold.
-constexpr std::size_t kMostLines = 40;
+constexpr std::size_t kMostShownLines = 40;
 constexpr std::size_t kFoldLines = 3;
 constexpr std::size_t kMostRows = 8;
 constexpr std::size_t kMostBlock = 13;  // lines of one case's reasons
@@ -30,7 +30,7 @@ class Overview {
   bool HasRoom(const std::vector<std::string>& lines, std::size_t shown, std::size_t reserved) const {
     std::size_t bytes = text_.size();
     for (std::size_t i = 0; i < shown; ++i) bytes += lines[i].size();
-    return lines_ + shown + reserved + kFoldLines <= kMostLines && bytes <= kMostOverviewBytes;
+    return lines_ + shown + reserved + kFoldLines <= kMostShownLines && bytes <= kMostOverviewBytes;
   }
   void Put(const std::string& line) {
     if (!line.empty() && !seen_.insert(line).second) return;

@@ -19,7 +19,7 @@ bool BeginsBlock(std::string_view word) {
 }
 
 /// Whether a word has no special meaning. `first`: in its line.
-bool IsPlain(std::string_view word, bool first) {
+bool IsPlainWord(std::string_view word, bool first) {
   if (first && BeginsBlock(word)) return false;
   if (word == "->") return !first;
   std::string lower;
@@ -79,7 +79,7 @@ std::string MarkdownProse(std::string_view text, std::size_t most) {
     const std::string word = line.substr(start, end - start);
     start = end + 1;
     if (word.empty()) continue;
-    if (IsPlain(word, prose.empty() && span.empty())) {
+    if (IsPlainWord(word, prose.empty() && span.empty())) {
       close();
       prose.append(prose.empty() ? "" : " ").append(word);
     } else {

@@ -29,7 +29,7 @@ constexpr double kSpeedUp = 0.02;
 constexpr std::int64_t kMutantShare = 4;
 constexpr double kBlockedShare = 0.6;
 
-struct Count {
+struct BlockedCount {
   std::int64_t hits = 0, trials = 0;
 };
 
@@ -89,7 +89,7 @@ CaseVerdict Judged(TrialRun& run, const MutantCase& one, std::optional<EqualTime
   return JudgeDraw(base, mutant, draw, run.options.thresholds).cases.at(0);
 }
 
-Blocked AskMutant(TrialRun& run, const MutantCase& one, Count& all_named) {
+Blocked AskMutant(TrialRun& run, const MutantCase& one, BlockedCount& all_named) {
   const MutantFacts& facts = one.facts;
   const std::string name = CaseName(run.data.mutants.cases[one.mutant]);
   std::int64_t found = 0;
@@ -147,7 +147,7 @@ void AskBlocked(TrialRun& run, const std::string& question, const std::vector<Mu
   if (mutants.empty()) return;
   const auto all = static_cast<std::int64_t>(kBlockedShare * static_cast<double>(run.options.power_trials));
   const auto each = std::max<std::int64_t>(1, all / static_cast<std::int64_t>(mutants.size()));
-  Count blocked;
+  BlockedCount blocked;
   for (const MutantCase& one : mutants) {
     std::int64_t hits = 0;
     std::string why;
@@ -175,8 +175,8 @@ bool TakesEqualTime(const MutantCase& one) {
 /// others.
 void AskEqualTime(TrialRun& run, const std::vector<Blocked>& mutants) {
   if (mutants.empty()) return;
-  Count one;
-  Count request;
+  BlockedCount one;
+  BlockedCount request;
   for (std::size_t trial = 0; trial < mutants.front().size(); ++trial) {
     const auto hits = std::ranges::count_if(mutants, [trial](const Blocked& blocked) { return blocked[trial]; });
     one.hits += hits;
@@ -229,7 +229,7 @@ void AskMutants(TrialRun& run) {
     run.report.notes.emplace_back("there are no mutants: the data do not show whether real faults are found");
     return;
   }
-  Count named;
+  BlockedCount named;
   std::vector<Blocked> in_equal_time;
   for (const MutantCase& one : mutants) {
     Blocked blocked = AskMutant(run, one, named);

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kColumns[] = {"same code", "same code, any of 60", "+3 %", "+5 %"};
 
 /// Two significant digits without an exponent.
-std::string Percent(double ratio) {
+std::string TwoDigitPercent(double ratio) {
   const double percent = 100.0 * ratio;
   if (percent == 0.0 || percent >= 99.95) return fmt::format("{:.0f} %", percent);
   if (percent >= 9.95) return fmt::format("{:.1f} %", percent);
@@ -21,7 +21,7 @@ std::string Percent(double ratio) {
 
 std::string Share(const RuleRate& rate) {
   if (rate.trials == 0) return "-";
-  return Percent(static_cast<double>(rate.hits) / static_cast<double>(rate.trials));
+  return TwoDigitPercent(static_cast<double>(rate.hits) / static_cast<double>(rate.trials));
 }
 
 bool IsColumn(const RuleRate& rate) { return std::ranges::find(kColumns, rate.question) != std::end(kColumns); }
@@ -56,7 +56,7 @@ std::string TrialReportText(const TrialReport& report) {
   for (const RuleRate& rate : report.rates) {
     if (!rate.rule.starts_with("gate")) continue;
     text += fmt::format("  {:<66} {:>7} of {:<8} {:>8}  ({} to {})\n", rate.rule + ": " + rate.question, rate.hits,
-                        rate.trials, Share(rate), Percent(rate.low), Percent(rate.high));
+                        rate.trials, Share(rate), TwoDigitPercent(rate.low), TwoDigitPercent(rate.high));
   }
   text += "\nDeciles of p of the first stage, same code, tolerance 0 (equal counts if calibrated):\n ";
   for (const std::int64_t count : report.p_deciles) text += fmt::format(" {}", count);
