@@ -74,7 +74,7 @@ class DiffApp extends App {
     const {incomparable, only_before: gone, only_after: added} = this.diff;
     return [
       incomparable.length > 0 &&
-        h("p", {class: "warning"}, "The two may not be compared: ", incomparable.join("; "), "."),
+        h("p", {class: "warning"}, `Before and after are not comparable: ${incomparable.join("; ")}.`),
       gone.length > 0 && h("p", {class: "warning"}, `Only before: ${gone.join(", ")}.`),
       added.length > 0 && h("p", {class: "note"}, `Only after: ${added.join(", ")}.`)
     ];

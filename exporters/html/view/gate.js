@@ -52,6 +52,20 @@ function intervalCell(comparison, most) {
       ["95 % interval", isNumber(low) || isNumber(high) ? `${change(low)} to ${change(high)}` : ABSENT]]);
 }
 
+function intervalLegend() {
+  const mark = (kind) => s(
+    "svg", {class: "swatch", width: 12, height: 12, "aria-hidden": "true"},
+    s("circle", {class: `point ${kind}`, cx: 6, cy: 6, r: 4.5}));
+  const line = s(
+    "svg", {class: "swatch", width: 22, height: 12, "aria-hidden": "true"},
+    s("line", {class: "interval", x1: 0, x2: 22, y1: 6, y2: 6}));
+  return h(
+    "ul", {class: "legend", "aria-label": "marks of intervals"},
+    [["change-worse", "worse"], ["change-better", "better"], ["point-kernel", "no verdict of worse or better"]].map(
+      ([kind, text]) => h("li", {}, mark(kind), `change: ${text}`)),
+    h("li", {}, line, "its 95 % interval"), h("li", {}, "middle: no change; right: more than before"));
+}
+
 class GateApp extends App {
   constructor() {
     super();
@@ -191,7 +205,8 @@ class GateApp extends App {
         open: ({key}) => this.go({view: "case", case: key})
       });
     long.setRows(this.cases);
-    return section("Cases", {id: "cases"}, long.element);
+    const drawn = this.cases.some(({time}) => time && isNumber(time.change));
+    return section("Cases", {id: "cases"}, long.element, drawn && intervalLegend());
   }
 
   facts() {
@@ -252,7 +267,7 @@ class GateApp extends App {
   }
 
   comparisonTable(comparisons, most) {
-    return table(
+    const shown = table(
       [
         {
           id: "metric",
@@ -316,5 +331,6 @@ class GateApp extends App {
         },
       ],
       comparisons, {caption: "comparisons"});
+    return [shown, comparisons.some((each) => isNumber(each.change)) && intervalLegend()];
   }
 }

@@ -355,7 +355,7 @@ function rooflineOverview(report, app) {
   function draw() {
     const chosen = calls.filter((entry) => entry.shape === state.shape);
     const points =
-      chosen.map((entry) => ({point: kernelPoint(entry, entry.kernel.replace(/[<(].*/s, "").slice(0, 20)), entry}))
+      chosen.map((entry) => ({point: kernelPoint(entry, shorten(entry.kernel.replace(/[<(].*/s, ""), 20)), entry}))
         .filter(({point}) => point);
     const first = points.find(({entry}) => roofsOf(entry).length > 0);
     if (!first) return place.replaceChildren(h("p", {class: "note"}, "Not measured at this shape."));

@@ -13,7 +13,7 @@ function programTiles(report) {
       "Kernels", nanoseconds(program.kernel_ns),
       `${plural(program.launches, "launch", "launches")} of ${plural(program.classes, "class", "classes")}, ${
         program.graph_launches.toLocaleString("en-US")} in CUDA graphs`),
-    top && tile("Most time", percent(top.json.use.share_ratio), top.kernel.slice(0, 60)),
+    top && tile("Most time", percent(top.json.use.share_ratio), h("span", {class: "clamp", title: top.kernel}, top.kernel)),
     program.unrecorded_ns > 0 &&
       tile(
         "Estimated", nanoseconds(program.unrecorded_ns),

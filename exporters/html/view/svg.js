@@ -1,9 +1,11 @@
 // Charts in SVG. Lengths are shares of the chart's width, so that it fits every page; a table with the same values is
 // near each of them.
 
-/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width. */
+/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width, the rest of it is the track. */
 function stackedBar(parts, {height = 22, label, labels = true}) {
-  const bar = s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label});
+  const bar =
+    s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label},
+      s("rect", {class: "track", width: "100%", height, rx: 2}));
   let at = 0;
   for (const part of parts) {
     const width = Math.max(0, Math.min(part.ratio, 1 - at));

@@ -21,7 +21,7 @@ std::vector<Section> ReadSections(const std::string& folder) {
   }
   if (error || paths.empty()) {
     throw Error(
-        error ? "cannot read the section folder " + folder + ": " + error.message() : "no .section file in " + folder,
+        error ? "the section folder " + folder + " cannot be read: " + error.message() : "no .section file in " + folder,
         "Nsight Compute keeps its files in <installation>/sections, or ~/Documents/NVIDIA Nsight Compute/");
   }
   std::sort(paths.begin(), paths.end());
