@@ -141,13 +141,20 @@ function placeLabel(at, length, toLeft, taken) {
   return null;
 }
 
+/** A line from a point up to the roof that it alone has. */
+function drawOwnRoof({x, y}, top, kind) {
+  return s(
+    "g", {class: `own-roof ${kind}`}, s("rect", {x: x - 0.75, y: top, width: 1.5, height: Math.max(0, y - top)}),
+    s("rect", {x: x - 8, y: top - 1.5, width: 16, height: 3}));
+}
+
 function drawPoint(chart, x, y, point, taken) {
   const {width, right} = ROOFLINE;
   const at = {x: point.intensity === null ? width - right / 2 + 4 : x.at(point.intensity), y: y.at(point.flops)};
   const shape = point.mark === "diamond" ?
     s("path", {class: `point ${point.class}`, d: `M${at.x},${at.y - 6}l6,6l-6,6l-6,-6z`}) :
     s("circle", {class: `point ${point.class}`, cx: at.x, cy: at.y, r: 6});
-  const group = s("g", {}, shape);
+  const group = s("g", {}, point.roof && drawOwnRoof(at, y.at(point.roof.flops), point.class), shape);
   const toLeft = at.x > width - right - 90;
   const label = point.text && placeLabel(at, point.text.length * 6.2, toLeft, taken);
   if (label)
