@@ -85,6 +85,24 @@ class DocsTest(unittest.TestCase):
                         if fragment and file.suffix == ".md":
                             self.assertIn(fragment, anchors(file.read_text()), "no such heading")
 
+    def test_the_commands_of_the_readme_have_files_and_options_that_exist(self):
+        blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+        commands = [line.partition(" #")[0] for block in blocks for line in block.splitlines() if "fa-profile " in line]
+        self.assertGreater(len(commands), 30)
+        known = (ROOT / "docs/cli.md").read_text()
+        for command in commands:
+            own = command.partition(" -- ")[0]
+            for option in re.findall(r"(?<= )--[a-z-]+", own):
+                with self.subTest(command):
+                    self.assertRegex(known, rf"{option}\b")
+            for library in re.findall(r"\S+\.so\b", own):
+                with self.subTest(command):
+                    example = re.fullmatch(r"build/gpu/examples/(\w+)\.so", library)
+                    self.assertTrue(library == "mine/build/mine.so" or (example and (ROOT / "examples" / example[1]).is_dir()), library)
+            for file in re.findall(r"\b(?:recordings|tests|examples|ci)/[\w/.-]+", own):
+                with self.subTest(command):
+                    self.assertTrue(file.startswith("examples/") and "build/" in own or (ROOT / file).exists(), file)
+
     def test_prose_wraps(self):
         for name in documents():
             if name in NOT_PROSE or name.startswith(LATER):
@@ -93,6 +111,14 @@ class DocsTest(unittest.TestCase):
                 if not line.lstrip().startswith("|"):
                     with self.subTest(f"{name}:{number}"):
                         self.assertLessEqual(len(line), COLUMNS)
+
+    def test_a_blank_line_does_not_cut_a_table(self):
+        for name in documents():
+            lines = [(number, line) for number, line in prose((ROOT / name).read_text())] + [(0, "")]
+            for (_, before), (number, line), (_, after) in zip(lines, lines[1:], lines[2:]):
+                if line.startswith("|") and not before.strip():
+                    with self.subTest(f"{name}:{number}"):
+                        self.assertRegex(after, r"^\|[ :|-]+$", "a row without its heading: remove the blank line above it")
 
     def test_documents_are_in_plain_english(self):
         for name in documents():
