@@ -288,7 +288,7 @@ function ownRoofColumns() {
       value: ofRoof(({ratio}) => ratio),
       cell: (point, value) => valueText(percent(value))
     },
-    {id: "unit", title: "its roof is", value: ofRoof(({unit}) => unit)},
+    {id: "unit", title: "by", value: ofRoof(({unit}) => unit)},
   ];
 }
 
@@ -300,10 +300,10 @@ function pointTable(points) {
         {id: "label", title: "what", value: ({label}) => label},
         {
           id: "intensity",
-          title: "FLOP per byte",
+          title: "FLOP/B",
           kind: "num",
           value: ({intensity}) => intensity,
-          cell: (point, value) => (value === null ? "no bytes" : withPrefix(value, "FLOP/B"))
+          cell: (point, value) => (value === null ? "no bytes" : withPrefix(value, ""))
         },
         {
           id: "flops",
