@@ -29,6 +29,8 @@ BANNED = (
     r"\bto the proof\b",
     r"\bsays? nothing (to|about) it\b",
 )
+# An error begins with the file: "x.fap cannot be read: ...". In texts alone: a subject may come before these words.
+FILE_LAST = r"^cannot (read|write|open)\b"
 # Generated from the program's tables.
 NOT_PROSE = {"docs/metrics.md"}
 # Documents whose style and width are not checked yet, by the beginning of the name. Remove an entry once it is clean.
@@ -83,6 +85,24 @@ class DocsTest(unittest.TestCase):
                         if fragment and file.suffix == ".md":
                             self.assertIn(fragment, anchors(file.read_text()), "no such heading")
 
+    def test_the_commands_of_the_readme_have_files_and_options_that_exist(self):
+        blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+        commands = [line.partition(" #")[0] for block in blocks for line in block.splitlines() if "fa-profile " in line]
+        self.assertGreater(len(commands), 30)
+        known = (ROOT / "docs/cli.md").read_text()
+        for command in commands:
+            own = command.partition(" -- ")[0]
+            for option in re.findall(r"(?<= )--[a-z-]+", own):
+                with self.subTest(command):
+                    self.assertRegex(known, rf"{option}\b")
+            for library in re.findall(r"\S+\.so\b", own):
+                with self.subTest(command):
+                    example = re.fullmatch(r"build/gpu/examples/(\w+)\.so", library)
+                    self.assertTrue(library == "mine/build/mine.so" or (example and (ROOT / "examples" / example[1]).is_dir()), library)
+            for file in re.findall(r"\b(?:recordings|tests|examples|ci)/[\w/.-]+", own):
+                with self.subTest(command):
+                    self.assertTrue(file.startswith("examples/") and "build/" in own or (ROOT / file).exists(), file)
+
     def test_prose_wraps(self):
         for name in documents():
             if name in NOT_PROSE or name.startswith(LATER):
@@ -91,6 +111,14 @@ class DocsTest(unittest.TestCase):
                 if not line.lstrip().startswith("|"):
                     with self.subTest(f"{name}:{number}"):
                         self.assertLessEqual(len(line), COLUMNS)
+
+    def test_a_blank_line_does_not_cut_a_table(self):
+        for name in documents():
+            lines = [(number, line) for number, line in prose((ROOT / name).read_text())] + [(0, "")]
+            for (_, before), (number, line), (_, after) in zip(lines, lines[1:], lines[2:]):
+                if line.startswith("|") and not before.strip():
+                    with self.subTest(f"{name}:{number}"):
+                        self.assertRegex(after, r"^\|[ :|-]+$", "a row without its heading: remove the blank line above it")
 
     def test_documents_are_in_plain_english(self):
         for name in documents():
@@ -104,7 +132,7 @@ class DocsTest(unittest.TestCase):
             for path in sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in {".cpp", ".cu", ".h", ".py"}):
                 for number, line in enumerate(path.read_text().splitlines(), 1):
                     for text in STRING.findall(line):
-                        self.check(f"{path.relative_to(ROOT)}:{number}", text)
+                        self.check(f"{path.relative_to(ROOT)}:{number}", text, (*BANNED, FILE_LAST))
 
     def test_comments_are_in_plain_english(self):
         checked = 0
@@ -120,8 +148,8 @@ class DocsTest(unittest.TestCase):
                         self.check(f"{path.relative_to(ROOT)}:{number}", comment)
         self.assertGreater(checked, 1000)
 
-    def check(self, where, text):
-        for phrase in BANNED:
+    def check(self, where, text, banned=BANNED):
+        for phrase in banned:
             found = re.search(phrase, text, re.IGNORECASE)
             with self.subTest(where):
                 self.assertIsNone(found, f"{where}: '{found and found.group()}' in: {text.strip()}")

@@ -18,6 +18,7 @@ from support.chromium import Browser  # noqa: E402
 
 PROGRAM = WRITE_RECORDINGS = WRITE_GATE = ROOT = None
 MOST_BYTES = 3_000_000
+CODE = "document.querySelector('.code-map')"  # which has been unpacked after the view was drawn
 # In every text of a recording. It would change the title, or write to the console, if the page took it for markup.
 HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -65,6 +66,23 @@ class Pages(unittest.TestCase):
             ".map((row) => [...row.children].map((cell) => cell.textContent))"
         )
 
+    def sort(self, label, title):
+        self.browser.value(
+            f"[...document.querySelectorAll('[aria-label={json.dumps(label)}] .sort')].find((e) => e.textContent === {json.dumps(title)}).click()"
+        )
+
+    def find(self, label, text):
+        self.browser.value(f"document.querySelector('input[aria-label={json.dumps('find ' + label)}]').focus()")
+        self.browser.press(*text)
+
+    def opens_again(self, path, label):
+        """The address of what is shown, which shows the same again."""
+        rows, fragment = self.table(label), self.browser.value("location.hash")
+        self.browser.open(path, fragment)
+        self.assertEqual(self.table(label), rows)
+        self.assertEqual(self.browser.value("location.hash"), fragment)
+        return fragment
+
 
 class LadderTest(Pages):
     def test_the_ladder_is_small_and_opens_with_its_gpu_driver_and_date(self):
@@ -95,6 +113,21 @@ class LadderTest(Pages):
         self.assertEqual(marks, self.browser.value("document.querySelectorAll('#roofline tbody tr').length"))
         self.assertGreaterEqual(marks, 4)
 
+    def test_a_phase_has_a_roof_of_its_own(self):
+        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@2,16,2048,128")
+        rows = self.browser.value(
+            "[...document.querySelectorAll('#roofline tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
+        )
+        roofs = {row[0]: row[-3:] for row in rows}
+        self.assertEqual(roofs["qk"], ["567 TFLOP/s", "87.6\u202f%", "shared memory"])
+        self.assertEqual((roofs["softmax"][-1], roofs["(unattributed)"][-1]), ("MUFU", "instruction issue"))
+        # The work of these overlaps other phases: more than their share of the time could hold.
+        self.assertEqual((roofs["pv"], roofs["rescale"]), (["n/a"] * 3, ["n/a"] * 3))
+        self.assertEqual(self.browser.value("document.querySelectorAll('.roofline .own-roof').length"), 4)
+        # Where the peaks were not counted there is none.
+        self.browser.open(self.report("program"), "#view=kernel&kernel=flash_fwd_kernel<<<64,%20128>>>")
+        self.assertEqual(self.browser.value("document.querySelectorAll('.own-roof').length"), 0)
+
     def test_a_phase_opens_and_says_what_its_warps_did(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@1,8,512,64")
         self.browser.value("document.querySelector('#phases .expand').click()")
@@ -105,7 +138,7 @@ class LadderTest(Pages):
 
     def test_code_is_unpacked_sorted_and_searched(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
-        self.browser.wait("document.querySelector('[role=grid]')")
+        self.browser.wait(CODE)
         lines = self.table("source lines")
         self.assertEqual(lines[0][0], "sm80.cuh:71")
         self.assertEqual(lines[0][2], "19.0\u202f%")
@@ -124,12 +157,12 @@ class LadderTest(Pages):
         fragment = self.browser.value("location.hash")
         self.assertIn("q=mufu.ex2", fragment)
         self.browser.open(self.report("h200-ladder-full"), fragment)
-        self.browser.wait("document.querySelector('[role=grid]')")
+        self.browser.wait(CODE)
         self.assertEqual(self.browser.text(".long-row code"), texts)
 
     def test_a_source_line_opens_its_machine_code(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
-        self.browser.wait("document.querySelector('[role=grid]')")
+        self.browser.wait(CODE)
         self.browser.value("document.querySelector('[role=grid]').focus()")
         self.browser.press("ArrowDown", "Enter")
         rows = self.table("machine instructions")
@@ -156,15 +189,15 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value("location.hash"), "#query=wmma")
         self.assertEqual({row[0] for row in self.table("kernels")}, {"wmma"})
         self.browser.press("?")
-        self.assertTrue(self.browser.value("document.querySelector('dialog').open"))
+        self.browser.wait("document.querySelector('dialog').open")
         self.browser.press("Escape")
-        self.assertFalse(self.browser.value("document.querySelector('dialog').open"))
+        self.browser.wait("!document.querySelector('dialog').open")
 
     def test_all_that_can_be_used_has_a_name_and_every_chart_a_text(self):
         path = self.report("h200-ladder-full")
         for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
             self.browser.open(path, fragment)
-            self.browser.wait("document.querySelector('[role=grid], #phases')")
+            self.browser.wait(f"document.querySelector('[role=grid][aria-label=kernels], #phases') || {CODE}")
             nameless = self.browser.value(
                 "[...document.querySelectorAll('button, a, input, select, summary, [role=grid], [role=img], dialog')].filter((e) =>"
                 "!(e.textContent.trim() || e.getAttribute('aria-label') || e.title)).map((e) => e.outerHTML.slice(0, 200))"
@@ -198,7 +231,7 @@ class LadderTest(Pages):
         self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")
         for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
             self.browser.open(self.report("h200-ladder-full"), fragment)
-            self.browser.wait("document.querySelector('[role=grid], #phases')")
+            self.browser.wait(f"document.querySelector('[role=grid][aria-label=kernels], #phases') || {CODE}")
             self.browser.ask("Emulation.setEmulatedMedia", media="print")
             self.browser.value("window.dispatchEvent(new Event('beforeprint'))")
             wide = self.browser.value(
@@ -235,6 +268,12 @@ class ProgramTest(Pages):
         self.assertAlmostEqual(widths[1], 100 * 320 / 480, places=3)
         self.browser.value("document.querySelectorAll('.icicle-cell')[1].dispatchEvent(new MouseEvent('click'))")
         self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+
+    def test_bars_show_what_is_left_of_their_width_and_names_are_whole(self):
+        self.browser.open(self.report("program"))
+        bars = "[...document.querySelectorAll('#time svg.bar')]"
+        self.assertTrue(self.browser.value(f"{bars}.length > 2 && {bars}.every((bar) => bar.querySelector('.track'))"))
+        self.assertIn("flash_fwd_kernel<<<64, 128>>>", self.browser.text(".tile-note"))
 
     def test_a_recording_of_nothing_draws(self):
         self.browser.open(self.report("empty"))
@@ -279,10 +318,39 @@ class DiffTest(Pages):
         self.assertEqual(self.browser.value("document.querySelectorAll('.side svg.bar').length"), 2)
         self.assertIn("softmax", self.browser.text("#phases tbody th"))
 
+    def test_order_and_search_are_in_the_address(self):
+        path = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        self.browser.open(path)
+        self.sort("calls", "after")
+        self.find("calls", "cublas")
+        self.assertEqual([row[0] for row in self.table("calls")], ["cublas", "cublas / qk", "cublas / pv", "cublas / softmax"])
+        self.assertEqual(self.opens_again(path, "calls"), "#calls-sort=after&calls-query=cublas")
+        self.browser.open(path)
+        self.browser.value("(() => { const e = document.querySelector('select'); e.value = 'worse'; e.dispatchEvent(new Event('change')); })()")
+        self.sort("changes", "metric")
+        self.find("changes", "mma")
+        self.assertEqual(self.opens_again(path, "changes"), "#changes-sort=metric&changes-up=1&changes-query=mma&changes-judgement=worse")
+        # A row and the way back.
+        self.browser.open(path, "#calls-sort=kernel")
+        self.browser.value("document.querySelector('[aria-label=calls]').focus()")
+        self.browser.press("End", "Enter")
+        self.browser.wait("document.querySelector('nav[aria-label=calls]')")
+        self.browser.value("history.back()")
+        self.browser.wait("!document.querySelector('nav[aria-label=calls]')")
+        self.assertEqual(self.browser.value("location.hash"), "#calls-sort=kernel")
+
+    def test_a_hostile_address_is_harmless(self):
+        path = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        self.browser.open(path)
+        usual = self.table("calls")
+        self.browser.open(path, "#calls-sort=__proto__&changes-judgement=constructor&changes-sort=%3Cimg%3E&calls-up=2&view=__proto__")
+        self.assertEqual(self.table("calls"), usual)
+        self.assertEqual(self.browser.text(".long-table img"), [])
+
     def test_two_machines_are_not_compared_silently(self):
         path = self.write("other", "diff", ROOT / "recordings" / "pytorch-sdpa.fap", self.folder / "program.fap")
         self.browser.open(path)
-        self.assertRegex(" ".join(self.browser.text(".warning")), "The two may not be compared: ")
+        self.assertRegex(" ".join(self.browser.text(".warning")), "Before and after are not comparable: ")
 
 
 class RanksTest(Pages):
@@ -295,6 +363,21 @@ class RanksTest(Pages):
         self.assertEqual(len(self.table("Kernels")), 6)
         self.assertEqual([row[0] for row in self.table("NVTX ranges")], ["step", "attn", "torch: mlp", "load"])
         self.assertEqual(self.browser.value("document.querySelectorAll('#kernels .long-row rect').length"), 12)
+
+    def test_order_and_search_are_in_the_address(self):
+        path = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
+        self.browser.open(path)
+        self.sort("Kernels", "mean")
+        self.sort("Kernels", "mean")
+        self.find("kernels", "kernel")
+        self.sort("NVTX ranges", "range")
+        self.browser.value("[...document.querySelectorAll('#ranks .sort')].find((e) => e.textContent === 'launches').click()")
+        self.assertEqual(
+            self.opens_again(path, "Kernels"),
+            "#kernels-sort=mean&kernels-up=1&kernels-query=kernel&nvtx-sort=name&nvtx-up=1&ranks-sort=launches",
+        )
+        self.assertEqual([row[0] for row in self.table("NVTX ranges")], ["attn", "load", "step", "torch: mlp"])
+        self.assertEqual(self.browser.text("#ranks [aria-sort]"), ["launches"])
 
 
 class GateTest(Pages):
@@ -310,10 +393,28 @@ class GateTest(Pages):
         self.assertEqual(rows[1][:5], ["\u2717 REGRESSION", "mma \u00b7 1,8,512,64", "5.86 \u00b5s", "6.55 \u00b5s", "+11.8\u202f%"])
         self.browser.value("document.querySelector('[role=grid]').focus()")
         self.browser.press("Home", "ArrowDown", "Enter")
-        self.browser.wait("document.querySelector('h1').textContent.includes('mma')")
+        self.browser.wait("document.querySelector('nav[aria-label=cases]')")
+        self.assertEqual(self.browser.text("h1"), ["\u2717 REGRESSION mma \u00b7 1,8,512,64"])
         self.assertIn("kernels/mma.cu", self.browser.text(".tile-note"))
         self.assertIn("share a row among the threads", self.browser.text(".cure")[0])
         self.assertEqual(len(self.browser.text("main tbody tr")), 6)
+
+    def test_order_and_search_are_in_the_address(self):
+        path = self.folder / "regression.html"
+        self.browser.open(path)
+        self.browser.value("(() => { const e = document.querySelector('select'); e.value = 'REGRESSION'; e.dispatchEvent(new Event('change')); })()")
+        self.sort("cases", "case")
+        self.find("cases", "mma")
+        self.assertEqual([row[1] for row in self.table("cases")], ["mma \u00b7 1,8,512,64", "wmma \u00b7 1,8,512,64"])
+        self.assertEqual(self.opens_again(path, "cases"), "#cases-sort=case&cases-up=1&cases-query=mma&cases-verdict=REGRESSION")
+        self.assertIn("its 95 % interval", self.browser.text("#cases .legend li"))
+
+    def test_a_small_change_has_a_number(self):
+        functions = (ROOT / "exporters" / "html" / "view" / "format.js").read_text()
+        self.assertEqual(
+            self.browser.value(f"(() => {{ {functions} return [0.5, -0.0004, 0.000012, -3e-9, 0, null].map(change); }})()"),
+            ["+50.0\u202f%", "\u22120.04\u202f%", "+0.0012\u202f%", "\u22123.00e-7\u202f%", "\u00b10.0\u202f%", "n/a"],
+        )
 
     def test_every_result_draws_and_hostile_texts_are_texts(self):
         pages = sorted(self.folder.glob("*.html"))
@@ -329,6 +430,8 @@ class GateTest(Pages):
 class HostileTest(Pages):
     def see(self, path, fragment=""):
         self.browser.open(path, fragment)
+        if "view=code" in fragment:
+            self.browser.wait(CODE)
         self.browser.value("new Promise((done) => setTimeout(done, 50))")
         self.assertNotEqual(self.browser.value("document.title"), "owned")
         self.assertEqual(self.browser.value("document.querySelectorAll('img, body > svg, iframe, object, script:not([id]):not(:last-of-type)').length"), 0)
@@ -352,7 +455,7 @@ class HostileTest(Pages):
         self.browser.open(path)
         key = self.browser.value("JSON.parse(document.getElementById('report').textContent).entries[0].kernel")
         self.browser.value(f"location.hash = new URLSearchParams({{view: 'code', kernel: {json.dumps(printed(key))} + '@1,8,512,64'}})")
-        self.browser.wait("document.querySelector('[role=grid]')")
+        self.browser.wait(CODE)
         text = self.browser.value("document.querySelector('main').textContent")
         self.assertIn("<svg onload=alert(1)>", text)
         self.assertNotEqual(self.browser.value("document.title"), "owned")

@@ -115,7 +115,8 @@ TEST(JudgePairedTest, ASuspectThatWasNotMeasuredAgainIsInconclusive) {
   Scenario scenario = FirstStage({1.05});
   scenario.input.second_stage = true;
   EXPECT_EQ(scenario.Judged().verdict, Verdict::kInconclusive);
-  EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "not measured again"));
+  EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "worse (p "));
+  EXPECT_TRUE(Has(Find(scenario.Of(), kDuration).reason, "unconfirmed: not measured again"));
 }
 
 TEST(JudgePairedTest, FewerThanFourPairsAreInconclusive) {

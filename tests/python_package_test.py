@@ -226,7 +226,14 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(set(kernels.query("duration_ns < 5000").kernel), {"cublas"})
         with self.assertRaisesRegex(AttributeError, "nonsense"):
             kernels.nonsense
+        with self.assertRaisesRegex(AttributeError, "^a Frame has no 'nonsense', nor has a DataFrame; the columns are kernel, "):
+            kernels.nonsense
         self.assertFalse(hasattr(kernels, "_nonsense"))
+
+    def test_head_counts_as_pandas_does(self):
+        kernels = ladder().kernels
+        for n in (0, 3, 1000, -1, -1000):
+            self.assertEqual(len(kernels.head(n)), len(kernels.to_pandas().head(n)), n)
 
     def test_arrow_has_the_same_rows(self):
         import nanoarrow
@@ -403,9 +410,39 @@ class GateTest(Scratch):
             ({"max_share": {"softmax": 0.4}, "thresholds": LADDER}, "a threshold file and limits are given"),
             ({"thresholds": LADDER}, "has more than 1 MiB"),
             ({"thresholds": "no.yaml"}, "cannot be read"),
+            ({}, "nothing to judge by"),
+            ({"max_share": {}, "baseline": []}, "nothing to judge by"),
+            ({"max_share": ["softmax"]}, r"max_share must be a mapping from names to limits, not \['softmax'\]"),
+            ({"maximum": 128}, "maximum must be a mapping"),
         ):
             with self.subTest(limits), self.assertRaisesRegex(fa_profile.Error, words):
                 sdpa().gate(**limits)
+
+
+class SaveTest(Scratch):
+    def refused(self, path, words, **options):
+        with self.assertRaisesRegex(fa_profile.Error, words) as caught:
+            sdpa().save(path, **options)
+        return caught.exception
+
+    def test_it_copies_the_file_and_replaces_another_with_force_only(self):
+        path = self.folder / "kept.fap"
+        sdpa().save(path)
+        self.assertEqual(path.read_bytes(), SDPA.read_bytes())
+        path.write_text("mine")
+        self.assertIn("force=True", self.refused(path, "kept.fap exists").hint)
+        self.assertEqual(path.read_text(), "mine")
+        sdpa().save(path, force=True)
+        self.assertEqual(path.read_bytes(), SDPA.read_bytes())
+        fa_profile.open(path).save(path)  # there already
+        self.assertEqual(sorted(os.listdir(self.folder)), ["kept.fap"])
+
+    def test_an_error_names_the_cure(self):
+        error = self.refused(self.folder / "none/kept.fap", "cannot be written: folder .*none not found")
+        self.assertIn("os.makedirs", error.hint)
+        self.assertIn("name of a file", self.refused(self.folder, "is a folder", force=True).hint)
+        self.refused(self.folder / ("n" * 300), "cannot be written: File name too long")
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class HostileFilesTest(Scratch):
@@ -664,10 +701,12 @@ def test_no_file():
         self.assertIn("20 more cases: PASS", said)
         self.assertIn("assert 1 == 2", said)
         self.assertIn("fa-profile: test_it.py:15: 'sofmax' matches no phase", said)
+        self.assertEqual(said.partition("short test summary")[0].count("'sofmax' matches no phase"), 1)
+        self.assertNotIn("During handling of the above exception", said)
         self.assertIn("has no argument max_shar", said)
         self.assertIn("has no limit", said)
         self.assertIn("takes its arguments by name", said)
-        self.assertIn("none.fap: No such file", said)
+        self.assertIn("none.fap cannot be read: No such file", said)
 
     def test_the_fixture_judges_recordings_of_the_test(self):
         said = self.pytest(

@@ -60,7 +60,7 @@ class Parser:
         while at < len(text):
             match = TOKEN.match(text, at)
             if not match:
-                raise QueryError(f"cannot read {text[at:at + 20]!r} in: {text}")
+                raise QueryError(f"{text[at:at + 20]!r} cannot be read in: {text}")
             if match.lastgroup != "space":
                 self.tokens.append((match.lastgroup, match.group(), match.start(), match.end()))
             at = match.end()

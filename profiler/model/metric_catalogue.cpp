@@ -58,6 +58,12 @@ constexpr Piece kTensorPeak =
 constexpr Piece kTensorPeakByResult =
     "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained * sm__cycles_elapsed.avg.per_second";
 constexpr Piece kDramPeak = "dram__bytes.sum.peak_sustained * dram__cycles_elapsed.avg.per_second";
+constexpr Piece kFp32Peak =
+    "2 * sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained * sm__cycles_elapsed.avg.per_second";
+// A cycle of the writeback moves 128 bytes; GA100 and AD104 count those of shared memory elsewhere.
+constexpr Piece kL1Peak =
+    "128 * l1tex__lsu_writeback_active_mem_lgds.sum.peak_sustained * l1tex__cycles_elapsed.avg.per_second | "
+    "128 * l1tex__lsu_writeback_active_mem_lg.sum.peak_sustained * l1tex__cycles_elapsed.avg.per_second";
 constexpr Piece kDramBytes = "dram__bytes_read.sum + dram__bytes_write.sum";
 constexpr Piece kPerSecond = " / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction";
 
@@ -186,6 +192,10 @@ constexpr CatalogueMetric kCatalogue[] = {
      "Dense fp16 tensor peak at the SM clock of the profiled pass."},
     {"peak_mma_sync_flops_per_second", "mma.sync peak", "flops_per_second", kNeutral, kNoisy, kMmaSyncPeaks,
      kNcuRoofline, "Dense fp16 peak of warp-level matrix instructions: on Hopper two thirds of the tensor peak."},
+    {"peak_fp32_flops_per_second", "fp32 peak", "flops_per_second", kNeutral, kNoisy, kFp32Peak, kNcuRoofline,
+     "Peak of fp32 multiply-adds (FFMA) at the SM clock of the profiled pass."},
+    {"peak_l1_bytes_per_second", "L1 peak", "bytes_per_second", kNeutral, kNoisy, kL1Peak, kNcuRoofline,
+     "Bytes that the L1 caches of all SMs can return: 128 a cycle each, at the clock of the profiled pass."},
     {"peak_dram_bytes_per_second", "DRAM peak", "bytes_per_second", kNeutral, kNoisy, kDramPeak, kNcuRoofline,
      "DRAM bandwidth at the memory clock of the profiled pass."},
     {"roofline_ratio", "of the roofline", "ratio", kHigher, kNoisy, kRooflineRatio, kNcuRoofline,

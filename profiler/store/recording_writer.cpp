@@ -42,15 +42,15 @@ void CheckTarget(const std::string& path, bool overwrite) {
   struct stat status {};
   const std::string directory = std::filesystem::path(path).parent_path();
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    throw Error("cannot write " + path + ": directory " + directory + " not found", "create it: mkdir -p " + directory);
+    throw Error(path + " cannot be written: directory " + directory + " not found", "create it: mkdir -p " + directory);
   }
   if (::access(directory.c_str(), W_OK | X_OK) != 0) {
-    throw Error("cannot write " + path + ": " + directory + ": " + std::strerror(errno),
+    throw Error(path + " cannot be written: " + directory + ": " + std::strerror(errno),
                 "give an output path in a directory that you may write");
   }
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT) return;
-    throw Error("cannot write " + path + ": " + std::strerror(errno), "give another output path");
+    throw Error(path + " cannot be written: " + std::strerror(errno), "give another output path");
   }
   if (S_ISDIR(status.st_mode)) throw Error(path + " is a directory", "give the path of a file in it");
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
@@ -98,7 +98,7 @@ struct RecordingWriter::Impl {
     connection = std::make_unique<Connection>(handle, part_path, Connection::Use::kWrite);
     if (opened != SQLITE_OK) {
       const int system_error = sqlite3_system_errno(handle);
-      throw Error("cannot write " + part_path + ": " +
+      throw Error(part_path + " cannot be written: " +
                       (system_error != 0 ? std::strerror(system_error) : sqlite3_errmsg(handle)),
                   "give an output path that you may write");
     }

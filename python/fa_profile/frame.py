@@ -149,7 +149,8 @@ class Frame:
         return self._rows(np.array(present + absent, dtype=np.int64))
 
     def head(self, n: int = 5) -> Frame:
-        return self._rows(slice(0, max(n, 0)))
+        """The first `n` rows; a negative `n`: all but the last ``-n``, as pandas has it."""
+        return self._rows(slice(None, n))
 
     def rows(self) -> list[dict[str, Any]]:
         """Each row as a dictionary of plain Python values; None: absent."""
@@ -183,6 +184,9 @@ class Frame:
             frame = self.to_pandas()
         except ImportError:
             raise AttributeError(f"a Frame has no {name!r}; a DataFrame may have it: install pandas") from None
+        if not hasattr(frame, name):
+            columns = ", ".join(self._columns)
+            raise AttributeError(f"a Frame has no {name!r}, nor has a DataFrame; the columns are {columns}")
         return getattr(frame, name)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Mapping, NamedTuple, Optional
+from collections.abc import Mapping
+from typing import NamedTuple, Optional
 
 from ._error import Error
+
+
+_EXAMPLES = {
+    "max_share": '{"softmax": 0.4}',
+    "minimum": '{"tensor_core_utilization_ratio": 0.5}',
+    "maximum": '{"registers_per_thread": 128}',
+}
 
 
 class Limits(NamedTuple):
@@ -17,6 +25,10 @@ class Limits(NamedTuple):
 
     def to_yaml(self, line: int = 1) -> str:
         """A threshold file with one line of rules, which is line number `line`. Empty: there is no limit."""
+        for key, example in _EXAMPLES.items():
+            given = getattr(self, key)
+            if given is not None and not isinstance(given, Mapping):
+                raise Error(f"{key} must be a mapping from names to limits, not {given!r}", f"write {key}={example}")
         rules = [self._rule(f"{phase}/phase_time_ratio", "maximum", most) for phase, most in (self.max_share or {}).items()]
         rules += [self._rule(name, "minimum", least) for name, least in (self.minimum or {}).items()]
         rules += [self._rule(name, "maximum", most) for name, most in (self.maximum or {}).items()]

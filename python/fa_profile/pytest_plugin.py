@@ -196,4 +196,5 @@ def _measure(item: pytest.Function, arguments: Mapping[str, Any], folder: str) -
 
 def _fail(error: Error) -> NoReturn:
     __tracebackhide__ = True
-    pytest.fail(f"fa-profile: {error}", pytrace=False)
+    # Not pytest.fail(): pytest would print the error that is being handled, too.
+    raise pytest.fail.Exception(f"fa-profile: {error}", pytrace=False) from None

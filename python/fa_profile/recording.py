@@ -7,6 +7,7 @@ import functools
 import html
 import os
 import shutil
+import tempfile
 from typing import Mapping, Optional, Sequence, Union
 
 from . import _core
@@ -118,7 +119,7 @@ class Recording:
         `thresholds`: a threshold file (docs/thresholds.md). Or limits as arguments, of the kernels and shapes that match:
         `max_share` of a phase's time, like ``{"softmax": 0.4}``; `minimum` and `maximum` of a metric in its unit, like
         ``{"registers_per_thread": 128}``, of a phase ``{"softmax/phase_instructions": 1e6}``.
-        Raises Error where there can be no verdict: an unknown metric, a limit that matches no kernel.
+        Raises Error where there can be no verdict: no limit, an unknown metric, a limit that matches no kernel.
         """
         limits = Limits(max_share, minimum, maximum, kernel, shape)
         return self._judge(baseline, thresholds, limits, "fa_profile.gate", 1)
@@ -127,22 +128,37 @@ class Recording:
         self, baseline: Optional[PathList], thresholds: Optional[Path], limits: Limits, place: str, line: int
     ) -> Verdict:
         text, name = limits.to_yaml(line), place
+        sides = [] if baseline is None else [baseline] if isinstance(baseline, (str, os.PathLike)) else list(baseline)
         if thresholds is not None:
             if text:
                 raise Error("a threshold file and limits are given", "write the limits into the file")
             name = os.fspath(thresholds)
             text = _read_thresholds(name)
-        sides = [] if baseline is None else [baseline] if isinstance(baseline, (str, os.PathLike)) else list(baseline)
+        elif not text and not sides:
+            raise Error("there is nothing to judge by", "give max_share, minimum, maximum, thresholds or baseline")
         return Verdict(
             _core.gate(os.fsencode(self.path), [os.fsencode(side) for side in sides], text, name), self.path
         )
 
-    def save(self, path: Path) -> None:
-        """Copies the recording's file. That of ``profile()`` is deleted with the Recording, unless it has a name."""
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Copies the recording's file. That of ``profile()`` is deleted with the Recording, unless it has a name.
+
+        An existing file is replaced with `force` only.
+        """
+        name = os.fspath(path)
+        folder = os.path.dirname(name) or "."
+        if not os.path.isdir(folder):
+            raise Error(f"{name} cannot be written: folder {folder} not found", f"make it first, with os.makedirs({folder!r})")
+        if os.path.isdir(name):
+            raise Error(f"{name} is a folder", "give the name of a file in it")
+        if os.path.exists(name) and os.path.samefile(name, self.path):
+            return
+        if os.path.lexists(name) and not force:
+            raise Error(f"{name} exists", "give another name, or force=True to replace it")
         try:
-            shutil.copyfile(self.path, path)
+            _copy(self.path, name)
         except OSError as error:
-            raise Error(f"{self.path} cannot be copied: {error}", "give another name") from error
+            raise Error(f"{name} cannot be written: {error.strerror}", "give a file in a folder that is writable") from error
 
     def __str__(self) -> str:
         return self.report()
@@ -260,6 +276,19 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _copy(source: str, target: str) -> None:
+    """Leaves no part of a copy that fails, and what was there before."""
+    handle, part = tempfile.mkstemp(prefix=".fa-profile-", dir=os.path.dirname(target) or ".")
+    os.close(handle)
+    try:
+        shutil.copyfile(source, part)
+        shutil.copymode(source, part)
+        os.replace(part, target)
+    except OSError:
+        os.unlink(part)
+        raise
 
 
 def _read_thresholds(path: str) -> str:

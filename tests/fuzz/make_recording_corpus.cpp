@@ -188,7 +188,7 @@ Bytes ReadBytes(const fs::path& path) {
 void WriteBytes(const fs::path& path, const Bytes& bytes) {
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) throw Error("cannot write " + path.string());
+  if (!file.flush()) throw Error(path.string() + " cannot be written");
 }
 
 // The file again on the smallest pages there are: a fuzzer gets through more of a small file.

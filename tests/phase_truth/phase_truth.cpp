@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   try {
     const nlohmann::json results = fa_profile::Run();
     if (argc > 1 && !(std::ofstream(argv[1]) << results.dump(1) << '\n')) {
-      throw fa_profile::Error(std::string("cannot write ") + argv[1], "name a file in a folder that exists");
+      throw fa_profile::Error(std::string(argv[1]) + " cannot be written", "name a file in a folder that exists");
     }
   } catch (const fa_profile::Error& error) {
     std::fprintf(stderr, "phase_truth: %s\n", error.what());

@@ -22,6 +22,7 @@ class Browser:
     def __init__(self, width=1400, height=1000):
         self.console = []
         self.requests = []
+        self.loaded = False
         self.last = 0
         self.rest = b""
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -40,6 +41,7 @@ class Browser:
                 "--disable-dev-shm-usage",
                 "--no-first-run",
                 "--hide-scrollbars",
+                "--allow-pre-commit-input",  # else it drops keys that come before the first picture of a page
                 "--remote-debugging-pipe",
                 f"--user-data-dir={self.profile.name}",
                 f"--window-size={width},{height}",
@@ -94,6 +96,8 @@ class Browser:
             self.console.append(about["entry"]["text"])
         elif name == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"])
+        elif name == "Page.loadEventFired":
+            self.loaded = True
         return name
 
     def ask(self, method, **parameters):
@@ -110,11 +114,18 @@ class Browser:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
 
+    def navigate(self, url):
+        """Loads a page. Chromium answers before it has left the page before."""
+        self.loaded = False
+        self.ask("Page.navigate", url=url)
+        while not self.loaded:
+            self.note(self.message())
+
     def open(self, path, fragment=""):
         """Loads a file and waits until the page has drawn itself."""
-        self.ask("Page.navigate", url="about:blank")
-        self.ask("Page.navigate", url=f"file://{path}{fragment}")
-        self.wait("document.body && document.body.dataset.state === 'drawn'")
+        self.navigate("about:blank")  # else a new fragment would not load the page again
+        self.navigate(f"file://{path}{fragment}")
+        self.wait("document.body.dataset.state === 'drawn'")
 
     def value(self, expression):
         """The value of a JavaScript expression, a promise's included."""

@@ -40,7 +40,8 @@ from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig  # noq
 PAGE = b"""<!doctype html><script>
 const worker = new Worker("/engine_bundle.js"), {port1, port2} = new MessageChannel();
 worker.onerror = (error) => fetch("/failed", {method: "POST", body: String(error.message)});
-port1.onmessage = (reply) => fetch("/reply", {method: "POST", body: reply.data});
+let sent = Promise.resolve();  // one after the other: several connections would not keep their order
+port1.onmessage = (reply) => { sent = sent.then(() => fetch("/reply", {method: "POST", body: reply.data})); };
 worker.postMessage(port2, [port2]);
 (async () => {
   for (;;) {

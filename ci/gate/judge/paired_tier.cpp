@@ -260,7 +260,7 @@ void Second(const JudgeContext& context, PairedTest& test, const Confirmation& c
   comparison.reason.clear();
   if (test.total[1] == 0) {
     comparison.verdict = Verdict::kInconclusive;
-    comparison.reason = fmt::format("suspect (p {:.2g}), but not measured again", first_p);
+    comparison.reason = fmt::format("worse (p {:.2g}), but unconfirmed: not measured again", first_p);
     return;
   }
   if (Inconclusive(context, test, 1, confirmation.enough)) return;

@@ -73,7 +73,7 @@ void Tell(const JudgeContext& context, const SlowCase& slow, double p_adjusted, 
     comparison.reason += ": has to be measured again";
   } else if (!again) {
     comparison.verdict = Verdict::kInconclusive;
-    comparison.reason += ", but not measured again";
+    comparison.reason += ", but unconfirmed: not measured again";
   } else {
     comparison.p_adjusted = p_adjusted;
     const bool confirmed = p_adjusted <= context.thresholds.regression_level;

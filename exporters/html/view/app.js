@@ -13,6 +13,26 @@ class App {
     return this.kept.get(name);
   }
 
+  /** {state, changed}: a table's order and the texts of `names` (its search, what it is filtered by), as the address has
+      them, else as they were. After a change of `state`, `changed()` puts them into the address, unless they are as
+      usual. `prefix`: of their names there. */
+  tableState(id, usual, {names = [], prefix = `${id}-`} = {}) {
+    const state = this.keep(id, {sort: null, descending: true, ...usual});
+    const first = {sort: null, descending: true, ...usual};
+    const given = (name) => this.state[prefix + name];
+    for (const name of ["sort", ...names])
+      if (given(name) !== undefined) state[name] = given(name);
+    if (given("sort") !== undefined) state.descending = given("up") !== "1";
+    const changed = () => {
+      const sorted = state.sort !== first.sort || state.descending !== first.descending;
+      this.state[`${prefix}sort`] = sorted ? state.sort : undefined;
+      this.state[`${prefix}up`] = sorted && !state.descending ? "1" : undefined;
+      for (const name of names) this.state[prefix + name] = state[name];
+      this.changed();
+    };
+    return {state, changed};
+  }
+
   link(state) {
     return `#${
       new URLSearchParams(

@@ -214,6 +214,32 @@ function kernelPoint(entry, text) {
   };
 }
 
+/** [[unit, seconds]]: the least time that each unit needs for a phase's work, at the clock of the profiled pass. */
+function leastTimes(entry, metrics) {
+  const cycles = entry.metric("peak_l1_bytes_per_second") / 128;  // of all SMs, a second
+  const tensor = entry.metric("gmma_instructions") > 0 ? null : entry.metric("peak_mma_sync_flops_per_second");
+  return [
+    ["tensor cores", metrics.phase_tensor_flops, tensor || entry.metric("peak_tensor_flops_per_second")],
+    ["fp32", metrics.phase_flops, entry.metric("peak_fp32_flops_per_second")],
+    ["MUFU", metrics.phase_mufu_utilization_ratio * metrics.phase_time_seconds, 1],
+    ["shared memory", metrics.phase_shared_wavefronts, cycles], ["L1", metrics.phase_global_bytes, 128 * cycles],
+    ["instruction issue", metrics.phase_instructions, 4 * cycles]
+  ].filter(([, work]) => work > 0)
+    .map(([unit, work, peak]) => [unit, work / peak]);
+}
+
+const MOST_OVERSHOOT = 1.1;  // shares of time are sampled; far above, the work runs while other phases are sampled
+
+/** {flops, ratio, unit}: the FLOP/s that the phase would have if its busiest unit were never idle. Null: the recording
+    lacks the peaks, or the phase's time does not hold its work. */
+function ownRoof(entry, metrics, work) {
+  if (entry.metric("peak_fp32_flops_per_second") === null || entry.metric("peak_l1_bytes_per_second") === null)
+    return null;
+  const [unit, least] = leastTimes(entry, metrics).reduce((a, b) => (b[1] > a[1] ? b : a));
+  const ratio = least / metrics.phase_time_seconds;
+  return isNumber(ratio) && ratio <= MOST_OVERSHOOT ? {flops: work / least, ratio: Math.min(1, ratio), unit} : null;
+}
+
 /** Phases by the bytes of global memory that they asked L1 for. */
 function phasePoints(entry) {
   return entry.phases
@@ -223,7 +249,9 @@ function phasePoints(entry) {
       if (!(work > 0) || !(metrics.phase_time_seconds > 0) || metrics.phase_global_bytes === null) return null;
       const intensity = metrics.phase_global_bytes > 0 ? work / metrics.phase_global_bytes : null;
       const flops = work / metrics.phase_time_seconds;
+      const roof = ownRoof(entry, metrics, work);
       return {
+        roof,
         intensity,
         flops,
         text: phase.phase,
@@ -233,10 +261,35 @@ function phasePoints(entry) {
         rows: () => [
           ["executed", withPrefix(flops, "FLOP/s")], ["FLOPs", withPrefix(work, "")],
           ["global memory", show(metrics.phase_global_bytes, "bytes")],
-          ["intensity, L1", intensity === null ? "no bytes" : withPrefix(intensity, "FLOP/B")]],
+          ["intensity, L1", intensity === null ? "no bytes" : withPrefix(intensity, "FLOP/B")],
+          ...(
+            roof ?
+              [["its own roof", withPrefix(roof.flops, "FLOP/s")], ["of it", `${percent(roof.ratio)}, ${roof.unit}`]] :
+              [])],
       };
     })
     .filter(Boolean);
+}
+
+function ownRoofColumns() {
+  const ofRoof = (value) => ({roof}) => (roof ? value(roof) : null);
+  return [
+    {
+      id: "roof",
+      title: "its roof",
+      kind: "num",
+      value: ofRoof(({flops}) => flops),
+      cell: (point, value) => valueText(isNumber(value) ? withPrefix(value, "FLOP/s") : ABSENT)
+    },
+    {
+      id: "ratio",
+      title: "of it",
+      kind: "num",
+      value: ofRoof(({ratio}) => ratio),
+      cell: (point, value) => valueText(percent(value))
+    },
+    {id: "unit", title: "by", value: ofRoof(({unit}) => unit)},
+  ];
 }
 
 function pointTable(points) {
@@ -247,10 +300,10 @@ function pointTable(points) {
         {id: "label", title: "what", value: ({label}) => label},
         {
           id: "intensity",
-          title: "FLOP per byte",
+          title: "FLOP/B",
           kind: "num",
           value: ({intensity}) => intensity,
-          cell: (point, value) => (value === null ? "no bytes" : withPrefix(value, "FLOP/B"))
+          cell: (point, value) => (value === null ? "no bytes" : withPrefix(value, ""))
         },
         {
           id: "flops",
@@ -259,6 +312,7 @@ function pointTable(points) {
           value: ({flops}) => flops,
           cell: (point, value) => withPrefix(value, "FLOP/s")
         },
+        ...(points.some(({roof}) => roof) ? ownRoofColumns() : []),
       ],
       points, {caption: "roofline", sort: "flops"}));
 }
@@ -274,6 +328,10 @@ function kernelRoofline(entry) {
     h("p", {class: "note"}, "The circle is the kernel, by its DRAM traffic. ",
       "Diamonds are phases, by the bytes of global memory that they asked L1 for: ",
       "caches may have served them, so the DRAM roof does not bound them."),
+    points.some(({roof}) => roof) &&
+      h("p", {class: "note"}, "The line above a diamond ends at the phase's own roof: its FLOP/s if its busiest unit ",
+        "(tensor cores, fp32, MUFU, shared memory, L1 or instruction issue) were never idle. ",
+        "A phase whose work overlaps other phases has none: its share of the time does not hold that work."),
     pointTable(points));
 }
 

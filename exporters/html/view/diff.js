@@ -74,7 +74,7 @@ class DiffApp extends App {
     const {incomparable, only_before: gone, only_after: added} = this.diff;
     return [
       incomparable.length > 0 &&
-        h("p", {class: "warning"}, "The two may not be compared: ", incomparable.join("; "), "."),
+        h("p", {class: "warning"}, `Before and after are not comparable: ${incomparable.join("; ")}.`),
       gone.length > 0 && h("p", {class: "warning"}, `Only before: ${gone.join(", ")}.`),
       added.length > 0 && h("p", {class: "note"}, `Only after: ${added.join(", ")}.`)
     ];
@@ -108,8 +108,8 @@ class DiffApp extends App {
   callTable() {
     const most = Math.max(
       0.02, ...this.calls.map(({time}) => (time && isNumber(time.ratio) ? Math.min(1, Math.abs(time.ratio)) : 0)));
-    const long = new LongTable(
-      [
+    const shown = findTable(
+      this, "calls", [
         {
           id: "kernel",
           title: "kernel",
@@ -175,22 +175,22 @@ class DiffApp extends App {
           cell: ({after}) => phaseBar(after, {height: 16}) || valueText(ABSENT)
         },
       ],
-      {
+      this.calls, {
         label: "calls",
-        state: this.keep("calls", {sort: null}),
+        find: "a call",
+        textOf: ({after}) => searchable(after.title),
         keyOf: ({after}) => after.key,
         open: ({after}) => this.go({view: "kernel", kernel: after.key})
       });
-    long.setRows(this.calls);
-    return section("Calls", {id: "calls"}, long.element);
+    return section("Calls", {id: "calls"}, shown);
   }
 
   /** Changes that are not "same", or all; `named`: with the call in each row. */
   changeTable(changes, title, named) {
-    const state = this.keep(named ? "changes" : "own", {sort: null, judgement: ""});
     const units = {...this.after.document.metrics, ...this.after.document.phase_metrics};
     const text = (each, value) => valueText(show(value, units[each.metric] ? units[each.metric].unit : ""));
-    const long = new LongTable(
+    const shown = findTable(
+      this, named ? "changes" : "own",
       [
         named && {
           id: "kernel",
@@ -238,33 +238,19 @@ class DiffApp extends App {
           cell: ({judgement}) => judgementText(judgement)
         },
       ].filter(Boolean),
-      {label: "changes", state});
-    const search = h("input", {
-      type: "search",
-      class: "search",
-      placeholder: "Find a kernel, phase or metric  ( / )",
-      "aria-label": "find changes",
-      oninput: filter
-    });
-    const kinds = h("select", {"aria-label": "judgement", onchange: filter}, [
-      ["", "moved"], ["worse", "worse"], ["better", "better"], ["changed", "changed"], ["all", "all"]
-    ].map(([value, label]) => h("option", {value}, label)));
-    const counted = h("span", {class: "muted", role: "status"});
-    kinds.value = state.judgement;
-    function filter() {
-      state.judgement = kinds.value;
-      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const rows = changes.filter(
-        (each) => (kinds.value === "all" ||
-                   (kinds.value === "" ? each.judgement !== "same" : each.judgement === kinds.value)) &&
-          words.every(
-            (word) => [each.kernel, each.part, each.shape, each.phase, each.metric].join("\n").toLowerCase().includes(
-              word)));
-      counted.textContent = `${rows.length.toLocaleString("en-US")} of ${changes.length.toLocaleString("en-US")}`;
-      long.setRows(rows);
-    }
-    filter();
-    return section(title, {id: "changes"}, h("div", {class: "toolbar"}, search, kinds, counted), long.element);
+      changes, {
+        label: "changes",
+        find: "a kernel, phase or metric",
+        textOf: ({kernel, part, shape, phase, metric}) => searchable(kernel, part, shape, phase, metric),
+        choice: {
+          name: "judgement",
+          label: "judgement",
+          options: [["", "moved"], ["worse", "worse"], ["better", "better"], ["changed", "changed"], ["all", "all"]],
+          keeps: ({judgement}, wanted) =>
+            wanted === "all" || (wanted === "" ? judgement !== "same" : judgement === wanted)
+        }
+      });
+    return section(title, {id: "changes"}, shown);
   }
 
   callView({before, after, changes, time}) {

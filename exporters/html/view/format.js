@@ -63,11 +63,18 @@ function count(value) {
 /** "+4.3 %" of a relative change. */
 function change(ratio) {
   if (!isNumber(ratio)) return ABSENT;
-  return `${ratio > 0 ? "+" : ratio < 0 ? "\u2212" : "\u00b1"}${percent(Math.abs(ratio)).replace("<", "< ")}`;
+  const size = Math.abs(ratio);
+  const text = size !== 0 && size < 0.0005 ? `${digits(100 * size)}\u202f%` : percent(size);
+  return `${ratio > 0 ? "+" : ratio < 0 ? "\u2212" : "\u00b1"}${text}`;
 }
 
 function plural(number, one, many) {
   return `${number.toLocaleString("en-US")} ${number === 1 ? one : many || `${one}s`}`;
+}
+
+/** The beginning of a text, with a mark where it is cut. */
+function shorten(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`;
 }
 
 /** "duration_seconds" as words: "duration". */

@@ -52,6 +52,20 @@ function intervalCell(comparison, most) {
       ["95 % interval", isNumber(low) || isNumber(high) ? `${change(low)} to ${change(high)}` : ABSENT]]);
 }
 
+function intervalLegend() {
+  const mark = (kind) =>
+    s("svg", {class: "swatch", width: 12, height: 12, "aria-hidden": "true"},
+      s("circle", {class: `point ${kind}`, cx: 6, cy: 6, r: 4.5}));
+  const line =
+    s("svg", {class: "swatch", width: 22, height: 12, "aria-hidden": "true"},
+      s("line", {class: "interval", x1: 0, x2: 22, y1: 6, y2: 6}));
+  return h(
+    "ul", {class: "legend", "aria-label": "marks of intervals"},
+    [["change-worse", "worse"], ["change-better", "better"], ["point-kernel", "neither"]].map(
+      ([kind, text]) => h("li", {}, mark(kind), `change: ${text}`)),
+    h("li", {}, line, "its 95 % interval"), h("li", {}, "middle: no change; right: more than before"));
+}
+
 class GateApp extends App {
   constructor() {
     super();
@@ -127,7 +141,9 @@ class GateApp extends App {
       Math.max(
         0.02, ...this.cases.map(({time}) => (time && isNumber(time.change) ? Math.min(1, Math.abs(time.change)) : 0))) *
       1.15;
-    const long = new LongTable(
+    const verdicts = [...new Set(this.cases.map(({verdict}) => verdict))];
+    const shown = findTable(
+      this, "cases",
       [
         {
           id: "verdict",
@@ -184,14 +200,22 @@ class GateApp extends App {
             h("span", {title: headline || ""}, headline || (identical ? "the same machine code" : ""))
         },
       ],
-      {
+      this.cases, {
         label: "cases",
-        state: this.keep("cases", {sort: null}),
+        find: "a case, phase or metric",
+        textOf: (each) => searchable(each.title, each.headline, each.phase, ...each.why),
+        choice: verdicts.length > 1 ? {
+          name: "verdict",
+          label: "verdict",
+          options: [["", "all verdicts"], ...verdicts.map((text) => [text, text])],
+          keeps: ({verdict}, wanted) => wanted === "" || verdict === wanted
+        } :
+                                      null,
         keyOf: ({key}) => key,
         open: ({key}) => this.go({view: "case", case: key})
       });
-    long.setRows(this.cases);
-    return section("Cases", {id: "cases"}, long.element);
+    const drawn = this.cases.some(({time}) => time && isNumber(time.change));
+    return section("Cases", {id: "cases"}, shown, drawn && intervalLegend());
   }
 
   facts() {
@@ -252,7 +276,7 @@ class GateApp extends App {
   }
 
   comparisonTable(comparisons, most) {
-    return table(
+    const shown = table(
       [
         {
           id: "metric",
@@ -315,6 +339,7 @@ class GateApp extends App {
           cell: (c) => h("span", {class: "muted"}, [c.reason, c.rule].filter(Boolean).join("; "))
         },
       ],
-      comparisons, {caption: "comparisons"});
+      comparisons, {caption: "comparisons", order: this.tableState("comparisons", {})});
+    return [shown, comparisons.some((each) => isNumber(each.change)) && intervalLegend()];
   }
 }

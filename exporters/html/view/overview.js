@@ -244,75 +244,37 @@ function kernelColumns(report) {
   ];
 }
 
-/** How the table is sorted and filtered: as the address says, else as it was. */
-function kernelTableState(app, usual) {
-  const state = app.keep("kernels", {sort: usual, descending: true});
-  for (const name of ["sort", "query", "shape"]) {
-    if (app.state[name] !== undefined) state[name] = app.state[name];
-  }
-  if (app.state.sort !== undefined) state.descending = app.state.up !== "1";
-  return state;
-}
-
 function kernelTable(report, app) {
-  const usual = report.isProgram ? "share" : null;
-  const state = kernelTableState(app, usual);
-  const changed = () => {
-    const sorted = state.sort !== usual || !state.descending;
-    const up = sorted && !state.descending ? "1" : undefined;
-    Object.assign(app.state, {sort: sorted ? state.sort : undefined, up, query: state.query, shape: state.shape});
-    app.changed();
-  };
   const columns =
     kernelColumns(report).filter((column) => report.entries.some((entry) => column.value(entry) !== null));
-  const long = new LongTable(columns, {
+  const shapes = report.shapes.filter(Boolean);
+  const shown = findTable(app, "kernels", columns, report.entries, {
     label: "kernels",
-    state,
-    changed,
+    find: "a kernel, phase or finding",
+    textOf: searchText,
+    choice: shapes.length > 1 ? {
+      name: "shape",
+      label: "shape",
+      options: [["", "all shapes"], ...shapes.map((text) => [text, text])],
+      keeps: (entry, shape) => shape === "" || entry.shape === shape
+    } :
+                                null,
+    usual: {sort: report.isProgram ? "share" : null},
+    prefix: "",
+    hint: "Enter opens a row; titles sort",
     keyOf: (entry) => entry.key,
     open: (entry) => app.go({view: "kernel", kernel: entry.key}),
     rowClass: (entry) => (entry.part === null ? "" : "part"),
   });
-  const shapes = report.shapes.filter(Boolean);
-  const shape = shapes.length > 1 &&
-    h("select", {"aria-label": "shape", onchange: filter}, h("option", {value: ""}, "all shapes"),
-      shapes.map((text) => h("option", {value: text}, text)));
-  const counted = h("span", {class: "muted", role: "status"});
-  const search = h("input", {
-    type: "search",
-    class: "search",
-    placeholder: "Find a kernel, phase or finding  ( / )",
-    "aria-label": "find kernels",
-    oninput: filter
-  });
-  if (shape) shape.value = state.shape || "";
-  search.value = state.query || "";
-  function filter() {
-    state.query = search.value;
-    state.shape = shape ? shape.value : "";
-    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = report.entries.filter(
-      (entry) =>
-        (!state.shape || entry.shape === state.shape) && words.every((word) => searchText(entry).includes(word)));
-    counted.textContent = `${rows.length} of ${report.entries.length}`;
-    long.setRows(rows);
-    changed();
-  }
-  filter();
   const names = [...new Set(report.entries.flatMap((entry) => entry.phases.map(({phase}) => phase)))];
-  return section(
-    "Kernels", {id: "kernels"},
-    h("div", {class: "toolbar"}, search, shape, counted, h("span", {class: "grow"}),
-      h("span", {class: "muted hint"}, "Enter opens a row; titles sort")),
-    long.element, names.length > 0 && phaseLegend(names.slice(0, 24)));
+  return section("Kernels", {id: "kernels"}, shown, names.length > 0 && phaseLegend(names.slice(0, 24)));
 }
 
 function searchText(entry) {
   if (!entry.searched) {
-    entry.searched = [
+    entry.searched = searchable(
       entry.title, ...entry.phases.map(({phase}) => phase), ...entry.json.findings.map(({id}) => id),
-      entry.json.bottleneck, ...entry.json.launches.map((launch) => launch.kernel_name)
-    ].join("\n").toLowerCase();
+      entry.json.bottleneck, ...entry.json.launches.map((launch) => launch.kernel_name));
   }
   return entry.searched;
 }
@@ -355,7 +317,7 @@ function rooflineOverview(report, app) {
   function draw() {
     const chosen = calls.filter((entry) => entry.shape === state.shape);
     const points =
-      chosen.map((entry) => ({point: kernelPoint(entry, entry.kernel.replace(/[<(].*/s, "").slice(0, 20)), entry}))
+      chosen.map((entry) => ({point: kernelPoint(entry, shorten(entry.kernel.replace(/[<(].*/s, ""), 20)), entry}))
         .filter(({point}) => point);
     const first = points.find(({entry}) => roofsOf(entry).length > 0);
     if (!first) return place.replaceChildren(h("p", {class: "note"}, "Not measured at this shape."));

@@ -13,7 +13,8 @@ function programTiles(report) {
       "Kernels", nanoseconds(program.kernel_ns),
       `${plural(program.launches, "launch", "launches")} of ${plural(program.classes, "class", "classes")}, ${
         program.graph_launches.toLocaleString("en-US")} in CUDA graphs`),
-    top && tile("Most time", percent(top.json.use.share_ratio), top.kernel.slice(0, 60)),
+    top &&
+      tile("Most time", percent(top.json.use.share_ratio), h("span", {class: "clamp", title: top.kernel}, top.kernel)),
     program.unrecorded_ns > 0 &&
       tile(
         "Estimated", nanoseconds(program.unrecorded_ns),
@@ -242,7 +243,7 @@ function nvtxView(report, app) {
                             valueText(ABSENT))
       },
     ],
-    {label: "NVTX ranges", state: app.keep("nvtx", {}), open: (row) => show_(nodes.get(row))});
+    {label: "NVTX ranges", ...app.tableState("nvtx", {}), open: (row) => show_(nodes.get(row))});
   long.setRows(nvtx);
   return section(
     "NVTX ranges", {id: "nvtx"},

@@ -73,7 +73,7 @@ class RanksApp extends App {
               cell: ({complete}) => (complete ? "itself" : h("strong", {class: "bad"}, "killed"))
             },
           ],
-          ranks, {caption: "ranks"})),
+          ranks, {caption: "ranks", order: this.tableState("ranks", {})})),
       this.times("Kernels", "kernels", kernels, "kernel"),
       nvtx.length > 0 && this.times("NVTX ranges", "nvtx", nvtx, "range"),
     ];
@@ -81,7 +81,8 @@ class RanksApp extends App {
 
   /** A row for each kernel or range: a small bar for each rank, and their spread. */
   times(title, id, rows, name) {
-    const long = new LongTable(
+    const shown = findTable(
+      this, id,
       [
         {
           id: "name",
@@ -120,9 +121,8 @@ class RanksApp extends App {
           cell: (row) => this.bars(row)
         },
       ],
-      {label: title, state: this.keep(id, {sort: null})});
-    long.setRows(rows);
-    return section(title, {id}, long.element);
+      rows, {label: title, find: `a ${name}`, textOf: (row) => searchable(row[name])});
+    return section(title, {id}, shown);
   }
 
   bars(row) {

@@ -1,9 +1,11 @@
 // Charts in SVG. Lengths are shares of the chart's width, so that it fits every page; a table with the same values is
 // near each of them.
 
-/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width. */
+/** A bar of `parts` [{label, ratio, class, rows}]; ratios are of the whole width, the rest of it is the track. */
 function stackedBar(parts, {height = 22, label, labels = true}) {
-  const bar = s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label});
+  const bar =
+    s("svg", {class: "bar", width: "100%", height, role: "img", "aria-label": label},
+      s("rect", {class: "track", width: "100%", height, rx: 2}));
   let at = 0;
   for (const part of parts) {
     const width = Math.max(0, Math.min(part.ratio, 1 - at));
@@ -139,13 +141,20 @@ function placeLabel(at, length, toLeft, taken) {
   return null;
 }
 
+/** A line from a point up to the roof that it alone has. */
+function drawOwnRoof({x, y}, top, kind) {
+  return s(
+    "g", {class: `own-roof ${kind}`}, s("rect", {x: x - 0.75, y: top, width: 1.5, height: Math.max(0, y - top)}),
+    s("rect", {x: x - 8, y: top - 1.5, width: 16, height: 3}));
+}
+
 function drawPoint(chart, x, y, point, taken) {
   const {width, right} = ROOFLINE;
   const at = {x: point.intensity === null ? width - right / 2 + 4 : x.at(point.intensity), y: y.at(point.flops)};
   const shape = point.mark === "diamond" ?
     s("path", {class: `point ${point.class}`, d: `M${at.x},${at.y - 6}l6,6l-6,6l-6,-6z`}) :
     s("circle", {class: `point ${point.class}`, cx: at.x, cy: at.y, r: 6});
-  const group = s("g", {}, shape);
+  const group = s("g", {}, point.roof && drawOwnRoof(at, y.at(point.roof.flops), point.class), shape);
   const toLeft = at.x > width - right - 90;
   const label = point.text && placeLabel(at, point.text.length * 6.2, toLeft, taken);
   if (label)

@@ -27,10 +27,11 @@ function headContent(column, sortBy) {
   return column.sortable === false ? column.title : button(column.title, () => sortBy(column), {class: "sort"});
 }
 
-/** A small table. `open(row)` makes rows expand: it returns what is shown below. */
-function table(columns, rows, {caption, sort = null, descending = true, open = null, rowClass = null} = {}) {
+/** A small table. `open(row)` makes rows expand: it returns what is shown below. `order`: what tableState() gives. */
+function table(
+  columns, rows, {caption, sort = null, descending = true, open = null, rowClass = null, order = null} = {}) {
   const body = h("tbody", {});
-  const state = {sort, descending};
+  const {state, changed} = order || {state: {sort, descending}, changed: () => {}};
   const head = h("tr", {}, open && h("th", {class: "opener"}, hidden("details")));
   const heads = columns.map(
     (column) => h("th", {scope: "col", class: column.kind || "text", title: column.help}, headContent(column, sortBy)));
@@ -38,6 +39,7 @@ function table(columns, rows, {caption, sort = null, descending = true, open = n
   function sortBy(column) {
     state.descending = state.sort === column.id ? !state.descending : column.kind === "num";
     state.sort = column.id;
+    changed();
     draw();
   }
   function draw() {
@@ -229,4 +231,51 @@ class LongTable {
       this.open(this.rows[this.active]);
     }
   }
+}
+
+/** A long table with a field that finds rows, and a choice among them; both, and its order, are in the address.
+    `textOf(row)`: what is searched. `choice`: {name, label, options: [[value, text]], keeps(row, value)}; value "" is
+    the usual one. `usual`: the order at first. */
+function findTable(
+  app, id, columns, rows, {label, find, textOf, choice = null, usual = {}, prefix, hint = null, ...more}) {
+  const names = ["query", ...(choice ? [choice.name] : [])];
+  const {state, changed} = app.tableState(id, usual, {names, ...(prefix === undefined ? {} : {prefix})});
+  const long = new LongTable(columns, {label, state, changed, ...more});
+  const counted = h("span", {class: "muted", role: "status"});
+  const search = h("input", {
+    type: "search",
+    class: "search",
+    placeholder: `Find ${find}  ( / )`,
+    "aria-label": `find ${label.toLowerCase()}`,
+    oninput: filter
+  });
+  const select = choice &&
+    h("select", {"aria-label": choice.label, onchange: filter},
+      choice.options.map(([value, text]) => h("option", {value}, text)));
+  search.value = state.query || "";
+  if (choice) {
+    const known = choice.options.some(([value]) => value === state[choice.name]);
+    select.value = known ? state[choice.name] : "";
+  }
+  function filter() {
+    state.query = search.value;
+    if (choice) state[choice.name] = select.value;
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = rows.filter(
+      (row) => (!choice || choice.keeps(row, select.value)) && words.every((word) => textOf(row).includes(word)));
+    counted.textContent = `${shown.length.toLocaleString("en-US")} of ${rows.length.toLocaleString("en-US")}`;
+    long.setRows(shown);
+    changed();
+  }
+  filter();
+  return [
+    h("div", {class: "toolbar"}, search, select, counted, h("span", {class: "grow"}),
+      hint && h("span", {class: "muted hint"}, hint)),
+    long.element
+  ];
+}
+
+/** Texts in one, to be searched without regard to case. */
+function searchable(...texts) {
+  return texts.filter(Boolean).join("\n").toLowerCase();
 }
