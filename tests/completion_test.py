@@ -145,7 +145,7 @@ class Completion(unittest.TestCase):
     def test_another_shell_is_refused(self):
         made = run(PROGRAM, "completion", "tcsh")
         self.assertEqual((made.returncode, made.stdout), (2, ""))
-        self.assertIn("'tcsh' is not one of bash, zsh, fish", made.stderr)
+        self.assertIn("SHELL must be bash, zsh or fish, not 'tcsh'", made.stderr)
 
 
 class Zsh:

@@ -91,7 +91,7 @@ TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndTheOthersAreUnchanged)
   EXPECT_EQ(ReadFile(outputs.markdown), "before");
   EXPECT_EQ(Files(), 1U);
   outputs.json = folder_.string();
-  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: Is a directory");
+  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: it is a directory");
   EXPECT_EQ(Files(), 1U);
 }
 

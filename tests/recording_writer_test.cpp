@@ -78,7 +78,7 @@ TEST_F(RecordingWriterTest, PathsThatCannotBeWrittenAreErrorsAtOnce) {
   ExpectSays(ErrorOf([&] { RecordingWriter writer(""); }), "empty");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("none/run.fap")); }), "not found", "mkdir -p");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(folder_, true); }), "is a directory");
-  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path(std::string(300, 'n')), true); }), "cannot write");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path(std::string(300, 'n')), true); }), "cannot be written", "shorter name");
   fs::create_directory(Path("taken.fap.part"));
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("taken.fap")); }), "not a plain file");
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
@@ -86,7 +86,7 @@ TEST_F(RecordingWriterTest, PathsThatCannotBeWrittenAreErrorsAtOnce) {
   if (::geteuid() != 0) {
     fs::create_directory(Path("locked"));
     fs::permissions(Path("locked"), fs::perms::owner_read | fs::perms::owner_exec);
-    ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("locked/run.fap")); }), "cannot write");
+    ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("locked/run.fap")); }), "cannot be written");
   }
 }
 
@@ -156,7 +156,7 @@ TEST_F(RecordingWriterTest, AFullDiskIsOneErrorAndKeepsWhatWasCommitted) {
     ExpectSays(ErrorOf([&] { writer.Finish(); }), "earlier write");
   }
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
-  ExpectSays(text, "cannot write", "free space");
+  ExpectSays(text, "cannot be written", "free space");
   EXPECT_GT(committed, 10);
   EXPECT_FALSE(fs::exists(Path()));
   EXPECT_EQ(RecordingReader(Path() + ".part").Load().cases.size(), static_cast<std::size_t>(committed));

@@ -73,7 +73,7 @@ struct Opening {
     if (result != SQLITE_OK) {
       const int system_error = sqlite3_system_errno(handle);
       throw Error(
-          "cannot read " + name + ": " + (system_error != 0 ? std::strerror(system_error) : sqlite3_errmsg(handle)),
+          name + " cannot be read: " + (system_error != 0 ? std::strerror(system_error) : sqlite3_errmsg(handle)),
           "check the path, and that you may read it");
     }
     Configure(handle);

@@ -61,7 +61,7 @@ void Connection::Check(int result) const {
     std::string reason = primary == SQLITE_FULL ? "no space is left" : sqlite3_errmsg(handle_);
     if (system_error != 0) reason = std::strerror(system_error);
     throw Error(
-        "sqlite3", ResultName(result), "cannot write " + path_ + ": " + reason,
+        "sqlite3", ResultName(result), path_ + " cannot be written: " + reason,
         "free space, raise the limit, or give an output path on another disk; what was committed is in that file");
   }
   if (primary == SQLITE_CONSTRAINT) {
@@ -71,7 +71,7 @@ void Connection::Check(int result) const {
                          : "the piece was written already: " + std::string(sqlite3_errmsg(handle_)));
   }
   if (primary == SQLITE_READONLY) {
-    throw Error("sqlite3", ResultName(result), "cannot write " + path_, "give an output path that you may write");
+    throw Error("sqlite3", ResultName(result), path_ + " cannot be written", "give an output path that you may write");
   }
   throw Error("sqlite3", ResultName(result), path_ + ": " + sqlite3_errmsg(handle_));
 }

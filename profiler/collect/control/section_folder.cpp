@@ -20,9 +20,9 @@ std::vector<Section> ReadSections(const std::string& folder) {
     if (entry->path().extension() == ".section") paths.push_back(entry->path());
   }
   if (error || paths.empty()) {
-    throw Error(
-        error ? "cannot read the section folder " + folder + ": " + error.message() : "no .section file in " + folder,
-        "Nsight Compute keeps its files in <installation>/sections, or ~/Documents/NVIDIA Nsight Compute/");
+    throw Error(error ? "the section folder " + folder + " cannot be read: " + error.message()
+                      : "no .section file in " + folder,
+                "Nsight Compute keeps its files in <installation>/sections, or ~/Documents/NVIDIA Nsight Compute/");
   }
   std::sort(paths.begin(), paths.end());
   std::vector<Section> sections;
