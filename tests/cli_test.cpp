@@ -126,8 +126,10 @@ TEST_F(CliTest, AWrongNumberIsRefusedWithWhatIsAccepted) {
   ExpectRefused("--top 0 -- true", "--top must be a whole number from 1 to 10000, not '0'", "Launch classes");
   ExpectRefused("--warmup 1e3", "--warmup must be a whole number from 0 to 1000, not '1e3'", "Calls before timing");
   ExpectRefused("--delay nan -- true", "--delay must be a number from 0 to 1000000, not 'nan'", "Seconds");
-  ExpectRefused("gate --timeout -NaN --pair a b", "--timeout must be a number from 1 to 86400, not '-NaN'", "Time limit");
-  ExpectRefused("gate history show h.db --level nan", "--level must be a number from 0.001 to 0.5, not 'nan'", "--level");
+  ExpectRefused("gate --timeout -NaN --pair a b", "--timeout must be a number from 1 to 86400, not '-NaN'",
+                "Time limit");
+  ExpectRefused("gate history show h.db --level nan", "--level must be a number from 0.001 to 0.5, not 'nan'",
+                "--level");
   ExpectRefused("--delay soon -- true", "--delay must be a number from 0 to 1000000, not 'soon'", "Seconds");
   ExpectRefused("gate --pairs 100", "--pairs must be a whole number from 5 to 24, not '100'", "Timing pairs");
 }
@@ -168,7 +170,8 @@ TEST_F(CliTest, PhaseFromForcesWherePhasesComeFrom) {
   ExpectRefused(mma + " --phase-from map", "--phase-from map needs a phase map", "--phase-map FILE.yaml");
   ExpectRefused(mma + " --phase-from code --phase-map x.yaml", "--phase-map has no effect with --phase-from code",
                 "leave one of them out");
-  ExpectRefused(mma + " --phase-from cod", "--phase-from must be map, functions, code or opcodes, not 'cod'", "--phase-from:");
+  ExpectRefused(mma + " --phase-from cod", "--phase-from must be map, functions, code or opcodes, not 'cod'",
+                "--phase-from:");
   ExpectRefused("report --phase-from code " + bundled_ + " " + bundled_, "--phase-from has no effect", "leave it out");
 }
 
@@ -180,11 +183,14 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");
   ExpectRefused("list nonsense", "WHAT must be kernels, sets,", "findings");
   ExpectRefused("list metric", "did you mean metrics?", "findings");
-  ExpectRefused("--replay usr", "--replay must be user, kernel, spread or none, not 'usr'", "CUPTI replays each launch");
+  ExpectRefused("--replay usr", "--replay must be user, kernel, spread or none, not 'usr'",
+                "CUPTI replays each launch");
   ExpectRefused("reprot a.fap", "fa-profile has no command 'reprot'; did you mean report?", "the commands are report,");
   ExpectRefused("python3 train.py", "fa-profile has no command 'python3'",
                 "to measure a program: fa-profile -- python3");
   ExpectRefused("analyze --help", "fa-profile has no command 'analyze'", "the commands are");
+  ExpectRefused("demo", "demo is a command of the script ./fa-profile alone", "docs/demo.md");
+  ExpectRefused("report -5", "report has no option -5", "--help");
   ExpectRefused("help report", "fa-profile has no command 'help'", "write fa-profile --help");
   ExpectRefused("report -- a.fap", "a program after -- has no effect on 'report'", "without --");
   ExpectRefused("gate selftst", "gate has no command 'selftst'; did you mean selftest?", "the commands are");
@@ -294,9 +300,9 @@ TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
 
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
   ExpectRefused("report --format jsno " + bundled_, "not 'jsno'; did you mean json",
-                "use --format text, json, csv, html, perfetto, folded or speedscope");
+                "text, json, csv, html, perfetto, folded or speedscope");
   ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "--format must be text, json or html, not 'csv'",
-                "use --format text, json or html");
+                "text, json or html");
   ExpectRefused("selftest --format csv", "--format must be text or json, not 'csv'", "text or json");
   ExpectRefused("gate --format csv", "--format must be text or json, not 'csv'", "text or json");
   ExpectRefused("--format xml", "--format must be text, json, csv or html, not 'xml'", "html");
@@ -418,6 +424,7 @@ TEST_F(CliTest, ChipsAndCountersThatDoNotExistAreNamed) {
 #endif
 
 TEST_F(CliTest, ImpossibleShapesAreRefused) {
+  ExpectRefused("--shape 1,8,99999999999,64", "has a number that is too large", "BATCH,HEADS");
   ExpectRefused("--shape 1,8,512", "is not four whole numbers", "BATCH,HEADS,SEQLEN,HEAD_DIM");
   ExpectRefused("--shape 0,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
   ExpectRefused("--shape=-1,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
