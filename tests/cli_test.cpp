@@ -329,7 +329,7 @@ TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
   EXPECT_EQ(Run("report --format json -o x.html --force " + small).exit_code, 0);
   EXPECT_TRUE(ReadFile(page).starts_with("{"));
   ExpectRefused("report --force " + small, "--force applies only together with --output", "leave it out");
-  ExpectRefused("report --format html -o missing/x.html " + small, "missing/x.html", "folder");
+  ExpectRefused("report --format html -o missing/x.html " + small, "folder missing not found", "mkdir -p missing");
   ExpectRefused("report --format html --explain tensor-idle " + small, "--explain has no format 'html'",
                 "leave out --format");
   ExpectRefused("report --format html --source " + small, "--source has no format 'html'", "leave the option out");

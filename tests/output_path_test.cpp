@@ -17,7 +17,7 @@ class OutputPathTest : public FolderTest {
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
   template <typename Check>
-  static std::string Refusal(Check check) {
+  static std::string RefusalBy(Check check) {
     try {
       check();
     } catch (const Error& error) {
@@ -27,7 +27,7 @@ class OutputPathTest : public FolderTest {
     return "";
   }
   static std::string Refusal(const std::string& path) {
-    return Refusal([&] { CheckOutputPath(path); });
+    return RefusalBy([&] { CheckOutputPath(path); });
   }
 };
 
@@ -46,22 +46,22 @@ TEST_F(OutputPathTest, APathThatCannotBeWrittenIsNamedWithItsCure) {
 
 TEST_F(OutputPathTest, AFolderThatIsMadeLaterMayBeMissing) {
   WriteFile(folder_ / "file", "");
-  EXPECT_EQ(Refusal([&] { CheckOutputPath(Path("a/b/x"), OutputFolder::kIsMade); }), "");
+  EXPECT_EQ(RefusalBy([&] { CheckOutputPath(Path("a/b/x"), OutputFolder::kIsMade); }), "");
   EXPECT_TRUE(
-      Contains(Refusal([&] { CheckOutputPath(Path("file/b/x"), OutputFolder::kIsMade); }), "cannot be written"));
+      Contains(RefusalBy([&] { CheckOutputPath(Path("file/b/x"), OutputFolder::kIsMade); }), "cannot be written"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
 }
 
 TEST_F(OutputPathTest, AnOutputIsNeitherAnotherNorAnInput) {
   WriteFile(folder_ / "in", "");
   const auto refusal = [&](const std::string& one, const std::string& other) {
-    return Refusal([&] { CheckOutputFiles({{"--one", one}, {"--other", other}}, {Path("in")}); });
+    return RefusalBy([&] { CheckOutputFiles({{"--one", one}, {"--other", other}}, {Path("in")}); });
   };
   EXPECT_EQ(refusal(Path("x"), Path("y")), "");
   EXPECT_EQ(refusal("-", ""), "");
   EXPECT_EQ(refusal("/dev/null", "/dev/null"), "");
   EXPECT_EQ(refusal(Path("x"), Path("./x")),
-            "--one and --other are the same file, " + Path("./x") + " | give each a file of its own");
+            "--one and --other are the same file, " + Path("./x") + " | give them different files");
   std::filesystem::create_hard_link(folder_ / "in", folder_ / "again");
   EXPECT_TRUE(Contains(refusal("", Path("again")), "is an input of this command | write to another file"));
 }

@@ -334,7 +334,7 @@ class TopTest(unittest.TestCase):
                 ((other, "--once"), "has no metrics of fa-profile"),
                 ((absent, "--once"), "answered with status 404"),
                 ((self.address,), "--once prints the tables and ends"),
-                ((self.address, "--once", "--interval", "soon"), "--interval must be a time like 500ms),
+                ((self.address, "--once", "--interval", "soon"), "--interval must be a time like 500ms"),
                 ((self.address, "--once", "--user", "me"), "--user and --password-file go together"),
                 ((self.address, "--once", "--user", "me", "--password-file", missing), "missing"),
                 ((self.address, "--once", "--cert", missing), "--cert and --key go together"),

@@ -80,7 +80,7 @@ void CheckOutputFiles(const std::vector<OutputFile>& outputs, const std::vector<
     for (auto other = outputs.begin(); other != output; ++other) {
       if (IsNoFile(other->path) || !IsSameFile(output->path, other->path)) continue;
       throw Error(other->option + " and " + output->option + " are the same file, " + output->path,
-                  "give each a file of its own");
+                  "give them different files");
     }
     for (const std::string& input : inputs) {
       if (!IsSameFile(input, output->path)) continue;
