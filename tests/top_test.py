@@ -327,7 +327,7 @@ class TopTest(unittest.TestCase):
                 ((away, "--once"), "check that fa-profile serve runs there"),
                 (("ftp://127.0.0.1", "--once"), "write HOST:PORT or http"),
                 (("http://me:hunter2/@127.0.0.1", "--once"), "write / as %2F"),
-                (("localhost", "--once", "--user", "me", "--password-file", __file__), "http://localhost:9407/metrics"),
+                (("no-such-host.invalid", "--once"), "http://no-such-host.invalid:9407/metrics did not answer"),
                 (("--once", "-5"), "top has no option -5"),
                 ((html, "--once"), f"{html}/metrics: line 1 is not a metric: <html>"),
                 ((cut, "--once"), f"{cut}/metrics broke off its answer"),
