@@ -80,7 +80,9 @@ int NewKernelLib(const std::string& folder) {
     (file.id == "gate.yml" ? workflows : top).Write(std::string(file.id), ForKernel(file.text, name));
   }
   made.PutInPlace();
-  const auto word = [&folder](const std::string& below) { return Printable(ShellWord((fs::path(folder) / below).string())); };
+  const auto word = [&folder](const std::string& below) {
+    return Printable(ShellWord((fs::path(folder) / below).string()));
+  };
   const std::string build = word("build");
   fmt::print(
       "{}: the kernel library {}. Put your kernel into kernel.cu; then\n"
