@@ -33,9 +33,36 @@ std::vector<std::string> IdsOf(const std::vector<FindingRule>& rules) {
   return ids;
 }
 
+/// "" of the main app, "gate selftest" of a command.
+std::string PathOf(const CLI::App& command) {
+  const std::string full = FullName(command);
+  const std::size_t space = full.find(' ');
+  return space == std::string::npos ? "" : full.substr(space + 1);
+}
+
+std::string Replaced(std::string text, std::string_view what, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+// Of fa-profile man: "gate", "gate-selftest", and "selftest" behind "gate".
+std::vector<std::string> ManPageWords(const CLI::App& app) {
+  std::set<std::string> words;
+  for (const CLI::App* const top : ShownCommands(app)) {
+    for (const CLI::App* const command : ShownApps(*top)) {
+      words.insert(command->get_name());
+      words.insert(Replaced(PathOf(*command), " ", "-"));
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
 // Words of options that take any text, or a list: others are possible.
 std::vector<std::string> KnownWords(const CLI::App& command, const std::string& option) {
   const bool is_lint = command.get_name() == "lint";
+  if (command.get_name() == "man" && option == "COMMAND") return ManPageWords(*command.get_parent());
   if (option == "--ncu-set") return MetricSetNames();
   if (option == "--kernel" && !is_lint) return KnownKernels();
   if (option == "--chip") return MetricSetChips();
@@ -82,20 +109,6 @@ std::vector<std::string> NamesOf(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   return names;
-}
-
-/// "" of the main app, "gate selftest" of a command.
-std::string PathOf(const CLI::App& command) {
-  const std::string full = FullName(command);
-  const std::size_t space = full.find(' ');
-  return space == std::string::npos ? "" : full.substr(space + 1);
-}
-
-std::string Replaced(std::string text, std::string_view what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
 }
 
 /// For all three shells' single quotes; fish also takes a backslash in them.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "fa_profile/notice.h"
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
+#include "fa_profile/text.h"
 #include "fa_profile/textfile.h"
 #include "fa_profile/top.h"
 #include "gpu_access.h"
@@ -24,9 +27,20 @@ constexpr const char* kBaseline = "Recording to compare kernels with: faprof_bas
 
 // Seconds, from "15s", "1h", "500ms" or a number of seconds.
 void AddDuration(CLI::App& command, const char* option, double& seconds, const char* help, double least, double most) {
-  const std::map<std::string, double> units = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  const std::map<std::string, double> units = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
   command.add_option(option, seconds, help)
-      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "DURATION"))
+      ->transform(CLI::Validator(
+          [units](std::string& text) -> std::string {
+            double number = 0.0;
+            const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+            const auto unit = units.find(text.substr(static_cast<std::size_t>(end - text.data())));
+            if (failed != std::errc() || unit == units.end() || !std::isfinite(number)) {
+              return "must be a time like 500ms, 15s, 1m, 1h or 1d, not '" + Printable(text) + "'";
+            }
+            text = fmt::format("{}", number * unit->second);
+            return "";
+          },
+          "DURATION"))
       ->check(CLI::Range(least, most))
       ->option_text("DURATION");
 }
@@ -161,7 +175,7 @@ void AddTop(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<Arguments>();
   top::TopOptions& options = arguments->options;
   CLI::App& command = *app.add_subcommand("top", "Show what serve counts, live: GPUs, kernels, phases");
-  command.add_option("address", options.address, "HOST:PORT of serve, or http(s)://HOST:PORT/metrics")
+  command.add_option("address", options.address, "HOST[:PORT] of serve, or http(s)://HOST:PORT/metrics")
       ->capture_default_str()
       ->type_name("URL");
   AddDuration(command, "--interval", options.interval_seconds, "Time between two pages: 2s, 1m; default 2s", 0.1,

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "fa_profile/error.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_trials.h"
+#include "usage_errors.h"
 
 namespace fa_profile::cli {
 
@@ -72,19 +72,14 @@ std::vector<const Format*> ReportFormats() {
 void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices) {
   format = choices.front();
   std::vector<std::string> names;
-  std::string list;
-  for (const Format* const choice : choices) {
-    list += names.empty() ? "" : choice == choices.back() ? " or " : ", ";
-    list += names.emplace_back(choice->name);
-  }
-  const auto choose = [&format, choices, names, list, of = command.get_name()](const std::string& given) {
-    const auto found = std::ranges::find(names, CLI::detail::to_lower(given));
-    if (found == names.end()) {
-      throw Error(of + " has no format '" + given + "'" + DidYouMean(given, names), "use --format " + list);
-    }
-    format = choices[static_cast<std::size_t>(found - names.begin())];
+  for (const Format* const choice : choices) names.emplace_back(choice->name);
+  const auto choose = [&format, choices, names](const std::string& given) {
+    format = choices[static_cast<std::size_t>(std::ranges::find(names, given) - names.begin())];
   };
-  command.add_option_function<std::string>("--format", choose, list)->type_name("FORMAT");
+  command.add_option_function<std::string>("--format", choose, Listed(names))
+      ->transform(OneOf(names))
+      ->transform(CLI::detail::to_lower)
+      ->type_name("FORMAT");
 }
 
 }  // namespace fa_profile::cli

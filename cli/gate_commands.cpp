@@ -227,6 +227,13 @@ int GateCommands::RunGate(const std::string& command_line) {
   };
   outputs_.render_html = [](const gate::GateResult& result) { return exporters::HtmlGate(gate::GateJson(result)); };
   if (!options_.pair.empty() || !options_.replay.empty()) outputs_.error_rate = GateErrorRate();
+  outputs_.save = options_.save;
+  for (const auto* const files : {&options_.candidate, &options_.baseline, &options_.pair, &options_.statics}) {
+    outputs_.inputs.insert(outputs_.inputs.end(), files->begin(), files->end());
+  }
+  for (const std::string& file : {options_.replay, options_.measure, options_.thresholds}) {
+    if (!file.empty()) outputs_.inputs.push_back(file);
+  }
   gate::CheckGateOutputs(outputs_);
 
   const auto [result, explanation] = fa_profile::gate::RunGate(options_);

@@ -11,6 +11,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/history_report.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/text.h"
@@ -47,6 +48,7 @@ HistoryCommands::HistoryCommands(CLI::App& gate) {
 int HistoryCommands::Run() const { return add_->parsed() ? RunAdd() : RunShow(); }
 
 int HistoryCommands::RunAdd() const {
+  CheckOutputFiles({{"FILE", file_}}, evidence_);
   std::vector<gate::MeasuredNight> nights;
   for (const std::string& path : evidence_) {
     const std::string name = std::filesystem::path(path).filename().string();
@@ -61,6 +63,7 @@ int HistoryCommands::RunAdd() const {
 }
 
 int HistoryCommands::RunShow() const {
+  CheckOutputFiles({{"--svg", svg_}}, {file_});
   const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(file_), options_);
   if (!svg_.empty()) WriteWholeFile(svg_, gate::HistorySvg(report));
   std::cout << (format_ == "json" ? gate::HistoryJson(report) : gate::HistoryText(report));

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "bundled.h"
+#include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gate_init.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
 #include "fa_profile/version.h"
+#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -39,18 +43,24 @@ void GateInitCommand::AddTo(CLI::App& gate) {
   init_->add_option("FILES", files_, "Kernel libraries, cubins, build folders or recordings whose kernels are listed");
   init_->add_option("-o,--output", thresholds_, "The threshold file to write")->capture_default_str();
   init_->add_option("--workflow", workflow_, "Also write the workflow of this code host")
-      ->check(CLI::IsMember({"github", "gitlab"}));
+      ->check(OneOf({"github", "gitlab"}));
   init_->add_option("--from", from_, "With --workflow: the repository that hosts fa-profile")->capture_default_str();
 }
 
 int GateInitCommand::Run() const {
+  if (workflow_.empty() && init_->count("--from") > 0) {
+    throw Error("--from has no effect without --workflow", "add --workflow github or gitlab, or leave it out");
+  }
+  if (init_->count("--output") > 0) CheckOutputPath(thresholds_);  // only the default's folder is made
   gate::GateInitOptions options;
   options.files = files_;
   options.thresholds = thresholds_;
   options.from = from_;
   options.version = fmt::format("v{}", Version());
   options.workflows = WorkflowsOf(workflow_);
-  for (const std::string& path : gate::InitGate(options)) std::cout << "wrote " << Printable(path) << "\n";
+  const std::vector<std::string> written = gate::InitGate(options);
+  if (std::ranges::find(written, thresholds_) == written.end()) std::cout << "kept " << Printable(thresholds_) << "\n";
+  for (const std::string& path : written) std::cout << "wrote " << Printable(path) << "\n";
   std::cout << NextSteps(workflow_, from_);
   return kExitFine;
 }

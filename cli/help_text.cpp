@@ -38,11 +38,6 @@ std::string TypeOf(const CLI::Option& option) {
 
 std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  if (type == "FORMAT") {  // a function and not a check: its description is the list, "text, json or csv"
-    std::string list = option.get_description();
-    if (const std::size_t at = list.find(" or "); at != std::string::npos) list.replace(at, 4, ", ");
-    return Split(list, ", ");
-  }
   const std::size_t begin = type.find(":{");
   const std::size_t end = type.find('}', std::min(begin, type.size()));
   if (begin == std::string::npos || end == std::string::npos) return {};

@@ -1,11 +1,11 @@
 // fa-profile man: manual pages, written from the command line's own description.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -14,6 +14,8 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/output_path.h"
+#include "fa_profile/text.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/utf8.h"
 #include "fa_profile/version.h"
@@ -98,7 +100,7 @@ std::string OptionEntry(const HelpText& help, const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) names += (names.empty() ? "" : ", ") + Bold("-" + name);
   for (const std::string& name : option.get_lnames()) names += (names.empty() ? "" : ", ") + Bold("--" + name);
   const std::string value = option.get_positional() ? "" : help.make_option_opts(&option);
-  return ".TP\n" + names + (value.empty() ? "" : " " + Italic(value.substr(1))) + "\n" +
+  return ".TP\n" + names + (value.size() < 2 ? "" : " " + Italic(value.substr(1))) + "\n" +
          Roff(help.make_option_desc(&option)) + "\n";
 }
 
@@ -139,6 +141,11 @@ std::string SeeAlso(const CLI::App& command) {
   return ".SH SEE ALSO\n.BR " + Roff(PageName(*command.get_parent())) + " (1)\n";
 }
 
+std::string Sentence(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + (text.ends_with('?') ? "" : ".");
+}
+
 std::string ManPage(const CLI::App& command) {
   const std::string name = PageName(command);
   std::string title = name;
@@ -148,8 +155,8 @@ std::string ManPage(const CLI::App& command) {
   if (what.starts_with(name + ": ")) what.erase(0, name.size() + 2);
   return ".\\\" Written by fa-profile man.\n.TH " + Roff(title) + " 1 " + Date() + " \"fa\\-profile " +
          Roff(Version()) + "\" \"User Commands\"\n.SH NAME\n" + Roff(name) + " \\- " + Roff(what) + "\n.SH SYNOPSIS\n" +
-         Synopsis(command) + ".SH DESCRIPTION\n" + Roff(what) + ".\n" + Options(command) + CommandEntries(command) +
-         Notes(command) + SeeAlso(command);
+         Synopsis(command) + ".SH DESCRIPTION\n" + Roff(Sentence(what)) + "\n" + Options(command) +
+         CommandEntries(command) + Notes(command) + SeeAlso(command);
 }
 
 struct ManArguments {
@@ -160,9 +167,7 @@ struct ManArguments {
 int RunMan(const CLI::App& app, const ManArguments& arguments) {
   if (!arguments.folder.empty()) {
     if (!arguments.command.empty()) throw Error("--output writes every page", "leave out the command, or --output");
-    if (!std::filesystem::is_directory(arguments.folder)) {
-      throw Error(arguments.folder + " is not a folder", "create it: mkdir -p " + arguments.folder);
-    }
+    CheckOutputPath(arguments.folder + "/" + PageName(app) + ".1");
     const std::vector<const CLI::App*> commands = ShownApps(app);
     for (const CLI::App* const command : commands) {
       WriteWholeFile(arguments.folder + "/" + PageName(*command) + ".1", ManPage(*command));
@@ -170,19 +175,20 @@ int RunMan(const CLI::App& app, const ManArguments& arguments) {
     Notice(fmt::format("wrote {} pages to {}", commands.size(), arguments.folder));
     return kExitFine;
   }
-  const CLI::App* wanted = &app;
-  for (const std::string& word : arguments.command) {
-    const std::vector<const CLI::App*> commands = ShownCommands(*wanted);
-    const auto found = std::ranges::find(commands, word, &CLI::App::get_name);
-    if (found == commands.end()) {
-      std::vector<std::string> names;
-      for (const CLI::App* const each : commands) names.push_back(each->get_name());
-      throw Error(FullName(*wanted) + " has no command '" + word + "'" + DidYouMean(word, names),
-                  FullName(*wanted) + " --help lists the commands");
-    }
-    wanted = *found;
+  // "gate selftest", "gate-selftest" and "fa-profile-gate-selftest" are the same page.
+  std::string wanted = fmt::format("{}", fmt::join(arguments.command, "-"));
+  if (wanted != app.get_name() && !wanted.starts_with(app.get_name() + "-")) {
+    wanted = app.get_name() + (wanted.empty() ? "" : "-" + wanted);
   }
-  std::cout << ManPage(*wanted);
+  const std::vector<const CLI::App*> commands = ShownApps(app);
+  const auto found = std::ranges::find(commands, wanted, [](const CLI::App* command) { return PageName(*command); });
+  if (found == commands.end()) {
+    std::vector<std::string> names;
+    for (const CLI::App* const each : commands) names.push_back(PageName(*each));
+    throw Error("no manual page " + Printable(wanted) + DidYouMean(wanted, names),
+                "fa-profile --help lists the commands; a page is named fa-profile man gate selftest");
+  }
+  std::cout << ManPage(**found);
   return kExitFine;
 }
 

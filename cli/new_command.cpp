@@ -1,12 +1,15 @@
 // fa-profile new: what one begins with.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/error.h"
 #include "fa_profile/new_folder.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
 #include "kernel_lib_texts.h"
 #include "usage_errors.h"
@@ -33,6 +36,14 @@ std::string KernelName(const std::string& folder) {
   return std::isalpha(static_cast<unsigned char>(name[0])) != 0 ? name : "kernel_" + name.substr(0, kLongest - 7);
 }
 
+// It is shown in commands, and a kernel is named after it.
+void RefuseUnreadable(const std::string& name) {
+  const bool is_ascii = std::ranges::all_of(name, [](unsigned char c) { return c >= ' ' && c <= '~'; });
+  if (is_ascii && std::ranges::any_of(name, [](unsigned char c) { return std::isalnum(c) != 0; })) return;
+  throw Error("the name of the folder, '" + Printable(name) + "', cannot be a kernel's",
+              "give one of letters a to z, digits, '-' and '_'");
+}
+
 std::string ForKernel(std::string_view text, const std::string& name) {
   constexpr std::string_view kPlace = "@NAME@";
   std::string result;
@@ -45,20 +56,22 @@ std::string ForKernel(std::string_view text, const std::string& name) {
 
 // The command that configures it: the header of a source tree is not found by itself.
 std::string ConfigureCommand(const std::string& folder) {
-  std::string command = "cmake -S " + folder + " -B " + folder + "/build -DCMAKE_CUDA_ARCHITECTURES=native";
+  std::string command = fmt::format("cmake -S {} -B {} -DCMAKE_CUDA_ARCHITECTURES=native", ShellWord(folder),
+                                    ShellWord((fs::path(folder) / "build").string()));
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path header = "fa_profile/kernel_abi_2.h";
   if (fs::exists(program.parent_path().parent_path() / "include" / header, ignored)) {
-    return command + " -DFA_PROFILE=" + program.string();
+    return command + " " + ShellWord("-DFA_PROFILE=" + program.string());
   }
   const fs::path source = FA_PROFILE_SOURCE_INCLUDE_DIR;
-  if (fs::exists(source / header, ignored)) command += " -DFA_PROFILE_INCLUDE_DIR=" + source.string();
-  return command + " -DFA_PROFILE=" + program.string();
+  if (fs::exists(source / header, ignored)) command += " " + ShellWord("-DFA_PROFILE_INCLUDE_DIR=" + source.string());
+  return command + " " + ShellWord("-DFA_PROFILE=" + program.string());
 }
 
 int NewKernelLib(const std::string& folder) {
   FolderBeside made(folder);
+  RefuseUnreadable(made.name());
   const std::string name = KernelName(made.name());
   const NewFolder top(made.path());
   (void)NewFolder(made.path() + "/.github");
@@ -67,13 +80,19 @@ int NewKernelLib(const std::string& folder) {
     (file.id == "gate.yml" ? workflows : top).Write(std::string(file.id), ForKernel(file.text, name));
   }
   made.PutInPlace();
-  const std::string shown = Printable(folder);
+  const auto word = [&folder](const std::string& below) {
+    return Printable(ShellWord((fs::path(folder) / below).string()));
+  };
+  const std::string build = word("build");
   fmt::print(
       "{}: the kernel library {}. Put your kernel into kernel.cu; then\n"
       "  {}\n"
-      "  cmake --build {}/build && ctest --test-dir {}/build\n"
-      "  fa-profile --kernel-lib {}/build/{}.so --kernel '^{}$' --phase-map {}/phases.yaml\n",
-      shown, name, Printable(ConfigureCommand(folder)), shown, shown, shown, name, name, shown);
+      "  cmake --build {} && ctest --test-dir {}\n"
+      "  fa-profile --kernel-lib {} --kernel '^{}$' --phase-map {}\n"
+      "thresholds.yaml and .github/workflows/gate.yml are its gate. GitHub reads workflows at the top of a repository "
+      "alone:\nif {} is not that, move .github there.\n",
+      Printable(folder), name, Printable(ConfigureCommand(folder)), build, build, word("build/" + name + ".so"), name,
+      word("phases.yaml"), Printable(folder));
   return kExitFine;
 }
 

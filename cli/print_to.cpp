@@ -7,6 +7,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/output_path.h"
 #include "formats.h"
 #include "terminal_options.h"
 
@@ -29,11 +30,7 @@ class CollectedOutput {
 };
 
 void CheckTarget(const ReportTarget& target, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    std::error_code unknown;
-    if (input != target.file && !std::filesystem::equivalent(input, target.file, unknown)) continue;
-    throw Error("--output " + target.file + " is the recording itself", "write the report to another file");
-  }
+  CheckOutputFiles({{"--output", target.file}}, inputs);
   // A device or a pipe is written to; a file is not written over by accident.
   if (!target.overwrite && std::filesystem::is_regular_file(target.file)) {
     throw Error(target.file + " exists already", "give another path, or allow overwriting (--force)");

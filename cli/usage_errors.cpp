@@ -99,7 +99,12 @@ Error UnknownWord(const CLI::App& command, const std::string& word) {
   }
   if (!commands.empty()) {
     std::vector<std::string> names = commands;
-    if (command.get_parent() == nullptr) names.emplace_back("demo");  // the launcher's own
+    const bool is_main = command.get_parent() == nullptr;
+    if (is_main) names.emplace_back("demo");  // the launcher's own
+    if (is_main && word == "demo") {
+      return Error("demo is a command of the script ./fa-profile alone, at the top of a checkout",
+                   "there, run ./fa-profile demo (docs/demo.md)");
+    }
     const std::string near = DidYouMean(word, names);
     std::string hint = fmt::format("the commands are {}", fmt::join(commands, ", "));
     if (command.get_parent() == nullptr && (word == "help" || word == "version")) {
@@ -156,6 +161,10 @@ Error WrongCount(const CLI::Option& option) {
                WithMeaning(option));
 }
 
+Error WrongNumber(const CLI::Option& option, const std::string& wanted, const std::string& given) {
+  return Error(fmt::format("{} must be a {}, not '{}'", Shown(option), wanted, Printable(given)), WithMeaning(option));
+}
+
 /// Of CLI11's "--top: Value abc not in range 1 to 10000", which it also says when the value is not a number.
 std::optional<Error> NotInRange(const CLI::Option& option, const std::string& message) {
   constexpr std::string_view kValue = ": Value ";
@@ -164,15 +173,16 @@ std::optional<Error> NotInRange(const CLI::Option& option, const std::string& me
   const auto range = RangeOf(option);
   if (!range || value == std::string::npos || end == std::string::npos) return std::nullopt;
   const std::size_t begin = value + kValue.size();
-  return Error(fmt::format("{}: '{}' is not a {} from {}", Shown(option), Printable(message.substr(begin, end - begin)),
-                           range->is_whole ? "whole number" : "number", range->text),
-               WithMeaning(option));
+  return WrongNumber(option, (range->is_whole ? "whole number from " : "number from ") + range->text,
+                     message.substr(begin, end - begin));
 }
 
-void RefuseEmptyValues(const CLI::App& command) {
+void RefuseWrongValues(const CLI::App& command) {
   for (const CLI::Option* const option : command.get_options()) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
     for (const std::string& value : option->results()) {
+      // CLI11 takes "-5" for a negative number, and no argument is one.
+      if (option->get_positional() && value.size() > 1 && value.front() == '-') throw UnknownOption(command, value);
       if (value.empty()) {
         throw Error(Shown(*option) + " is empty",
                     "give it a value (" + option->get_description() + "), or leave it out");
@@ -188,8 +198,7 @@ void RefuseNotANumber(const CLI::App& command) {
     if (!range || range->is_whole) continue;
     for (const std::string& value : option->results()) {
       if (!std::isnan(std::strtod(value.c_str(), nullptr))) continue;
-      throw Error(fmt::format("{}: '{}' is not a number from {}", Shown(*option), Printable(value), range->text),
-                  WithMeaning(*option));
+      throw WrongNumber(*option, "number from " + range->text, value);
     }
   }
 }
@@ -237,29 +246,36 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   if (of == nullptr) return Error(message, HelpHint(command));
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && of->count() > 0 &&
       message.starts_with("Could not convert")) {
-    return Error(fmt::format("{}: '{}' is not a number", Shown(*of), Printable(of->results().front())),
-                 WithMeaning(*of));
+    return WrongNumber(*of, "number", of->results().front());
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return WrongCount(*of);
   if (const auto not_in_range = NotInRange(*of, message)) return *not_in_range;
-  return Error(message, WithMeaning(*of));
+  // A check of ours continues the option's name.
+  const std::size_t must = message.find(": must be ");
+  return Error(must == std::string::npos ? message : Shown(*of) + message.substr(must + 1), WithMeaning(*of));
 }
 
 void CheckUsage(const CLI::App& app) {
   RefuseOptionsBeforeCommand(app);
   for (const CLI::App* const command : GivenCommands(app)) {
-    RefuseEmptyValues(*command);
+    RefuseWrongValues(*command);
     RefuseNotANumber(*command);
     RefuseExplainInAFormat(*command);
   }
+}
+
+std::string Listed(const std::vector<std::string>& words) {
+  if (words.size() < 2) return words.empty() ? "" : words.front();
+  return fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
 
 CLI::Validator OneOf(const std::vector<std::string>& choices) {
   return CLI::Validator(
       [choices](const std::string& given) -> std::string {
         if (std::ranges::find(choices, given) != choices.end()) return "";
-        return fmt::format("'{}' is not one of {}{}", Printable(given), fmt::join(choices, ", "),
-                           DidYouMean(given, choices));
+        constexpr std::size_t kFew = 4;  // all of them are read at a glance
+        return fmt::format("must be {}, not '{}'{}", Listed(choices), Printable(given),
+                           choices.size() > kFew ? DidYouMean(given, choices) : "");
       },
       fmt::format("{{{}}}", fmt::join(choices, ",")));
 }

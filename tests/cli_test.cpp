@@ -122,14 +122,16 @@ TEST_F(CliTest, HelpGroupsTheOptionsAndNamesWhatTheyTake) {
 }
 
 TEST_F(CliTest, AWrongNumberIsRefusedWithWhatIsAccepted) {
-  ExpectRefused("--top abc -- true", "--top: 'abc' is not a whole number from 1 to 10000", "Launch classes");
-  ExpectRefused("--top 0 -- true", "--top: '0' is not a whole number from 1 to 10000", "Launch classes");
-  ExpectRefused("--warmup 1e3", "--warmup: '1e3' is not a whole number from 0 to 1000", "Calls before timing");
-  ExpectRefused("--delay nan -- true", "--delay: 'nan' is not a number from 0 to 1000000", "Seconds");
-  ExpectRefused("gate --timeout -NaN --pair a b", "--timeout: '-NaN' is not a number from 1 to 86400", "Time limit");
-  ExpectRefused("gate history show h.db --level nan", "--level: 'nan' is not a number from 0.001 to 0.5", "--level");
-  ExpectRefused("--delay soon -- true", "--delay: 'soon' is not a number from 0 to 1000000", "Seconds");
-  ExpectRefused("gate --pairs 100", "--pairs: '100' is not a whole number from 5 to 24", "Timing pairs");
+  ExpectRefused("--top abc -- true", "--top must be a whole number from 1 to 10000, not 'abc'", "Launch classes");
+  ExpectRefused("--top 0 -- true", "--top must be a whole number from 1 to 10000, not '0'", "Launch classes");
+  ExpectRefused("--warmup 1e3", "--warmup must be a whole number from 0 to 1000, not '1e3'", "Calls before timing");
+  ExpectRefused("--delay nan -- true", "--delay must be a number from 0 to 1000000, not 'nan'", "Seconds");
+  ExpectRefused("gate --timeout -NaN --pair a b", "--timeout must be a number from 1 to 86400, not '-NaN'",
+                "Time limit");
+  ExpectRefused("gate history show h.db --level nan", "--level must be a number from 0.001 to 0.5, not 'nan'",
+                "--level");
+  ExpectRefused("--delay soon -- true", "--delay must be a number from 0 to 1000000, not 'soon'", "Seconds");
+  ExpectRefused("gate --pairs 100", "--pairs must be a whole number from 5 to 24, not '100'", "Timing pairs");
 }
 
 TEST_F(CliTest, AFileOfTheGateNeedsItsOption) {
@@ -168,7 +170,8 @@ TEST_F(CliTest, PhaseFromForcesWherePhasesComeFrom) {
   ExpectRefused(mma + " --phase-from map", "--phase-from map needs a phase map", "--phase-map FILE.yaml");
   ExpectRefused(mma + " --phase-from code --phase-map x.yaml", "--phase-map has no effect with --phase-from code",
                 "leave one of them out");
-  ExpectRefused(mma + " --phase-from cod", "'cod' is not one of map, functions, code, opcodes", "");
+  ExpectRefused(mma + " --phase-from cod", "--phase-from must be map, functions, code or opcodes, not 'cod'",
+                "--phase-from:");
   ExpectRefused("report --phase-from code " + bundled_ + " " + bundled_, "--phase-from has no effect", "leave it out");
 }
 
@@ -178,13 +181,16 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");
-  ExpectRefused("list nonsense", "'nonsense' is not one of kernels,", "findings");
+  ExpectRefused("list nonsense", "WHAT must be kernels, sets,", "findings");
   ExpectRefused("list metric", "did you mean metrics?", "findings");
-  ExpectRefused("--replay usr", "did you mean user?", "CUPTI replays each launch");
+  ExpectRefused("--replay usr", "--replay must be user, kernel, spread or none, not 'usr'",
+                "CUPTI replays each launch");
   ExpectRefused("reprot a.fap", "fa-profile has no command 'reprot'; did you mean report?", "the commands are report,");
   ExpectRefused("python3 train.py", "fa-profile has no command 'python3'",
                 "to measure a program: fa-profile -- python3");
   ExpectRefused("analyze --help", "fa-profile has no command 'analyze'", "the commands are");
+  ExpectRefused("demo", "demo is a command of the script ./fa-profile alone", "docs/demo.md");
+  ExpectRefused("report -5", "report has no option -5", "--help");
   ExpectRefused("help report", "fa-profile has no command 'help'", "write fa-profile --help");
   ExpectRefused("report -- a.fap", "a program after -- has no effect on 'report'", "without --");
   ExpectRefused("gate selftst", "gate has no command 'selftst'; did you mean selftest?", "the commands are");
@@ -214,14 +220,14 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
   ExpectRefused("report --kernel '' " + bundled_, "--kernel is empty", "or leave it out");
   ExpectRefused("--kernel a --kernel b", "--kernel is given 2 times", "give it once");
   for (const char* const command : {"doctor", "verify", "selftest"}) {
-    ExpectRefused(std::string(command) + " --device abc", "--device: 'abc' is not a number", "CUDA device number");
+    ExpectRefused(std::string(command) + " --device abc", "--device must be a number, not 'abc'", "CUDA device number");
   }
   ExpectRefused("doctor --device 0 --device 1", "--device is given 2 times", "give it once");
   ExpectRefused("verify --draws abc", "--draws", "Random inputs per shape");
   ExpectRefused("verify --seed -1", "--seed", "Seed of the first draw");
   ExpectRefused("gate --pair a", "--pair needs 2 values", "in turns");
-  ExpectRefused("baseline list --format jsn", "'jsn' is not one of text, json", "text or json");
-  ExpectRefused("--device x", "--device: 'x' is not a number", "CUDA device number");
+  ExpectRefused("baseline list --format jsn", "--format must be text or json, not 'jsn'", "text or json");
+  ExpectRefused("--device x", "--device must be a number, not 'x'", "CUDA device number");
   ExpectRefused("--device ''", "--device", "hint:");
   ExpectRefused("gate --static a b c", "--static takes at most 2 values", "machine code of two builds");
 }
@@ -287,19 +293,19 @@ TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
   EXPECT_FALSE(Contains(piped("LC_ALL=C.UTF-8", ""), "█"));
   EXPECT_TRUE(Contains(piped("LC_ALL=C.UTF-8", " --bars always"), "█"));
   EXPECT_TRUE(Contains(piped("LC_ALL=C", " --bars always"), "##########"));
-  ExpectRefused("report --bars sometimes " + bundled_, "'sometimes' is not one of auto, always, never", "");
+  ExpectRefused("report --bars sometimes " + bundled_, "--bars must be auto, always or never, not 'sometimes'", "");
   ExpectRefused("report --bars always --format json " + bundled_, "--bars has no effect with --format json",
                 "leave one of them out");
 }
 
 TEST_F(CliTest, EachCommandTakesTheFormatsItHasAndListsThem) {
-  ExpectRefused("report --format jsno " + bundled_, "report has no format 'jsno'; did you mean json",
-                "use --format text, json, csv, html, perfetto, folded or speedscope");
-  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "diff has no format 'csv'",
-                "use --format text, json or html");
-  ExpectRefused("selftest --format csv", "selftest has no format 'csv'", "use --format text or json");
-  ExpectRefused("gate --format csv", "gate has no format 'csv'", "use --format text or json");
-  ExpectRefused("--format xml", "fa-profile has no format 'xml'", "use --format text, json, csv or html");
+  ExpectRefused("report --format jsno " + bundled_, "not 'jsno'; did you mean json",
+                "text, json, csv, html, perfetto, folded or speedscope");
+  ExpectRefused("diff --format csv " + bundled_ + " " + bundled_, "--format must be text, json or html, not 'csv'",
+                "text, json or html");
+  ExpectRefused("selftest --format csv", "--format must be text or json, not 'csv'", "text or json");
+  ExpectRefused("gate --format csv", "--format must be text or json, not 'csv'", "text or json");
+  ExpectRefused("--format xml", "--format must be text, json, csv or html, not 'xml'", "html");
   EXPECT_NE(Run("report --help").out.find("perfetto, folded or"), std::string::npos);
   EXPECT_NE(Run("lint --help").out.find("text, json or csv"), std::string::npos);
   EXPECT_NE(Run("diff --help").out.find("text, json or html"), std::string::npos);
@@ -323,13 +329,13 @@ TEST_F(CliTest, AReportIsWrittenToAFileWholeOrNotAtAll) {
   EXPECT_EQ(Run("report --format json -o x.html --force " + small).exit_code, 0);
   EXPECT_TRUE(ReadFile(page).starts_with("{"));
   ExpectRefused("report --force " + small, "--force applies only together with --output", "leave it out");
-  ExpectRefused("report --format html -o missing/x.html " + small, "missing/x.html", "folder");
+  ExpectRefused("report --format html -o missing/x.html " + small, "folder missing not found", "mkdir -p missing");
   ExpectRefused("report --format html --explain tensor-idle " + small, "--explain has no format 'html'",
                 "leave out --format");
   ExpectRefused("report --format html --source " + small, "--source has no format 'html'", "leave the option out");
   std::filesystem::copy_file(small, folder_ / "a.fap");
-  ExpectRefused("report -o ./a.fap a.fap", "--output ./a.fap is the recording itself", "another file");
-  ExpectRefused("diff -o ./a.fap " + small + " a.fap", "is the recording itself", "another file");
+  ExpectRefused("report -o ./a.fap a.fap", "--output ./a.fap is an input of this command", "another file");
+  ExpectRefused("diff -o ./a.fap " + small + " a.fap", "is an input of this command", "another file");
 }
 
 TEST_F(CliTest, AReportReplacesNoFileByAccident) {
@@ -418,6 +424,7 @@ TEST_F(CliTest, ChipsAndCountersThatDoNotExistAreNamed) {
 #endif
 
 TEST_F(CliTest, ImpossibleShapesAreRefused) {
+  ExpectRefused("--shape 1,8,99999999999,64", "has a number that is too large", "BATCH,HEADS");
   ExpectRefused("--shape 1,8,512", "is not four whole numbers", "BATCH,HEADS,SEQLEN,HEAD_DIM");
   ExpectRefused("--shape 0,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");
   ExpectRefused("--shape=-1,8,512,64", "has a value below 1", "BATCH,HEADS,SEQLEN,HEAD_DIM");

@@ -85,6 +85,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(sorted(self.bash("gate", "--candidate", "a.fap", "x")), ["x.json", "x.txt"])  # several values
         self.assertEqual(self.bash("serve", "--spool", ""), ["sub"])
         self.assertEqual(self.bash("new", "k"), ["kernel-lib"])
+        self.assertEqual(self.bash("man", "gate", "selft"), ["selftest"])
+        self.assertIn("gate-selftest", self.bash("man", "gate"))
         self.assertEqual(self.bash("completion", "z"), ["zsh"])
         self.assertEqual(self.bash("--warmup", ""), [])
         self.assertEqual(self.bash("report", "--nvtx", ""), [])
@@ -145,7 +147,7 @@ class Completion(unittest.TestCase):
     def test_another_shell_is_refused(self):
         made = run(PROGRAM, "completion", "tcsh")
         self.assertEqual((made.returncode, made.stdout), (2, ""))
-        self.assertIn("'tcsh' is not one of bash, zsh, fish", made.stderr)
+        self.assertIn("SHELL must be bash, zsh or fish, not 'tcsh'", made.stderr)
 
 
 class Zsh:
@@ -221,10 +223,13 @@ class ManPages(unittest.TestCase):
 
     def test_a_page_is_printed(self):
         self.assertEqual(printed("man", "gate", "selftest"), self.pages["fa-profile-gate-selftest.1"])
+        self.assertEqual(printed("man", "fa-profile-gate-selftest"), self.pages["fa-profile-gate-selftest.1"])
         self.assertEqual(printed("man"), self.pages["fa-profile.1"])
+        self.assertIn(".SH DESCRIPTION\nWhich part of a GPU kernel costs what, why, and did that change?\n", printed("man"))
+        self.assertNotIn("\\fI\\fR", "".join(self.pages.values()))
         for arguments, words in {
-            ("gate", "selftset"): "fa-profile gate has no command 'selftset'; did you mean selftest",
-            ("-o", "/nonexistent"): "is not a folder",
+            ("gate", "selftset"): "no manual page fa-profile-gate-selftset; did you mean fa-profile-gate-selftest",
+            ("-o", "/nonexistent"): "mkdir -p /nonexistent",
             ("report", "-o", str(self.folder)): "--output writes every page",
         }.items():
             made = run(PROGRAM, "man", *arguments)

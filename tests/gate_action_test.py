@@ -321,7 +321,22 @@ class GateInitTest(FolderTest):
         self.refused(CUBINS / "gone.cubin", says="gone.cubin")
         self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot be part of a workflow")
         self.refused("--workflow", "gitlab", "--from", "a\nb: c", says="cannot be part of a workflow")
-        self.refused("--workflow", "jenkins", says="jenkins")
+        self.refused("--workflow", "jenkins", says="--workflow must be github or gitlab, not 'jenkins'")
+        self.refused("--from", "me/fa-profile", says="--from has no effect without --workflow")
+        self.refused("-o", "n" * 300, says="its name is too long")
+        self.refused("-o", "none/x.yaml", says="mkdir -p none")
+        self.refused("-o", "ci", says="it is a directory")
+        shutil.rmtree(self.folder / ".github" / "workflows")
+        (self.folder / ".github" / "workflows").write_text("a file")
+        self.refused("--workflow", "github", says=".github/workflows is not a folder")
+
+    def test_a_workflow_is_added_to_limits_that_are_there(self):
+        (self.folder / "limits.yaml").write_text("version: 1\n")
+        code, out, err = self.init("-o", "limits.yaml", "--workflow", "gitlab")
+        self.assertEqual(code, 0, err)
+        self.assertTrue(out.startswith("kept limits.yaml\nwrote .gitlab/fa-profile-gate.yml\n"), out)
+        self.assertEqual((self.folder / "limits.yaml").read_text(), "version: 1\n")
+        self.refused("-o", "limits.yaml", says="limits.yaml is there already")
 
 
 if __name__ == "__main__":

@@ -91,8 +91,21 @@ TEST_F(GateOutputsTest, AFileThatCannotBeWrittenIsNamedAndTheOthersAreUnchanged)
   EXPECT_EQ(ReadFile(outputs.markdown), "before");
   EXPECT_EQ(Files(), 1U);
   outputs.json = folder_.string();
-  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: Is a directory");
+  EXPECT_EQ(WhyNot(outputs), outputs.json + " cannot be written: it is a directory");
   EXPECT_EQ(Files(), 1U);
+}
+
+TEST_F(GateOutputsTest, TwoReportsAndAnInputAreDifferentFiles) {
+  GateOutputs outputs = Outputs();
+  outputs.json = outputs.html = At("a");
+  EXPECT_EQ(WhyNot(outputs), "--json and --html are the same file, " + At("a"));
+  outputs.html = "";
+  outputs.save = At("./a");
+  EXPECT_EQ(WhyNot(outputs), "--json and --save are the same file, " + At("./a"));
+  outputs.save = "";
+  outputs.inputs = {At("a")};
+  EXPECT_EQ(WhyNot(outputs), "--json " + At("a") + " is an input of this command");
+  EXPECT_EQ(Files(), 0U);
 }
 
 TEST_F(GateOutputsTest, AFullDiskIsAnError) {

@@ -101,7 +101,9 @@ TEST_F(NewKernelLibTest, AnEmptyFolderIsTakenAndAFullOneIsRefused) {
   fs::create_symlink("nowhere", folder_ / "link");
   ExpectRefused(New("link"), "new", "is not a folder", "name a folder");
   ExpectRefused(New("."), "new", "holds something", "name a folder");
-  ExpectRefused(New("no/such"), "new", "No such file", "must exist");
+  ExpectRefused(New("no/such"), "new", "/no not found", "mkdir -p");
+  ExpectRefused(New("'a\nb'"), "new", "cannot be a kernel's", "letters a to z");
+  ExpectRefused(New("'\xc3\xa9'"), "new", "cannot be a kernel's", "letters a to z");
   ExpectRefused(Shell(FA_PROFILE_PROGRAM " new kernel x"), "new", "kernel-lib", "kernel-lib");
 }
 
@@ -116,6 +118,9 @@ TEST_F(NewKernelLibTest, EveryFolderGivesAValidName) {
     const Outcome outcome = New(folder);
     EXPECT_TRUE(Contains(outcome.out, std::string("the kernel library ") + name + ".")) << outcome.out << outcome.err;
   }
+  const Outcome outcome = New("\"it's\"");
+  EXPECT_TRUE(Contains(outcome.out, "cmake --build 'it'\\''s/build' && ")) << outcome.out << outcome.err;
+  EXPECT_TRUE(Contains(outcome.out, "GitHub reads workflows at the top of a repository alone"));
 }
 
 }  // namespace

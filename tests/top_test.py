@@ -95,7 +95,7 @@ class Terminal:
 
 
 @contextlib.contextmanager
-def page_server(page, status=200):
+def page_server(page, status=200, missing=0):
     """Its address. `page`: text, or a function of the number of the request."""
     asked = iter(range(10**9))
 
@@ -103,7 +103,7 @@ def page_server(page, status=200):
         def do_GET(self):
             body = (page(next(asked)) if callable(page) else page).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) + missing))
             self.end_headers()
             self.wfile.write(body)
 
@@ -321,16 +321,20 @@ class TopTest(unittest.TestCase):
     def test_bad_input_is_one_error_with_a_cure(self):
         away = f"127.0.0.1:{free_port()}"
         missing = str(self.folder / "missing")
-        with page_server("<html>") as html, page_server("go_goroutines 1\n") as other, page_server("", 404) as absent:
+        with page_server("<html>") as html, page_server("go_goroutines 1\n") as other, page_server("", 404) as absent, \
+                page_server("x 1\n", missing=9) as cut:
             for arguments, words in (
                 ((away, "--once"), "check that fa-profile serve runs there"),
                 (("ftp://127.0.0.1", "--once"), "write HOST:PORT or http"),
                 (("http://me:hunter2/@127.0.0.1", "--once"), "write / as %2F"),
-                ((html, "--once"), "line 1 is not a metric: <html>"),
+                (("no-such-host.invalid", "--once"), "http://no-such-host.invalid:9407/metrics did not answer"),
+                (("--once", "-5"), "top has no option -5"),
+                ((html, "--once"), f"{html}/metrics: line 1 is not a metric: <html>"),
+                ((cut, "--once"), f"{cut}/metrics broke off its answer"),
                 ((other, "--once"), "has no metrics of fa-profile"),
                 ((absent, "--once"), "answered with status 404"),
                 ((self.address,), "--once prints the tables and ends"),
-                ((self.address, "--once", "--interval", "soon"), "--interval"),
+                ((self.address, "--once", "--interval", "soon"), "--interval must be a time like 500ms"),
                 ((self.address, "--once", "--user", "me"), "--user and --password-file go together"),
                 ((self.address, "--once", "--user", "me", "--password-file", missing), "missing"),
                 ((self.address, "--once", "--cert", missing), "--cert and --key go together"),

@@ -9,6 +9,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/first_thresholds.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/static_evidence.h"
 
@@ -31,11 +32,11 @@ std::vector<Evidence> FindKernels(const std::vector<std::string>& files) {
 }
 
 // A broken link is there, too.
-void RefuseWhatIsThere(const std::string& path) {
+void RequireNew(const std::string& path, const std::string& cure) {
+  CheckOutputPath(path, OutputFolder::kIsMade);
   std::error_code ignored;
-  if (fs::symlink_status(path, ignored).type() == fs::file_type::not_found) return;
-  throw Error(path + " is there already, and is not written over",
-              "change it by hand (docs/thresholds.md), remove it, or give another name: -o FILE");
+  if (!fs::exists(fs::symlink_status(path, ignored))) return;
+  throw Error(path + " is there already, and is not written over", "change it by hand, remove it, " + cure);
 }
 
 // Below the repository, and nothing in it that YAML or a shell reads as more than a name.
@@ -74,20 +75,28 @@ void MakeFolderOf(const std::string& path) {
   if (folder.empty()) return;
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw Error("folder " + folder.string() + " cannot be made: " + error.message(), "give another: -o FILE");
+  if (error) throw Error("folder " + folder.string() + " cannot be made: " + error.message(), "make it by hand");
 }
 
 }  // namespace
 
 std::vector<std::string> InitGate(const GateInitOptions& options) {
-  std::vector<std::pair<std::string, std::string>> files = {{options.thresholds, ""}};
+  std::error_code ignored;
+  std::vector<std::pair<std::string, std::string>> files;
   if (!options.workflows.empty()) {
     RequirePlain(options.thresholds, "the path", "give one below this folder, of letters, digits and ._-/ alone");
     RequirePlain(options.from, "the repository", "give --from OWNER/REPOSITORY");
   }
-  for (const auto& [path, text] : options.workflows) files.emplace_back(path, Workflow(text, options));
-  for (const auto& [path, text] : files) RefuseWhatIsThere(path);
-  files.front().second = FirstThresholds(FindKernels(options.files));
+  for (const auto& [path, text] : options.workflows) {
+    RequireNew(path, "or leave out --workflow (docs/gate-adopt.md)");
+    files.emplace_back(path, Workflow(text, options));
+  }
+  const std::vector<Evidence> kernels = FindKernels(options.files);
+  // A workflow can be added to limits that are there.
+  if (options.workflows.empty() || !fs::is_regular_file(options.thresholds, ignored)) {
+    RequireNew(options.thresholds, "give another name (-o FILE), or add a workflow that reads it (--workflow github)");
+    files.emplace(files.begin(), options.thresholds, FirstThresholds(kernels));
+  }
 
   std::list<PendingFile> pending;
   std::vector<std::string> written;

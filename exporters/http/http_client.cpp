@@ -46,7 +46,8 @@ void UseFile(CURL* curl, CURLoption option, const std::string& path) {
   curl_easy_setopt(curl, option, path.c_str());
 }
 
-Error NoAnswer(const std::string& url, CURLcode code, const std::string& reason) {
+Error NoAnswer(const std::string& url, CURLcode code, bool begun, const std::string& reason) {
+  if (begun) return Error(url + " broke off its answer: " + reason, "try again; a server or a proxy ended meanwhile");
   const std::string what = url + " did not answer: " + reason;
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -59,7 +60,8 @@ Error NoAnswer(const std::string& url, CURLcode code, const std::string& reason)
     case CURLE_RECV_ERROR:
       return Error(what, "is it https:// there, and does it ask for a certificate: --cert FILE --key FILE?");
     default:
-      return Error(what, "check that fa-profile serve runs there, and that this is its address");
+      return Error(what,
+                   "check that fa-profile serve runs there, and that this is its address: HOST:9407 for instance");
   }
 }
 
@@ -146,7 +148,9 @@ std::optional<std::string> PageClient::Read(const std::function<bool()>& cancell
   if (code == CURLE_ABORTED_BY_CALLBACK) return std::nullopt;
   if (answer.too_long)
     throw Error("the page at " + url_ + " has more than 8 MiB", "it is not a page of fa-profile serve");
-  if (code != CURLE_OK) throw NoAnswer(url_, code, reason[0] != '\0' ? reason.data() : curl_easy_strerror(code));
+  if (code != CURLE_OK) {
+    throw NoAnswer(url_, code, !answer.body.empty(), reason[0] != '\0' ? reason.data() : curl_easy_strerror(code));
+  }
   long status = 0;
   curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status != 200) throw WrongStatus(url_, status);

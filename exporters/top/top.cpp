@@ -20,10 +20,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Without a scheme the port is that of serve, not that of HTTP.
+std::string WithPort(std::string text) {
+  const std::size_t end = std::min(text.find('/'), text.size());
+  const std::string host = text.substr(0, end);
+  const bool has_port = host.find(':', host.find_last_of("@]") + 1) != std::string::npos;
+  return has_port || host.empty() ? text : text.insert(end, ":9407");
+}
+
+/// The page, whose errors name its address.
+TopPage PageAt(const std::string& url, const std::string& text) {
+  try {
+    return ReadTopPage(text);
+  } catch (const Error& error) {
+    throw Error(url + ": " + error.message(), error.hint());
+  }
+}
+
 /// "http://host:9407/metrics" of "host:9407" too.
 http::ServerAddress AddressOf(const std::string& text) {
   const bool has_scheme = text.find("://") != std::string::npos;
-  auto address = http::ParseServerAddress(has_scheme ? text : "http://" + text);
+  auto address = http::ParseServerAddress(has_scheme ? text : "http://" + WithPort(text));
   if (!address) {
     throw Error("the address of the server cannot be used",
                 "write HOST:PORT or http://HOST:PORT/metrics; in a password write / as %2F and @ as %40");
@@ -44,7 +61,7 @@ bool Renew(http::PageClient& client, const TopOptions& options, Screen& screen, 
   try {
     const auto text = client.Read([&screen] { return screen.EndIsPending(); });
     if (!text) return false;
-    view.Add(ReadTopPage(*text));
+    view.Add(PageAt(client.url(), *text));
     view.set_problem("");
   } catch (const Error& error) {
     view.set_problem(fmt::format("Trying again every {:g} s: {}", options.interval_seconds, error.Headline()));
@@ -98,7 +115,7 @@ void RunTop(const TopOptions& options) {
   TopView view(address.url);
   http::PageClient client(std::move(address), options.access);
   if (!options.once) return RunOnScreen(client, options, view);
-  view.Add(ReadTopPage(client.Read([] { return false; }).value()));
+  view.Add(PageAt(client.url(), client.Read([] { return false; }).value()));
   view.WriteAll(std::cout, options.look());
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/output_path.h"
 
 namespace fa_profile {
 namespace {
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 [[noreturn]] void CannotWrite(const std::string& path, int code) {
   if (code == ENXIO) throw Error(path + " cannot be written: no process reads it", "start the reader first");
   throw Error(path + " cannot be written: " + std::strerror(code),
-              "check that its folder exists and is writable, and that the disk is not full");
+              "check that its folder is writable, and that the disk is not full");
 }
 
 // The size that the open file claims to have.
@@ -94,10 +95,10 @@ std::size_t ReadSome(int fd, const std::string& path, std::span<char> buffer) {
 }
 
 PendingFile::PendingFile(std::string path, std::string_view content, unsigned mode) : path_(std::move(path)) {
+  CheckOutputPath(path_);
   struct stat status {};
   int flags = O_WRONLY | O_CLOEXEC;
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    if (S_ISDIR(status.st_mode)) CannotWrite(path_, EISDIR);
     part_ = path_;        // a device or a pipe: a rename would replace it
     flags |= O_NONBLOCK;  // a pipe without a reader is an error, not a wait
   } else {

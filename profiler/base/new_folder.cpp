@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fa_profile/error.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
 
 namespace fa_profile {
@@ -25,7 +26,10 @@ std::filesystem::path RequireFree(const std::string& folder) {
   if (!path.has_filename()) path = path.parent_path();
   std::error_code ignored;
   const fs::file_status status = fs::symlink_status(path, ignored);
-  if (path.has_filename() && !fs::exists(status)) return path;
+  if (path.has_filename() && !fs::exists(status)) {
+    CheckOutputPath(path.string());
+    return path;
+  }
   const bool is_free = fs::is_directory(status) && fs::is_empty(path, ignored) && path != fs::current_path(ignored);
   if (path.has_filename() && is_free) return path;
   throw Error(Printable(folder) + (fs::is_directory(status) ? " is a folder that holds something or is in use"
@@ -64,9 +68,7 @@ void NewFolder::Write(const std::string& name, std::string_view content) const {
 FolderBeside::FolderBeside(const std::string& wanted)
     : wanted_(RequireFree(wanted)), path_(wanted_.string() + ".XXXXXX") {
   if (mkdtemp(path_.data()) != nullptr) return;
-  const int error = errno;
-  throw Error("cannot make a folder beside " + Printable(wanted_.string()) + ": " + std::strerror(error),
-              "its folder must exist and be writable");
+  CannotMake(Printable(wanted_.string()), std::strerror(errno));
 }
 
 FolderBeside::~FolderBeside() {
@@ -80,7 +82,7 @@ void FolderBeside::PutInPlace() {
   std::filesystem::permissions(
       path_, perms::owner_all | perms::group_read | perms::group_exec | perms::others_read | perms::others_exec, error);
   std::filesystem::rename(path_, wanted_, error);  // over an empty folder, too
-  if (error) throw Error("cannot make " + Printable(wanted_.string()) + ": " + error.message(), "name another folder");
+  if (error) CannotMake(Printable(wanted_.string()), error.message());
   path_.clear();
 }
 

@@ -42,6 +42,7 @@ AttentionShape AttentionShape::Parse(std::string_view text, bool causal) {
   std::array<int, 4> values{};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), values[i]);
+    if (error == std::errc::result_out_of_range) Refuse(whole, "has a number that is too large");
     if (error != std::errc{}) Refuse(whole, "is not four whole numbers");
     if (values[i] < 1) Refuse(whole, "has a value below 1");
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));

@@ -12,6 +12,7 @@
 
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
+#include "fa_profile/output_path.h"
 #include "fa_profile/recording_file.h"
 #include "page_checksums.h"
 #include "piece_writer.h"
@@ -39,20 +40,9 @@ void SyncDirectory(const std::string& directory) {
 
 // Throws unless a recording can be made at `path`.
 void CheckTarget(const std::string& path, bool overwrite) {
+  CheckOutputPath(path);
   struct stat status {};
-  const std::string directory = std::filesystem::path(path).parent_path();
-  if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    throw Error(path + " cannot be written: directory " + directory + " not found", "create it: mkdir -p " + directory);
-  }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
-    throw Error(path + " cannot be written: " + directory + ": " + std::strerror(errno),
-                "give an output path in a directory that you may write");
-  }
-  if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return;
-    throw Error(path + " cannot be written: " + std::strerror(errno), "give another output path");
-  }
-  if (S_ISDIR(status.st_mode)) throw Error(path + " is a directory", "give the path of a file in it");
+  if (::lstat(path.c_str(), &status) != 0) return;
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
     throw Error(path + " is not a plain file", "give another output path");
   }

@@ -1,15 +1,14 @@
 #include "fa_profile/gate_outputs.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <utility>
 #include <vector>
 
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gate_report.h"
+#include "fa_profile/output_path.h"
 
 namespace fa_profile::gate {
 
@@ -18,17 +17,15 @@ bool GateOutputs::TakeStdout() const {
 }
 
 void CheckGateOutputs(const GateOutputs& outputs) {
-  const char* first = nullptr;
-  for (const auto& [option, path] : {std::pair{"--markdown", &outputs.markdown},
-                                     {"--sarif", &outputs.sarif},
-                                     {"--junit", &outputs.junit},
-                                     {"--json", &outputs.json},
-                                     {"--html", &outputs.html},
-                                     {"--textfile", &outputs.textfile}}) {
-    if (*path != "-") continue;
-    if (first != nullptr) {
-      throw Error(std::string(first) + " and " + option + " are both -, and stdout takes one report",
-                  "write all but one to files");
+  const std::vector<OutputFile> files = {{"--markdown", outputs.markdown}, {"--sarif", outputs.sarif},
+                                         {"--junit", outputs.junit},       {"--json", outputs.json},
+                                         {"--html", outputs.html},         {"--textfile", outputs.textfile},
+                                         {"--save", outputs.save}};
+  std::string first;
+  for (const auto& [option, path] : files) {
+    if (path != "-" || option == "--save") continue;
+    if (!first.empty()) {
+      throw Error(first + " and " + option + " are both -, and stdout takes one report", "write all but one to files");
     }
     first = option;
   }
@@ -41,13 +38,7 @@ void CheckGateOutputs(const GateOutputs& outputs) {
     throw Error("--summary needs GITHUB_STEP_SUMMARY, which is not set",
                 "use it in a step of GitHub Actions; elsewhere use --markdown FILE");
   }
-  for (const std::string* const path :
-       {&outputs.markdown, &outputs.sarif, &outputs.junit, &outputs.json, &outputs.html, &outputs.textfile}) {
-    const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
-    if (folder.empty() || std::filesystem::is_directory(folder)) continue;
-    throw Error(*path + " cannot be written: folder " + folder.string() + " not found",
-                "make the folder, or use another");
-  }
+  CheckOutputFiles(files, outputs.inputs);
 }
 
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {

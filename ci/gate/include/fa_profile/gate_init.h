@@ -16,8 +16,9 @@ struct GateInitOptions {
   std::vector<std::pair<std::string, std::string>> workflows;
 };
 
-/// Writes all files, or none, and returns their paths. Throws Error when one of them is there already, when a file
-/// cannot be read, and for names that a workflow could not hold.
+/// Writes all files, or none, and returns their paths. Where a threshold file is there, workflows that read it are
+/// written alone. Throws Error when a file is there already or cannot be written, when one cannot be read, and for
+/// names that a workflow could not hold.
 std::vector<std::string> InitGate(const GateInitOptions& options);
 
 }  // namespace fa_profile::gate

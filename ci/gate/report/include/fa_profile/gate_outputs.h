@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "fa_profile/gate.h"
 
@@ -17,6 +18,9 @@ struct GateOutputs {
   /// Workflow commands on stdout; implied if $GITHUB_ACTIONS is "true" and no report goes to stdout.
   bool annotations = false;
   std::string error_rate;  ///< of GateMarkdown()
+  /// What another function writes and reads: no report may be one of these files.
+  std::string save;
+  std::vector<std::string> inputs;
 
   /// Whether a report goes to stdout, where then nothing else may be printed.
   bool TakeStdout() const;
@@ -27,7 +31,7 @@ struct GateOutputs {
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
 
 /// Throws Error for outputs that WriteGateOutputs() could not write: a textfile not named *.prom, a summary without
-/// $GITHUB_STEP_SUMMARY, a folder that does not exist. To be called before minutes of measuring.
+/// $GITHUB_STEP_SUMMARY, a path that CheckOutputFiles() refuses. To be called before minutes of measuring.
 void CheckGateOutputs(const GateOutputs& outputs);
 
 }  // namespace fa_profile::gate

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fa_profile {
+
+/// Of the folder of an output: it must be there, or is made later, with those above it.
+enum class OutputFolder { kIsThere, kIsMade };
+
+/// Throws Error with the cure unless a file can be written at `path`: its name is too long, it is a directory, its
+/// folder is missing or read-only. A device or a pipe is accepted. Nothing is made or changed.
+void CheckOutputPath(const std::string& path, OutputFolder folder = OutputFolder::kIsThere);
+
+/// An option and the file that it names. A path that is empty or "-" is none.
+struct OutputFile {
+  std::string option;
+  std::string path;
+};
+
+/// CheckOutputPath() of each. Throws Error also when two are the same file, or one is of `inputs`.
+void CheckOutputFiles(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs = {});
+
+/// `text` as one word of a command line for a shell; in quotes only where it needs them.
+std::string ShellWord(std::string_view text);
+
+}  // namespace fa_profile
