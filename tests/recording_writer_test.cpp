@@ -78,7 +78,8 @@ TEST_F(RecordingWriterTest, PathsThatCannotBeWrittenAreErrorsAtOnce) {
   ExpectSays(ErrorOf([&] { RecordingWriter writer(""); }), "empty");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("none/run.fap")); }), "not found", "mkdir -p");
   ExpectSays(ErrorOf([&] { RecordingWriter writer(folder_, true); }), "is a directory");
-  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path(std::string(300, 'n')), true); }), "cannot be written", "shorter name");
+  ExpectSays(ErrorOf([&] { RecordingWriter writer(Path(std::string(300, 'n')), true); }), "cannot be written",
+             "shorter name");
   fs::create_directory(Path("taken.fap.part"));
   ExpectSays(ErrorOf([&] { RecordingWriter writer(Path("taken.fap")); }), "not a plain file");
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);

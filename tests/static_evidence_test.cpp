@@ -75,7 +75,9 @@ class StaticEvidenceTest : public FolderTest {
     fs::create_directories((folder_ / name).parent_path());
     const std::string output = (folder_ / name).string();
     std::vector<std::string> command{FA_PROFILE_NVCC,
-                                     name.ends_with(".cubin") ? "-cubin" : "-c",
+                                     name.ends_with(".cubin") ? "-cubin"
+                                     : name.ends_with(".so")  ? "-shared"
+                                                              : "-c",
                                      "-std=c++20",
                                      "-O3",
                                      "-lineinfo",
@@ -200,6 +202,11 @@ TEST_F(StaticEvidenceTest, AFolderGivesItsLadderAndItsLibraries) {
   fs::copy(FA_PROFILE_KERNELS, folder_ / "kernels");
   fs::copy(FA_PROFILE_EXAMPLE_KERNEL_LIB, folder_ / "mine.so");
   fs::copy(FA_PROFILE_KERNEL_LIBS "/mma_serial_softmax.so", folder_ / "variant.so");
+  // What nvcc links without a kernel has a section for fatbins all the same.
+  Compile(Write("host.cu", "int Answer() { return 42; }\n"), "host.so", {"-Xcompiler", "-fPIC"});
+  fs::create_directories(folder_ / "hosts");
+  fs::copy(folder_ / "host.so", folder_ / "hosts");
+  EXPECT_THROW((void)Of((folder_ / "hosts").string()), Error);
   const gate::Evidence evidence = Of(folder_.string());
   std::vector<std::string> kernels = Kernels(evidence);
   const auto count = [&](const char* prefix) {

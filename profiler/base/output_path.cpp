@@ -40,7 +40,8 @@ void RequireFolder(const std::string& path, const std::string& folder) {
       RefuseOutput(path, "folder " + folder + " not found", "make it: mkdir -p " + ShellWord(folder));
     RefuseOutput(path, folder + ": " + std::strerror(errno), "write into another folder");
   }
-  if (!S_ISDIR(status.st_mode)) RefuseOutput(path, folder + " is not a folder", "move it away, or write into another folder");
+  if (!S_ISDIR(status.st_mode))
+    RefuseOutput(path, folder + " is not a folder", "move it away, or write into another folder");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     RefuseOutput(path, "folder " + folder + ": " + std::strerror(errno), "write into a folder that you may write to");
   }

@@ -70,11 +70,10 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
 }
 
 [[noreturn]] void RefuseWithoutCode(const std::string& path) {
-  throw Error(path + " holds no GPU code",
-              path.ends_with(".cu")
-                  ? "compile it first, and give the object file"
-                  : "give the cubin, object file, program or library with the kernels; a recording is "
-                    "read by fa-profile report");
+  throw NoGpuCode(path + " holds no GPU code",
+                  path.ends_with(".cu") ? "compile it first, and give the object file"
+                                        : "give the cubin, object file, program or library with the kernels; a "
+                                          "recording is read by fa-profile report");
 }
 
 [[noreturn]] void RefuseWithoutCubins(const std::string& path, const std::string& cuobjdump, double limit_s) {

@@ -18,12 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// nvcc puts GPU code into this section, whose name the file contains. Much faster than cuobjdump for each library.
-bool HasGpuCode(const fs::path& path) {
-  if (path.extension() == ".cubin") return true;
-  return ReadFile(path.string(), sass::kLargestProgram).find(".nv_fatbin") != std::string::npos;
-}
-
 // The file's name without its ending, and without the tag of a Python extension (PEP 3149): x of
 // x.cpython-311-x86_64-linux-gnu.so and of x.cpython-312-x86_64-linux-gnu.so, which are one library.
 std::string LibraryName(const fs::path& path) {
@@ -60,7 +54,7 @@ std::optional<fs::path> FindLadder(const fs::path& folder, const std::vector<fs:
   };
   for (const fs::path& path : files) {
     if (path.filename() != "libfa_kernels.a" && path.filename() != "fa-profile") continue;
-    if (path.filename() == "fa-profile" && !HasGpuCode(folder / path)) continue;  // the launcher, a script
+    if (path.filename() == "fa-profile" && !sass::MayHoldGpuCode(folder / path)) continue;  // the launcher
     if (!found || rank(path) < rank(*found)) found = path;
   }
   return found;
@@ -74,30 +68,33 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   if (!fs::exists(folder, problem)) {
     throw Error(build + " not found", "give a folder, program, library, object or cubin with GPU code");
   }
-  if (!fs::is_directory(folder, problem)) return {{build, {}, false}};
+  if (!fs::is_directory(folder, problem)) return {{.path = build, .given = true}};
 
   const std::vector<fs::path> files = FilesBelow(folder);
   std::vector<BuildFile> found;
-  if (const auto ladder = FindLadder(folder, files)) found.push_back({(folder / *ladder).string(), {}, true});
+  if (const auto ladder = FindLadder(folder, files))
+    found.push_back({.path = (folder / *ladder).string(), .ladder = true});
   std::vector<fs::path> libraries;
   std::map<std::string, int> names;
   std::set<fs::path> seen;  // a library and the links to it
   for (const fs::path& path : files) {
     if (path.extension() != ".so" && path.extension() != ".cubin") continue;
-    if (!seen.insert(fs::canonical(folder / path)).second || !HasGpuCode(folder / path)) continue;
+    if (!seen.insert(fs::canonical(folder / path)).second || !sass::MayHoldGpuCode(folder / path)) continue;
     libraries.push_back(path);
     ++names[LibraryName(path)];
   }
   for (const fs::path& path : libraries) {
     const std::string short_name = LibraryName(path);
     const std::string name = names[short_name] == 1 ? short_name : fs::path(path).replace_extension().generic_string();
-    found.push_back({(folder / path).string(), name + "/", false});
+    found.push_back({.path = (folder / path).string(), .prefix = name + "/"});
   }
-  if (found.empty()) {
-    throw Error(build + " contains no kernels: no libfa_kernels.a, fa-profile, or .so or .cubin with GPU code",
-                "build it first, or give the program, library, object or cubin with the kernels");
-  }
+  if (found.empty()) RefuseWithoutKernels(build);
   return found;
+}
+
+void RefuseWithoutKernels(const std::string& build) {
+  throw Error(build + " contains no kernels: no libfa_kernels.a, fa-profile, or .so or .cubin with GPU code",
+              "build it first, or give the program, library, object or cubin with the kernels");
 }
 
 std::optional<std::string> FindBuildLog(const std::string& build) {

@@ -9,16 +9,20 @@ namespace fa_profile::gate {
 /// A file with GPU code in a build.
 struct BuildFile {
   std::string path;
-  std::string prefix;   ///< of its kernels' names: "my_kernel/"; empty for the build itself and for the ladder
-  bool ladder = false;  ///< only its rungs count
+  std::string prefix{};  ///< of its kernels' names: "my_kernel/"; empty for the build itself and for the ladder
+  bool ladder = false;   ///< only its rungs count
+  bool given = false;    ///< by its own path, not found in a folder: GPU code is expected in it
 };
 
 /// The files of a build: `build` itself, or in a folder, at any depth (without hidden folders, CMakeFiles, and links to
 /// folders):
 /// - the ladder: libfa_kernels.a, else the program fa-profile; the least deep one;
-/// - every *.so and *.cubin with GPU code, named by its stem, or by its path if two share a stem.
+/// - every *.so and *.cubin that may have GPU code, named by its stem, or by its path if two share a stem.
 /// Sorted by name. Throws Error if there are none.
 std::vector<BuildFile> FindBuildFiles(const std::string& build);
+
+/// Throws Error: the build has no kernels.
+[[noreturn]] void RefuseWithoutKernels(const std::string& build);
 
 /// fa-profile-build.log, the compiler's output, in a folder that is a build; absent: not found.
 std::optional<std::string> FindBuildLog(const std::string& build);

@@ -133,6 +133,16 @@ std::vector<sass::EmbeddedCubin> CubinsOf(const std::string& path, const std::st
   return cubins;
 }
 
+/// A library that was found in a folder may be host code alone.
+std::vector<sass::EmbeddedCubin> CubinsOf(const BuildFile& file, const std::string& architecture) {
+  try {
+    return CubinsOf(file.path, architecture);
+  } catch (const sass::NoGpuCode&) {
+    if (file.given) throw;
+    return {};
+  }
+}
+
 /// Finds the kernels of a build's files; Disassemble() then reads their code.
 class Build {
  public:
@@ -141,7 +151,7 @@ class Build {
   void Find(const BuildFile& file) {
     std::vector<Work> works;
     bool has_rungs = file.ladder;
-    for (sass::EmbeddedCubin& cubin : CubinsOf(file.path, options_.architecture)) {
+    for (sass::EmbeddedCubin& cubin : CubinsOf(file, options_.architecture)) {
       Work work{std::move(cubin), {}, {}};
       work.info = sass::ReadCubin(work.cubin.bytes);
       const sass::LineTable lines(work.cubin.bytes);
@@ -172,6 +182,9 @@ class Build {
       works_.push_back(std::move(work));
     }
   }
+
+  /// No file had a kernel, whatever its name.
+  bool IsEmpty() const { return works_.empty() && others_.empty(); }
 
   /// The disassembled kernels, by case. nvdisasm takes most of the time, so several run at once.
   std::vector<BuiltKernel> Disassemble() {
@@ -315,6 +328,7 @@ bool IsOfFile(const CaseFacts& facts) {
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
   Build found(options);
   for (const BuildFile& file : FindBuildFiles(build)) found.Find(file);
+  if (found.IsEmpty()) RefuseWithoutKernels(build);
   // Read before the code, which takes longer: a log that is missing is an error at once.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);
   const std::string log_text = log ? ReadFile(*log, kMostLogBytes) : std::string();

@@ -8,12 +8,19 @@
 #include <string_view>
 #include <vector>
 
+#include "fa_profile/error.h"
 #include "fa_profile/private_folder.h"
 
 namespace fa_profile::sass {
 
 /// The most bytes of a program, library or cubin that is read. Libraries of machine learning have gigabytes.
 inline constexpr std::size_t kLargestProgram = std::size_t{4} << 30U;
+
+/// A file holds no GPU code: host code alone, even if it has an empty section for fatbins, or no code.
+class NoGpuCode : public Error {
+ public:
+  using Error::Error;
+};
 
 /// A cubin found in a file.
 struct EmbeddedCubin {
@@ -59,7 +66,7 @@ class CubinSet {
 /// The cubins in a .cubin file, or, through cuobjdump, in an object file, executable, shared or static library. With
 /// `architecture` ("sm_90a", "sm_90" for both, "90") only those built for it. Throws Error, with what to do, when the
 /// file cannot be read, holds no GPU code, only PTX, or none for the architecture, or needs a cuobjdump that is not
-/// installed.
+/// installed: NoGpuCode for the second.
 std::vector<EmbeddedCubin> ReadGpuCode(const std::string& path, const std::string& architecture = {});
 
 }  // namespace fa_profile::sass
