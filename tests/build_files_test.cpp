@@ -19,7 +19,9 @@ class BuildFilesTest : public FolderTest {
   // A file that looks as if it had GPU code, or not.
   void Make(const std::string& path, bool has_gpu_code = true) const {
     fs::create_directories((folder_ / path).parent_path());
-    std::ofstream(folder_ / path) << "ELF ... " << (has_gpu_code ? ".nv_fatbin" : ".text");
+    std::ofstream(folder_ / path) << "\x7f"
+                                     "ELF ... "
+                                  << (has_gpu_code ? ".nv_fatbin" : ".text");
   }
 
   // "prefix=path" of each file found, '*' for the ladder.

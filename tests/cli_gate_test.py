@@ -51,7 +51,7 @@ class CliGateTest(unittest.TestCase):
         code, out, _ = run("--replay", SAME)
         self.assertEqual(code, 0)
         self.assertTrue(out.startswith("PASS: 7 cases, 7 with the same machine code"), out)
-        self.assertIn("the baseline against itself: 0 of 134 judged worse", out)
+        self.assertIn("the baseline against itself: 0 of 67 judged worse; equal machine code: 0 of 67", out)
 
     def test_what_a_rule_names_has_to_be_measured_with_strict(self):
         # A run of before the gate measured what rules name, and one of after it.
@@ -144,6 +144,12 @@ class CliGateTest(unittest.TestCase):
         self.assertTrue((folder / "c.md").read_text().startswith("<!-- fa-profile gate -->"))
         self.assertIn("0 of 1,200,000", (folder / "c.md").read_text())
         self.assertIn('faprof_gate_verdict{case="tiled 1,8,512,64",verdict="REGRESSION"} 1', (folder / "c.prom").read_text())
+
+    def test_a_process_counts_once(self):
+        ladder = str(ROOT / "recordings" / "h200-ladder-full.fap")
+        code, _, err = run("--candidate", ladder, "--baseline", ladder, "--baseline", ladder)
+        self.assertEqual(code, 2)
+        self.assertIn(f"{ladder} has the same content as {ladder}", err)
 
     def test_bad_input_is_one_error_and_code_2(self):
         self.refused(says=["gate needs something to judge", "--pair BASE HEAD"])

@@ -453,7 +453,8 @@ TEST(JudgeTest, IdenticalCodeThatIsMeasuredSlowerIsARegressionOfTheLaunchOrTheMa
   EXPECT_TRUE(result.cases[0].identical);
   EXPECT_TRUE(Has(Find(result.cases[0], kDuration).reason, "the machine code is equal: the launch, its arguments or"));
   ASSERT_TRUE(result.control);
-  EXPECT_EQ(result.control->false_positives, 4);  // time and cycles, in each stage
+  EXPECT_EQ(result.control->equal_code_worse, 4);  // time and cycles, in each stage
+  EXPECT_EQ(result.control->false_positives, 0);
   EXPECT_TRUE(HasLine(result.notes, "equal machine code measured worse: mma 1,8,512,64")) << All(result.notes);
 }
 
@@ -489,8 +490,9 @@ TEST(JudgeTest, IdenticalCodeCountsAsControlTrials) {
   Scenario scenario;
   scenario.MakeIdentical();
   scenario.Time(8, {{}});
-  EXPECT_EQ(scenario.Judged().control->trials, 2);
-  EXPECT_EQ(scenario.Judged().control->false_positives, 0);
+  EXPECT_EQ(scenario.Judged().control->equal_code_trials, 2);
+  EXPECT_EQ(scenario.Judged().control->equal_code_worse, 0);
+  EXPECT_EQ(scenario.Judged().control->trials, 0);
   EXPECT_TRUE(scenario.Judged().notes.empty());
 }
 

@@ -189,5 +189,35 @@ TEST(JudgeTimeDecidesTest, APhaseThatIsGoneIsMissing) {
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }
 
+TEST(JudgeTimeDecidesTest, APhaseWithoutSamplesWhoseCodeIsThereIsNotFaster) {
+  Scenario scenario;
+  scenario.Time(8, {kTooShort});
+  scenario.Record(8, {{{"qk", kPhaseTime}, 0.75}, {{"softmax", kPhaseTime}, 0.25}}, {{{"qk", kPhaseTime}, 1.0}});
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_EQ(verdict.verdict, Verdict::kInconclusive) << verdict.headline;
+  const Comparison& softmax = Find(verdict, kPhaseTime, "softmax");
+  EXPECT_EQ(softmax.verdict, Verdict::kInconclusive);
+  EXPECT_FALSE(softmax.candidate);
+  EXPECT_NE(softmax.reason.find("no sample of softmax, which had 25.0 % of the time"), std::string::npos);
+}
+
+TEST(JudgeTimeDecidesTest, CountersAndPhasesThatOneSideLacksAreNoted) {
+  Scenario scenario = FirstStage({1.0});
+  scenario.input.drawn_pairs = false;
+  scenario.MakeIdentical();
+  const Scenario::Values whole{{{"", "tensor_instructions"}, 32.0}, {{"qk", kPhaseTime}, 1.0}};
+  const auto judged = [&](const Scenario::Values& base, const Scenario::Values& candidate) {
+    Scenario one = scenario;
+    one.Record(8, base, candidate);
+    return one.Judged();
+  };
+  EXPECT_FALSE(HasLine(judged(whole, whole).notes, "they were not compared"));
+  const GateResult none = judged(whole, {});
+  EXPECT_TRUE(HasLine(none.notes, "the candidate has no counters of mma 1,8,512,64, the base has: they were not"));
+  EXPECT_TRUE(HasLine(none.notes, "the candidate has no phases of mma 1,8,512,64, the base has: they were not"));
+  EXPECT_FALSE(none.complete);
+  EXPECT_TRUE(HasLine(judged({{{"qk", kPhaseTime}, 1.0}}, whole).notes, "the base has no counters of mma"));
+}
+
 }  // namespace
 }  // namespace fa_profile::gate::judge_time_decides_test

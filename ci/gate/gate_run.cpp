@@ -37,7 +37,24 @@ void Save(const std::string& path, const std::string& text) {
   Notice("saved " + path);  // now: a run takes minutes, and judging it may fail
 }
 
+/// SHA-256 of each file, for the baseline's receipt. Throws Error: two have the same content. A process counted twice
+/// would make the noise look smaller than it is.
+std::vector<std::string> DifferentHashes(const std::vector<std::string>& files) {
+  std::vector<std::string> hashes;
+  std::map<std::string, std::string> seen;
+  for (const std::string& file : files) {
+    hashes.push_back(Sha256(ReadPlainFile(file, kLargestSource)));
+    if (const auto [first, is_new] = seen.emplace(hashes.back(), file); !is_new) {
+      throw Error(file + " has the same content as " + first->second, "give each process once");
+    }
+  }
+  return hashes;
+}
+
 GateInput FilesInput(const GateOptions& options) {
+  for (const auto* const files : {&options.baseline, &options.candidate}) {
+    if (files->size() > 1) (void)DifferentHashes(*files);
+  }
   GateInput input;
   // Reading a recording takes longer than judging two: both sides at once.
   std::future<Evidence> base;
@@ -143,15 +160,10 @@ GateAnswer RunGate(GateOptions options) {
 
 std::string PromoteFiles(const std::vector<std::string>& files, const std::string& baselines, const std::string& suite,
                          const std::string& reason, const std::string& promoted_by) {
+  const std::vector<std::string> hashes = DifferentHashes(files);
   std::vector<std::string> sources;
-  std::map<std::string, std::string> seen;
-  for (const std::string& file : files) {
-    const std::string hash = Sha256(ReadPlainFile(file, kLargestSource));
-    // A process counted twice would make the noise look smaller than it is.
-    if (const auto [first, is_new] = seen.emplace(hash, file); !is_new) {
-      throw Error(file + " has the same content as " + first->second, "give each process once");
-    }
-    sources.push_back(fmt::format("{} sha256:{}", fs::path(file).filename().string(), hash));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    sources.push_back(fmt::format("{} sha256:{}", fs::path(files[i]).filename().string(), hashes[i]));
   }
   Evidence evidence = LoadEvidence(files, Cards::kSeveral);
   const BaselineFolder folder(baselines, evidence.environment.gpu_name);

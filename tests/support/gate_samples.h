@@ -56,7 +56,7 @@ inline gate::GateResult Regression() {
   result.base_origin = "build main";
   result.candidate_origin = "build feature";
   result.notes = {"the exception of ci/thresholds.yaml:31 expired on 2026-11-01", "1 of 15 pairs dropped: throttled"};
-  result.control = gate::ControlResult{24, 0, 0.0004, true, ""};
+  result.control = gate::ControlResult{24, 0, 0, 0, 0.0004, true, ""};
   result.reproduce = "fa-profile gate --pair main feature --thresholds ci/thresholds.yaml";
   result.today = "2026-11-21";
 
@@ -182,7 +182,7 @@ inline gate::GateResult ControlFailed() {
   gate::GateResult result = Passed();
   result.verdict = gate::Verdict::kInconclusive;
   result.headline = "INCONCLUSIVE: the machine moved, not the code";
-  result.control = gate::ControlResult{24, 3, 0.041, false, "the reference kernel became 4.1 % slower"};
+  result.control = gate::ControlResult{24, 3, 0, 0, 0.041, false, "the reference kernel became 4.1 % slower"};
   return result;
 }
 

@@ -79,7 +79,8 @@ std::vector<BuildFile> FindBuildFiles(const std::string& build) {
   std::set<fs::path> seen;  // a library and the links to it
   for (const fs::path& path : files) {
     if (path.extension() != ".so" && path.extension() != ".cubin") continue;
-    if (!seen.insert(fs::canonical(folder / path)).second || !sass::MayHoldGpuCode(folder / path)) continue;
+    if (!seen.insert(fs::canonical(folder / path)).second) continue;
+    if (path.extension() == ".so" && !sass::MayHoldGpuCode(folder / path)) continue;
     libraries.push_back(path);
     ++names[LibraryName(path)];
   }

@@ -91,10 +91,8 @@ const Trial* Alarm(const std::vector<Trial>& trials, double level) {
   return nullptr;
 }
 
-void Count(const std::vector<Trial>& trials, ControlResult& control) {
-  control.trials += static_cast<int>(trials.size());
-  control.false_positives +=
-      static_cast<int>(std::ranges::count_if(trials, [](const Trial& trial) { return trial.stage.worse; }));
+int CountWorse(const std::vector<Trial>& trials) {
+  return static_cast<int>(std::ranges::count_if(trials, [](const Trial& trial) { return trial.stage.worse; }));
 }
 
 }  // namespace
@@ -116,7 +114,8 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
       AddTrials(work.Name(), PairedTests(context, work, extra, *index, timing, recording), trials);
     }
   }
-  Count(trials, control);
+  control.trials = static_cast<int>(trials.size());
+  control.false_positives = CountWorse(trials);
   if (const Trial* const alarm = Alarm(trials, level)) {
     control.passed = false;
     control.reason = fmt::format("the base was judged worse than itself: {} {}", OneLine(alarm->name, 80),
@@ -125,7 +124,8 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
   // Equal code cannot be slower, so this is a trial too; but it compares two builds, so an alarm is only noted.
   std::vector<Trial> same;
   for (const PairedTest& test : identical) AddTrials(works[test.work].Name(), {test}, same);
-  Count(same, control);
+  control.equal_code_trials = static_cast<int>(same.size());
+  control.equal_code_worse = CountWorse(same);
   if (const Trial* const alarm = Alarm(same, level)) {
     notes.push_back(fmt::format("equal machine code measured worse: {} {}: this run may be wrong about other cases too",
                                 OneLine(alarm->name, 80), SignedPercent(alarm->change)));
@@ -137,7 +137,7 @@ std::optional<ControlResult> JudgeControl(const JudgeContext& context, const std
     if (control.passed) control.reason = missing;
     control.passed = false;
   }
-  if (control.trials == 0 && !control.reference_change && control.passed) return std::nullopt;
+  if (trials.empty() && same.empty() && !control.reference_change && control.passed) return std::nullopt;
   return control;
 }
 

@@ -73,8 +73,43 @@ void RequireRules(const GateInput& input, const Thresholds& thresholds, const st
   RequireRulesMatch(without_shapes, names, phases);
 }
 
+/// A case has counters of the kernel, or of its phases, in a recording.
+bool IsRecorded(const Evidence& evidence, std::size_t index, bool of_phases) {
+  return std::ranges::any_of(evidence.processes, [&](const ProcessSample& process) {
+    if (process.kind != "recording" || index >= process.values.size()) return false;
+    return std::ranges::any_of(process.values[index], [&](const auto& value) {
+      const MetricKey& key = value.first;
+      return key.phase.empty() != of_phases && key.metric != kDuration && key.metric != kCycles;
+    });
+  });
+}
+
+/// Counters, or phases, that one side alone has: nothing compares them.
+void NoteOneSided(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
+  for (const bool of_phases : {false, true}) {
+    for (const bool base_lacks : {false, true}) {
+      std::size_t cases = 0;
+      std::string first;
+      for (const CaseWork& work : works) {
+        if (!work.compare_speed) continue;
+        const bool base = IsRecorded(context.input.base, work.base_index, of_phases);
+        const bool candidate = IsRecorded(context.input.candidate, work.candidate_index, of_phases);
+        if (base == candidate || base == base_lacks) continue;
+        if (cases++ == 0) first = work.Name();
+      }
+      if (cases == 0) continue;
+      result.notes.push_back(
+          fmt::format("the {} has no {} of {}{}, the {} has: they were not compared", base_lacks ? "base" : "candidate",
+                      of_phases ? "phases" : "counters", OneLine(first, 80),
+                      cases == 1 ? "" : fmt::format(" and {} more case{}", cases - 1, cases == 2 ? "" : "s"),
+                      base_lacks ? "candidate" : "base"));
+      result.complete = false;
+    }
+  }
+}
+
 /// What only one side tells of its machine, or was measured on one side: nothing compares it.
-void NoteUnknown(const JudgeContext& context, GateResult& result) {
+void NoteUnknown(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
   if (!context.Dynamic() || !context.comparable) return;
   const auto note = [&](const std::string& text) {
     result.notes.push_back(text);
@@ -98,6 +133,8 @@ void NoteUnknown(const JudgeContext& context, GateResult& result) {
   if (context.Paired() && !context.input.drawn_pairs &&
       (!recorded(context.input.base) || !recorded(context.input.candidate))) {
     note("there are no recordings of both sides: counters and phases were not compared");
+  } else if (!context.input.drawn_pairs) {
+    NoteOneSided(context, works, result);
   }
 }
 
@@ -132,7 +169,7 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
     result.notes.push_back(fmt::format("{} of {} cases were verified on neither side: their results may be wrong",
                                        unverified, works.size()));
   }
-  NoteUnknown(context, result);
+  NoteUnknown(context, works, result);
   if (const std::string note = NoteOnCards(context); !note.empty() && context.comparable) result.notes.push_back(note);
   const auto dropped = std::ranges::count_if(context.timing_pairs, &ProcessPair::throttled);
   if (dropped > 0) {

@@ -104,7 +104,11 @@ bool CountersDiffer(const JudgeContext& context, const CaseWork& work);
 std::optional<GateInput> WithRenamedPhases(const GateInput& input, std::vector<std::string>& notes);
 
 // missing_phases.cpp
-/// Phases of the base that the candidate does not have.
+/// A phase that had a good part of the base's time has no sample in the candidate, whose code has it: it was not
+/// measured, and is not 0.
+bool LostItsSamples(const CaseWork& work, const std::string& phase);
+
+/// Phases of the base that the candidate does not have, or has no sample of.
 void JudgeMissingPhases(const JudgeContext& context, CaseWork& work);
 
 // let_time_decide.cpp

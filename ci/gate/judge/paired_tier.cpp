@@ -130,6 +130,7 @@ void AddPhases(const JudgeContext& context, const CaseWork& work, const Arms& ar
     for (const auto& [phase, share] : *shares) phases.insert(phase);
   }
   for (const std::string& phase : phases) {
+    if (LostItsSamples(work, phase)) continue;
     const auto share = [&](const Evidence& evidence, std::size_t process, std::size_t index) {
       return ShareIn(evidence, process, index, phase);
     };

@@ -140,6 +140,15 @@ std::vector<std::string> WhyAndFindings(const CaseVerdict& of) {
   return lines;
 }
 
+std::string ControlCounts(const ControlResult& control) {
+  std::string text =
+      fmt::format("the baseline against itself: {} of {} judged worse", control.false_positives, control.trials);
+  if (control.equal_code_trials > 0) {
+    text += fmt::format("; equal machine code: {} of {}", control.equal_code_worse, control.equal_code_trials);
+  }
+  return text;
+}
+
 std::string OwnReason(const Comparison& comparison) {
   std::string_view reason = comparison.reason;
   const std::string place = " in " + comparison.phase;

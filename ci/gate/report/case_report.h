@@ -30,6 +30,9 @@ std::string CureOf(const CaseFinding& finding);
 /// `why` and the findings, one line each, for formats without a place for cures.
 std::vector<std::string> WhyAndFindings(const CaseVerdict& of);
 
+/// "the baseline against itself: 0 of 67 judged worse; equal machine code: 1 of 67"
+std::string ControlCounts(const ControlResult& control);
+
 /// The reason of a comparison; empty if it says only the numbers, which every format has beside it.
 std::string OwnReason(const Comparison& comparison);
 

@@ -76,6 +76,8 @@ std::string GateJson(const GateResult& result) {
     control = {{"passed", result.control->passed},
                {"trials", result.control->trials},
                {"false_positives", result.control->false_positives},
+               {"equal_code_trials", result.control->equal_code_trials},
+               {"equal_code_worse", result.control->equal_code_worse},
                {"reference_change", OrNull(result.control->reference_change)},
                {"reason", OrNull(result.control->reason)}};
   }

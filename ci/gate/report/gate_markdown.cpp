@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "case_report.h"
 #include "fa_profile/gate_report.h"
 #include "markdown_fold.h"
 #include "markdown_text.h"
@@ -161,8 +162,7 @@ std::string ControlText(const ControlResult& control) {
   const std::string reference =
       control.reference_change ? fmt::format("; reference kernel: {:+.2f} %", *control.reference_change * 100.0) : "";
   const std::string reason = MarkdownProse(control.reason, kMarkdownCharacters);
-  return fmt::format("controls {} (the baseline against itself: {} of {} judged worse{}){}{}",
-                     control.passed ? "passed" : "failed", control.false_positives, control.trials, reference,
+  return fmt::format("controls {} ({}{}){}{}", control.passed ? "passed" : "failed", ControlCounts(control), reference,
                      reason.empty() ? "" : ": ", reason);
 }
 

@@ -15,7 +15,7 @@ GateState GateStateOf(const GateResult& result) {
   }
   if (result.control) {
     state.aa_trials = result.control->trials;
-    state.aa_false_positives = result.control->false_positives;
+    state.aa_false_positives = result.control->false_positives + result.control->equal_code_worse;
   }
   return state;
 }

@@ -107,8 +107,7 @@ std::string GateText(const GateResult& result) {
            result.candidate_origin + (result.candidate.gpu_name.empty() ? "" : ", " + result.candidate.gpu_name), 11);
   if (result.control) {
     const ControlResult& control = *result.control;
-    std::string text = fmt::format("{}; the baseline against itself: {} of {} judged worse",
-                                   control.passed ? "passed" : "failed", control.false_positives, control.trials);
+    std::string text = fmt::format("{}; {}", control.passed ? "passed" : "failed", ControlCounts(control));
     if (control.reference_change)
       text += fmt::format("; reference kernel {:+.2f} %", *control.reference_change * 100.0);
     page.Put("controls   ", text + (control.reason.empty() ? "" : "; " + control.reason), 11);

@@ -232,6 +232,7 @@ class GateApp extends App {
         "Control",
         control ? `${control.passed ? "passed" : "failed"}: ${plural(control.false_positives, "false alarm")} in ${
                     plural(control.trials, "comparison")} of the baseline with itself${
+                    control.equal_code_trials ? `, ${control.equal_code_worse} in ${control.equal_code_trials} of equal code` : ""}${
                     control.reason ? `; ${control.reason}` : ""}` :
                                      ""
       ],

@@ -65,6 +65,8 @@ struct CaseVerdict {
 struct ControlResult {
   int trials = 0;                          ///< comparisons of the base with itself, judged like the candidate
   int false_positives = 0;                 ///< trials judged worse
+  int equal_code_trials = 0;               ///< comparisons of equal machine code of the base and the candidate
+  int equal_code_worse = 0;                ///< of them judged worse
   std::optional<double> reference_change;  ///< of the frozen kernel
   bool passed = true;
   std::string reason;  ///< if not passed
