@@ -19,9 +19,8 @@ class BuildFilesTest : public FolderTest {
   // A file that looks as if it had GPU code, or not.
   void Make(const std::string& path, bool has_gpu_code = true) const {
     fs::create_directories((folder_ / path).parent_path());
-    std::ofstream(folder_ / path) << "\x7f"
-                                     "ELF ... "
-                                  << (has_gpu_code ? ".nv_fatbin" : ".text");
+    const std::string elf = "\177ELF\002 ... ";  // of 64 bits
+    std::ofstream(folder_ / path) << elf << (has_gpu_code ? ".nv_fatbin" : ".text");
   }
 
   // "prefix=path" of each file found, '*' for the ladder.
