@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "rung8_hopper.h"
+
 namespace fa_profile::hopper {
 namespace {
 
@@ -93,7 +95,19 @@ __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor
     return;
   }
 }
+
+/// Reads stuck_wait of this file's kernels, which have ended, and clears it.
+inline StuckReport TakeStuckWait() {
+  static constexpr const char* kNames[] = {"", "Q full", "K full", "V full", "Q empty", "K empty", "V empty"};
+  StuckWait stuck{};
+  if (cudaMemcpyFromSymbol(&stuck, stuck_wait, sizeof stuck) != cudaSuccess) return {};
+  const StuckWait none{};
+  (void)cudaMemcpyToSymbol(stuck_wait, &none, sizeof none);
+  return {stuck.count, kNames[static_cast<int>(stuck.what)], stuck.parity, stuck.block, stuck.thread};
+}
 #else
+inline StuckReport TakeStuckWait() { return {}; }
+
 __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
   while (!TryWait(barrier, parity)) {
   }

@@ -1,4 +1,7 @@
 // Rung 8's configurations for many rows. Not yet run on a GPU, and not on the ladder.
+#include <iterator>
+#include <type_traits>
+
 #include "forward.cuh"
 #include "rung8_hopper.h"
 
@@ -44,25 +47,33 @@ struct Persistent128 : Store128 {
   static constexpr bool kPersistent = true;
 };
 
+template <class T>
+constexpr Variant ForwardVariant(const char* name, const char* changes) {
+  constexpr bool kBf16 = std::is_same_v<typename T::Element, __nv_bfloat16>;
+  return {name, changes, T::kHeadDim, kBf16, 0, LaunchForward<T>};
+}
+
 }  // namespace
 
 Variants ForwardVariants() {
   static constexpr Variant kVariants[] = {
-      {"64_plain", "one product after the other", 64, false, 0, LaunchForward<Plain64>},
-      {"64_overlap", "next QK before this PV", 64, false, 0, LaunchForward<Overlap64>},
-      {"64_lazy", "lazy rescale", 64, false, 0, LaunchForward<Lazy64>},
-      {"64_ping_pong", "warpgroups in turn", 64, false, 0, LaunchForward<PingPong64>},
-      {"64_store", "O by TMA", 64, false, 0, LaunchForward<Store64>},
-      {"64_persistent", "as many blocks as SMs", 64, false, 0, LaunchForward<Persistent64>},
-      {"64_poly_3", "3 of 16 exponentials on the FMA pipe", 64, false, 0, LaunchForward<Polynomial64>},
-      {"128_plain", "one product after the other", 128, false, 0, LaunchForward<Plain128>},
-      {"128_overlap", "next QK before this PV", 128, false, 0, LaunchForward<Overlap128>},
-      {"128_lazy", "lazy rescale", 128, false, 0, LaunchForward<Lazy128>},
-      {"128_ping_pong", "warpgroups in turn", 128, false, 0, LaunchForward<PingPong128>},
-      {"128_store", "O by TMA", 128, false, 0, LaunchForward<Store128>},
-      {"128_persistent", "as many blocks as SMs", 128, false, 0, LaunchForward<Persistent128>},
+      ForwardVariant<Plain64>("64_plain", "one product after the other"),
+      ForwardVariant<Overlap64>("64_overlap", "next QK before this PV"),
+      ForwardVariant<Lazy64>("64_lazy", "lazy rescale"),
+      ForwardVariant<PingPong64>("64_ping_pong", "warpgroups in turn"),
+      ForwardVariant<Store64>("64_store", "O by TMA"),
+      ForwardVariant<Persistent64>("64_persistent", "as many blocks as SMs"),
+      ForwardVariant<Polynomial64>("64_poly_3", "3 of 16 exponentials on the FMA pipe"),
+      ForwardVariant<Plain128>("128_plain", "one product after the other"),
+      ForwardVariant<Overlap128>("128_overlap", "next QK before this PV"),
+      ForwardVariant<Lazy128>("128_lazy", "lazy rescale"),
+      ForwardVariant<PingPong128>("128_ping_pong", "warpgroups in turn"),
+      ForwardVariant<Store128>("128_store", "O by TMA"),
+      ForwardVariant<Persistent128>("128_persistent", "as many blocks as SMs"),
   };
-  return {std::begin(kVariants), std::end(kVariants)};
+  return {kVariants, kVariants + std::size(kVariants)};
 }
+
+StuckReport TakeForwardStuckWait() { return TakeStuckWait(); }
 
 }  // namespace fa_profile::hopper
