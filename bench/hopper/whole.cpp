@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -76,26 +75,15 @@ Tensors Make(Inputs inputs, const AttentionShape& shape) {
 }
 
 std::uint16_t Bits(float x, bool bf16) {
-  std::uint16_t bits = 0;
-  if (bf16) {
-    const __nv_bfloat16 value = __float2bfloat16(x);
-    std::memcpy(&bits, &value, sizeof bits);
-  } else {
-    const __half value = __float2half(x);
-    std::memcpy(&bits, &value, sizeof bits);
-  }
-  return bits;
+  return bf16 ? static_cast<__nv_bfloat16_raw>(__float2bfloat16(x)).x : static_cast<__half_raw>(__float2half(x)).x;
 }
 
 float Value(std::uint16_t bits, bool bf16) {
-  if (bf16) {
-    __nv_bfloat16 value;
-    std::memcpy(&value, &bits, sizeof bits);
-    return __bfloat162float(value);
-  }
-  __half value;
-  std::memcpy(&value, &bits, sizeof bits);
-  return __half2float(value);
+  __nv_bfloat16_raw as_bf16;
+  as_bf16.x = bits;
+  __half_raw as_half;
+  as_half.x = bits;
+  return bf16 ? __bfloat162float(__nv_bfloat16(as_bf16)) : __half2float(__half(as_half));
 }
 
 DeviceBuffer Upload(const std::vector<float>& values, bool bf16) {
