@@ -60,7 +60,7 @@ class HopperTest : public testing::TestWithParam<Variant> {
 };
 
 TEST_P(HopperTest, IsCorrectOverTheSuite) {
-  if (GetParam().bf16) GTEST_SKIP() << "bf16 has a case of its own";
+  if (GetParam().bf16) GTEST_SKIP() << "bf16 has another case";
   const AttentionKernel kernel = KernelOf(GetParam());
   for (const SuiteShape& entry : CorrectnessSuite()) {
     if (!Takes(GetParam(), entry.shape)) continue;
@@ -95,7 +95,7 @@ float FloatOfBf16(std::uint16_t bits) {
 
 // Inputs whose last 3 bits are 0 are exact in both formats: the reference reads them as fp16, the kernel as bf16.
 TEST_P(HopperTest, Bf16IsCorrectWithinItsPrecision) {
-  if (!GetParam().bf16) GTEST_SKIP() << "fp16 has a case of its own";
+  if (!GetParam().bf16) GTEST_SKIP() << "fp16 has another case";
   for (const AttentionShape shape :
        {AttentionShape{1, 8, 512, GetParam().head_dim, false}, AttentionShape{2, 3, 333, GetParam().head_dim, true}}) {
     const auto workload = KernelOf(GetParam()).MakeWorkload(shape, 9);

@@ -3,7 +3,7 @@
 //
 //   hopper_steps [NAME...]   all, or those whose name contains one of the arguments
 //
-// Each runs in a process of its own with a limit of a minute: a crash or a hang costs only itself. Prints a line each:
+// Each runs in a separate process with a limit of a minute: a crash or a hang costs only itself. Prints a line each:
 // "ok" or "WRONG" and how. Exit code 1 when one is wrong.
 #include <sys/wait.h>
 #include <unistd.h>
