@@ -82,10 +82,10 @@ AttentionParams ShapeOf(int seqlen, int head_dim) {
   return params;
 }
 
-extern __shared__ unsigned char dynamic_memory[];
+
 
 /// The first address of dynamic shared memory where an atom may begin.
-__device__ std::uint32_t Tiles() { return (SharedAddress(dynamic_memory) + kAtomBytes - 1) / kAtomBytes * kAtomBytes; }
+__device__ std::uint32_t Tiles() { return (SharedAddress(DynamicMemory()) + kAtomBytes - 1) / kAtomBytes * kAtomBytes; }
 
 /// Loads rows [row, row + rows) of head 1 with all columns to `to`, and waits. All threads call it.
 __device__ void LoadAndWait(std::uint32_t to, const CUtensorMap* map, int head_dim, int row, int rows,

@@ -10,7 +10,8 @@
 
 #include <cstdint>
 
-#include "rung8_hopper.h"
+#include "hopper/rung8_hopper.h"
+#include "hopper/warp.cuh"
 
 namespace fa_profile::hopper {
 namespace {
@@ -27,20 +28,6 @@ struct StuckWait {
   int block;
   int thread;
 };
-
-__device__ __forceinline__ std::uint32_t SharedAddress(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-/// The value of a warp's first lane: the compiler then knows that it is the same for all.
-__device__ __forceinline__ int OfWarp(int x) { return __shfl_sync(0xffffffffU, x, 0); }
-
-/// The same value, but nothing that comes of it is computed earlier than here: what a loop's end needs does not take
-/// registers all through the loop.
-__device__ __forceinline__ int Here(int x) {
-  asm volatile("" : "+r"(x));
-  return x;
-}
 
 /// One phase completes after `arrivals` arrivals and all bytes that were announced.
 __device__ __forceinline__ void InitBarrier(Mbarrier* barrier, unsigned arrivals) {

@@ -9,15 +9,17 @@
 
 #include <cstdint>
 
-#include "barriers.cuh"
-#include "layout.h"
+#include "hopper/barriers.cuh"
+#include "hopper/elements.h"
+#include "hopper/layout.h"
+#include "hopper/schedule.h"
+#include "hopper/softmax.cuh"
+#include "hopper/tensor_map.h"
+#include "hopper/tile.h"
+#include "hopper/tma.cuh"
+#include "hopper/warp.cuh"
+#include "hopper/wgmma.cuh"
 #include "rung.h"
-#include "schedule.h"
-#include "softmax.cuh"
-#include "tensor_map.h"
-#include "tile.h"
-#include "tma.cuh"
-#include "wgmma.cuh"
 
 namespace fa_profile::hopper {
 namespace {
@@ -197,7 +199,7 @@ struct Consumer {
     must_rescale = true;
     if constexpr (T::kLazyRescale) {
       const float growth = fmaxf(max[0] - row_max[0], max[1] - row_max[1]);
-      must_rescale = __any_sync(0xffffffffU, growth * call.c > kSlack) != 0;
+      must_rescale = AnyOfWarp(growth * call.c > kSlack);
     }
     // Key 0 counts for every row and is in the first tile: max is never minus infinity.
     if (must_rescale) {
@@ -284,7 +286,7 @@ struct Consumer {
     for (int i = 0; i < T::kHeadDim / 2; i += 2) {
       const std::uint32_t to = box + TileOffset(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(here, i));
       const std::uint32_t pair = Pack<Element>(o[i] * inverse[HalfOf(i)], o[i + 1] * inverse[HalfOf(i)]);
-      asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(pair) : "memory");
+      StoreShared(to, pair);
     }
     PublishToTma();
     NamedSync<kWarpgroupThreads>(barrier);
@@ -310,7 +312,7 @@ __device__ __forceinline__ int TilesOf(const Call& call, Item item) {
 
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_constant__ Call call) {
-  extern __shared__ unsigned char memory[];
+  unsigned char* const memory = DynamicMemory();
   // The swizzle counts from addresses that are multiples of an atom.
   const std::uint32_t skip = (kAtomBytes - SharedAddress(memory) % kAtomBytes) % kAtomBytes;
   const std::uint32_t shared = SharedAddress(memory) + skip;
@@ -318,7 +320,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
 
   const int warpgroup = OfWarp(static_cast<int>(threadIdx.x) / kWarpgroupThreads);
   if (threadIdx.x == 0) InitBarriers<T>(barriers);
-  __syncthreads();
+  SyncBlock();
   const int items = call.order.items();
   const int stride = static_cast<int>(gridDim.x);
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "layout.h"
+#include "hopper/layout.h"
 
 #ifdef __CUDACC__
 #define FA_HOPPER_ROLE __device__ __forceinline__

@@ -3,19 +3,12 @@
 // The online softmax of one warpgroup's scores, in the accumulator's registers of WGMMA. A thread has two rows (`half`
 // 0 and 1, 8 rows apart); the four lanes of a quad share them. Not yet run on a GPU.
 
-#include "exponential.h"
-#include "layout.h"
+#include "hopper/exponential.h"
+#include "hopper/layout.h"
+#include "hopper/warp.cuh"
 
 namespace fa_profile::hopper {
 namespace {
-
-__device__ __forceinline__ float MinusInfinity() { return __int_as_float(static_cast<int>(0xff800000U)); }
-
-__device__ __forceinline__ float Exp2OnMufu(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 /// Which of a thread's two rows element `i` of an accumulator belongs to.
 __device__ __forceinline__ constexpr int HalfOf(int i) { return i / 2 % 2; }
@@ -39,8 +32,8 @@ __device__ __forceinline__ void RaiseMaxima(float (&max)[2], const float (&score
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float row = fmaxf(partial[half][0], partial[half][1]);
-    row = fmaxf(row, __shfl_xor_sync(0xffffffffU, row, 1));
-    row = fmaxf(row, __shfl_xor_sync(0xffffffffU, row, 2));
+    row = fmaxf(row, OfLaneXor(row, 1));
+    row = fmaxf(row, OfLaneXor(row, 2));
     max[half] = fmaxf(max[half], row);
   }
 }
@@ -63,8 +56,8 @@ __device__ __forceinline__ void Exponentiate(float (&scores)[kCount], float (&su
 
 /// The sum over the quad.
 __device__ __forceinline__ float QuadSum(float x) {
-  x += __shfl_xor_sync(0xffffffffU, x, 1);
-  x += __shfl_xor_sync(0xffffffffU, x, 2);
+  x += OfLaneXor(x, 1);
+  x += OfLaneXor(x, 2);
   return x;
 }
 

@@ -2,8 +2,8 @@
 #include <iterator>
 #include <type_traits>
 
-#include "rung8_hopper.h"
-#include "split_keys.cuh"
+#include "hopper/rung8_hopper.h"
+#include "hopper/split_keys.cuh"
 
 namespace fa_profile::hopper {
 namespace {

@@ -10,15 +10,17 @@
 
 #include <cstdint>
 
-#include "barriers.cuh"
-#include "layout.h"
-#include "merge.h"
+#include "hopper/barriers.cuh"
+#include "hopper/elements.h"
+#include "hopper/layout.h"
+#include "hopper/merge.h"
+#include "hopper/schedule.h"
+#include "hopper/softmax.cuh"
+#include "hopper/tensor_map.h"
+#include "hopper/tma.cuh"
+#include "hopper/warp.cuh"
+#include "hopper/wgmma.cuh"
 #include "rung.h"
-#include "schedule.h"
-#include "softmax.cuh"
-#include "tensor_map.h"
-#include "tma.cuh"
-#include "wgmma.cuh"
 
 namespace fa_profile::hopper {
 namespace {
@@ -283,7 +285,7 @@ __device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_constant__ SplitCall call) {
   if constexpr (T::kUntil <= Until::kShared) return;
-  extern __shared__ unsigned char memory[];
+  unsigned char* const memory = DynamicMemory();
   const std::uint32_t skip = (kAtomBytes - SharedAddress(memory) % kAtomBytes) % kAtomBytes;
   auto& barriers = *reinterpret_cast<SplitBarriers<T>*>(memory + skip + T::kBarriersAt);
   const int thread_of_block = static_cast<int>(threadIdx.x);
@@ -306,7 +308,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   const bool has_keys = wg.has_keys();
 
   if (thread_of_block == 0) InitSplitBarriers<T>(barriers);
-  __syncthreads();
+  SyncBlock();
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kUntil >= Until::kLoad) {
@@ -318,7 +320,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       wg.load_kv(Operand::kK);
       wg.load_kv(Operand::kV);
     }
-    __syncwarp();
+    SyncWarp();
     if (has_keys) {
       wg.sync(Operand::kQ);
       wg.sync(Operand::kK);
@@ -327,7 +329,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       wg.sync(Operand::kV);
       if constexpr (T::kUntil >= Until::kPv) wg.pv();
       if constexpr (T::kUntil == Until::kSoftmax)
-        Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + __uint_as_float(wg.p[0][0]));
+        Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + static_cast<float>(wg.p[0][0]));
     }
     if constexpr (T::kUntil == Until::kLoad) wg.sync(Operand::kQ);
   }
@@ -339,7 +341,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       ClusterArrive();
       ClusterWait();
     } else {
-      __syncthreads();
+      SyncBlock();
     }
     epilogue<T>(call, memory + skip + T::kMergeAt, head, first_row + rank % T::kSplits * T::Merge::kRows);
   } else if constexpr (T::kCluster > 1 && T::kUntil >= Until::kLoad) {

@@ -1,10 +1,10 @@
 // Not yet run on a GPU.
-#include "tensor_map.h"
+#include "hopper/tensor_map.h"
 
 #include <array>
 #include <cstdint>
 
-#include "layout.h"
+#include "hopper/layout.h"
 
 namespace fa_profile::hopper {
 namespace {

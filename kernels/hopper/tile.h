@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "layout.h"
+#include "hopper/layout.h"
 
 namespace fa_profile::hopper {
 

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "barriers.cuh"
+#include "hopper/barriers.cuh"
 
 namespace fa_profile::hopper {
 namespace {

@@ -3,8 +3,8 @@
 #include <iterator>
 #include <type_traits>
 
-#include "forward.cuh"
-#include "rung8_hopper.h"
+#include "hopper/forward.cuh"
+#include "hopper/rung8_hopper.h"
 
 namespace fa_profile::hopper {
 namespace {

@@ -92,19 +92,5 @@ FA_PRODUCTS(176, 88, 88, 89, 90, 91, 92, 93)
 #undef FA_PRODUCTS
 #undef FA_PRODUCT
 
-/// Two floats as one register of Element, `low` in the low half.
-template <class Element>
-__device__ __forceinline__ std::uint32_t Pack(float low, float high);
-template <>
-__device__ __forceinline__ std::uint32_t Pack<__half>(float low, float high) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-template <>
-__device__ __forceinline__ std::uint32_t Pack<__nv_bfloat16>(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
-
 }  // namespace
 }  // namespace fa_profile::hopper
