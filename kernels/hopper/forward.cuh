@@ -318,29 +318,29 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
   const std::uint32_t shared = SharedAddress(memory) + skip;
   auto& barriers = *reinterpret_cast<Barriers<T>*>(memory + skip + kBarriersAt<T>);
 
-  const int warpgroup = OfWarp(static_cast<int>(threadIdx.x) / kWarpgroupThreads);
-  if (threadIdx.x == 0) InitBarriers<T>(barriers);
+  const int warpgroup = OfWarp(ThreadIndex() / kWarpgroupThreads);
+  if (ThreadIndex() == 0) InitBarriers<T>(barriers);
   SyncBlock();
   const int items = call.order.items();
-  const int stride = static_cast<int>(gridDim.x);
+  const int stride = BlockCount();
 
   if (warpgroup == T::kWarpgroups) {
     ShrinkTo<T::kProducerRegisters>();
-    if (threadIdx.x % kWarpgroupThreads == 0) {
+    if (ThreadIndex() % kWarpgroupThreads == 0) {
       PrefetchMap(&call.q);
       PrefetchMap(&call.k);
       PrefetchMap(&call.v);
       Producer<T> producer{call, shared, barriers};
-      for (int index = static_cast<int>(blockIdx.x); index < items; index += stride) {
+      for (int index = BlockIndex(); index < items; index += stride) {
         producer.item = call.order.At(index);
         LoadItem(producer, TilesOf<T>(call, producer.item));
       }
     }
   } else {
     GrowTo<T::kConsumerRegisters>();
-    Consumer<T> consumer{call, shared, barriers, warpgroup, static_cast<int>(threadIdx.x) % kWarpgroupThreads};
+    Consumer<T> consumer{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads};
     consumer.GiveFirstTurn();
-    for (int index = static_cast<int>(blockIdx.x); index < items; index += stride) {
+    for (int index = BlockIndex(); index < items; index += stride) {
       consumer.Begin(call.order.At(index), index + stride >= items);
       ConsumeItem<T::kOverlap>(consumer, TilesOf<T>(call, consumer.item));
       consumer.epilogue();

@@ -230,10 +230,10 @@ __device__ __forceinline__ void epilogue(const SplitCall& call, const unsigned c
   constexpr int kColumns = 4;
   constexpr int kLanes = T::kHeadDim / kColumns;
   constexpr int kRowsPerPass = T::kThreads / kLanes;
-  const int column = kColumns * (static_cast<int>(threadIdx.x) % kLanes);
+  const int column = kColumns * (ThreadIndex() % kLanes);
 #pragma unroll
   for (int pass = 0; pass < Blocks(Merge::kRows, kRowsPerPass); ++pass) {
-    const int row = pass * kRowsPerPass + static_cast<int>(threadIdx.x) / kLanes;
+    const int row = pass * kRowsPerPass + ThreadIndex() / kLanes;
     if (row >= Merge::kRows || first_row + row >= call.seqlen) continue;
     float max = MinusInfinity();
 #pragma unroll
@@ -288,10 +288,10 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   unsigned char* const memory = DynamicMemory();
   const std::uint32_t skip = (kAtomBytes - SharedAddress(memory) % kAtomBytes) % kAtomBytes;
   auto& barriers = *reinterpret_cast<SplitBarriers<T>*>(memory + skip + T::kBarriersAt);
-  const int thread_of_block = static_cast<int>(threadIdx.x);
+  const int thread_of_block = ThreadIndex();
   const int warpgroup = OfWarp(thread_of_block / kWarpgroupThreads);
   const int rank = static_cast<int>(ClusterRank());
-  const int cluster = static_cast<int>(blockIdx.x) / T::kCluster;
+  const int cluster = BlockIndex() / T::kCluster;
   const int head = cluster / call.clusters_per_head;
   const int query = cluster % call.clusters_per_head * T::kQueries + rank / T::kSplits;
   const int first_row = query * kWarpgroupRows;

@@ -12,6 +12,10 @@
 namespace fa_profile::hopper {
 namespace {
 
+__device__ __forceinline__ int ThreadIndex() { return static_cast<int>(threadIdx.x); }
+__device__ __forceinline__ int BlockIndex() { return static_cast<int>(blockIdx.x); }
+__device__ __forceinline__ int BlockCount() { return static_cast<int>(gridDim.x); }
+
 __device__ __forceinline__ unsigned char* DynamicMemory() {
   extern __shared__ unsigned char dynamic_memory[];
   return dynamic_memory;
