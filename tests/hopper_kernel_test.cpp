@@ -80,8 +80,8 @@ struct Tensors {
       const double value = hopper::ValueOf<Element>(out[i]);
       const double bound = tolerance + tolerance * std::fabs(expected[i]);
       ASSERT_LE(std::fabs(value - expected[i]), bound)
-          << shape.ToString() << (shape.causal ? " causal" : "") << " row "
-          << i / static_cast<std::size_t>(shape.head_dim) << " column " << i % static_cast<std::size_t>(shape.head_dim);
+          << shape.ToString() << " row " << i / static_cast<std::size_t>(shape.head_dim) << " column "
+          << i % static_cast<std::size_t>(shape.head_dim);
     }
   }
 
@@ -140,24 +140,24 @@ TEST(HopperKernelTest, OverlappedIsCorrect) {
 }
 
 TEST(HopperKernelTest, AllSwitchesTogetherAreCorrect) {
-  ExpectForward<All<Plain64>>({1, 3, 450, 64, false}, Copies::kAtOnce);
-  ExpectForward<All<Plain64>>({1, 3, 450, 64, true}, Copies::kAsLateAsPossible);
+  ExpectForward<All<Plain64>>({1, 2, 330, 64, false}, Copies::kAtOnce);
+  ExpectForward<All<Plain64>>({1, 2, 330, 64, true}, Copies::kAsLateAsPossible);
 }
 
 TEST(HopperKernelTest, HeadDimension128IsCorrect) {
   using Plain = hopper::Tile<128, 2, 128, 2>;
   ExpectForward<Plain>({1, 1, 150, 128, true}, Copies::kAtOnce);
-  ExpectForward<All<Plain>>({1, 3, 300, 128, false}, Copies::kAsLateAsPossible);
-  ExpectForward<hopper::Bf16<All<hopper::Tile<128, 2, 96, 1>>>>({1, 2, 200, 128, true}, Copies::kAtOnce);
+  ExpectForward<All<Plain>>({1, 2, 200, 128, false}, Copies::kAsLateAsPossible);
+  ExpectForward<hopper::Bf16<All<hopper::Tile<128, 2, 96, 1>>>>({1, 1, 140, 128, true}, Copies::kAtOnce);
 }
 
 TEST(HopperKernelTest, SplitKeysAreCorrect) {
-  ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 512, 64, false}, Copies::kAtOnce);
-  ExpectSplit<hopper::SplitTile<64, 2, 2, 2, 128>>({1, 2, 200, 64, true}, Copies::kAsLateAsPossible);
-  ExpectSplit<hopper::SplitTile<64, 2, 4, 4, 64>>({1, 1, 333, 64, true}, Copies::kAtOnce);
+  ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 300, 64, false}, Copies::kAtOnce);
+  ExpectSplit<hopper::SplitTile<64, 2, 2, 2, 128>>({1, 1, 150, 64, true}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitTile<64, 2, 4, 2, 64>>({1, 1, 200, 64, true}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<64, 1, 2, 2, 128>>({1, 1, 70, 64, false}, Copies::kAsLateAsPossible);
-  ExpectSplit<hopper::SplitTile<64, 8, 1, 1, 64>>({1, 1, 500, 64, true}, Copies::kAtOnce);
-  ExpectSplit<hopper::SplitTile<128, 2, 2, 2, 128>>({1, 1, 400, 128, false}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitTile<64, 8, 1, 1, 64>>({1, 1, 190, 64, true}, Copies::kAtOnce);
+  ExpectSplit<hopper::SplitTile<128, 2, 2, 2, 64>>({1, 1, 200, 128, false}, Copies::kAsLateAsPossible);
 }
 
 }  // namespace

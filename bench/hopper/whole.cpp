@@ -184,7 +184,7 @@ std::string TryWhole(const Variant& variant) {
         text += std::string("\n    ") + inputs.name + " (" + inputs.shows + "): " + error;
         if (error.find("cudaError") != std::string::npos) return shape.ToString() + text;  // the context is lost
       }
-      if (!text.empty()) return shape.ToString() + (causal ? " causal" : "") + text;
+      if (!text.empty()) return shape.ToString() + text;
     }
   }
   return "";

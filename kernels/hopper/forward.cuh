@@ -236,6 +236,7 @@ struct Consumer {
   __device__ __forceinline__ void pv() {
     const std::uint64_t b = MnMajorDescriptor(shared + T::kVAt + rings.v.stage * T::kKvBytes, T::kKeys);
     Pin(o);
+    Pin(p);
     FenceOperands();
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {

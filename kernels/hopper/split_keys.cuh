@@ -191,6 +191,7 @@ struct SplitWarpgroup {
   __device__ __forceinline__ void pv() {
     const std::uint64_t b = MnMajorDescriptor(shared + T::kVAt + warpgroup * T::kKvBytes, T::kKeys);
     Pin(o);
+    Pin(p);
     FenceOperands();
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {

@@ -29,6 +29,15 @@ __device__ __forceinline__ void Pin(float (&values)[kCount]) {
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(values[i])::"memory");
 }
 
+/// The same for fragments of A: they are complete before the first product that reads them.
+template <int kCount>
+__device__ __forceinline__ void Pin(std::uint32_t (&values)[kCount][4]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    asm volatile("" : "+r"(values[i][0]), "+r"(values[i][1]), "+r"(values[i][2]), "+r"(values[i][3])::"memory");
+  }
+}
+
 template <int kN, class Element>
 struct Product;
 

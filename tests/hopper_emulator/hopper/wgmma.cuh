@@ -74,6 +74,8 @@ void WaitProducts() {
 
 template <int kCount>
 void Pin(float (&)[kCount]) {}
+template <int kCount>
+void Pin(std::uint32_t (&)[kCount][4]) {}
 
 /// D: lane/4 (and 8 below it) are the rows of a warp's 16, 2 (lane % 4) and the next the columns of each 8.
 template <int kN, class Element>
@@ -96,10 +98,10 @@ struct Product {
       const Operand128 rows(a, false);
       const int thread = static_cast<int>(emulator::ThisThread().index % 128);
       Columns values;
-      for (int half = 0; half < 2; ++half) {
+      for (int lower = 0; lower < 2; ++lower) {
         for (int k = 0; k < 16; ++k) {
-          values[static_cast<std::size_t>(half)][static_cast<std::size_t>(k)] =
-              rows.At<Element>(thread / 32 * 16 + thread % 32 / 4 + 8 * half, k);
+          values[static_cast<std::size_t>(lower)][static_cast<std::size_t>(k)] =
+              rows.At<Element>(thread / 32 * 16 + thread % 32 / 4 + 8 * lower, k);
         }
       }
       Accumulate(d, values, Operand128(b, false), accumulate);
