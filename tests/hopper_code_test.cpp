@@ -1,0 +1,113 @@
+// The machine code of rung 8: products, copies and register moves are there, as many as the source asks for, and
+// nothing went to local memory.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cuda_tool.h"
+#include "fa_profile/cubin.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/disassembly.h"
+#include "fa_profile/gpu_code.h"
+
+namespace fa_profile::hopper_code_test {
+namespace {
+
+/// How many instructions of a kernel begin with each opcode.
+using Opcodes = std::map<std::string, int>;
+
+struct KernelCode {
+  std::string name;  // demangled
+  sass::CubinFunction resources;
+  Opcodes opcodes;
+};
+
+Opcodes Count(const DeviceFunction& function) {
+  Opcodes opcodes;
+  for (const Instruction& instruction : function.instructions) {
+    ++opcodes[instruction.opcode.substr(0, instruction.opcode.find('.'))];
+  }
+  return opcodes;
+}
+
+std::vector<KernelCode> ReadKernels() {
+  std::vector<KernelCode> kernels;
+  const std::string nvdisasm = sass::RequireNvdisasm();
+  for (const sass::EmbeddedCubin& cubin : sass::ReadGpuCode(FA_PROFILE_HOPPER_LIBRARY)) {
+    std::map<std::string, Opcodes> opcodes;
+    for (const DeviceFunction& function : sass::Disassemble(cubin.bytes, 0, nvdisasm)) {
+      opcodes[function.name] = Count(function);
+    }
+    for (const sass::CubinFunction& function : sass::ReadCubin(cubin.bytes).functions) {
+      kernels.push_back({Demangle(function.name.c_str()), function, opcodes.at(function.name)});
+    }
+  }
+  return kernels;
+}
+
+bool Has(const KernelCode& kernel, const std::string& text) { return kernel.name.find(text) != std::string::npos; }
+
+class HopperCodeTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { kernels_ = ReadKernels(); }
+  static void TearDownTestSuite() { kernels_.clear(); }
+  static inline std::vector<KernelCode> kernels_;
+};
+
+TEST_F(HopperCodeTest, NothingIsInLocalMemory) {
+  EXPECT_GT(kernels_.size(), 40U);
+  for (const KernelCode& kernel : kernels_) {
+    EXPECT_EQ(kernel.resources.stack_frame_bytes.value_or(0), 0) << kernel.name;
+    EXPECT_EQ(kernel.opcodes.count("LDL") + kernel.opcodes.count("STL"), 0U) << kernel.name;
+  }
+}
+
+TEST_F(HopperCodeTest, CopiesBarriersAndRegisterMovesAreThere) {
+  for (const KernelCode& kernel : kernels_) {
+    EXPECT_TRUE(kernel.opcodes.contains("UTMALDG")) << kernel.name;
+    EXPECT_TRUE(kernel.opcodes.contains("SYNCS")) << kernel.name;
+    if (!Has(kernel, "HopperForward")) continue;
+    EXPECT_EQ(kernel.opcodes.at("USETMAXREG"), 2) << kernel.name;
+    // 65536 registers over the threads, rounded down to 8: what a block starts with.
+    const int threads = kernel.resources.max_threads.value()[0];
+    EXPECT_EQ(kernel.resources.registers_per_thread, 65536 / threads / 8 * 8) << kernel.name;
+  }
+}
+
+// QK: head_dim / 16 products; PV: keys / 16. With the next QK before this PV each is there twice: before, or behind,
+// the loop and in it.
+TEST_F(HopperCodeTest, ThereAreAsManyProductsAsTheSourceHas) {
+  const std::map<std::string, int> expected = {
+      {"HopperForward<fa_profile::hopper::Tile<64, 3, 128, 2> >", 12},
+      {"HopperForward<fa_profile::hopper::Tile<128, 2, 128, 2> >", 16},
+      {"::Overlap64>", 24},
+      {"::Persistent64>", 24},
+      {"::Polynomial64>", 24},
+      {"::Overlap128>", 32},
+      {"::Persistent128>", 32},
+      {"SplitTile<64, 2, 4, 2, 128>", 12},
+      {"SplitTile<64, 2, 4, 4, 64>", 8},
+      {"SplitTile<128, 2, 4, 2, 128>", 16},
+  };
+  for (const auto& [name, count] : expected) {
+    int found = 0;
+    for (const KernelCode& kernel : kernels_) {
+      if (!Has(kernel, name)) continue;
+      ++found;
+      EXPECT_EQ(kernel.opcodes.at("HGMMA"), count) << kernel.name;
+    }
+    EXPECT_EQ(found, 1) << name;
+  }
+}
+
+// One wait for scores and one for outputs, each as often as its products: a compiler that serialises them adds waits.
+TEST_F(HopperCodeTest, ProductsAreNotSerialised) {
+  for (const KernelCode& kernel : kernels_) {
+    EXPECT_LE(kernel.opcodes.at("WARPGROUP"), 10) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace fa_profile::hopper_code_test
