@@ -97,8 +97,8 @@ void ExpectForward(const AttentionShape& shape, Copies copies) {
   hopper::Call call;
   ASSERT_EQ(hopper::MakeCall<T>(call, tensors.Params()), cudaSuccess);
   const int items = call.order.items();
-  const unsigned blocks = static_cast<unsigned>(T::kPersistent && items > 2 ? 2 : items);
-  const emulator::Launch launch{blocks, T::kThreads, 1, hopper::kSharedBytes<T>, copies};
+  const unsigned clusters = static_cast<unsigned>(T::kPersistent && items > 2 ? 2 : items);
+  const emulator::Launch launch{clusters * T::kCluster, T::kThreads, T::kCluster, hopper::kSharedBytes<T>, copies};
   ASSERT_EQ(emulator::Run(launch, [&] { hopper::HopperForward<T>(call); }), "") << shape.ToString();
   tensors.ExpectCorrect();
 }
@@ -149,6 +149,16 @@ TEST(HopperKernelTest, HeadDimension128IsCorrect) {
   ExpectForward<Plain>({1, 1, 150, 128, true}, Copies::kAtOnce);
   ExpectForward<All<Plain>>({1, 2, 200, 128, false}, Copies::kAsLateAsPossible);
   ExpectForward<hopper::Bf16<All<hopper::Tile<128, 2, 96, 1>>>>({1, 1, 140, 128, true}, Copies::kAtOnce);
+}
+
+template <class T>
+struct Paired : T {
+  static constexpr int kCluster = 2;
+};
+
+TEST(HopperKernelTest, RowBlocksThatShareTheirCopiesAreCorrect) {
+  ExpectForward<Paired<All<Plain64>>>({1, 1, 450, 64, true}, Copies::kAtOnce);
+  ExpectForward<Paired<hopper::Tile<64, 2, 64, 2>>>({1, 2, 150, 64, false}, Copies::kAsLateAsPossible);
 }
 
 TEST(HopperKernelTest, SplitKeysAreCorrect) {

@@ -82,8 +82,6 @@ AttentionParams ShapeOf(int seqlen, int head_dim) {
   return params;
 }
 
-
-
 /// The first address of dynamic shared memory where an atom may begin.
 __device__ std::uint32_t Tiles() { return (SharedAddress(DynamicMemory()) + kAtomBytes - 1) / kAtomBytes * kAtomBytes; }
 
@@ -366,9 +364,11 @@ __global__ void __cluster_dims__(kRanks, 1, 1)
     ClusterKernel(const __grid_constant__ CUtensorMap map, float* pushed, unsigned short* loaded) {
   __shared__ float received[kRanks];
   __shared__ Mbarrier barrier;
+  __shared__ Mbarrier arrivals;
   const unsigned rank = ClusterRank();
   if (threadIdx.x == 0) {
     InitBarrier(&barrier, 1);
+    InitBarrier(&arrivals, kRanks);  // one from each block
     PublishBarriers();
   }
   ClusterArrive();
@@ -383,6 +383,8 @@ __global__ void __cluster_dims__(kRanks, 1, 1)
     StoreInCluster(AddressIn(SharedAddress(&received[rank]), threadIdx.x), static_cast<float>(10 * rank + threadIdx.x));
   }
   Wait(&barrier, 0, WaitFor::kFullK);
+  if (threadIdx.x < kRanks) ArriveInCluster(&arrivals, threadIdx.x);
+  Wait(&arrivals, 0, WaitFor::kEmptyK);
   ClusterArrive();
   ClusterWait();
   if (threadIdx.x < kRanks) pushed[rank * kRanks + threadIdx.x] = received[threadIdx.x];
@@ -434,7 +436,7 @@ std::vector<Part> Parts() {
       {"pv_128", "the same, two slabs of V", Pv128},
       {"pv_176", "the same, 176 keys", Pv176},
       {"store", "TMA store, rows past the end left alone", Store},
-      {"cluster", "distributed shared memory, multicast", Cluster},
+      {"cluster", "distributed shared memory, multicast, arrivals at other blocks", Cluster},
   };
 }
 

@@ -29,6 +29,13 @@ struct StuckWait {
   int thread;
 };
 
+/// The address, in the shared memory of block `rank` of the cluster, of what `shared` is here.
+__device__ __forceinline__ std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) {
+  std::uint32_t address = 0;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
+  return address;
+}
+
 /// One phase completes after `arrivals` arrivals and all bytes that were announced.
 __device__ __forceinline__ void InitBarrier(Mbarrier* barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SharedAddress(barrier)), "r"(arrivals) : "memory");
@@ -42,6 +49,13 @@ __device__ __forceinline__ void PublishBarriers() {
 
 __device__ __forceinline__ void Arrive(Mbarrier* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
+}
+
+/// Arrives at the barrier that block `rank` of the cluster has at the same place.
+__device__ __forceinline__ void ArriveInCluster(Mbarrier* barrier, unsigned rank) {
+  asm volatile(
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(AddressIn(SharedAddress(barrier), rank))
+      : "memory");
 }
 
 /// Arrives, and adds `bytes` to what the phase waits for: copies take them off as they complete.
@@ -122,13 +136,6 @@ __device__ __forceinline__ unsigned ClusterRank() {
   unsigned rank = 0;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
-}
-
-/// The address, in the shared memory of block `rank` of the cluster, of what `shared` is here.
-__device__ __forceinline__ std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) {
-  std::uint32_t address = 0;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
-  return address;
 }
 
 __device__ __forceinline__ void StoreInCluster(std::uint32_t address, float a) {

@@ -53,7 +53,8 @@ __device__ __forceinline__ WaitFor NameOf(WaitFor q, Operand operand) {
   return static_cast<WaitFor>(static_cast<int>(q) + static_cast<int>(operand));
 }
 
-/// A tile is empty when each warp of the consumers has said, on behalf of its lanes, that it is done with it.
+/// A tile is empty when each warp of the consumers has said, on behalf of its lanes, that it is done with it. A tile of
+/// K or V comes from all blocks of the cluster, and goes to all of them: their consumers count, too.
 template <class T>
 __device__ __forceinline__ void InitBarriers(Barriers<T>& barriers) {
   constexpr unsigned kConsumerWarps = T::kWarpgroups * 4;
@@ -62,8 +63,8 @@ __device__ __forceinline__ void InitBarriers(Barriers<T>& barriers) {
   for (int stage = 0; stage < T::kStages; ++stage) {
     InitBarrier(&barriers.full_k[stage], 1);
     InitBarrier(&barriers.full_v[stage], 1);
-    InitBarrier(&barriers.empty_k[stage], kConsumerWarps);
-    InitBarrier(&barriers.empty_v[stage], kConsumerWarps);
+    InitBarrier(&barriers.empty_k[stage], kConsumerWarps * T::kCluster);
+    InitBarrier(&barriers.empty_v[stage], kConsumerWarps * T::kCluster);
   }
   PublishBarriers();
 }
@@ -74,31 +75,48 @@ struct Producer {
   const Call& call;
   std::uint32_t shared;  // the beginning of the tiles
   Barriers<T>& barriers;
+  int rank;  // in the cluster
   Item item = {};
   Rings<T::kStages> rings = {};
 
   __device__ __forceinline__ void load_q() {
-    Load(Operand::kQ, &call.q, shared + T::kQAt, item.row_block * T::kRows, T::kRows);
+    Mbarrier* const full = Prepare(Operand::kQ, T::kQBytes);
+#pragma unroll
+    for (int slab = 0; slab < T::kSlabs; ++slab) {
+      LoadBox(shared + T::kQAt + slab * SlabBytes(T::kRows), &call.q, slab * kSlabColumns, item.row_block * T::kRows,
+              item.head, full);
+    }
+    rings.Next(Operand::kQ);
   }
 
+  /// This block's part of the tile, for all blocks of the cluster.
   __device__ __forceinline__ void load_kv(Operand operand, int tile) {
+    constexpr int kPartKeys = T::kKeys / T::kCluster;
     const bool is_k = operand == Operand::kK;
-    const std::uint32_t ring = shared + (is_k ? T::kKAt : T::kVAt);
-    Load(operand, is_k ? &call.k : &call.v, ring + rings.StageOf(operand) * T::kKvBytes, tile * T::kKeys, T::kKeys);
+    const CUtensorMap* const map = is_k ? &call.k : &call.v;
+    const std::uint32_t to = shared + (is_k ? T::kKAt : T::kVAt) + rings.StageOf(operand) * T::kKvBytes;
+    Mbarrier* const full = Prepare(operand, T::kKvBytes);
+#pragma unroll
+    for (int slab = 0; slab < T::kSlabs; ++slab) {
+      const std::uint32_t box = to + slab * SlabBytes(T::kKeys) + rank * SlabBytes(kPartKeys);
+      const int key = tile * T::kKeys + rank * kPartKeys;
+      if constexpr (T::kCluster == 1) {
+        LoadBox(box, map, slab * kSlabColumns, key, item.head, full);
+      } else {
+        LoadBoxInCluster(box, map, slab * kSlabColumns, key, item.head, full, (1U << T::kCluster) - 1);
+      }
+    }
+    rings.Next(operand);
   }
 
  private:
-  /// Waits until the next stage is empty, and starts the copy of `rows` rows from `row` on to `to`.
-  __device__ __forceinline__ void Load(Operand operand, const CUtensorMap* map, std::uint32_t to, int row, int rows) {
+  /// Waits until the next stage is empty, and announces `bytes` at its full barrier.
+  __device__ __forceinline__ Mbarrier* Prepare(Operand operand, std::uint32_t bytes) {
     const int stage = rings.StageOf(operand);
     Mbarrier* const full = barriers.full(operand, stage);
     Wait(barriers.empty(operand, stage), rings.EmptyParityOf(operand), NameOf(WaitFor::kEmptyQ, operand));
-    ArriveExpecting(full, T::kSlabs * SlabBytes(rows));
-#pragma unroll
-    for (int slab = 0; slab < T::kSlabs; ++slab) {
-      LoadBox(to + slab * SlabBytes(rows), map, slab * kSlabColumns, row, item.head, full);
-    }
-    rings.Next(operand);
+    ArriveExpecting(full, bytes);
+    return full;
   }
 };
 
@@ -140,7 +158,12 @@ struct Consumer {
 
   /// Says that this warp is done with a tile.
   __device__ __forceinline__ void release(Operand operand) {
-    if (thread % 32 == 0) Arrive(barriers.empty(operand, rings.StageOf(operand)));
+    Mbarrier* const empty = barriers.empty(operand, rings.StageOf(operand));
+    if (T::kCluster == 1 || operand == Operand::kQ) {
+      if (thread % 32 == 0) Arrive(empty);
+    } else if (thread % 32 < T::kCluster) {
+      ArriveInCluster(empty, static_cast<unsigned>(thread % 32));  // a lane for each block
+    }
     rings.Next(operand);
   }
 
@@ -306,9 +329,19 @@ struct Consumer {
   }
 };
 
+/// The tiles that any block of the cluster needs.
 template <class T>
 __device__ __forceinline__ int TilesOf(const Call& call, Item item) {
-  return TileCount(item.row_block * T::kRows, T::kRows, T::kKeys, call.seqlen, call.causal);
+  constexpr int kRows = T::kRows * T::kCluster;
+  return TileCount(item.row_block / T::kCluster * kRows, kRows, T::kKeys, call.seqlen, call.causal);
+}
+
+/// The work item of the block with this rank: the order counts by clusters.
+template <class T>
+__device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
+  Item item = call.order.At(index);
+  item.row_block = item.row_block * T::kCluster + rank;
+  return item;
 }
 
 template <class T>
@@ -320,10 +353,17 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
   auto& barriers = *reinterpret_cast<Barriers<T>*>(memory + skip + kBarriersAt<T>);
 
   const int warpgroup = OfWarp(ThreadIndex() / kWarpgroupThreads);
+  const int rank = BlockIndex() % T::kCluster;
   if (ThreadIndex() == 0) InitBarriers<T>(barriers);
-  SyncBlock();
+  if constexpr (T::kCluster == 1) {
+    SyncBlock();
+  } else {
+    ClusterArrive();
+    ClusterWait();
+  }
   const int items = call.order.items();
-  const int stride = BlockCount();
+  const int first = BlockIndex() / T::kCluster;
+  const int stride = BlockCount() / T::kCluster;
 
   if (warpgroup == T::kWarpgroups) {
     ShrinkTo<T::kProducerRegisters>();
@@ -331,9 +371,9 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
       PrefetchMap(&call.q);
       PrefetchMap(&call.k);
       PrefetchMap(&call.v);
-      Producer<T> producer{call, shared, barriers};
-      for (int index = BlockIndex(); index < items; index += stride) {
-        producer.item = call.order.At(index);
+      Producer<T> producer{call, shared, barriers, rank};
+      for (int index = first; index < items; index += stride) {
+        producer.item = ItemAt<T>(call, index, rank);
         LoadItem(producer, TilesOf<T>(call, producer.item));
       }
     }
@@ -341,12 +381,16 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
     GrowTo<T::kConsumerRegisters>();
     Consumer<T> consumer{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads};
     consumer.GiveFirstTurn();
-    for (int index = BlockIndex(); index < items; index += stride) {
-      consumer.Begin(call.order.At(index), index + stride >= items);
+    for (int index = first; index < items; index += stride) {
+      consumer.Begin(ItemAt<T>(call, index, rank), index + stride >= items);
       ConsumeItem<T::kOverlap>(consumer, TilesOf<T>(call, consumer.item));
       consumer.epilogue();
     }
     consumer.Finish();
+  }
+  if constexpr (T::kCluster > 1) {  // no block ends while another may still copy into it or arrive at its barriers
+    ClusterArrive();
+    ClusterWait();
   }
 }
 
@@ -363,15 +407,15 @@ template <class T>
 cudaError_t MakeCall(Call& call, const AttentionParams& params) {
   constexpr float kLog2E = 1.4426950408889634F;
   call.output = params.o;
-  call.order = {params.batch * params.num_heads, Blocks(params.seqlen, T::kRows),
+  call.order = {params.batch * params.num_heads, Blocks(params.seqlen, T::kRows * T::kCluster),
                 params.causal ? HeadsPerGroup(params) : 1, params.causal};
   call.seqlen = params.seqlen;
   call.causal = params.causal;
   call.c = params.softmax_scale * kLog2E;
   constexpr CUtensorMapDataType kType = MapType<typename T::Element>();
   cudaError_t status = EncodeMap(call.q, params.q, kType, params, T::kRows);
-  if (status == cudaSuccess) status = EncodeMap(call.k, params.k, kType, params, T::kKeys);
-  if (status == cudaSuccess) status = EncodeMap(call.v, params.v, kType, params, T::kKeys);
+  if (status == cudaSuccess) status = EncodeMap(call.k, params.k, kType, params, T::kKeys / T::kCluster);
+  if (status == cudaSuccess) status = EncodeMap(call.v, params.v, kType, params, T::kKeys / T::kCluster);
   if (status == cudaSuccess) status = EncodeMap(call.o, params.o, kType, params, kWarpgroupRows);
   return status;
 }
@@ -379,6 +423,7 @@ cudaError_t MakeCall(Call& call, const AttentionParams& params) {
 /// Enqueues the kernel of configuration T. The tensors are of T::Element, whatever the pointers of `params` say.
 template <class T>
 cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
+  static_assert(T::kKeys / T::kCluster % kAtomRows == 0, "a part of a tile begins with an atom");
   if (params.head_dim != T::kHeadDim) return cudaErrorInvalidValue;
   Call call;
   cudaError_t status = MakeCall<T>(call, params);
@@ -392,9 +437,21 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   }
   if (status != cudaSuccess) return status;
   const int items = call.order.items();
-  const int blocks = T::kPersistent && sms < items ? sms : items;
+  const int clusters = T::kPersistent && sms / T::kCluster < items ? sms / T::kCluster : items;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = T::kCluster;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(clusters * T::kCluster));
+  config.blockDim = dim3(T::kThreads);
+  config.dynamicSmemBytes = kBytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = T::kCluster > 1 ? 1 : 0;
   void* arguments[] = {&call};
-  return cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)), dim3(T::kThreads), arguments, kBytes, stream);
+  return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
 }  // namespace

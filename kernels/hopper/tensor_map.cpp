@@ -11,24 +11,29 @@ namespace {
 
 using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
 
-cudaError_t FindEncodeTiled(EncodeTiled& function) {
+/// The driver's function, or why there is none; the same for every call.
+struct Driver {
+  EncodeTiled encode = nullptr;
+  cudaError_t status = cudaErrorNotSupported;
+};
+
+Driver FindDriver() {
   constexpr unsigned kIntroduced = 12000;  // CUDA 12.0
   void* found = nullptr;
   cudaDriverEntryPointQueryResult query = cudaDriverEntryPointSymbolNotFound;
   const cudaError_t status =
       cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, kIntroduced, cudaEnableDefault, &query);
-  if (status != cudaSuccess) return status;
-  if (query != cudaDriverEntryPointSuccess || found == nullptr) return cudaErrorNotSupported;
-  function = reinterpret_cast<EncodeTiled>(found);
-  return cudaSuccess;
+  if (status != cudaSuccess) return {nullptr, status};
+  if (query != cudaDriverEntryPointSuccess || found == nullptr) return {};
+  return {reinterpret_cast<EncodeTiled>(found), cudaSuccess};
 }
 
 }  // namespace
 
 cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType type, const AttentionParams& params,
                       int box_rows) {
-  EncodeTiled encode = nullptr;
-  if (const cudaError_t status = FindEncodeTiled(encode); status != cudaSuccess) return status;
+  static const Driver driver = FindDriver();
+  if (driver.status != cudaSuccess) return driver.status;
   constexpr cuuint64_t kElementBytes = 2;
   const auto head_dim = static_cast<cuuint64_t>(params.head_dim);
   const auto seqlen = static_cast<cuuint64_t>(params.seqlen);

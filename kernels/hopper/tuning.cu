@@ -30,6 +30,13 @@ template <class T>
 struct EachItemABlock : T {
   static constexpr bool kPersistent = false;
 };
+template <class T>
+struct Paired : T {
+  static constexpr int kCluster = 2;
+  // Two maps of parts and a rank more: 24 registers spill.
+  static constexpr int kProducerRegisters = T::kWarpgroups == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = T::kWarpgroups == 3 ? 160 : 232;
+};
 template <class T, int kOf16>
 struct Polynomial : T {
   static constexpr int kPolynomialOf16 = kOf16;
@@ -58,6 +65,7 @@ Variants TuningVariants() {
       TuningVariant<Polynomial<Best64, 2>>("64_poly_2", "2 of 16 exponentials on the FMA pipe"),
       TuningVariant<Polynomial<Best64, 4>>("64_poly_4", "4 of 16"),
       TuningVariant<Polynomial<NoTurns<Best64>, 3>>("64_poly_3_no_turns", "3 of 16, no ping-pong"),
+      TuningVariant<Paired<Best64>>("64_cluster_2", "2 row blocks share K and V"),
       TuningVariant<Bf16<Best64>>("64_bf16", "bf16"),
       TuningVariant<NoTurns<Best128>>("128_no_turns", "all switches but ping-pong"),
       TuningVariant<EachItemABlock<Best128>>("128_a_block_each", "all but persistent"),
@@ -66,6 +74,8 @@ Variants TuningVariants() {
       TuningVariant<All<Tile<128, 2, 96, 2>>>("128_96_keys", "96 keys"),
       TuningVariant<All<Tile<128, 2, 64, 4>>>("128_64_keys", "64 keys, 4 stages"),
       TuningVariant<Polynomial<Best128, 2>>("128_poly_2", "2 of 16 exponentials on the FMA pipe"),
+      TuningVariant<Paired<Best128>>("128_cluster_2", "2 row blocks share K and V"),
+      TuningVariant<Paired<PlainStore<Tile<128, 2, 176, 2>>>>("128_176_cluster_2", "the same, 176 keys"),
       TuningVariant<Bf16<Best128>>("128_bf16", "bf16"),
   };
   return {kVariants, kVariants + std::size(kVariants)};

@@ -31,6 +31,11 @@ inline void Arrive(Mbarrier* barrier) {
   --Find(barrier).pending;
   emulator::EndPhase(Find(barrier));
 }
+inline void ArriveInCluster(Mbarrier* barrier, unsigned rank) {
+  emulator::Mbarrier& found = emulator::BarrierAt(emulator::BlockOfCluster(rank), SharedAddress(barrier));
+  --found.pending;
+  emulator::EndPhase(found);
+}
 inline void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   Find(barrier).bytes += bytes;
   Arrive(barrier);
