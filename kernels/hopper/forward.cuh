@@ -235,6 +235,7 @@ struct Consumer {
     }
     const float shift[2] = {row_max[0] * call.c, row_max[1] * call.c};
     Exponentiate<T::kPolynomialOf16>(scores, row_sum, call.c, shift);
+    if constexpr (T::kOverlap) FinishFirst(row_sum[0] + row_sum[1]);  // before the wait for PV
   }
 
   /// o *= correction: what was summed under the old maximum.
@@ -275,7 +276,7 @@ struct Consumer {
 
   /// Divides by the sums and stores the rows that exist.
   __device__ __forceinline__ void epilogue() {
-    const float inverse[2] = {1.0F / QuadSum(row_sum[0]), 1.0F / QuadSum(row_sum[1])};
+    const float inverse[2] = {Reciprocal(QuadSum(row_sum[0])), Reciprocal(QuadSum(row_sum[1]))};
     if constexpr (T::kTmaStore) {
       store_by_tma(inverse);
     } else {
@@ -308,9 +309,10 @@ struct Consumer {
     NamedSync<kWarpgroupThreads>(barrier);
 #pragma unroll
     for (int i = 0; i < T::kHeadDim / 2; i += 2) {
-      const std::uint32_t to = box + TileOffset(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(here, i));
+      // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added behind it.
+      const std::uint32_t chunk = TileOffset(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(0, i));
       const std::uint32_t pair = Pack<Element>(o[i] * inverse[HalfOf(i)], o[i + 1] * inverse[HalfOf(i)]);
-      StoreShared(to, pair);
+      StoreShared(box + chunk + 2U * static_cast<unsigned>(AccumulatorColumn(here, 0)), pair);
     }
     PublishToTma();
     NamedSync<kWarpgroupThreads>(barrier);

@@ -35,9 +35,9 @@ FA_HOPPER_BOTH constexpr std::uint32_t Swizzle128(std::uint32_t address) { retur
 
 /// Byte offset of element (row, column) in a tile of `rows` rows that begins at a multiple of kAtomBytes.
 FA_HOPPER_BOTH constexpr std::uint32_t TileOffset(int rows, int row, int column) {
-  const auto slab = static_cast<std::uint32_t>(column / kSlabColumns);
-  const auto in_slab = static_cast<std::uint32_t>(row * kRowBytes + column % kSlabColumns * 2);
-  return slab * SlabBytes(rows) + Swizzle128(in_slab);
+  const auto line = static_cast<std::uint32_t>(row);
+  const auto place = static_cast<std::uint32_t>(column);
+  return place / kSlabColumns * SlabBytes(rows) + Swizzle128(line * kRowBytes + place % kSlabColumns * 2);
 }
 
 /// matrix-descriptor-encode(x) of the PTX ISA: (x & 0x3FFFF) >> 4.
@@ -81,9 +81,12 @@ FA_HOPPER_BOTH constexpr std::uint64_t Advance(std::uint64_t descriptor, std::ui
 
 /// Row and column of element `i` of a thread's fp32 accumulator. `thread` counts within the warpgroup.
 FA_HOPPER_BOTH constexpr int AccumulatorRow(int thread, int i) {
-  return 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
+  const auto t = static_cast<unsigned>(thread);
+  return static_cast<int>(16 * (t / 32) + t % 32 / 4) + 8 * (i / 2 % 2);
 }
-FA_HOPPER_BOTH constexpr int AccumulatorColumn(int thread, int i) { return 8 * (i / 4) + 2 * (thread % 4) + i % 2; }
+FA_HOPPER_BOTH constexpr int AccumulatorColumn(int thread, int i) {
+  return 8 * (i / 4) + 2 * static_cast<int>(static_cast<unsigned>(thread) % 4) + i % 2;
+}
 
 /// Row and column (0 to 15) of half `half` of register `i` of a thread's fragment of A.
 FA_HOPPER_BOTH constexpr int FragmentRow(int thread, int i) {

@@ -255,7 +255,7 @@ __device__ __forceinline__ void epilogue(const SplitCall& call, const unsigned c
       out[2] += weight * o.z;
       out[3] += weight * o.w;
     }
-    const float inverse = 1.0F / sum;
+    const float inverse = Reciprocal(sum);
     if constexpr (T::kUntil < Until::kStore) {
       if (inverse * (out[0] + out[1] + out[2] + out[3]) != 1e30F) continue;  // never: the merge must happen
     }

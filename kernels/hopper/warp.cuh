@@ -48,12 +48,25 @@ __device__ __forceinline__ int Here(int x) {
   return x;
 }
 
+/// All of the arithmetic that gives `x` comes before all that follows. ptxas moves a wait for products up across
+/// arithmetic, which would then no longer run beside the products; across a branch it does not.
+__device__ __forceinline__ void FinishFirst(float x) {
+  if (AnyOfWarp(x != x)) asm volatile("nanosleep.u32 0;");  // NaN: of infinite or NaN inputs
+}
+
 __device__ __forceinline__ float MinusInfinity() { return __int_as_float(static_cast<int>(0xff800000U)); }
 
 /// 2^x in one MUFU instruction.
 __device__ __forceinline__ float Exp2OnMufu(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// 1 / x to the last bit or two, without the branch that IEEE's division has.
+__device__ __forceinline__ float Reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 

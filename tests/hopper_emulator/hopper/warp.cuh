@@ -61,8 +61,10 @@ inline bool AnyOfWarp(bool x) {
 }
 
 inline int Here(int x) { return x; }
+inline void FinishFirst(float) {}
 inline float MinusInfinity() { return -std::numeric_limits<float>::infinity(); }
 inline float Exp2OnMufu(float x) { return std::exp2(x); }
+inline float Reciprocal(float x) { return 1.0F / x; }
 
 }  // namespace
 }  // namespace fa_profile::hopper
