@@ -107,8 +107,8 @@ TEST_F(HopperCodeTest, ThereAreAsManyProductsAsTheSourceHas) {
       {"::Polynomial64>", 24},
       {"::Overlap128>", 32},
       {"::Persistent128>", 32},
-      {"SplitTile<64, 2, 4, 2, 128>", 12},
-      {"SplitTile<64, 2, 4, 4, 64>", 8},
+      {"SplitTile<64, 2, 2, 2, 128>", 12},
+      {"SplitTile<64, 2, 2, 4, 64>", 8},
       {"SplitTile<128, 2, 4, 2, 128>", 16},
   };
   for (const auto& [name, count] : expected) {

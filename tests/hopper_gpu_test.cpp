@@ -27,7 +27,8 @@ using hopper::Variant;
 
 std::vector<Variant> VariantsOf(bool bf16) {
   std::vector<Variant> found;
-  for (const auto& some : {hopper::ForwardVariants(), hopper::TuningVariants(), hopper::SplitVariants()}) {
+  for (const auto& some :
+       {hopper::ChosenVariants(), hopper::ForwardVariants(), hopper::TuningVariants(), hopper::SplitVariants()}) {
     std::copy_if(some.begin(), some.end(), std::back_inserter(found),
                  [bf16](const Variant& variant) { return variant.bf16 == bf16; });
   }

@@ -134,7 +134,7 @@ TEST(HopperLayoutTest, EveryStepOfAKMajorOperandReadsItsRowsAndColumns) {
 
 TEST(HopperLayoutTest, EveryStepOfAnMnMajorOperandReadsItsKeysAndColumns) {
   for (const int columns : {64, 128}) {
-    for (const int keys : {64, 96, 128, 160, 176}) {
+    for (const int keys : {64, 96, 128, 160, 176, 192}) {
       const std::uint32_t base = 7 * kAtomBytes;
       const SharedMemory memory = LoadTile(base, keys, columns);
       const std::uint64_t whole = hopper::MnMajorDescriptor(base, keys);

@@ -104,7 +104,7 @@ void Run(const std::vector<std::string>& arguments) {
   for (const AttentionShape& shape : options.shapes) {
     std::printf("%s\n%-24s %10s %10s %8s\n", shape.ToString().c_str(), "", "chain us", "alone us", "TFLOP/s");
     if (IsWanted(options, "mma")) Print(FindRung("mma"), shape, true, "rung 7");
-    for (const Variants& variants : {ForwardVariants(), TuningVariants(), SplitVariants()}) {
+    for (const Variants& variants : {ChosenVariants(), ForwardVariants(), TuningVariants(), SplitVariants()}) {
       for (const Variant& variant : variants) {
         const bool fits = variant.max_seqlen == 0 || shape.seqlen <= variant.max_seqlen;
         if (variant.head_dim != shape.head_dim || !fits || !IsWanted(options, variant.name)) continue;

@@ -55,6 +55,20 @@ constexpr Variant ForwardVariant(const char* name, const char* changes) {
 
 }  // namespace
 
+cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream) {
+  int sms = 0;
+  if (const cudaError_t status = CountSms(sms); status != cudaSuccess) return status;
+  if (FitsSplitKeys(params, sms)) return LaunchSplitKeys(params, stream);
+  return params.head_dim == 64 ? LaunchForward<Persistent64>(params, stream)
+                               : LaunchForward<Persistent128>(params, stream);
+}
+
+Variants ChosenVariants() {
+  static constexpr Variant kVariants[] = {{"hopper_64", "the choice for the shape", 64, false, 0, LaunchHopper},
+                                          {"hopper_128", "the choice for the shape", 128, false, 0, LaunchHopper}};
+  return {kVariants, kVariants + std::size(kVariants)};
+}
+
 Variants ForwardVariants() {
   static constexpr Variant kVariants[] = {
       ForwardVariant<Plain64>("64_plain", "one product after the other"),

@@ -14,11 +14,34 @@ constexpr Variant SplitVariant(const char* name, const char* changes) {
   return {name, changes, T::kHeadDim, kBf16, T::kMaxSeqlen, LaunchSplit<T>};
 }
 
+template <class T, int kOf16>
+struct SplitPolynomial : T {
+  static constexpr int kPolynomialOf16 = kOf16;
+};
+
+// What LaunchSplitKeys() takes.
+using Chosen64 = SplitTile<64, 2, 4, 2, 128>;
+using Chosen128 = SplitTile<128, 2, 4, 2, 128>;
+
+template <class T>
+bool Fits(const AttentionParams& params, int sms) {
+  const std::int64_t clusters = Blocks(params.seqlen, kWarpgroupRows * T::kQueries);
+  return params.seqlen <= T::kMaxSeqlen && clusters * T::kCluster * params.batch * params.num_heads <= sms;
+}
+
 struct BfloatTile : SplitTile<64, 2, 2, 2, 128> {
   using Element = __nv_bfloat16;
 };
 
 }  // namespace
+
+bool FitsSplitKeys(const AttentionParams& params, int sms) {
+  return params.head_dim == 64 ? Fits<Chosen64>(params, sms) : Fits<Chosen128>(params, sms);
+}
+
+cudaError_t LaunchSplitKeys(const AttentionParams& params, cudaStream_t stream) {
+  return params.head_dim == 64 ? LaunchSplit<Chosen64>(params, stream) : LaunchSplit<Chosen128>(params, stream);
+}
 
 // SplitTile<head_dim, splits, query tiles of a cluster, warpgroups, keys of a warpgroup>
 Variants SplitVariants() {
@@ -31,6 +54,9 @@ Variants SplitVariants() {
       SplitVariant<SplitTile<64, 2, 1, 4, 64>>("split_64_2_1_4_64", "4 warpgroups of 64 keys"),
       SplitVariant<SplitTile<64, 2, 2, 4, 64>>("split_64_2_2_4_64", "and 2 query tiles"),
       SplitVariant<SplitTile<64, 2, 4, 4, 64>>("split_64_2_4_4_64", "and 4"),
+      SplitVariant<SplitPolynomial<SplitTile<64, 2, 4, 2, 128>, 4>>("split_64_2_4_2_128_poly_4",
+                                                                    "4 of 16 exponentials on the FMA pipe"),
+      SplitVariant<SplitPolynomial<SplitTile<64, 2, 4, 4, 64>, 4>>("split_64_2_4_4_64_poly_4", "the same"),
       SplitVariant<SplitTile<64, 4, 2, 2, 64>>("split_64_4_2_2_64", "keys over 4 blocks, two blocks an SM"),
       SplitVariant<SplitTile<64, 4, 2, 2, 128>>("split_64_4_2_2_128", "up to 1024 keys"),
       SplitVariant<SplitTile<64, 8, 1, 2, 128>>("split_64_8_1_2_128", "up to 2048 keys"),

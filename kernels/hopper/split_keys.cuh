@@ -36,6 +36,7 @@ struct SplitTile {
   static constexpr int kWarpgroups = kWarpgroupsArg;
   static constexpr int kKeys = kKeysArg;
   static constexpr Until kUntil = Until::kStore;
+  static constexpr int kPolynomialOf16 = 0;  // of 16 exponentials so many on the FMA pipe
   using Element = __half;
 
   static constexpr int kCluster = kSplits * kQueries;
@@ -175,7 +176,7 @@ struct SplitWarpgroup {
       // No key: subtract 0 instead of minus infinity, so that masked scores give 0 and not NaN.
       shift[half] = row_max[half] == MinusInfinity() ? 0.0F : row_max[half];
     }
-    Exponentiate<0>(scores, row_sum, call.c, shift);
+    Exponentiate<T::kPolynomialOf16>(scores, row_sum, call.c, shift);
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
 #pragma unroll

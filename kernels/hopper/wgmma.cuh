@@ -55,12 +55,14 @@ struct Product;
 #define FA_NAMES_64 FA_NAMES_40 ", " FA_NAMES(4) ", " FA_NAMES(5) ", %60, %61, %62, %63"
 #define FA_NAMES_80 FA_NAMES_40 ", " FA_NAMES(4) ", " FA_NAMES(5) ", " FA_NAMES(6) ", " FA_NAMES(7)
 #define FA_NAMES_88 FA_NAMES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define FA_NAMES_96 FA_NAMES_88 ", %88, %89, %90, %91, %92, %93, %94, %95"
 
 #define FA_OPERANDS_32(d) FA_32(d, 0)
 #define FA_OPERANDS_48(d) FA_32(d, 0), FA_EIGHT(d, 32), FA_EIGHT(d, 40)
 #define FA_OPERANDS_64(d) FA_32(d, 0), FA_32(d, 32)
 #define FA_OPERANDS_80(d) FA_OPERANDS_64(d), FA_EIGHT(d, 64), FA_EIGHT(d, 72)
 #define FA_OPERANDS_88(d) FA_OPERANDS_80(d), FA_EIGHT(d, 80)
+#define FA_OPERANDS_96(d) FA_OPERANDS_88(d), FA_EIGHT(d, 88)
 
 // r0 to r5: the numbers of the operands after the accumulator's. `accumulate` 0: D = A x B.
 #define FA_PRODUCT(n, element, type, registers, r0, r1, r2, r3, r4, r5)                                              \
@@ -97,6 +99,7 @@ FA_PRODUCTS(96, 48, 48, 49, 50, 51, 52, 53)
 FA_PRODUCTS(128, 64, 64, 65, 66, 67, 68, 69)
 FA_PRODUCTS(160, 80, 80, 81, 82, 83, 84, 85)
 FA_PRODUCTS(176, 88, 88, 89, 90, 91, 92, 93)
+FA_PRODUCTS(192, 96, 96, 97, 98, 99, 100, 101)
 
 #undef FA_PRODUCTS
 #undef FA_PRODUCT
