@@ -439,7 +439,10 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   }
   if (status != cudaSuccess) return status;
   const int items = call.order.items();
-  const int clusters = T::kPersistent && sms / T::kCluster < items ? sms / T::kCluster : items;
+  // With a causal mask items differ in length: then each is a block, and the hardware gives the next to the SM that is
+  // free first.
+  const bool persistent = T::kPersistent && !params.causal && sms / T::kCluster < items;
+  const int clusters = persistent ? sms / T::kCluster : items;
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim.x = T::kCluster;

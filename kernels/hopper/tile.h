@@ -28,7 +28,7 @@ struct Tile {
   static constexpr int kPolynomialOf16 = 0;    // of 16 exponentials so many on the FMA pipe
   static constexpr bool kTmaStore = false;     // O through shared memory and TMA
   static constexpr int kCluster = 1;           // neighbouring row blocks load K and V together, a part each
-  static constexpr bool kPersistent = false;   // as many blocks as SMs, which take one item after the other
+  static constexpr bool kPersistent = false;   // without a mask: as many blocks as SMs, which take item after item
 
   static constexpr int kRows = kWarpgroups * kWarpgroupRows;
   static constexpr int kThreads = (kWarpgroups + 1) * kWarpgroupThreads;
