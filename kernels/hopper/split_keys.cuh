@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kUntil >= Until::kLoad) {
-    if (thread_of_block == 0) wg.load_q();
+    if (thread_of_block == 0 && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
   }
   if constexpr (T::kCluster > 1 && T::kQueries > 1) ClusterWait();
   if constexpr (T::kUntil >= Until::kLoad) {
@@ -330,10 +330,10 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       if constexpr (T::kUntil >= Until::kSoftmax) wg.softmax();
       wg.sync(Operand::kV);
       if constexpr (T::kUntil >= Until::kPv) wg.pv();
-      if constexpr (T::kUntil == Until::kSoftmax)
+      if constexpr (T::kUntil == Until::kSoftmax) {
         Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + static_cast<float>(wg.p[0][0]));
+      }
     }
-    if constexpr (T::kUntil == Until::kLoad) wg.sync(Operand::kQ);
   }
   if constexpr (T::kCluster > 1 && T::kQueries == 1) ClusterWait();
 
