@@ -4,48 +4,10 @@
 
 #include "hopper/forward.cuh"
 #include "hopper/rung8_hopper.h"
+#include "hopper/variants.cuh"
 
 namespace fa_profile::hopper {
 namespace {
-
-// Head dimension 64: 3 warpgroups of 64 rows, 128 keys, 2 stages each of K and V.
-using Plain64 = Tile<64, 3, 128, 2>;
-struct Overlap64 : Plain64 {
-  static constexpr bool kOverlap = true;
-};
-struct Lazy64 : Overlap64 {
-  static constexpr bool kLazyRescale = true;
-};
-struct PingPong64 : Lazy64 {
-  static constexpr bool kPingPong = true;
-};
-struct Store64 : PingPong64 {
-  static constexpr bool kTmaStore = true;
-};
-struct Persistent64 : Store64 {
-  static constexpr bool kPersistent = true;
-};
-struct Polynomial64 : Persistent64 {
-  static constexpr int kPolynomialOf16 = 3;
-};
-
-// Head dimension 128: 2 warpgroups.
-using Plain128 = Tile<128, 2, 128, 2>;
-struct Overlap128 : Plain128 {
-  static constexpr bool kOverlap = true;
-};
-struct Lazy128 : Overlap128 {
-  static constexpr bool kLazyRescale = true;
-};
-struct PingPong128 : Lazy128 {
-  static constexpr bool kPingPong = true;
-};
-struct Store128 : PingPong128 {
-  static constexpr bool kTmaStore = true;
-};
-struct Persistent128 : Store128 {
-  static constexpr bool kPersistent = true;
-};
 
 template <class T>
 constexpr Variant ForwardVariant(const char* name, const char* changes) {
