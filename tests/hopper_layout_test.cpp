@@ -255,6 +255,12 @@ TEST(HopperTilesTest, ATileIsMaskedWhereARowMustNotSeeAllOfIt) {
   }
 }
 
+TEST(HopperOrderTest, WavesCountTheLastOneInFull) {
+  EXPECT_EQ(hopper::WaveRows(64, 2048, 192, 132), 6 * 192);  // 704 blocks
+  EXPECT_EQ(hopper::WaveRows(64, 2048, 128, 132), 8 * 128);  // 1024 blocks
+  EXPECT_EQ(hopper::WaveRows(1, 1, 192, 132), 192);
+}
+
 TEST(HopperOrderTest, EveryItemComesOnceAndTheLongestFirst) {
   for (const bool longest_first : {false, true}) {
     for (const int heads : {1, 2, 7, 16}) {

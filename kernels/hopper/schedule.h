@@ -169,6 +169,12 @@ FA_HOPPER_BOTH constexpr bool NeedsMask(int row, int key, int keys, int seqlen, 
   return key + keys > KeyEnd(row, seqlen, causal);
 }
 
+/// How long `heads` heads of `seqlen` rows take with blocks of `rows` rows, one an SM: waves times rows. The last wave
+/// takes as long as a full one, so fewer rows a block may be quicker.
+FA_HOPPER_BOTH constexpr std::int64_t WaveRows(int heads, int seqlen, int rows, int sms) {
+  return std::int64_t{Blocks(heads * Blocks(seqlen, rows), sms)} * rows;
+}
+
 /// A work item: `row_block` of `head`, counted over batch and heads.
 struct Item {
   int head;

@@ -61,6 +61,7 @@ Variants TuningVariants() {
       TuningVariant<All<Tile<64, 3, 96, 3>>>("64_96_keys", "96 keys"),
       TuningVariant<All<Tile<64, 3, 64, 4>>>("64_64_keys", "64 keys, 4 stages"),
       TuningVariant<All<Tile<64, 2, 128, 2>>>("64_2_warpgroups", "128 rows"),
+      TuningVariant<NoTurns<All<Tile<64, 2, 128, 2>>>>("64_2_no_turns", "128 rows, no ping-pong"),
       TuningVariant<All<Tile<64, 2, 176, 2>>>("64_2_176_keys", "128 rows, 176 keys"),
       TuningVariant<All<Tile<64, 2, 192, 2>>>("64_2_192_keys", "128 rows, 192 keys"),
       TuningVariant<NoTurns<All<Tile<64, 2, 192, 2>>>>("64_2_192_no_turns", "the same without ping-pong"),

@@ -28,6 +28,15 @@ struct Polynomial64 : Persistent64 {
   static constexpr int kPolynomialOf16 = 3;
 };
 
+/// 128 rows a block, for shapes that fill the last wave better with it.
+struct Rows128 : Tile<64, 2, 128, 2> {
+  static constexpr bool kOverlap = true;
+  static constexpr bool kLazyRescale = true;
+  static constexpr bool kPingPong = true;
+  static constexpr bool kTmaStore = true;
+  static constexpr bool kPersistent = true;
+};
+
 // Head dimension 128: 2 warpgroups.
 using Plain128 = Tile<128, 2, 128, 2>;
 struct Overlap128 : Plain128 {
