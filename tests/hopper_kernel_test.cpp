@@ -98,7 +98,7 @@ void ExpectForward(const AttentionShape& shape, Copies copies) {
   ASSERT_EQ(hopper::MakeCall<T>(call, tensors.Params()), cudaSuccess);
   const int items = call.order.items();
   const unsigned clusters = static_cast<unsigned>(T::kPersistent && items > 2 ? 2 : items);
-  const emulator::Launch launch{clusters * T::kCluster, T::kThreads, T::kCluster, hopper::kSharedBytes<T>, copies};
+  const emulator::Launch launch{clusters * T::kCluster, T::kThreads, T::kCluster, 1, hopper::kSharedBytes<T>, copies};
   ASSERT_EQ(emulator::Run(launch, [&] { hopper::HopperForward<T>(call); }), "") << shape.ToString();
   tensors.ExpectCorrect();
 }
@@ -108,8 +108,10 @@ void ExpectSplit(const AttentionShape& shape, Copies copies) {
   Tensors<typename T::Element> tensors(shape);
   hopper::SplitCall call;
   ASSERT_EQ(hopper::MakeSplitCall<T>(call, tensors.Params()), cudaSuccess);
-  const unsigned blocks = static_cast<unsigned>(shape.batch * shape.num_heads * call.clusters_per_head * T::kCluster);
-  const emulator::Launch launch{blocks, T::kThreads, T::kCluster, T::kSharedBytes, copies};
+  const auto heads = static_cast<unsigned>(shape.batch * shape.num_heads);
+  const auto clusters = static_cast<unsigned>(hopper::Blocks(shape.seqlen, 64 * T::kQueries));
+  const emulator::Launch launch{
+      heads * clusters * T::kCluster, T::kThreads, T::kCluster, heads, T::kSharedBytes, copies};
   ASSERT_EQ(emulator::Run(launch, [&] { hopper::HopperSplitKeys<T>(call); }), "") << shape.ToString();
   tensors.ExpectCorrect();
 }
@@ -165,7 +167,7 @@ TEST(HopperKernelTest, SplitKeysAreCorrect) {
   ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 300, 64, false}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<64, 2, 2, 2, 128>>({1, 1, 150, 64, true}, Copies::kAsLateAsPossible);
   ExpectSplit<hopper::SplitTile<64, 2, 4, 2, 64>>({1, 1, 200, 64, true}, Copies::kAtOnce);
-  ExpectSplit<hopper::SplitTile<64, 1, 2, 2, 128>>({1, 1, 70, 64, false}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitTile<64, 1, 2, 2, 128>>({1, 2, 70, 64, false}, Copies::kAsLateAsPossible);
   ExpectSplit<hopper::SplitTile<64, 8, 1, 1, 64>>({1, 1, 190, 64, true}, Copies::kAsLateAsPossible);
   ExpectSplit<hopper::SplitTile<128, 2, 2, 2, 64>>({1, 1, 200, 128, false}, Copies::kAsLateAsPossible);
 }

@@ -19,7 +19,7 @@ namespace {
 using Mbarrier = std::uint64_t;
 
 /// What a wait is for, for stuck_wait.
-enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV };
+enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
 
 struct StuckWait {
   int count;  // waits that were given up; the rest is of one of them
@@ -64,28 +64,46 @@ __device__ __forceinline__ void ArriveExpecting(Mbarrier* barrier, unsigned byte
                : "memory");
 }
 
+/// Whose ordinary stores a wait makes visible: StoreInCluster() of other blocks needs kCluster, which empties L1.
+/// Copies and products need neither.
+enum class Scope { kBlock, kCluster };
+
 /// True once the phase of this parity is complete; returns after a while in any case.
+template <Scope kScope>
 __device__ __forceinline__ bool TryWait(Mbarrier* barrier, unsigned parity) {
   std::uint32_t done = 0;
-  asm volatile(
-      "{\n"
-      ".reg .pred complete;\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, complete;\n"
-      "}"
-      : "=r"(done)
-      : "r"(SharedAddress(barrier)), "r"(parity)
-      : "memory");
+  if constexpr (kScope == Scope::kBlock) {
+    asm volatile(
+        "{\n"
+        ".reg .pred complete;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, complete;\n"
+        "}"
+        : "=r"(done)
+        : "r"(SharedAddress(barrier)), "r"(parity)
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n"
+        ".reg .pred complete;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, complete;\n"
+        "}"
+        : "=r"(done)
+        : "r"(SharedAddress(barrier)), "r"(parity)
+        : "memory");
+  }
   return done != 0;
 }
 
 #ifdef FA_HOPPER_WATCH
 __device__ StuckWait stuck_wait;
 
+template <Scope kScope = Scope::kBlock>
 __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor what) {
   // A try lasts up to some microseconds; after the first wait that was given up, the others need not be patient.
   constexpr int kTries = 1 << 18;
-  for (int tries = 0; !TryWait(barrier, parity); ++tries) {
+  for (int tries = 0; !TryWait<kScope>(barrier, parity); ++tries) {
     if (tries < kTries && (tries < 64 || *static_cast<volatile int*>(&stuck_wait.count) == 0)) continue;
     if (atomicAdd(&stuck_wait.count, 1) == 0) {
       stuck_wait.what = what;
@@ -99,7 +117,7 @@ __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor
 
 /// Reads stuck_wait of this file's kernels, which have ended, and clears it.
 inline StuckReport TakeStuckWait() {
-  static constexpr const char* kNames[] = {"", "Q full", "K full", "V full", "Q empty", "K empty", "V empty"};
+  static constexpr const char* kNames[] = {"", "Q full", "K full", "V full", "Q empty", "K empty", "V empty", "parts"};
   StuckWait stuck{};
   if (cudaMemcpyFromSymbol(&stuck, stuck_wait, sizeof stuck) != cudaSuccess) return {};
   const StuckWait none{};
@@ -109,8 +127,9 @@ inline StuckReport TakeStuckWait() {
 #else
 inline StuckReport TakeStuckWait() { return {}; }
 
+template <Scope kScope = Scope::kBlock>
 __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
-  while (!TryWait(barrier, parity)) {
+  while (!TryWait<kScope>(barrier, parity)) {
   }
 }
 #endif
@@ -127,9 +146,9 @@ __device__ __forceinline__ void NamedArrive(int id) {
   asm volatile("barrier.arrive %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
 }
 
-/// All threads of a cluster: what was written before ClusterArrive(), into the shared memory of other blocks too, is
-/// visible after ClusterWait().
-__device__ __forceinline__ void ClusterArrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+/// All threads of a cluster meet. Orders no ordinary memory accesses: an arrival that did would wait for all of the
+/// thread's earlier ones, for hundreds of cycles. PublishBarriers() comes before it where barriers were initialised.
+__device__ __forceinline__ void ClusterArrive() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
 __device__ __forceinline__ void ClusterWait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
 
 __device__ __forceinline__ unsigned ClusterRank() {
@@ -138,11 +157,12 @@ __device__ __forceinline__ unsigned ClusterRank() {
   return rank;
 }
 
-__device__ __forceinline__ void StoreInCluster(std::uint32_t address, float a) {
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(a) : "memory");
-}
-__device__ __forceinline__ void StoreInCluster(std::uint32_t address, float a, float b) {
-  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
+/// Stores two floats in another block, or in this one; `barrier` there counts their 8 bytes when they have arrived.
+/// Both are addresses that AddressIn() gave for the same rank.
+__device__ __forceinline__ void StoreInCluster(std::uint32_t address, float a, float b, std::uint32_t barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(address),
+               "f"(a), "f"(b), "r"(barrier)
+               : "memory");
 }
 
 /// Gives registers back to the pool, or takes them: all warps of a warpgroup together.

@@ -20,6 +20,9 @@ struct MergeLayout {
   static constexpr int kStride = kHeadDim + 8;
   static constexpr int kOutputs = kSlots * kRows * kStride;
   static constexpr int kBytes = 4 * (kOutputs + 2 * kSlots * kRows);
+  // What arrives of a part: a maximum and a sum for each row, and the outputs if it saw keys.
+  static constexpr std::uint32_t kStatisticsBytes = 8 * kRows;
+  static constexpr std::uint32_t kOutputBytes = 4 * kHeadDim * kRows;
 
   static_assert(kWarpgroupRows % kSplits == 0);
 
@@ -30,11 +33,9 @@ struct MergeLayout {
     return 4U * static_cast<std::uint32_t>((slot * kRows + row % kRows) * kStride + column);
   }
   FA_HOPPER_BOTH static constexpr std::uint32_t MaxAt(int slot, int row) {
-    return 4U * static_cast<std::uint32_t>(kOutputs + slot * kRows + row % kRows);
+    return 4U * static_cast<std::uint32_t>(kOutputs + 2 * (slot * kRows + row % kRows));
   }
-  FA_HOPPER_BOTH static constexpr std::uint32_t SumAt(int slot, int row) {
-    return MaxAt(slot, row) + 4U * kSlots * kRows;
-  }
+  FA_HOPPER_BOTH static constexpr std::uint32_t SumAt(int slot, int row) { return MaxAt(slot, row) + 4U; }
 };
 
 /// What a part weighs whose row has the maximum `part_max` (in powers of 2), `max` being that of all parts. A part that

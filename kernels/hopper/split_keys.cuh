@@ -3,8 +3,9 @@
 // Rung 8 for few, short heads, where the time is one block's chain of latencies: no loop at all. A cluster of blocks
 // owns kQueries tiles of 64 query rows of one head; each tile's keys are split over kSplits blocks, and in a block over
 // kWarpgroups warpgroups, one tile of kKeys keys each. Every warpgroup pushes its unfinished rows into the shared
-// memory of the block that will merge them. Blocks that work on the same keys load a part each and send it to all of
-// them. Not yet run on a GPU.
+// memory of the block that will merge them, and a barrier there counts the bytes: neither a barrier of the cluster nor
+// a fence is waited for. Blocks that work on the same keys load a part each and send it to all of them. Not yet run on
+// a GPU.
 
 #include <cuda_runtime.h>
 
@@ -65,7 +66,6 @@ struct SplitCall {
   CUtensorMap q, k, v;
   void* output;
   int seqlen;
-  int clusters_per_head;
   bool causal;
   float c;
 };
@@ -75,6 +75,7 @@ struct SplitBarriers {
   Mbarrier q;
   Mbarrier k[T::kWarpgroups];
   Mbarrier v[T::kWarpgroups];
+  Mbarrier parts;  // of all warpgroups that work on this block's rows
 };
 
 /// Where a thread is, and the registers of its warpgroup's tile.
@@ -102,10 +103,19 @@ struct SplitWarpgroup {
   __device__ __forceinline__ int split() const { return rank % T::kSplits; }
   __device__ __forceinline__ int query() const { return rank / T::kSplits; }
 
-  /// Whether any row of the cluster sees a key of this warpgroup's tile: the same for all blocks that share its keys.
-  __device__ __forceinline__ bool has_keys() const {
+  /// The keys that any row of the cluster sees: [0, this).
+  __device__ __forceinline__ int key_end() const {
     const int last_row = first_row - query() * kWarpgroupRows + T::kQueries * kWarpgroupRows - 1;
-    return first_key < KeyEnd(last_row, call.seqlen, call.causal);
+    return KeyEnd(last_row, call.seqlen, call.causal);
+  }
+  /// Whether this warpgroup's tile has some of them: the same for all blocks that share its keys.
+  __device__ __forceinline__ bool has_keys() const { return first_key < key_end(); }
+
+  /// Announces the parts that this block will merge.
+  __device__ __forceinline__ void ExpectParts() const {
+    const int with_keys = Blocks(key_end(), T::kKeys);
+    ArriveExpecting(&barriers.parts,
+                    Merge::kSlots * Merge::kStatisticsBytes + static_cast<unsigned>(with_keys) * Merge::kOutputBytes);
   }
 
   __device__ __forceinline__ void load_q() {
@@ -211,14 +221,12 @@ struct SplitWarpgroup {
       const int row = AccumulatorRow(thread, 2 * half);
       const auto owner = static_cast<unsigned>(Merge::OwnerOf(row) + T::kSplits * query());
       const std::uint32_t there = AddressIn(shared + T::kMergeAt, owner);
-      if (thread % 4 == 0) {
-        StoreInCluster(there + Merge::MaxAt(slot, row), row_max[half]);
-        StoreInCluster(there + Merge::SumAt(slot, row), row_sum[half]);
-      }
+      const std::uint32_t barrier = AddressIn(SharedAddress(&barriers.parts), owner);
+      if (thread % 4 == 0) StoreInCluster(there + Merge::MaxAt(slot, row), row_max[half], row_sum[half], barrier);
       if (!with_output) continue;
 #pragma unroll
       for (int i = 2 * half; i < T::kHeadDim / 2; i += 4) {
-        StoreInCluster(there + Merge::OutputAt(slot, row, AccumulatorColumn(thread, i)), o[i], o[i + 1]);
+        StoreInCluster(there + Merge::OutputAt(slot, row, AccumulatorColumn(thread, i)), o[i], o[i + 1], barrier);
       }
     }
   }
@@ -281,6 +289,7 @@ __device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
     InitBarrier(&barriers.k[i], 1);
     InitBarrier(&barriers.v[i], 1);
   }
+  InitBarrier(&barriers.parts, 1);
   PublishBarriers();
 }
 
@@ -293,9 +302,8 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   const int thread_of_block = ThreadIndex();
   const int warpgroup = OfWarp(thread_of_block / kWarpgroupThreads);
   const int rank = static_cast<int>(ClusterRank());
-  const int cluster = BlockIndex() / T::kCluster;
-  const int head = cluster / call.clusters_per_head;
-  const int query = cluster % call.clusters_per_head * T::kQueries + rank / T::kSplits;
+  const int head = BlockRow();
+  const int query = BlockIndex() / T::kCluster * T::kQueries + rank / T::kSplits;
   const int first_row = query * kWarpgroupRows;
   const int first_key = (rank % T::kSplits * T::kWarpgroups + warpgroup) * T::kKeys;
   SplitWarpgroup<T> wg{call,
@@ -309,14 +317,17 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
                        first_key};
   const bool has_keys = wg.has_keys();
 
-  if (thread_of_block == 0) InitSplitBarriers<T>(barriers);
+  if (thread_of_block == 0) {
+    InitSplitBarriers<T>(barriers);
+    wg.ExpectParts();
+  }
   SyncBlock();
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kUntil >= Until::kLoad) {
     if (thread_of_block == 0 && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
   }
-  if constexpr (T::kCluster > 1 && T::kQueries > 1) ClusterWait();
+  if constexpr (T::kQueries > 1) ClusterWait();
   if constexpr (T::kUntil >= Until::kLoad) {
     if (wg.thread == 0 && has_keys) {
       wg.load_kv(Operand::kK);
@@ -335,21 +346,17 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       }
     }
   }
-  if constexpr (T::kCluster > 1 && T::kQueries == 1) ClusterWait();
-
-  if constexpr (T::kUntil >= Until::kMerge) {
-    wg.push(has_keys);
-    if constexpr (T::kCluster > 1) {
-      ClusterArrive();
-      ClusterWait();
-    } else {
-      SyncBlock();
-    }
-    epilogue<T>(call, memory + skip + T::kMergeAt, head, first_row + rank % T::kSplits * T::Merge::kRows);
-  } else if constexpr (T::kCluster > 1 && T::kUntil >= Until::kLoad) {
-    ClusterArrive();  // no block may end while another copies into it
+  if constexpr (T::kQueries > 1) {
+    ClusterArrive();  // what others sent has come
+  } else if constexpr (T::kCluster > 1) {
     ClusterWait();
   }
+  if constexpr (T::kUntil >= Until::kMerge) {
+    wg.push(has_keys);
+    Wait<Scope::kCluster>(&barriers.parts, 0, WaitFor::kParts);
+    epilogue<T>(call, memory + skip + T::kMergeAt, head, first_row + rank % T::kSplits * T::Merge::kRows);
+  }
+  if constexpr (T::kQueries > 1) ClusterWait();  // no block ends before what it sent has come everywhere
 }
 
 template <class T>
@@ -357,7 +364,6 @@ cudaError_t MakeSplitCall(SplitCall& call, const AttentionParams& params) {
   constexpr float kLog2E = 1.4426950408889634F;
   call.output = params.o;
   call.seqlen = params.seqlen;
-  call.clusters_per_head = Blocks(params.seqlen, kWarpgroupRows * T::kQueries);
   call.causal = params.causal;
   call.c = params.softmax_scale * kLog2E;
   constexpr CUtensorMapDataType kType = MapType<typename T::Element>();
@@ -370,7 +376,12 @@ cudaError_t MakeSplitCall(SplitCall& call, const AttentionParams& params) {
 /// Enqueues the kernel of configuration T. The tensors are of T::Element, whatever the pointers of `params` say.
 template <class T>
 cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
-  if (params.head_dim != T::kHeadDim || params.seqlen > T::kMaxSeqlen) return cudaErrorInvalidValue;
+  constexpr int kMaxHeads = 65535;  // of a grid's second dimension
+  const int heads = params.batch * params.num_heads;
+  const int clusters_per_head = Blocks(params.seqlen, kWarpgroupRows * T::kQueries);
+  if (params.head_dim != T::kHeadDim || params.seqlen > T::kMaxSeqlen || heads > kMaxHeads) {
+    return cudaErrorInvalidValue;
+  }
   SplitCall call;
   cudaError_t status = MakeSplitCall<T>(call, params);
   const void* const kernel = reinterpret_cast<const void*>(&HopperSplitKeys<T>);
@@ -385,7 +396,7 @@ cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
   attribute.val.clusterDim.y = 1;
   attribute.val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(params.batch * params.num_heads * call.clusters_per_head * T::kCluster));
+  config.gridDim = dim3(static_cast<unsigned>(clusters_per_head * T::kCluster), static_cast<unsigned>(heads));
   config.blockDim = dim3(T::kThreads);
   config.dynamicSmemBytes = kBytes;
   config.stream = stream;

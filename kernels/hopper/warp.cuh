@@ -14,6 +14,7 @@ namespace {
 
 __device__ __forceinline__ int ThreadIndex() { return static_cast<int>(threadIdx.x); }
 __device__ __forceinline__ int BlockIndex() { return static_cast<int>(blockIdx.x); }
+__device__ __forceinline__ int BlockRow() { return static_cast<int>(blockIdx.y); }
 __device__ __forceinline__ int BlockCount() { return static_cast<int>(gridDim.x); }
 
 __device__ __forceinline__ unsigned char* DynamicMemory() {

@@ -124,6 +124,7 @@ Thread& ThisThread() { return *machine->running; }
 Block& ThisBlock() { return *machine->running->block; }
 Block& BlockOfCluster(unsigned rank) { return *machine->blocks.at(rank); }
 unsigned BlockCount() { return machine->launch.blocks; }
+unsigned BlocksOfRow() { return machine->launch.blocks / machine->launch.rows; }
 
 void WaitUntil(const std::function<bool()>& ready, const char*) {
   Thread& thread = ThisThread();

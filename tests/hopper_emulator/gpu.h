@@ -75,6 +75,7 @@ struct Launch {
   unsigned blocks = 1;
   unsigned threads = 1;
   unsigned cluster = 1;
+  unsigned rows = 1;  // into which the blocks fall: the grid's second dimension
   std::size_t shared_bytes = 0;
   Copies copies = Copies::kAtOnce;
 };
@@ -89,6 +90,7 @@ Thread& ThisThread();
 Block& ThisBlock();
 Block& BlockOfCluster(unsigned rank);
 unsigned BlockCount();
+unsigned BlocksOfRow();
 
 /// Lets other threads run until `ready` says true.
 void WaitUntil(const std::function<bool()>& ready, const char* what);

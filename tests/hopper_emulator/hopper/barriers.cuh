@@ -12,7 +12,7 @@ namespace {
 
 using Mbarrier = std::uint64_t;
 
-enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV };
+enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
 
 inline emulator::Mbarrier& Find(const Mbarrier* barrier) {
   return emulator::BarrierAt(emulator::ThisBlock(), SharedAddress(barrier));
@@ -40,7 +40,9 @@ inline void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   Find(barrier).bytes += bytes;
   Arrive(barrier);
 }
-inline void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
+enum class Scope { kBlock, kCluster };
+template <Scope kScope = Scope::kBlock>
+void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
   emulator::Mbarrier& found = Find(barrier);
   emulator::WaitUntil([&] { return found.phase % 2 != parity; }, "an mbarrier");
 }
@@ -64,11 +66,14 @@ inline void ClusterWait() { emulator::WaitForCluster(); }
 inline unsigned ClusterRank() { return emulator::ThisBlock().rank; }
 inline std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) { return shared | (rank + 1) << 24; }
 
-inline void StoreInCluster(std::uint32_t address, float a) { std::memcpy(emulator::MemoryAt(address), &a, sizeof a); }
-inline void StoreInCluster(std::uint32_t address, float a, float b) {
+inline void StoreInCluster(std::uint32_t address, float a, float b, std::uint32_t barrier) {
   if (address % 8 != 0) emulator::Fail("a store of 8 bytes must be aligned");
-  StoreInCluster(address, a);
-  StoreInCluster(address + 4, b);
+  if (address >> 24 != barrier >> 24) emulator::Fail("a store and its barrier must be in one block");
+  std::memcpy(emulator::MemoryAt(address), &a, sizeof a);
+  std::memcpy(emulator::MemoryAt(address + 4), &b, sizeof b);
+  emulator::Mbarrier& counted = emulator::BarrierAt(emulator::BlockOfCluster((barrier >> 24) - 1), barrier & 0xffffffU);
+  counted.bytes -= 8;
+  emulator::EndPhase(counted);
 }
 
 template <int kRegisters>

@@ -28,7 +28,8 @@ namespace fa_profile::hopper {
 namespace {
 
 inline int ThreadIndex() { return static_cast<int>(emulator::ThisThread().index); }
-inline int BlockIndex() { return static_cast<int>(emulator::ThisBlock().index); }
+inline int BlockIndex() { return static_cast<int>(emulator::ThisBlock().index % emulator::BlocksOfRow()); }
+inline int BlockRow() { return static_cast<int>(emulator::ThisBlock().index / emulator::BlocksOfRow()); }
 inline int BlockCount() { return static_cast<int>(emulator::BlockCount()); }
 
 inline unsigned char* DynamicMemory() { return emulator::ThisBlock().shared; }
