@@ -26,6 +26,7 @@ struct KernelCode {
   Opcodes opcodes;
   // Between the wait for scores that lets PV go on, and the wait for PV; -1: the kernel has no such wait.
   int exponentials_beside_pv = -1;
+  bool has_gpu_fence = false;
 };
 
 Opcodes Count(const DeviceFunction& function) {
@@ -50,6 +51,12 @@ int ExponentialsBesidePv(const DeviceFunction& function) {
   return count;
 }
 
+bool HasGpuFence(const DeviceFunction& function) {
+  return std::ranges::any_of(function.instructions, [](const Instruction& instruction) {
+    return instruction.opcode.starts_with("MEMBAR") && instruction.opcode.find("CTA") == std::string::npos;
+  });
+}
+
 std::vector<KernelCode> ReadKernels() {
   std::vector<KernelCode> kernels;
   const std::string nvdisasm = sass::RequireNvdisasm();
@@ -60,8 +67,8 @@ std::vector<KernelCode> ReadKernels() {
     }
     for (const sass::CubinFunction& function : sass::ReadCubin(cubin.bytes).functions) {
       const DeviceFunction& instructions = code.at(function.name);
-      kernels.push_back(
-          {Demangle(function.name.c_str()), function, Count(instructions), ExponentialsBesidePv(instructions)});
+      kernels.push_back({Demangle(function.name.c_str()), function, Count(instructions),
+                         ExponentialsBesidePv(instructions), HasGpuFence(instructions)});
     }
   }
   return kernels;
@@ -94,6 +101,12 @@ TEST_F(HopperCodeTest, CopiesBarriersAndRegisterMovesAreThere) {
     const int threads = kernel.resources.max_threads.value()[0];
     EXPECT_EQ(kernel.resources.registers_per_thread, 65536 / threads / 8 * 8) << kernel.name;
   }
+}
+
+// A fence for all of the GPU takes hundreds of cycles: what blocks of a cluster tell each other goes by barriers that
+// count bytes.
+TEST_F(HopperCodeTest, NoKernelWaitsForAFenceOfTheGpu) {
+  for (const KernelCode& kernel : kernels_) EXPECT_FALSE(kernel.has_gpu_fence) << kernel.name;
 }
 
 // QK: head_dim / 16 products; PV: keys / 16. With the next QK before this PV each is there twice: before, or behind,

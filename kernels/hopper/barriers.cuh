@@ -51,11 +51,11 @@ __device__ __forceinline__ void Arrive(Mbarrier* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
 }
 
-/// Arrives at the barrier that block `rank` of the cluster has at the same place.
+/// Arrives at the barrier that block `rank` of the cluster has at the same place. It releases nothing to that block: a
+/// tile that products have read needs no more.
 __device__ __forceinline__ void ArriveInCluster(Mbarrier* barrier, unsigned rank) {
-  asm volatile(
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(AddressIn(SharedAddress(barrier), rank))
-      : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(AddressIn(SharedAddress(barrier), rank))
+               : "memory");
 }
 
 /// Arrives, and adds `bytes` to what the phase waits for: copies take them off as they complete.

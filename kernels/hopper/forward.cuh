@@ -245,8 +245,8 @@ struct Consumer {
     for (int i = 0; i < T::kHeadDim / 2; ++i) o[i] *= correction[HalfOf(i)];
   }
 
-  /// Probabilities become the A operand of PV.
-  __device__ __forceinline__ void convert() {
+  /// Probabilities become the A operand of PV: the softmax's second half, which a profile counts to its phase.
+  __device__ __forceinline__ void softmax() {
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
 #pragma unroll
@@ -255,6 +255,7 @@ struct Consumer {
       }
     }
   }
+  __device__ __forceinline__ void convert() { softmax(); }
 
   /// Starts o (64, kHeadDim) += P (64, kKeys) x V (kKeys, kHeadDim).
   __device__ __forceinline__ void pv() {

@@ -320,6 +320,10 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   if (thread_of_block == 0) {
     InitSplitBarriers<T>(barriers);
     wg.ExpectParts();
+  } else if (T::kUntil >= Until::kLoad && thread_of_block == 32) {  // another warp, meanwhile
+    PrefetchMap(&call.q);
+    PrefetchMap(&call.k);
+    PrefetchMap(&call.v);
   }
   SyncBlock();
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
