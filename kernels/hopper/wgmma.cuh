@@ -64,45 +64,57 @@ struct Product;
 #define FA_OPERANDS_88(d) FA_OPERANDS_80(d), FA_EIGHT(d, 80)
 #define FA_OPERANDS_96(d) FA_OPERANDS_88(d), FA_EIGHT(d, 88)
 
-// r0 to r5: the numbers of the operands after the accumulator's. `accumulate` 0: D = A x B.
-#define FA_PRODUCT(n, element, type, registers, r0, r1, r2, r3, r4, r5)                                              \
+// r0 to r4: the numbers of the operands after the accumulator's. `accumulate` 0: D = A x B, 1: D += A x B.
+#define FA_MULTIPLY_SHARED(n, type, registers, accumulate, r0, r1)                                       \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" FA_NAMES_##registers \
+               "}, %" #r0 ", %" #r1 ", " #accumulate ", 1, 1, 0, 0;"                                     \
+               : FA_OPERANDS_##registers(d)                                                              \
+               : "l"(a), "l"(b))
+#define FA_MULTIPLY_REGISTERS(n, type, registers, accumulate, r0, r1, r2, r3, r4)                        \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" FA_NAMES_##registers \
+               "}, {%" #r0 ", %" #r1 ", %" #r2 ", %" #r3 "}, %" #r4 ", " #accumulate ", 1, 1, 1;"        \
+               : FA_OPERANDS_##registers(d)                                                              \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+
+// `accumulate` is known where loops are unrolled: no branch is left.
+#define FA_PRODUCT(n, element, type, registers, r0, r1, r2, r3, r4)                                                  \
   template <>                                                                                                        \
   struct Product<n, element> {                                                                                       \
     /* A and B K-major: Q and K. */                                                                                  \
     static __device__ __forceinline__ void Multiply(float (&d)[n / 2], std::uint64_t a, std::uint64_t b,             \
                                                     int accumulate) {                                                \
-      asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %" #r2                                        \
-                   ", 0;\n"                                                                                          \
-                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" FA_NAMES_##registers         \
-                   "}, %" #r0 ", %" #r1 ", accumulate, 1, 1, 0, 0;\n}"                                               \
-                   : FA_OPERANDS_##registers(d)                                                                      \
-                   : "l"(a), "l"(b), "r"(accumulate));                                                               \
+      if (accumulate == 0) {                                                                                         \
+        FA_MULTIPLY_SHARED(n, type, registers, 0, r0, r1);                                                           \
+      } else {                                                                                                       \
+        FA_MULTIPLY_SHARED(n, type, registers, 1, r0, r1);                                                           \
+      }                                                                                                              \
     }                                                                                                                \
     /* A in registers, B MN-major: P and V. */                                                                       \
     static __device__ __forceinline__ void Multiply(float (&d)[n / 2], const std::uint32_t (&a)[4], std::uint64_t b, \
                                                     int accumulate) {                                                \
-      asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %" #r5                                        \
-                   ", 0;\n"                                                                                          \
-                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" FA_NAMES_##registers         \
-                   "}, {%" #r0 ", %" #r1 ", %" #r2 ", %" #r3 "}, %" #r4 ", accumulate, 1, 1, 1;\n}"                  \
-                   : FA_OPERANDS_##registers(d)                                                                      \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));                           \
+      if (accumulate == 0) {                                                                                         \
+        FA_MULTIPLY_REGISTERS(n, type, registers, 0, r0, r1, r2, r3, r4);                                            \
+      } else {                                                                                                       \
+        FA_MULTIPLY_REGISTERS(n, type, registers, 1, r0, r1, r2, r3, r4);                                            \
+      }                                                                                                              \
     }                                                                                                                \
   };
 
-#define FA_PRODUCTS(n, registers, r0, r1, r2, r3, r4, r5)         \
-  FA_PRODUCT(n, __half, "f16", registers, r0, r1, r2, r3, r4, r5) \
-  FA_PRODUCT(n, __nv_bfloat16, "bf16", registers, r0, r1, r2, r3, r4, r5)
+#define FA_PRODUCTS(n, registers, r0, r1, r2, r3, r4)         \
+  FA_PRODUCT(n, __half, "f16", registers, r0, r1, r2, r3, r4) \
+  FA_PRODUCT(n, __nv_bfloat16, "bf16", registers, r0, r1, r2, r3, r4)
 
-FA_PRODUCTS(64, 32, 32, 33, 34, 35, 36, 37)
-FA_PRODUCTS(96, 48, 48, 49, 50, 51, 52, 53)
-FA_PRODUCTS(128, 64, 64, 65, 66, 67, 68, 69)
-FA_PRODUCTS(160, 80, 80, 81, 82, 83, 84, 85)
-FA_PRODUCTS(176, 88, 88, 89, 90, 91, 92, 93)
-FA_PRODUCTS(192, 96, 96, 97, 98, 99, 100, 101)
+FA_PRODUCTS(64, 32, 32, 33, 34, 35, 36)
+FA_PRODUCTS(96, 48, 48, 49, 50, 51, 52)
+FA_PRODUCTS(128, 64, 64, 65, 66, 67, 68)
+FA_PRODUCTS(160, 80, 80, 81, 82, 83, 84)
+FA_PRODUCTS(176, 88, 88, 89, 90, 91, 92)
+FA_PRODUCTS(192, 96, 96, 97, 98, 99, 100)
 
 #undef FA_PRODUCTS
 #undef FA_PRODUCT
+#undef FA_MULTIPLY_SHARED
+#undef FA_MULTIPLY_REGISTERS
 
 }  // namespace
 }  // namespace fa_profile::hopper
