@@ -1,0 +1,64 @@
+#include "replay.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "rungs.h"
+
+namespace fa_profile::hopper {
+namespace {
+
+constexpr int kChain = 20;
+
+cudaGraphExec_t Capture(const std::function<cudaError_t(cudaStream_t)>& launch, int calls, cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  Check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+  for (int call = 0; call < calls; ++call) Check(launch(stream), "launch");
+  Check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  Check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  Check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  return executable;
+}
+
+/// Microseconds of each of `replays` batches of `batch` replays, divided by `batch`; the median.
+double Median(cudaGraphExec_t graph, int replays, int batch, cudaStream_t stream) {
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  Check(cudaEventCreate(&begin), "cudaEventCreate");
+  Check(cudaEventCreate(&end), "cudaEventCreate");
+  std::vector<double> times;
+  for (int i = 0; i < replays + 3; ++i) {
+    Check(cudaEventRecord(begin, stream), "cudaEventRecord");
+    for (int j = 0; j < batch; ++j) Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+    Check(cudaEventRecord(end, stream), "cudaEventRecord");
+    Check(cudaEventSynchronize(end), "cudaEventSynchronize");
+    float milliseconds = 0.0F;
+    Check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
+    if (i >= 3) times.push_back(static_cast<double>(milliseconds) * 1000.0 / batch);
+  }
+  Check(cudaEventDestroy(begin), "cudaEventDestroy");
+  Check(cudaEventDestroy(end), "cudaEventDestroy");
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+ReplayTime TimeReplays(const std::function<cudaError_t(cudaStream_t)>& launch, int replays) {
+  cudaStream_t stream = nullptr;
+  Check(cudaStreamCreate(&stream), "cudaStreamCreate");
+  Check(launch(stream), "launch");  // loads the code
+  Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  const cudaGraphExec_t chain = Capture(launch, kChain, stream);
+  const cudaGraphExec_t one = Capture(launch, 1, stream);
+  ReplayTime time;
+  time.in_chain_us = Median(chain, std::max(replays / kChain, 5), 1, stream) / kChain;
+  time.alone_us = Median(one, std::max(replays / kChain, 5), kChain, stream);
+  Check(cudaGraphExecDestroy(chain), "cudaGraphExecDestroy");
+  Check(cudaGraphExecDestroy(one), "cudaGraphExecDestroy");
+  Check(cudaStreamDestroy(stream), "cudaStreamDestroy");
+  return time;
+}
+
+}  // namespace fa_profile::hopper

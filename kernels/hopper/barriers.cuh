@@ -1,0 +1,179 @@
+#pragma once
+
+// What warps wait at: mbarriers in shared memory, named barriers, and the barrier of a cluster. PTX ISA, "mbarrier",
+// "barrier", "barrier.cluster". Not yet run on a GPU.
+//
+// Built with FA_HOPPER_WATCH, no wait at an mbarrier is for ever: one that lasts too long leaves its traces in
+// `stuck_wait` and goes on, with wrong results. So a mistake in the protocol costs a second, and says where it is.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "hopper/rung8_hopper.h"
+#include "hopper/warp.cuh"
+
+namespace fa_profile::hopper {
+namespace {
+
+using Mbarrier = std::uint64_t;
+
+/// What a wait is for, for stuck_wait.
+enum class WaitFor : int { kNothing, kFullQ, kFullK, kFullV, kEmptyQ, kEmptyK, kEmptyV, kParts };
+
+struct StuckWait {
+  int count;  // waits that were given up; the rest is of one of them
+  WaitFor what;
+  unsigned parity;
+  int block;
+  int thread;
+};
+
+/// The address, in the shared memory of block `rank` of the cluster, of what `shared` is here.
+__device__ __forceinline__ std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) {
+  std::uint32_t address = 0;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared), "r"(rank));
+  return address;
+}
+
+/// One phase completes after `arrivals` arrivals and all bytes that were announced.
+__device__ __forceinline__ void InitBarrier(Mbarrier* barrier, unsigned arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SharedAddress(barrier)), "r"(arrivals) : "memory");
+}
+
+/// After the InitBarrier calls: makes them visible to the cluster and to TMA. A barrier of the threads must follow.
+__device__ __forceinline__ void PublishBarriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void Arrive(Mbarrier* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
+}
+
+/// Arrives at the barrier that block `rank` of the cluster has at the same place. It releases nothing to that block: a
+/// tile that products have read needs no more.
+__device__ __forceinline__ void ArriveInCluster(Mbarrier* barrier, unsigned rank) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(AddressIn(SharedAddress(barrier), rank))
+               : "memory");
+}
+
+/// Arrives, and adds `bytes` to what the phase waits for: copies take them off as they complete.
+__device__ __forceinline__ void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)), "r"(bytes)
+               : "memory");
+}
+
+/// Whose ordinary stores a wait makes visible: StoreInCluster() of other blocks needs kCluster, which empties L1.
+/// Copies and products need neither.
+enum class Scope { kBlock, kCluster };
+
+/// True once the phase of this parity is complete; returns after a while in any case.
+template <Scope kScope>
+__device__ __forceinline__ bool TryWait(Mbarrier* barrier, unsigned parity) {
+  std::uint32_t done = 0;
+  if constexpr (kScope == Scope::kBlock) {
+    asm volatile(
+        "{\n"
+        ".reg .pred complete;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, complete;\n"
+        "}"
+        : "=r"(done)
+        : "r"(SharedAddress(barrier)), "r"(parity)
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n"
+        ".reg .pred complete;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, complete;\n"
+        "}"
+        : "=r"(done)
+        : "r"(SharedAddress(barrier)), "r"(parity)
+        : "memory");
+  }
+  return done != 0;
+}
+
+#ifdef FA_HOPPER_WATCH
+__device__ StuckWait stuck_wait;
+
+template <Scope kScope = Scope::kBlock>
+__device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor what) {
+  // A try lasts up to some microseconds; after the first wait that was given up, the others need not be patient.
+  constexpr int kTries = 1 << 18;
+  for (int tries = 0; !TryWait<kScope>(barrier, parity); ++tries) {
+    if (tries < kTries && (tries < 64 || *static_cast<volatile int*>(&stuck_wait.count) == 0)) continue;
+    if (atomicAdd(&stuck_wait.count, 1) == 0) {
+      stuck_wait.what = what;
+      stuck_wait.parity = parity;
+      stuck_wait.block = static_cast<int>(blockIdx.x);
+      stuck_wait.thread = static_cast<int>(threadIdx.x);
+    }
+    return;
+  }
+}
+
+/// Reads stuck_wait of this file's kernels, which have ended, and clears it.
+inline StuckReport TakeStuckWait() {
+  static constexpr const char* kNames[] = {"", "Q full", "K full", "V full", "Q empty", "K empty", "V empty", "parts"};
+  StuckWait stuck{};
+  if (cudaMemcpyFromSymbol(&stuck, stuck_wait, sizeof stuck) != cudaSuccess) return {};
+  const StuckWait none{};
+  (void)cudaMemcpyToSymbol(stuck_wait, &none, sizeof none);
+  return {stuck.count, kNames[static_cast<int>(stuck.what)], stuck.parity, stuck.block, stuck.thread};
+}
+#else
+inline StuckReport TakeStuckWait() { return {}; }
+
+template <Scope kScope = Scope::kBlock>
+__device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
+  while (!TryWait<kScope>(barrier, parity)) {
+  }
+}
+#endif
+
+/// Barrier number `id` (1 to 15; 0 is __syncthreads()) among kThreads threads, whole warps.
+template <int kThreads>
+__device__ __forceinline__ void NamedSync(int id) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+
+/// Counts at the barrier and goes on.
+template <int kThreads>
+__device__ __forceinline__ void NamedArrive(int id) {
+  asm volatile("barrier.arrive %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+
+/// All threads of a cluster meet. Orders no ordinary memory accesses: an arrival that did would wait for all of the
+/// thread's earlier ones, for hundreds of cycles. PublishBarriers() comes before it where barriers were initialised.
+__device__ __forceinline__ void ClusterArrive() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
+__device__ __forceinline__ void ClusterWait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+
+__device__ __forceinline__ unsigned ClusterRank() {
+  unsigned rank = 0;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/// Stores two floats in another block, or in this one; `barrier` there counts their 8 bytes when they have arrived.
+/// Both are addresses that AddressIn() gave for the same rank.
+__device__ __forceinline__ void StoreInCluster(std::uint32_t address, float a, float b, std::uint32_t barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(address),
+               "f"(a), "f"(b), "r"(barrier)
+               : "memory");
+}
+
+/// Gives registers back to the pool, or takes them: all warps of a warpgroup together.
+template <int kRegisters>
+__device__ __forceinline__ void ShrinkTo() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void GrowTo() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+}  // namespace
+}  // namespace fa_profile::hopper

@@ -1,0 +1,464 @@
+#pragma once
+
+// Rung 8's kernel: TMA loads tiles of K and V into rings of stages, WGMMA multiplies, and warps specialise. One
+// warpgroup is the producer, one thread of it issues the copies; each of the others owns 64 query rows, and keeps their
+// scores, probabilities and output in registers. schedule.h has the order in which they wait for each other, tile.h
+// what can be varied. Not yet run on a GPU.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "hopper/barriers.cuh"
+#include "hopper/elements.h"
+#include "hopper/layout.h"
+#include "hopper/schedule.h"
+#include "hopper/softmax.cuh"
+#include "hopper/tensor_map.h"
+#include "hopper/tile.h"
+#include "hopper/tma.cuh"
+#include "hopper/warp.cuh"
+#include "hopper/wgmma.cuh"
+#include "rung.h"
+
+namespace fa_profile::hopper {
+namespace {
+
+/// The kernel's parameter.
+struct Call {
+  CUtensorMap q, k, v, o;
+  void* output;
+  Order order;
+  int seqlen;
+  bool causal;
+  float c;  // softmax_scale * log2(e): exp(scale * (s - max)) = 2^(s * c - max * c)
+};
+
+template <class T>
+struct Barriers {
+  Mbarrier full_q, empty_q;
+  Mbarrier full_k[T::kStages], empty_k[T::kStages];
+  Mbarrier full_v[T::kStages], empty_v[T::kStages];
+
+  __device__ __forceinline__ Mbarrier* full(Operand operand, int stage) {
+    return operand == Operand::kQ ? &full_q : operand == Operand::kK ? &full_k[stage] : &full_v[stage];
+  }
+  __device__ __forceinline__ Mbarrier* empty(Operand operand, int stage) {
+    return operand == Operand::kQ ? &empty_q : operand == Operand::kK ? &empty_k[stage] : &empty_v[stage];
+  }
+};
+
+/// What a wait for a full or an empty tile is called in stuck_wait.
+__device__ __forceinline__ WaitFor NameOf(WaitFor q, Operand operand) {
+  return static_cast<WaitFor>(static_cast<int>(q) + static_cast<int>(operand));
+}
+
+/// A tile is empty when each warp of the consumers has said, on behalf of its lanes, that it is done with it. A tile of
+/// K or V comes from all blocks of the cluster, and goes to all of them: their consumers count, too.
+template <class T>
+__device__ __forceinline__ void InitBarriers(Barriers<T>& barriers) {
+  constexpr unsigned kConsumerWarps = T::kWarpgroups * 4;
+  InitBarrier(&barriers.full_q, 1);
+  InitBarrier(&barriers.empty_q, kConsumerWarps);
+  for (int stage = 0; stage < T::kStages; ++stage) {
+    InitBarrier(&barriers.full_k[stage], 1);
+    InitBarrier(&barriers.full_v[stage], 1);
+    InitBarrier(&barriers.empty_k[stage], kConsumerWarps * T::kCluster);
+    InitBarrier(&barriers.empty_v[stage], kConsumerWarps * T::kCluster);
+  }
+  PublishBarriers();
+}
+
+/// The thread that issues the copies.
+template <class T>
+struct Producer {
+  const Call& call;
+  std::uint32_t shared;  // the beginning of the tiles
+  Barriers<T>& barriers;
+  int rank;  // in the cluster
+  Item item = {};
+  Rings<T::kStages> rings = {};
+
+  __device__ __forceinline__ void load_q() {
+    Mbarrier* const full = Prepare(Operand::kQ, T::kQBytes);
+#pragma unroll
+    for (int slab = 0; slab < T::kSlabs; ++slab) {
+      LoadBox(shared + T::kQAt + slab * SlabBytes(T::kRows), &call.q, slab * kSlabColumns, item.row_block * T::kRows,
+              item.head, full);
+    }
+    rings.Next(Operand::kQ);
+  }
+
+  /// This block's part of the tile, for all blocks of the cluster.
+  __device__ __forceinline__ void load_kv(Operand operand, int tile) {
+    constexpr int kPartKeys = T::kKeys / T::kCluster;
+    const bool is_k = operand == Operand::kK;
+    const CUtensorMap* const map = is_k ? &call.k : &call.v;
+    const std::uint32_t to = shared + (is_k ? T::kKAt : T::kVAt) + rings.StageOf(operand) * T::kKvBytes;
+    Mbarrier* const full = Prepare(operand, T::kKvBytes);
+#pragma unroll
+    for (int slab = 0; slab < T::kSlabs; ++slab) {
+      const std::uint32_t box = to + slab * SlabBytes(T::kKeys) + rank * SlabBytes(kPartKeys);
+      const int key = tile * T::kKeys + rank * kPartKeys;
+      if constexpr (T::kCluster == 1) {
+        LoadBox(box, map, slab * kSlabColumns, key, item.head, full);
+      } else {
+        LoadBoxInCluster(box, map, slab * kSlabColumns, key, item.head, full, (1U << T::kCluster) - 1);
+      }
+    }
+    rings.Next(operand);
+  }
+
+ private:
+  /// Waits until the next stage is empty, and announces `bytes` at its full barrier.
+  __device__ __forceinline__ Mbarrier* Prepare(Operand operand, std::uint32_t bytes) {
+    const int stage = rings.StageOf(operand);
+    Mbarrier* const full = barriers.full(operand, stage);
+    Wait(barriers.empty(operand, stage), rings.EmptyParityOf(operand), NameOf(WaitFor::kEmptyQ, operand));
+    ArriveExpecting(full, bytes);
+    return full;
+  }
+};
+
+/// A warpgroup that computes 64 rows of each item.
+template <class T>
+struct Consumer {
+  using Element = typename T::Element;
+
+  const Call& call;
+  std::uint32_t shared;
+  Barriers<T>& barriers;
+  int warpgroup;
+  int thread;  // within the warpgroup
+  bool last_item = false;
+  Item item = {};
+  Rings<T::kStages> rings = {};
+
+  float scores[T::kKeys / 2];                   // (64, kKeys) fp32
+  std::uint32_t p[T::kKeys / kStepDepth][4];    // (64, kKeys) Element
+  float o[T::kHeadDim / 2];                     // (64, kHeadDim) fp32
+  float row_max[2], row_sum[2], correction[2];  // of the thread's two rows
+  bool must_rescale = true;
+
+  __device__ __forceinline__ int first_row() const { return item.row_block * T::kRows + warpgroup * kWarpgroupRows; }
+
+  __device__ __forceinline__ void Begin(Item next, bool last) {
+    item = next;
+    last_item = last;
+#pragma unroll
+    for (int i = 0; i < T::kHeadDim / 2; ++i) o[i] = 0.0F;
+    row_max[0] = row_max[1] = MinusInfinity();
+    row_sum[0] = row_sum[1] = 0.0F;
+  }
+
+  /// Waits for a tile.
+  __device__ __forceinline__ void sync(Operand operand) {
+    Wait(barriers.full(operand, rings.StageOf(operand)), rings.FullParityOf(operand), NameOf(WaitFor::kFullQ, operand));
+  }
+
+  /// Says that this warp is done with a tile.
+  __device__ __forceinline__ void release(Operand operand) {
+    Mbarrier* const empty = barriers.empty(operand, rings.StageOf(operand));
+    if (T::kCluster == 1 || operand == Operand::kQ) {
+      if (thread % 32 == 0) Arrive(empty);
+    } else if (thread % 32 < T::kCluster) {
+      ArriveInCluster(empty, static_cast<unsigned>(thread % 32));  // a lane for each block
+    }
+    rings.Next(operand);
+  }
+
+  /// Who has the turn issues products.
+  __device__ __forceinline__ void take_turn() {
+    if constexpr (T::kPingPong) NamedSync<2 * kWarpgroupThreads>(TurnOf(warpgroup));
+  }
+  __device__ __forceinline__ void pass_turn(bool last_tile) {
+    if constexpr (T::kPingPong) {
+      const int next = TurnAfter(warpgroup, T::kWarpgroups, last_tile && last_item);
+      if (next != 0) NamedArrive<2 * kWarpgroupThreads>(next);
+    }
+  }
+  /// Before the first item: the turn is the first warpgroup's.
+  __device__ __forceinline__ void GiveFirstTurn() {
+    if constexpr (T::kPingPong) {
+      if (warpgroup == T::kWarpgroups - 1) NamedArrive<2 * kWarpgroupThreads>(TurnOf(0));
+    }
+  }
+
+  /// Starts scores (64, kKeys) = Q (64, kHeadDim) x K^T. Not scaled.
+  __device__ __forceinline__ void qk() {
+    const std::uint64_t a = KMajorDescriptor(shared + T::kQAt + warpgroup * SlabBytes(kWarpgroupRows));
+    const std::uint64_t b = KMajorDescriptor(shared + T::kKAt + rings.k.stage * T::kKvBytes);
+    Pin(scores);
+    FenceOperands();
+#pragma unroll
+    for (int step = 0; step < T::kHeadDim / kStepDepth; ++step) {
+      Product<T::kKeys, Element>::Multiply(scores, Advance(a, KMajorStep(T::kRows, step)),
+                                           Advance(b, KMajorStep(T::kKeys, step)), step == 0 ? 0 : 1);
+    }
+    CommitProducts();
+  }
+
+  /// Waits for the scores; `newer` groups of products may go on.
+  __device__ __forceinline__ void await_scores(int newer) {
+    if (newer == 0) WaitProducts<0>();
+    if (newer == 1) WaitProducts<1>();
+    Pin(scores);
+  }
+
+  /// Masks, raises the maxima, and turns scores into probabilities.
+  __device__ __forceinline__ void softmax(int tile) {
+    const int key = tile * T::kKeys;
+    const int warp_row = first_row() + thread / 32 * 16;
+    if (NeedsMask(warp_row, key, T::kKeys, call.seqlen, call.causal)) {
+      const int row = first_row() + AccumulatorRow(thread, 0);
+      const int left[2] = {KeyEnd(row, call.seqlen, call.causal) - key,
+                           KeyEnd(row + 8, call.seqlen, call.causal) - key};
+      Mask(scores, left, thread);
+    }
+    float max[2] = {row_max[0], row_max[1]};
+    RaiseMaxima(max, scores);
+    // A probability of up to 2^8 loses nothing in fp16, so a maximum may lag behind by that much.
+    constexpr float kSlack = 8.0F;
+    must_rescale = true;
+    if constexpr (T::kLazyRescale) {
+      const float growth = fmaxf(max[0] - row_max[0], max[1] - row_max[1]);
+      must_rescale = AnyOfWarp(growth * call.c > kSlack);
+    }
+    // Key 0 counts for every row and is in the first tile: max is never minus infinity.
+    if (must_rescale) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        correction[half] = Exp2OnMufu((row_max[half] - max[half]) * call.c);
+        row_sum[half] *= correction[half];
+        row_max[half] = max[half];
+      }
+    }
+    const float shift[2] = {row_max[0] * call.c, row_max[1] * call.c};
+    Exponentiate<T::kPolynomialOf16>(scores, row_sum, call.c, shift);
+    if constexpr (T::kOverlap) FinishFirst(row_sum[0] + row_sum[1]);  // before the wait for PV
+  }
+
+  /// o *= correction: what was summed under the old maximum.
+  __device__ __forceinline__ void rescale() {
+    if (!must_rescale) return;
+#pragma unroll
+    for (int i = 0; i < T::kHeadDim / 2; ++i) o[i] *= correction[HalfOf(i)];
+  }
+
+  /// Probabilities become the A operand of PV: the softmax's second half, which a profile counts to its phase.
+  __device__ __forceinline__ void softmax() {
+#pragma unroll
+    for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        p[step][i] = Pack<Element>(scores[ScoreOfFragment(step, i, 0)], scores[ScoreOfFragment(step, i, 1)]);
+      }
+    }
+  }
+  __device__ __forceinline__ void convert() { softmax(); }
+
+  /// Starts o (64, kHeadDim) += P (64, kKeys) x V (kKeys, kHeadDim).
+  __device__ __forceinline__ void pv() {
+    const std::uint64_t b = MnMajorDescriptor(shared + T::kVAt + rings.v.stage * T::kKvBytes, T::kKeys);
+    Pin(o);
+    Pin(p);
+    FenceOperands();
+#pragma unroll
+    for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
+      Product<T::kHeadDim, Element>::Multiply(o, p[step], Advance(b, MnMajorStep(step)), 1);
+    }
+    CommitProducts();
+  }
+
+  __device__ __forceinline__ void await_output() {
+    WaitProducts<0>();
+    Pin(o);
+  }
+
+  /// Divides by the sums and stores the rows that exist.
+  __device__ __forceinline__ void epilogue() {
+    const float inverse[2] = {Reciprocal(QuadSum(row_sum[0])), Reciprocal(QuadSum(row_sum[1]))};
+    if constexpr (T::kTmaStore) {
+      store_by_tma(inverse);
+    } else {
+      store(inverse);
+    }
+  }
+
+  __device__ __forceinline__ void store(const float (&inverse)[2]) const {
+    const int here = Here(thread);
+    auto* const head =
+        static_cast<Element*>(call.output) + static_cast<std::int64_t>(item.head) * call.seqlen * T::kHeadDim;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = first_row() + AccumulatorRow(here, 2 * half);
+      if (row >= call.seqlen) continue;
+      Element* const to = head + static_cast<std::int64_t>(row) * T::kHeadDim + AccumulatorColumn(here, 0);
+#pragma unroll
+      for (int i = 2 * half; i < T::kHeadDim / 2; i += 4) {
+        *reinterpret_cast<std::uint32_t*>(to + AccumulatorColumn(0, i)) =
+            Pack<Element>(o[i] * inverse[half], o[i + 1] * inverse[half]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store_by_tma(const float (&inverse)[2]) {
+    const std::uint32_t box = shared + T::kOAt + warpgroup * T::kWarpgroupOBytes;
+    const int barrier = 1 + T::kWarpgroups + warpgroup;
+    const int here = Here(thread);
+    if (thread == 0) WaitStoresRead();  // the item's before
+    NamedSync<kWarpgroupThreads>(barrier);
+#pragma unroll
+    for (int i = 0; i < T::kHeadDim / 2; i += 2) {
+      // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added behind it.
+      const std::uint32_t chunk = TileOffset(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(0, i));
+      const std::uint32_t pair = Pack<Element>(o[i] * inverse[HalfOf(i)], o[i + 1] * inverse[HalfOf(i)]);
+      StoreShared(box + chunk + 2U * static_cast<unsigned>(AccumulatorColumn(here, 0)), pair);
+    }
+    PublishToTma();
+    NamedSync<kWarpgroupThreads>(barrier);
+    if (thread == 0) {
+#pragma unroll
+      for (int slab = 0; slab < T::kSlabs; ++slab) {
+        StoreBox(&call.o, box + slab * SlabBytes(kWarpgroupRows), slab * kSlabColumns, first_row(), item.head);
+      }
+      CommitStores();
+    }
+  }
+
+  /// Before the block ends: shared memory must last as long as a store reads it.
+  __device__ __forceinline__ void Finish() {
+    if (T::kTmaStore && thread == 0) WaitStores();
+  }
+};
+
+/// The tiles that any block of the cluster needs.
+template <class T>
+__device__ __forceinline__ int TilesOf(const Call& call, Item item) {
+  constexpr int kRows = T::kRows * T::kCluster;
+  return TileCount(item.row_block / T::kCluster * kRows, kRows, T::kKeys, call.seqlen, call.causal);
+}
+
+/// The work item of the block with this rank: the order counts by clusters.
+template <class T>
+__device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
+  Item item = call.order.At(index);
+  item.row_block = item.row_block * T::kCluster + rank;
+  return item;
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_constant__ Call call) {
+  unsigned char* const memory = DynamicMemory();
+  // The swizzle counts from addresses that are multiples of an atom.
+  const std::uint32_t skip = (kAtomBytes - SharedAddress(memory) % kAtomBytes) % kAtomBytes;
+  const std::uint32_t shared = SharedAddress(memory) + skip;
+  auto& barriers = *reinterpret_cast<Barriers<T>*>(memory + skip + kBarriersAt<T>);
+
+  const int warpgroup = OfWarp(ThreadIndex() / kWarpgroupThreads);
+  const int rank = BlockIndex() % T::kCluster;
+  if (ThreadIndex() == 0) InitBarriers<T>(barriers);
+  if constexpr (T::kCluster == 1) {
+    SyncBlock();
+  } else {
+    ClusterArrive();
+    ClusterWait();
+  }
+  const int items = call.order.items();
+  const int first = BlockIndex() / T::kCluster;
+  const int stride = BlockCount() / T::kCluster;
+
+  if (warpgroup == T::kWarpgroups) {
+    ShrinkTo<T::kProducerRegisters>();
+    if (ThreadIndex() % kWarpgroupThreads == 0) {
+      PrefetchMap(&call.q);
+      PrefetchMap(&call.k);
+      PrefetchMap(&call.v);
+      Producer<T> producer{call, shared, barriers, rank};
+      for (int index = first; index < items; index += stride) {
+        producer.item = ItemAt<T>(call, index, rank);
+        LoadItem(producer, TilesOf<T>(call, producer.item));
+      }
+    }
+  } else {
+    GrowTo<T::kConsumerRegisters>();
+    Consumer<T> consumer{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads};
+    consumer.GiveFirstTurn();
+    for (int index = first; index < items; index += stride) {
+      consumer.Begin(ItemAt<T>(call, index, rank), index + stride >= items);
+      ConsumeItem<T::kOverlap>(consumer, TilesOf<T>(call, consumer.item));
+      consumer.epilogue();
+    }
+    consumer.Finish();
+  }
+  if constexpr (T::kCluster > 1) {  // no block ends while another may still copy into it or arrive at its barriers
+    ClusterArrive();
+    ClusterWait();
+  }
+}
+
+/// Heads whose K and V take about half of L2 together.
+inline int HeadsPerGroup(const AttentionParams& params) {
+  constexpr std::int64_t kGroupBytes = 24 << 20;
+  const std::int64_t head_bytes = std::int64_t{4} * params.seqlen * params.head_dim;
+  const std::int64_t heads = std::int64_t{params.batch} * params.num_heads;
+  const std::int64_t fitting = kGroupBytes / head_bytes;
+  return static_cast<int>(fitting < 1 ? 1 : fitting < heads ? fitting : heads);
+}
+
+template <class T>
+cudaError_t MakeCall(Call& call, const AttentionParams& params) {
+  constexpr float kLog2E = 1.4426950408889634F;
+  call.output = params.o;
+  call.order = {params.batch * params.num_heads, Blocks(params.seqlen, T::kRows * T::kCluster),
+                params.causal ? HeadsPerGroup(params) : 1, params.causal};
+  call.seqlen = params.seqlen;
+  call.causal = params.causal;
+  call.c = params.softmax_scale * kLog2E;
+  constexpr CUtensorMapDataType kType = MapType<typename T::Element>();
+  cudaError_t status = EncodeMap(call.q, params.q, kType, params, T::kRows);
+  if (status == cudaSuccess) status = EncodeMap(call.k, params.k, kType, params, T::kKeys / T::kCluster);
+  if (status == cudaSuccess) status = EncodeMap(call.v, params.v, kType, params, T::kKeys / T::kCluster);
+  if (status == cudaSuccess) status = EncodeMap(call.o, params.o, kType, params, kWarpgroupRows);
+  return status;
+}
+
+/// Enqueues the kernel of configuration T. The tensors are of T::Element, whatever the pointers of `params` say.
+template <class T>
+cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
+  static_assert(T::kKeys / T::kCluster % kAtomRows == 0, "a part of a tile begins with an atom");
+  if (params.head_dim != T::kHeadDim) return cudaErrorInvalidValue;
+  Call call;
+  cudaError_t status = MakeCall<T>(call, params);
+  int sms = 0;
+  if (status == cudaSuccess) status = CountSms(sms);
+  const void* const kernel = reinterpret_cast<const void*>(&HopperForward<T>);
+  static_assert(kSharedBytes<T> <= 227 * 1024, "what a block gets on sm_90");
+  constexpr int kBytes = static_cast<int>(kSharedBytes<T>);
+  if (status == cudaSuccess) {
+    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  }
+  if (status != cudaSuccess) return status;
+  const int items = call.order.items();
+  // With a causal mask items differ in length: then each is a block, and the hardware gives the next to the SM that is
+  // free first.
+  const bool persistent = T::kPersistent && !params.causal && sms / T::kCluster < items;
+  const int clusters = persistent ? sms / T::kCluster : items;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = T::kCluster;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(clusters * T::kCluster));
+  config.blockDim = dim3(T::kThreads);
+  config.dynamicSmemBytes = kBytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = T::kCluster > 1 ? 1 : 0;
+  void* arguments[] = {&call};
+  return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+
+}  // namespace
+}  // namespace fa_profile::hopper

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "rung.h"
+
+namespace fa_profile::hopper {
+
+/// A way to build rung 8, for tests and benchmarks. The steps of a head dimension add one switch each.
+struct Variant {
+  const char* name;     // "64_overlap"
+  const char* changes;  // what it has that the one before has not
+  int head_dim;
+  bool bf16;
+  int max_seqlen;  // 0: any
+  cudaError_t (*launch)(const AttentionParams& params, cudaStream_t stream);
+};
+
+struct Variants {
+  const Variant* begin_;
+  const Variant* end_;
+  const Variant* begin() const { return begin_; }
+  const Variant* end() const { return end_; }
+};
+
+/// Rung 8: the configuration for the shape, fp16, head dimension 64 or 128. The choice is a guess until it is measured.
+cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream);
+
+/// Its part for few, short heads: whether all blocks of the kernel that splits the keys run at once on `sms` SMs.
+bool FitsSplitKeys(const AttentionParams& params, int sms);
+cudaError_t LaunchSplitKeys(const AttentionParams& params, cudaStream_t stream);
+
+/// What a build with FA_HOPPER_WATCH saw of waits that it gave up since it was last asked (barriers.cuh); count 0:
+/// none.
+struct StuckReport {
+  int count = 0;
+  const char* what = "";  // "K full"
+  unsigned parity = 0;
+  int block = 0;
+  int thread = 0;
+};
+StuckReport TakeForwardStuckWait();
+StuckReport TakeSplitStuckWait();
+StuckReport TakeTuningStuckWait();
+
+/// LaunchHopper() itself.
+Variants ChosenVariants();
+/// Of the kernel for many rows, plain first.
+Variants ForwardVariants();
+/// Of the same, with other shapes and switches.
+Variants TuningVariants();
+/// Of the kernel for few rows, which splits the keys.
+Variants SplitVariants();
+
+}  // namespace fa_profile::hopper

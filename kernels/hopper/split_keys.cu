@@ -1,0 +1,73 @@
+// Rung 8's configurations for few rows. Not yet run on a GPU, and not on the ladder.
+#include <iterator>
+#include <type_traits>
+
+#include "hopper/rung8_hopper.h"
+#include "hopper/split_keys.cuh"
+
+namespace fa_profile::hopper {
+namespace {
+
+template <class T>
+constexpr Variant SplitVariant(const char* name, const char* changes) {
+  constexpr bool kBf16 = std::is_same_v<typename T::Element, __nv_bfloat16>;
+  return {name, changes, T::kHeadDim, kBf16, T::kMaxSeqlen, LaunchSplit<T>};
+}
+
+template <class T, int kOf16>
+struct SplitPolynomial : T {
+  static constexpr int kPolynomialOf16 = kOf16;
+};
+
+// What LaunchSplitKeys() takes.
+using Chosen64 = SplitTile<64, 2, 4, 2, 128>;
+using Chosen128 = SplitTile<128, 2, 4, 2, 128>;
+
+template <class T>
+bool Fits(const AttentionParams& params, int sms) {
+  const std::int64_t clusters = Blocks(params.seqlen, kWarpgroupRows * T::kQueries);
+  return params.seqlen <= T::kMaxSeqlen && clusters * T::kCluster * params.batch * params.num_heads <= sms;
+}
+
+struct BfloatTile : SplitTile<64, 2, 2, 2, 128> {
+  using Element = __nv_bfloat16;
+};
+
+}  // namespace
+
+bool FitsSplitKeys(const AttentionParams& params, int sms) {
+  return params.head_dim == 64 ? Fits<Chosen64>(params, sms) : Fits<Chosen128>(params, sms);
+}
+
+cudaError_t LaunchSplitKeys(const AttentionParams& params, cudaStream_t stream) {
+  return params.head_dim == 64 ? LaunchSplit<Chosen64>(params, stream) : LaunchSplit<Chosen128>(params, stream);
+}
+
+// SplitTile<head_dim, splits, query tiles of a cluster, warpgroups, keys of a warpgroup>
+Variants SplitVariants() {
+  static constexpr Variant kVariants[] = {
+      SplitVariant<SplitTile<64, 1, 1, 4, 128>>("split_64_1_1_4_128", "no cluster: 4 warpgroups of 128 keys"),
+      SplitVariant<SplitTile<64, 1, 4, 4, 128>>("split_64_1_4_4_128", "4 query tiles share K and V"),
+      SplitVariant<SplitTile<64, 2, 1, 2, 128>>("split_64_2_1_2_128", "keys over 2 blocks"),
+      SplitVariant<SplitTile<64, 2, 2, 2, 128>>("split_64_2_2_2_128", "and 2 query tiles share K and V"),
+      SplitVariant<SplitTile<64, 2, 4, 2, 128>>("split_64_2_4_2_128", "and 4"),
+      SplitVariant<SplitTile<64, 2, 1, 4, 64>>("split_64_2_1_4_64", "4 warpgroups of 64 keys"),
+      SplitVariant<SplitTile<64, 2, 2, 4, 64>>("split_64_2_2_4_64", "and 2 query tiles"),
+      SplitVariant<SplitTile<64, 2, 4, 4, 64>>("split_64_2_4_4_64", "and 4"),
+      SplitVariant<SplitPolynomial<SplitTile<64, 2, 4, 2, 128>, 4>>("split_64_2_4_2_128_poly_4",
+                                                                    "4 of 16 exponentials on the FMA pipe"),
+      SplitVariant<SplitPolynomial<SplitTile<64, 2, 4, 4, 64>, 4>>("split_64_2_4_4_64_poly_4", "the same"),
+      SplitVariant<SplitTile<64, 4, 2, 2, 64>>("split_64_4_2_2_64", "keys over 4 blocks, two blocks an SM"),
+      SplitVariant<SplitTile<64, 4, 2, 2, 128>>("split_64_4_2_2_128", "up to 1024 keys"),
+      SplitVariant<SplitTile<64, 8, 1, 2, 128>>("split_64_8_1_2_128", "up to 2048 keys"),
+      SplitVariant<SplitTile<128, 2, 1, 2, 128>>("split_128_2_1_2_128", "head dimension 128"),
+      SplitVariant<SplitTile<128, 2, 2, 2, 128>>("split_128_2_2_2_128", "and 2 query tiles share K and V"),
+      SplitVariant<SplitTile<128, 2, 4, 2, 128>>("split_128_2_4_2_128", "and 4"),
+      SplitVariant<BfloatTile>("split_bf16_64_2_2_2_128", "bf16"),
+  };
+  return {kVariants, kVariants + std::size(kVariants)};
+}
+
+StuckReport TakeSplitStuckWait() { return TakeStuckWait(); }
+
+}  // namespace fa_profile::hopper

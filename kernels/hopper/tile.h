@@ -1,0 +1,71 @@
+#pragma once
+
+// Shapes and switches of rung 8's kernels. A configuration derives from Tile and sets the switches anew. Not yet run on
+// a GPU.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "hopper/layout.h"
+
+namespace fa_profile::hopper {
+
+/// A block: kWarpgroups consumer warpgroups of 64 rows each and one producer; tiles of kKeys keys in rings of kStages.
+template <int kHeadDimArg, int kWarpgroupsArg, int kKeysArg, int kStagesArg>
+struct Tile {
+  static constexpr int kHeadDim = kHeadDimArg;
+  static constexpr int kWarpgroups = kWarpgroupsArg;
+  static constexpr int kKeys = kKeysArg;
+  static constexpr int kStages = kStagesArg;
+  using Element = __half;
+
+  // The switches; off is the plain version.
+  static constexpr bool kOverlap = false;      // QK of the next tile before PV of this one
+  static constexpr bool kPingPong = false;     // warpgroups issue their products in turn
+  static constexpr bool kLazyRescale = false;  // O is rescaled only when a maximum grows by more than 2^8
+  static constexpr int kPolynomialOf16 = 0;    // of 16 exponentials so many on the FMA pipe
+  static constexpr bool kTmaStore = false;     // O through shared memory and TMA
+  static constexpr int kCluster = 1;           // neighbouring row blocks load K and V together, a part each
+  static constexpr bool kPersistent = false;   // without a mask: as many blocks as SMs, which take item after item
+
+  static constexpr int kRows = kWarpgroups * kWarpgroupRows;
+  static constexpr int kThreads = (kWarpgroups + 1) * kWarpgroupThreads;
+  static constexpr int kSlabs = kHeadDim / kSlabColumns;
+
+  // A block starts with 65536 / kThreads registers a thread, rounded down to 8; the producer gives up what the
+  // consumers take.
+  static constexpr int kProducerRegisters = kWarpgroups == 3 ? 32 : 24;
+  static constexpr int kConsumerRegisters = kWarpgroups == 3 ? 160 : 240;
+
+  static constexpr std::uint32_t kQBytes = SlabBytes(kRows) * kSlabs;
+  static constexpr std::uint32_t kKvBytes = SlabBytes(kKeys) * kSlabs;
+  static constexpr std::uint32_t kWarpgroupOBytes = SlabBytes(kWarpgroupRows) * kSlabs;
+
+  // Bytes from the aligned beginning of shared memory.
+  static constexpr std::uint32_t kQAt = 0;
+  static constexpr std::uint32_t kKAt = kQAt + kQBytes;
+  static constexpr std::uint32_t kVAt = kKAt + kStages * kKvBytes;
+  static constexpr std::uint32_t kOAt = kVAt + kStages * kKvBytes;
+
+  static_assert(kHeadDim == 64 || kHeadDim == 128);
+  static_assert(kWarpgroups == 2 || kWarpgroups == 3, "registers are planned for these");
+  static_assert(kKeys % kStepDepth == 0 && kKeys <= 256 && kRows <= 256, "a box of TMA has at most 256 rows");
+};
+
+/// Where a block's barriers are, behind its tiles.
+template <class T>
+inline constexpr std::uint32_t kBarriersAt = T::kOAt + (T::kTmaStore ? T::kWarpgroups * T::kWarpgroupOBytes : 0);
+
+/// All that a block needs: 1 KiB is plenty for the barriers, and one atom is room to align the beginning.
+template <class T>
+inline constexpr std::uint32_t kSharedBytes = kBarriersAt<T> + 1024 + kAtomBytes;
+
+/// The same with bf16 tensors.
+template <class T>
+struct Bf16 : T {
+  using Element = __nv_bfloat16;
+};
+
+}  // namespace fa_profile::hopper

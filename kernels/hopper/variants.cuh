@@ -1,0 +1,59 @@
+#pragma once
+
+// The steps from rung 8's plain version to its full one, a switch each. Not yet run on a GPU.
+
+#include "hopper/tile.h"
+
+namespace fa_profile::hopper {
+namespace {
+
+// Head dimension 64: 3 warpgroups of 64 rows, 128 keys, 2 stages each of K and V.
+using Plain64 = Tile<64, 3, 128, 2>;
+struct Overlap64 : Plain64 {
+  static constexpr bool kOverlap = true;
+};
+struct Lazy64 : Overlap64 {
+  static constexpr bool kLazyRescale = true;
+};
+struct PingPong64 : Lazy64 {
+  static constexpr bool kPingPong = true;
+};
+struct Store64 : PingPong64 {
+  static constexpr bool kTmaStore = true;
+};
+struct Persistent64 : Store64 {
+  static constexpr bool kPersistent = true;
+};
+struct Polynomial64 : Persistent64 {
+  static constexpr int kPolynomialOf16 = 3;
+};
+
+/// 128 rows a block, for shapes that fill the last wave better with it.
+struct Rows128 : Tile<64, 2, 128, 2> {
+  static constexpr bool kOverlap = true;
+  static constexpr bool kLazyRescale = true;
+  static constexpr bool kPingPong = true;
+  static constexpr bool kTmaStore = true;
+  static constexpr bool kPersistent = true;
+};
+
+// Head dimension 128: 2 warpgroups.
+using Plain128 = Tile<128, 2, 128, 2>;
+struct Overlap128 : Plain128 {
+  static constexpr bool kOverlap = true;
+};
+struct Lazy128 : Overlap128 {
+  static constexpr bool kLazyRescale = true;
+};
+struct PingPong128 : Lazy128 {
+  static constexpr bool kPingPong = true;
+};
+struct Store128 : PingPong128 {
+  static constexpr bool kTmaStore = true;
+};
+struct Persistent128 : Store128 {
+  static constexpr bool kPersistent = true;
+};
+
+}  // namespace
+}  // namespace fa_profile::hopper

@@ -1,0 +1,75 @@
+#pragma once
+
+// What threads and warps do that C++ has no words for. Not yet run on a GPU.
+//
+// The kernels of this folder contain no other device code than that of warp.cuh, barriers.cuh, tma.cuh and wgmma.cuh:
+// tests/hopper_emulator has the same functions for the CPU, and runs the kernels with them.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace fa_profile::hopper {
+namespace {
+
+__device__ __forceinline__ int ThreadIndex() { return static_cast<int>(threadIdx.x); }
+__device__ __forceinline__ int BlockIndex() { return static_cast<int>(blockIdx.x); }
+__device__ __forceinline__ int BlockRow() { return static_cast<int>(blockIdx.y); }
+__device__ __forceinline__ int BlockCount() { return static_cast<int>(gridDim.x); }
+
+__device__ __forceinline__ unsigned char* DynamicMemory() {
+  extern __shared__ unsigned char dynamic_memory[];
+  return dynamic_memory;
+}
+
+__device__ __forceinline__ std::uint32_t SharedAddress(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ __forceinline__ void StoreShared(std::uint32_t address, std::uint32_t word) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+
+__device__ __forceinline__ void SyncBlock() { __syncthreads(); }
+__device__ __forceinline__ void SyncWarp() { __syncwarp(); }
+
+/// The value of a warp's first lane: the compiler then knows that it is the same for all.
+__device__ __forceinline__ int OfWarp(int x) { return __shfl_sync(0xffffffffU, x, 0); }
+
+/// The value of the lane whose number differs in the bits of `mask`.
+__device__ __forceinline__ float OfLaneXor(float x, int mask) { return __shfl_xor_sync(0xffffffffU, x, mask); }
+
+/// Whether it is true for any lane of the warp.
+__device__ __forceinline__ bool AnyOfWarp(bool x) { return __any_sync(0xffffffffU, x) != 0; }
+
+/// The same value, but nothing that comes of it is computed earlier than here: what a loop's end needs does not take
+/// registers all through the loop.
+__device__ __forceinline__ int Here(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+/// All of the arithmetic that gives `x` comes before all that follows. ptxas moves a wait for products up across
+/// arithmetic, which would then no longer run beside the products; across a branch it does not.
+__device__ __forceinline__ void FinishFirst(float x) {
+  if (AnyOfWarp(x != x)) asm volatile("nanosleep.u32 0;");  // NaN: of infinite or NaN inputs
+}
+
+__device__ __forceinline__ float MinusInfinity() { return __int_as_float(static_cast<int>(0xff800000U)); }
+
+/// 2^x in one MUFU instruction.
+__device__ __forceinline__ float Exp2OnMufu(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// 1 / x to the last bit or two, without the branch that IEEE's division has.
+__device__ __forceinline__ float Reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+}  // namespace
+}  // namespace fa_profile::hopper
