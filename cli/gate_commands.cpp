@@ -228,10 +228,13 @@ int GateCommands::RunGate(const std::string& command_line) {
   outputs_.render_html = [](const gate::GateResult& result) { return exporters::HtmlGate(gate::GateJson(result)); };
   if (!options_.pair.empty() || !options_.replay.empty()) outputs_.error_rate = GateErrorRate();
   outputs_.save = options_.save;
-  for (const auto* const files : {&options_.candidate, &options_.baseline, &options_.pair, &options_.statics}) {
+  outputs_.inputs = {options_.thresholds.empty() ? gate::kDefaultThresholds : options_.thresholds};
+  for (const auto* const files :
+       {&options_.candidate, &options_.baseline, &options_.pair, &options_.statics, &run.libraries}) {
     outputs_.inputs.insert(outputs_.inputs.end(), files->begin(), files->end());
   }
-  for (const std::string& file : {options_.replay, options_.measure, options_.thresholds}) {
+  for (const std::string& file : {options_.replay, options_.measure, options_.base_static.build_log.value_or(""),
+                                  options_.head_static.build_log.value_or("")}) {
     if (!file.empty()) outputs_.inputs.push_back(file);
   }
   gate::CheckGateOutputs(outputs_);

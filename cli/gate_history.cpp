@@ -63,7 +63,7 @@ int HistoryCommands::RunAdd() const {
 }
 
 int HistoryCommands::RunShow() const {
-  CheckOutputFiles({{"--svg", svg_}}, {file_});
+  CheckReportFiles({{"--svg", svg_}}, {file_});
   const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(file_), options_);
   if (!svg_.empty()) WriteWholeFile(svg_, gate::HistorySvg(report));
   std::cout << (format_ == "json" ? gate::HistoryJson(report) : gate::HistoryText(report));

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "command.h"
+#include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/version.h"
@@ -70,6 +71,7 @@ int Dispatch(int argc, char** argv) {
 }  // namespace fa_profile::cli
 
 int main(int argc, char** argv) {
+  fa_profile::IgnoreFileSizeSignal();
   try {
     const int code = fa_profile::cli::Dispatch(argc, argv);
     // A listing that was not written is not a success, whichever stream it went through.

@@ -169,9 +169,11 @@ int RunMan(const CLI::App& app, const ManArguments& arguments) {
     if (!arguments.command.empty()) throw Error("--output writes every page", "leave out the command, or --output");
     CheckOutputPath(arguments.folder + "/" + PageName(app) + ".1");
     const std::vector<const CLI::App*> commands = ShownApps(app);
+    std::vector<PendingFile> pages;
     for (const CLI::App* const command : commands) {
-      WriteWholeFile(arguments.folder + "/" + PageName(*command) + ".1", ManPage(*command));
+      pages.emplace_back(arguments.folder + "/" + PageName(*command) + ".1", ManPage(*command));
     }
+    for (PendingFile& page : pages) page.PutInPlace();
     Notice(fmt::format("wrote {} pages to {}", commands.size(), arguments.folder));
     return kExitFine;
   }

@@ -36,6 +36,14 @@ TEST(ChildProcessTest, ExitCodesArePassedThrough) {
   EXPECT_EQ(ExitCode("kill -SEGV $$"), -SIGSEGV);
 }
 
+TEST(ChildProcessTest, ALimitOfFileSizesEndsAChildAsBefore) {
+  IgnoreFileSizeSignal();
+  EXPECT_EQ(raise(SIGXFSZ), 0);
+  EXPECT_EQ(ExitCode("kill -XFSZ $$"), -SIGXFSZ);
+  EXPECT_EQ(WTERMSIG(CaptureChild("sh", {"sh", "-c", "kill -XFSZ $$"}).status), SIGXFSZ);
+  EXPECT_EQ(WTERMSIG(RunChildGroup("sh", {"sh", "-c", "kill -XFSZ $$"}, {}).status), SIGXFSZ);
+}
+
 TEST(ChildProcessTest, AProgramThatCannotBeStartedIsAnErrorWithTheReason) {
   const std::filesystem::path text =
       std::filesystem::temp_directory_path() / ("no-program-" + std::to_string(getpid()));

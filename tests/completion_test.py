@@ -221,6 +221,13 @@ class ManPages(unittest.TestCase):
             for line in text.splitlines():
                 self.assertRegex(line, r"^(\.\\\"|\.(TH|SH|SS|TP|B|BR|br)\b|[^.'])", name)
 
+    def test_all_pages_are_written_or_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = run("bash", "-c", f'ulimit -f 4; "{PROGRAM}" man -o "{folder}"')
+            self.assertEqual(made.returncode, 2, made.stderr)
+            self.assertIn("cannot be written: File too large", made.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
     def test_a_page_is_printed(self):
         self.assertEqual(printed("man", "gate", "selftest"), self.pages["fa-profile-gate-selftest.1"])
         self.assertEqual(printed("man", "fa-profile-gate-selftest"), self.pages["fa-profile-gate-selftest.1"])

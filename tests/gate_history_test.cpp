@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "evidence_fixture.h"
+#include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/history_report.h"
 #include "test_files.h"
@@ -150,6 +152,28 @@ TEST_F(GateHistoryTest, NightsThatAreAddedAtOnceAreAllThere) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(ReadHistory(file_).nights.size(), 16u);
+}
+
+TEST_F(GateHistoryTest, AFullDiskLeavesWhatWasThere) {
+  IgnoreFileSizeSignal();
+  const auto refusal = [&](const std::vector<MeasuredNight>& nights) -> std::string {
+    const rlimit limit{.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+    const rlimit unlimited{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    std::string text;
+    try {
+      (void)AddNights(file_, nights, false);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    return text;
+  };
+  EXPECT_TRUE(Contains(refusal({NightOn(1)}), "cannot be written: "));
+  EXPECT_TRUE(fs::is_empty(folder_));
+  (void)AddNights(file_, {NightOn(1)}, false);
+  EXPECT_TRUE(Contains(refusal({NightOn(2)}), "nothing was added"));
+  EXPECT_EQ(ReadHistory(file_).nights.size(), 1u);
 }
 
 TEST_F(GateHistoryTest, OtherFilesAreRefusedAndStayAsTheyAre) {

@@ -66,6 +66,24 @@ TEST_F(OutputPathTest, AnOutputIsNeitherAnotherNorAnInput) {
   EXPECT_TRUE(Contains(refusal("", Path("again")), "is an input of this command | write to another file"));
 }
 
+TEST_F(OutputPathTest, AReportReplacesNeitherARecordingNorAProgram) {
+  WriteFile(folder_ / "run.fap", std::string("SQLite format 3\0...", 20));
+  WriteFile(folder_ / "lib.so",
+            "\x7f"
+            "ELF...");
+  WriteFile(folder_ / "old.html", "<html>");
+  std::filesystem::create_symlink(folder_ / "run.fap", folder_ / "link");
+  const auto refusal = [&](const std::string& path) {
+    return RefusalBy([&] { CheckReportFiles({{"--html", path}}); });
+  };
+  EXPECT_EQ(refusal(Path("run.fap")),
+            "--html " + Path("run.fap") + " would replace a recording or another database | write to another file");
+  EXPECT_TRUE(Contains(refusal(Path("lib.so")), "would replace a program or a library"));
+  for (const std::string& path : {Path("old.html"), Path("new.html"), Path("link"), std::string("-")}) {
+    EXPECT_EQ(refusal(path), "");
+  }
+}
+
 TEST_F(OutputPathTest, AWordForAShellIsQuotedOnlyWhereItMustBe) {
   EXPECT_EQ(ShellWord("a/b-c_1.so"), "a/b-c_1.so");
   EXPECT_EQ(ShellWord("a b'c"), "'a b'\\''c'");

@@ -154,6 +154,9 @@ class TablesTest(unittest.TestCase):
         self.assertIn("matrix", fa_profile.open(LADDER, phase_from="opcodes").phases["phase"])
         with self.assertRaisesRegex(fa_profile.Error, "unknown phase_from 'magic'"):
             fa_profile.open(LADDER, phase_from="magic")
+        for path, options in (("", {}), (LADDER, {"phase_map": ""})):
+            with self.assertRaisesRegex(fa_profile.Error, "the path of a (recording|phase map) is empty\n  hint: give"):
+                fa_profile.open(path, **options)
         with self.assertRaisesRegex(fa_profile.Error, "no.yaml cannot be read"):
             fa_profile.open(LADDER, phase_map="no.yaml")
 
@@ -229,6 +232,9 @@ class FrameTest(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "^a Frame has no 'nonsense', nor has a DataFrame; the columns are kernel, "):
             kernels.nonsense
         self.assertFalse(hasattr(kernels, "_nonsense"))
+        for wrong in ("zzz", ["kernel", "zzz"]):
+            with self.assertRaisesRegex(KeyError, "'zzz'; the columns are kernel, "):
+                kernels.groupby(wrong)
 
     def test_head_counts_as_pandas_does(self):
         kernels = ladder().kernels
@@ -399,17 +405,20 @@ class GateTest(Scratch):
         for limits, words in (
             ({"max_share": {"sofmax": 0.4}}, "'sofmax' matches no phase.*did you mean softmax"),
             ({"max_share": {"softmax": 0.4}, "kernel": "nma"}, "'nma' matches no kernel"),
-            ({"max_share": {"softmax": 40}}, "which is 4000 %"),
+            ({"max_share": {"softmax": 40}}, r"^fa_profile.gate:1: 'maximum' .* which is 4000 %\n  hint: did you mean 0.4\?$"),
+            ({"max_share": {"softmax": 4e9}}, "hint: write a share from 0 to 1, as 0.4$"),
             ({"max_share": {"softmax": float("nan")}}, "must be a number"),
             ({"max_share": {"softmax": "0.4"}}, "is not a number"),
             ({"max_share": {"softmax": True}}, "is not a number"),
-            ({"maximum": {"registers_per_tread": 3}}, "unknown metric"),
+            ({"maximum": {"registers_per_tread": 3}}, r"unknown metric .* mean registers_per_thread\?"),
             ({"max_share": {'softmax", maximum: 1}, {phase: "qk': 0.1}}, "matches no phase"),
             ({"max_share": {"soft\nmax": 0.1}}, "."),
             ({"max_share": {"softmax": 0.4}, "kernel": 3}, "kernel is not a text"),
             ({"max_share": {"softmax": 0.4}, "thresholds": LADDER}, "a threshold file and limits are given"),
             ({"thresholds": LADDER}, "has more than 1 MiB"),
             ({"thresholds": "no.yaml"}, "cannot be read"),
+            ({"thresholds": ""}, "the path of a threshold file is empty"),
+            ({"baseline": ""}, "the path of a baseline is empty"),
             ({}, "nothing to judge by"),
             ({"max_share": {}, "baseline": []}, "nothing to judge by"),
             ({"max_share": ["softmax"]}, r"max_share must be a mapping from names to limits, not \['softmax'\]"),
@@ -539,6 +548,14 @@ except KeyError:
         self.python("-c", self.SCRIPT, environment=environment)
         expected = "push step|push mine: attention|pop mine|pop|push call|pop|push fails|pop"
         self.assertEqual(log.read_text().splitlines(), expected.split("|"))
+
+    def test_a_range_has_a_name(self):
+        with self.assertRaisesRegex(TypeError, "^the name of an NVTX range must be a str, not int: 3$"):
+            fa_profile.range(3)
+        with self.assertRaisesRegex(TypeError, "^the domain of an NVTX range must be a str, not int: 3$"):
+            fa_profile.range("x", domain=3)
+        with fa_profile.range("\udc80", domain="\udc80"):
+            pass
 
     def test_nothing_happens_where_no_tool_listens(self):
         environment = {key: value for key, value in ENVIRONMENT.items() if key != "NVTX_INJECTION64_PATH"}

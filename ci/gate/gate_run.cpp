@@ -18,15 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kThresholds = "ci/thresholds.yaml";
 constexpr std::size_t kMostThresholdBytes = std::size_t{1} << 20U;
 constexpr std::size_t kMostRunBytes = 3 * kLargestEvidence;
 constexpr std::size_t kLargestSource = std::size_t{1} << 30U;
 
 Thresholds ReadThresholds(std::string path) {
   if (path.empty()) {
-    if (!fs::exists(kThresholds)) return {};
-    path = kThresholds;
+    if (!fs::exists(kDefaultThresholds)) return {};
+    path = kDefaultThresholds;
   }
   return ParseThresholds(ReadPlainFile(path, kMostThresholdBytes), path);
 }

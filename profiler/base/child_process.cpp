@@ -30,7 +30,7 @@ std::string Cure(int error) {
 // posix_spawnp() and not fork(): it hands back the error of an exec that failed, which would otherwise have to be told
 // from an exit code of the program.
 pid_t Spawn(const std::string& program, const std::vector<std::string>& arguments,
-            const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes = nullptr) {
+            const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -43,12 +43,20 @@ pid_t Spawn(const std::string& program, const std::vector<std::string>& argument
   return child;
 }
 
-// What a child does before it becomes the program: streams, and its group.
+// What SIGXFSZ did before IgnoreFileSizeSignal(): a child gets it back.
+bool restores_file_size_signal = false;
+
+// What a child does before it becomes the program: streams, signals, and its group.
 class SpawnPlan {
  public:
   SpawnPlan() {
     posix_spawn_file_actions_init(&actions_);
     posix_spawnattr_init(&attributes_);
+    sigemptyset(&defaults_);
+    if (!restores_file_size_signal) return;
+    sigaddset(&defaults_, SIGXFSZ);
+    Require(posix_spawnattr_setsigdefault(&attributes_, &defaults_), "posix_spawnattr_setsigdefault");
+    Require(posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF), "posix_spawnattr_setflags");
   }
   ~SpawnPlan() {
     posix_spawn_file_actions_destroy(&actions_);
@@ -72,10 +80,8 @@ class SpawnPlan {
     sigset_t signals;
     sigemptyset(&signals);
     Require(posix_spawnattr_setsigmask(&attributes_, &signals), "posix_spawnattr_setsigmask");
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGPIPE);
-    Require(posix_spawnattr_setsigdefault(&attributes_, &signals), "posix_spawnattr_setsigdefault");
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) sigaddset(&defaults_, signal);
+    Require(posix_spawnattr_setsigdefault(&attributes_, &defaults_), "posix_spawnattr_setsigdefault");
     Require(posix_spawnattr_setpgroup(&attributes_, 0), "posix_spawnattr_setpgroup");
     Require(
         posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF),
@@ -92,6 +98,7 @@ class SpawnPlan {
 
   posix_spawn_file_actions_t actions_{};
   posix_spawnattr_t attributes_{};
+  sigset_t defaults_{};
 };
 
 constexpr std::size_t kMostOutput = 1 << 20;
@@ -143,7 +150,15 @@ bool IsProgram(const std::string& path) {
 }
 
 pid_t StartChild(const std::string& program, const std::vector<std::string>& arguments) {
-  return Spawn(program, arguments, nullptr);
+  return SpawnPlan().Start(program, arguments);
+}
+
+void IgnoreFileSizeSignal() {
+  struct sigaction before {};
+  (void)sigaction(SIGXFSZ, nullptr, &before);
+  if (before.sa_handler != SIG_DFL) return;
+  restores_file_size_signal = true;
+  (void)std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int WaitForChild(pid_t child) {

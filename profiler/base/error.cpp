@@ -65,7 +65,7 @@ std::vector<std::string> NearMatches(std::string_view word, const std::vector<st
   std::vector<std::string> names;
   for (const auto& entry : near) {
     if (names.size() == limit) break;
-    names.push_back(entry.second);
+    if (std::ranges::find(names, entry.second) == names.end()) names.push_back(entry.second);
   }
   return names;
 }

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "fa_profile/error.h"
 
@@ -58,6 +60,21 @@ bool IsSameFile(const std::string& one, const std::string& other) {
          fs::equivalent(one, other, ignored);
 }
 
+// What a report must not replace. Empty: something else is at `path`, or nothing. A link is replaced, not its file.
+std::string_view PreciousKind(const std::string& path) {
+  constexpr std::string_view kDatabase = "SQLite format 3";
+  if (std::error_code ignored; !fs::is_regular_file(fs::symlink_status(path, ignored))) return {};
+  std::array<char, kDatabase.size()> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  const std::string_view text(begin.data(), begin.size());
+  if (text == kDatabase) return "a recording or another database";
+  return text.starts_with(
+             "\x7f"
+             "ELF")
+             ? "a program or a library"
+             : std::string_view();
+}
+
 }  // namespace
 
 void CheckOutputPath(const std::string& path, OutputFolder folder) {
@@ -88,6 +105,15 @@ void CheckOutputFiles(const std::vector<OutputFile>& outputs, const std::vector<
       throw Error(output->option + " " + output->path + " is an input of this command", "write to another file");
     }
     CheckOutputPath(output->path);
+  }
+}
+
+void CheckReportFiles(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs) {
+  CheckOutputFiles(outputs, inputs);
+  for (const auto& [option, path] : outputs) {
+    const std::string_view kind = IsNoFile(path) ? std::string_view() : PreciousKind(path);
+    if (kind.empty()) continue;
+    throw Error(option + " " + path + " would replace " + std::string(kind), "write to another file");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -32,6 +33,13 @@ std::string ResultName(int result) {
   return "SQLite result " + std::to_string(result);
 }
 
+// The disk takes no more: what the file holds is whole.
+bool IsWriteError(int extended_result) {
+  constexpr std::array kCodes = {SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_TRUNCATE,
+                                 SQLITE_IOERR_DELETE};
+  return std::ranges::find(kCodes, extended_result) != kCodes.end();
+}
+
 }  // namespace
 
 Connection::Connection(sqlite3* handle, std::string path, Use use)
@@ -51,18 +59,21 @@ void Connection::Check(int result) const {
         "sqlite3", ResultName(result), path_ + " is being written by another process",
         use_ == Use::kWrite ? "give this run another output path" : "wait until it has finished, and try again");
   }
-  if (use_ != Use::kWrite && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
-                              primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
-                              primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
+  const bool reads = use_ != Use::kWrite && !IsWriteError(sqlite3_extended_errcode(handle_));
+  if (reads && (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
+                primary == SQLITE_ERROR || primary == SQLITE_IOERR || primary == SQLITE_MISMATCH ||
+                primary == SQLITE_TOOBIG || primary == SQLITE_CANTOPEN)) {
     Damaged(std::string("SQLite reports: ") + sqlite3_errmsg(handle_));
   }
   const int system_error = sqlite3_system_errno(handle_);
   if (primary == SQLITE_FULL || primary == SQLITE_IOERR) {
     std::string reason = primary == SQLITE_FULL ? "no space is left" : sqlite3_errmsg(handle_);
     if (system_error != 0) reason = std::strerror(system_error);
-    throw Error(
-        "sqlite3", ResultName(result), path_ + " cannot be written: " + reason,
-        "free space, raise the limit, or give an output path on another disk; what was committed is in that file");
+    throw Error("sqlite3", ResultName(result), path_ + " cannot be written: " + reason,
+                use_ == Use::kAppend
+                    ? "free space or raise the limit, and try again; nothing was added"
+                    : "free space, raise the limit, or give an output path on another disk; what was committed is in "
+                      "that file");
   }
   if (primary == SQLITE_CONSTRAINT) {
     const bool dangling = std::strcmp(sqlite3_errmsg(handle_), "FOREIGN KEY constraint failed") == 0;

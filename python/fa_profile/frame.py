@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import html
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union, overload
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +189,21 @@ class Frame:
         if not hasattr(frame, name):
             columns = ", ".join(self._columns)
             raise AttributeError(f"a Frame has no {name!r}, nor has a DataFrame; the columns are {columns}")
-        return getattr(frame, name)
+        attribute = getattr(frame, name)
+        return self._naming_columns(attribute) if inspect.ismethod(attribute) else attribute
+
+    def _naming_columns(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """The method of a DataFrame, with the columns in its KeyError."""
+
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return method(*args, **kwargs)
+            except KeyError as error:
+                error.args = (f"{error.args[0]!r}; the columns are {', '.join(self._columns)}",) if error.args else ()
+                raise
+
+        return call
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's PyCapsule interface: one record batch. A requested schema is not heeded, as the interface allows."""

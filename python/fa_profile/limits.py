@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import NamedTuple, Optional
 
@@ -39,6 +40,16 @@ class Limits(NamedTuple):
         parts = {"kernel": self.kernel, "shape": self.shape, "phase": phase, "metric": metric}
         texts = [f"{key}: {_quoted(key, text)}" for key, text in parts.items() if text]
         return "{" + ", ".join([*texts, f"{demand}: {_number(name, value)}"]) + "}"
+
+
+def in_python(error: Error, place: str, line: int) -> Error:
+    """An error of limits that were given as arguments: these have no column, and a share is not written as 40%."""
+    message = re.sub(rf"^({re.escape(f'{place}:{line}')}):\d+: ", r"\1: ", error.message)
+    if "%" not in error.hint:
+        return Error(message, error.hint)
+    percent = re.fullmatch(r"did you mean (\S+)%\?", error.hint)
+    share = float(percent[1]) / 100 if percent else 1.0
+    return Error(message, f"did you mean {share:g}?" if share < 1.0 else "write a share from 0 to 1, as 0.4")
 
 
 def _quoted(key: str, text: str) -> str:

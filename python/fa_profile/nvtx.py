@@ -17,8 +17,8 @@ class Range(contextlib.ContextDecorator):
     """
 
     def __init__(self, name: str, *, domain: Optional[str] = None) -> None:
-        self.name = str(name)
-        self.domain = domain
+        self.name = _text("name", name)
+        self.domain = None if domain is None else _text("domain", domain)
 
     def __enter__(self) -> Range:
         _core.range_push(self.name, self.domain)
@@ -31,6 +31,13 @@ class Range(contextlib.ContextDecorator):
         trace: Optional[TracebackType],
     ) -> None:
         _core.range_pop(self.domain)
+
+
+def _text(what: str, text: str) -> str:
+    """As UTF-8 can have it."""
+    if not isinstance(text, str):
+        raise TypeError(f"the {what} of an NVTX range must be a str, not {type(text).__name__}: {text!r}")
+    return text.encode(errors="backslashreplace").decode()
 
 
 def range(name: str, *, domain: Optional[str] = None) -> Range:  # noqa: A001

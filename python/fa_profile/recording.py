@@ -13,7 +13,7 @@ from typing import Mapping, Optional, Sequence, Union
 from . import _core
 from ._error import Error
 from .frame import Frame
-from .limits import Limits
+from .limits import Limits, in_python
 
 Path = Union[str, "os.PathLike[str]"]
 PathList = Union[Path, Sequence[Path]]
@@ -38,9 +38,8 @@ class Recording:
 
     def __init__(self, path: Path, *, phase_map: Optional[Path] = None, phase_from: str = "best") -> None:
         self.path = os.fspath(path)
-        self._core = _core.open(
-            os.fsencode(path), None if phase_map is None else os.fsencode(phase_map), phase_from
-        )
+        given_map = None if phase_map is None else _file(phase_map, "a phase map")
+        self._core = _core.open(_file(path, "a recording"), given_map, phase_from)
         self._keep: object = None  # what has to live as long as the file
 
     @property
@@ -136,9 +135,11 @@ class Recording:
             text = _read_thresholds(name)
         elif not text and not sides:
             raise Error("there is nothing to judge by", "give max_share, minimum, maximum, thresholds or baseline")
-        return Verdict(
-            _core.gate(os.fsencode(self.path), [os.fsencode(side) for side in sides], text, name), self.path
-        )
+        files = [_file(side, "a baseline") for side in sides]
+        try:
+            return Verdict(_core.gate(os.fsencode(self.path), files, text, name), self.path)
+        except Error as error:
+            raise (in_python(error, place, line) if thresholds is None else error) from None
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Copies the recording's file. That of ``profile()`` is deleted with the Recording, unless it has a name.
@@ -146,6 +147,7 @@ class Recording:
         An existing file is replaced with `force` only.
         """
         name = os.fspath(path)
+        _file(name, "the copy")
         folder = os.path.dirname(name) or "."
         if not os.path.isdir(folder):
             raise Error(f"{name} cannot be written: folder {folder} not found", f"make it first, with os.makedirs({folder!r})")
@@ -291,8 +293,17 @@ def _copy(source: str, target: str) -> None:
         raise
 
 
+def _file(path: Path, what: str) -> bytes:
+    """The path as the file system has it."""
+    name = os.fsencode(path)
+    if not name:
+        raise Error(f"the path of {what} is empty", "give the path of a file")
+    return name
+
+
 def _read_thresholds(path: str) -> str:
     most = 1 << 20
+    _file(path, "a threshold file")
     try:
         with builtins.open(path, "rb") as file:
             text = file.read(most + 1)

@@ -322,24 +322,55 @@ void ReadPoints(Connection& connection, const std::map<std::int64_t, std::size_t
   std::ranges::sort(history.series, [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
-}  // namespace
+/// Others wait here: what follows sees what they wrote.
+void Lock(Connection& connection, const std::string& path) {
+  connection.Execute("BEGIN IMMEDIATE");
+  int is_gone = 0;
+  (void)sqlite3_file_control(connection.handle(), nullptr, SQLITE_FCNTL_HAS_MOVED, &is_gone);
+  if (is_gone != 0) throw Error(path + " was removed while it was waited for", "try again");
+}
 
-AddedNights AddNights(const std::string& path, const std::vector<MeasuredNight>& nights, bool replace) {
-  if (fs::exists(path)) (void)HasContent(path);
-  const std::unique_ptr<Connection> connection = Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  connection->Execute("BEGIN IMMEDIATE");  // others wait here: what follows sees what they wrote
-  LimitRows(*connection, path);
-  IsEmpty(*connection) ? MakeTables(*connection) : RequireTables(*connection);
+AddedNights Add(Connection& connection, const std::string& path, const std::vector<MeasuredNight>& nights,
+                bool replace) {
+  Lock(connection, path);
+  LimitRows(connection, path);
+  IsEmpty(connection) ? MakeTables(connection) : RequireTables(connection);
   AddedNights result;
   {
-    NightWriter writer(*connection);
+    NightWriter writer(connection);
     for (const MeasuredNight& night : nights) {
-      connection->SetLimits(std::int64_t{1} << 40, 0);  // of each night: it only looks for names
+      connection.SetLimits(std::int64_t{1} << 40, 0);  // of each night: it only looks for names
       (writer.Add(night, replace) ? result.added : result.known) += 1;
     }
   }
-  connection->Execute("COMMIT");
+  connection.Execute("COMMIT");
   return result;
+}
+
+/// Removes the file unless another process has put nights into it. It holds the lock: who waits for that looks whether
+/// the file still has its name.
+void RemoveEmpty(Connection& connection, const std::string& path) {
+  try {
+    if (sqlite3_get_autocommit(connection.handle()) == 0) connection.Execute("ROLLBACK");
+    connection.Execute("PRAGMA journal_mode=MEMORY");  // the lock of an empty file is a page in the journal
+    Lock(connection, path);
+    if (std::error_code ignored; fs::file_size(path, ignored) == 0) (void)fs::remove(path, ignored);
+  } catch (const Error&) {  // it stays; the first error is the one to tell
+  }
+}
+
+}  // namespace
+
+AddedNights AddNights(const std::string& path, const std::vector<MeasuredNight>& nights, bool replace) {
+  const bool is_new = !fs::exists(path);
+  if (!is_new) (void)HasContent(path);
+  const std::unique_ptr<Connection> connection = Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  try {
+    return Add(*connection, path, nights, replace);
+  } catch (const Error&) {
+    if (is_new) RemoveEmpty(*connection, path);
+    throw;
+  }
 }
 
 History ReadHistory(const std::string& path) {

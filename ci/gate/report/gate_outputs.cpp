@@ -38,7 +38,7 @@ void CheckGateOutputs(const GateOutputs& outputs) {
     throw Error("--summary needs GITHUB_STEP_SUMMARY, which is not set",
                 "use it in a step of GitHub Actions; elsewhere use --markdown FILE");
   }
-  CheckOutputFiles(files, outputs.inputs);
+  CheckReportFiles(files, outputs.inputs);
 }
 
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs) {

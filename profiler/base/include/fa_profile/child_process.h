@@ -16,6 +16,10 @@ bool IsProgram(const std::string& path);
 /// environment and streams. Throws Error when it cannot be started: whatever exit code it gives later is its own.
 pid_t StartChild(const std::string& program, const std::vector<std::string>& arguments);
 
+/// A write beyond the limit of file sizes becomes an error (EFBIG) of this process, which would be killed otherwise. A
+/// child that starts later has the signal as this process had it before.
+void IgnoreFileSizeSignal();
+
 /// Waits for the end of a child that StartChild() gave; its status as waitpid() gives it.
 int WaitForChild(pid_t child);
 

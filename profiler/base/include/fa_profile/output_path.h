@@ -22,6 +22,10 @@ struct OutputFile {
 /// CheckOutputPath() of each. Throws Error also when two are the same file, or one is of `inputs`.
 void CheckOutputFiles(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs = {});
 
+/// The same of reports, which replace what is there. Throws Error also when that is a database (a recording, a history
+/// of the gate), a program or a library.
+void CheckReportFiles(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs = {});
+
 /// `text` as one word of a command line for a shell; in quotes only where it needs them.
 std::string ShellWord(std::string_view text);
 
