@@ -338,7 +338,9 @@ class TopTest(unittest.TestCase):
                 ((self.address, "--once", "--user", "me"), "--user and --password-file go together"),
                 ((self.address, "--once", "--user", "me", "--password-file", missing), "missing"),
                 ((self.address, "--once", "--cert", missing), "--cert and --key go together"),
-                ((self.address, "--once", "--ca", missing), "missing"),
+                ((f"https://{self.address}", "--once", "--ca", missing), "missing"),
+                ((self.address, "--once", "--ca", __file__), "--ca has no effect on http://"),
+                ((f"http://{self.address}", "--once", "--cert", __file__, "--key", __file__), "--cert has no effect on http://"),
                 ((f"me:x@{self.address}", "--once", "--user", "me", "--password-file", __file__), "--user gives another"),
             ):
                 run = top(*arguments)

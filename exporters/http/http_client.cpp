@@ -46,6 +46,13 @@ void UseFile(CURL* curl, CURLoption option, const std::string& path) {
   curl_easy_setopt(curl, option, path.c_str());
 }
 
+// Without TLS a server shows no certificate, and asks for none.
+void RefuseCertificates(const std::string& url, const ServerAccess& access) {
+  const char* const given = !access.ca_file.empty() ? "--ca" : !access.certificate_file.empty() ? "--cert" : nullptr;
+  if (given == nullptr || url.starts_with("https://")) return;
+  throw Error(std::string(given) + " has no effect on " + url, "write https:// before the host, or leave it out");
+}
+
 Error NoAnswer(const std::string& url, CURLcode code, bool begun, const std::string& reason) {
   if (begun) return Error(url + " broke off its answer: " + reason, "try again; a server or a proxy ended meanwhile");
   const std::string what = url + " did not answer: " + reason;
@@ -117,6 +124,7 @@ PageClient::PageClient(ServerAddress address, const ServerAccess& access)
     curl_easy_setopt(curl_.get(), CURLOPT_USERNAME, address.user.c_str());
     curl_easy_setopt(curl_.get(), CURLOPT_PASSWORD, address.password.c_str());
   }
+  RefuseCertificates(url_, access);
   UseFile(curl_.get(), CURLOPT_CAINFO, access.ca_file);
   UseFile(curl_.get(), CURLOPT_SSLCERT, access.certificate_file);
   UseFile(curl_.get(), CURLOPT_SSLKEY, access.key_file);
