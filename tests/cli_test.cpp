@@ -130,6 +130,10 @@ TEST_F(CliTest, AWrongNumberIsRefusedWithWhatIsAccepted) {
                 "Time limit");
   ExpectRefused("gate history show h.db --level nan", "--level must be a number from 0.001 to 0.5, not 'nan'",
                 "--level");
+  for (const char* const seed : {"-1", "99999999999999999999"}) {
+    ExpectRefused(std::string("gate history show h.db --seed ") + seed,
+                  "--seed must be a whole number from 0 to 9007199254740992", "--seed");
+  }
   ExpectRefused("--delay soon -- true", "--delay must be a number from 0 to 1000000, not 'soon'", "Seconds");
   ExpectRefused("gate --pairs 100", "--pairs must be a whole number from 5 to 24, not '100'", "Timing pairs");
 }
