@@ -165,7 +165,9 @@ int RunCodeViews(const std::string& path, const Format& format, const ReportFilt
   if (views.compare && format.comparison == nullptr) RefuseFormat("--compare-phases", format, "text or json");
   if (!views.compare && format.instructions == nullptr) {
     RefuseFormat(views.instructions ? "--instructions" : "--source", format,
-                 "text, json or csv, or leave the option out: the page of a report has the code");
+                 format.report_with_code == nullptr
+                     ? "text, json or csv; a page has the code without the option: --format html"
+                     : "text, json or csv, or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   (void)SelectEntries(path, filter, profile);

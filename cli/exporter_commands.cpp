@@ -25,24 +25,38 @@ namespace {
 
 constexpr const char* kBaseline = "Recording to compare kernels with: faprof_baseline_*";
 
+// "500ms", "1d"
+std::string DurationText(double seconds) {
+  if (seconds < 1) return fmt::format("{}ms", std::lround(seconds * 1000));
+  for (const auto& [unit, name] : {std::pair{86400, 'd'}, {3600, 'h'}, {60, 'm'}}) {
+    if (std::fmod(seconds, unit) == 0) return fmt::format("{}{}", std::lround(seconds / unit), name);
+  }
+  return fmt::format("{:g}s", seconds);
+}
+
 // Seconds, from "15s", "1h", "500ms" or a number of seconds.
 void AddDuration(CLI::App& command, const char* option, double& seconds, const char* help, double least, double most) {
   const std::map<std::string, double> units = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  const auto limits = std::pair(DurationText(least), DurationText(most));
   command.add_option(option, seconds, help)
       ->transform(CLI::Validator(
-          [units](std::string& text) -> std::string {
+          [units, least, most, limits](std::string& text) -> std::string {
             double number = 0.0;
             const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
             const auto unit = units.find(text.substr(static_cast<std::size_t>(end - text.data())));
             if (failed != std::errc() || unit == units.end() || !std::isfinite(number)) {
               return "must be a time like 500ms, 15s, 1m, 1h or 1d, not '" + Printable(text) + "'";
             }
-            text = fmt::format("{}", number * unit->second);
+            const double asked = number * unit->second;
+            if (asked < least || asked > most) {
+              return fmt::format("must be a time from {} to {}, not '{}'", limits.first, limits.second,
+                                 Printable(text));
+            }
+            text = fmt::format("{}", asked);
             return "";
           },
-          "DURATION"))
-      ->check(CLI::Range(least, most))
-      ->option_text("DURATION");
+          fmt::format("TIME in [{} - {}]", limits.first, limits.second)))
+      ->type_name("DURATION");
 }
 
 void AddServe(CLI::App& app, Invocation& invocation) {

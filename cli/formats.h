@@ -25,9 +25,10 @@ namespace fa_profile::cli {
 
 /// A format of output. A null writer: the command does not have the format.
 struct Format {
-  const char* name;        ///< --format NAME
-  bool for_people;         ///< stdout may also hold notices; in every other format a program parses stdout
-  bool for_files = false;  ///< not printed to a terminal
+  const char* name;              ///< --format NAME
+  bool for_people;               ///< stdout may also hold notices; in every other format a program parses stdout
+  bool for_files = false;        ///< not printed to a terminal
+  const char* ending = nullptr;  ///< of files, as the tools that read them expect it; nullptr: the name
   void (*report)(std::ostream&, const Profile&, const exporters::ReportOptions&) = nullptr;
   /// Instead of `report`, for a format that has the code too.
   void (*report_with_code)(std::ostream&, const Profile&, const exporters::ReportCode&,

@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
 
@@ -16,9 +20,66 @@
 #include "gate_sample.h"
 #include "gpu_access.h"
 #include "python_kernel.h"
+#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
+
+// Options that not every question of the gate heeds, and the questions that do.
+struct OptionUse {
+  std::vector<const char*> options;
+  std::vector<std::string> questions;
+};
+
+const std::vector<OptionUse>& OptionUses() {
+  static const std::vector<OptionUse> kUses = {
+      {{"--kernel"}, {"--pair", "--measure", "--static"}},
+      {{"--kernel-lib", "--shape", "--device", "--draws", "--timeout", "--python", "--shared"},
+       {"--pair", "--measure"}},
+      {{"--pairs", "--second-pairs", "--phase-pairs", "--measure-identical"}, {"--pair"}},
+      {{"--processes", "--recordings"}, {"--measure"}},
+      {{"--baseline", "--baselines", "--suite"}, {"--candidate"}},
+      {{"--arch", "--base-log", "--head-log"}, {"--static"}},
+  };
+  return kUses;
+}
+
+// Of a verdict.
+constexpr std::array kReports = {"--strict", "--markdown", "--sarif",       "--junit",  "--json",
+                                 "--html",   "--textfile", "--annotations", "--summary"};
+
+void RefuseBoth(const CLI::App& gate, const char* option, const char* other,
+                const char* cure = "leave one of them out") {
+  if (gate.count(option) == 0 || gate.count(other) == 0) return;
+  throw Error(fmt::format("{} has no effect with {}", option, other), cure);
+}
+
+void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
+  for (const OptionUse& use : OptionUses()) {
+    for (const char* const question : {"--candidate", "--pair", "--static", "--replay", "--measure"}) {
+      if (std::ranges::find(use.questions, question) != use.questions.end()) continue;
+      const std::string cure = "leave it out; it is an option of " + Listed(use.questions);
+      for (const char* const option : use.options) RefuseBoth(gate, option, question, cure.c_str());
+    }
+  }
+  for (const char* const option : {"--baselines", "--suite"}) RefuseBoth(gate, option, "--baseline");
+  for (const char* const option : kReports) {
+    RefuseBoth(gate, option, "--explain");
+    RefuseBoth(gate, option, "--measure", "leave it out: there is a verdict only of two builds");
+  }
+  if (!options.statics.empty() && options.statics.front().ends_with(".json") && gate.count("--base-log") > 0) {
+    throw Error("--base-log has no effect on evidence", "leave it out: " + options.statics.front() + " has the base's");
+  }
+}
+
+// Standard output takes one report.
+void RefuseTwoOutputs(const CLI::App& gate, const gate::GateOutputs& outputs) {
+  for (const char* const option : {"--format", "--annotations"}) {
+    if (gate.count(option) == 0 || !outputs.TakeStdout()) continue;
+    throw Error(fmt::format("{} has no effect: a report goes to stdout instead, which takes one", option),
+                "leave it out, or write the report to a file instead of -");
+  }
+}
 
 /// The commands gate, gate selftest, gate history and gate-sample, and their options.
 class GateCommands {
@@ -198,14 +259,8 @@ int GateCommands::RunGate(const std::string& command_line) {
   if (history_->given()) return history_->Run();
   options_.run.reproduce = command_line;
   const bool measures = !options_.pair.empty() || !options_.measure.empty();
-  for (const char* const option :
-       {"--kernel", "--kernel-lib", "--shape", "--device", "--pairs", "--second-pairs", "--phase-pairs", "--draws",
-        "--timeout", "--python", "--measure-identical", "--shared"}) {
-    const bool filters_code = !options_.statics.empty() && std::string(option) == "--kernel";
-    if (measures || filters_code || gate_->count(option) == 0) continue;
-    throw Error(std::string(option) + " has no effect: nothing is measured",
-                "use it with --pair or --measure; --kernel also with --static");
-  }
+  RefuseIdleOptions(*gate_, options_);
+  RefuseTwoOutputs(*gate_, outputs_);
   gate::PairOptions& run = options_.run;
   run.partial = !run.kernel_pattern.empty();
   for (std::string& shape : run.shapes) shape = Shape::Parse(shape).ToString();

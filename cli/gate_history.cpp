@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <utility>
@@ -40,8 +41,11 @@ HistoryCommands::HistoryCommands(CLI::App& gate) {
   show->add_option("--least", options_.least, "Smallest change of a time to report, as a ratio; of a drift twice this")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  show->add_option("--seed", options_.seed, "Seed of the permutations")->capture_default_str();
-  show->add_option("--format", format_, "text or json")->check(OneOf({"text", "json"}))->capture_default_str();
+  show->add_option("--seed", options_.seed, "Seed of the permutations")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
+      ->capture_default_str();
+  format_option_ =
+      show->add_option("--format", format_, "text or json")->check(OneOf({"text", "json"}))->capture_default_str();
   show->add_option("--svg", svg_, "Write a picture: the duration of each case, night by night");
 }
 
@@ -64,9 +68,15 @@ int HistoryCommands::RunAdd() const {
 
 int HistoryCommands::RunShow() const {
   CheckReportFiles({{"--svg", svg_}}, {file_});
+  const bool to_stdout = svg_ == "-";
+  if (to_stdout && format_option_->count() > 0) {
+    throw Error("--format has no effect: --svg - prints the picture instead", "leave one of them out");
+  }
   const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(file_), options_);
-  if (!svg_.empty()) WriteWholeFile(svg_, gate::HistorySvg(report));
-  std::cout << (format_ == "json" ? gate::HistoryJson(report) : gate::HistoryText(report));
+  if (!svg_.empty() && !to_stdout) WriteWholeFile(svg_, gate::HistorySvg(report));
+  std::cout << (to_stdout           ? gate::HistorySvg(report)
+                : format_ == "json" ? gate::HistoryJson(report)
+                                    : gate::HistoryText(report));
   return kExitFine;
 }
 

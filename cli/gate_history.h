@@ -24,6 +24,7 @@ class HistoryCommands {
 
   CLI::App* history_ = nullptr;
   CLI::App* add_ = nullptr;
+  CLI::Option* format_option_ = nullptr;
   std::string file_;
   std::vector<std::string> evidence_;
   bool replace_ = false;

@@ -28,10 +28,15 @@ Workflows WorkflowsOf(const std::string& host) {
           {".github/workflows/gate-comment.yml", text("adopt-github-comment.yml")}};
 }
 
-std::string NextSteps(const std::string& host, const std::string& from) {
+// `compares`: the workflow names a file that was given.
+std::string NextSteps(const std::string& host, const std::string& from, bool compares) {
   if (host.empty()) return "next: fa-profile gate --explain --static BASE HEAD\n";
   std::string text = "next: in the workflow, write how your library is built";
   if (from.starts_with("OWNER/")) text += ", and who hosts fa-profile instead of OWNER";
+  if (!compares) {
+    text += fmt::format(", and what it builds instead of {} ({})", gate::kSomeLibrary,
+                        host == "gitlab" ? "GATE_BASE and GATE_HEAD" : "base: and head:");
+  }
   if (host == "gitlab") text += "; then include it in .gitlab-ci.yml";
   return text + " (docs/gate-adopt.md)\n";
 }
@@ -56,12 +61,13 @@ int GateInitCommand::Run() const {
   options.files = files_;
   options.thresholds = thresholds_;
   options.from = from_;
+  options.has_groups = workflow_ == "gitlab";
   options.version = fmt::format("v{}", Version());
   options.workflows = WorkflowsOf(workflow_);
   const std::vector<std::string> written = gate::InitGate(options);
   if (std::ranges::find(written, thresholds_) == written.end()) std::cout << "kept " << Printable(thresholds_) << "\n";
   for (const std::string& path : written) std::cout << "wrote " << Printable(path) << "\n";
-  std::cout << NextSteps(workflow_, from_);
+  std::cout << NextSteps(workflow_, from_, gate::ComparedFile(files_).has_value());
   return kExitFine;
 }
 

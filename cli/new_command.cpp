@@ -30,7 +30,7 @@ std::string KernelName(const std::string& folder) {
   }
   // CMake has targets of these names.
   for (const char* const taken :
-       {"all", "test", "install", "clean", "help", "package", "edit_cache", "rebuild_cache"}) {
+       {"all", "test", "install", "preinstall", "clean", "help", "package", "edit_cache", "rebuild_cache"}) {
     if (name == taken) name += "_kernel";
   }
   return std::isalpha(static_cast<unsigned char>(name[0])) != 0 ? name : "kernel_" + name.substr(0, kLongest - 7);

@@ -55,7 +55,8 @@ int PrintTo(const ReportTarget& target, const std::vector<std::string>& inputs, 
     if (target.overwrite) {
       throw Error("--force applies only together with --output", "name a file with -o, or leave it out");
     }
-    RefuseTerminal(format, std::string("write it to a file: -o report.") + format.name);
+    RefuseTerminal(format,
+                   std::string("write it to a file: -o report.") + (format.ending ? format.ending : format.name));
     return print();
   }
   CheckTarget(target, inputs);

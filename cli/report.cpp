@@ -36,7 +36,7 @@ bool IsTrace(const Format& format) { return format.timeline != nullptr || format
 void WriteTimeline(std::ostream& out, const std::string& path, const Format& format, const Timeline& timeline) {
   if (timeline.tracks.empty()) {
     throw Error(path + " holds no launch and no duration of the selected kernels",
-                "record again with fa-profile; --repeats 0 leaves durations out");
+                "record again, without --repeats 0, which leaves durations out");
   }
   format.timeline(out, timeline);
 }
@@ -44,7 +44,8 @@ void WriteTimeline(std::ostream& out, const std::string& path, const Format& for
 void WriteGpuTime(std::ostream& out, const std::string& path, const Format& format, const GpuTime& time) {
   if (time.nodes.empty()) {
     throw Error(path + " holds no GPU time of the selected kernels",
-                "only correct kernels with a duration or a launch count; --repeats 0 leaves durations out");
+                "kernels that are correct and have a duration or a launch count have it; record again, without "
+                "--repeats 0, which leaves durations out");
   }
   format.gpu_time(out, time);
 }

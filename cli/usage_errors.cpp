@@ -184,8 +184,8 @@ void RefuseWrongValues(const CLI::App& command) {
       // CLI11 takes "-5" for a negative number, and no argument is one.
       if (option->get_positional() && value.size() > 1 && value.front() == '-') throw UnknownOption(command, value);
       if (value.empty()) {
-        throw Error(Shown(*option) + " is empty",
-                    "give it a value (" + option->get_description() + "), or leave it out");
+        throw Error(Shown(*option) + " is empty", "give it a value (" + option->get_description() + ")" +
+                                                      (option->get_required() ? "" : ", or leave it out"));
       }
     }
   }
@@ -252,7 +252,9 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   if (const auto not_in_range = NotInRange(*of, message)) return *not_in_range;
   // A check of ours continues the option's name.
   const std::size_t must = message.find(": must be ");
-  return Error(must == std::string::npos ? message : Shown(*of) + message.substr(must + 1), WithMeaning(*of));
+  const bool says_all = must != std::string::npos && of->get_description() == Listed(ChoicesOf(*of));
+  return Error(must == std::string::npos ? message : Shown(*of) + message.substr(must + 1),
+               says_all ? "" : WithMeaning(*of));
 }
 
 void CheckUsage(const CLI::App& app) {

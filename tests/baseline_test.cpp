@@ -138,14 +138,14 @@ TEST(BaselineTest, AnyEditByHandIsDetected) {
 }
 
 TEST(BaselineTest, AFileThatIsNotABaselineIsAnErrorThatSaysWhy) {
-  EXPECT_EQ(ParseMessage(""), "b.json: is empty");
-  EXPECT_EQ(ParseMessage(ToJson(SampleEvidence())), "b.json: is not in the format 'fa-profile baseline'");
+  EXPECT_EQ(ParseMessage(""), "b.json is empty");
+  EXPECT_EQ(ParseMessage(ToJson(SampleEvidence())), "b.json is not in the format 'fa-profile baseline'");
   const std::string text = ToJson(SampleBaseline());
   EXPECT_NE(ParseMessage(text.substr(0, text.size() / 2)).find("not valid JSON from this point"), std::string::npos);
   Json json = Json::parse(text);
   json["version"] = 2;
   EXPECT_EQ(ParseMessage(Sealed(json)),
-            "b.json: was written by a newer fa-profile: version 2, and this one reads up to 1");
+            "b.json was written by a newer fa-profile: version 2, and this one reads up to 1");
 }
 
 TEST(BaselineTest, InvalidContentIsRefusedEvenWithAValidReceipt) {

@@ -166,6 +166,22 @@ class CliGateTest(unittest.TestCase):
         self.refused("--static", PROGRAM, says=["--static BASE HEAD"])
         self.refused("--measure", PROGRAM, says=["--save"])
 
+    def test_an_option_that_would_do_nothing_is_refused(self):
+        recording = ROOT / "recordings" / "h200-ladder-full.fap"
+        for question, options in (
+            (("--replay", SAME), ("--baseline", "--suite", "--baselines", "--arch", "--base-log", "--pairs", "--processes")),
+            (("--static", PROGRAM, PROGRAM), ("--baseline", "--suite", "--baselines", "--recordings")),
+            (("--static", "base.json", PROGRAM), ("--base-log",)),
+            (("--candidate", recording), ("--arch", "--base-log", "--head-log", "--draws")),
+            (("--candidate", recording, "--baseline", recording), ("--suite", "--baselines")),
+            (("--candidate", recording, "--explain"), ("--html", "--textfile", "--strict", "--summary")),
+            (("--measure", PROGRAM, "--save", "x.json"), ("--json", "--strict", "--pairs", "--baseline")),
+            (("--replay", SAME, "--html", "-"), ("--format", "--annotations")),
+        ):
+            for option in options:
+                value = {"--strict": (), "--summary": (), "--annotations": (), "--format": ("json",)}.get(option, ("9",))
+                self.refused(*question, option, *value, says=[f"{option} has no effect", "leave "])
+
     def test_an_edited_baseline_is_refused(self):
         text = (ROOT / "ci" / "baselines" / "nvidia-h200" / "ladder.json").read_text()
         self.assertIn('"registers_per_thread":143', text)

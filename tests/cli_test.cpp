@@ -130,6 +130,10 @@ TEST_F(CliTest, AWrongNumberIsRefusedWithWhatIsAccepted) {
                 "Time limit");
   ExpectRefused("gate history show h.db --level nan", "--level must be a number from 0.001 to 0.5, not 'nan'",
                 "--level");
+  for (const char* const seed : {"-1", "99999999999999999999"}) {
+    ExpectRefused(std::string("gate history show h.db --seed ") + seed,
+                  "--seed must be a whole number from 0 to 9007199254740992", "--seed");
+  }
   ExpectRefused("--delay soon -- true", "--delay must be a number from 0 to 1000000, not 'soon'", "Seconds");
   ExpectRefused("gate --pairs 100", "--pairs must be a whole number from 5 to 24, not '100'", "Timing pairs");
 }
@@ -218,6 +222,7 @@ TEST_F(CliTest, EmptyAndRepeatedAndUnreadableValuesSayWhatToDo) {
   ExpectRefused("report '' ", "RECORDING is empty", "give it a value");
   ExpectRefused("--kernel '' ", "--kernel is empty", "or leave it out");
   ExpectRefused("report --kernel '' " + bundled_, "--kernel is empty", "or leave it out");
+  EXPECT_EQ(Run("report ''").err.find("leave it out"), std::string::npos);
   ExpectRefused("--kernel a --kernel b", "--kernel is given 2 times", "give it once");
   for (const char* const command : {"doctor", "verify", "selftest"}) {
     ExpectRefused(std::string(command) + " --device abc", "--device must be a number, not 'abc'", "CUDA device number");
@@ -357,7 +362,7 @@ TEST_F(CliTest, TracesTakeNoOptionOfAReport) {
   ExpectRefused("report --format perfetto --summary " + bundled_, "--summary has no effect on the format 'perfetto'",
                 "leave it out");
   ExpectRefused("report --format folded --explain serial-softmax " + bundled_, "--explain has no format", "leave out");
-  ExpectRefused("report --format folded --source " + bundled_, "--source has no format 'folded'", "text, json or csv");
+  ExpectRefused("report --format folded --source " + bundled_, "--source has no format 'folded'", "csv; a page has");
   ExpectRefused("report --format perfetto --compare-phases " + bundled_, "--compare-phases has no format",
                 "text or json");
   ExpectRefused("report --format speedscope " + bundled_ + " " + bundled_, "no format 'speedscope'", "json");
@@ -372,7 +377,7 @@ TEST_F(CliTest, ATerminalIsNotGivenWhatItCannotShow) {
         RunInShell(folder_, "CUDA_VISIBLE_DEVICES= script -qec '" FA_PROFILE_PROGRAM " " + command + "' /dev/null");
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_TRUE(Contains(outcome.out, "a terminal cannot show the format '" + format + "'"));
-    EXPECT_TRUE(Contains(outcome.out, "-o report." + format));
+    EXPECT_TRUE(Contains(outcome.out, "-o report." + (format == "perfetto" ? "pftrace" : format)));
     EXPECT_EQ(outcome.out.find("<html"), std::string::npos);
   }
 }

@@ -143,6 +143,7 @@ TEST(DisassemblyTest, AFailingToolIsAnErrorThatSaysHowItFailed) {
   EXPECT_NE(ErrorOf("echo \"nvdisasm fatal   : Unknown option 'json'\" >&2; exit 1").find("too old"),
             std::string::npos);
   EXPECT_NE(ErrorOf("echo 'nvdisasm fatal : broken' >&2; exit 3").find("nvdisasm fatal : broken"), std::string::npos);
+  EXPECT_NE(ErrorOf("exit 3").find("build it again"), std::string::npos);
   EXPECT_NE(ErrorOf("kill -9 $$").find("signal 9"), std::string::npos);
   EXPECT_NE(ErrorOf("echo hello").find("invalid JSON"), std::string::npos);
   EXPECT_THROW(Disassemble(SampleCubin("sm_90a.cubin"), 0, "/no/such/nvdisasm"), Error);

@@ -237,7 +237,7 @@ TEST(EvidenceJsonTest, ValuesThatJsonCannotRepresentAreNotWritten) {
 }
 
 TEST(EvidenceJsonTest, InvalidJsonIsAnErrorWithItsLine) {
-  EXPECT_EQ(MessageOf(""), "e.json: is empty");
+  EXPECT_EQ(MessageOf(""), "e.json is empty");
   EXPECT_EQ(MessageOf("{\"format\": \"fa-profile evidence\",\n\"version\": NaN}"),
             "e.json:2:12: not valid JSON from this point");
   EXPECT_NE(MessageOf("\x7F"
@@ -247,8 +247,8 @@ TEST(EvidenceJsonTest, InvalidJsonIsAnErrorWithItsLine) {
   EXPECT_NE(MessageOf("{\"origin\": \"\xFF\"}").find("not valid JSON"), std::string::npos);
   EXPECT_NE(MessageOf("{\"a\": Infinity}").find("not valid JSON"), std::string::npos);
   EXPECT_NE(MessageOf("{\"a\": -1e999}").find("number out of range"), std::string::npos);
-  EXPECT_EQ(MessageOf("[]"), "e.json: is not in the format 'fa-profile evidence'");
-  EXPECT_EQ(MessageOf("{\"format\": \"fa-profile baseline\"}"), "e.json: is not in the format 'fa-profile evidence'");
+  EXPECT_EQ(MessageOf("[]"), "e.json is not in the format 'fa-profile evidence'");
+  EXPECT_EQ(MessageOf("{\"format\": \"fa-profile baseline\"}"), "e.json is not in the format 'fa-profile evidence'");
 }
 
 TEST(EvidenceJsonTest, DuplicateKeysAndOtherLenientJsonAreRefused) {
@@ -256,23 +256,23 @@ TEST(EvidenceJsonTest, DuplicateKeysAndOtherLenientJsonAreRefused) {
   twice.insert(1, "\"version\": 1, ");
   EXPECT_EQ(MessageOf(twice), "e.json: duplicate key \"version\" in an object");
   EXPECT_EQ(MessageOf(std::string(16, '[') + std::string(16, ']')),
-            "e.json: is not in the format 'fa-profile evidence'");
-  EXPECT_EQ(MessageOf(std::string(17, '[') + std::string(17, ']')), "e.json: is nested deeper than 16 levels");
+            "e.json is not in the format 'fa-profile evidence'");
+  EXPECT_EQ(MessageOf(std::string(17, '[') + std::string(17, ']')), "e.json is nested deeper than 16 levels");
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "[";
-  EXPECT_EQ(MessageOf(deep), "e.json: is nested deeper than 16 levels");
+  EXPECT_EQ(MessageOf(deep), "e.json is nested deeper than 16 levels");
   EXPECT_EQ(MessageOf([](Json& e) { e["origin"] = std::string(4097, 'x'); }),
-            "e.json: has text of more than 4096 bytes");
+            "e.json has text of more than 4096 bytes");
   EXPECT_EQ(MessageOf([](Json& e) { e["origin"] = std::string(4096, 'x'); }), "accepted");
   std::string many = "[0";
   for (int i = 0; i < 2'000'000; ++i) many += ",0";
-  EXPECT_EQ(MessageOf(many + "]"), "e.json: has more than 2000000 values");
-  EXPECT_EQ(MessageOf(std::string((64U << 20U) + 1, ' ')), "e.json: is larger than 64 MiB");
+  EXPECT_EQ(MessageOf(many + "]"), "e.json has more than 2000000 values");
+  EXPECT_EQ(MessageOf(std::string((64U << 20U) + 1, ' ')), "e.json is larger than 64 MiB");
 }
 
 TEST(EvidenceJsonTest, ANewerVersionIsNamed) {
   EXPECT_EQ(MessageOf([](Json& e) { e["version"] = 4; }),
-            "e.json: was written by a newer fa-profile: version 4, and this one reads up to 3");
+            "e.json was written by a newer fa-profile: version 4, and this one reads up to 3");
   EXPECT_NE(MessageOf([](Json& e) { e["version"] = 0; }).find("/version"), std::string::npos);
   EXPECT_NE(MessageOf([](Json& e) { e["version"] = "1"; }).find("/version"), std::string::npos);
 }

@@ -120,12 +120,16 @@ class GateScriptTest(FolderTest):
 
     def test_builds_are_measured_in_turns_where_there_is_a_gpu(self):
         program, calls = self.spy()
+        for name in ("base", "head"):
+            shutil.copy(CUBINS / "sm_90a.cubin", self.folder / name / "kernel.so")
         code, _, err = self.gate(FA_PROFILE=program, GATE_SHAPES="1,8,512,64\n2,8,512,64 causal\n", GATE_KERNEL="a|b c",
-                                 GATE_STRICT="false")
+                                 GATE_STRICT="false", GATE_BASE="base/kernel.so", GATE_HEAD="head/kernel.so")
         self.assertEqual(code, 0, err)
-        (call,) = calls()
+        self.assertEqual(self.gate(FA_PROFILE=program)[0], 0)
+        call, of_cubins = calls()
+        self.assertEqual(of_cubins[:2], ["gate", "--static"])  # --pair cannot call them
         self.assertEqual(call[:2], ["gate", "--pair"])
-        self.assertEqual(call[2:4], ["base/kernel.cubin", "head/kernel.cubin"])
+        self.assertEqual(call[2:4], ["base/kernel.so", "head/kernel.so"])
         self.assertEqual([call[i + 1] for i, word in enumerate(call) if word == "--shape"], ["1,8,512,64", "2,8,512,64 causal"])
         self.assertNotIn("--strict", call)
         self.assertIn("--save", call)
@@ -299,8 +303,9 @@ class GateInitTest(FolderTest):
         self.assertLessEqual(set(step["with"]), set(load((ACTION / "action.yml").read_text())["inputs"]))
         self.assertEqual((step["with"]["base"], step["with"]["thresholds"]), ("base/build/libmine.so", "base/ci/thresholds.yaml"))
         self.assertIn("head.repo.full_name == github.repository", gate["jobs"]["gate"]["if"])
-        code, out, err = self.init("-o", "limits.yaml", "--workflow", "gitlab")
+        code, out, err = self.init("-o", "limits.yaml", "--workflow", "gitlab", "--from", "group/team/fa-profile")
         self.assertEqual(code, 0, err)
+        self.assertIn("what it builds instead of build/libmine.so (GATE_BASE and GATE_HEAD)", out)
         jobs = load((self.folder / ".gitlab" / "fa-profile-gate.yml").read_text())
         jsonschema.Draft7Validator(json.loads((SCHEMAS / "gitlab-ci.json").read_text())).validate(jobs)
         template = load((WORKFLOWS / "gitlab-template.yml").read_text())
@@ -308,6 +313,20 @@ class GateInitTest(FolderTest):
             self.assertIn(jobs[name]["extends"], template)
         self.assertEqual(jobs["gate"]["variables"]["GATE_THRESHOLDS"], "base/limits.yaml")
         self.assertEqual(jobs["include"][0]["file"], "/ci/workflows/gitlab-template.yml")
+
+    def test_a_workflow_compares_the_cubin_that_was_given(self):
+        shutil.copy(CUBINS / "sm_90a.cubin", self.folder / "other.cubin")
+        code, out, err = self.init(CUBINS / "sm_90a.cubin", "other.cubin", "--workflow", "github")
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("libmine.so", out)
+        step = load((self.folder / ".github" / "workflows" / "gate.yml").read_text())["jobs"]["gate"]["steps"][-1]
+        self.assertEqual((step["with"]["base"], step["with"]["head"]), ("base/other.cubin", "head/other.cubin"))
+
+    def test_a_damaged_cubin_in_a_folder_is_named(self):
+        (self.folder / "build").mkdir()
+        whole = (CUBINS / "sm_90a.cubin").read_bytes()
+        (self.folder / "build" / "cut.cubin").write_bytes(whole[:9000])
+        self.refused("build", says="build/cut.cubin: the cubin is cut off")
 
     def test_nothing_is_written_over_or_half_written(self):
         (self.folder / "ci").mkdir()
@@ -320,7 +339,10 @@ class GateInitTest(FolderTest):
         self.refused("--workflow", "github", says="gate-comment.yml is there already")
         self.refused(CUBINS / "gone.cubin", says="gone.cubin")
         self.refused("-o", "/tmp/x.yaml", "--workflow", "gitlab", says="cannot be part of a workflow")
-        self.refused("--workflow", "gitlab", "--from", "a\nb: c", says="cannot be part of a workflow")
+        self.refused("--workflow", "gitlab", "--from", "a/b\n: c", says="--from must be GROUP/REPOSITORY, not 'a/b\\x0A: c'")
+        for name in ("a", "a/", "a//b", "/a", "a/b/c", "-a/b", "../b", "o/" + 3000 * "n"):
+            self.refused("--workflow", "github", "--from", name, says="--from must be OWNER/REPOSITORY, not '")
+        self.refused("-o", "-", says="- cannot be written")
         self.refused("--workflow", "jenkins", says="--workflow must be github or gitlab, not 'jenkins'")
         self.refused("--from", "me/fa-profile", says="--from has no effect without --workflow")
         self.refused("-o", "n" * 300, says="its name is too long")

@@ -569,15 +569,15 @@ TEST_F(GatePairTest, AnEditedOrForeignRunFileIsRefusedWithTheReason) {
     return refusal(text);
   };
   EXPECT_EQ(refusal(good), "accepted");
-  EXPECT_EQ(refusal(std::string(200'000, '[')), "run.json: is nested deeper than 16 levels");
+  EXPECT_EQ(refusal(std::string(200'000, '[')), "run.json is nested deeper than 16 levels");
   EXPECT_EQ(with("\"control\":", "\"candidate\": {},\n\"control\":"),
             "run.json: duplicate key \"candidate\" in an object");
   EXPECT_EQ(with("\"second_stage\"", "\"more\": 1,\n\"second_stage\""), "run.json: unknown key \"more\"");
   EXPECT_EQ(with("\"version\": 1", "\"version\": 2"),
-            "run.json: was written by a newer fa-profile: version 2, and this one reads up to 1");
+            "run.json was written by a newer fa-profile: version 2, and this one reads up to 1");
   EXPECT_EQ(with("\"control\":", "\"contol\":"), "run.json: unknown key \"contol\"; did you mean control?");
   EXPECT_EQ(refusal(PairRunToJson(run_).substr(0, good.size() / 2)).substr(0, 9), "run.json:");
-  EXPECT_EQ(refusal("{\"version\": 1}"), "run.json: is not a run of pairs");
+  EXPECT_EQ(refusal("{\"version\": 1}"), "run.json is not a run of pairs");
 }
 
 TEST_F(GatePairTest, ASignalEndsTheChildrenAndRemovesTemporaryFiles) {

@@ -502,8 +502,8 @@ TEST(GateTrialsTest, InvalidTrialDataAreRefused) {
   };
   EXPECT_EQ(message("\"format\":\"fa-profile trial data\",\"version\":2",
                     "\"format\":\"fa-profile trial data\",\"version\":3"),
-            "trials.json: was written by a newer fa-profile: version 3, and this one reads up to 2");
-  EXPECT_EQ(message("fa-profile trial data", "something"), "trials.json: is not in the format 'fa-profile trial data'");
+            "trials.json was written by a newer fa-profile: version 3, and this one reads up to 2");
+  EXPECT_EQ(message("fa-profile trial data", "something"), "trials.json is not in the format 'fa-profile trial data'");
   EXPECT_NE(message("\"kernel\":\"mma_5\"", "\"kernel\":\"mma_6\"").find("/facts/0/kernel: kernel \"mma_6\" not found"),
             std::string::npos);
   EXPECT_NE(message("\"base\":\"mma\"", "\"base\":\"mma_5\"").find("/facts/0/base: names the mutant itself"),

@@ -101,6 +101,7 @@ TEST_F(NewKernelLibTest, AnEmptyFolderIsTakenAndAFullOneIsRefused) {
   fs::create_symlink("nowhere", folder_ / "link");
   ExpectRefused(New("link"), "new", "is not a folder", "name a folder");
   ExpectRefused(New("."), "new", "holds something", "name a folder");
+  ExpectRefused(New("z", "mkdir gone && cd gone && rmdir ../gone; "), "new", "this folder was deleted", "cd");
   ExpectRefused(New("no/such"), "new", "/no not found", "mkdir -p");
   ExpectRefused(New("'a\nb'"), "new", "cannot be a kernel's", "letters a to z");
   ExpectRefused(New("'\xc3\xa9'"), "new", "cannot be a kernel's", "letters a to z");
@@ -114,7 +115,10 @@ TEST_F(NewKernelLibTest, ItIsThereWholeOrNotAtAll) {
 }
 
 TEST_F(NewKernelLibTest, EveryFolderGivesAValidName) {
-  for (const auto& [folder, name] : {std::pair{"9", "kernel_9"}, {"test", "test_kernel"}, {"'a b;c'", "a_b_c"}}) {
+  for (const auto& [folder, name] : {std::pair{"9", "kernel_9"},
+                                     {"test", "test_kernel"},
+                                     {"preinstall", "preinstall_kernel"},
+                                     {"'a b;c'", "a_b_c"}}) {
     const Outcome outcome = New(folder);
     EXPECT_TRUE(Contains(outcome.out, std::string("the kernel library ") + name + ".")) << outcome.out << outcome.err;
   }

@@ -42,6 +42,9 @@ TEST_F(OutputPathTest, APathThatCannotBeWrittenIsNamedWithItsCure) {
   EXPECT_TRUE(Contains(Refusal(Path("file/x")), "/file is not a folder | "));
   EXPECT_TRUE(Contains(Refusal(folder_.string()), "it is a directory | give the path of a file in it"));
   EXPECT_TRUE(Contains(Refusal(Path("none/")), "it names no file"));
+  EXPECT_TRUE(Contains(Refusal("-"), "- cannot be written: it means stdout, and a file is needed here | "));
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  EXPECT_TRUE(Contains(Refusal(Path("loop")), "it is a symbolic link that leads back to itself | remove it: rm "));
 }
 
 TEST_F(OutputPathTest, AFolderThatIsMadeLaterMayBeMissing) {

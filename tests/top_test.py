@@ -335,10 +335,15 @@ class TopTest(unittest.TestCase):
                 ((absent, "--once"), "answered with status 404"),
                 ((self.address,), "--once prints the tables and ends"),
                 ((self.address, "--once", "--interval", "soon"), "--interval must be a time like 500ms"),
+                ((self.address, "--once", "--interval", "0"), "--interval must be a time from 100ms to 1d, not '0'"),
+                ((":99999",), "cannot be used: a port is a number up to 65535"),
+                (("ftp://x",), "cannot be used: it begins with neither http:// nor https://"),
                 ((self.address, "--once", "--user", "me"), "--user and --password-file go together"),
                 ((self.address, "--once", "--user", "me", "--password-file", missing), "missing"),
                 ((self.address, "--once", "--cert", missing), "--cert and --key go together"),
-                ((self.address, "--once", "--ca", missing), "missing"),
+                ((f"https://{self.address}", "--once", "--ca", missing), "missing"),
+                ((self.address, "--once", "--ca", __file__), "--ca has no effect on http://"),
+                ((f"http://{self.address}", "--once", "--cert", __file__, "--key", __file__), "--cert has no effect on http://"),
                 ((f"me:x@{self.address}", "--once", "--user", "me", "--password-file", __file__), "--user gives another"),
             ):
                 run = top(*arguments)

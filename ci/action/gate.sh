@@ -8,7 +8,7 @@
 #   GATE_BASE_COMMAND, GATE_HEAD_COMMAND   programs instead, with their arguments, recorded in turns
 #   GATE_RECORDINGS          of each program; default 5
 #   GATE_MODE                auto (default), pair, static, recordings or programs. auto: programs for commands, recordings for
-#                            *.fap, pair where there is a GPU, static where there is none
+#                            *.fap, static for *.cubin and where there is no GPU, else pair
 #   GATE_THRESHOLDS          file of limits; where it does not exist yet, the defaults hold
 #   GATE_STRICT              true (default): exit code 3 without a clear verdict
 #   GATE_KERNEL, GATE_SHAPES a regular expression; shapes, one a line
@@ -28,6 +28,7 @@ has_gpu() { [ -n "$(nvidia-smi --list-gpus 2>/dev/null)" ]; }
 choose_mode() {
   if [ -n "${GATE_BASE_COMMAND:-}${GATE_HEAD_COMMAND:-}" ]; then echo programs
   elif [[ $base = *.fap ]]; then echo recordings
+  elif [[ $base = *.cubin ]]; then echo static  # none of its functions can be called
   elif has_gpu; then echo pair
   else echo static
   fi

@@ -1,9 +1,12 @@
 #include "fa_profile/gate_init.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <list>
+#include <ranges>
 #include <system_error>
 
 #include "fa_profile/error.h"
@@ -12,14 +15,12 @@
 #include "fa_profile/output_path.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/static_evidence.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::gate {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Of a kernel library in workflows, where none was given.
-constexpr const char* kSomeLibrary = "build/libmine.so";
 
 bool HoldsEvidence(const std::string& file) { return file.ends_with(".fap") || file.ends_with(".json"); }
 
@@ -46,26 +47,30 @@ bool IsPlainPath(const std::string& path) {
   return plain && !path.empty() && path.front() != '/' && path.front() != '-' && path.find("..") == std::string::npos;
 }
 
-std::string LibraryIn(const std::vector<std::string>& files) {
-  const auto library =
-      std::ranges::find_if(files, [](const std::string& file) { return file.ends_with(".so") && IsPlainPath(file); });
-  return library == files.end() ? kSomeLibrary : *library;
-}
-
 void FillIn(std::string& text, const std::string& name, const std::string& value) {
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
     text.replace(at, name.size(), value);
   }
 }
 
-void RequirePlain(const std::string& value, const std::string& what, const std::string& cure) {
-  if (!IsPlainPath(value)) throw Error(what + " " + value + " cannot be part of a workflow", cure);
+// OWNER/REPOSITORY, as code hosts allow it.
+void RequireRepository(const std::string& from, bool has_groups) {
+  constexpr std::size_t kLongest = 255;
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(from, '/')) parts.emplace_back(part.begin(), part.end());
+  const bool plain = std::ranges::all_of(parts, [](const std::string& part) {
+    return IsPlainPath(part) && part.front() != '.' && part.size() <= kLongest;
+  });
+  if (plain && (parts.size() == 2 || (has_groups && parts.size() > 2))) return;
+  throw Error(fmt::format("--from must be {}, not '{}'", has_groups ? "GROUP/REPOSITORY" : "OWNER/REPOSITORY",
+                          Printable(Truncate(from, 100))),
+              "name the repository that hosts fa-profile, without its address");
 }
 
 std::string Workflow(std::string text, const GateInitOptions& options) {
   FillIn(text, "@FROM@", options.from);
   FillIn(text, "@VERSION@", options.version);
-  FillIn(text, "@LIBRARY@", LibraryIn(options.files));
+  FillIn(text, "@LIBRARY@", ComparedFile(options.files).value_or(kSomeLibrary));
   FillIn(text, "@THRESHOLDS@", options.thresholds);
   return text;
 }
@@ -80,12 +85,22 @@ void MakeFolderOf(const std::string& path) {
 
 }  // namespace
 
+std::optional<std::string> ComparedFile(const std::vector<std::string>& files) {
+  const auto found = std::ranges::find_if(files, [](const std::string& file) {
+    return (file.ends_with(".so") || file.ends_with(".cubin")) && IsPlainPath(file);
+  });
+  return found == files.end() ? std::nullopt : std::optional(*found);
+}
+
 std::vector<std::string> InitGate(const GateInitOptions& options) {
   std::error_code ignored;
   std::vector<std::pair<std::string, std::string>> files;
   if (!options.workflows.empty()) {
-    RequirePlain(options.thresholds, "the path", "give one below this folder, of letters, digits and ._-/ alone");
-    RequirePlain(options.from, "the repository", "give --from OWNER/REPOSITORY");
+    if (!IsPlainPath(options.thresholds)) {
+      throw Error("the path " + options.thresholds + " cannot be part of a workflow",
+                  "give one below this folder, of letters, digits and ._-/ alone");
+    }
+    RequireRepository(options.from, options.has_groups);
   }
   for (const auto& [path, text] : options.workflows) {
     RequireNew(path, "or leave out --workflow (docs/gate-adopt.md)");

@@ -16,6 +16,8 @@ constexpr std::size_t kMostOfAPassword = 4096;
 constexpr long kConnectSeconds = 5;
 constexpr long kAnswerSeconds = 10;
 
+constexpr const char* kWrongScheme = "it begins with neither http:// nor https://";
+
 struct Answer {
   std::string body;
   bool too_long = false;
@@ -44,6 +46,13 @@ void UseFile(CURL* curl, CURLoption option, const std::string& path) {
   if (path.empty()) return;
   (void)OpenFile(path);
   curl_easy_setopt(curl, option, path.c_str());
+}
+
+// Without TLS a server shows no certificate, and asks for none.
+void RefuseCertificates(const std::string& url, const ServerAccess& access) {
+  const char* const given = !access.ca_file.empty() ? "--ca" : !access.certificate_file.empty() ? "--cert" : nullptr;
+  if (given == nullptr || url.starts_with("https://")) return;
+  throw Error(std::string(given) + " has no effect on " + url, "write https:// before the host, or leave it out");
 }
 
 Error NoAnswer(const std::string& url, CURLcode code, bool begun, const std::string& reason) {
@@ -75,7 +84,8 @@ Error WrongStatus(const std::string& url, long status) {
 
 }  // namespace
 
-std::optional<ServerAddress> ParseServerAddress(const std::string& text) {
+ServerAddress ParseServerAddress(const std::string& text, const std::string& what, const std::string& hint) {
+  const auto refuse = [&](const std::string& why) { throw Error(what + ": " + why, hint); };
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parts(curl_url(), curl_url_cleanup);
   const auto part = [&](CURLUPart which, unsigned flags) {
     char* value = nullptr;
@@ -83,7 +93,10 @@ std::optional<ServerAddress> ParseServerAddress(const std::string& text) {
     const std::unique_ptr<char, decltype(&curl_free)> owner(value, curl_free);
     return std::string(value == nullptr ? "" : value);
   };
-  if (curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK) return std::nullopt;
+  const CURLUcode code = curl_url_set(parts.get(), CURLUPART_URL, text.c_str(), CURLU_PATH_AS_IS);
+  if (code == CURLUE_BAD_PORT_NUMBER) refuse("a port is a number up to 65535");
+  if (code == CURLUE_UNSUPPORTED_SCHEME) refuse(kWrongScheme);
+  if (code != CURLUE_OK) refuse(curl_url_strerror(code));
   ServerAddress address;
   address.user = part(CURLUPART_USER, CURLU_URLDECODE);
   address.password = part(CURLUPART_PASSWORD, CURLU_URLDECODE);
@@ -91,7 +104,8 @@ std::optional<ServerAddress> ParseServerAddress(const std::string& text) {
   (void)curl_url_set(parts.get(), CURLUPART_PASSWORD, nullptr, 0);
   address.url = part(CURLUPART_URL, 0);
   const bool is_web = address.url.starts_with("http://") || address.url.starts_with("https://");
-  if (!is_web || address.url.find('@') != std::string::npos) return std::nullopt;
+  if (!is_web) refuse(kWrongScheme);
+  if (address.url.find('@') != std::string::npos) refuse("a password has an '@'");
   while (address.url.ends_with('/')) address.url.pop_back();
   return address;
 }
@@ -117,6 +131,7 @@ PageClient::PageClient(ServerAddress address, const ServerAccess& access)
     curl_easy_setopt(curl_.get(), CURLOPT_USERNAME, address.user.c_str());
     curl_easy_setopt(curl_.get(), CURLOPT_PASSWORD, address.password.c_str());
   }
+  RefuseCertificates(url_, access);
   UseFile(curl_.get(), CURLOPT_CAINFO, access.ca_file);
   UseFile(curl_.get(), CURLOPT_SSLCERT, access.certificate_file);
   UseFile(curl_.get(), CURLOPT_SSLKEY, access.key_file);

@@ -41,16 +41,14 @@ std::string KeyPart(CURL* curl, const std::string& name, const std::string& valu
 
 // The gateway's address without user and password: `curl` gets them separately.
 std::string GatewayUrl(CURL* curl, const std::string& gateway) {
-  const auto address = http::ParseServerAddress(gateway);
-  if (!address) {
-    throw Error("--gateway is not the address of a Pushgateway",
-                "write for instance --gateway http://127.0.0.1:9091; in a password write / as %2F and @ as %40");
+  const auto address = http::ParseServerAddress(
+      gateway, "--gateway is not the address of a Pushgateway",
+      "write for instance --gateway http://127.0.0.1:9091; in a password write / as %2F and @ as %40");
+  if (!address.user.empty() || !address.password.empty()) {
+    curl_easy_setopt(curl, CURLOPT_USERNAME, address.user.c_str());
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, address.password.c_str());
   }
-  if (!address->user.empty() || !address->password.empty()) {
-    curl_easy_setopt(curl, CURLOPT_USERNAME, address->user.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, address->password.c_str());
-  }
-  return address->url;
+  return address.url;
 }
 
 // "/metrics/job/nightly/branch/main"

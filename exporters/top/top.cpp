@@ -40,13 +40,11 @@ TopPage PageAt(const std::string& url, const std::string& text) {
 /// "http://host:9407/metrics" of "host:9407" too.
 http::ServerAddress AddressOf(const std::string& text) {
   const bool has_scheme = text.find("://") != std::string::npos;
-  auto address = http::ParseServerAddress(has_scheme ? text : "http://" + WithPort(text));
-  if (!address) {
-    throw Error("the address of the server cannot be used",
-                "write HOST:PORT or http://HOST:PORT/metrics; in a password write / as %2F and @ as %40");
-  }
-  if (address->url.find('/', address->url.find("://") + 3) == std::string::npos) address->url += "/metrics";
-  return *address;
+  auto address = http::ParseServerAddress(
+      has_scheme ? text : "http://" + WithPort(text), "the address of the server cannot be used",
+      "write HOST:PORT or http://HOST:PORT/metrics; in a password write / as %2F and @ as %40");
+  if (address.url.find('/', address.url.find("://") + 3) == std::string::npos) address.url += "/metrics";
+  return address;
 }
 
 void RequireTerminal() {

@@ -22,7 +22,11 @@ namespace {
 /// The folder's absolute path. Throws Error: it holds something already.
 std::filesystem::path RequireFree(const std::string& folder) {
   namespace fs = std::filesystem;
-  fs::path path = fs::absolute(folder).lexically_normal();
+  std::error_code gone;
+  fs::path path = fs::absolute(folder, gone).lexically_normal();
+  if (gone) {
+    throw Error(Printable(folder) + " cannot be made: this folder was deleted", "change into one that is there: cd");
+  }
   if (!path.has_filename()) path = path.parent_path();
   std::error_code ignored;
   const fs::file_status status = fs::symlink_status(path, ignored);

@@ -42,6 +42,8 @@ void RequireFolder(const std::string& path, const std::string& folder) {
       RefuseOutput(path, "folder " + folder + " not found", "make it: mkdir -p " + ShellWord(folder));
     RefuseOutput(path, folder + ": " + std::strerror(errno), "write into another folder");
   }
+  if (status.st_nlink == 0)
+    RefuseOutput(path, "folder " + folder + " was deleted", "change into one that is there: cd");
   if (!S_ISDIR(status.st_mode))
     RefuseOutput(path, folder + " is not a folder", "move it away, or write into another folder");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -83,8 +85,15 @@ void CheckOutputPath(const std::string& path, OutputFolder folder) {
       std::ranges::any_of(whole, [](const fs::path& part) { return part.native().size() > kLongestOutputName; });
   struct stat status {};
   const bool is_there = !too_long && stat(path.c_str(), &status) == 0;
+  if (path == "-") {
+    RefuseOutput(path, "it means stdout, and a file is needed here",
+                 "give the path of a file; ./- is one of this name");
+  }
   if (too_long || (!is_there && errno == ENAMETOOLONG)) {
     RefuseOutput(path, "its name is too long", "give a shorter name");
+  }
+  if (!is_there && errno == ELOOP) {
+    RefuseOutput(path, "it is a symbolic link that leads back to itself", "remove it: rm " + ShellWord(path));
   }
   if (is_there && S_ISDIR(status.st_mode)) RefuseOutput(path, "it is a directory", "give the path of a file in it");
   if (is_there && !S_ISREG(status.st_mode)) return;

@@ -67,12 +67,7 @@ std::vector<KernelLint> LintFiles(const LintRequest& request) {
   std::vector<KernelLint> lints;
   std::set<std::string> others;  // kernels that do not match
   for (const std::string& file : request.files) {
-    try {
-      LintFile(file, request, pattern, nvdisasm, lints, others);
-    } catch (const Error& error) {  // readers of machine code get bytes, which have no name
-      if (error.message().find(file) != std::string::npos) throw;
-      throw Error(error.api(), error.code(), file + ": " + error.message(), error.hint());
-    }
+    sass::InFile(file, [&] { LintFile(file, request, pattern, nvdisasm, lints, others); });
   }
   if (lints.empty() && others.empty()) {
     throw Error(fmt::format("no kernel in the GPU code of {}", fmt::join(request.files, ", ")),

@@ -1,5 +1,7 @@
 #include "fa_profile/disassembly.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -71,7 +73,12 @@ std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& 
                 "it may be older than the compiler that made the cubin, or newer than it can read; set "
                 "FA_PROFILE_NVDISASM to one of the same CUDA version");
   }
-  throw Error(nvdisasm + " " + Describe(result), kInstall);
+  constexpr int kCannotStart = 127;
+  if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == kCannotStart) {
+    throw Error(nvdisasm + " " + Describe(result), kInstall);
+  }
+  throw Error(nvdisasm + " cannot read the cubin: it " + Describe(result),
+              "the cubin may be damaged: build it again, or copy it again");
 }
 
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.

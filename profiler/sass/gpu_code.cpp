@@ -87,6 +87,15 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
 
 }  // namespace
 
+void InFile(const std::string& file, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    if (error.message().find(file) != std::string::npos) throw;
+    throw Error(error.api(), error.code(), file + ": " + error.message(), error.hint());
+  }
+}
+
 std::optional<std::string> FindCuobjdump() { return FindCudaTool("cuobjdump", "FA_PROFILE_CUOBJDUMP"); }
 
 bool BeginsLikeGpuCode(std::string_view bytes) {

@@ -60,6 +60,7 @@ struct BuiltKernel {
 
 /// A cubin and its selected kernels.
 struct Work {
+  std::string file;
   sass::EmbeddedCubin cubin;
   sass::CubinInfo info;
   std::vector<BuiltKernel> kernels;  ///< function.name set, the rest of function and facts to be filled
@@ -152,7 +153,7 @@ class Build {
     std::vector<Work> works;
     bool has_rungs = file.ladder;
     for (sass::EmbeddedCubin& cubin : CubinsOf(file, options_.architecture)) {
-      Work work{std::move(cubin), {}, {}};
+      Work work{file.path, std::move(cubin), {}, {}};
       work.info = sass::ReadCubin(work.cubin.bytes);
       const sass::LineTable lines(work.cubin.bytes);
       for (const sass::CubinFunction& function : work.info.functions) {
@@ -198,7 +199,7 @@ class Build {
     const auto run = [&] {
       for (std::size_t i = next++; i < works_.size(); i = next++) {
         try {
-          Read(works_[i], nvdisasm);
+          sass::InFile(works_[i].file, [&] { Read(works_[i], nvdisasm); });
         } catch (...) {
           const std::lock_guard lock(mutex);
           problem = std::current_exception();
@@ -327,7 +328,7 @@ bool IsOfFile(const CaseFacts& facts) {
 
 Evidence StaticEvidence(const std::string& build, const StaticOptions& options) {
   Build found(options);
-  for (const BuildFile& file : FindBuildFiles(build)) found.Find(file);
+  for (const BuildFile& file : FindBuildFiles(build)) sass::InFile(file.path, [&] { found.Find(file); });
   if (found.IsEmpty()) RefuseWithoutKernels(build);
   // Read before the code, which takes longer: a log that is missing is an error at once.
   const auto log = options.build_log ? options.build_log : FindBuildLog(build);

@@ -38,6 +38,7 @@ void CheckGateOutputs(const GateOutputs& outputs) {
     throw Error("--summary needs GITHUB_STEP_SUMMARY, which is not set",
                 "use it in a step of GitHub Actions; elsewhere use --markdown FILE");
   }
+  if (outputs.save == "-") CheckOutputPath(outputs.save);  // the others go to stdout
   CheckReportFiles(files, outputs.inputs);
 }
 

@@ -46,7 +46,7 @@ class Guard {
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
     if ((event == Event::object_start || event == Event::array_start) && depth >= kDeepestJson) {
-      throw Error(fmt::format("{}: is nested deeper than {} levels", file_.name, kDeepestJson), file_.hint);
+      throw Error(fmt::format("{} is nested deeper than {} levels", file_.name, kDeepestJson), file_.hint);
     }
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
@@ -57,10 +57,10 @@ class Guard {
     }
     if ((event == Event::key || event == Event::value) && parsed.is_string() &&
         parsed.get_ref<const std::string&>().size() > kLongestText) {
-      throw Error(fmt::format("{}: has text of more than {} bytes", file_.name, kLongestText), file_.hint);
+      throw Error(fmt::format("{} has text of more than {} bytes", file_.name, kLongestText), file_.hint);
     }
     if (++values_ > kMostJsonValues) {
-      throw Error(fmt::format("{}: has more than {} values", file_.name, kMostJsonValues), file_.hint);
+      throw Error(fmt::format("{} has more than {} values", file_.name, kMostJsonValues), file_.hint);
     }
     return true;
   }
@@ -82,9 +82,9 @@ std::string QuotedText(const std::string& text) {
 
 Json ParseStrictJson(const std::string& text, const JsonFile& file) {
   if (text.size() > kLargestJson) {
-    throw Error(fmt::format("{}: is larger than {} MiB", file.name, kLargestJson >> 20U), file.hint);
+    throw Error(fmt::format("{} is larger than {} MiB", file.name, kLargestJson >> 20U), file.hint);
   }
-  if (text.empty()) throw Error(file.name + ": is empty", file.hint);
+  if (text.empty()) throw Error(file.name + " is empty", file.hint);
   try {
     // By reference: the parser copies what it is called with.
     Guard guard(file);
@@ -101,7 +101,7 @@ Json ParseStrictJson(const std::string& text, const JsonFile& file) {
                             line_start == std::string::npos ? end + 1 : end - line_start),
                 file.hint);
   } catch (const Json::out_of_range&) {
-    throw Error(file.name + ": has a number out of range", file.hint);
+    throw Error(file.name + " has a number out of range", file.hint);
   }
 }
 
@@ -123,7 +123,10 @@ void RequireVersion(const JsonNode& document, std::int64_t newest) {
 }
 
 void JsonNode::Fail(const std::string& message, const std::string& hint) const {
-  throw Error(file_->name + ": " + (at_.empty() ? "" : at_ + ": ") + message, hint);
+  // Of the whole file a message that begins with a verb is its sentence.
+  const bool is_sentence =
+      at_.empty() && (message.starts_with("is ") || message.starts_with("was ") || message.starts_with("has "));
+  throw Error(file_->name + (is_sentence ? " " : ": ") + (at_.empty() ? "" : at_ + ": ") + message, hint);
 }
 
 void JsonNode::Fail(const std::string& message) const { Fail(message, file_->hint); }

@@ -14,8 +14,9 @@ struct ServerAddress {
   std::string password;
 };
 
-/// Absent: not http://... or https://..., or an '@' that is part of a password which was not escaped.
-std::optional<ServerAddress> ParseServerAddress(const std::string& text);
+/// Throws Error with `what` and the reason, without the address, whose password it may be: not http://... or
+/// https://..., no host, a port above 65535, or an '@' that is part of a password which was not escaped.
+ServerAddress ParseServerAddress(const std::string& text, const std::string& what, const std::string& hint);
 
 /// Who a client is, and whom it trusts. Empty: not given.
 struct ServerAccess {

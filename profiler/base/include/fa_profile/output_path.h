@@ -9,8 +9,8 @@ namespace fa_profile {
 /// Of the folder of an output: it must be there, or is made later, with those above it.
 enum class OutputFolder { kIsThere, kIsMade };
 
-/// Throws Error with the cure unless a file can be written at `path`: its name is too long, it is a directory, its
-/// folder is missing or read-only. A device or a pipe is accepted. Nothing is made or changed.
+/// Throws Error with the cure unless a file can be written at `path`: it is "-", a directory or a link to itself, its
+/// name is too long, its folder is missing or read-only. A device or a pipe is accepted. Nothing is made or changed.
 void CheckOutputPath(const std::string& path, OutputFolder folder = OutputFolder::kIsThere);
 
 /// An option and the file that it names. A path that is empty or "-" is none.

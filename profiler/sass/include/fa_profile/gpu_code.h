@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "fa_profile/private_folder.h"
 
 namespace fa_profile::sass {
+
+/// Runs `read`, whose Error gets the name of `file` unless it has it: readers of machine code know bytes alone.
+void InFile(const std::string& file, const std::function<void()>& read);
 
 /// The most bytes of a program, library or cubin that is read. Libraries of machine learning have gigabytes.
 inline constexpr std::size_t kLargestProgram = std::size_t{4} << 30U;
