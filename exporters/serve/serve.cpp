@@ -89,6 +89,7 @@ void Serve(const ServeOptions& options, std::function<HostReading()> read_gpus,
   spdlog::set_default_logger(spdlog::stderr_color_mt("fa-profile"));
   spdlog::set_formatter(LogFormat());
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed log must not end the exporter
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // nor a limit of file sizes: it is an error of the write
   // Before any thread starts, so that the signals come to this one alone.
   const sigset_t signals = EndSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
