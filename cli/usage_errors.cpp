@@ -252,9 +252,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   if (const auto not_in_range = NotInRange(*of, message)) return *not_in_range;
   // A check of ours continues the option's name.
   const std::size_t must = message.find(": must be ");
-  const bool says_all = must != std::string::npos && of->get_description() == Listed(ChoicesOf(*of));
-  return Error(must == std::string::npos ? message : Shown(*of) + message.substr(must + 1),
-               says_all ? "" : WithMeaning(*of));
+  return Error(must == std::string::npos ? message : Shown(*of) + message.substr(must + 1), WithMeaning(*of));
 }
 
 void CheckUsage(const CLI::App& app) {
