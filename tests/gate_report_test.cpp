@@ -602,5 +602,18 @@ TEST(GateReportTest, TextfileHasTheNewestVerdictOfEachCaseAndItsChange) {
   EXPECT_TRUE(Contains(text, "faprof_gate_aa_false_positives_total 0\n"));
 }
 
+TEST(GateReportTest, EqualCodeIsCountedApartFromTheBaselineAgainstItself) {
+  GateResult result = sample::Regression();
+  EXPECT_FALSE(Contains(GateText(result), "equal machine code:"));
+  result.control->equal_code_trials = 10;
+  result.control->equal_code_worse = 2;
+  const std::string counts = "the baseline against itself: 0 of 24 judged worse; equal machine code: 2 of 10";
+  EXPECT_TRUE(Contains(GateText(result), counts));
+  EXPECT_TRUE(Contains(GateMarkdown(result, kRate), counts));
+  const std::string page = prom::GateTextfile(GateStateOf(result));  // of the same code, whichever of both
+  EXPECT_TRUE(Contains(page, "faprof_gate_aa_trials_total 34\n"));
+  EXPECT_TRUE(Contains(page, "faprof_gate_aa_false_positives_total 2\n"));
+}
+
 }  // namespace
 }  // namespace fa_profile::gate::gate_report_test

@@ -303,7 +303,7 @@ void ExpectSafeWithStages() {
   for (const int warpgroups : {2, 3}) {
     for (const bool ping_pong : {false, true}) {
       for (int tiles = 0; tiles <= 9; ++tiles) {
-        // Without tiles there is no last turn that could be left out; a block has items with tiles only.
+        // An item without tiles takes no turns, so ping-pong is tried with tiles alone.
         if (tiles == 0 && ping_pong) continue;
         const Case c{warpgroups, ping_pong, {tiles, tiles == 0 ? 0 : 3, tiles}};
         ExpectSafe<kStages, false>(c, 2);

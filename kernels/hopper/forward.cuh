@@ -8,10 +8,12 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "hopper/barriers.cuh"
 #include "hopper/elements.h"
 #include "hopper/layout.h"
+#include "hopper/rung8_hopper.h"
 #include "hopper/schedule.h"
 #include "hopper/softmax.cuh"
 #include "hopper/tensor_map.h"
@@ -458,6 +460,13 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   config.numAttrs = T::kCluster > 1 ? 1 : 0;
   void* arguments[] = {&call};
   return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+
+/// LaunchForward<T> as a variant.
+template <class T>
+constexpr Variant ForwardVariant(const char* name, const char* changes) {
+  constexpr bool kBf16 = std::is_same_v<typename T::Element, __nv_bfloat16>;
+  return {name, changes, T::kHeadDim, kBf16, 0, LaunchForward<T>};
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Rung 8's configurations for many rows. Not yet run on a GPU, and not on the ladder.
 #include <iterator>
-#include <type_traits>
 
 #include "hopper/forward.cuh"
 #include "hopper/rung8_hopper.h"
@@ -8,12 +7,6 @@
 
 namespace fa_profile::hopper {
 namespace {
-
-template <class T>
-constexpr Variant ForwardVariant(const char* name, const char* changes) {
-  constexpr bool kBf16 = std::is_same_v<typename T::Element, __nv_bfloat16>;
-  return {name, changes, T::kHeadDim, kBf16, 0, LaunchForward<T>};
-}
 
 /// Two warpgroups hide less of each other's softmax than three: by a guess, 5 % of the time.
 bool PrefersRows128(const AttentionParams& params, int sms) {

@@ -14,8 +14,9 @@ GateState GateStateOf(const GateResult& result) {
     }
   }
   if (result.control) {
-    state.aa_trials = result.control->trials;
-    state.aa_false_positives = result.control->false_positives + result.control->equal_code_worse;
+    const ControlResult& control = *result.control;
+    state.aa_trials = control.trials + control.equal_code_trials;
+    state.aa_false_positives = control.false_positives + control.equal_code_worse;
   }
   return state;
 }

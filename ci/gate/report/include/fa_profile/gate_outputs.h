@@ -31,7 +31,7 @@ struct GateOutputs {
 void WriteGateOutputs(const GateResult& result, const GateOutputs& outputs);
 
 /// Throws Error for outputs that WriteGateOutputs() could not write: a textfile not named *.prom, a summary without
-/// $GITHUB_STEP_SUMMARY, a path that CheckOutputFiles() refuses. To be called before minutes of measuring.
+/// $GITHUB_STEP_SUMMARY, a path that CheckReportFiles() refuses. To be called before minutes of measuring.
 void CheckGateOutputs(const GateOutputs& outputs);
 
 }  // namespace fa_profile::gate
