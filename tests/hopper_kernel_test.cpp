@@ -96,6 +96,9 @@ void ExpectForward(const AttentionShape& shape, Copies copies) {
   Tensors<typename T::Element> tensors(shape);
   hopper::Call call;
   ASSERT_EQ(hopper::MakeCall<T>(call, tensors.Params()), cudaSuccess);
+  if (T::kPersistent && T::kCluster == 1 && !shape.causal) {
+    call.order = hopper::WithNarrowItems(call.order, shape.seqlen, 2);
+  }
   const int items = call.order.items();
   const unsigned clusters = static_cast<unsigned>(T::kPersistent && items > 2 ? 2 : items);
   const emulator::Launch launch{clusters * T::kCluster, T::kThreads, T::kCluster, 1, hopper::kSharedBytes<T>, copies};
@@ -144,6 +147,7 @@ TEST(HopperKernelTest, OverlappedIsCorrect) {
 TEST(HopperKernelTest, AllSwitchesTogetherAreCorrect) {
   ExpectForward<All<Plain64>>({1, 2, 330, 64, false}, Copies::kAtOnce);
   ExpectForward<All<Plain64>>({1, 2, 330, 64, true}, Copies::kAsLateAsPossible);
+  ExpectForward<All<Plain64>>({1, 3, 250, 64, false}, Copies::kAsLateAsPossible);  // with narrow items
 }
 
 TEST(HopperKernelTest, HeadDimension128IsCorrect) {
@@ -163,12 +167,23 @@ TEST(HopperKernelTest, RowBlocksThatShareTheirCopiesAreCorrect) {
   ExpectForward<Paired<hopper::Tile<64, 2, 64, 2>>>({1, 2, 150, 64, false}, Copies::kAsLateAsPossible);
 }
 
+template <class T>
+struct CopyToPush : T {
+  static constexpr bool kCopyToPush = true;
+};
+
+TEST(HopperKernelTest, PartsThatAreCopiedAreCorrect) {
+  ExpectSplit<CopyToPush<hopper::SplitTile<64, 2, 1, 2, 128>>>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
+  ExpectSplit<CopyToPush<hopper::SplitTile<64, 4, 1, 1, 128>>>({1, 1, 300, 64, true}, Copies::kAtOnce);
+}
+
 TEST(HopperKernelTest, SplitKeysAreCorrect) {
   ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 300, 64, false}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<64, 2, 2, 2, 128>>({1, 1, 150, 64, true}, Copies::kAsLateAsPossible);
   ExpectSplit<hopper::SplitTile<64, 2, 4, 2, 64>>({1, 1, 200, 64, true}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<64, 1, 2, 2, 128>>({1, 2, 70, 64, false}, Copies::kAsLateAsPossible);
-  ExpectSplit<hopper::SplitTile<64, 8, 1, 1, 64>>({1, 1, 190, 64, true}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitTile<64, 4, 1, 1, 64>>({1, 1, 190, 64, true}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitTile<64, 4, 1, 4, 32>>({1, 1, 100, 64, true}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<128, 2, 2, 2, 64>>({1, 1, 200, 128, false}, Copies::kAsLateAsPossible);
 }
 

@@ -267,18 +267,21 @@ TEST(HopperOrderTest, EveryItemComesOnceAndTheLongestFirst) {
       for (const int row_blocks : {1, 3, 11}) {
         for (const int group : {1, 3, 16}) {
           if (group > heads) continue;
-          const hopper::Order order{heads, row_blocks, group, longest_first};
+          const hopper::Order order{heads, row_blocks, 3, group, longest_first};
           std::set<std::pair<int, int>> seen;
           std::map<int, int> last_block;
           for (int i = 0; i < order.items(); ++i) {
             const hopper::Item item = order.At(i);
-            ASSERT_TRUE(item.head >= 0 && item.head < heads && item.row_block >= 0 && item.row_block < row_blocks);
-            seen.emplace(item.head, item.row_block);
+            const int row_block = item.strip / 3;
+            ASSERT_TRUE(item.head >= 0 && item.head < heads && item.strip >= 0 && row_block < row_blocks);
+            EXPECT_EQ(item.strip % 3, 0);
+            EXPECT_EQ(item.strips, 3);
+            seen.emplace(item.head, row_block);
             EXPECT_GE(item.head / group, i / (group * row_blocks));
             if (last_block.contains(item.head)) {
-              EXPECT_EQ(item.row_block - last_block[item.head], longest_first ? -1 : 1);
+              EXPECT_EQ(row_block - last_block[item.head], longest_first ? -1 : 1);
             }
-            last_block[item.head] = item.row_block;
+            last_block[item.head] = row_block;
           }
           EXPECT_EQ(seen.size(), static_cast<std::size_t>(order.items()));
         }
@@ -287,34 +290,60 @@ TEST(HopperOrderTest, EveryItemComesOnceAndTheLongestFirst) {
   }
 }
 
-template <class Merge>
+TEST(HopperOrderTest, NarrowItemsFillTheLastWaveAndCoverEveryRowOnce) {
+  const hopper::Order whole{64, 11, 3, 1, false};
+  const hopper::Order order = hopper::WithNarrowItems(whole, 2048, 132);
+  EXPECT_EQ(hopper::TimeOf(whole, 132), 6.0);
+  EXPECT_EQ(hopper::TimeOf(order, 132), 5.5);  // 640 full items and 128 narrow ones
+  std::set<std::pair<int, int>> strips;
+  for (int i = 0; i < order.items(); ++i) {
+    const hopper::Item item = order.At(i);
+    for (int strip = item.strip; strip < item.strip + item.strips; ++strip) {
+      EXPECT_TRUE(strips.emplace(item.head, strip).second);
+      EXPECT_LT(strip, 32);
+    }
+  }
+  EXPECT_EQ(strips.size(), 64U * 32U);
+  EXPECT_EQ(hopper::WithNarrowItems({64, 8, 3, 1, false}, 1536, 132).narrow, 0);  // whole row blocks
+  EXPECT_EQ(hopper::WithNarrowItems({1, 1, 3, 1, false}, 64, 132).narrow, 0);
+}
+
+/// What one block's memory has is written once: places do not overlap, and lie inside.
+template <class Merge, int kSplits, int kWarpgroups>
 void ExpectPartsApart() {
-  std::map<std::uint32_t, std::tuple<int, int, int>> taken;
-  for (int slot = 0; slot < Merge::kSlots; ++slot) {
-    for (int row = 0; row < Merge::kRows; ++row) {
-      for (int column = -2; column < Merge::kStride - 8; ++column) {
-        const std::uint32_t at = column == -2   ? Merge::MaxAt(slot, row)
-                                 : column == -1 ? Merge::SumAt(slot, row)
-                                                : Merge::OutputAt(slot, row, column);
-        EXPECT_TRUE(taken.emplace(at, std::tuple{slot, row, column}).second);
-        EXPECT_LE(at + 4, static_cast<std::uint32_t>(Merge::kBytes));
-        EXPECT_EQ(at % 4, 0U);
+  std::set<std::uint32_t> taken;
+  const auto expect_free = [&](std::uint32_t at, std::uint32_t bytes) {
+    EXPECT_EQ(at % bytes, 0U);
+    EXPECT_LE(at + bytes, static_cast<std::uint32_t>(Merge::kBytes));
+    for (std::uint32_t byte = at; byte < at + bytes; byte += 4) EXPECT_TRUE(taken.insert(byte).second) << at;
+  };
+  for (int from = 0; from < kWarpgroups; ++from) {
+    for (int row = 0; row < 64; ++row) expect_free(Merge::StatisticsAt(from, row), 8);
+    for (int to = 0; to < kWarpgroups; ++to) {
+      for (int place = 0; to != from && place < Merge::kVectors * 128; ++place) {
+        expect_free(Merge::ExchangedAt(to, from, place / 128, place % 128), 16);
+      }
+    }
+  }
+  const int me = kSplits - 1;
+  for (int from = 0; from < me; ++from) {
+    for (int warp = 0; warp < 4 * kWarpgroups; ++warp) {
+      if (Merge::OwnerOf(warp % 4) != me) continue;
+      for (int place = 0; place < (Merge::kVectors + 1) * 32; ++place) {
+        expect_free(Merge::ReceivedAt(me, from, warp / 4, warp % 4, place / 32, place % 32), 16);
       }
     }
   }
 }
 
 TEST(HopperMergeTest, PartsLieApartAndEveryRowHasAnOwner) {
-  ExpectPartsApart<hopper::MergeLayout<64, 2, 2>>();
-  ExpectPartsApart<hopper::MergeLayout<64, 8, 1>>();
-  ExpectPartsApart<hopper::MergeLayout<128, 4, 2>>();
-  using Merge = hopper::MergeLayout<64, 4, 2>;
-  std::vector<int> rows(4, 0);
-  for (int row = 0; row < 64; ++row) {
-    ++rows.at(static_cast<std::size_t>(Merge::OwnerOf(row)));
-    EXPECT_EQ(Merge::OwnerOf(row) * Merge::kRows + row % Merge::kRows, row);
-  }
-  EXPECT_EQ(rows, (std::vector<int>{16, 16, 16, 16}));
+  ExpectPartsApart<hopper::MergeLayout<64, 2, 2>, 2, 2>();
+  ExpectPartsApart<hopper::MergeLayout<64, 4, 1>, 4, 1>();
+  ExpectPartsApart<hopper::MergeLayout<64, 1, 4>, 1, 4>();
+  ExpectPartsApart<hopper::MergeLayout<128, 4, 2>, 4, 2>();
+  using Two = hopper::MergeLayout<64, 2, 2>;
+  EXPECT_EQ((std::vector<int>{Two::OwnerOf(0), Two::OwnerOf(1), Two::OwnerOf(2), Two::OwnerOf(3)}),
+            (std::vector<int>{0, 0, 1, 1}));
 }
 
 TEST(HopperMergeTest, BlocksThatShareKeysAreThoseOfTheSameSplit) {

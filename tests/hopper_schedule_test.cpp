@@ -63,6 +63,7 @@ template <int kStages>
 struct RecordingConsumer : Recorder<kStages> {
   int warpgroup = 0;
   int warpgroups = 1;
+  int strips = 3;
   bool ping_pong = false;
   bool last_item = false;
   bool scores_under_way = false;
@@ -107,6 +108,7 @@ struct RecordingConsumer : Recorder<kStages> {
     output_under_way = false;
     this->Add(Step::kReadEnds, Operand::kV);
   }
+  bool has_rows() const { return warpgroup < strips; }
   void softmax(int) { EXPECT_FALSE(scores_under_way); }
   void rescale() { EXPECT_FALSE(output_under_way); }
   void convert() {
@@ -262,6 +264,7 @@ struct Case {
   int warpgroups;
   bool ping_pong;
   std::vector<int> tiles;  // of each item
+  int last_strips = 3;     // of the last item: warpgroups with rows
 };
 
 /// The producer's program, and behind it those of the consumers' warps.
@@ -280,6 +283,7 @@ std::vector<Program> Record(const Case& c) {
     }
     for (std::size_t item = 0; item < c.tiles.size(); ++item) {
       consumer.last_item = item + 1 == c.tiles.size();
+      consumer.strips = consumer.last_item ? c.last_strips : 3;
       hopper::ConsumeItem<kOverlap>(consumer, c.tiles[item]);
     }
     for (int warp = 0; warp < kWarps; ++warp) programs.push_back(consumer.program);
@@ -305,7 +309,7 @@ void ExpectSafeWithStages() {
       for (int tiles = 0; tiles <= 9; ++tiles) {
         // An item without tiles takes no turns, so ping-pong is tried with tiles alone.
         if (tiles == 0 && ping_pong) continue;
-        const Case c{warpgroups, ping_pong, {tiles, tiles == 0 ? 0 : 3, tiles}};
+        const Case c{warpgroups, ping_pong, {tiles, tiles == 0 ? 0 : 3, tiles}, 1 + tiles % 3};
         ExpectSafe<kStages, false>(c, 2);
         ExpectSafe<kStages, true>(c, 2);
       }

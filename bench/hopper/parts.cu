@@ -362,7 +362,7 @@ constexpr int kRanks = 4;
 
 __global__ void __cluster_dims__(kRanks, 1, 1)
     ClusterKernel(const __grid_constant__ CUtensorMap map, float* pushed, unsigned short* loaded) {
-  __shared__ __align__(8) float received[kRanks][2];
+  __shared__ float4 received[kRanks];
   __shared__ Mbarrier barrier;
   __shared__ Mbarrier arrivals;
   __shared__ Mbarrier parts;
@@ -372,7 +372,7 @@ __global__ void __cluster_dims__(kRanks, 1, 1)
     InitBarrier(&arrivals, kRanks);  // one from each block
     InitBarrier(&parts, 1);
     PublishBarriers();
-    ArriveExpecting(&parts, kRanks * 8);
+    ArriveExpecting(&parts, kRanks * 16);
   }
   __syncthreads();
   ClusterArrive();
@@ -385,16 +385,16 @@ __global__ void __cluster_dims__(kRanks, 1, 1)
   }
   if (threadIdx.x < kRanks) {
     const auto value = static_cast<float>(10 * rank + threadIdx.x);
-    StoreInCluster(AddressIn(SharedAddress(received[rank]), threadIdx.x), value, value + 0.5F,
+    StoreInCluster(AddressIn(SharedAddress(&received[rank]), threadIdx.x), float4{value, 0.0F, 0.0F, value + 0.5F},
                    AddressIn(SharedAddress(&parts), threadIdx.x));
   }
   Wait(&barrier, 0, WaitFor::kFullK);
   if (threadIdx.x < kRanks) ArriveInCluster(&arrivals, threadIdx.x);
   Wait(&arrivals, 0, WaitFor::kEmptyK);
-  Wait<Scope::kCluster>(&parts, 0, WaitFor::kParts);
+  Wait(&parts, 0, WaitFor::kParts);
   ClusterArrive();
   ClusterWait();
-  if (threadIdx.x < kRanks) pushed[rank * kRanks + threadIdx.x] = received[threadIdx.x][1] - 0.5F;
+  if (threadIdx.x < kRanks) pushed[rank * kRanks + threadIdx.x] = received[threadIdx.x].w - 0.5F;
   for (int i = static_cast<int>(threadIdx.x); i < 64 * 64; i += static_cast<int>(blockDim.x)) {
     loaded[rank * 64 * 64 + i] = ReadHalf(Tiles() + static_cast<std::uint32_t>(2 * i));
   }

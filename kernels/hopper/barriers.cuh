@@ -64,46 +64,28 @@ __device__ __forceinline__ void ArriveExpecting(Mbarrier* barrier, unsigned byte
                : "memory");
 }
 
-/// Whose ordinary stores a wait makes visible: StoreInCluster() of other blocks needs kCluster, which empties L1.
-/// Copies and products need neither.
-enum class Scope { kBlock, kCluster };
-
 /// True once the phase of this parity is complete; returns after a while in any case.
-template <Scope kScope>
 __device__ __forceinline__ bool TryWait(Mbarrier* barrier, unsigned parity) {
   std::uint32_t done = 0;
-  if constexpr (kScope == Scope::kBlock) {
-    asm volatile(
-        "{\n"
-        ".reg .pred complete;\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, complete;\n"
-        "}"
-        : "=r"(done)
-        : "r"(SharedAddress(barrier)), "r"(parity)
-        : "memory");
-  } else {
-    asm volatile(
-        "{\n"
-        ".reg .pred complete;\n"
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, complete;\n"
-        "}"
-        : "=r"(done)
-        : "r"(SharedAddress(barrier)), "r"(parity)
-        : "memory");
-  }
+  asm volatile(
+      "{\n"
+      ".reg .pred complete;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, complete;\n"
+      "}"
+      : "=r"(done)
+      : "r"(SharedAddress(barrier)), "r"(parity)
+      : "memory");
   return done != 0;
 }
 
 #ifdef FA_HOPPER_WATCH
 __device__ StuckWait stuck_wait;
 
-template <Scope kScope = Scope::kBlock>
 __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor what) {
   // A try lasts up to some microseconds; after the first wait that was given up, the others need not be patient.
   constexpr int kTries = 1 << 18;
-  for (int tries = 0; !TryWait<kScope>(barrier, parity); ++tries) {
+  for (int tries = 0; !TryWait(barrier, parity); ++tries) {
     if (tries < kTries && (tries < 64 || *static_cast<volatile int*>(&stuck_wait.count) == 0)) continue;
     if (atomicAdd(&stuck_wait.count, 1) == 0) {
       stuck_wait.what = what;
@@ -127,9 +109,8 @@ inline StuckReport TakeStuckWait() {
 #else
 inline StuckReport TakeStuckWait() { return {}; }
 
-template <Scope kScope = Scope::kBlock>
 __device__ __forceinline__ void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
-  while (!TryWait<kScope>(barrier, parity)) {
+  while (!TryWait(barrier, parity)) {
   }
 }
 #endif
@@ -157,12 +138,23 @@ __device__ __forceinline__ unsigned ClusterRank() {
   return rank;
 }
 
-/// Stores two floats in another block, or in this one; `barrier` there counts their 8 bytes when they have arrived.
-/// Both are addresses that AddressIn() gave for the same rank.
-__device__ __forceinline__ void StoreInCluster(std::uint32_t address, float a, float b, std::uint32_t barrier) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(address),
-               "f"(a), "f"(b), "r"(barrier)
-               : "memory");
+/// Stores four floats in another block; `barrier` there counts their 16 bytes when they have arrived. Both are
+/// addresses that AddressIn() gave for the same rank.
+__device__ __forceinline__ void StoreInCluster(std::uint32_t address, float4 x, std::uint32_t barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(address),
+      "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w), "r"(barrier)
+      : "memory");
+}
+
+/// Copies from this block's shared memory to another one's, which counts the bytes at `barrier`. What was stored there
+/// must have been published to TMA. This block must not end before the copy does.
+__device__ __forceinline__ void CopyInCluster(std::uint32_t address, std::uint32_t from, std::uint32_t bytes,
+                                              std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address),
+      "r"(from), "r"(bytes), "r"(barrier)
+      : "memory");
 }
 
 /// Gives registers back to the pool, or takes them: all warps of a warpgroup together.

@@ -85,7 +85,7 @@ struct Producer {
     Mbarrier* const full = Prepare(Operand::kQ, T::kQBytes);
 #pragma unroll
     for (int slab = 0; slab < T::kSlabs; ++slab) {
-      LoadBox(shared + T::kQAt + slab * SlabBytes(T::kRows), &call.q, slab * kSlabColumns, item.row_block * T::kRows,
+      LoadBox(shared + T::kQAt + slab * SlabBytes(T::kRows), &call.q, slab * kSlabColumns, item.strip * kWarpgroupRows,
               item.head, full);
     }
     rings.Next(Operand::kQ);
@@ -142,7 +142,8 @@ struct Consumer {
   float row_max[2], row_sum[2], correction[2];  // of the thread's two rows
   bool must_rescale = true;
 
-  __device__ __forceinline__ int first_row() const { return item.row_block * T::kRows + warpgroup * kWarpgroupRows; }
+  __device__ __forceinline__ int first_row() const { return (item.strip + warpgroup) * kWarpgroupRows; }
+  __device__ __forceinline__ bool has_rows() const { return warpgroup < item.strips; }
 
   __device__ __forceinline__ void Begin(Item next, bool last) {
     item = next;
@@ -337,15 +338,20 @@ struct Consumer {
 /// The tiles that any block of the cluster needs.
 template <class T>
 __device__ __forceinline__ int TilesOf(const Call& call, Item item) {
-  constexpr int kRows = T::kRows * T::kCluster;
-  return TileCount(item.row_block / T::kCluster * kRows, kRows, T::kKeys, call.seqlen, call.causal);
+  constexpr int kStrips = T::kWarpgroups * T::kCluster;
+  const int first = T::kCluster == 1 ? item.strip : item.strip / kStrips * kStrips;
+  const int rows = (T::kCluster == 1 ? item.strips : kStrips) * kWarpgroupRows;
+  return TileCount(first * kWarpgroupRows, rows, T::kKeys, call.seqlen, call.causal);
 }
 
 /// The work item of the block with this rank: the order counts by clusters.
 template <class T>
 __device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
   Item item = call.order.At(index);
-  item.row_block = item.row_block * T::kCluster + rank;
+  if constexpr (T::kCluster > 1) {
+    item.strip += rank * T::kWarpgroups;
+    item.strips = T::kWarpgroups;
+  }
   return item;
 }
 
@@ -389,7 +395,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
     for (int index = first; index < items; index += stride) {
       consumer.Begin(ItemAt<T>(call, index, rank), index + stride >= items);
       ConsumeItem<T::kOverlap>(consumer, TilesOf<T>(call, consumer.item));
-      consumer.epilogue();
+      if (consumer.has_rows()) consumer.epilogue();
     }
     consumer.Finish();
   }
@@ -413,7 +419,7 @@ cudaError_t MakeCall(Call& call, const AttentionParams& params) {
   constexpr float kLog2E = 1.4426950408889634F;
   call.output = params.o;
   call.order = {params.batch * params.num_heads, Blocks(params.seqlen, T::kRows * T::kCluster),
-                params.causal ? HeadsPerGroup(params) : 1, params.causal};
+                T::kWarpgroups * T::kCluster, params.causal ? HeadsPerGroup(params) : 1, params.causal};
   call.seqlen = params.seqlen;
   call.causal = params.causal;
   call.c = params.softmax_scale * kLog2E;
@@ -441,10 +447,11 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
     status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   }
   if (status != cudaSuccess) return status;
-  const int items = call.order.items();
   // With a causal mask items differ in length: then each is a block, and the hardware gives the next to the SM that is
   // free first.
-  const bool persistent = T::kPersistent && !params.causal && sms / T::kCluster < items;
+  const bool persistent = T::kPersistent && !params.causal && sms / T::kCluster < call.order.items();
+  if (persistent && T::kCluster == 1) call.order = WithNarrowItems(call.order, params.seqlen, sms);
+  const int items = call.order.items();
   const int clusters = persistent ? sms / T::kCluster : items;
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Softmax over split keys: each part has its own maximum, sum and output per row, and a block of the cluster merges
-// some of the rows. Where the parts lie, for the kernel that splits the keys and for tests/hopper_layout_test.cpp. Not
-// yet run on a GPU.
+// Softmax over split keys: each part has its own maximum, sum and output per row. Where the parts lie while they are
+// merged, for the kernel that splits the keys and for tests/hopper_layout_test.cpp.
 
 #include <cstdint>
 
@@ -10,32 +9,47 @@
 
 namespace fa_profile::hopper {
 
-/// What a block receives: kSlots parts (one for each warpgroup of each of the kSplits blocks that share 64 query rows)
-/// of kRows rows. Offsets in bytes. A row of outputs is 8 floats longer than the head: the four rows that half a warp
-/// stores then begin 8 banks apart.
+/// First the kWarpgroups of a block exchange what they found: each finishes its share of the columns. Then the kSplits
+/// blocks that share 64 query rows do: each finishes the rows of kWarps warps of every warpgroup. A thread always sends
+/// to the thread of the same lane, vectors of four floats: what is at elements 4 v to 4 v + 3 of its accumulator.
+/// Offsets in bytes.
 template <int kHeadDim, int kSplits, int kWarpgroups>
 struct MergeLayout {
-  static constexpr int kSlots = kSplits * kWarpgroups;
-  static constexpr int kRows = kWarpgroupRows / kSplits;
-  static constexpr int kStride = kHeadDim + 8;
-  static constexpr int kOutputs = kSlots * kRows * kStride;
-  static constexpr int kBytes = 4 * (kOutputs + 2 * kSlots * kRows);
-  // What arrives of a part: a maximum and a sum for each row, and the outputs if it saw keys.
-  static constexpr std::uint32_t kStatisticsBytes = 8 * kRows;
-  static constexpr std::uint32_t kOutputBytes = 4 * kHeadDim * kRows;
+  static constexpr int kShare = kHeadDim / 2 / kWarpgroups;  // accumulator elements that a thread finishes
+  static constexpr int kVectors = kShare / 4;
+  static constexpr int kWarps = 4 / kSplits;
+  static constexpr int kVectorBytes = 16;
+  static constexpr int kWarpVectorBytes = 32 * kVectorBytes;  // from a vector to the next, of what another block sent
 
-  static_assert(kWarpgroupRows % kSplits == 0);
+  static constexpr int kExchanged = kWarpgroups * (kWarpgroups - 1) * kVectors * kWarpgroupThreads * kVectorBytes;
+  static constexpr int kStatistics = kWarpgroups * kWarpgroupRows * 8;
+  static constexpr int kReceived = (kSplits - 1) * kWarpgroups * kWarps * (kVectors + 1) * 32 * kVectorBytes;
+  static constexpr int kBytes = kExchanged + kStatistics + kReceived;
 
-  /// Which of the kSplits blocks merges `row` (of 64).
-  FA_HOPPER_BOTH static constexpr int OwnerOf(int row) { return row / kRows; }
+  static_assert(4 % kSplits == 0, "a warp's rows are finished by one block");
+  static_assert(kHeadDim / 2 % (4 * kWarpgroups) == 0, "a share is of whole vectors");
 
-  FA_HOPPER_BOTH static constexpr std::uint32_t OutputAt(int slot, int row, int column) {
-    return 4U * static_cast<std::uint32_t>((slot * kRows + row % kRows) * kStride + column);
+  /// Which of the kSplits blocks finishes the rows of warp `warp` (of 4).
+  FA_HOPPER_BOTH static constexpr int OwnerOf(int warp) { return warp / kWarps; }
+
+  /// From warpgroup `from` to another one, `to`; `thread` counts within the warpgroup.
+  FA_HOPPER_BOTH static constexpr std::uint32_t ExchangedAt(int to, int from, int vector, int thread) {
+    const int sender = to * (kWarpgroups - 1) + from - (from > to ? 1 : 0);
+    return static_cast<std::uint32_t>(((sender * kVectors + vector) * kWarpgroupThreads + thread) * kVectorBytes);
   }
-  FA_HOPPER_BOTH static constexpr std::uint32_t MaxAt(int slot, int row) {
-    return 4U * static_cast<std::uint32_t>(kOutputs + 2 * (slot * kRows + row % kRows));
+  /// A row's maximum and sum, as warpgroup `from` has them.
+  FA_HOPPER_BOTH static constexpr std::uint32_t StatisticsAt(int from, int row) {
+    return static_cast<std::uint32_t>(kExchanged + (from * kWarpgroupRows + row) * 8);
   }
-  FA_HOPPER_BOTH static constexpr std::uint32_t SumAt(int slot, int row) { return MaxAt(slot, row) + 4U; }
+  /// From block `from` to the block `to` that finishes the rows of `warp` of `warpgroup`. Vector kVectors has the
+  /// maxima and sums of the lane's two rows.
+  FA_HOPPER_BOTH static constexpr std::uint32_t ReceivedAt(int to, int from, int warpgroup, int warp, int vector,
+                                                           int lane) {
+    const int sender = from - (from > to ? 1 : 0);
+    const int receiver = (sender * kWarpgroups + warpgroup) * kWarps + warp % kWarps;
+    return static_cast<std::uint32_t>(kExchanged + kStatistics +
+                                      ((receiver * (kVectors + 1) + vector) * 32 + lane) * kVectorBytes);
+  }
 };
 
 /// What a part weighs whose row has the maximum `part_max` (in powers of 2), `max` being that of all parts. A part that

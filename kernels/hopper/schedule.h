@@ -141,11 +141,28 @@ FA_HOPPER_ROLE void ConsumeOverlapped(Consumer& consumer, int tiles) {
   consumer.release(Operand::kV);
 }
 
+/// A warpgroup without rows of the item keeps step with the others: it gives back each tile, and its turns.
+template <class Consumer>
+FA_HOPPER_ROLE void PassItem(Consumer& consumer, int tiles) {
+  consumer.sync(Operand::kQ);
+  consumer.release(Operand::kQ);
+  for (int tile = 0; tile < tiles; ++tile) {
+    consumer.sync(Operand::kK);
+    consumer.take_turn();
+    consumer.pass_turn(tile == tiles - 1);
+    consumer.release(Operand::kK);
+    consumer.sync(Operand::kV);
+    consumer.release(Operand::kV);
+  }
+}
+
 /// All of a warpgroup's work at an item. Every warpgroup of a block walks over the same tiles.
 template <bool kOverlap, class Consumer>
 FA_HOPPER_ROLE void ConsumeItem(Consumer& consumer, int tiles) {
   if (tiles == 0) return;
-  if constexpr (kOverlap) {
+  if (!consumer.has_rows()) {
+    PassItem(consumer, tiles);
+  } else if constexpr (kOverlap) {
     ConsumeOverlapped(consumer, tiles);
   } else {
     ConsumeInTurn(consumer, tiles);
@@ -175,30 +192,66 @@ FA_HOPPER_BOTH constexpr std::int64_t WaveRows(int heads, int seqlen, int rows, 
   return std::int64_t{Blocks(heads * Blocks(seqlen, rows), sms)} * rows;
 }
 
-/// A work item: `row_block` of `head`, counted over batch and heads.
+/// A work item: `strips` strips of 64 query rows, from `strip` on, of `head`, counted over batch and heads.
 struct Item {
   int head;
-  int row_block;
+  int strip;
+  int strips;
 };
 
 /// The order of work. Heads go in groups whose K and V fit into L2 together; in a group one head after the other, or
-/// with a causal mask the last row blocks of all its heads first: they have the most keys.
+/// with a causal mask the last row blocks of all its heads first: they have the most keys. Behind them come the narrow
+/// items, of one strip each: the rows that are left of each head.
 struct Order {
   int heads;
-  int row_blocks;
+  int row_blocks;  // of a head
+  int block_strips;
   int heads_per_group;
   bool longest_first;
+  int narrow = 0;  // of a head
 
-  FA_HOPPER_BOTH constexpr int items() const { return heads * row_blocks; }
+  FA_HOPPER_BOTH constexpr int items() const { return heads * (row_blocks + narrow); }
   FA_HOPPER_BOTH constexpr Item At(int index) const {
+    if (index >= heads * row_blocks) {
+      const int left = index - heads * row_blocks;
+      return {left / narrow, row_blocks * block_strips + left % narrow, 1};
+    }
     const int group = index / (heads_per_group * row_blocks);
     const int first_head = group * heads_per_group;
     const int within = index - first_head * row_blocks;
     const int left = heads - first_head;
     const int group_heads = left < heads_per_group ? left : heads_per_group;
-    if (longest_first) return {first_head + within % group_heads, row_blocks - 1 - within / group_heads};
-    return {first_head + within / row_blocks, within % row_blocks};
+    if (longest_first) {
+      const int row_block = row_blocks - 1 - within / group_heads;
+      return {first_head + within % group_heads, row_block * block_strips, block_strips};
+    }
+    return {first_head + within / row_blocks, within % row_blocks * block_strips, block_strips};
   }
 };
+
+/// How long the order takes on `blocks` blocks, which take item after item, in full items. A narrow one takes about
+/// half as long as a full one of three strips: one warpgroup alone hides little of its waits.
+constexpr double kNarrowTime = 0.5;
+constexpr double TimeOf(const Order& order, int blocks) {
+  const int full = order.heads * order.row_blocks;
+  double longest = 0.0;
+  for (int block = 0; block < blocks; ++block) {
+    const int all_before = block < order.items() ? (order.items() - block - 1) / blocks + 1 : 0;
+    const int full_before = block < full ? (full - block - 1) / blocks + 1 : 0;
+    const double time = full_before + kNarrowTime * (all_before - full_before);
+    longest = time > longest ? time : longest;
+  }
+  return longest;
+}
+
+/// `order`, or with the rows past the last whole row block in narrow items where that takes less time.
+constexpr Order WithNarrowItems(const Order& order, int seqlen, int blocks) {
+  Order narrow = order;
+  const int strips = Blocks(seqlen, kWarpgroupRows);
+  narrow.row_blocks = strips / order.block_strips;
+  narrow.narrow = strips % order.block_strips;
+  const bool can = narrow.row_blocks > 0 && narrow.narrow > 0;
+  return can && TimeOf(narrow, blocks) < TimeOf(order, blocks) ? narrow : order;
+}
 
 }  // namespace fa_profile::hopper

@@ -19,6 +19,11 @@ struct SplitPolynomial : T {
   static constexpr int kPolynomialOf16 = kOf16;
 };
 
+template <class T>
+struct CopyToPush : T {
+  static constexpr bool kCopyToPush = true;
+};
+
 // What LaunchSplitKeys() takes.
 using Chosen64 = SplitTile<64, 2, 4, 2, 128>;
 using Chosen128 = SplitTile<128, 2, 4, 2, 128>;
@@ -57,9 +62,15 @@ Variants SplitVariants() {
       SplitVariant<SplitPolynomial<SplitTile<64, 2, 4, 2, 128>, 4>>("split_64_2_4_2_128_poly_4",
                                                                     "4 of 16 exponentials on the FMA pipe"),
       SplitVariant<SplitPolynomial<SplitTile<64, 2, 4, 4, 64>, 4>>("split_64_2_4_4_64_poly_4", "the same"),
-      SplitVariant<SplitTile<64, 4, 2, 2, 64>>("split_64_4_2_2_64", "keys over 4 blocks, two blocks an SM"),
+      SplitVariant<SplitTile<64, 4, 2, 2, 64>>("split_64_4_2_2_64", "and 2 query tiles"),
       SplitVariant<SplitTile<64, 4, 2, 2, 128>>("split_64_4_2_2_128", "up to 1024 keys"),
-      SplitVariant<SplitTile<64, 8, 1, 2, 128>>("split_64_8_1_2_128", "up to 2048 keys"),
+      SplitVariant<SplitTile<64, 4, 1, 2, 64>>("split_64_4_1_2_64", "keys over 4 blocks, two blocks an SM"),
+      SplitVariant<SplitTile<64, 4, 1, 1, 128>>("split_64_4_1_1_128", "the same, a warpgroup each"),
+      SplitVariant<CopyToPush<SplitTile<64, 2, 1, 2, 128>>>("split_64_2_1_2_128_copy", "parts through TMA"),
+      SplitVariant<CopyToPush<SplitTile<64, 2, 2, 2, 128>>>("split_64_2_2_2_128_copy", "the same, 2 query tiles"),
+      SplitVariant<CopyToPush<SplitTile<64, 4, 1, 1, 128>>>("split_64_4_1_1_128_copy", "the same, 4 blocks"),
+      SplitVariant<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>("split_64_2_1_2_128_poly_4",
+                                                                    "4 of 16 exponentials on the FMA pipe"),
       SplitVariant<SplitTile<128, 2, 1, 2, 128>>("split_128_2_1_2_128", "head dimension 128"),
       SplitVariant<SplitTile<128, 2, 2, 2, 128>>("split_128_2_2_2_128", "and 2 query tiles share K and V"),
       SplitVariant<SplitTile<128, 2, 4, 2, 128>>("split_128_2_4_2_128", "and 4"),

@@ -2,10 +2,10 @@
 
 // Rung 8 for few, short heads, where the time is one block's chain of latencies: no loop at all. A cluster of blocks
 // owns kQueries tiles of 64 query rows of one head; each tile's keys are split over kSplits blocks, and in a block over
-// kWarpgroups warpgroups, one tile of kKeys keys each. Every warpgroup pushes its unfinished rows into the shared
-// memory of the block that will merge them, and a barrier there counts the bytes: neither a barrier of the cluster nor
-// a fence is waited for. Blocks that work on the same keys load a part each and send it to all of them. Not yet run on
-// a GPU.
+// kWarpgroups warpgroups, one tile of kKeys keys each. Unfinished rows are merged twice: the warpgroups of a block
+// exchange them through its shared memory, then each block gives the rows that another one finishes to it. No step
+// waits for more warps than those that hold the same rows. Blocks that work on the same keys load a part each and send
+// it to all of them.
 
 #include <cuda_runtime.h>
 
@@ -37,7 +37,8 @@ struct SplitTile {
   static constexpr int kWarpgroups = kWarpgroupsArg;
   static constexpr int kKeys = kKeysArg;
   static constexpr Until kUntil = Until::kStore;
-  static constexpr int kPolynomialOf16 = 0;  // of 16 exponentials so many on the FMA pipe
+  static constexpr int kPolynomialOf16 = 0;   // of 16 exponentials so many on the FMA pipe
+  static constexpr bool kCopyToPush = false;  // parts go to other blocks through shared memory and TMA
   using Element = __half;
 
   static constexpr int kCluster = kSplits * kQueries;
@@ -48,6 +49,8 @@ struct SplitTile {
   static constexpr int kPartKeys = kKeys / kQueries;  // what one block loads of a tile
 
   using Merge = MergeLayout<kHeadDim, kSplits, kWarpgroups>;
+
+  static constexpr std::uint32_t kPushBytes = (Merge::kVectors + 1) * Merge::kWarpVectorBytes;  // of a warp
 
   static constexpr std::uint32_t kQBytes = SlabBytes(kWarpgroupRows) * kSlabs;
   static constexpr std::uint32_t kKvBytes = SlabBytes(kKeys) * kSlabs;
@@ -75,7 +78,7 @@ struct SplitBarriers {
   Mbarrier q;
   Mbarrier k[T::kWarpgroups];
   Mbarrier v[T::kWarpgroups];
-  Mbarrier parts;  // of all warpgroups that work on this block's rows
+  Mbarrier parts[T::kWarpgroups * T::Merge::kWarps];  // of the other blocks, for each warp that finishes rows
 };
 
 /// Where a thread is, and the registers of its warpgroup's tile.
@@ -108,15 +111,9 @@ struct SplitWarpgroup {
     const int last_row = first_row - query() * kWarpgroupRows + T::kQueries * kWarpgroupRows - 1;
     return KeyEnd(last_row, call.seqlen, call.causal);
   }
-  /// Whether this warpgroup's tile has some of them: the same for all blocks that share its keys.
-  __device__ __forceinline__ bool has_keys() const { return first_key < key_end(); }
-
-  /// Announces the parts that this block will merge.
-  __device__ __forceinline__ void ExpectParts() const {
-    const int with_keys = Blocks(key_end(), T::kKeys);
-    ArriveExpecting(&barriers.parts,
-                    Merge::kSlots * Merge::kStatisticsBytes + static_cast<unsigned>(with_keys) * Merge::kOutputBytes);
-  }
+  /// Whether the tile of warpgroup `of` has some of them: the same for all blocks that share its keys.
+  __device__ __forceinline__ bool HasKeys(int of) const { return first_key + (of - warpgroup) * T::kKeys < key_end(); }
+  __device__ __forceinline__ bool has_keys() const { return HasKeys(warpgroup); }
 
   __device__ __forceinline__ void load_q() {
     ArriveExpecting(&barriers.q, T::kQBytes);
@@ -126,23 +123,33 @@ struct SplitWarpgroup {
     }
   }
 
-  /// This block's part of the tile, to all blocks that share it.
-  __device__ __forceinline__ void load_kv(Operand operand) {
+  /// This block's part of warpgroup `of`'s tile, to all blocks that share it.
+  __device__ __forceinline__ void load_kv(Operand operand, int of) {
     const bool is_k = operand == Operand::kK;
-    Mbarrier* const barrier = &(is_k ? barriers.k : barriers.v)[warpgroup];
+    Mbarrier* const barrier = &(is_k ? barriers.k : barriers.v)[of];
     const CUtensorMap* const map = is_k ? &call.k : &call.v;
     ArriveExpecting(barrier, T::kKvBytes);
     const int part = query() * T::kPartKeys;
+    const int key = first_key + (of - warpgroup) * T::kKeys + part;
     const std::uint32_t to =
-        shared + (is_k ? T::kKAt : T::kVAt) + warpgroup * T::kKvBytes + static_cast<std::uint32_t>(part * kRowBytes);
+        shared + (is_k ? T::kKAt : T::kVAt) + of * T::kKvBytes + static_cast<std::uint32_t>(part * kRowBytes);
     const auto ranks = static_cast<std::uint16_t>(SharersOf(split(), T::kSplits, T::kQueries));
 #pragma unroll
     for (int slab = 0; slab < T::kSlabs; ++slab) {
       const std::uint32_t box = to + slab * SlabBytes(T::kKeys);
       if constexpr (T::kQueries == 1) {
-        LoadBox(box, map, slab * kSlabColumns, first_key + part, head, barrier);
+        LoadBox(box, map, slab * kSlabColumns, key, head, barrier);
       } else {
-        LoadBoxInCluster(box, map, slab * kSlabColumns, first_key + part, head, barrier, ranks);
+        LoadBoxInCluster(box, map, slab * kSlabColumns, key, head, barrier, ranks);
+      }
+    }
+  }
+  /// One thread: in the order in which the block needs them.
+  __device__ __forceinline__ void load_kv() {
+    for (const Operand operand : {Operand::kK, Operand::kV}) {
+#pragma unroll
+      for (int of = 0; of < T::kWarpgroups; ++of) {
+        if (HasKeys(of)) load_kv(operand, of);
       }
     }
   }
@@ -213,68 +220,168 @@ struct SplitWarpgroup {
     Pin(o);
   }
 
-  /// Sends the rows, with their maxima and sums, to the blocks that merge them. Without keys only that there were none.
-  __device__ __forceinline__ void push(bool with_output) const {
-    const int slot = split() * T::kWarpgroups + warpgroup;
+  /// Makes `o` this warpgroup's share of the columns, summed over the block's keys, under the block's maxima.
+  __device__ __forceinline__ void combine(unsigned char* merge) {
+    const auto vector_of = [&](int to, int v) {
+      const float* const x = o + to * Merge::kShare + 4 * v;
+      return float4{x[0], x[1], x[2], x[3]};
+    };
+#pragma unroll
+    for (int to = 0; to < T::kWarpgroups; ++to) {
+      if (to == warpgroup || !has_keys()) continue;
+#pragma unroll
+      for (int v = 0; v < Merge::kVectors; ++v) {
+        *reinterpret_cast<float4*>(merge + Merge::ExchangedAt(to, warpgroup, v, thread)) = vector_of(to, v);
+      }
+    }
+    if (thread % 4 == 0) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        *reinterpret_cast<float2*>(merge + Merge::StatisticsAt(warpgroup, AccumulatorRow(thread, 2 * half))) =
+            float2{row_max[half], row_sum[half]};
+      }
+    }
+    NamedSync<32 * T::kWarpgroups>(1 + thread / 32);
+#pragma unroll
+    for (int of = 1; of < T::kWarpgroups; ++of) {  // its share to the front: no index that only the run knows
+      if (warpgroup != of) continue;
+#pragma unroll
+      for (int i = 0; i < Merge::kShare; ++i) o[i] = o[of * Merge::kShare + i];
+    }
+    const float had[2] = {row_max[0], row_max[1]};
+    float2 found[T::kWarpgroups][2];
+#pragma unroll
+    for (int from = 0; from < T::kWarpgroups; ++from) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        found[from][half] =
+            *reinterpret_cast<const float2*>(merge + Merge::StatisticsAt(from, AccumulatorRow(thread, 2 * half)));
+        row_max[half] = fmaxf(row_max[half], found[from][half].x);
+      }
+    }
+    Weigh(had);
+#pragma unroll
+    for (int from = 0; from < T::kWarpgroups; ++from) {
+      if (from == warpgroup || !HasKeys(from)) continue;
+      const float max[2] = {found[from][0].x, found[from][1].x};
+      const float sum[2] = {found[from][0].y, found[from][1].y};
+      Add(max, sum, [&](int v) {
+        return *reinterpret_cast<const float4*>(merge + Merge::ExchangedAt(warpgroup, from, v, thread));
+      });
+    }
+  }
+
+  /// Gives its share of its rows to the block that finishes them. `memory`: where the tiles begin.
+  __device__ __forceinline__ void push(unsigned char* memory, int owner) const {
+    const int warp = thread / 32;
+    const auto rank_there = static_cast<unsigned>(owner + T::kSplits * query());
+    const std::uint32_t to = AddressIn(
+        shared + T::kMergeAt + Merge::ReceivedAt(owner, split(), warpgroup, warp, 0, thread % 32), rank_there);
+    const std::uint32_t barrier = AddressIn(SharedAddress(PartsOf(warp)), rank_there);
+    // The warpgroup's tile of K has been read by all of its warps.
+    const int sender = warp < split() * Merge::kWarps ? warp : warp - Merge::kWarps;
+    const std::uint32_t through = T::kKAt + warpgroup * T::kKvBytes + sender * T::kPushBytes;
+#pragma unroll
+    for (int v = 0; v < Merge::kVectors + 1; ++v) {
+      const float4 x = v < Merge::kVectors ? float4{o[4 * v], o[4 * v + 1], o[4 * v + 2], o[4 * v + 3]}
+                                           : float4{row_max[0], row_max[1], row_sum[0], row_sum[1]};
+      if constexpr (T::kCopyToPush) {
+        *reinterpret_cast<float4*>(memory + through + v * Merge::kWarpVectorBytes + thread % 32 * 16) = x;
+      } else {
+        StoreInCluster(to + v * Merge::kWarpVectorBytes, x, barrier);
+      }
+    }
+    if constexpr (T::kCopyToPush) {
+      static_assert((4 - Merge::kWarps) * T::kPushBytes <= T::kKvBytes, "parts take the place of K");
+      PublishToTma();
+      SyncWarp();
+      if (thread % 32 == 0) CopyInCluster(to, shared + through, T::kPushBytes, barrier);
+    }
+  }
+
+  /// Adds what the other blocks gave for this warp's rows, divides by the sums, and stores.
+  __device__ __forceinline__ void epilogue(const unsigned char* merge) {
+    const int warp = thread / 32;
+    if constexpr (T::kSplits > 1) Wait(PartsOf(warp), 0, WaitFor::kParts);
+    if constexpr (T::kCopyToPush) ClusterArrive();
+#pragma unroll
+    for (int sender = 0; sender < T::kSplits - 1; ++sender) {
+      const int from = sender + (sender >= split() ? 1 : 0);
+      const auto received = [&](int v) {
+        return *reinterpret_cast<const float4*>(merge +
+                                                Merge::ReceivedAt(split(), from, warpgroup, warp, v, thread % 32));
+      };
+      const float4 found = received(Merge::kVectors);
+      const float had[2] = {row_max[0], row_max[1]};
+      row_max[0] = fmaxf(row_max[0], found.x);
+      row_max[1] = fmaxf(row_max[1], found.y);
+      Weigh(had);
+      const float max[2] = {found.x, found.y};
+      const float sum[2] = {found.z, found.w};
+      Add(max, sum, received);
+    }
+    Store();
+  }
+
+ private:
+  __device__ __forceinline__ Mbarrier* PartsOf(int warp) const {
+    return &barriers.parts[warpgroup * Merge::kWarps + warp % Merge::kWarps];
+  }
+
+  /// What was summed under the maxima `had` is now under row_max. Rows without a key become 0.
+  __device__ __forceinline__ void Weigh(const float (&had)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = AccumulatorRow(thread, 2 * half);
-      const auto owner = static_cast<unsigned>(Merge::OwnerOf(row) + T::kSplits * query());
-      const std::uint32_t there = AddressIn(shared + T::kMergeAt, owner);
-      const std::uint32_t barrier = AddressIn(SharedAddress(&barriers.parts), owner);
-      if (thread % 4 == 0) StoreInCluster(there + Merge::MaxAt(slot, row), row_max[half], row_sum[half], barrier);
-      if (!with_output) continue;
+      const float weight = PartWeight(had[half], row_max[half], [](float x) { return Exp2OnMufu(x); });
+      row_sum[half] *= weight;
 #pragma unroll
-      for (int i = 2 * half; i < T::kHeadDim / 2; i += 4) {
-        StoreInCluster(there + Merge::OutputAt(slot, row, AccumulatorColumn(thread, i)), o[i], o[i + 1], barrier);
+      for (int i = 2 * half; i < Merge::kShare; i += 4) {
+        o[i] = weight == 0.0F ? 0.0F : o[i] * weight;
+        o[i + 1] = weight == 0.0F ? 0.0F : o[i + 1] * weight;
+      }
+    }
+  }
+
+  /// Adds a part's rows, which have the maxima `max` and the sums `sum`. `vector_at(v)`: four elements of its share.
+  template <class VectorAt>
+  __device__ __forceinline__ void Add(const float (&max)[2], const float (&sum)[2], VectorAt vector_at) {
+    float weight[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      weight[half] = PartWeight(max[half], row_max[half], [](float x) { return Exp2OnMufu(x); });
+      row_sum[half] += weight[half] * sum[half];
+    }
+#pragma unroll
+    for (int v = 0; v < Merge::kVectors; ++v) {
+      const float4 x = vector_at(v);
+      o[4 * v] += weight[0] * x.x;
+      o[4 * v + 1] += weight[0] * x.y;
+      o[4 * v + 2] += weight[1] * x.z;
+      o[4 * v + 3] += weight[1] * x.w;
+    }
+  }
+
+  __device__ __forceinline__ void Store() const {
+    auto* const head_rows =
+        static_cast<Element*>(call.output) + static_cast<std::int64_t>(head) * call.seqlen * T::kHeadDim;
+    const int first_column = AccumulatorColumn(thread, warpgroup * Merge::kShare);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = first_row + AccumulatorRow(thread, 2 * half);
+      if (row >= call.seqlen) continue;
+      const float inverse = Reciprocal(row_sum[half]);
+      if constexpr (T::kUntil < Until::kStore) {
+        if (inverse * (o[2 * half] + o[2 * half + Merge::kShare - 4]) != 1e30F) continue;  // never: it must be computed
+      }
+      Element* const to = head_rows + static_cast<std::int64_t>(row) * T::kHeadDim + first_column;
+#pragma unroll
+      for (int i = 2 * half; i < Merge::kShare; i += 4) {
+        *reinterpret_cast<std::uint32_t*>(to + AccumulatorColumn(0, i)) =
+            Pack<Element>(o[i] * inverse, o[i + 1] * inverse);
       }
     }
   }
 };
-
-/// Merges what all warpgroups of the cluster found for this block's rows. kColumns neighbours are a thread's.
-template <class T>
-__device__ __forceinline__ void epilogue(const SplitCall& call, const unsigned char* merge, int head, int first_row) {
-  using Merge = typename T::Merge;
-  using Element = typename T::Element;
-  constexpr int kColumns = 4;
-  constexpr int kLanes = T::kHeadDim / kColumns;
-  constexpr int kRowsPerPass = T::kThreads / kLanes;
-  const int column = kColumns * (ThreadIndex() % kLanes);
-#pragma unroll
-  for (int pass = 0; pass < Blocks(Merge::kRows, kRowsPerPass); ++pass) {
-    const int row = pass * kRowsPerPass + ThreadIndex() / kLanes;
-    if (row >= Merge::kRows || first_row + row >= call.seqlen) continue;
-    float max = MinusInfinity();
-#pragma unroll
-    for (int slot = 0; slot < Merge::kSlots; ++slot) {
-      max = fmaxf(max, *reinterpret_cast<const float*>(merge + Merge::MaxAt(slot, row)));
-    }
-    float sum = 0.0F;
-    float out[kColumns] = {};
-#pragma unroll
-    for (int slot = 0; slot < Merge::kSlots; ++slot) {
-      const float part_max = *reinterpret_cast<const float*>(merge + Merge::MaxAt(slot, row));
-      const float weight = PartWeight(part_max, max, [](float x) { return Exp2OnMufu(x); });
-      if (weight == 0.0F) continue;
-      const float4 o = *reinterpret_cast<const float4*>(merge + Merge::OutputAt(slot, row, column));
-      sum += weight * *reinterpret_cast<const float*>(merge + Merge::SumAt(slot, row));
-      out[0] += weight * o.x;
-      out[1] += weight * o.y;
-      out[2] += weight * o.z;
-      out[3] += weight * o.w;
-    }
-    const float inverse = Reciprocal(sum);
-    if constexpr (T::kUntil < Until::kStore) {
-      if (inverse * (out[0] + out[1] + out[2] + out[3]) != 1e30F) continue;  // never: the merge must happen
-    }
-    const uint2 packed = {Pack<Element>(out[0] * inverse, out[1] * inverse),
-                          Pack<Element>(out[2] * inverse, out[3] * inverse)};
-    auto* const to = static_cast<Element*>(call.output) +
-                     (static_cast<std::int64_t>(head) * call.seqlen + first_row + row) * T::kHeadDim + column;
-    *reinterpret_cast<uint2*>(to) = packed;
-  }
-}
 
 /// A store that never happens, of what would otherwise not be computed.
 template <class T>
@@ -289,8 +396,13 @@ __device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
     InitBarrier(&barriers.k[i], 1);
     InitBarrier(&barriers.v[i], 1);
   }
-  InitBarrier(&barriers.parts, 1);
+  if constexpr (T::kSplits > 1) {
+    for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
+  }
   PublishBarriers();
+  if constexpr (T::kSplits > 1 && T::kUntil >= Until::kMerge) {
+    for (Mbarrier& parts : barriers.parts) ArriveExpecting(&parts, (T::kSplits - 1) * T::kPushBytes);
+  }
 }
 
 template <class T>
@@ -317,26 +429,26 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
                        first_key};
   const bool has_keys = wg.has_keys();
 
+  const bool loads = T::kUntil >= Until::kLoad && thread_of_block == 0;
   if (thread_of_block == 0) {
     InitSplitBarriers<T>(barriers);
-    wg.ExpectParts();
   } else if (T::kUntil >= Until::kLoad && thread_of_block == 32) {  // another warp, meanwhile
     PrefetchMap(&call.q);
     PrefetchMap(&call.k);
     PrefetchMap(&call.v);
   }
+  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
+  if constexpr (T::kQueries == 1) {
+    if (loads) wg.load_kv();
+  }
   SyncBlock();
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
-  if constexpr (T::kUntil >= Until::kLoad) {
-    if (thread_of_block == 0 && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
+  if constexpr (T::kQueries > 1) {
+    ClusterWait();
+    if (loads) wg.load_kv();
   }
-  if constexpr (T::kQueries > 1) ClusterWait();
   if constexpr (T::kUntil >= Until::kLoad) {
-    if (wg.thread == 0 && has_keys) {
-      wg.load_kv(Operand::kK);
-      wg.load_kv(Operand::kV);
-    }
     SyncWarp();
     if (has_keys) {
       wg.sync(Operand::kQ);
@@ -345,22 +457,33 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
       if constexpr (T::kUntil >= Until::kSoftmax) wg.softmax();
       wg.sync(Operand::kV);
       if constexpr (T::kUntil >= Until::kPv) wg.pv();
+      // ptxas removes products whose results are not used.
+      if constexpr (T::kUntil == Until::kQk) Keep<T>(call, wg.scores[0]);
       if constexpr (T::kUntil == Until::kSoftmax) {
         Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + static_cast<float>(wg.p[0][0]));
       }
+      if constexpr (T::kUntil == Until::kPv) Keep<T>(call, wg.row_sum[0] + wg.row_sum[1] + wg.o[0]);
     }
   }
-  if constexpr (T::kQueries > 1) {
+  if constexpr (T::kQueries > 1 && !T::kCopyToPush) {
     ClusterArrive();  // what others sent has come
-  } else if constexpr (T::kCluster > 1) {
+  } else if constexpr (T::kCluster > 1 && T::kQueries == 1) {
     ClusterWait();
   }
   if constexpr (T::kUntil >= Until::kMerge) {
-    wg.push(has_keys);
-    Wait<Scope::kCluster>(&barriers.parts, 0, WaitFor::kParts);
-    epilogue<T>(call, memory + skip + T::kMergeAt, head, first_row + rank % T::kSplits * T::Merge::kRows);
+    unsigned char* const merge = memory + skip + T::kMergeAt;
+    const int owner = T::Merge::OwnerOf(wg.thread / 32);
+    if constexpr (T::kWarpgroups > 1) wg.combine(merge);
+    if (owner != wg.split()) {
+      wg.push(memory + skip, owner);
+      if constexpr (T::kCopyToPush) ClusterArrive();
+    } else {
+      wg.epilogue(merge);
+    }
+    if constexpr (T::kCopyToPush) ClusterWait();  // every part has come, so no copy reads any more
   }
-  if constexpr (T::kQueries > 1) ClusterWait();  // no block ends before what it sent has come everywhere
+  if constexpr (T::kQueries > 1 && !T::kCopyToPush)
+    ClusterWait();  // no block ends before what it sent has come everywhere
 }
 
 template <class T>
@@ -405,7 +528,7 @@ cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
   config.dynamicSmemBytes = kBytes;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = T::kUntil >= Until::kCluster ? 1 : 0;  // of one block too: it sends to itself as to others
+  config.numAttrs = T::kCluster > 1 && T::kUntil >= Until::kCluster ? 1 : 0;
   void* arguments[] = {&call};
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }

@@ -8,22 +8,21 @@
 namespace fa_profile::hopper {
 namespace {
 
-/// All switches on, but O stored by the threads.
+/// All switches on, but O stored by the threads, and no turns.
 template <class T>
 struct PlainStore : T {
   static constexpr bool kOverlap = true;
   static constexpr bool kLazyRescale = true;
-  static constexpr bool kPingPong = true;
   static constexpr bool kPersistent = true;
 };
-/// All switches on.
+/// All switches on, but no turns.
 template <class T>
 struct All : PlainStore<T> {
   static constexpr bool kTmaStore = true;
 };
 template <class T>
-struct NoTurns : T {
-  static constexpr bool kPingPong = false;
+struct Turns : T {
+  static constexpr bool kPingPong = true;
 };
 template <class T>
 struct EachItemABlock : T {
@@ -48,23 +47,23 @@ using Best128 = All<Tile<128, 2, 128, 2>>;
 
 Variants TuningVariants() {
   static constexpr Variant kVariants[] = {
-      ForwardVariant<NoTurns<Best64>>("64_no_turns", "all switches but ping-pong"),
+      ForwardVariant<Turns<Best64>>("64_turns", "all switches, ping-pong too"),
       ForwardVariant<EachItemABlock<Best64>>("64_a_block_each", "all but persistent"),
       ForwardVariant<All<Tile<64, 3, 128, 3>>>("64_3_stages", "3 stages"),
       ForwardVariant<All<Tile<64, 3, 96, 3>>>("64_96_keys", "96 keys"),
       ForwardVariant<All<Tile<64, 3, 64, 4>>>("64_64_keys", "64 keys, 4 stages"),
       ForwardVariant<All<Tile<64, 2, 128, 2>>>("64_2_warpgroups", "128 rows"),
-      ForwardVariant<NoTurns<All<Tile<64, 2, 128, 2>>>>("64_2_no_turns", "128 rows, no ping-pong"),
+      ForwardVariant<Turns<All<Tile<64, 2, 128, 2>>>>("64_2_turns", "128 rows, ping-pong"),
       ForwardVariant<All<Tile<64, 2, 176, 2>>>("64_2_176_keys", "128 rows, 176 keys"),
       ForwardVariant<All<Tile<64, 2, 192, 2>>>("64_2_192_keys", "128 rows, 192 keys"),
-      ForwardVariant<NoTurns<All<Tile<64, 2, 192, 2>>>>("64_2_192_no_turns", "the same without ping-pong"),
+      ForwardVariant<Turns<All<Tile<64, 2, 192, 2>>>>("64_2_192_turns", "the same with ping-pong"),
       ForwardVariant<Polynomial<All<Tile<64, 2, 192, 2>>, 3>>("64_2_192_poly_3", "the same, 3 of 16 on the FMA pipe"),
       ForwardVariant<Polynomial<Best64, 2>>("64_poly_2", "2 of 16 exponentials on the FMA pipe"),
       ForwardVariant<Polynomial<Best64, 4>>("64_poly_4", "4 of 16"),
-      ForwardVariant<Polynomial<NoTurns<Best64>, 3>>("64_poly_3_no_turns", "3 of 16, no ping-pong"),
+      ForwardVariant<Turns<Polynomial<Best64, 3>>>("64_poly_3_turns", "3 of 16, ping-pong"),
       ForwardVariant<Paired<Best64>>("64_cluster_2", "2 row blocks share K and V"),
       ForwardVariant<Bf16<Best64>>("64_bf16", "bf16"),
-      ForwardVariant<NoTurns<Best128>>("128_no_turns", "all switches but ping-pong"),
+      ForwardVariant<Turns<Best128>>("128_turns", "all switches, ping-pong too"),
       ForwardVariant<EachItemABlock<Best128>>("128_a_block_each", "all but persistent"),
       ForwardVariant<PlainStore<Tile<128, 2, 176, 2>>>("128_176_keys", "176 keys, O stored by threads"),
       ForwardVariant<All<Tile<128, 2, 160, 2>>>("128_160_keys", "160 keys"),

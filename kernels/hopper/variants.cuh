@@ -15,10 +15,10 @@ struct Overlap64 : Plain64 {
 struct Lazy64 : Overlap64 {
   static constexpr bool kLazyRescale = true;
 };
-struct PingPong64 : Lazy64 {
+struct PingPong64 : Lazy64 {  // gains nothing, and the next steps go on without it
   static constexpr bool kPingPong = true;
 };
-struct Store64 : PingPong64 {
+struct Store64 : Lazy64 {
   static constexpr bool kTmaStore = true;
 };
 struct Persistent64 : Store64 {
@@ -32,7 +32,6 @@ struct Polynomial64 : Persistent64 {
 struct Rows128 : Tile<64, 2, 128, 2> {
   static constexpr bool kOverlap = true;
   static constexpr bool kLazyRescale = true;
-  static constexpr bool kPingPong = true;
   static constexpr bool kTmaStore = true;
   static constexpr bool kPersistent = true;
 };
@@ -45,10 +44,10 @@ struct Overlap128 : Plain128 {
 struct Lazy128 : Overlap128 {
   static constexpr bool kLazyRescale = true;
 };
-struct PingPong128 : Lazy128 {
+struct PingPong128 : Lazy128 {  // gains nothing, and the next steps go on without it
   static constexpr bool kPingPong = true;
 };
-struct Store128 : PingPong128 {
+struct Store128 : Lazy128 {
   static constexpr bool kTmaStore = true;
 };
 struct Persistent128 : Store128 {

@@ -40,9 +40,7 @@ inline void ArriveExpecting(Mbarrier* barrier, unsigned bytes) {
   Find(barrier).bytes += bytes;
   Arrive(barrier);
 }
-enum class Scope { kBlock, kCluster };
-template <Scope kScope = Scope::kBlock>
-void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
+inline void Wait(Mbarrier* barrier, unsigned parity, WaitFor) {
   emulator::Mbarrier& found = Find(barrier);
   emulator::WaitUntil([&] { return found.phase % 2 != parity; }, "an mbarrier");
 }
@@ -66,14 +64,25 @@ inline void ClusterWait() { emulator::WaitForCluster(); }
 inline unsigned ClusterRank() { return emulator::ThisBlock().rank; }
 inline std::uint32_t AddressIn(std::uint32_t shared, unsigned rank) { return shared | (rank + 1) << 24; }
 
-inline void StoreInCluster(std::uint32_t address, float a, float b, std::uint32_t barrier) {
-  if (address % 8 != 0) emulator::Fail("a store of 8 bytes must be aligned");
+inline void CountInCluster(std::uint32_t address, std::uint32_t bytes, std::uint32_t barrier) {
+  if (address % 16 != 0) emulator::Fail("a store of 16 bytes must be aligned");
   if (address >> 24 != barrier >> 24) emulator::Fail("a store and its barrier must be in one block");
-  std::memcpy(emulator::MemoryAt(address), &a, sizeof a);
-  std::memcpy(emulator::MemoryAt(address + 4), &b, sizeof b);
   emulator::Mbarrier& counted = emulator::BarrierAt(emulator::BlockOfCluster((barrier >> 24) - 1), barrier & 0xffffffU);
-  counted.bytes -= 8;
+  counted.bytes -= static_cast<int>(bytes);
   emulator::EndPhase(counted);
+}
+inline void StoreInCluster(std::uint32_t address, float4 x, std::uint32_t barrier) {
+  std::memcpy(emulator::MemoryAt(address), &x, sizeof x);
+  CountInCluster(address, sizeof x, barrier);
+}
+inline void CopyInCluster(std::uint32_t address, std::uint32_t from, std::uint32_t bytes, std::uint32_t barrier) {
+  unsigned char* const to = emulator::MemoryAt(address);
+  const unsigned char* const here = emulator::MemoryAt(from);
+  (void)emulator::MemoryAt(address + bytes - 1);
+  emulator::StartCopy([=] {
+    std::memcpy(to, here, bytes);
+    CountInCluster(address, bytes, barrier);
+  });
 }
 
 template <int kRegisters>
