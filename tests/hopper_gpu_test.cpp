@@ -47,7 +47,9 @@ class NeedsHopper final : public testing::Environment {
 [[maybe_unused]] testing::Environment* const kNeedsHopper = testing::AddGlobalTestEnvironment(new NeedsHopper);
 
 bool Takes(const Variant& variant, const AttentionShape& shape) {
-  return shape.head_dim == variant.head_dim && (variant.max_seqlen == 0 || shape.seqlen <= variant.max_seqlen);
+  if (shape.head_dim != variant.head_dim) return false;
+  // The kernel that splits keys counts heads in its grid's second dimension.
+  return variant.max_seqlen == 0 || (shape.seqlen <= variant.max_seqlen && shape.batch * shape.num_heads <= 65535);
 }
 
 AttentionKernel KernelOf(const Variant& variant) {

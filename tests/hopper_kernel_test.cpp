@@ -150,6 +150,17 @@ TEST(HopperKernelTest, AllSwitchesTogetherAreCorrect) {
   ExpectForward<All<Plain64>>({1, 3, 250, 64, false}, Copies::kAsLateAsPossible);  // with narrow items
 }
 
+template <class T>
+struct Continued : All<T> {
+  static constexpr bool kPingPong = false;
+  static constexpr bool kContinue = true;
+};
+
+TEST(HopperKernelTest, ItemsThatAreContinuedAreCorrect) {
+  ExpectForward<Continued<Plain64>>({1, 3, 250, 64, false}, Copies::kAtOnce);
+  ExpectForward<Continued<Plain64>>({1, 1, 200, 64, true}, Copies::kAsLateAsPossible);
+}
+
 TEST(HopperKernelTest, HeadDimension128IsCorrect) {
   using Plain = hopper::Tile<128, 2, 128, 2>;
   ExpectForward<Plain>({1, 1, 150, 128, true}, Copies::kAtOnce);

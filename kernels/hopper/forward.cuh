@@ -273,9 +273,20 @@ struct Consumer {
     CommitProducts();
   }
 
-  __device__ __forceinline__ void await_output() {
-    WaitProducts<0>();
+  __device__ __forceinline__ void await_output(int newer) {
+    if (newer == 0) WaitProducts<0>();
+    if (newer == 1) WaitProducts<1>();
     Pin(o);
+  }
+
+  /// Starts the scores of an item's first tile. Without a `next` item their products are of no use and do no harm:
+  /// ptxas lets products be under way only if they are on all ways.
+  __device__ __forceinline__ void start_scores(bool next) {
+    if (next) {
+      sync(Operand::kQ);
+      sync(Operand::kK);
+    }
+    qk();
   }
 
   /// Divides by the sums and stores the rows that exist.
@@ -332,6 +343,7 @@ struct Consumer {
   /// Before the block ends: shared memory must last as long as a store reads it.
   __device__ __forceinline__ void Finish() {
     if (T::kTmaStore && thread == 0) WaitStores();
+    if constexpr (T::kContinue) await_scores(0);
   }
 };
 
@@ -392,10 +404,25 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
     GrowTo<T::kConsumerRegisters>();
     Consumer<T> consumer{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads};
     consumer.GiveFirstTurn();
+    if constexpr (T::kContinue) {
+      consumer.item = ItemAt<T>(call, first, rank);
+      consumer.start_scores(consumer.has_rows());
+    }
     for (int index = first; index < items; index += stride) {
-      consumer.Begin(ItemAt<T>(call, index, rank), index + stride >= items);
-      ConsumeItem<T::kOverlap>(consumer, TilesOf<T>(call, consumer.item));
-      if (consumer.has_rows()) consumer.epilogue();
+      const bool last = index + stride >= items;
+      consumer.Begin(ItemAt<T>(call, index, rank), last);
+      const int tiles = TilesOf<T>(call, consumer.item);
+      if (!consumer.has_rows()) {
+        PassItem(consumer, tiles);
+        continue;
+      }
+      if constexpr (T::kContinue) {
+        const bool next = !last && warpgroup < ItemAt<T>(call, index + stride, rank).strips;
+        ConsumeContinued(consumer, tiles, next);
+      } else {
+        ConsumeItem<T::kOverlap>(consumer, tiles);
+      }
+      consumer.epilogue();
     }
     consumer.Finish();
   }
@@ -435,6 +462,7 @@ cudaError_t MakeCall(Call& call, const AttentionParams& params) {
 template <class T>
 cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   static_assert(T::kKeys / T::kCluster % kAtomRows == 0, "a part of a tile begins with an atom");
+  static_assert(!T::kContinue || (T::kOverlap && !T::kPingPong), "an item that is continued takes no turns");
   if (params.head_dim != T::kHeadDim) return cudaErrorInvalidValue;
   Call call;
   cudaError_t status = MakeCall<T>(call, params);
@@ -450,7 +478,7 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   // With a causal mask items differ in length: then each is a block, and the hardware gives the next to the SM that is
   // free first.
   const bool persistent = T::kPersistent && !params.causal && sms / T::kCluster < call.order.items();
-  if (persistent && T::kCluster == 1) call.order = WithNarrowItems(call.order, params.seqlen, sms);
+  if (persistent && T::kNarrowItems && T::kCluster == 1) call.order = WithNarrowItems(call.order, params.seqlen, sms);
   const int items = call.order.items();
   const int clusters = persistent ? sms / T::kCluster : items;
   cudaLaunchAttribute attribute{};

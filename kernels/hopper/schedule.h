@@ -100,20 +100,15 @@ FA_HOPPER_ROLE void ConsumeInTurn(Consumer& consumer, int tiles) {
     consumer.convert();
     consumer.sync(Operand::kV);
     consumer.pv();
-    consumer.await_output();
+    consumer.await_output(0);
     consumer.release(Operand::kV);
   }
 }
 
-/// QK of the next tile is issued before PV of this one, so that the tensor cores have PV to do while the warps compute
-/// the next exponentials.
+/// From the scores of an item's first tile to the last PV, which is issued and not waited for. QK of the next tile is
+/// issued before PV of this one, so that the tensor cores have PV to do while the warps compute the next exponentials.
 template <class Consumer>
-FA_HOPPER_ROLE void ConsumeOverlapped(Consumer& consumer, int tiles) {
-  consumer.sync(Operand::kQ);
-  consumer.sync(Operand::kK);
-  consumer.take_turn();
-  consumer.qk();
-  consumer.pass_turn(tiles == 1);
+FA_HOPPER_ROLE void ConsumeFromScores(Consumer& consumer, int tiles) {
   consumer.await_scores(0);
   consumer.release(Operand::kK);
   if (tiles == 1) consumer.release(Operand::kQ);
@@ -130,20 +125,42 @@ FA_HOPPER_ROLE void ConsumeOverlapped(Consumer& consumer, int tiles) {
     consumer.release(Operand::kK);
     if (tile == tiles - 1) consumer.release(Operand::kQ);
     consumer.softmax(tile);
-    consumer.await_output();
+    consumer.await_output(0);
     consumer.release(Operand::kV);
     consumer.rescale();
     consumer.convert();
   }
   consumer.sync(Operand::kV);
   consumer.pv();
-  consumer.await_output();
+}
+
+/// The same for one item alone.
+template <class Consumer>
+FA_HOPPER_ROLE void ConsumeOverlapped(Consumer& consumer, int tiles) {
+  consumer.sync(Operand::kQ);
+  consumer.sync(Operand::kK);
+  consumer.take_turn();
+  consumer.qk();
+  consumer.pass_turn(tiles == 1);
+  ConsumeFromScores(consumer, tiles);
+  consumer.await_output(0);
+  consumer.release(Operand::kV);
+}
+
+/// Or with the scores of the item's first tile under way, and those of the next item's left so. `next`: whether there
+/// is one in which this warpgroup has rows.
+template <class Consumer>
+FA_HOPPER_ROLE void ConsumeContinued(Consumer& consumer, int tiles, bool next) {
+  ConsumeFromScores(consumer, tiles);
+  consumer.start_scores(next);
+  consumer.await_output(1);  // QK is the newer one
   consumer.release(Operand::kV);
 }
 
 /// A warpgroup without rows of the item keeps step with the others: it gives back each tile, and its turns.
 template <class Consumer>
 FA_HOPPER_ROLE void PassItem(Consumer& consumer, int tiles) {
+  if (tiles == 0) return;
   consumer.sync(Operand::kQ);
   consumer.release(Operand::kQ);
   for (int tile = 0; tile < tiles; ++tile) {
@@ -160,9 +177,7 @@ FA_HOPPER_ROLE void PassItem(Consumer& consumer, int tiles) {
 template <bool kOverlap, class Consumer>
 FA_HOPPER_ROLE void ConsumeItem(Consumer& consumer, int tiles) {
   if (tiles == 0) return;
-  if (!consumer.has_rows()) {
-    PassItem(consumer, tiles);
-  } else if constexpr (kOverlap) {
+  if constexpr (kOverlap) {
     ConsumeOverlapped(consumer, tiles);
   } else {
     ConsumeInTurn(consumer, tiles);

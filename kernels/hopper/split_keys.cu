@@ -25,8 +25,8 @@ struct CopyToPush : T {
 };
 
 // What LaunchSplitKeys() takes.
-using Chosen64 = SplitTile<64, 2, 4, 2, 128>;
-using Chosen128 = SplitTile<128, 2, 4, 2, 128>;
+using Chosen64 = SplitTile<64, 2, 1, 2, 128>;
+using Chosen128 = SplitTile<128, 2, 1, 2, 128>;
 
 template <class T>
 bool Fits(const AttentionParams& params, int sms) {
@@ -69,6 +69,10 @@ Variants SplitVariants() {
       SplitVariant<CopyToPush<SplitTile<64, 2, 1, 2, 128>>>("split_64_2_1_2_128_copy", "parts through TMA"),
       SplitVariant<CopyToPush<SplitTile<64, 2, 2, 2, 128>>>("split_64_2_2_2_128_copy", "the same, 2 query tiles"),
       SplitVariant<CopyToPush<SplitTile<64, 4, 1, 1, 128>>>("split_64_4_1_1_128_copy", "the same, 4 blocks"),
+      SplitVariant<CopyToPush<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>>("split_64_2_1_2_128_copy_poly_4",
+                                                                                "both"),
+      SplitVariant<CopyToPush<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 6>>>("split_64_2_1_2_128_copy_poly_6",
+                                                                                "6 of 16"),
       SplitVariant<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>("split_64_2_1_2_128_poly_4",
                                                                     "4 of 16 exponentials on the FMA pipe"),
       SplitVariant<SplitTile<128, 2, 1, 2, 128>>("split_128_2_1_2_128", "head dimension 128"),

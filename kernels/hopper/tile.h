@@ -29,6 +29,8 @@ struct Tile {
   static constexpr bool kTmaStore = false;     // O through shared memory and TMA
   static constexpr int kCluster = 1;           // neighbouring row blocks load K and V together, a part each
   static constexpr bool kPersistent = false;   // without a mask: as many blocks as SMs, which take item after item
+  static constexpr bool kNarrowItems = true;   // persistent: the rows that are left of each head in items of 64 rows
+  static constexpr bool kContinue = false;     // QK of the next item's first tile before the epilogue of this one
 
   static constexpr int kRows = kWarpgroups * kWarpgroupRows;
   static constexpr int kThreads = (kWarpgroups + 1) * kWarpgroupThreads;

@@ -21,6 +21,14 @@ struct All : PlainStore<T> {
   static constexpr bool kTmaStore = true;
 };
 template <class T>
+struct Continued : T {
+  static constexpr bool kContinue = true;
+};
+template <class T>
+struct WholeItems : T {
+  static constexpr bool kNarrowItems = false;
+};
+template <class T>
 struct Turns : T {
   static constexpr bool kPingPong = true;
 };
@@ -47,6 +55,10 @@ using Best128 = All<Tile<128, 2, 128, 2>>;
 
 Variants TuningVariants() {
   static constexpr Variant kVariants[] = {
+      ForwardVariant<WholeItems<Best64>>("64_whole", "no narrow items"),
+      ForwardVariant<Continued<WholeItems<Best64>>>("64_whole_continued", "the same, continued"),
+      ForwardVariant<Continued<All<Tile<64, 3, 128, 3>>>>("64_3_continued", "3 stages, continued"),
+      ForwardVariant<Continued<All<Tile<64, 2, 128, 2>>>>("64_2_continued", "128 rows, continued"),
       ForwardVariant<Turns<Best64>>("64_turns", "all switches, ping-pong too"),
       ForwardVariant<EachItemABlock<Best64>>("64_a_block_each", "all but persistent"),
       ForwardVariant<All<Tile<64, 3, 128, 3>>>("64_3_stages", "3 stages"),

@@ -24,6 +24,9 @@ struct Store64 : Lazy64 {
 struct Persistent64 : Store64 {
   static constexpr bool kPersistent = true;
 };
+struct Continued64 : Persistent64 {  // loses
+  static constexpr bool kContinue = true;
+};
 struct Polynomial64 : Persistent64 {
   static constexpr int kPolynomialOf16 = 3;
 };
@@ -52,6 +55,9 @@ struct Store128 : Lazy128 {
 };
 struct Persistent128 : Store128 {
   static constexpr bool kPersistent = true;
+};
+struct Continued128 : Persistent128 {  // loses
+  static constexpr bool kContinue = true;
 };
 
 }  // namespace
