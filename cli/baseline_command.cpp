@@ -11,7 +11,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_run.h"
 #include "fa_profile/text.h"
-#include "usage_errors.h"
+#include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -103,7 +103,7 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
         ->capture_default_str()
         ->type_name("FOLDER");
     command->add_option("--format", arguments->format, "text or json")
-        ->check(OneOf({"text", "json"}))
+        ->check(help::OneOf({"text", "json"}))
         ->capture_default_str();
     command->callback([arguments, run, &invocation] { invocation.run = [arguments, run] { return run(*arguments); }; });
     return command;

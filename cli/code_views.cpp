@@ -14,9 +14,9 @@
 #include "fa_profile/list_code.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/new_folder.h"
+#include "fa_profile/select_entries.h"
 #include "fa_profile/source_text.h"
 #include "fa_profile/text.h"
-#include "selection.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {
@@ -170,7 +170,7 @@ int RunCodeViews(const std::string& path, const Format& format, const ReportFilt
                      : "text, json or csv, or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
-  (void)SelectEntries(path, filter, profile);
+  (void)load::SelectEntries(path, filter.entries, profile);
   if (views.compare) {
     std::vector<PhaseComparison> comparisons;
     for (const ProfileEntry& entry : profile.entries) {

@@ -2,7 +2,7 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
-#include "usage_errors.h"
+#include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
 
@@ -31,7 +31,7 @@ void AddPhaseMap(CLI::App& app, Invocation& invocation) {
   app.add_option("--phase-from", invocation.phase_from,
                  "Where phases come from: map (--phase-map), functions (of the code), code (inferred from machine "
                  "code), opcodes; default: the first of these that there is")
-      ->check(OneOf({"map", "functions", "code", "opcodes"}));
+      ->check(help::OneOf({"map", "functions", "code", "opcodes"}));
 }
 
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {

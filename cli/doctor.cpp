@@ -4,15 +4,15 @@
 
 #include "commands.h"
 #include "fa_profile/diagnose_code.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/text.h"
-#include "gpu_access.h"
 
 namespace fa_profile::cli {
 
 int RunDoctor(int device, const std::string& file) {
   std::vector<Diagnosis> found;
   if (file.empty()) {
-    found = DiagnoseGpu(device);
+    found = jobs::DiagnoseGpu(device);
     found.push_back(sass::DiagnoseNvdisasm());
   } else {
     found.push_back(sass::DiagnoseLineInfo(file));

@@ -10,15 +10,15 @@
 #include "command.h"
 #include "fa_profile/contribute.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
 #include "fa_profile/text.h"
 #include "fa_profile/textfile.h"
 #include "fa_profile/top.h"
-#include "gpu_access.h"
+#include "fa_profile/usage_errors.h"
 #include "terminal_options.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -99,7 +99,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   serve.callback([options, &invocation] {
     invocation.run = [options] {
       if (!options->spool.empty()) RefuseBundledFolder(options->spool);
-      serve::Serve(*options, options->nvml ? MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
+      serve::Serve(*options, options->nvml ? jobs::MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
       return kExitFine;
     };
   });
@@ -199,7 +199,7 @@ void AddTop(CLI::App& app, Invocation& invocation) {
   command
       .add_option("--bars", arguments->bars,
                   "Bars and sparklines: auto (on a terminal that shows UTF-8), always, never")
-      ->check(OneOf({"auto", "always", "never"}));
+      ->check(help::OneOf({"auto", "always", "never"}));
   command.callback([arguments, &invocation] {
     invocation.run = [arguments] {
       constexpr int kWidest = 148;

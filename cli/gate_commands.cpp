@@ -11,16 +11,17 @@
 #include "fa_profile/gate_outputs.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_run.h"
+#include "fa_profile/gate_sample.h"
 #include "fa_profile/gate_trials.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/page.h"
+#include "fa_profile/python_kernel.h"
 #include "fa_profile/recording_evidence.h"
+#include "fa_profile/usage_errors.h"
 #include "formats.h"
 #include "gate_history.h"
 #include "gate_init.h"
-#include "gate_sample.h"
-#include "gpu_access.h"
 #include "python_kernel.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -58,7 +59,7 @@ void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
   for (const OptionUse& use : OptionUses()) {
     for (const char* const question : {"--candidate", "--pair", "--static", "--replay", "--measure"}) {
       if (std::ranges::find(use.questions, question) != use.questions.end()) continue;
-      const std::string cure = "leave it out; it is an option of " + Listed(use.questions);
+      const std::string cure = "leave it out; it is an option of " + help::Listed(use.questions);
       for (const char* const option : use.options) RefuseBoth(gate, option, question, cure.c_str());
     }
   }
@@ -112,7 +113,7 @@ class GateCommands {
   std::string trial_data_;  // empty: the data that come with the program
   gate::TrialOptions trial_options_;
   GateInitCommand init_;
-  GateSampleOptions sample_options_;
+  jobs::GateSampleOptions sample_options_;
   std::vector<std::string> sample_shapes_;
 };
 
@@ -250,7 +251,8 @@ void GateCommands::AddSample(CLI::App& app) {
 
 int GateCommands::RunSample() {
   for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(Shape::Parse(text));
-  return RunGateSample(sample_options_);
+  jobs::RunGateSample(sample_options_);
+  return kExitFine;
 }
 
 int GateCommands::RunGate(const std::string& command_line) {
@@ -265,7 +267,7 @@ int GateCommands::RunGate(const std::string& command_line) {
   run.partial = !run.kernel_pattern.empty();
   for (std::string& shape : run.shapes) shape = Shape::Parse(shape).ToString();
   run.load = [](const std::string& path) { return gate::LoadEvidence({path}); };
-  run.compute_processes = ComputeProcesses;
+  run.compute_processes = jobs::ComputeProcesses;
   for (gate::StaticOptions* const side : {&options_.base_static, &options_.head_static}) {
     side->architecture = architecture_;
     side->kernel_pattern = run.kernel_pattern;
@@ -273,9 +275,10 @@ int GateCommands::RunGate(const std::string& command_line) {
   if (!options_.pair.empty() && python::LooksLikePythonKernel(options_.pair.front())) {
     RefuseWithPython(*gate_, {"--kernel-lib", "--shape"});
   }
-  options_.why_no_gpu = measures ? WhyNoGpu() : "";
+  options_.why_no_gpu = measures ? jobs::WhyNoGpu() : "";
   if (!options_.pair.empty() && options_.why_no_gpu.empty()) {
-    run.candidate_note = PythonPairNote(options_.pair.front(), options_.pair.back(), run.python, run.timeout_seconds);
+    run.candidate_note =
+        jobs::PythonPairNote(options_.pair.front(), options_.pair.back(), run.python, run.timeout_seconds);
   }
   outputs_.render_textfile = [](const gate::GateResult& result) {
     return prom::GateTextfile(gate::GateStateOf(result));

@@ -16,7 +16,7 @@
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/text.h"
-#include "usage_errors.h"
+#include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
 
@@ -44,8 +44,9 @@ HistoryCommands::HistoryCommands(CLI::App& gate) {
   show->add_option("--seed", options_.seed, "Seed of the permutations")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
       ->capture_default_str();
-  format_option_ =
-      show->add_option("--format", format_, "text or json")->check(OneOf({"text", "json"}))->capture_default_str();
+  format_option_ = show->add_option("--format", format_, "text or json")
+                       ->check(help::OneOf({"text", "json"}))
+                       ->capture_default_str();
   show->add_option("--svg", svg_, "Write a picture: the duration of each case, night by night");
 }
 

@@ -11,8 +11,8 @@
 #include "fa_profile/gate_init.h"
 #include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
+#include "fa_profile/usage_errors.h"
 #include "fa_profile/version.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -48,7 +48,7 @@ void GateInitCommand::AddTo(CLI::App& gate) {
   init_->add_option("FILES", files_, "Kernel libraries, cubins, build folders or recordings whose kernels are listed");
   init_->add_option("-o,--output", thresholds_, "The threshold file to write")->capture_default_str();
   init_->add_option("--workflow", workflow_, "Also write the workflow of this code host")
-      ->check(OneOf({"github", "gitlab"}));
+      ->check(help::OneOf({"github", "gitlab"}));
   init_->add_option("--from", from_, "With --workflow: the repository that hosts fa-profile")->capture_default_str();
 }
 

@@ -1,16 +1,20 @@
-// The commands that need a GPU. What they run is in a file each, or in no_cuda.cpp.
+// The commands that need a GPU. What they run is in profiler/jobs.
+#include <iostream>
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/run_selftest.h"
+#include "fa_profile/verify_kernels.h"
 #include "formats.h"
 #include "python_kernel.h"
+#include "terminal_options.h"
 
 namespace fa_profile::cli {
 
 namespace {
 
 struct VerifyArguments {
-  VerifyOptions options;
+  jobs::VerifyOptions options;
   ShapeArguments shapes;
 };
 
@@ -18,7 +22,7 @@ struct VerifyArguments {
 
 void AddVerify(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  VerifyOptions& options = arguments->options;
+  jobs::VerifyOptions& options = arguments->options;
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
   verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
   verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
@@ -34,14 +38,14 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
   verify->callback([arguments, &invocation, verify] {
     invocation.run = [arguments, verify] {
-      const PythonOptions& python = arguments->options.python;
+      const jobs::PythonOptions& python = arguments->options.python;
       RequirePythonKernel(*verify, python);
       if (!python.kernel.empty()) {
         RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
-        return RunPythonVerify(arguments->options);
+        return CodeOf(jobs::VerifyPythonKernel(arguments->options));
       }
       arguments->options.shapes = arguments->shapes.Parse();
-      return RunVerify(arguments->options);
+      return CodeOf(jobs::VerifyKernels(arguments->options));
     };
   });
 }
@@ -49,7 +53,7 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
 // What this program starts for each kernel library.
 void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  VerifyOptions& options = arguments->options;
+  jobs::VerifyOptions& options = arguments->options;
   CLI::App* const child = app.add_subcommand("kernel-library", "Load a kernel library for verify and for a run");
   child->group("");
   child->add_option("library", options.kernel_libraries)->required()->expected(1);
@@ -59,26 +63,35 @@ void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   child->add_option("--seed", options.seed);
   child->add_option("--device", options.device);
   child->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
+    invocation.run = [arguments]() -> int {
       arguments->options.shapes = arguments->shapes.Parse();
-      return RunKernelLibrary(arguments->options);
+      jobs::RunKernelLibrary(arguments->options);
     };
   });
 }
 
 void AddSelftest(CLI::App& app, Invocation& invocation) {
-  const auto options = std::make_shared<SelftestOptions>();
+  struct Arguments {
+    jobs::SelftestOptions options;
+    const Format* format = nullptr;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  jobs::SelftestOptions& options = arguments->options;
   CLI::App* const selftest =
       app.add_subcommand("selftest", "Test the profiler on kernels whose counts and phases are known");
-  selftest->add_option("--kernel", options->kernel_pattern, "Only kernels that match this regular expression");
-  selftest->add_option("--device", options->device, "CUDA device number")->capture_default_str();
-  selftest->add_option("-o,--output", options->output, "Keep the recording (*.fap)");
-  selftest->add_flag("--force", options->overwrite, "Replace an existing recording");
-  AddFormatOption(*selftest, options->format, &Format::selftest);
-  selftest->callback([options, &invocation] {
-    invocation.run = [options, &invocation] {
-      options->command_line = invocation.command_line;
-      return RunSelftest(*options);
+  selftest->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
+  selftest->add_option("--device", options.device, "CUDA device number")->capture_default_str();
+  selftest->add_option("-o,--output", options.output, "Keep the recording (*.fap)");
+  selftest->add_flag("--force", options.overwrite, "Replace an existing recording");
+  AddFormatOption(*selftest, arguments->format, &Format::selftest);
+  selftest->callback([arguments, &invocation] {
+    invocation.run = [arguments, &invocation] {
+      jobs::SelftestOptions& asked = arguments->options;
+      asked.command_line = invocation.command_line;
+      const SelftestReport report = jobs::RunSelftest(asked);
+      arguments->format->selftest(std::cout, report, TerminalOptions());
+      if (!asked.output.empty()) NameRecording("recording: " + asked.output);
+      return CodeOf(report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0);
     };
   });
 }

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 
@@ -5,13 +7,14 @@
 #include "fa_profile/error.h"
 #include "fa_profile/failure_note.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/usage_errors.h"
 #include "formats.h"
 #include "print_to.h"
 #include "python_kernel.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -26,6 +29,16 @@ struct ProfileArguments {
   std::string cache = "warm";
 };
 
+/// Reports a finished run, and names its recording on stderr.
+jobs::Report ReportOf(const RunOptions& run) {
+  return [&run](const std::string& recording, const std::string& name) {
+    ReportFilter filter = run.report;
+    filter.entries = {.nvtx_pattern = run.nvtx_pattern, .all_kernels = true};
+    PrintReport(recording, *run.format, filter);
+    NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", name, name));
+  };
+}
+
 // The main job, once its options are known to be options.
 int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (run.kernel_replay && run.flush_cache) {
@@ -38,7 +51,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
   (void)KernelPattern(run.nvtx_pattern, "--nvtx");
-  if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
+  if (!run.report.explain.empty()) (void)analyze::RequireFinding(run.report.explain);
   RequirePythonKernel(app, run.python);
   if (!run.program.empty()) {
     for (const char* const option : {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--tensor", "--cache",
@@ -72,7 +85,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
     if (app.count("--device") > 0) {
       throw Error("--device has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");
     }
-    return RunProgram(run);
+    return jobs::RunProgram(run, ReportOf(run));
   }
   for (const char* const option : {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start",
                                    "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
@@ -86,10 +99,10 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   }
   if (!run.python.kernel.empty()) {
     RefuseWithPython(app, {"--kernel-lib", "--shape", "--causal", "--replay", "--cache", "--raw"});
-    return RunPython(run);
+    return CodeOf(jobs::RunPython(run, ReportOf(run)));
   }
-  const std::string why_not = WhyNoGpu();
-  return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
+  const std::string why_not = jobs::WhyNoGpu();
+  return why_not.empty() ? CodeOf(jobs::RunLadder(run, ReportOf(run))) : ReplayBundled(run, why_not);
 }
 
 // A run for the exporter's spool: what it cannot do the fleet must see.
@@ -135,7 +148,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default 1,8,512,64");
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
-      ->check(OneOf({"on", "off", "auto"}))
+      ->check(help::OneOf({"on", "off", "auto"}))
       ->capture_default_str();
   AddPhaseMap(app, invocation);
   app.option_defaults()->group("How it is measured");
@@ -144,10 +157,10 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
          "--replay", arguments.replay,
          "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
          "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
-      ->check(OneOf({"user", "kernel", "spread", "none"}));
+      ->check(help::OneOf({"user", "kernel", "spread", "none"}));
   app.add_option("--cache", arguments.cache,
                  "warm: keep the L2 as it is; flush: overwrite it before each measured call")
-      ->check(OneOf({"warm", "flush"}))
+      ->check(help::OneOf({"warm", "flush"}))
       ->capture_default_str();
   app.add_option("--warmup", run.warmup_launches, "Calls before timing starts")
       ->check(CLI::Range(0, 1000))
@@ -175,7 +188,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   app.add_option("--profile-from-start", arguments.from_start,
                  "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop")
-      ->check(OneOf({"on", "off"}))
+      ->check(help::OneOf({"on", "off"}))
       ->capture_default_str();
   app.add_option("--delay", run.delay_s, "Seconds of a program's run before anything is recorded")
       ->check(CLI::Range(0.0, 1e6))
@@ -191,10 +204,10 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->type_name("SECONDS");
   app.add_option("--processes", arguments.processes,
                  "all: record child processes, too; root: only the first process that uses a GPU")
-      ->check(OneOf({"all", "root"}))
+      ->check(help::OneOf({"all", "root"}))
       ->capture_default_str();
   app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")
-      ->check(OneOf({"program", "report"}))
+      ->check(help::OneOf({"program", "report"}))
       ->capture_default_str();
   app.option_defaults()->group("Output");
   app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap")
@@ -204,10 +217,11 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_flag("--force", run.overwrite, "Replace an existing recording");
   app.add_option("--raw", run.raw,
                  "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
-      ->check(OneOf({"all", "first", "none"}))
+      ->check(help::OneOf({"all", "first", "none"}))
       ->capture_default_str();
-  app.add_flag("--summary", run.summary, "Print the tables only, no block for each kernel");
-  app.add_option("--explain", run.explain, "Explain a finding and list where it was found, instead of the report")
+  app.add_flag("--summary", run.report.summary, "Print the tables only, no block for each kernel");
+  app.add_option("--explain", run.report.explain,
+                 "Explain a finding and list where it was found, instead of the report")
       ->type_name("FINDING");
   AddFormatOption(app, run.format, ReportFormats());
   app.option_defaults()->group(no_group);  // commands inherit it
@@ -221,8 +235,8 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
           "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
       asked.program = invocation.program;
       asked.shapes = shared->shapes.Parse();
-      asked.phase_source = ReadPhaseSource(invocation);
-      asked.phase_map = ReadPhaseMap(invocation);
+      asked.report.phase_source = ReadPhaseSource(invocation);
+      asked.report.phase_map = ReadPhaseMap(invocation);
       asked.kernel_replay = shared->replay == "kernel";
       asked.program_replay = shared->replay;
       if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";

@@ -12,12 +12,13 @@
 #include "fa_profile/findings.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/make_timeline.h"
+#include "fa_profile/notice.h"
+#include "fa_profile/select_entries.h"
+#include "fa_profile/usage_errors.h"
 #include "fa_profile/weigh_gpu_time.h"
 #include "formats.h"
 #include "print_to.h"
-#include "selection.h"
 #include "terminal_options.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -52,7 +53,7 @@ void WriteGpuTime(std::ostream& out, const std::string& path, const Format& form
 
 void WriteTrace(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
-  const std::set<std::string> ranges = SelectEntries(path, filter, profile);
+  const std::set<std::string> ranges = load::SelectEntries(path, filter.entries, profile);
   if (format.timeline != nullptr) {
     WriteTimeline(out, path, format,
                   analyze::MakeTimeline(recording, profile, filter.phase_map, filter.phase_source, ranges));
@@ -73,7 +74,7 @@ void WriteReport(std::ostream& out, const std::string& path, const Format& forma
   if (IsTrace(format)) return WriteTrace(out, path, format, filter);
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   exporters::ReportOptions options = TerminalOptions(kWidestReport, filter.bars);
-  options.nvtx_ranges = SelectEntries(path, filter, profile);
+  options.nvtx_ranges = load::SelectEntries(path, filter.entries, profile);
   if (!filter.explain.empty()) {
     exporters::WriteExplanation(out, analyze::RequireFinding(filter.explain), profile, options);
     return;
@@ -99,6 +100,11 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
   WriteReport(std::cout, recording_path, format, filter);
   std::cout.flush();
   if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
+}
+
+void NameRecording(const std::string& line) {
+  PrintToStderr("");
+  PrintToStderr(line);
 }
 
 int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
@@ -154,8 +160,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       ->required();
   AddFormatOption(*report, arguments->format, FormatsOfReport());
   AddOutput(*report, arguments->target);
-  report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
-  report->add_option("--nvtx", arguments->filter.nvtx_pattern,
+  report->add_option("--kernel", arguments->filter.entries.kernel_pattern,
+                     "Only kernels that match this regular expression");
+  report->add_option("--nvtx", arguments->filter.entries.nvtx_pattern,
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
                      "expression, and what was found in them");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
@@ -164,7 +171,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       ->add_option("--bars", arguments->filter.bars,
                    "Bars beside the phases' shares, and sparklines of the timed calls: auto (on a terminal that shows "
                    "UTF-8), always, never")
-      ->check(OneOf({"auto", "always", "never"}));
+      ->check(help::OneOf({"auto", "always", "never"}));
   report->add_option("--explain", arguments->filter.explain,
                      "Explain a finding and list where it was found, instead of the report");
   AddCodeViews(*report, arguments->views);
@@ -193,7 +200,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       filter.phase_source = ReadPhaseSource(invocation);
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
-      filter.shapes = arguments->shapes.Parse();
+      filter.entries.shapes = arguments->shapes.Parse();
       if (arguments->views.any()) {
         return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
       }

@@ -1,14 +1,12 @@
 #include "run_setup.h"
 
-#include <fmt/format.h>
-
+#include "fa_profile/disassemble_recording.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/utc_time.h"
-#include "fa_profile/version.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
   return WantedMetrics(collect::MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
@@ -32,27 +30,18 @@ std::optional<collect::Disassembler> FindDisassembler() {
   };
 }
 
+void AddInstructions(const std::string& recording) {
+  try {
+    (void)load::DisassembleRecording(recording);
+  } catch (const std::exception& error) {
+    NoticeOf("the machine code in " + recording + " was not disassembled", error);
+  }
+}
+
 std::function<void(const collect::Progress&)> ShowOn(ProgressBar& bar) {
   return [&bar](const collect::Progress& progress) {
     bar.Show(progress.stage, progress.subject, progress.done, progress.total);
   };
 }
 
-void NameRecording(const std::string& line) {
-  PrintToStderr("");
-  PrintToStderr(line);
-}
-
-void ReportRun(const RunOptions& options, const std::string& recording, const std::string& name) {
-  PrintReport(recording, *options.format,
-              {.nvtx_pattern = options.nvtx_pattern,
-               .all_kernels = true,
-               .summary = options.summary,
-               .explain = options.explain,
-               .phase_map = options.phase_map,
-               .phase_source = options.phase_source});
-  const std::string& kept = name.empty() ? recording : name;
-  NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", kept, kept));
-}
-
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 
-#include "commands.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/cupti_api.h"
@@ -21,11 +20,12 @@
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
+#include "fa_profile/run.h"
 #include "fa_profile/verification.h"
 #include "run_setup.h"
 #include "verify_case.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 std::atomic<bool> interrupted{false};
@@ -138,7 +138,7 @@ Session LadderSession(const RunOptions& options, const std::string& metric_set) 
 
 }  // namespace
 
-int RunLadder(const RunOptions& options) {
+bool RunLadder(const RunOptions& options, const Report& report) {
   collect::PrepareProcessForNvtx();
   auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
@@ -192,8 +192,8 @@ int RunLadder(const RunOptions& options) {
   writer.Finish();
   bar.Clear();
   own_stdout.reset();
-  ReportRun(options, path);
-  return wrong == 0 ? kExitFine : kExitRegression;
+  report(path, path);
+  return wrong == 0;
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

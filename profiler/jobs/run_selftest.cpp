@@ -1,31 +1,29 @@
 // fa-profile selftest: measures kernels whose true counts are known, and compares.
+#include "fa_profile/run_selftest.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <set>
 
-#include "commands.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/check_truths.h"
 #include "fa_profile/collector.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/private_folder.h"
 #include "fa_profile/recording_file.h"
 #include "fa_profile/selftest_kernels.h"
-#include "formats.h"
-#include "gpu_access.h"
 #include "run_setup.h"
-#include "terminal_options.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 std::vector<const SelftestKernel*> Select(const std::string& pattern) {
@@ -136,7 +134,7 @@ SelftestReport Check(const Recording& recording, const std::vector<Prepared>& pr
 
 }  // namespace
 
-int RunSelftest(const SelftestOptions& options) {
+SelftestReport RunSelftest(const SelftestOptions& options) {
   const std::vector<const SelftestKernel*> kernels = Select(options.kernel_pattern);
   RequireGpu("selftest");
   collect::PrepareProcessForNvtx();
@@ -145,11 +143,7 @@ int RunSelftest(const SelftestOptions& options) {
   const std::string path = folder ? (folder->path() / "selftest.fap").string() : options.output;
   store::RecordingWriter writer(path, options.overwrite);
   const std::vector<Prepared> prepared = Measure(kernels, options, writer);
-  const SelftestReport report = Check(store::RecordingReader(path).Load(), prepared);
-  options.format->selftest(std::cout, report, TerminalOptions());
-  if (!folder) NameRecording("recording: " + path);
-  const bool passed = report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0;
-  return passed ? kExitFine : kExitRegression;
+  return Check(store::RecordingReader(path).Load(), prepared);
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

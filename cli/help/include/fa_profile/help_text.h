@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fa_profile::cli {
+namespace fa_profile::help {
 
 /// The numbers that an option takes.
 struct NumberRange {
@@ -31,8 +31,13 @@ std::vector<const CLI::App*> ShownApps(const CLI::App& app);
 std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app);
 
+/// The main app and, behind it, each command that was given: gate, selftest.
+std::vector<const CLI::App*> GivenCommands(const CLI::App& app);
+
 /// "fa-profile gate selftest"
 std::string FullName(const CLI::App& command);
+/// "gate selftest"; empty: the main app.
+std::string PathOf(const CLI::App& command);
 
 /// Help as a reader skims it: `--warmup N`, then what the option does, what it accepts and its default. CLI11 alone
 /// prints `--warmup INT:INT in [0 - 1000]=5`.
@@ -42,4 +47,4 @@ class HelpText final : public CLI::Formatter {
   std::string make_option_desc(const CLI::Option* option) const override;
 };
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::help

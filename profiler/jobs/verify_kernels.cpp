@@ -1,3 +1,5 @@
+#include "fa_profile/verify_kernels.h"
+
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -9,9 +11,9 @@
 #include <memory>
 #include <utility>
 
-#include "commands.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/library_child.h"
@@ -19,10 +21,9 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/text.h"
 #include "fa_profile/verification.h"
-#include "gpu_access.h"
 #include "verify_case.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 constexpr int kDefaultDraws = 100;
@@ -78,7 +79,7 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
 
 }  // namespace
 
-int RunVerify(const VerifyOptions& options) {
+bool VerifyKernels(const VerifyOptions& options) {
   const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
   RequireGpu("verify");
   const Device device = collect::OpenDevice(options.device, /*counters=*/false);
@@ -115,10 +116,10 @@ int RunVerify(const VerifyOptions& options) {
     throw Error("nothing was verified: no kernel takes the shape", why_not.empty() ? "choose another" : why_not);
   }
   fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
-  return wrong == 0 ? kExitFine : kExitRegression;
+  return wrong == 0;
 }
 
-int RunKernelLibrary(const VerifyOptions& options) {
+void RunKernelLibrary(const VerifyOptions& options) {
   const OwnStdout own;  // before the library's code runs
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   LibraryQuestion question{
@@ -126,7 +127,7 @@ int RunKernelLibrary(const VerifyOptions& options) {
   if (!options.shapes.empty()) question.shape = options.shapes.front();
   own.Write(ToMessage(AnswerFor(question)));
   (void)std::fflush(nullptr);
-  _exit(kExitFine);  // the library's destructors do not run: they cannot change the answer
+  _exit(0);  // the library's destructors do not run: they cannot change the answer
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

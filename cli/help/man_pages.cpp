@@ -1,28 +1,20 @@
-// fa-profile man: manual pages, written from the command line's own description.
+#include "fa_profile/man_pages.h"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <ctime>
-#include <iostream>
-#include <memory>
 #include <sstream>
 
-#include "command.h"
+#include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
-#include "fa_profile/files.h"
-#include "fa_profile/notice.h"
-#include "fa_profile/output_path.h"
-#include "fa_profile/text.h"
+#include "fa_profile/help_text.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/utf8.h"
-#include "fa_profile/version.h"
-#include "help_text.h"
-#include "usage_errors.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::help {
 namespace {
 
 /// How roff prints a character that it would obey, or print as another.
@@ -61,11 +53,7 @@ std::string Bold(std::string_view text) { return "\\fB" + Roff(text) + "\\fR"; }
 std::string Italic(std::string_view text) { return "\\fI" + Roff(text) + "\\fR"; }
 
 /// "fa-profile-gate-selftest"
-std::string PageName(const CLI::App& command) {
-  std::string name = FullName(command);
-  std::ranges::replace(name, ' ', '-');
-  return name;
-}
+std::string PageName(const CLI::App& command) { return Replaced(FullName(command), " ", "-"); }
 
 /// The date of a package's sources where they give one, so that the same sources make the same pages.
 std::string Date() {
@@ -146,64 +134,25 @@ std::string Sentence(std::string text) {
   return text + (text.ends_with('?') ? "" : ".");
 }
 
-std::string ManPage(const CLI::App& command) {
+std::string PageText(const CLI::App& command, const std::string& program, std::string_view version) {
   const std::string name = PageName(command);
-  std::string title = name;
-  std::ranges::transform(title, title.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   // The main app's description begins with its name.
   std::string what = command.get_description();
   if (what.starts_with(name + ": ")) what.erase(0, name.size() + 2);
-  return ".\\\" Written by fa-profile man.\n.TH " + Roff(title) + " 1 " + Date() + " \"fa\\-profile " +
-         Roff(Version()) + "\" \"User Commands\"\n.SH NAME\n" + Roff(name) + " \\- " + Roff(what) + "\n.SH SYNOPSIS\n" +
-         Synopsis(command) + ".SH DESCRIPTION\n" + Roff(Sentence(what)) + "\n" + Options(command) +
-         CommandEntries(command) + Notes(command) + SeeAlso(command);
-}
-
-struct ManArguments {
-  std::vector<std::string> command;
-  std::string folder;
-};
-
-int RunMan(const CLI::App& app, const ManArguments& arguments) {
-  if (!arguments.folder.empty()) {
-    if (!arguments.command.empty()) throw Error("--output writes every page", "leave out the command, or --output");
-    CheckOutputPath(arguments.folder + "/" + PageName(app) + ".1");
-    const std::vector<const CLI::App*> commands = ShownApps(app);
-    std::vector<PendingFile> pages;
-    for (const CLI::App* const command : commands) {
-      pages.emplace_back(arguments.folder + "/" + PageName(*command) + ".1", ManPage(*command));
-    }
-    for (PendingFile& page : pages) page.PutInPlace();
-    Notice(fmt::format("wrote {} pages to {}", commands.size(), arguments.folder));
-    return kExitFine;
-  }
-  // "gate selftest", "gate-selftest" and "fa-profile-gate-selftest" are the same page.
-  std::string wanted = fmt::format("{}", fmt::join(arguments.command, "-"));
-  if (wanted != app.get_name() && !wanted.starts_with(app.get_name() + "-")) {
-    wanted = app.get_name() + (wanted.empty() ? "" : "-" + wanted);
-  }
-  const std::vector<const CLI::App*> commands = ShownApps(app);
-  const auto found = std::ranges::find(commands, wanted, [](const CLI::App* command) { return PageName(*command); });
-  if (found == commands.end()) {
-    std::vector<std::string> names;
-    for (const CLI::App* const each : commands) names.push_back(PageName(*each));
-    throw Error("no manual page " + Printable(wanted) + DidYouMean(wanted, names),
-                "fa-profile --help lists the commands; a page is named fa-profile man gate selftest");
-  }
-  std::cout << ManPage(**found);
-  return kExitFine;
+  return ".\\\" Written by " + program + " man.\n.TH " + Roff(Upper(name)) + " 1 " + Date() + " \"" +
+         Roff(fmt::format("{} {}", program, version)) + "\" \"User Commands\"\n.SH NAME\n" + Roff(name) + " \\- " +
+         Roff(what) + "\n.SH SYNOPSIS\n" + Synopsis(command) + ".SH DESCRIPTION\n" + Roff(Sentence(what)) + "\n" +
+         Options(command) + CommandEntries(command) + Notes(command) + SeeAlso(command);
 }
 
 }  // namespace
 
-void AddManPages(CLI::App& app, Invocation& invocation) {
-  const auto arguments = std::make_shared<ManArguments>();
-  CLI::App* const man = app.add_subcommand("man", "Print a manual page, or write all of them into a folder");
-  man->add_option("COMMAND", arguments->command, "A command: gate selftest; default: the page of fa-profile itself")
-      ->type_name("NAME");
-  man->add_option("-o,--output", arguments->folder, "Folder to write every page to")->type_name("FOLDER");
-  man->callback(
-      [arguments, &app, &invocation] { invocation.run = [arguments, &app] { return RunMan(app, *arguments); }; });
+std::vector<ManPage> ManPages(const CLI::App& app, std::string_view version) {
+  std::vector<ManPage> pages;
+  for (const CLI::App* const command : ShownApps(app)) {
+    pages.push_back({PageName(*command), PageText(*command, app.get_name(), version)});
+  }
+  return pages;
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::help

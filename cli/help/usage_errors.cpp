@@ -1,35 +1,25 @@
-#include "usage_errors.h"
+#include "fa_profile/usage_errors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <ranges>
 #include <string_view>
 
+#include "fa_profile/edit_text.h"
+#include "fa_profile/help_text.h"
 #include "fa_profile/text.h"
-#include "help_text.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::help {
 namespace {
-
-/// The main app and, behind it, each command that was given: gate, selftest.
-std::vector<const CLI::App*> GivenCommands(const CLI::App& app) {
-  std::vector<const CLI::App*> given{&app};
-  while (!given.back()->get_subcommands().empty()) given.push_back(given.back()->get_subcommands().front());
-  return given;
-}
 
 /// As errors call it: "report", "gate selftest", "fa-profile".
 std::string ShortName(const CLI::App& command) {
-  const std::string full = FullName(command);
-  const std::size_t space = full.find(' ');
-  return space == std::string::npos ? full : full.substr(space + 1);
+  return command.get_parent() == nullptr ? command.get_name() : PathOf(command);
 }
 
 std::string HelpHint(const CLI::App& command) {
@@ -39,11 +29,8 @@ std::string HelpHint(const CLI::App& command) {
 
 /// "--kernel", or of a positional argument "RECORDING".
 std::string Shown(const CLI::Option& option) {
-  std::string name = option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
-  if (option.get_positional()) {
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  }
-  return name;
+  const std::string name = option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
+  return option.get_positional() ? Upper(name) : name;
 }
 
 std::string WithMeaning(const CLI::Option& option) { return Shown(option) + ": " + option.get_description(); }
@@ -75,45 +62,33 @@ std::vector<std::string> CommandNames(const CLI::App& command) {
   return names;
 }
 
-bool IsRecordingName(const std::string& word) {
-  std::error_code failed;
-  return word.ends_with(".fap") || word.ends_with(".part") || std::filesystem::is_regular_file(word, failed);
-}
-
 Error UnknownOption(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   return Error(ShortName(command) + " has no option " + Printable(name) + DidYouMean(name, OptionNames(command)),
                HelpHint(command));
 }
 
-Error UnknownWord(const CLI::App& command, const std::string& word) {
+/// Of a word where only commands can follow.
+Error UnknownCommand(const CLI::App& command, const std::string& word, const ProgramUsage& program) {
   const std::vector<std::string> commands = CommandNames(command);
-  if (command.get_parent() == nullptr && IsRecordingName(word)) {
-    return Error("fa-profile takes no file without a command: " + Printable(word),
-                 "fa-profile report " + Printable(word) + " reports from a recording");
+  const bool is_main = command.get_parent() == nullptr;
+  std::vector<std::string> names = commands;
+  if (is_main) names.insert(names.end(), program.other_commands.begin(), program.other_commands.end());
+  const std::string near = DidYouMean(word, names);
+  std::string hint = fmt::format("the commands are {}", fmt::join(commands, ", "));
+  if (is_main && (word == "help" || word == "version")) {
+    hint = "write " + command.get_name() + " --" + word;
+  } else if (is_main && near.empty() && program.alternative) {
+    hint = program.alternative(word) + hint;
   }
-  if (ShortName(command) == "gate" && IsRecordingName(word)) {
-    return Error("gate takes no file without an option: " + Printable(word),
-                 "write the option before each file: --candidate A.fap --candidate B.fap; --baseline C.fap names what "
-                 "they are compared with");
+  return Error(ShortName(command) + " has no command '" + Printable(word) + "'" + near, hint);
+}
+
+Error UnknownWord(const CLI::App& command, const std::string& word, const ProgramUsage& program) {
+  if (program.unknown_word) {
+    if (const std::optional<Error> own = program.unknown_word(command, word)) return *own;
   }
-  if (!commands.empty()) {
-    std::vector<std::string> names = commands;
-    const bool is_main = command.get_parent() == nullptr;
-    if (is_main) names.emplace_back("demo");  // the launcher's own
-    if (is_main && word == "demo") {
-      return Error("demo is a command of the script ./fa-profile alone, at the top of a checkout",
-                   "there, run ./fa-profile demo (docs/demo.md)");
-    }
-    const std::string near = DidYouMean(word, names);
-    std::string hint = fmt::format("the commands are {}", fmt::join(commands, ", "));
-    if (command.get_parent() == nullptr && (word == "help" || word == "version")) {
-      hint = "write fa-profile --" + word;
-    } else if (command.get_parent() == nullptr && near.empty()) {
-      hint = fmt::format("to measure a program: fa-profile -- {}; {}", Printable(word), hint);
-    }
-    return Error(ShortName(command) + " has no command '" + Printable(word) + "'" + near, hint);
-  }
+  if (!ShownCommands(command).empty()) return UnknownCommand(command, word, program);
   return Error(ShortName(command) + " takes no further argument: '" + Printable(word) + "'", Usage(command));
 }
 
@@ -203,34 +178,24 @@ void RefuseNotANumber(const CLI::App& command) {
   }
 }
 
-// The story of a finding, and the list of limits, are prose: a program that asked for JSON must not get it.
-void RefuseExplainInAFormat(const CLI::App& command) {
-  const CLI::Option* const explain = command.get_option_no_throw("--explain");
-  const CLI::Option* const format = command.get_option_no_throw("--format");
-  if (explain == nullptr || format == nullptr || explain->count() == 0 || format->count() == 0) return;
-  const std::string name = CLI::detail::to_lower(format->as<std::string>());
-  if (name != "text") {
-    throw Error("--explain has no format '" + Printable(name) + "': it prints text", "leave out --format or --explain");
-  }
-}
-
 // An option of the main job in front of a command has no effect on the command: it is refused.
-void RefuseOptionsBeforeCommand(const CLI::App& app) {
+void RefuseOptionsBeforeCommand(const CLI::App& app, const std::vector<std::string>& shared_options) {
   if (app.get_subcommands().empty()) return;
   const CLI::App& given = *app.get_subcommands().front();
   const std::string command = given.get_name();
   for (const CLI::Option* const option : app.get_options()) {
-    const bool is_phases = option->check_name("--phase-map") || option->check_name("--phase-from");
-    const bool shared = is_phases && given.get_option_no_throw(option->get_name()) != nullptr;
+    const bool shared =
+        std::ranges::any_of(shared_options, [&](const std::string& name) { return option->check_name(name); }) &&
+        given.get_option_no_throw(option->get_name()) != nullptr;
     if (option->count() == 0 || shared) continue;
     throw Error(option->get_name() + " has no effect before '" + command + "'",
-                "put options after the command; fa-profile " + command + " --help lists them");
+                "put options after the command; " + FullName(given) + " --help lists them");
   }
 }
 
 }  // namespace
 
-Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
+Error UsageError(const CLI::App& app, const CLI::ParseError& error, const ProgramUsage& program) {
   const std::vector<const CLI::App*> commands = GivenCommands(app);
   const CLI::App& command = *commands.back();
   // What CLI11 did not know comes first: what it complains about is often a consequence.
@@ -238,7 +203,7 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
     const std::vector<std::string> unknown = each->remaining();
     const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with('-'); });
     if (option != unknown.end()) return UnknownOption(*each, *option);
-    if (!unknown.empty()) return UnknownWord(*each, unknown.front());
+    if (!unknown.empty()) return UnknownWord(*each, unknown.front(), program);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return MissingArgument(command, error);
   const std::string message = error.what();
@@ -255,12 +220,11 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error) {
   return Error(must == std::string::npos ? message : Shown(*of) + message.substr(must + 1), WithMeaning(*of));
 }
 
-void CheckUsage(const CLI::App& app) {
-  RefuseOptionsBeforeCommand(app);
+void CheckUsage(const CLI::App& app, const ProgramUsage& program) {
+  RefuseOptionsBeforeCommand(app, program.shared_options);
   for (const CLI::App* const command : GivenCommands(app)) {
     RefuseWrongValues(*command);
     RefuseNotANumber(*command);
-    RefuseExplainInAFormat(*command);
   }
 }
 
@@ -280,4 +244,4 @@ CLI::Validator OneOf(const std::vector<std::string>& choices) {
       fmt::format("{{{}}}", fmt::join(choices, ",")));
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::help

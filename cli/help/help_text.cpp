@@ -1,4 +1,4 @@
-#include "help_text.h"
+#include "fa_profile/help_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace fa_profile::cli {
+namespace fa_profile::help {
 namespace {
 
 // "1e+06" as "1000000".
@@ -72,6 +72,18 @@ std::string FullName(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : FullName(*parent) + " " + command.get_name();
 }
 
+std::string PathOf(const CLI::App& command) {
+  const std::string full = FullName(command);
+  const std::size_t space = full.find(' ');
+  return space == std::string::npos ? "" : full.substr(space + 1);
+}
+
+std::vector<const CLI::App*> GivenCommands(const CLI::App& app) {
+  std::vector<const CLI::App*> given{&app};
+  while (!given.back()->get_subcommands().empty()) given.push_back(given.back()->get_subcommands().front());
+  return given;
+}
+
 std::optional<NumberRange> RangeOf(const CLI::Option& option) {
   constexpr std::string_view kIn = " in [";
   constexpr std::string_view kTo = " - ";
@@ -109,4 +121,4 @@ std::string HelpText::make_option_desc(const CLI::Option* option) const {
   return more.empty() ? text : text + " (" + more + ")";
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::help

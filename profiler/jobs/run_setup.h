@@ -3,13 +3,13 @@
 #include <optional>
 #include <string>
 
-#include "commands.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording.h"
+#include "fa_profile/run.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 /// What runs of the ladder, of a program and of the selftest share.
 
@@ -25,13 +25,11 @@ std::string OutputPath(const RunOptions& options);
 /// Reads machine code with nvdisasm; absent where that is missing.
 std::optional<collect::Disassembler> FindDisassembler();
 
+/// Disassembles what the finished recording sampled. A recording without instructions is better than none: an error is
+/// a notice.
+void AddInstructions(const std::string& recording);
+
 /// Shows a collector's progress. `bar` outlives it.
 std::function<void(const collect::Progress&)> ShowOn(ProgressBar& bar);
 
-/// "recording: F.fap" on stderr, below an empty line.
-void NameRecording(const std::string& line);
-
-/// Reports a finished run, and names its recording on stderr. `name`: the one that it will have; empty: the same.
-void ReportRun(const RunOptions& options, const std::string& recording, const std::string& name = {});
-
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

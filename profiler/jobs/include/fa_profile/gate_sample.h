@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "commands.h"
+#include "fa_profile/python_jobs.h"
 #include "fa_profile/shape.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 /// Options of a timing process of the gate.
 struct GateSampleOptions {
@@ -22,6 +22,6 @@ struct GateSampleOptions {
 
 /// Times each case and the gate's reference kernel once, in random order, without profiling or verification, and prints
 /// one line of JSON (docs/gate-pair.md).
-int RunGateSample(const GateSampleOptions& options);
+void RunGateSample(const GateSampleOptions& options);
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -9,7 +9,7 @@
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 /// What came of a kernel at a shape.
 struct CaseCheck {
@@ -34,4 +34,4 @@ bool IsLibrary(const Kernel& kernel);
 CaseCheck VerifyCase(const Kernel& kernel, const CaseQuestion& question, ProgressBar& bar,
                      const std::atomic<bool>* interrupted);
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -9,9 +9,12 @@
 #include "fa_profile/diagnosis.h"
 #include "fa_profile/gpu_reading.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 /// Questions about GPUs, their kernels and counters, as a build with CUDA answers them and one without (no_cuda.cpp).
+
+/// "" when this process could profile; otherwise why not ("no NVIDIA driver", "built without CUDA").
+std::string WhyNoGpu();
 
 /// Throws Error, "`what` needs a GPU", when WhyNoGpu() gives a reason.
 void RequireGpu(const std::string& what);
@@ -41,4 +44,4 @@ std::function<HostReading()> MakeGpuReader(const std::string& library);
 /// build has no CUDA.
 std::optional<unsigned> ComputeProcesses(const std::string& uuid);
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -1,13 +1,15 @@
 // The commands that need CUDA, in a build without it (preset host).
 #include <filesystem>
 
-#include "commands.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gate_sample.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/metric_sets.h"
-#include "gate_sample.h"
-#include "gpu_access.h"
+#include "fa_profile/run.h"
+#include "fa_profile/run_selftest.h"
+#include "fa_profile/verify_kernels.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 constexpr const char* kGpuMachine =
@@ -33,13 +35,13 @@ std::string WhyNoGpu() {
 std::vector<Diagnosis> DiagnoseGpu(int) {
   return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
 }
-int RunLadder(const RunOptions&) { Refuse("profiling"); }
-int RunPython(const RunOptions&) { Refuse("profiling"); }
-int RunProgram(const RunOptions&) { Refuse("profiling a program"); }
-int RunVerify(const VerifyOptions&) { Refuse("verify"); }
-int RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
-int RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
-int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
+bool RunLadder(const RunOptions&, const Report&) { Refuse("profiling"); }
+bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
+int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
+bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
+void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
+SelftestReport RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
+void RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
 void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
 void ListChips() { RefuseList("list chips"); }
@@ -55,4 +57,4 @@ std::function<HostReading()> MakeGpuReader(const std::string&) {
   };
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

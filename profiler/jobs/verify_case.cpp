@@ -7,7 +7,7 @@
 #include "fa_profile/notice.h"
 #include "fa_profile/verification.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 bool IsLibrary(const Kernel& kernel) { return kernel.rung() == 0; }
 
@@ -32,4 +32,4 @@ CaseCheck VerifyCase(const Kernel& kernel, const CaseQuestion& question, Progres
   return {reply.answer.why_not, reply.answer.verification.value_or(Verification{}), reply.answer.work};
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -1,4 +1,4 @@
-#include "gate_sample.h"
+#include "fa_profile/gate_sample.h"
 
 #include <fmt/format.h>
 
@@ -9,22 +9,21 @@
 #include <optional>
 #include <random>
 
-#include "commands.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/call_timer.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/evidence.h"
 #include "fa_profile/gate_statistics.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/own_stdout.h"
 #include "fa_profile/utc_time.h"
 #include "fa_profile/version.h"
-#include "gpu_access.h"
-#include "python_kernel.h"
+#include "open_python.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 struct SampleCase {
@@ -62,22 +61,26 @@ std::vector<SampleCase> CasesOf(const KernelSelection& selection, const std::vec
   throw Error("no kernel takes " + shape + ": " + reason, "see fa-profile list kernels");
 }
 
+constexpr int kWarmup = 5;
+
 // The median is over launches of this one process; what is tested is between processes.
+void AddTimes(nlohmann::json& line, const std::vector<double>& durations_ns, const std::optional<double>& sm_clock_hz) {
+  const double seconds = gate::Median(durations_ns) * 1e-9;
+  line["duration_seconds"] = seconds;
+  line["launches"] = durations_ns.size();
+  if (!sm_clock_hz) return;
+  line["sm_clock_hz"] = *sm_clock_hz;
+  line["duration_cycles"] = seconds * *sm_clock_hz;
+}
+
 nlohmann::json TimeCase(const SampleCase& one, int launches) {
-  constexpr int kWarmup = 5;
   nlohmann::json line = {{"kernel", one.kernel != nullptr ? one.kernel->id() : gate::kReferenceKernel},
                          {"shape", one.kernel != nullptr ? one.shape.ToString() : ""}};
   try {
     const std::unique_ptr<Workload> workload =
         one.kernel != nullptr ? one.kernel->MakeWorkload(one.shape, /*seed=*/1) : MakeGateReference();
     const collect::CallTiming timing = collect::TimeCalls(*workload, kWarmup, launches);
-    const double seconds = gate::Median(timing.durations_ns) * 1e-9;
-    line["duration_seconds"] = seconds;
-    if (timing.sm_clock_hz) {
-      line["sm_clock_hz"] = *timing.sm_clock_hz;
-      line["duration_cycles"] = seconds * *timing.sm_clock_hz;
-    }
-    line["launches"] = timing.durations_ns.size();
+    AddTimes(line, timing.durations_ns, timing.sm_clock_hz);
   } catch (const Error& error) {
     // After a crash nothing works, and later cases would be blamed.
     if (!collect::DeviceStillWorks()) throw;
@@ -87,15 +90,11 @@ nlohmann::json TimeCase(const SampleCase& one, int launches) {
 }
 
 nlohmann::json LineOf(const python::PythonTiming& timing) {
-  if (!timing.error.empty()) return {{"kernel", timing.name}, {"shape", ""}, {"error", timing.error}};
-  const double seconds = gate::Median(timing.timing.durations_ns) * 1e-9;
-  nlohmann::json line = {{"kernel", timing.name},
-                         {"shape", ""},
-                         {"duration_seconds", seconds},
-                         {"launches", timing.timing.durations_ns.size()}};
-  if (timing.timing.sm_clock_hz) {
-    line["sm_clock_hz"] = *timing.timing.sm_clock_hz;
-    line["duration_cycles"] = seconds * *timing.timing.sm_clock_hz;
+  nlohmann::json line = {{"kernel", timing.name}, {"shape", ""}};
+  if (timing.error.empty()) {
+    AddTimes(line, timing.timing.durations_ns, timing.timing.sm_clock_hz);
+  } else {
+    line["error"] = timing.error;
   }
   return line;
 }
@@ -107,7 +106,6 @@ std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options) {
   std::shuffle(cases.begin(), cases.end(), std::mt19937_64(options.order));
   std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches)};
   collect::ReleaseDevice();
-  constexpr int kWarmup = 5;
   for (const python::PythonTiming& timing : runner.Time(cases, options.launches, kWarmup))
     lines.push_back(LineOf(timing));
   return lines;
@@ -125,7 +123,7 @@ std::vector<nlohmann::json> TimeCases(const KernelSelection& selection, const Ga
 
 }  // namespace
 
-int RunGateSample(const GateSampleOptions& options) {
+void RunGateSample(const GateSampleOptions& options) {
   const OwnStdout own;  // what a kernel library prints must not be in the sample
   const bool is_python = !options.python.kernel.empty();
   std::optional<KernelSelection> selection;
@@ -148,7 +146,6 @@ int RunGateSample(const GateSampleOptions& options) {
   }
   if (!hertz.empty()) sample["sm_clock_hz"] = gate::Median(hertz);
   own.Write(sample.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n');
-  return kExitFine;
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -1,75 +1,24 @@
-// fa-profile completion: what a shell needs to complete command lines, written from the command line's own description.
+#include "fa_profile/completion.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
-#include <iostream>
-#include <map>
-#include <memory>
-#include <set>
 
-#include "command.h"
-#include "fa_profile/findings.h"
-#include "fa_profile/lint.h"
-#include "fa_profile/metric_sets.h"
-#include "fa_profile/version.h"
-#include "gpu_access.h"
-#include "help_text.h"
-#include "usage_errors.h"
+#include "fa_profile/edit_text.h"
+#include "fa_profile/help_text.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::help {
 namespace {
+
+// In what is written @NAME@ is the program's name and @ID@ the same as a part of a shell's names.
 
 /// What a shell offers for a value.
 struct Offer {
   enum class Kind { kNothing, kWords, kFiles, kFolders } kind = Kind::kNothing;
   std::vector<std::string> words;  ///< of kWords; of kFiles the ends of their names, ".fap"; none: any file
 };
-
-std::vector<std::string> IdsOf(const std::vector<FindingRule>& rules) {
-  std::vector<std::string> ids;
-  for (const FindingRule& rule : rules) ids.emplace_back(rule.id);
-  return ids;
-}
-
-/// "" of the main app, "gate selftest" of a command.
-std::string PathOf(const CLI::App& command) {
-  const std::string full = FullName(command);
-  const std::size_t space = full.find(' ');
-  return space == std::string::npos ? "" : full.substr(space + 1);
-}
-
-std::string Replaced(std::string text, std::string_view what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
-// Of fa-profile man: "gate", "gate-selftest", and "selftest" behind "gate".
-std::vector<std::string> ManPageWords(const CLI::App& app) {
-  std::set<std::string> words;
-  for (const CLI::App* const top : ShownCommands(app)) {
-    for (const CLI::App* const command : ShownApps(*top)) {
-      words.insert(command->get_name());
-      words.insert(Replaced(PathOf(*command), " ", "-"));
-    }
-  }
-  return {words.begin(), words.end()};
-}
-
-// Words of options that take any text, or a list: others are possible.
-std::vector<std::string> KnownWords(const CLI::App& command, const std::string& option) {
-  const bool is_lint = command.get_name() == "lint";
-  if (command.get_name() == "man" && option == "COMMAND") return ManPageWords(*command.get_parent());
-  if (option == "--ncu-set") return MetricSetNames();
-  if (option == "--kernel" && !is_lint) return KnownKernels();
-  if (option == "--chip") return MetricSetChips();
-  if (option == "--explain") return IdsOf(is_lint ? analyze::LintRules() : analyze::FindingRules());
-  if (option == "--fail-on") return IdsOf(analyze::LintRules());
-  return {};
-}
 
 // ".fap" and ".json" of "Recordings (*.fap) and evidence (*.json)".
 std::vector<std::string> FileEndings(std::string_view description) {
@@ -84,18 +33,15 @@ std::vector<std::string> FileEndings(std::string_view description) {
   return {endings.begin(), endings.end()};
 }
 
-Offer OfferOf(const CLI::App& command, const CLI::Option& option) {
+Offer OfferOf(const CLI::App& command, const CLI::Option& option, const KnownValues& values) {
   std::vector<std::string> words = ChoicesOf(option);
-  if (words.empty()) words = KnownWords(command, option.get_name());
+  if (words.empty() && values.words) words = values.words(command, option.get_name());
   if (!words.empty()) return {Offer::Kind::kWords, std::move(words)};
   const std::string type = TypeOf(option);
   if (type == "FOLDER" || type == "DIR") return {Offer::Kind::kFolders, {}};
   static const std::set<std::string, std::less<>> kNoFiles{"INT",   "UINT", "FLOAT", "N",       "SECONDS", "DURATION",
                                                            "REGEX", "NAME", "SHAPE", "FINDING", "URL",     "USER"};
-  static const std::set<std::string, std::less<>> kTexts{"--kernel", "--nvtx",   "--match", "--reason",
-                                                         "--by",     "--suite",  "--arch",  "--group",
-                                                         "--job",    "--listen", "--gpu",   "--from"};
-  if (kNoFiles.contains(type) || kTexts.contains(option.get_name()) || RangeOf(option)) return {};
+  if (kNoFiles.contains(type) || values.texts.contains(option.get_name()) || RangeOf(option)) return {};
   return {Offer::Kind::kFiles, FileEndings(option.get_description())};
 }
 
@@ -137,15 +83,15 @@ void ForOptions(const CLI::App& command, bool positional, What what) {
 
 constexpr const char* kBashCode = R"(
 # The word before the one to complete decides: an option waits for its value, a command has options of its own.
-_fa_profile() {
+_@ID@() {
   local cur=${COMP_WORDS[COMP_CWORD]} path='' option='' place=1 word i
   local commands options valued lists offer
   COMPREPLY=()
   if [[ $cur = '=' ]]; then cur=''; fi
-  _fa_profile_facts ''
+  _@ID@_facts ''
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
-    if [[ $word = -- ]]; then _fa_profile_program $((i + 1)); return; fi
+    if [[ $word = -- ]]; then _@ID@_program $((i + 1)); return; fi
     if [[ $word = '=' ]]; then continue; fi
     if [[ -n $option && $word != -* ]]; then
       if [[ " $lists " != *" $option "* ]]; then option=''; fi
@@ -156,7 +102,7 @@ _fa_profile() {
       if [[ " $valued " = *" $word "* ]]; then option=$word; fi
     elif [[ " $commands " = *" $word "* ]]; then
       path=${path:+$path }$word place=1
-      _fa_profile_facts "$path"
+      _@ID@_facts "$path"
     else
       place=$((place + 1))
     fi
@@ -164,24 +110,24 @@ _fa_profile() {
   if [[ $cur = -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
   else
-    _fa_profile_offer "$path ${option:-$place}"
+    _@ID@_offer "$path ${option:-$place}"
     if [[ -z $option ]]; then offer="$commands $offer"; fi
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$offer" -- "$cur")
   fi
 }
 
 # What follows -- is a command line by itself.
-_fa_profile_program() {
+_@ID@_program() {
   if declare -F _command_offset >/dev/null; then _command_offset "$1"; return; fi
   if ((COMP_CWORD == $1)); then
     mapfile -t COMPREPLY < <(compgen -c -- "$cur")
   else
-    _fa_profile_files
+    _@ID@_files
   fi
 }
 
 # Folders, and files whose name has one of these ends; without one all files.
-_fa_profile_files() {
+_@ID@_files() {
   local end
   compopt -o filenames 2>/dev/null
   if (($# == 0)); then
@@ -193,12 +139,12 @@ _fa_profile_files() {
   fi
 }
 
-_fa_profile_folders() {
+_@ID@_folders() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 }
 
-complete -F _fa_profile fa-profile
+complete -F _@ID@ @NAME@
 )";
 
 std::string BashOffer(const Offer& offer) {
@@ -206,10 +152,9 @@ std::string BashOffer(const Offer& offer) {
     case Offer::Kind::kWords:
       return fmt::format("offer='{}'", fmt::join(offer.words, " "));
     case Offer::Kind::kFiles:
-      return offer.words.empty() ? "_fa_profile_files"
-                                 : fmt::format("_fa_profile_files {}", fmt::join(offer.words, " "));
+      return offer.words.empty() ? "_@ID@_files" : fmt::format("_@ID@_files {}", fmt::join(offer.words, " "));
     case Offer::Kind::kFolders:
-      return "_fa_profile_folders";
+      return "_@ID@_folders";
     case Offer::Kind::kNothing:
       break;
   }
@@ -233,38 +178,38 @@ std::string BashFacts(const CLI::App& command) {
                      Quoted(commands), Quoted(options), Quoted(valued), Quoted(lists));
 }
 
-std::string BashOffers(const CLI::App& command) {
+std::string BashOffers(const CLI::App& command, const KnownValues& values) {
   std::string cases;
   ForOptions(command, /*positional=*/false, [&](const CLI::Option& option) {
     if (!TakesValue(option)) return;
     std::vector<std::string> patterns;
     for (const std::string& name : NamesOf(option)) patterns.push_back(Quoted(PathOf(command) + " " + name));
-    cases += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"), BashOffer(OfferOf(command, option)));
+    cases += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"), BashOffer(OfferOf(command, option, values)));
   });
   int place = 0;
   ForOptions(command, /*positional=*/true, [&](const CLI::Option& option) {
     const std::string pattern = IsList(option) ? Quoted(PathOf(command) + " ") + "[0-9]*"
                                                : Quoted(fmt::format("{} {}", PathOf(command), ++place));
-    cases += fmt::format("    {}) {} ;;\n", pattern, BashOffer(OfferOf(command, option)));
+    cases += fmt::format("    {}) {} ;;\n", pattern, BashOffer(OfferOf(command, option, values)));
   });
   return cases;
 }
 
-std::string BashCompletion(const CLI::App& app) {
+std::string BashCompletion(const CLI::App& app, const KnownValues& values) {
   std::string facts;
   std::string offers;
   for (const CLI::App* const command : ShownApps(app)) {
     facts += BashFacts(*command);
-    offers += BashOffers(*command);
+    offers += BashOffers(*command, values);
   }
-  return "# shellcheck shell=bash disable=SC2034\n_fa_profile_facts() {\n  case $1 in\n" + facts +
-         "  esac\n}\n\n_fa_profile_offer() {\n  offer=''\n  case $1 in\n" + offers + "  esac\n}\n" + kBashCode;
+  return "# shellcheck shell=bash disable=SC2034\n_@ID@_facts() {\n  case $1 in\n" + facts +
+         "  esac\n}\n\n_@ID@_offer() {\n  offer=''\n  case $1 in\n" + offers + "  esac\n}\n" + kBashCode;
 }
 
 // zsh --------------------------------------------------------------------------------------------------------------
 
 std::string ZshFunction(const CLI::App& command) {
-  std::string name = "_fa-profile";
+  std::string name = "_@NAME@";
   if (command.get_parent() != nullptr) name += "_" + Replaced(PathOf(command), " ", "_");
   return name;
 }
@@ -289,11 +234,11 @@ std::string ZshAction(const Offer& offer) {
   return " ";
 }
 
-std::string ZshOptions(const CLI::App& command) {
+std::string ZshOptions(const CLI::App& command, const KnownValues& values) {
   std::string specs;
   ForOptions(command, /*positional=*/false, [&](const CLI::Option& option) {
     const std::string value =
-        TakesValue(option) ? ":" + ZshText(TypeOf(option)) + ":" + ZshAction(OfferOf(command, option)) : "";
+        TakesValue(option) ? ":" + ZshText(TypeOf(option)) + ":" + ZshAction(OfferOf(command, option, values)) : "";
     const std::vector<std::string> names = NamesOf(option);
     const bool repeatable = option.get_items_expected_max() > 1;
     for (const std::string& name : names) {
@@ -306,18 +251,18 @@ std::string ZshOptions(const CLI::App& command) {
   return specs;
 }
 
-std::string ZshPositionals(const CLI::App& command) {
+std::string ZshPositionals(const CLI::App& command, const KnownValues& values) {
   std::string specs;
   int place = 0;
   ForOptions(command, /*positional=*/true, [&](const CLI::Option& option) {
     const std::string number = IsList(option) ? "*" : std::to_string(++place);
-    specs += fmt::format(" \\\n    {}",
-                         Quoted(number + ":" + ZshText(option.get_name()) + ":" + ZshAction(OfferOf(command, option))));
+    specs += fmt::format(" \\\n    {}", Quoted(number + ":" + ZshText(option.get_name()) + ":" +
+                                               ZshAction(OfferOf(command, option, values))));
   });
   return specs;
 }
 
-std::string ZshCommand(const CLI::App& command) {
+std::string ZshCommand(const CLI::App& command, const KnownValues& values) {
   const std::string name = ZshFunction(command);
   std::string text = name + "() {\n";
   if (command.get_parent() == nullptr) {  // what follows -- is a command line by itself
@@ -328,24 +273,25 @@ std::string ZshCommand(const CLI::App& command) {
         "  fi\n";
   }
   const std::vector<const CLI::App*> commands = ShownCommands(command);
-  if (commands.empty()) return text + "  _arguments :" + ZshOptions(command) + ZshPositionals(command) + "\n}\n\n";
+  if (commands.empty())
+    return text + "  _arguments :" + ZshOptions(command, values) + ZshPositionals(command, values) + "\n}\n\n";
   text += "  local curcontext=$curcontext state line ret=1\n  typeset -A opt_args\n  local -a commands=(\n";
   std::string cases;
   for (const CLI::App* const each : commands) {
     text += "    " + Quoted(each->get_name() + ":" + ZshText(Short(each->get_description()))) + "\n";
     cases += fmt::format("      {}) {} && ret=0 ;;\n", each->get_name(), ZshFunction(*each));
   }
-  text += "  )\n  _arguments -C :" + ZshOptions(command) + " \\\n    '1: :->command' '*:: :->rest' && ret=0\n";
+  text += "  )\n  _arguments -C :" + ZshOptions(command, values) + " \\\n    '1: :->command' '*:: :->rest' && ret=0\n";
   text +=
       "  case $state in\n    command) _describe -t commands command commands && ret=0 ;;\n    rest) case $line[1] in\n";
   return text + cases + "    esac ;;\n  esac\n  return ret\n}\n\n";
 }
 
-std::string ZshCompletion(const CLI::App& app) {
+std::string ZshCompletion(const CLI::App& app, const KnownValues& values) {
   std::string text;
-  for (const CLI::App* const command : ShownApps(app)) text += ZshCommand(*command);
+  for (const CLI::App* const command : ShownApps(app)) text += ZshCommand(*command, values);
   return text +
-         "if [ \"$funcstack[1]\" = \"_fa-profile\" ]; then _fa-profile \"$@\"; else compdef _fa-profile fa-profile; "
+         "if [ \"$funcstack[1]\" = \"_@NAME@\" ]; then _@NAME@ \"$@\"; else compdef _@NAME@ @NAME@; "
          "fi\n";
 }
 
@@ -353,7 +299,7 @@ std::string ZshCompletion(const CLI::App& app) {
 
 constexpr const char* kFishCode = R"(
 # Whether the words so far name this command, and the last of them is no option that waits for its value.
-function __fa_profile_at
+function __@ID@_at
     set -l path ''
     set -l waits 0
     for word in (commandline -opc)[2..]
@@ -361,9 +307,9 @@ function __fa_profile_at
             set waits 0
         else if test "$word" = --
             return 1
-        else if contains -- "$path $word" $__fa_profile_valued
+        else if contains -- "$path $word" $__@ID@_valued
             set waits 1
-        else if contains -- "$path $word" $__fa_profile_commands
+        else if contains -- "$path $word" $__@ID@_commands
             set path (string trim -- "$path $word")
         end
     end
@@ -371,13 +317,13 @@ function __fa_profile_at
 end
 
 # What follows -- is a command line by itself.
-function __fa_profile_program
+function __@ID@_program
     contains -- -- (commandline -opc)
 end
 
-complete -c fa-profile -f
-complete -c fa-profile -n '__fa_profile_program; and test (commandline -opc)[-1] = --' -a '(__fish_complete_command)'
-complete -c fa-profile -n '__fa_profile_program; and test (commandline -opc)[-1] != --' -F
+complete -c @NAME@ -f
+complete -c @NAME@ -n '__@ID@_program; and test (commandline -opc)[-1] = --' -a '(__fish_complete_command)'
+complete -c @NAME@ -n '__@ID@_program; and test (commandline -opc)[-1] != --' -F
 )";
 
 std::string FishOffer(const Offer& offer) {
@@ -395,9 +341,8 @@ std::string FishOffer(const Offer& offer) {
   return " -x";
 }
 
-std::string FishCommand(const CLI::App& command) {
-  const std::string begin =
-      "complete -c fa-profile -n " + Quoted("__fa_profile_at " + Quoted(PathOf(command), true), true);
+std::string FishCommand(const CLI::App& command, const KnownValues& values) {
+  const std::string begin = "complete -c @NAME@ -n " + Quoted("__@ID@_at " + Quoted(PathOf(command), true), true);
   std::string text;
   for (const CLI::App* const each : ShownCommands(command)) {
     text += begin + " -a " + each->get_name() + " -d " + Quoted(Short(each->get_description()), true) + "\n";
@@ -407,7 +352,7 @@ std::string FishCommand(const CLI::App& command) {
     for (const std::string& name : option->get_snames()) text += " -s " + name;
     for (const std::string& name : option->get_lnames()) text += " -l " + name;
     if (option->get_positional() || TakesValue(*option)) {
-      std::string offer = FishOffer(OfferOf(command, *option));
+      std::string offer = FishOffer(OfferOf(command, *option, values));
       if (option->get_positional()) offer = Replaced(Replaced(offer, " -x", ""), " -r", "");
       text += offer;
     }
@@ -416,7 +361,7 @@ std::string FishCommand(const CLI::App& command) {
   return text;
 }
 
-std::string FishCompletion(const CLI::App& app) {
+std::string FishCompletion(const CLI::App& app, const KnownValues& values) {
   std::string valued;
   std::string commands;
   std::string text;
@@ -429,27 +374,22 @@ std::string FishCompletion(const CLI::App& app) {
       for (const std::string& name : NamesOf(option))
         valued += " \\\n    " + Quoted(PathOf(*command) + " " + name, true);
     });
-    text += FishCommand(*command);
+    text += FishCommand(*command, values);
   }
-  return "set -g __fa_profile_commands" + commands + "\nset -g __fa_profile_valued" + valued + "\n" + kFishCode + text;
+  return "set -g __@ID@_commands" + commands + "\nset -g __@ID@_valued" + valued + "\n" + kFishCode + text;
 }
 
 }  // namespace
 
-void AddCompletion(CLI::App& app, Invocation& invocation) {
-  const auto shell = std::make_shared<std::string>();
-  CLI::App* const command = app.add_subcommand("completion", "Print what completes command lines in a shell");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(OneOf({"bash", "zsh", "fish"}));
-  command->callback([shell, &app, &invocation] {
-    invocation.run = [shell, &app] {
-      if (*shell == "zsh") std::cout << "#compdef fa-profile\n";
-      std::cout << "# Written by fa-profile completion " << *shell << ", version " << Version() << "\n";
-      std::cout << (*shell == "bash"  ? BashCompletion(app)
-                    : *shell == "zsh" ? ZshCompletion(app)
-                                      : FishCompletion(app));
-      return kExitFine;
-    };
-  });
+std::string Completion(const CLI::App& app, const std::string& shell, std::string_view version,
+                       const KnownValues& values) {
+  const std::string text = fmt::format("{}# Written by @NAME@ completion {}, version {}\n{}",
+                                       shell == "zsh" ? "#compdef @NAME@\n" : "", shell, version,
+                                       shell == "bash"  ? BashCompletion(app, values)
+                                       : shell == "zsh" ? ZshCompletion(app, values)
+                                                        : FishCompletion(app, values));
+  const std::string& name = app.get_name();
+  return Replaced(Replaced(text, "@ID@", Replaced(name, "-", "_")), "@NAME@", name);
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::help

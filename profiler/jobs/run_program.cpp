@@ -8,18 +8,17 @@
 #include <optional>
 #include <string_view>
 
-#include "commands.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/device.h"
-#include "fa_profile/disassemble_recording.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/run.h"
 #include "fa_profile/run_injected.h"
-#include "gpu_access.h"
 #include "run_setup.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 // Classes measured without --top.
@@ -60,21 +59,9 @@ void List(const RunOptions& options, const std::vector<std::string>& recordings)
   }
 }
 
-// A recording without instructions is better than none.
-void AddInstructions(const std::vector<std::string>& recordings) {
-  for (const std::string& recording : recordings) {
-    if (recording.ends_with(".part")) continue;  // of a killed process: it has no samples
-    try {
-      (void)load::DisassembleRecording(recording);
-    } catch (const std::exception& error) {
-      NoticeOf("the machine code in " + recording + " was not disassembled", error);
-    }
-  }
-}
-
 }  // namespace
 
-int RunProgram(const RunOptions& options) {
+int RunProgram(const RunOptions& options, const Report& report) {
   RequireGpu("profiling a program");
   const MetricSet set = WantedMetrics(options, collect::OpenDevice(options.device));
   collect::ReleaseDevice();  // for the program, which uses it alone
@@ -108,11 +95,14 @@ int RunProgram(const RunOptions& options) {
   plan.cache_dir = collect::PlanCacheFolder();
 
   const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
-  if (plan.phases) AddInstructions(end.recordings);
+  for (const std::string& recording : end.recordings) {
+    const bool was_killed = recording.ends_with(".part");  // it has no samples
+    if (plan.phases && !was_killed) AddInstructions(recording);
+  }
   try {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
-    ReportRun(options, end.recordings.front(), Listed(options, end.recordings.front()));
+    report(end.recordings.front(), Listed(options, end.recordings.front()));
   } catch (...) {
     List(options, end.recordings);
     throw;
@@ -127,7 +117,7 @@ int RunProgram(const RunOptions& options) {
   } else if (WEXITSTATUS(end.status) != 0) {
     Notice(fmt::format("{} ended with exit code {}", options.program[0], WEXITSTATUS(end.status)));
   }
-  return options.exit_code_of_report ? kExitFine : ExitCodeOf(end.status);
+  return options.exit_code_of_report ? 0 : ExitCodeOf(end.status);
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -7,19 +7,19 @@
 #include <map>
 
 #include "fa_profile/device.h"
-#include "fa_profile/disassemble_recording.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/private_folder.h"
 #include "fa_profile/python_recording.h"
 #include "fa_profile/recording_file.h"
+#include "fa_profile/run.h"
 #include "fa_profile/run_injected.h"
-#include "gpu_access.h"
-#include "python_kernel.h"
+#include "open_python.h"
 #include "run_setup.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 namespace {
 
 // A call is measured for so long, and until its counters are taken. Phases are sampled in the rest.
@@ -139,7 +139,7 @@ void MeasurePython(const python::PythonRunner& runner, const inject::InjectPlan&
 
 }  // namespace
 
-int RunPython(const RunOptions& options) {
+bool RunPython(const RunOptions& options, const Report& report) {
   const python::PythonRunner runner = OpenPython(options.python, options.device, &python_interrupted);
   RequireGpu("profiling");
   EndPythonOnSignals();
@@ -163,13 +163,9 @@ int RunPython(const RunOptions& options) {
   const std::string origin = python::ParsePythonKernel(options.python.kernel).ToString();
   store::WriteRecording(python::ToKernelRecording(std::move(base), origin, std::move(measured)), nullptr, writer);
   writer.Finish();
-  try {
-    (void)load::DisassembleRecording(path);
-  } catch (const std::exception& error) {  // a recording without instructions is better than none
-    NoticeOf("the machine code in " + path + " was not disassembled", error);
-  }
-  ReportRun(options, path);
-  return wrong ? kExitRegression : kExitFine;
+  AddInstructions(path);
+  report(path, path);
+  return !wrong;
 }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs

@@ -1,4 +1,4 @@
-#include "gpu_access.h"
+#include "fa_profile/gpu_access.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <iterator>
 #include <memory>
 
-#include "commands.h"
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_monitor.h"
@@ -17,7 +16,7 @@
 #include "fa_profile/run_injected.h"
 #include "fa_profile/text.h"
 
-namespace fa_profile::cli {
+namespace fa_profile::jobs {
 
 std::string WhyNoGpu() { return collect::WhyNoDevice(); }
 
@@ -81,4 +80,4 @@ std::function<HostReading()> MakeGpuReader(const std::string& library) {
 
 std::optional<unsigned> ComputeProcesses(const std::string& uuid) { return collect::CountComputeProcesses(uuid); }
 
-}  // namespace fa_profile::cli
+}  // namespace fa_profile::jobs
