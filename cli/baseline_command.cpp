@@ -105,7 +105,7 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
     command->add_option("--format", arguments->format, "text or json")
         ->check(help::OneOf({"text", "json"}))
         ->capture_default_str();
-    command->callback([arguments, run, &invocation] { invocation.run = [arguments, run] { return run(*arguments); }; });
+    invocation.When(*command, [arguments, run] { return run(*arguments); });
     return command;
   };
   CLI::App* const promote =

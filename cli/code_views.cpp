@@ -31,11 +31,6 @@ void RefuseFormat(const char* view, const Format& format, const char* others) {
   throw Error(fmt::format("{} has no format '{}'", view, format.name), fmt::format("use --format {}", others));
 }
 
-void CheckOutput() {
-  std::cout.flush();
-  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
-}
-
 std::vector<InstructionListing> ListSelected(const Recording& recording, const Profile& profile,
                                              const ReportFilter& filter) {
   std::vector<InstructionListing> listings;
@@ -139,11 +134,7 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
     throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
   }
   if (given.empty()) return;
-  for (const char* const option : {"--summary", "--bars", "--explain"}) {
-    if (report.count(option) > 0) {
-      throw Error(fmt::format("{} has no effect with {}", option, given.front()), "leave one of them out");
-    }
-  }
+  RefuseOptions(report, {"--summary", "--bars", "--explain"}, " has no effect with " + given.front());
   if (!views.compare) return;
   if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
   if (!invocation.phase_map.empty() || !invocation.phase_from.empty()) {

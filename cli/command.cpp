@@ -6,6 +6,14 @@
 
 namespace fa_profile::cli {
 
+void RefuseOptions(const CLI::App& app, const std::vector<const char*>& options, const std::string& what,
+                   const std::string& cure) {
+  for (const char* const option : options) {
+    const CLI::Option* const known = app.get_option_no_throw(option);
+    if (known != nullptr && known->count() > 0) throw Error(option + what, cure);
+  }
+}
+
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
   app.add_option("--shape", shapes.texts, help)->type_name("SHAPE");
   app.add_flag("--causal", shapes.causal, "Causal attention, for --shape");

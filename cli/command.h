@@ -3,20 +3,26 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
 
 namespace fa_profile::cli {
 
-/// What the command line asks for. Each Add function below declares a command with its options; when the command is
-/// given, its callback sets `run`, which main() calls once everything is parsed.
+/// What the command line asks for. Each Add function below declares a command with its options, and says with When()
+/// what it runs; main() calls that once everything is parsed.
 struct Invocation {
   std::string command_line;          ///< as given, for recordings and reports
   std::vector<std::string> program;  ///< what follows `--`
   std::string phase_map;             ///< --phase-map, before or after the command
   std::string phase_from;            ///< --phase-from, alike; empty: the best source there is
   std::function<int()> run;          ///< returns the exit code; may throw Error
+
+  /// Runs `what` if `command` is given.
+  void When(CLI::App& command, std::function<int()> what) {
+    command.callback([this, what = std::move(what)] { run = what; });
+  }
 };
 
 void AddProfile(CLI::App& app, Invocation& invocation);  ///< the main job: no command
@@ -38,6 +44,10 @@ void AddBaseline(CLI::App& app, Invocation& invocation);
 
 /// The Add functions of this program's commands: all of them (every_command.cpp), or the exporter's alone.
 std::vector<void (*)(CLI::App&, Invocation&)> Commands();
+
+/// Throws Error for the first of `options` that was given: "--draws" and `what`, with the cure.
+void RefuseOptions(const CLI::App& app, const std::vector<const char*>& options, const std::string& what,
+                   const std::string& cure = "leave one of them out");
 
 /// --shape and --causal, as given.
 struct ShapeArguments {

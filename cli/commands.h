@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/lint_files.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/phase_map.h"
-#include "fa_profile/run.h"
 #include "fa_profile/select_entries.h"
 
 namespace fa_profile::cli {
@@ -41,27 +40,11 @@ struct RunOptions : jobs::RunOptions {
 /// The same report from the bundled recording, and in its first line that it is one.
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu);
 
-int RunReport(const std::string& path, const Format& format, const ReportFilter& filter);
-int RunDiff(const std::string& before, const std::string& after, const Format& format);
-struct ListOptions {
-  std::string what;
-  std::string chip = "GH100";
-  std::string pattern;
-  std::vector<std::string> kernel_libraries;
-};
-int RunList(const ListOptions& options);
-int RunDoctor(int device, const std::string& file);
-
-struct LintCommand : load::LintRequest {
-  const Format* format = nullptr;
-  std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
-  std::string explain;               ///< explains this finding instead; empty: lints
-  std::string package;               ///< a wheel or a folder, instead of files
-};
-int RunLint(const LintCommand& command);
-
 /// Prints the recording's report to stdout; shared by run, replay and report.
 void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter);
+
+/// Throws Error where std::cout could not write the report.
+void CheckOutput();
 
 /// "recording: F.fap" on stderr, below an empty line.
 void NameRecording(const std::string& line);

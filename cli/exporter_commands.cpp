@@ -96,12 +96,10 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   serve.add_option("--keep", options->keep, "Files kept in the spool's done/ and in its bad/; older ones are deleted")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  serve.callback([options, &invocation] {
-    invocation.run = [options] {
-      if (!options->spool.empty()) RefuseBundledFolder(options->spool);
-      serve::Serve(*options, options->nvml ? jobs::MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
-      return kExitFine;
-    };
+  invocation.When(serve, [options] {
+    if (!options->spool.empty()) RefuseBundledFolder(options->spool);
+    serve::Serve(*options, options->nvml ? jobs::MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
+    return kExitFine;
   });
 }
 
@@ -117,17 +115,15 @@ void AddTextfile(CLI::App& app, Invocation& invocation) {
   textfile.add_option("recordings", arguments->recordings, "*.fap files")->required();
   textfile.add_option("-o,--output", arguments->output, "*.prom file, replaced as a whole; default: standard output");
   textfile.add_option("--baseline", arguments->baseline, kBaseline);
-  textfile.callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      const serve::MetricsText metrics = serve::MetricsOf(arguments->recordings, arguments->baseline);
-      if (arguments->output.empty()) {
-        std::cout << metrics.text;
-        return kExitFine;
-      }
-      serve::WriteTextfile(arguments->output, metrics);
-      Notice(fmt::format("wrote {} series to {}", metrics.series, arguments->output));
+  invocation.When(textfile, [arguments] {
+    const serve::MetricsText metrics = serve::MetricsOf(arguments->recordings, arguments->baseline);
+    if (arguments->output.empty()) {
+      std::cout << metrics.text;
       return kExitFine;
-    };
+    }
+    serve::WriteTextfile(arguments->output, metrics);
+    Notice(fmt::format("wrote {} series to {}", metrics.series, arguments->output));
+    return kExitFine;
   });
 }
 
@@ -167,7 +163,7 @@ void AddPush(CLI::App& app, Invocation& invocation) {
       ->allow_extra_args(false);
   push.add_option("--baseline", arguments->baseline, kBaseline);
   push.add_flag("--delete", arguments->remove, "Delete the group instead");
-  push.callback([arguments, &invocation] { invocation.run = [arguments] { return RunPush(*arguments); }; });
+  invocation.When(push, [arguments] { return RunPush(*arguments); });
 }
 
 // What a server's web configuration may ask of its clients.
@@ -200,14 +196,12 @@ void AddTop(CLI::App& app, Invocation& invocation) {
       .add_option("--bars", arguments->bars,
                   "Bars and sparklines: auto (on a terminal that shows UTF-8), always, never")
       ->check(help::OneOf({"auto", "always", "never"}));
-  command.callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      constexpr int kWidest = 148;
-      top::TopOptions asked = arguments->options;
-      asked.look = [bars = arguments->bars] { return TerminalOptions(kWidest, bars); };
-      top::RunTop(asked);
-      return kExitFine;
-    };
+  invocation.When(command, [arguments] {
+    constexpr int kWidest = 148;
+    top::TopOptions asked = arguments->options;
+    asked.look = [bars = arguments->bars] { return TerminalOptions(kWidest, bars); };
+    top::RunTop(asked);
+    return kExitFine;
   });
 }
 
@@ -218,11 +212,9 @@ void AddExporter(CLI::App& app, Invocation& invocation) {
   AddTextfile(app, invocation);
   AddPush(app, invocation);
   AddTop(app, invocation);
-  app.add_subcommand("contribute", "Read one recording for serve")->group("")->callback([&invocation] {
-    invocation.run = [] {
-      serve::PrintContribution(std::cout);
-      return kExitFine;
-    };
+  invocation.When(*app.add_subcommand("contribute", "Read one recording for serve")->group(""), [] {
+    serve::PrintContribution(std::cout);
+    return kExitFine;
   });
 }
 

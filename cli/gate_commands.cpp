@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 
@@ -11,9 +10,9 @@
 #include "fa_profile/gate_outputs.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_run.h"
-#include "fa_profile/gate_sample.h"
 #include "fa_profile/gate_trials.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/page.h"
 #include "fa_profile/python_kernel.h"
 #include "fa_profile/recording_evidence.h"
@@ -45,29 +44,23 @@ const std::vector<OptionUse>& OptionUses() {
   return kUses;
 }
 
-// Of a verdict.
-constexpr std::array kReports = {"--strict", "--markdown", "--sarif",       "--junit",  "--json",
-                                 "--html",   "--textfile", "--annotations", "--summary"};
-
-void RefuseBoth(const CLI::App& gate, const char* option, const char* other,
-                const char* cure = "leave one of them out") {
-  if (gate.count(option) == 0 || gate.count(other) == 0) return;
-  throw Error(fmt::format("{} has no effect with {}", option, other), cure);
+void RefuseBoth(const CLI::App& gate, const std::vector<const char*>& options, const std::string& other,
+                const std::string& cure = "leave one of them out") {
+  if (gate.count(other) > 0) RefuseOptions(gate, options, " has no effect with " + other, cure);
 }
 
 void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
   for (const OptionUse& use : OptionUses()) {
     for (const char* const question : {"--candidate", "--pair", "--static", "--replay", "--measure"}) {
       if (std::ranges::find(use.questions, question) != use.questions.end()) continue;
-      const std::string cure = "leave it out; it is an option of " + help::Listed(use.questions);
-      for (const char* const option : use.options) RefuseBoth(gate, option, question, cure.c_str());
+      RefuseBoth(gate, use.options, question, "leave it out; it is an option of " + help::Listed(use.questions));
     }
   }
-  for (const char* const option : {"--baselines", "--suite"}) RefuseBoth(gate, option, "--baseline");
-  for (const char* const option : kReports) {
-    RefuseBoth(gate, option, "--explain");
-    RefuseBoth(gate, option, "--measure", "leave it out: there is a verdict only of two builds");
-  }
+  RefuseBoth(gate, {"--baselines", "--suite"}, "--baseline");
+  const std::vector<const char*> reports = {"--strict", "--markdown", "--sarif",       "--junit",  "--json",
+                                            "--html",   "--textfile", "--annotations", "--summary"};
+  RefuseBoth(gate, reports, "--explain");
+  RefuseBoth(gate, reports, "--measure", "leave it out: there is a verdict only of two builds");
   if (!options.statics.empty() && options.statics.front().ends_with(".json") && gate.count("--base-log") > 0) {
     throw Error("--base-log has no effect on evidence", "leave it out: " + options.statics.front() + " has the base's");
   }
@@ -75,11 +68,9 @@ void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
 
 // Standard output takes one report.
 void RefuseTwoOutputs(const CLI::App& gate, const gate::GateOutputs& outputs) {
-  for (const char* const option : {"--format", "--annotations"}) {
-    if (gate.count(option) == 0 || !outputs.TakeStdout()) continue;
-    throw Error(fmt::format("{} has no effect: a report goes to stdout instead, which takes one", option),
+  if (!outputs.TakeStdout()) return;
+  RefuseOptions(gate, {"--format", "--annotations"}, " has no effect: a report goes to stdout instead, which takes one",
                 "leave it out, or write the report to a file instead of -");
-  }
 }
 
 /// The commands gate, gate selftest, gate history and gate-sample, and their options.
@@ -316,12 +307,9 @@ int GateCommands::Selftest() const {
 
 void AddGate(CLI::App& app, Invocation& invocation) {
   const auto commands = std::make_shared<GateCommands>(app);
-  app.get_subcommand("gate")->callback([commands, &invocation] {
-    invocation.run = [commands, &invocation] { return commands->RunGate(invocation.command_line); };
-  });
-  app.get_subcommand("gate-sample")->callback([commands, &invocation] {
-    invocation.run = [commands] { return commands->RunSample(); };
-  });
+  invocation.When(*app.get_subcommand("gate"),
+                  [commands, &invocation] { return commands->RunGate(invocation.command_line); });
+  invocation.When(*app.get_subcommand("gate-sample"), [commands] { return commands->RunSample(); });
 }
 
 }  // namespace fa_profile::cli

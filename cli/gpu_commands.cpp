@@ -3,8 +3,7 @@
 #include <memory>
 
 #include "command.h"
-#include "fa_profile/run_selftest.h"
-#include "fa_profile/verify_kernels.h"
+#include "fa_profile/jobs.h"
 #include "formats.h"
 #include "python_kernel.h"
 #include "terminal_options.h"
@@ -36,17 +35,15 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
       ->capture_default_str();
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
-  verify->callback([arguments, &invocation, verify] {
-    invocation.run = [arguments, verify] {
-      const jobs::PythonOptions& python = arguments->options.python;
-      RequirePythonKernel(*verify, python);
-      if (!python.kernel.empty()) {
-        RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
-        return CodeOf(jobs::VerifyPythonKernel(arguments->options));
-      }
-      arguments->options.shapes = arguments->shapes.Parse();
-      return CodeOf(jobs::VerifyKernels(arguments->options));
-    };
+  invocation.When(*verify, [arguments, verify] {
+    const jobs::PythonOptions& python = arguments->options.python;
+    RequirePythonKernel(*verify, python);
+    if (!python.kernel.empty()) {
+      RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
+      return CodeOf(jobs::VerifyPythonKernel(arguments->options));
+    }
+    arguments->options.shapes = arguments->shapes.Parse();
+    return CodeOf(jobs::VerifyKernels(arguments->options));
   });
 }
 
@@ -62,11 +59,9 @@ void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   child->add_option("--draws", options.draws);
   child->add_option("--seed", options.seed);
   child->add_option("--device", options.device);
-  child->callback([arguments, &invocation] {
-    invocation.run = [arguments]() -> int {
-      arguments->options.shapes = arguments->shapes.Parse();
-      jobs::RunKernelLibrary(arguments->options);
-    };
+  invocation.When(*child, [arguments]() -> int {
+    arguments->options.shapes = arguments->shapes.Parse();
+    jobs::RunKernelLibrary(arguments->options);
   });
 }
 
@@ -84,29 +79,13 @@ void AddSelftest(CLI::App& app, Invocation& invocation) {
   selftest->add_option("-o,--output", options.output, "Keep the recording (*.fap)");
   selftest->add_flag("--force", options.overwrite, "Replace an existing recording");
   AddFormatOption(*selftest, arguments->format, &Format::selftest);
-  selftest->callback([arguments, &invocation] {
-    invocation.run = [arguments, &invocation] {
-      jobs::SelftestOptions& asked = arguments->options;
-      asked.command_line = invocation.command_line;
-      const SelftestReport report = jobs::RunSelftest(asked);
-      arguments->format->selftest(std::cout, report, TerminalOptions());
-      if (!asked.output.empty()) NameRecording("recording: " + asked.output);
-      return CodeOf(report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0);
-    };
-  });
-}
-
-void AddDoctor(CLI::App& app, Invocation& invocation) {
-  struct Arguments {
-    int device = 0;
-    std::string file;
-  };
-  const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const doctor = app.add_subcommand("doctor", "Check whether this machine can profile, and what to fix");
-  doctor->add_option("--device", arguments->device, "CUDA device number")->capture_default_str();
-  doctor->add_option("file", arguments->file, "A program, library or cubin to check for line information");
-  doctor->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return RunDoctor(arguments->device, arguments->file); };
+  invocation.When(*selftest, [arguments, &invocation] {
+    jobs::SelftestOptions& asked = arguments->options;
+    asked.command_line = invocation.command_line;
+    const SelftestReport report = jobs::RunSelftest(asked);
+    arguments->format->selftest(std::cout, report, TerminalOptions());
+    if (!asked.output.empty()) NameRecording("recording: " + asked.output);
+    return CodeOf(report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0);
   });
 }
 

@@ -101,11 +101,9 @@ void AddCompletion(CLI::App& app, Invocation& invocation) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* const command = app.add_subcommand("completion", "Print what completes command lines in a shell");
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(help::OneOf({"bash", "zsh", "fish"}));
-  command->callback([shell, &app, &invocation] {
-    invocation.run = [shell, &app] {
-      std::cout << help::Completion(app, *shell, Version(), OwnValues());
-      return kExitFine;
-    };
+  invocation.When(*command, [shell, &app] {
+    std::cout << help::Completion(app, *shell, Version(), OwnValues());
+    return kExitFine;
   });
 }
 
@@ -115,8 +113,7 @@ void AddManPages(CLI::App& app, Invocation& invocation) {
   man->add_option("COMMAND", arguments->command, "A command: gate selftest; default: the page of fa-profile itself")
       ->type_name("NAME");
   man->add_option("-o,--output", arguments->folder, "Folder to write every page to")->type_name("FOLDER");
-  man->callback(
-      [arguments, &app, &invocation] { invocation.run = [arguments, &app] { return RunMan(app, *arguments); }; });
+  invocation.When(*man, [arguments, &app] { return RunMan(app, *arguments); });
 }
 
 }  // namespace fa_profile::cli

@@ -21,6 +21,13 @@
 namespace fa_profile::cli {
 namespace {
 
+struct ListOptions {
+  std::string what;
+  std::string chip = "GH100";
+  std::string pattern;
+  std::vector<std::string> kernel_libraries;
+};
+
 /// A chip as CUPTI names it, from any case. Throws Error.
 std::string RequireChip(const std::string& chip) {
   const std::string name = Upper(chip);
@@ -67,8 +74,6 @@ void ListInputs(const std::function<bool(std::string_view)>& wanted) {
   }
 }
 
-}  // namespace
-
 int RunList(const ListOptions& options) {
   const auto& [what, chip, pattern, kernel_libraries] = options;
   const auto wanted = [&pattern = options.pattern](std::string_view name) {
@@ -112,6 +117,8 @@ int RunList(const ListOptions& options) {
   }
   return kExitFine;
 }
+
+}  // namespace
 
 void AddList(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<ListOptions>();

@@ -101,8 +101,7 @@ void AddNew(CLI::App& app, Invocation& invocation) {
   CLI::App* const command = app.add_subcommand("new", "Write the files to begin with: a kernel library of your own");
   command->add_option("WHAT", arguments->what, "kernel-lib")->required()->check(help::OneOf({"kernel-lib"}));
   command->add_option("DIR", arguments->folder, "Folder to make; its name becomes the kernel's")->required();
-  command->callback(
-      [arguments, &invocation] { invocation.run = [arguments] { return NewKernelLib(arguments->folder); }; });
+  invocation.When(*command, [arguments] { return NewKernelLib(arguments->folder); });
 }
 
 }  // namespace fa_profile::cli

@@ -66,33 +66,25 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
       throw Error("--replay user cannot measure a program: fa-profile cannot run its kernels again",
                   "use spread, kernel or none");
     }
-    for (const char* const option : {"--nvtx", "--launch-skip", "--launch-count"}) {
-      if (app.count(option) > 0 && run.program_replay == "none") {
-        throw Error(std::string(option) + " selects launches to measure, and --replay none measures none",
-                    "leave one of them out");
-      }
+    if (run.program_replay == "none") {
+      RefuseOptions(app, {"--nvtx", "--launch-skip", "--launch-count"},
+                    " selects launches to measure, and --replay none measures none");
     }
-    for (const char* const option : {"--delay", "--duration"}) {
-      if (app.count(option) > 0 && !run.from_start) {
-        throw Error(std::string(option) + " and --profile-from-start off exclude each other",
+    if (!run.from_start) {
+      RefuseOptions(app, {"--delay", "--duration"}, " and --profile-from-start off exclude each other",
                     "each says when recording begins or ends: give one");
-      }
     }
     if (run.phases == "on" && run.kernel_replay) {
       throw Error("--phases on has no effect with --replay kernel: a replayed launch is not the program's own",
                   "use --replay spread, or --replay none for phases without counters");
     }
-    if (app.count("--device") > 0) {
-      throw Error("--device has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");
-    }
+    RefuseOptions(app, {"--device"}, " has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");
     return jobs::RunProgram(run, ReportOf(run));
   }
-  for (const char* const option : {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start",
-                                   "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
-    if (app.count(option) > 0) {
-      throw Error(std::string(option) + " applies only to a program", "name the program after --, or leave it out");
-    }
-  }
+  RefuseOptions(app,
+                {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start", "--delay", "--duration",
+                 "--record-all", "--processes", "--exit-code"},
+                " applies only to a program", "name the program after --, or leave it out");
   if (run.program_replay == "spread" || run.program_replay == "none") {
     throw Error("--replay " + run.program_replay + " is for a program",
                 "name the program after --, or use user or kernel");

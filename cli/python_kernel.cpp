@@ -1,6 +1,6 @@
 #include "python_kernel.h"
 
-#include "fa_profile/error.h"
+#include "command.h"
 
 namespace fa_profile::cli {
 
@@ -19,19 +19,13 @@ void AddPythonKernel(CLI::App& app, jobs::PythonOptions& options) {
 
 void RequirePythonKernel(const CLI::App& app, const jobs::PythonOptions& options) {
   if (!options.kernel.empty()) return;
-  for (const char* const option : {"--python", "--timeout", "--case"}) {
-    if (app.count(option) == 0) continue;
-    throw Error(std::string(option) + " has no effect without a kernel in Python",
+  RefuseOptions(app, {"--python", "--timeout", "--case"}, " has no effect without a kernel in Python",
                 "name it: --kernel-py FILE.py:FUNCTION");
-  }
 }
 
 void RefuseWithPython(const CLI::App& app, const std::vector<const char*>& without_effect) {
-  for (const char* const option : without_effect) {
-    if (app.get_option_no_throw(option) == nullptr || app.count(option) == 0) continue;
-    throw Error(std::string(option) + " has no effect on a kernel in Python",
+  RefuseOptions(app, without_effect, " has no effect on a kernel in Python",
                 "leave it out; shapes are in the file, and --kernel selects cases by their name");
-  }
 }
 
 }  // namespace fa_profile::cli

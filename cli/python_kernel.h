@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
-#include "fa_profile/python_jobs.h"
+#include "fa_profile/jobs.h"
 
 namespace fa_profile::cli {
 

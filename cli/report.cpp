@@ -27,8 +27,7 @@ constexpr int kWidestReport = 100;
 
 // Only the text report draws, and only the report of one recording.
 void CheckBars(const CLI::App& report, const Format& format) {
-  if (report.count("--bars") == 0 || format.for_people) return;
-  throw Error(std::string("--bars has no effect with --format ") + format.name, "leave one of them out");
+  if (!format.for_people) RefuseOptions(report, {"--bars"}, std::string(" has no effect with --format ") + format.name);
 }
 
 /// A format of time alone: it has no words of a report.
@@ -63,13 +62,6 @@ void WriteTrace(std::ostream& out, const std::string& path, const Format& format
   }
 }
 
-/// Throws Error for options that a trace cannot heed.
-void CheckTrace(const CLI::App& report, const Format& format) {
-  if (report.count("--summary") > 0) {
-    throw Error(std::string("--summary has no effect on the format '") + format.name + "'", "leave it out");
-  }
-}
-
 void WriteReport(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
   if (IsTrace(format)) return WriteTrace(out, path, format, filter);
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
@@ -92,24 +84,6 @@ std::vector<const Format*> FormatsOfReport() {
     if (IsTrace(row)) formats.push_back(&row);
   }
   return formats;
-}
-
-}  // namespace
-
-void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  WriteReport(std::cout, recording_path, format, filter);
-  std::cout.flush();
-  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
-}
-
-void NameRecording(const std::string& line) {
-  PrintToStderr("");
-  PrintToStderr(line);
-}
-
-int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
-  PrintReport(path, format, filter);
-  return kExitFine;
 }
 
 // Recordings of one program's processes, side by side.
@@ -140,6 +114,23 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
   const Profile b = load::LoadProfile(after).second;
   format.diff(std::cout, analyze::Diff(a, b), a, b, TerminalOptions());
   return kExitFine;
+}
+
+}  // namespace
+
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
+  WriteReport(std::cout, recording_path, format, filter);
+  CheckOutput();
+}
+
+void CheckOutput() {
+  std::cout.flush();
+  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
+}
+
+void NameRecording(const std::string& line) {
+  PrintToStderr("");
+  PrintToStderr(line);
 }
 
 void AddReport(CLI::App& app, Invocation& invocation) {
@@ -176,24 +167,19 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                      "Explain a finding and list where it was found, instead of the report");
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
-  report->callback([arguments, report, &invocation] {
+  invocation.When(*report, [arguments, report, &invocation] {
     const auto print = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
       CheckBars(*report, *arguments->format);
       if (arguments->paths.size() > 1) {
-        if (!invocation.phase_map.empty()) {
-          throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
-        }
-        if (!invocation.phase_from.empty()) {
-          throw Error("--phase-from has no effect on several recordings", "report one, or leave it out");
-        }
-        for (const char* const option :
-             {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain", "--instructions",
-              "--source", "--annotate", "--compare-phases", "--limit"}) {
-          if (report->count(option) > 0) {
-            throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
-          }
-        }
+        const char* const what = " has no effect on several recordings";
+        const char* const cure = "report one, or leave it out";
+        if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
+        if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
+        RefuseOptions(*report,
+                      {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain",
+                       "--instructions", "--source", "--annotate", "--compare-phases", "--limit"},
+                      what, cure);
         return RunRanks(arguments->paths, *arguments->format);
       }
       ReportFilter& filter = arguments->filter;
@@ -204,12 +190,14 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       if (arguments->views.any()) {
         return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
       }
-      if (IsTrace(*arguments->format)) CheckTrace(*report, *arguments->format);
-      return RunReport(arguments->paths.front(), *arguments->format, filter);
+      if (IsTrace(*arguments->format)) {
+        RefuseOptions(*report, {"--summary"},
+                      std::string(" has no effect on the format '") + arguments->format->name + "'", "leave it out");
+      }
+      PrintReport(arguments->paths.front(), *arguments->format, filter);
+      return kExitFine;
     };
-    invocation.run = [arguments, print] {
-      return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
-    };
+    return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
   });
 }
 
@@ -226,11 +214,9 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
   diff->add_option("after", arguments->after, "Recording after the change (*.fap)")->required();
   AddFormatOption(*diff, arguments->format, &Format::diff);
   AddOutput(*diff, arguments->target);
-  diff->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      return PrintTo(arguments->target, {arguments->before, arguments->after}, *arguments->format,
-                     [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
-    };
+  invocation.When(*diff, [arguments] {
+    return PrintTo(arguments->target, {arguments->before, arguments->after}, *arguments->format,
+                   [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
   });
 }
 

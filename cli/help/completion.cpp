@@ -49,14 +49,6 @@ bool TakesValue(const CLI::Option& option) {
   return option.get_type_size() != 0 && option.get_items_expected_max() > 0;
 }
 
-/// "-o", "--output"
-std::vector<std::string> NamesOf(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
 /// For all three shells' single quotes; fish also takes a backslash in them.
 std::string Quoted(const std::string& text, bool fish = false) {
   if (fish) return "'" + Replaced(Replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
@@ -148,17 +140,11 @@ complete -F _@ID@ @NAME@
 )";
 
 std::string BashOffer(const Offer& offer) {
-  switch (offer.kind) {
-    case Offer::Kind::kWords:
-      return fmt::format("offer='{}'", fmt::join(offer.words, " "));
-    case Offer::Kind::kFiles:
-      return offer.words.empty() ? "_@ID@_files" : fmt::format("_@ID@_files {}", fmt::join(offer.words, " "));
-    case Offer::Kind::kFolders:
-      return "_@ID@_folders";
-    case Offer::Kind::kNothing:
-      break;
-  }
-  return ":";
+  const std::string words = fmt::format("{}", fmt::join(offer.words, " "));
+  if (offer.kind == Offer::Kind::kNothing) return ":";
+  if (offer.kind == Offer::Kind::kWords) return "offer='" + words + "'";
+  if (offer.kind == Offer::Kind::kFolders) return "_@ID@_folders";
+  return words.empty() ? "_@ID@_files" : "_@ID@_files " + words;
 }
 
 std::string BashFacts(const CLI::App& command) {
@@ -221,17 +207,10 @@ std::string ZshText(std::string text) {
 }
 
 std::string ZshAction(const Offer& offer) {
-  switch (offer.kind) {
-    case Offer::Kind::kWords:
-      return fmt::format("({})", fmt::join(offer.words, " "));
-    case Offer::Kind::kFiles:
-      return offer.words.empty() ? "_files" : fmt::format("_files -g \"*({})\"", fmt::join(offer.words, "|"));
-    case Offer::Kind::kFolders:
-      return "_files -/";
-    case Offer::Kind::kNothing:
-      break;
-  }
-  return " ";
+  if (offer.kind == Offer::Kind::kNothing) return " ";
+  if (offer.kind == Offer::Kind::kWords) return fmt::format("({})", fmt::join(offer.words, " "));
+  if (offer.kind == Offer::Kind::kFolders) return "_files -/";
+  return offer.words.empty() ? "_files" : fmt::format("_files -g \"*({})\"", fmt::join(offer.words, "|"));
 }
 
 std::string ZshOptions(const CLI::App& command, const KnownValues& values) {
@@ -327,18 +306,11 @@ complete -c @NAME@ -n '__@ID@_program; and test (commandline -opc)[-1] != --' -F
 )";
 
 std::string FishOffer(const Offer& offer) {
-  switch (offer.kind) {
-    case Offer::Kind::kWords:
-      return " -x -a " + Quoted(fmt::format("{}", fmt::join(offer.words, " ")), /*fish=*/true);
-    case Offer::Kind::kFiles:
-      if (offer.words.empty()) return " -r -F";
-      return fmt::format(" -x -k -a '(__fish_complete_suffix {})'", fmt::join(offer.words, " "));
-    case Offer::Kind::kFolders:
-      return " -x -a '(__fish_complete_directories)'";
-    case Offer::Kind::kNothing:
-      break;
-  }
-  return " -x";
+  const std::string words = fmt::format("{}", fmt::join(offer.words, " "));
+  if (offer.kind == Offer::Kind::kNothing) return " -x";
+  if (offer.kind == Offer::Kind::kWords) return " -x -a " + Quoted(words, /*fish=*/true);
+  if (offer.kind == Offer::Kind::kFolders) return " -x -a '(__fish_complete_directories)'";
+  return words.empty() ? " -r -F" : " -x -k -a '(__fish_complete_suffix " + words + ")'";
 }
 
 std::string FishCommand(const CLI::App& command, const KnownValues& values) {

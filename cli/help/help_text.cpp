@@ -44,6 +44,13 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   return Split(std::string_view(type).substr(begin + 2, end - begin - 2), ",");
 }
 
+std::vector<std::string> NamesOf(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
 bool IsList(const CLI::Option& option) { return option.get_expected_max() == CLI::detail::expected_max_vector_size; }
 
 std::vector<const CLI::App*> ShownCommands(const CLI::App& app) {

@@ -85,8 +85,7 @@ std::string Synopsis(const CLI::App& command) {
 std::string OptionEntry(const HelpText& help, const CLI::Option& option) {
   std::string names;
   if (option.get_positional()) names = Italic(option.get_name());
-  for (const std::string& name : option.get_snames()) names += (names.empty() ? "" : ", ") + Bold("-" + name);
-  for (const std::string& name : option.get_lnames()) names += (names.empty() ? "" : ", ") + Bold("--" + name);
+  for (const std::string& name : NamesOf(option)) names += (names.empty() ? "" : ", ") + Bold(name);
   const std::string value = option.get_positional() ? "" : help.make_option_opts(&option);
   return ".TP\n" + names + (value.size() < 2 ? "" : " " + Italic(value.substr(1))) + "\n" +
          Roff(help.make_option_desc(&option)) + "\n";

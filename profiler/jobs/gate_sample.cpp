@@ -1,5 +1,3 @@
-#include "fa_profile/gate_sample.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "fa_profile/evidence.h"
 #include "fa_profile/gate_statistics.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/own_stdout.h"

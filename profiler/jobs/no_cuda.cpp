@@ -2,12 +2,9 @@
 #include <filesystem>
 
 #include "fa_profile/error.h"
-#include "fa_profile/gate_sample.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/metric_sets.h"
-#include "fa_profile/run.h"
-#include "fa_profile/run_selftest.h"
-#include "fa_profile/verify_kernels.h"
 
 namespace fa_profile::jobs {
 namespace {

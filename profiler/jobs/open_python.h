@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/python_jobs.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/python_runner.h"
 
 namespace fa_profile::jobs {

@@ -1,13 +1,11 @@
-#include "fa_profile/python_jobs.h"
-
 #include <fmt/format.h>
 
 #include "fa_profile/bundled.h"
 #include "fa_profile/error.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/progress_bar.h"
-#include "fa_profile/verify_kernels.h"
 #include "open_python.h"
 
 namespace fa_profile::jobs {

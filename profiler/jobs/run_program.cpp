@@ -12,9 +12,9 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
-#include "fa_profile/run.h"
 #include "fa_profile/run_injected.h"
 #include "run_setup.h"
 
@@ -65,15 +65,11 @@ int RunProgram(const RunOptions& options, const Report& report) {
   RequireGpu("profiling a program");
   const MetricSet set = WantedMetrics(options, collect::OpenDevice(options.device));
   collect::ReleaseDevice();  // for the program, which uses it alone
-  inject::InjectPlan plan;
+  inject::InjectPlan plan = PlanOf(options, set, options.program_replay);
   plan.replay = options.program_replay == "kernel"   ? inject::ProgramReplay::kKernel
                 : options.program_replay == "spread" ? inject::ProgramReplay::kSpread
                                                      : inject::ProgramReplay::kNone;
-  plan.session = collect::NewSession(options.command_line, set.name);
-  plan.session.replay_mode = options.program_replay;
-  plan.session.cache_policy = "warm";
-  if (plan.replay != inject::ProgramReplay::kNone) plan.metrics = set.metrics;
-  if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
+  if (plan.replay == inject::ProgramReplay::kNone) plan.metrics.clear();
   plan.output = OutputPath(options);
   if (!options.spool.empty()) plan.output = Unlisted(plan.output);
   plan.overwrite = options.overwrite;
@@ -92,7 +88,6 @@ int RunProgram(const RunOptions& options, const Report& report) {
   plan.duration_s = options.duration_s;
   plan.record_all_s = options.record_all_s;
   plan.children = options.children;
-  plan.cache_dir = collect::PlanCacheFolder();
 
   const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
   for (const std::string& recording : end.recordings) {

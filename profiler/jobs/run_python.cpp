@@ -9,12 +9,12 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/private_folder.h"
 #include "fa_profile/python_recording.h"
 #include "fa_profile/recording_file.h"
-#include "fa_profile/run.h"
 #include "fa_profile/run_injected.h"
 #include "open_python.h"
 #include "run_setup.h"
@@ -29,24 +29,18 @@ constexpr int kMostKernels = 50;
 
 std::atomic<bool> python_interrupted{false};
 
-inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set) {
-  inject::InjectPlan plan;
+inject::InjectPlan CallPlan(const RunOptions& options, const MetricSet& set) {
+  inject::InjectPlan plan = PlanOf(options, set, "spread");
   plan.replay = inject::ProgramReplay::kSpread;
-  plan.session = collect::NewSession(options.command_line, set.name);
-  plan.session.replay_mode = "spread";
-  plan.session.cache_policy = "warm";
   plan.session.warmup_launches = options.warmup_launches;
   plan.session.timed_launches = options.timed_launches;
   plan.session.draws = options.draws;
-  plan.metrics = set.metrics;
-  if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
   plan.from_start = false;  // between the runner's calls of cudaProfilerStart and cudaProfilerStop
   plan.least_share_ratio = 0.0;
   plan.max_classes = kMostKernels;
   plan.phases = WantsPhases(options);
   plan.record_all_s = inject::kRecordAlways;
   plan.children = false;
-  plan.cache_dir = collect::PlanCacheFolder();
   return plan;
 }
 
@@ -151,7 +145,7 @@ bool RunPython(const RunOptions& options, const Report& report) {
   store::RecordingWriter writer(path, options.overwrite);  // an error in it comes before any measurement
 
   ProgressBar bar;
-  const inject::InjectPlan plan = PlanOf(options, set);
+  const inject::InjectPlan plan = CallPlan(options, set);
   std::vector<python::MeasuredCase> measured = VerifyPython(runner, cases, options.draws, bar);
   const bool wrong = !std::ranges::all_of(measured, IsMeasured);
   TimePython(runner, options, bar, measured);

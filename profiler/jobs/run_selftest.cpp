@@ -1,6 +1,4 @@
 // fa-profile selftest: measures kernels whose true counts are known, and compares.
-#include "fa_profile/run_selftest.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/phase_collector.h"

@@ -1,5 +1,6 @@
 #include "run_setup.h"
 
+#include "fa_profile/device.h"
 #include "fa_profile/disassemble_recording.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/metric_host.h"
@@ -10,6 +11,17 @@ namespace fa_profile::jobs {
 
 MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
   return WantedMetrics(collect::MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
+}
+
+inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set, const std::string& replay_mode) {
+  inject::InjectPlan plan;
+  plan.session = collect::NewSession(options.command_line, set.name);
+  plan.session.replay_mode = replay_mode;
+  plan.session.cache_policy = "warm";
+  plan.metrics = set.metrics;
+  if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
+  plan.cache_dir = collect::PlanCacheFolder();
+  return plan;
 }
 
 bool WantsPhases(const RunOptions& options) {

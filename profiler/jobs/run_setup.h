@@ -3,11 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "fa_profile/inject_protocol.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording.h"
-#include "fa_profile/run.h"
 
 namespace fa_profile::jobs {
 
@@ -15,6 +16,9 @@ namespace fa_profile::jobs {
 
 /// WantedMetrics() of the options.
 MetricSet WantedMetrics(const RunOptions& options, const Device& device);
+
+/// What every process under injection is told: the session, the metrics and the cache of plans.
+inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set, const std::string& replay_mode);
 
 /// Of --phases: "auto" is on for the sets full, detailed and phases.
 bool WantsPhases(const RunOptions& options);

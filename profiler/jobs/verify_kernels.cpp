@@ -1,5 +1,3 @@
-#include "fa_profile/verify_kernels.h"
-
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "fa_profile/device.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/kernel_selection.h"
 #include "fa_profile/kernels.h"
 #include "fa_profile/library_child.h"

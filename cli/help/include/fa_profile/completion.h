@@ -9,7 +9,7 @@
 
 namespace fa_profile::help {
 
-/// What a command line does not say of its own values.
+/// What the options of a command line do not tell about their values.
 struct KnownValues {
   /// Words to offer for an option that takes any text; empty: none are known. `option`: "--kernel", or of a positional
   /// argument its name.

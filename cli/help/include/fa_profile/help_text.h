@@ -22,6 +22,9 @@ std::vector<std::string> ChoicesOf(const CLI::Option& option);
 /// "FILE", "N", "REGEX": what CLI11 gives without what checks add to it.
 std::string TypeOf(const CLI::Option& option);
 
+/// "-o", "--output"; none of a positional argument.
+std::vector<std::string> NamesOf(const CLI::Option& option);
+
 /// Whether it takes several values behind one name.
 bool IsList(const CLI::Option& option);
 

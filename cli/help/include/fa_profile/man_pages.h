@@ -13,7 +13,7 @@ struct ManPage {
 };
 
 /// The pages of the main app and of every command that help lists, in that order. Throws Error for a SOURCE_DATE_EPOCH
-/// that is no time.
+/// that is not a number of seconds.
 std::vector<ManPage> ManPages(const CLI::App& app, std::string_view version);
 
 }  // namespace fa_profile::help

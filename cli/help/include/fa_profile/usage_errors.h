@@ -10,7 +10,7 @@
 
 namespace fa_profile::help {
 
-/// What a program says of its own in errors of usage.
+/// What a program adds to errors of usage.
 struct ProgramUsage {
   /// The error for a word that `command` does not take; absent: the general one.
   std::function<std::optional<Error>(const CLI::App& command, const std::string& word)> unknown_word;
