@@ -1,20 +1,17 @@
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <iostream>
-#include <map>
 #include <memory>
 
 #include "bundled.h"
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/contribute.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/pushgateway.h"
 #include "fa_profile/serve.h"
-#include "fa_profile/text.h"
 #include "fa_profile/textfile.h"
 #include "fa_profile/top.h"
 #include "fa_profile/usage_errors.h"
@@ -24,40 +21,6 @@ namespace fa_profile::cli {
 namespace {
 
 constexpr const char* kBaseline = "Recording to compare kernels with: faprof_baseline_*";
-
-// "500ms", "1d"
-std::string DurationText(double seconds) {
-  if (seconds < 1) return fmt::format("{}ms", std::lround(seconds * 1000));
-  for (const auto& [unit, name] : {std::pair{86400, 'd'}, {3600, 'h'}, {60, 'm'}}) {
-    if (std::fmod(seconds, unit) == 0) return fmt::format("{}{}", std::lround(seconds / unit), name);
-  }
-  return fmt::format("{:g}s", seconds);
-}
-
-// Seconds, from "15s", "1h", "500ms" or a number of seconds.
-void AddDuration(CLI::App& command, const char* option, double& seconds, const char* help, double least, double most) {
-  const std::map<std::string, double> units = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-  const auto limits = std::pair(DurationText(least), DurationText(most));
-  command.add_option(option, seconds, help)
-      ->transform(CLI::Validator(
-          [units, least, most, limits](std::string& text) -> std::string {
-            double number = 0.0;
-            const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-            const auto unit = units.find(text.substr(static_cast<std::size_t>(end - text.data())));
-            if (failed != std::errc() || unit == units.end() || !std::isfinite(number)) {
-              return "must be a time like 500ms, 15s, 1m, 1h or 1d, not '" + Printable(text) + "'";
-            }
-            const double asked = number * unit->second;
-            if (asked < least || asked > most) {
-              return fmt::format("must be a time from {} to {}, not '{}'", limits.first, limits.second,
-                                 Printable(text));
-            }
-            text = fmt::format("{}", asked);
-            return "";
-          },
-          fmt::format("TIME in [{} - {}]", limits.first, limits.second)))
-      ->type_name("DURATION");
-}
 
 void AddServe(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<serve::ServeOptions>();
@@ -75,11 +38,11 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   serve.add_option("--listen", options->listen, "ADDRESS:PORT")->capture_default_str();
   serve.add_option("--web-config", options->web_config,
                    "TLS and basic authentication, in the format of Prometheus's exporters");
-  AddDuration(serve, "--interval", options->interval_seconds, "Time between two collections: 15s, 1m; default 15s", 0.1,
-              kDay);
-  AddDuration(serve, "--recording-interval", options->recording_interval_seconds,
-              "Expected time between two recordings; a kernel missing three times is dropped; default 1h", 1,
-              31 * kDay);
+  help::AddDuration(serve, "--interval", options->interval_seconds,
+                    "Time between two collections: 15s, 1m; default 15s", 0.1, kDay);
+  help::AddDuration(serve, "--recording-interval", options->recording_interval_seconds,
+                    "Expected time between two recordings; a kernel missing three times is dropped; default 1h", 1,
+                    31 * kDay);
   serve.add_option("--baseline", options->baseline, kBaseline);
   serve.add_flag_callback(
       "--no-nvml", [options] { options->nvml = false; }, "Do not read the GPUs");
@@ -88,14 +51,12 @@ void AddServe(CLI::App& app, Invocation& invocation) {
       .add_option("--simulate-fleet", options->simulated_hosts, "Also serve N simulated hosts of 8 GPUs at /simulated/")
       ->check(CLI::Range(1, 10000))
       ->type_name("N");
-  AddDuration(serve, "--simulate-interval", options->simulate_interval_seconds,
-              "Time between two recordings of a simulated GPU; default 10s", 0.1, kDay);
-  serve.add_option("--max-recording-bytes", options->max_recording_bytes, "Larger recordings are moved to bad/")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
-      ->capture_default_str();
-  serve.add_option("--keep", options->keep, "Files kept in the spool's done/ and in its bad/; older ones are deleted")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  help::AddDuration(serve, "--simulate-interval", options->simulate_interval_seconds,
+                    "Time between two recordings of a simulated GPU; default 10s", 0.1, kDay);
+  help::AddNumber(serve, "--max-recording-bytes", options->max_recording_bytes, "Larger recordings are moved to bad/",
+                  1, std::uint64_t{1} << 50U);
+  help::AddNumber(serve, "--keep", options->keep,
+                  "Files kept in the spool's done/ and in its bad/; older ones are deleted", 0, 1000000);
   invocation.When(serve, [options] {
     if (!options->spool.empty()) RefuseBundledFolder(options->spool);
     serve::Serve(*options, options->nvml ? jobs::MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);
@@ -188,8 +149,8 @@ void AddTop(CLI::App& app, Invocation& invocation) {
   command.add_option("address", options.address, "HOST[:PORT] of serve, or http(s)://HOST:PORT/metrics")
       ->capture_default_str()
       ->type_name("URL");
-  AddDuration(command, "--interval", options.interval_seconds, "Time between two pages: 2s, 1m; default 2s", 0.1,
-              86400);
+  help::AddDuration(command, "--interval", options.interval_seconds, "Time between two pages: 2s, 1m; default 2s", 0.1,
+                    86400);
   command.add_flag("--once", options.once, "Print the tables and end");
   AddAccess(command, options.access);
   command

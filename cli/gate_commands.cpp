@@ -6,6 +6,7 @@
 
 #include "bundled.h"
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gate_outputs.h"
 #include "fa_profile/gate_report.h"
@@ -178,48 +179,29 @@ void GateCommands::AddMeasuring() {
                    "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
       ->allow_extra_args(false);
   gate_->add_option("--device", run.device, "CUDA device number")->capture_default_str();
-  gate_->add_option("--pairs", run.pairs, "Timing pairs of the first stage")
-      ->check(CLI::Range(5, 24))
-      ->capture_default_str();
-  gate_->add_option("--second-pairs", run.second_pairs, "Pairs of the second stage, for suspects")
-      ->check(CLI::Range(7, 24))
-      ->capture_default_str();
-  gate_->add_option("--phase-pairs", run.phase_pairs, "Recording pairs, for phases; 0: no phases")
-      ->check(CLI::Range(0, 24))
-      ->capture_default_str();
-  gate_->add_option("--draws", run.draws, "Random inputs that verify each kernel")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  gate_
-      ->add_option("--timeout", run.timeout_seconds,
-                   "Time limit of each process, in seconds; of a kernel in Python, of each case")
-      ->check(CLI::Range(1.0, 86400.0))
-      ->capture_default_str();
+  help::AddNumber(*gate_, "--pairs", run.pairs, "Timing pairs of the first stage", 5, 24);
+  help::AddNumber(*gate_, "--second-pairs", run.second_pairs, "Pairs of the second stage, for suspects", 7, 24);
+  help::AddNumber(*gate_, "--phase-pairs", run.phase_pairs, "Recording pairs, for phases; 0: no phases", 0, 24);
+  help::AddNumber(*gate_, "--draws", run.draws, "Random inputs that verify each kernel", 1, 100000);
+  help::AddNumber(*gate_, "--timeout", run.timeout_seconds,
+                  "Time limit of each process, in seconds; of a kernel in Python, of each case", 1.0, 86400.0);
   gate_->add_option("--python", run.python, "The Python that runs kernels in Python")
       ->capture_default_str()
       ->type_name("PROGRAM");
   gate_->add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code");
   gate_->add_flag("--shared", run.shared, "Measure even if another process uses the GPU");
-  gate_->add_option("--processes", options_.processes, "With --measure: timing processes")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  gate_->add_option("--recordings", options_.recordings, "With --measure: recording processes")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  help::AddNumber(*gate_, "--processes", options_.processes, "With --measure: timing processes", 1, 1000);
+  help::AddNumber(*gate_, "--recordings", options_.recordings, "With --measure: recording processes", 1, 1000);
 }
 
 void GateCommands::AddSelftest() {
   selftest_ = gate_->add_subcommand("selftest", "Measure the gate's false alarms and misses on recorded processes");
   selftest_->add_option("--data", trial_data_, "Trial data; default: the bundled data");
-  selftest_->add_option("--trials", trial_options_.false_alarm_trials, "Simulated pull requests of equal code")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
-  selftest_->add_option("--power-trials", trial_options_.power_trials, "Draws for each question about slower code")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  selftest_->add_option("--seed", trial_options_.seed, "Seed of the draws")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
-      ->capture_default_str();
+  help::AddNumber(*selftest_, "--trials", trial_options_.false_alarm_trials, "Simulated pull requests of equal code", 1,
+                  10000000);
+  help::AddNumber(*selftest_, "--power-trials", trial_options_.power_trials,
+                  "Draws for each question about slower code", 1, 1000000);
+  help::AddNumber(*selftest_, "--seed", trial_options_.seed, "Seed of the draws", 0, std::uint64_t{1} << 53U);
   AddFormatOption(*selftest_, selftest_format_, &Format::gate_selftest);
 }
 
@@ -233,9 +215,7 @@ void GateCommands::AddSample(CLI::App& app) {
   AddPythonKernel(*sample_, sample_options_.python);
   sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
       ->allow_extra_args(false);
-  sample_->add_option("--launches", sample_options_.launches, "Timed samples per case")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  help::AddNumber(*sample_, "--launches", sample_options_.launches, "Timed samples per case", 1, 10000);
   sample_->add_option("--order", sample_options_.order, "Seed of the order of the cases")->capture_default_str();
   sample_->add_option("--device", sample_options_.device, "CUDA device number")->capture_default_str();
 }

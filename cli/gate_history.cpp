@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "commands.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/history_report.h"
@@ -16,7 +17,6 @@
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/text.h"
-#include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
 
@@ -32,21 +32,12 @@ HistoryCommands::HistoryCommands(CLI::App& gate) {
   show->add_option("file", file_, "The history")->required();
   show->add_option("--gpu", options_.gpu_uuid, "Only cards whose UUID begins with this");
   show->add_option("--kernel", options_.kernel_pattern, "Only kernels whose id matches this regular expression");
-  show->add_option("--nights", options_.nights, "Only the newest nights of each card; 0: all")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  show->add_option("--level", options_.level, "Share of the findings that may be false")
-      ->check(CLI::Range(0.001, 0.5))
-      ->capture_default_str();
-  show->add_option("--least", options_.least, "Smallest change of a time to report, as a ratio; of a drift twice this")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  show->add_option("--seed", options_.seed, "Seed of the permutations")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
-      ->capture_default_str();
-  format_option_ = show->add_option("--format", format_, "text or json")
-                       ->check(help::OneOf({"text", "json"}))
-                       ->capture_default_str();
+  help::AddNumber(*show, "--nights", options_.nights, "Only the newest nights of each card; 0: all", 0, 1000000);
+  help::AddNumber(*show, "--level", options_.level, "Share of the findings that may be false", 0.001, 0.5);
+  help::AddNumber(*show, "--least", options_.least,
+                  "Smallest change of a time to report, as a ratio; of a drift twice this", 0.0, 1.0);
+  help::AddNumber(*show, "--seed", options_.seed, "Seed of the permutations", 0, std::uint64_t{1} << 53U);
+  format_option_ = help::AddChoice(*show, "--format", format_, "text or json", {"text", "json"});
   show->add_option("--svg", svg_, "Write a picture: the duration of each case, night by night");
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/jobs.h"
 #include "formats.h"
 #include "python_kernel.h"
@@ -31,9 +32,7 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
       *verify, arguments->shapes,
       "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default: the suite");
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
-  verify->add_option("--seed", options.seed, "Seed of the first draw")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
-      ->capture_default_str();
+  help::AddNumber(*verify, "--seed", options.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U);
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
   invocation.When(*verify, [arguments, verify] {
     const jobs::PythonOptions& python = arguments->options.python;

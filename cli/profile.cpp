@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/error.h"
 #include "fa_profile/failure_note.h"
 #include "fa_profile/findings.h"
@@ -150,20 +151,12 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
          "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
          "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
       ->check(help::OneOf({"user", "kernel", "spread", "none"}));
-  app.add_option("--cache", arguments.cache,
-                 "warm: keep the L2 as it is; flush: overwrite it before each measured call")
-      ->check(help::OneOf({"warm", "flush"}))
-      ->capture_default_str();
-  app.add_option("--warmup", run.warmup_launches, "Calls before timing starts")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  app.add_option("--repeats", run.timed_launches, "Timed samples per case; 0: no timing")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  app.add_option("--draws", run.draws,
-                 "Random inputs to verify each kernel with before it is measured; 0: do not verify")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
+  help::AddChoice(app, "--cache", arguments.cache,
+                  "warm: keep the L2 as it is; flush: overwrite it before each measured call", {"warm", "flush"});
+  help::AddNumber(app, "--warmup", run.warmup_launches, "Calls before timing starts", 0, 1000);
+  help::AddNumber(app, "--repeats", run.timed_launches, "Timed samples per case; 0: no timing", 0, 100000);
+  help::AddNumber(app, "--draws", run.draws,
+                  "Random inputs to verify each kernel with before it is measured; 0: do not verify", 0, 100000);
   app.option_defaults()->group("Of a program (-- PROGRAM)");
   app.add_option("--top", run.top,
                  "Launch classes of a program to measure counters of; default those over 1 % of the kernel time")
@@ -178,10 +171,9 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--launch-count", run.launch_count,
                  "Launches of a program to measure; with spread, a class needs one for each pass")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  app.add_option("--profile-from-start", arguments.from_start,
-                 "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop")
-      ->check(help::OneOf({"on", "off"}))
-      ->capture_default_str();
+  help::AddChoice(app, "--profile-from-start", arguments.from_start,
+                  "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop",
+                  {"on", "off"});
   app.add_option("--delay", run.delay_s, "Seconds of a program's run before anything is recorded")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("SECONDS");
@@ -194,23 +186,19 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()
       ->type_name("SECONDS");
-  app.add_option("--processes", arguments.processes,
-                 "all: record child processes, too; root: only the first process that uses a GPU")
-      ->check(help::OneOf({"all", "root"}))
-      ->capture_default_str();
-  app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")
-      ->check(help::OneOf({"program", "report"}))
-      ->capture_default_str();
+  help::AddChoice(app, "--processes", arguments.processes,
+                  "all: record child processes, too; root: only the first process that uses a GPU", {"all", "root"});
+  help::AddChoice(app, "--exit-code", arguments.exit_code,
+                  "program: end with the program's exit code; report: end with 0", {"program", "report"});
   app.option_defaults()->group("Output");
   app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap")
       ->type_name("FILE");
   app.add_option("--spool", run.spool, "Write the recording to this folder, which fa-profile serve watches")
       ->type_name("FOLDER");
   app.add_flag("--force", run.overwrite, "Replace an existing recording");
-  app.add_option("--raw", run.raw,
-                 "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
-      ->check(help::OneOf({"all", "first", "none"}))
-      ->capture_default_str();
+  help::AddChoice(app, "--raw", run.raw,
+                  "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)",
+                  {"all", "first", "none"});
   app.add_flag("--summary", run.report.summary, "Print the tables only, no block for each kernel");
   app.add_option("--explain", run.report.explain,
                  "Explain a finding and list where it was found, instead of the report")

@@ -1,6 +1,7 @@
 #include "python_kernel.h"
 
 #include "command.h"
+#include "fa_profile/add_option.h"
 
 namespace fa_profile::cli {
 
@@ -8,9 +9,7 @@ void AddPythonKernel(CLI::App& app, jobs::PythonOptions& options) {
   app.add_option("--kernel-py", options.kernel, "A kernel of your own in Python (PyTorch, Triton): FILE.py:FUNCTION")
       ->type_name("FILE.py:FUNCTION");
   app.add_option("--python", options.python, "The Python that runs it")->capture_default_str()->type_name("PROGRAM");
-  app.add_option("--timeout", options.timeout_s, "Seconds that it has to load, and for each case")
-      ->check(CLI::Range(1.0, 86400.0))
-      ->capture_default_str()
+  help::AddNumber(app, "--timeout", options.timeout_s, "Seconds that it has to load, and for each case", 1.0, 86400.0)
       ->type_name("SECONDS");
   app.add_option("--case", options.cases, "A case by its full name, which the file is not asked for (repeatable)")
       ->allow_extra_args(false)
