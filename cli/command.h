@@ -19,9 +19,11 @@ struct Invocation {
   std::string phase_from;            ///< --phase-from, alike; empty: the best source there is
   std::function<int()> run;          ///< returns the exit code; may throw Error
 
-  /// Runs `what` if `command` is given.
+  /// Runs `what` if `command` is given, and no command below it.
   void When(CLI::App& command, std::function<int()> what) {
-    command.callback([this, what = std::move(what)] { run = what; });
+    command.callback([this, what = std::move(what)] {  // of the innermost command first
+      if (!run) run = what;
+    });
   }
 };
 
@@ -40,6 +42,8 @@ void AddNew(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddManPages(CLI::App& app, Invocation& invocation);
 void AddGate(CLI::App& app, Invocation& invocation);
+void AddGateInit(CLI::App& gate, Invocation& invocation);     ///< below gate
+void AddGateHistory(CLI::App& gate, Invocation& invocation);  ///< below gate
 void AddBaseline(CLI::App& app, Invocation& invocation);
 
 /// The Add functions of this program's commands: all of them (every_command.cpp), or the exporter's alone.

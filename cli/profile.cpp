@@ -205,33 +205,28 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->type_name("FINDING");
   AddFormatOption(app, run.format, ReportFormats());
   app.option_defaults()->group(no_group);  // commands inherit it
-  // No command was given: a command's callback, called before this one, has set another.
-  app.callback([shared, &app, &invocation] {
-    if (invocation.run) return;
-    invocation.run = [shared, &app, &invocation] {
-      RunOptions& asked = shared->run;
-      RefuseTerminal(
-          *asked.format,
-          "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
-      asked.program = invocation.program;
-      asked.shapes = shared->shapes.Parse();
-      asked.report.phase_source = ReadPhaseSource(invocation);
-      asked.report.phase_map = ReadPhaseMap(invocation);
-      asked.kernel_replay = shared->replay == "kernel";
-      asked.program_replay = shared->replay;
-      if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";
-      asked.children = shared->processes == "all";
-      asked.from_start = shared->from_start == "on";
-      asked.exit_code_of_report = shared->exit_code == "report";
-      asked.flush_cache = shared->cache == "flush";
-      asked.command_line = invocation.command_line;
-      for (const char* const option :
-           {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
-            "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
-        if (app.count(option) > 0) asked.gpu_only_option = option;
-      }
-      return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);
-    };
+  invocation.When(app, [shared, &app, &invocation] {
+    RunOptions& asked = shared->run;
+    RefuseTerminal(*asked.format,
+                   "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
+    asked.program = invocation.program;
+    asked.shapes = shared->shapes.Parse();
+    asked.report.phase_source = ReadPhaseSource(invocation);
+    asked.report.phase_map = ReadPhaseMap(invocation);
+    asked.kernel_replay = shared->replay == "kernel";
+    asked.program_replay = shared->replay;
+    if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";
+    asked.children = shared->processes == "all";
+    asked.from_start = shared->from_start == "on";
+    asked.exit_code_of_report = shared->exit_code == "report";
+    asked.flush_cache = shared->cache == "flush";
+    asked.command_line = invocation.command_line;
+    for (const char* const option :
+         {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
+          "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
+      if (app.count(option) > 0) asked.gpu_only_option = option;
+    }
+    return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);
   });
 }
 
