@@ -19,7 +19,6 @@
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/usage_errors.h"
 #include "formats.h"
-#include "python_kernel.h"
 
 namespace fa_profile::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include "fa_profile/add_option.h"
 #include "fa_profile/jobs.h"
 #include "formats.h"
-#include "python_kernel.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {

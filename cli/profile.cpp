@@ -15,7 +15,6 @@
 #include "fa_profile/usage_errors.h"
 #include "formats.h"
 #include "print_to.h"
-#include "python_kernel.h"
 
 namespace fa_profile::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bundled.h"
-#include "commands.h"
+#include "command.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_pattern.h"
