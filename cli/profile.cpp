@@ -54,14 +54,11 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (!run.report.explain.empty()) (void)analyze::RequireFinding(run.report.explain);
   RequirePythonKernel(app, run.python);
   if (!run.program.empty()) {
-    for (const char* const option : {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--tensor", "--cache",
-                                     "--warmup", "--repeats", "--draws", "--raw"}) {
-      if (app.count(option) > 0) {
-        throw Error(
-            std::string(option) + " has no effect on a program",
-            "leave it out; --kernel, --nvtx, --top, --delay and --duration select what is measured of a program");
-      }
-    }
+    RefuseOptions(app,
+                  {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--tensor", "--cache", "--warmup", "--repeats",
+                   "--draws", "--raw", "--timeline"},
+                  " has no effect on a program",
+                  "leave it out; --kernel, --nvtx, --top, --delay and --duration select what is measured of a program");
     if (app.count("--replay") > 0 && run.program_replay == "user") {
       throw Error("--replay user cannot measure a program: fa-profile cannot run its kernels again",
                   "use spread, kernel or none");
@@ -90,7 +87,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
                 "name the program after --, or use user or kernel");
   }
   if (!run.python.kernel.empty()) {
-    RefuseWithPython(app, {"--kernel-lib", "--shape", "--causal", "--replay", "--cache", "--raw"});
+    RefuseWithPython(app, {"--kernel-lib", "--shape", "--causal", "--replay", "--cache", "--raw", "--timeline"});
     return CodeOf(jobs::RunPython(run, ReportOf(run)));
   }
   const std::string why_not = jobs::WhyNoGpu();
@@ -142,6 +139,8 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
       ->check(help::OneOf({"on", "off", "auto"}))
       ->capture_default_str();
+  app.add_flag("--timeline", run.timeline,
+               "Sample metrics over the time of each call of 0.1 ms or more: report --format perfetto shows them");
   AddPhaseMap(app, invocation);
   app.option_defaults()->group("How it is measured");
   app.add_option("--device", run.device, "CUDA device number")->capture_default_str()->type_name("N");
@@ -222,7 +221,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
     asked.command_line = invocation.command_line;
     for (const char* const option :
          {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
-          "--warmup", "--repeats", "--draws", "--raw", "--spool"}) {
+          "--warmup", "--repeats", "--draws", "--raw", "--spool", "--timeline"}) {
       if (app.count(option) > 0) asked.gpu_only_option = option;
     }
     return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);

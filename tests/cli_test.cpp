@@ -447,6 +447,7 @@ TEST_F(CliTest, CommandsThatNeedAGpuAreRefusedWithoutOne) {
   ExpectRefused("selftest", "selftest needs", "hint:");
   ExpectRefused("--device 1", "needs a GPU", "without a GPU use only");
   ExpectRefused("-o x.fap", "needs a GPU", "without a GPU use only");
+  ExpectRefused("--timeline", "--timeline needs a GPU", "without a GPU use only");
   ExpectRefused("-- /bin/true", "needs", "hint:");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.fap"));
 }
@@ -470,6 +471,7 @@ TEST_F(CliTest, CommandLinesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Run("--draws 0").exit_code, 2);
   ExpectRefused("--", "the program after -- is missing", "PROGRAM ARGUMENTS");
   ExpectRefused("--tensor x=y -- /bin/true", "--tensor has no effect on a program", "--delay and --duration");
+  ExpectRefused("--timeline -- /bin/true", "--timeline has no effect on a program", "--delay and --duration");
   ExpectRefused("--shape 1,8,512,64 -- /bin/true", "--shape has no effect on a program", "--delay and --duration");
   ExpectRefused("--replay user -- /bin/true", "--replay user cannot measure a program", "spread, kernel or none");
   ExpectRefused("--replay spread", "--replay spread is for a program", "after --");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -14,6 +15,8 @@
 #include "fa_profile/kernels.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/timeline_collector.h"
+#include "fa_profile/timeline_metrics.h"
 #include "recording_builder.h"
 
 namespace fa_profile {
@@ -130,6 +133,36 @@ TEST_F(CollectorGpuTest, SetPhasesTakesOnePass) {
   ASSERT_EQ(built.recording.configs.size(), 1U);
   EXPECT_EQ(built.recording.configs[0].passes, 1);
   EXPECT_EQ(built.recording.configs[0].metrics.size(), options.metrics.size());
+}
+
+TEST_F(CollectorGpuTest, ALongCallIsSampledOverItsTime) {
+  const Ladders ladders({"wmma"}, {2, 16, 4096, 64, false});
+  RecordingBuilder builder;
+  const std::unique_ptr<collect::GpuApi> gpu = collect::OpenGpuApi(*device_, false, "");
+  collect::CollectRun run{*device_, *gpu, builder, 100, {}, {}};
+  const auto launch = [&](StreamHandle stream) { ladders.jobs().at(0).workload->Launch(stream); };
+  const double call_ns = gpu->Time(
+                                launch, 3, [] {}, false)
+                             .durations_ns.at(0);
+  collect::TimelineCollector(run).Collect(ladders.jobs());
+  for (const DataLoss& loss : builder.recording.losses) ADD_FAILURE() << loss.kind << ": " << loss.reason;
+  for (const TimelineMetric& metric : TimelineMetrics()) {
+    double largest = 0.0;
+    std::int64_t end_ns = 0;
+    std::size_t count = 0;
+    for (const PmSample& sample : builder.recording.pm_samples) {
+      if (sample.metric != metric.id) continue;
+      ++count;
+      largest = std::max(largest, sample.value);
+      end_ns = std::max(end_ns, sample.start_ns);
+    }
+    std::printf("%s: %zu samples, largest %.1f %%, last at %.1f us of %.1f\n", std::string(metric.id).c_str(), count,
+                largest, static_cast<double>(end_ns) * 1e-3, call_ns * 1e-3);
+    EXPECT_GT(count, 10U) << metric.id;
+    EXPECT_LE(largest, 101.0) << metric.id;
+    EXPECT_GT(largest, metric.group == "FBSP" ? 0.0 : 5.0) << metric.id;
+    EXPECT_NEAR(static_cast<double>(end_ns), call_ns, 0.1 * call_ns + 30e3) << metric.id;
+  }
 }
 
 TEST_F(CollectorGpuTest, LaunchesCarryTheirStatisticsAndParts) {

@@ -171,6 +171,23 @@ TEST(MakeTimelineTest, CountersAreClocksAndHowBusyTheGpuWas) {
   EXPECT_EQ(busy[2].at_ns, 1'000'000'000);
 }
 
+TEST(MakeTimelineTest, SamplesInsideACallAreCountersFromItsBeginning) {
+  Recording recording = sample::MakeRecording();
+  recording.pm_samples = {{2, "tensor", 0, 1000, 75.0}, {2, "tensor", 1000, 1000, 0.0}, {1, "tensor", 0, 1000, 50.0},
+                          {1, "l2", 0, 1000, 10.0},     {1, "unknown", 0, 1000, 1.0},   {5, "tensor", 0, 1000, 1.0}};
+  const Timeline timeline = Make(recording);
+  ExpectInOrder(timeline.tracks);
+  const TimelineTrack& tensor = Named(timeline, "tensor pipe");
+  EXPECT_EQ(tensor.unit, "%");
+  ASSERT_EQ(tensor.points.size(), 3U);
+  EXPECT_EQ(tensor.points[0].at_ns, 0);
+  EXPECT_DOUBLE_EQ(tensor.points[0].value, 50.0);
+  const std::int64_t start = Named(timeline, "stream 0").slices.at(1).start_ns;
+  EXPECT_EQ(tensor.points[1].at_ns, start);
+  EXPECT_EQ(tensor.points[2].at_ns, start + 1000);
+  EXPECT_EQ(Named(timeline, "L2").points.size(), 1U);
+}
+
 TEST(MakeTimelineTest, NumbersBeyondReasonStayInOrder) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   Recording recording = sample::MakeRecording();
@@ -178,6 +195,7 @@ TEST(MakeTimelineTest, NumbersBeyondReasonStayInOrder) {
   recording.launches.push_back(sample::Launched(1, "", "backwards", 5000, 0));
   recording.launches.push_back(sample::Launched(1, "", "late", kMost, kMost));
   recording.nvtx_ranges = {{1, "", "all", 0, 1, 0, kMost}, {1, "", "late", 0, 1, kMost - 1, kMost}};
+  recording.pm_samples = {{1, "tensor", kMost, kMost, 1.0}, {1, "tensor", 0, 0, 1.0}};
   for (Timing& timing : recording.timings) timing.durations_ns.assign(3, 1e300);
   ExpectInOrder(Make(recording).tracks);
   Recording program = sample::MakeProgramRecording();

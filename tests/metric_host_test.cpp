@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "fa_profile/error.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/timeline_metrics.h"
 #include "test_files.h"
 
 namespace fa_profile::collect::metric_host_test {
@@ -54,6 +56,17 @@ class MetricPlanCacheTest : public FolderTest {
   const fs::path cache_ = folder_ / "a" / "b";  // does not exist at first
   const Names metrics_ = {"sm__cycles_active.avg", "dram__bytes.sum", "no_such__metric.sum"};
 };
+
+// PM sampling takes one pass.
+TEST(MetricHostTest, GroupsOfTheTimelineTakeOnePassEach) {
+  std::map<std::string_view, Names> groups;
+  for (const TimelineMetric& metric : TimelineMetrics()) groups[metric.group].emplace_back(metric.cupti);
+  for (const auto& [group, metrics] : groups) {
+    const MetricPlan plan = PlanMetrics("GH100", metrics);
+    EXPECT_EQ(Subjects(plan), Names{}) << group;
+    EXPECT_EQ(plan.passes, 1) << group;
+  }
+}
 
 TEST(MetricHostTest, KnowsTheSupportedChips) {
   const Names chips = SupportedChips();

@@ -405,7 +405,7 @@ cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
   config.dynamicSmemBytes = kBytes;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = T::kCluster > 1 && T::kUntil >= Until::kCluster ? 1 : 0;
+  config.numAttrs = T::kUntil >= Until::kCluster ? 1 : 0;  // of one block too: it sends to itself as to others
   void* arguments[] = {&call};
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }

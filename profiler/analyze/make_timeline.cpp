@@ -13,6 +13,7 @@
 #include "divide_time.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/demangle.h"
+#include "fa_profile/timeline_metrics.h"
 #include "fa_profile/weigh_gpu_time.h"
 
 namespace fa_profile::analyze {
@@ -210,6 +211,7 @@ class TimelineMaker {
     AddStreams(gpu);
     AddCallsWithoutLaunches(gpu);
     if (profile_.program) AddClasses(gpu);
+    AddSamples(gpu);
     AddClocks(gpu);
     if (profile_.program) AddBusy(gpu);
     if (profile_.program && !time.nodes.empty()) {
@@ -356,6 +358,40 @@ class TimelineMaker {
   }
 
   // Counters.
+
+  /// Where the call of each case begins on the timeline.
+  std::map<std::int64_t, std::int64_t> StartsOfCalls() const {
+    std::map<std::int64_t, std::int64_t> starts;
+    for (const Launch& launch : recording_.launches) {
+      if (!IsShown(launch)) continue;
+      const auto [place, is_new] = starts.try_emplace(launch.case_id, clock_.At(launch.start_ns));
+      if (!is_new) place->second = std::min(place->second, clock_.At(launch.start_ns));
+    }
+    return starts;
+  }
+
+  /// One counter for each metric of PM sampling. The samples are of other launches of the call than the slice.
+  void AddSamples(TimelineTrack& gpu) const {
+    const std::map<std::int64_t, std::int64_t> starts = StartsOfCalls();
+    std::map<std::string, std::vector<TimelinePoint>> points;
+    for (const PmSample& sample : recording_.pm_samples) {
+      const auto start = starts.find(sample.case_id);
+      if (start == starts.end()) continue;
+      const std::int64_t at = std::min(start->second + WholeNs(sample.start_ns), kMostWholeNs);
+      points[sample.metric].push_back({at, sample.value});
+    }
+    for (const TimelineMetric& metric : TimelineMetrics()) {
+      const auto found = points.find(std::string(metric.id));
+      if (found == points.end()) continue;
+      std::ranges::stable_sort(found->second, {}, &TimelinePoint::at_ns);
+      gpu.tracks.push_back({std::string(metric.label),
+                            "PM sampling of another launch of the call, from its first activity on",
+                            {},
+                            "%",
+                            std::move(found->second),
+                            {}});
+    }
+  }
 
   void AddClocks(TimelineTrack& gpu) const {
     AddClock(gpu, "SM clock", "MHz", [](const ClockSample& sample) { return Scaled(sample.sm_hz, 1e-6); });

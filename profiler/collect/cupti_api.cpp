@@ -72,6 +72,9 @@ class CuptiApi final : public GpuApi {
     return fa_profile::collect::OpenSassCounter(device_, CurrentContext(), metrics);
   }
   std::unique_ptr<ModuleCapture> CaptureModules() override { return fa_profile::collect::CaptureModules(); }
+  std::unique_ptr<PmSampler> OpenPmSampler(std::span<const std::string> metrics, std::int64_t interval_ns) override {
+    return fa_profile::collect::OpenPmSampler(device_, CurrentContext(), metrics, interval_ns);
+  }
 
  private:
   const Device& device_;

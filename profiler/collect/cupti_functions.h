@@ -11,7 +11,11 @@
   F(cuptiGetTimestamp) F(cuptiGetVersion) F(cuptiPCSamplingDisable) F(cuptiPCSamplingEnable) \
   F(cuptiPCSamplingGetData) F(cuptiPCSamplingGetNumStallReasons) F(cuptiPCSamplingGetStallReasons) \
   F(cuptiPCSamplingSetConfigurationAttribute) F(cuptiPCSamplingStart) F(cuptiPCSamplingStop) \
-  F(cuptiPmSamplingEnable) F(cuptiProfilerBeginSession) F(cuptiProfilerDeInitialize) \
+  F(cuptiPmSamplingCounterDataGetSampleInfo) F(cuptiPmSamplingCounterDataImageInitialize) \
+  F(cuptiPmSamplingDecodeData) F(cuptiPmSamplingDisable) F(cuptiPmSamplingEnable) \
+  F(cuptiPmSamplingGetCounterAvailability) F(cuptiPmSamplingGetCounterDataInfo) \
+  F(cuptiPmSamplingGetCounterDataSize) F(cuptiPmSamplingSetConfig) F(cuptiPmSamplingStart) F(cuptiPmSamplingStop) \
+  F(cuptiProfilerBeginSession) F(cuptiProfilerDeInitialize) \
   F(cuptiProfilerGetCounterAvailability) F(cuptiProfilerHostConfigAddMetrics) F(cuptiProfilerHostDeinitialize) \
   F(cuptiProfilerHostEvaluateToGpuValues) F(cuptiProfilerHostGetBaseMetrics) F(cuptiProfilerHostGetConfigImage) \
   F(cuptiProfilerHostGetConfigImageSize) F(cuptiProfilerHostGetMetricProperties) \

@@ -26,6 +26,8 @@ std::vector<std::string> SassMetrics(const std::string& chip);
 std::unique_ptr<SassCounter> OpenSassCounter(const Device& device, CUcontext context,
                                              const std::vector<std::string>& metrics);
 std::unique_ptr<ModuleCapture> CaptureModules();
+std::unique_ptr<PmSampler> OpenPmSampler(const Device& device, CUcontext context, std::span<const std::string> metrics,
+                                         std::int64_t interval_ns);
 
 /// GpuApi::Trace(). The activity API is off otherwise, because recording costs about 0.8 us of CPU time a launch. Not
 /// reentrant; one thread.

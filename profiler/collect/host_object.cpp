@@ -1,5 +1,8 @@
 #include "host_object.h"
 
+#include <cmath>
+#include <limits>
+
 #include "check_cupti.h"
 
 namespace fa_profile::collect {
@@ -11,10 +14,10 @@ std::vector<const char*> Pointers(std::span<const std::string> names) {
   return pointers;
 }
 
-HostObject::HostObject(const std::string& chip, std::span<const std::uint8_t> availability) {
+HostObject::HostObject(const std::string& chip, std::span<const std::uint8_t> availability, CUpti_ProfilerType type) {
   const auto params = CallCupti(cuptiProfilerHostInitialize, "cuptiProfilerHostInitialize",
                                 {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
-                                 .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+                                 .profilerType = type,
                                  .pChipName = chip.c_str(),
                                  .pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data()});
   object_.reset(params.pHostObject);
@@ -67,6 +70,27 @@ std::vector<std::uint8_t> HostObject::ConfigImage() const {
              .configImageSize = image.size(),
              .pConfigImage = image.data()});
   return image;
+}
+
+std::map<std::string, double> HostObject::Evaluate(std::span<const std::uint8_t> image, std::size_t index,
+                                                   std::span<const std::string> metrics) const {
+  std::vector<const char*> names = Pointers(metrics);
+  // NaN first, so that a value which CUPTI does not write is absent and not 0.
+  std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
+  CallCupti(cuptiProfilerHostEvaluateToGpuValues, "cuptiProfilerHostEvaluateToGpuValues",
+            {.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
+             .pHostObject = get(),
+             .pCounterDataImage = image.data(),
+             .counterDataImageSize = image.size(),
+             .rangeIndex = index,
+             .ppMetricNames = names.data(),
+             .numMetrics = names.size(),
+             .pMetricValues = values.data()});
+  std::map<std::string, double> result;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) result.emplace(metrics[i], values[i]);
+  }
+  return result;
 }
 
 int NumPasses(std::span<const std::uint8_t> config_image) {

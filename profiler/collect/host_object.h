@@ -3,7 +3,9 @@
 #include <cuda.h>
 #include <cupti_profiler_host.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,9 +19,12 @@ namespace fa_profile::collect {
 /// Once AddMetrics() was refused the object is poisoned: CUPTI refuses every later AddMetrics() on it. Take a new one.
 class HostObject {
  public:
-  /// `availability`: the device's counter availability image, which CUPTI reads during this call only, or empty.
-  /// Throws Error when CUPTI does not know the chip.
-  explicit HostObject(const std::string& chip, std::span<const std::uint8_t> availability = {});
+  /// `availability`: the device's counter availability image, or empty. For the range profiler CUPTI reads it during
+  /// this call only; for PM sampling as long as the object lives: it crashes when it evaluates without it (CUPTI 13.0).
+  /// `type`: an image is evaluated by an object of the profiler that filled it. Throws Error when CUPTI does not know
+  /// the chip.
+  explicit HostObject(const std::string& chip, std::span<const std::uint8_t> availability = {},
+                      CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_RANGE_PROFILER);
 
   /// Names without rollup or submetric. They live as long as the object.
   std::vector<const char*> BaseMetrics(CUpti_MetricType type) const;
@@ -30,6 +35,11 @@ class HostObject {
   /// get separate passes, so add all of them at once.
   [[nodiscard]] bool AddMetrics(std::span<const std::string> metrics);
   std::vector<std::uint8_t> ConfigImage() const;
+
+  /// Values of `metrics` for a range or a sample of a counter data image, which must have it; what CUPTI does not write
+  /// is absent.
+  std::map<std::string, double> Evaluate(std::span<const std::uint8_t> image, std::size_t index,
+                                         std::span<const std::string> metrics) const;
 
   CUpti_Profiler_Host_Object* get() const { return object_.get(); }
 

@@ -278,23 +278,7 @@ MetricEvaluator& MetricEvaluator::operator=(MetricEvaluator&&) noexcept = defaul
 std::map<std::string, double> MetricEvaluator::Evaluate(std::span<const std::uint8_t> image, std::size_t index,
                                                         std::span<const std::string> metrics) const {
   CheckRange(image, index);
-  std::vector<const char*> names = Pointers(metrics);
-  // NaN first, so that a value which CUPTI does not write is absent and not 0.
-  std::vector<double> values(metrics.size(), std::numeric_limits<double>::quiet_NaN());
-  CallCupti(cuptiProfilerHostEvaluateToGpuValues, "cuptiProfilerHostEvaluateToGpuValues",
-            {.structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
-             .pHostObject = host_->get(),
-             .pCounterDataImage = image.data(),
-             .counterDataImageSize = image.size(),
-             .rangeIndex = index,
-             .ppMetricNames = names.data(),
-             .numMetrics = names.size(),
-             .pMetricValues = values.data()});
-  std::map<std::string, double> result;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) result.emplace(metrics[i], values[i]);
-  }
-  return result;
+  return host_->Evaluate(image, index, metrics);
 }
 
 std::size_t MetricEvaluator::NumRanges(std::span<const std::uint8_t> image) {

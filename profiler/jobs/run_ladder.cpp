@@ -21,6 +21,7 @@
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
+#include "fa_profile/timeline_collector.h"
 #include "fa_profile/verification.h"
 #include "run_setup.h"
 #include "verify_case.h"
@@ -187,6 +188,11 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   collect::CollectTogether(
       *gpu, cases, options.raw,
       [&](const std::vector<collect::CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
+  if (options.timeline) {
+    collect::CollectTogether(*gpu, cases, "none", [&](const std::vector<collect::CollectJob>& jobs, bool) {
+      collect::TimelineCollector(run).Collect(jobs);
+    });
+  }
   writer.Write(collect::ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();

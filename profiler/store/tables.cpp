@@ -569,6 +569,17 @@ const Table TableOf<NvtxKernelWork>::kTable = {
      Field<&NvtxKernelWork::gpu_ns>("gpu_ns", "their time on the GPU, summed")},
     4};
 
+template <>
+const Table TableOf<PmSample>::kTable = {
+    "pm_sample",
+    "what a metric read over a short time inside a call, by CUPTI's PM sampling",
+    {RowNumber(), Reference<&PmSample::case_id, Case>("case_id"),
+     Field<&PmSample::metric>("metric", "`tensor`, `issue`, `dram_read`, ..."),
+     Field<&PmSample::start_ns>("start_ns", "from the first activity in the launch"),
+     Field<&PmSample::duration_ns>("duration_ns"),
+     Field<&PmSample::value>("value", "in percent of what the unit can do in the time")},
+    5};
+
 namespace {
 
 constexpr std::array kTables = {
@@ -583,6 +594,7 @@ constexpr std::array kTables = {
     &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
     &TableOf<CountRun>::kTable,     &TableOf<WatchWindow>::kTable,    &TableOf<KernelWork>::kTable,
     &TableOf<MemoryWork>::kTable,   &TableOf<NvtxWork>::kTable,       &TableOf<NvtxKernelWork>::kTable,
+    &TableOf<PmSample>::kTable,
 };
 
 constexpr View kViews[] = {

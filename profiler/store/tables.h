@@ -97,6 +97,7 @@ template <> const Table TableOf<KernelWork>::kTable;
 template <> const Table TableOf<MemoryWork>::kTable;
 template <> const Table TableOf<NvtxWork>::kTable;
 template <> const Table TableOf<NvtxKernelWork>::kTable;
+template <> const Table TableOf<PmSample>::kTable;
 // clang-format on
 
 struct View {

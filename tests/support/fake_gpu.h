@@ -31,6 +31,7 @@ class FakeGpu final : public collect::GpuApi {
   std::uint64_t counts_dropped = 0;
   std::vector<std::string> sass_metrics = {"smsp__sass_inst_executed"};
   std::map<std::uint64_t, std::vector<std::uint8_t>> modules;
+  std::vector<collect::PmReadings> pm_readings = {{}};  ///< of each Take() in turn; the last one stays
   double free_memory_share = 1.0;
   std::optional<double> sm_clock_hz = 1.5e9;  ///< of each Time() that reads it
   std::string failing_call;                   ///< Call() with this text throws Error
@@ -98,6 +99,10 @@ class FakeGpu final : public collect::GpuApi {
     return std::make_unique<FakeCounter>(*this, names);
   }
   std::unique_ptr<collect::ModuleCapture> CaptureModules() override { return std::make_unique<FakeModules>(*this); }
+  std::unique_ptr<collect::PmSampler> OpenPmSampler(std::span<const std::string> metrics,
+                                                    std::int64_t interval_ns) override {
+    return std::make_unique<FakePmSampler>(*this, std::string(metrics.front()), interval_ns);
+  }
 
   /// `calls` as one text, and nothing left of them.
   std::string TakeCalls() {
@@ -217,6 +222,25 @@ class FakeGpu final : public collect::GpuApi {
       const auto found = gpu_.modules.find(crc);
       return found == gpu_.modules.end() ? nullptr : &found->second;
     }
+
+   private:
+    FakeGpu& gpu_;
+    Opened opened_;
+  };
+
+  class FakePmSampler final : public collect::PmSampler {
+   public:
+    FakePmSampler(FakeGpu& gpu, const std::string& metric, std::int64_t interval_ns)
+        : gpu_(gpu), opened_(gpu, "pm:" + metric.substr(0, metric.find('.')) + ":" + std::to_string(interval_ns)) {}
+    void Start() override {
+      gpu_.Call("start");
+      ++gpu_.running;
+    }
+    void Stop() override {
+      --gpu_.running;
+      gpu_.Call("stop");
+    }
+    collect::PmReadings Take() override { return gpu_.Next(gpu_.pm_readings); }
 
    private:
     FakeGpu& gpu_;

@@ -188,6 +188,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                           any.Int64(),
                           any.Int64(),
                           any.Uint32()});
+    r.pm_samples.push_back({id, any.Text(), any.Int64(), any.Int64(), std::abs(any.Double())});
     r.nvtx_ranges.push_back(
         {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});
     Range range{.id = id + 2, .case_id = id, .part = any.Text(), .name = any.Text(), .metrics = {}};
@@ -277,6 +278,9 @@ inline std::string ToText(const Recording& r) {
   }
   for (const NvtxWork& n : r.nvtx_work) {
     line("nvtx work", n.window_id, n.path, n.depth, n.ranges, n.host_ns, n.launches, n.gpu_ns);
+  }
+  for (const PmSample& p : r.pm_samples) {
+    line("pm sample", p.case_id, p.metric, p.start_ns, p.duration_ns, p.value);
   }
   for (const NvtxKernelWork& n : r.nvtx_kernel_work) {
     line("nvtx kernel", n.window_id, n.case_id, n.path, n.launches, n.gpu_ns);

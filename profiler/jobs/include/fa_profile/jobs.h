@@ -41,6 +41,7 @@ struct RunOptions : KernelChoice {
   bool overwrite = false;
   bool kernel_replay = false;
   bool flush_cache = false;
+  bool timeline = false;        ///< metrics over the time of a call
   std::string phases = "auto";  ///< "on", "off", or "auto": with the sets full, detailed and phases
   int warmup_launches = 5;
   int timed_launches = 100;

@@ -306,6 +306,16 @@ struct SassCounting {
   std::vector<SassCount> counts;
 };
 
+/// What a metric read over a short time inside a call, by CUPTI's PM sampling. The metrics of a group are of one
+/// launch, other groups of other launches (timeline_metrics.h).
+struct PmSample {
+  std::int64_t case_id = 0;
+  std::string metric;         ///< id of a TimelineMetric: "tensor"
+  std::int64_t start_ns = 0;  ///< from the first activity in the launch
+  std::int64_t duration_ns = 0;
+  double value = 0.0;  ///< in percent of what the unit can do in the time
+};
+
 /// Something that could not be measured: dropped ranges, metrics that the chip lacks, an unknown clock.
 struct DataLoss {
   std::string kind;     ///< "metric_unavailable", "metric_not_collected", "range_dropped", "nvml", ...
@@ -336,6 +346,7 @@ struct Recording {
   std::vector<DeviceFunction> functions;
   std::vector<PcSampling> samplings;
   std::vector<SassCounting> countings;
+  std::vector<PmSample> pm_samples;
   std::vector<DataLoss> losses;
 };
 
@@ -346,7 +357,7 @@ inline constexpr auto kRecordLists = std::make_tuple(
     &Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::timings, &Recording::launches,
     &Recording::nvtx_ranges, &Recording::watch_windows, &Recording::kernel_work, &Recording::memory_work,
     &Recording::nvtx_work, &Recording::nvtx_kernel_work, &Recording::configs, &Recording::ranges, &Recording::cubins,
-    &Recording::functions, &Recording::samplings, &Recording::countings, &Recording::losses);
+    &Recording::functions, &Recording::samplings, &Recording::countings, &Recording::pm_samples, &Recording::losses);
 
 /// Calls `take(list)` for each list of `recording`, in the order of kRecordLists.
 template <typename AnyRecording, typename Take>

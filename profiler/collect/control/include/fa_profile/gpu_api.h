@@ -122,6 +122,29 @@ class ModuleCapture {
   virtual const std::vector<std::uint8_t>* Find(std::uint64_t crc) = 0;
 };
 
+/// Metrics of the device over a short time. Times are of the GPU's clock, which is that of the other readings alone.
+struct PmReading {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::map<std::string, double> metrics;  ///< by CUPTI name
+};
+
+struct PmReadings {
+  std::vector<PmReading> readings;
+  bool buffer_full = false;  ///< later ones were lost
+};
+
+/// CUPTI's PM sampling of the device, at a fixed interval of time. While one lives, nothing else may profile.
+class PmSampler {
+ public:
+  virtual ~PmSampler() = default;
+  virtual void Start() = 0;
+  /// With the device idle.
+  virtual void Stop() = 0;
+  /// After Stop().
+  virtual PmReadings Take() = 0;
+};
+
 /// Durations of calls, taken without a profiler.
 struct CallTiming {
   std::string method;                 ///< as Timing::method
@@ -170,6 +193,9 @@ class GpuApi {
   virtual std::vector<std::string> SassMetrics() = 0;
   virtual std::unique_ptr<SassCounter> OpenSassCounter(const std::vector<std::string>& metrics) = 0;
   virtual std::unique_ptr<ModuleCapture> CaptureModules() = 0;
+  /// Samples metrics that share a pass. Throws Error: the chip has none of them, they need several passes, or it has no
+  /// trigger by time.
+  virtual std::unique_ptr<PmSampler> OpenPmSampler(std::span<const std::string> metrics, std::int64_t interval_ns) = 0;
 };
 
 }  // namespace fa_profile::collect
