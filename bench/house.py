@@ -17,8 +17,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def room_of(path):
-    """profiler/store/include/fa_profile/x.h -> profiler/store; kernels/selftest/x.cu -> kernels;
-    cli/templates/x.cpp -> cli, as cli/help is a room of its own."""
+    """profiler/store/include/fa_profile/x.h -> profiler/store; kernels/selftest/x.cu -> kernels; cli/help is a room."""
     parts = [part for part in path.parent.parts if part not in ("include", "fa_profile")]
     room = "/".join(parts)
     return parts[0] if parts[0] in ("kernels", "bench", "cli") and room != "cli/help" else room
