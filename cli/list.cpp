@@ -30,7 +30,7 @@ struct ListOptions {
 
 /// A chip as CUPTI names it, from any case. Throws Error.
 std::string RequireChip(const std::string& chip) {
-  const std::string name = Upper(chip);
+  std::string name = Upper(chip);
   // Asking CUPTI costs a third of a second; these need no asking.
   const std::vector<std::string> of_sets = MetricSetChips();
   if (std::ranges::find(of_sets, name) != of_sets.end()) return name;

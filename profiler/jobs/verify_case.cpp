@@ -12,10 +12,10 @@ namespace fa_profile::jobs {
 bool IsLibrary(const Kernel& kernel) { return kernel.rung() == 0; }
 
 CaseCheck VerifyCase(const Kernel& kernel, const CaseQuestion& question, ProgressBar& bar,
-                     const std::atomic<bool>* interrupted) {
+                     const std::atomic<bool>* should_end) {
   const auto show = [&](int done) {
     bar.Show("verify", kernel.id() + " " + question.shape.ToString(), done, question.draws);
-    if (interrupted != nullptr && *interrupted) throw Error("interrupted", "what was finished is in the .part file");
+    if (should_end != nullptr && *should_end) throw Error("interrupted", "what was finished is in the .part file");
   };
   if (!IsLibrary(kernel)) {
     if (std::string why_not = kernel.WhyNot(question.shape); !why_not.empty()) return {std::move(why_not), {}};
@@ -26,7 +26,7 @@ CaseCheck VerifyCase(const Kernel& kernel, const CaseQuestion& question, Progres
   show(0);
   const LibraryReply reply = VerifyInChild(
       {kernel.origin(), question.shape, question.draws, question.seed, question.device, question.tensor_files},
-      interrupted);
+      should_end);
   bar.Clear();
   for (const std::string& line : PrintedBy(kernel.origin(), reply)) PrintToStderr(line);
   return {reply.answer.why_not, reply.answer.verification.value_or(Verification{}), reply.answer.work};

@@ -30,8 +30,8 @@ struct CaseQuestion {
 bool IsLibrary(const Kernel& kernel);
 
 /// Verifies a kernel at a shape, with a progress bar. A rung runs in this process. A library's code runs in a child:
-/// whatever it does there, the other kernels are verified. `interrupted` may be null; once it is set, throws Error.
+/// whatever it does there, the other kernels are verified. `should_end` may be null; once it is set, throws Error.
 CaseCheck VerifyCase(const Kernel& kernel, const CaseQuestion& question, ProgressBar& bar,
-                     const std::atomic<bool>* interrupted);
+                     const std::atomic<bool>* should_end);
 
 }  // namespace fa_profile::jobs
