@@ -17,9 +17,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def room_of(path):
-    """profiler/store/include/fa_profile/x.h -> profiler/store; kernels/selftest/x.cu -> kernels."""
+    """profiler/store/include/fa_profile/x.h -> profiler/store; kernels/selftest/x.cu -> kernels; cli/help is a room."""
     parts = [part for part in path.parent.parts if part not in ("include", "fa_profile")]
-    return parts[0] if parts[0] in ("kernels", "bench", "cli") else "/".join(parts)
+    room = "/".join(parts)
+    return parts[0] if parts[0] in ("kernels", "bench", "cli") and room != "cli/help" else room
 
 
 def house(root):

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/baseline_files.h"
 #include "fa_profile/baseline_report.h"
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gate_run.h"
 #include "fa_profile/text.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -102,10 +102,8 @@ void AddBaseline(CLI::App& app, Invocation& invocation) {
     command->add_option("--baselines", arguments->baselines, "Folder of the baselines")
         ->capture_default_str()
         ->type_name("FOLDER");
-    command->add_option("--format", arguments->format, "text or json")
-        ->check(OneOf({"text", "json"}))
-        ->capture_default_str();
-    command->callback([arguments, run, &invocation] { invocation.run = [arguments, run] { return run(*arguments); }; });
+    help::AddChoice(*command, "--format", arguments->format, "text or json", {"text", "json"});
+    invocation.When(*command, [arguments, run] { return run(*arguments); });
     return command;
   };
   CLI::App* const promote =

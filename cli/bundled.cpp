@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "fa_profile/bundled.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 
@@ -14,33 +15,16 @@ namespace fs = std::filesystem;
 
 constexpr const char* kRecording = "h200-ladder-full.fap";
 
-// Beside the installed program, or in the source tree it was built from. `installed` and `source`: the folder there.
-std::optional<std::string> Find(const char* installed, [[maybe_unused]] const char* source, const char* name) {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path candidates[] = {
-      program.parent_path() / ".." / "share" / "fa-profile" / installed / name,
-#ifdef FA_PROFILE_SOURCE_DATA_DIR  // not in a program that ci/package.sh packs
-      fs::path(FA_PROFILE_SOURCE_DATA_DIR) / ".." / source / name,
-      fs::path(FA_PROFILE_INSTALL_DATA_DIR) / ".." / installed / name,
-#endif
-  };
-  for (const fs::path& candidate : candidates) {
-    if (fs::exists(candidate, ignored)) return candidate.lexically_normal().string();
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string BundledRecording() {
-  if (const std::optional<std::string> path = Find("recordings", "recordings", kRecording)) return *path;
+  if (const std::optional<std::string> path = FindBundled("recordings", "recordings", kRecording)) return *path;
   throw Error("the recording " + std::string(kRecording) + " that comes with the program is missing",
               "reinstall, or give a recording of your own: fa-profile report FILE.fap");
 }
 
 void RefuseBundledFolder(const std::string& folder) {
-  const std::optional<std::string> path = Find("recordings", "recordings", kRecording);
+  const std::optional<std::string> path = FindBundled("recordings", "recordings", kRecording);
   std::error_code ignored;
   if (!path || !fs::equivalent(folder, fs::path(*path).parent_path(), ignored)) return;
   throw Error("the spool " + folder + " is the folder of the recording that comes with the program",
@@ -48,23 +32,18 @@ void RefuseBundledFolder(const std::string& folder) {
 }
 
 std::string BundledTrials() {
-  if (const std::optional<std::string> path = Find("gate", "ci/gate/data", "h200-trials.json")) return *path;
+  if (const std::optional<std::string> path = FindBundled("gate", "ci/gate/data", "h200-trials.json")) return *path;
   throw Error("the trial data h200-trials.json that come with the program are missing",
               "reinstall, or give a file: fa-profile gate selftest --data FILE.json");
 }
 
 std::string BundledWorkflow(const std::string& name) {
-  if (const std::optional<std::string> path = Find("workflows", "ci/workflows", name.c_str())) return *path;
+  if (const std::optional<std::string> path = FindBundled("workflows", "ci/workflows", name)) return *path;
   throw Error("the workflow " + name + " that comes with the program is missing", "reinstall fa-profile");
 }
 
-std::string PythonRunnerFile() {
-  if (const std::optional<std::string> path = Find("python", "profiler/python", "fa_profile_kernel.py")) return *path;
-  throw Error("fa_profile_kernel.py, which runs kernels in Python and comes with the program, is missing", "reinstall");
-}
-
 std::string GateErrorRate() {
-  const std::optional<std::string> path = Find("gate", "ci/gate/data", "error-rate.json");
+  const std::optional<std::string> path = FindBundled("gate", "ci/gate/data", "error-rate.json");
   if (!path) return {};
   constexpr std::size_t kMostBytes = 4096;
   const nlohmann::json json = nlohmann::json::parse(ReadFile(*path, kMostBytes), nullptr, /*allow_exceptions=*/false);

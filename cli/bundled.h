@@ -16,9 +16,6 @@ std::string BundledTrials();
 /// Path of a workflow to adopt, "adopt-github.yml". Throws Error when it is missing.
 std::string BundledWorkflow(const std::string& name);
 
-/// Path of the program that runs kernels in Python. Throws Error when it is missing.
-std::string PythonRunnerFile();
-
 /// The gate's error rate as gate selftest measured it, one line for reports; empty: its file is missing.
 std::string GateErrorRate();
 

@@ -14,9 +14,9 @@
 #include "fa_profile/list_code.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/new_folder.h"
+#include "fa_profile/select_entries.h"
 #include "fa_profile/source_text.h"
 #include "fa_profile/text.h"
-#include "selection.h"
 #include "terminal_options.h"
 
 namespace fa_profile::cli {
@@ -29,11 +29,6 @@ constexpr std::size_t kMostPrinted = 10000;
 
 void RefuseFormat(const char* view, const Format& format, const char* others) {
   throw Error(fmt::format("{} has no format '{}'", view, format.name), fmt::format("use --format {}", others));
-}
-
-void CheckOutput() {
-  std::cout.flush();
-  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
 }
 
 std::vector<InstructionListing> ListSelected(const Recording& recording, const Profile& profile,
@@ -139,11 +134,7 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
     throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
   }
   if (given.empty()) return;
-  for (const char* const option : {"--summary", "--bars", "--explain"}) {
-    if (report.count(option) > 0) {
-      throw Error(fmt::format("{} has no effect with {}", option, given.front()), "leave one of them out");
-    }
-  }
+  RefuseOptions(report, {"--summary", "--bars", "--explain"}, " has no effect with " + given.front());
   if (!views.compare) return;
   if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
   if (!invocation.phase_map.empty() || !invocation.phase_from.empty()) {
@@ -170,7 +161,7 @@ int RunCodeViews(const std::string& path, const Format& format, const ReportFilt
                      : "text, json or csv, or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
-  (void)SelectEntries(path, filter, profile);
+  (void)load::SelectEntries(path, filter.entries, profile);
   if (views.compare) {
     std::vector<PhaseComparison> comparisons;
     for (const ProfileEntry& entry : profile.entries) {

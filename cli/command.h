@@ -2,21 +2,40 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "commands.h"
+#include "fa_profile/jobs.h"
+#include "fa_profile/phase_map.h"
+#include "fa_profile/select_entries.h"
 
 namespace fa_profile::cli {
 
-/// What the command line asks for. Each Add function below declares a command with its options; when the command is
-/// given, its callback sets `run`, which main() calls once everything is parsed.
+/// Exit codes of the program (docs/cli.md).
+inline constexpr int kExitFine = 0;
+inline constexpr int kExitRegression = 1;  ///< a kernel is not correct, or a check of selftest failed
+inline constexpr int kExitCannot = 2;
+
+/// Of a job that judges kernels.
+inline int CodeOf(bool correct) { return correct ? kExitFine : kExitRegression; }
+
+/// What the command line asks for. Each Add function below declares a command with its options, and says with When()
+/// what it runs; main() calls that once everything is parsed.
 struct Invocation {
   std::string command_line;          ///< as given, for recordings and reports
   std::vector<std::string> program;  ///< what follows `--`
   std::string phase_map;             ///< --phase-map, before or after the command
   std::string phase_from;            ///< --phase-from, alike; empty: the best source there is
   std::function<int()> run;          ///< returns the exit code; may throw Error
+
+  /// Runs `what` if `command` is given, and no command below it.
+  void When(CLI::App& command, std::function<int()> what) {
+    command.callback([this, what = std::move(what)] {  // of the innermost command first
+      if (!run) run = what;
+    });
+  }
 };
 
 void AddProfile(CLI::App& app, Invocation& invocation);  ///< the main job: no command
@@ -34,10 +53,16 @@ void AddNew(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddManPages(CLI::App& app, Invocation& invocation);
 void AddGate(CLI::App& app, Invocation& invocation);
+void AddGateInit(CLI::App& gate, Invocation& invocation);     ///< below gate
+void AddGateHistory(CLI::App& gate, Invocation& invocation);  ///< below gate
 void AddBaseline(CLI::App& app, Invocation& invocation);
 
 /// The Add functions of this program's commands: all of them (every_command.cpp), or the exporter's alone.
 std::vector<void (*)(CLI::App&, Invocation&)> Commands();
+
+/// Throws Error for the first of `options` that was given: "--draws" and `what`, with the cure.
+void RefuseOptions(const CLI::App& app, const std::vector<const char*>& options, const std::string& what,
+                   const std::string& cure = "leave one of them out");
 
 /// --shape and --causal, as given.
 struct ShapeArguments {
@@ -52,11 +77,49 @@ void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help);
 /// --tensor.
 void AddTensorFiles(CLI::App& app, std::vector<std::string>& files);
 
+/// --kernel-py, --python, --timeout, and --case, which is for processes of fa-profile gate.
+void AddPythonKernel(CLI::App& app, jobs::PythonOptions& options);
+/// --python and --timeout have an effect on kernels in Python alone. Throws Error.
+void RequirePythonKernel(const CLI::App& app, const jobs::PythonOptions& options);
+/// Throws Error for the first of these options that was given together with --kernel-py.
+void RefuseWithPython(const CLI::App& app, const std::vector<const char*>& without_effect);
+
 /// --phase-map and --phase-from.
 void AddPhaseMap(CLI::App& app, Invocation& invocation);
 /// Absent without --phase-map. Throws Error.
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation);
 /// What --phase-from says. Throws Error where --phase-map contradicts it.
 PhaseSource ReadPhaseSource(const Invocation& invocation);
+
+struct Format;  // formats.h
+
+/// What of a recording a report shows.
+struct ReportFilter {
+  load::EntrySelection entries;
+  bool summary = false;               ///< tables only, no block per kernel
+  std::string bars = "auto";          ///< bars beside phases, and sparklines: "auto", "always", "never"
+  std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
+  std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
+  PhaseSource phase_source = PhaseSource::kBest;
+};
+
+/// What the main job was asked for, as parsed.
+struct RunOptions : jobs::RunOptions {
+  const Format* format = nullptr;
+  ReportFilter report;
+  std::string gpu_only_option;  ///< one that was given and a replay cannot honour; empty: none
+};
+
+/// The same report from the bundled recording, and in its first line that it is one.
+int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu);
+
+/// Prints the recording's report to stdout; shared by run, replay and report.
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter);
+
+/// Throws Error where std::cout could not write the report.
+void CheckOutput();
+
+/// "recording: F.fap" on stderr, below an empty line.
+void NameRecording(const std::string& line);
 
 }  // namespace fa_profile::cli

@@ -5,7 +5,7 @@
 
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_trials.h"
-#include "usage_errors.h"
+#include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
 
@@ -80,8 +80,8 @@ void AddFormatOption(CLI::App& command, const Format*& format, const std::vector
   const auto choose = [&format, choices, names](const std::string& given) {
     format = choices[static_cast<std::size_t>(std::ranges::find(names, given) - names.begin())];
   };
-  command.add_option_function<std::string>("--format", choose, Listed(names))
-      ->transform(OneOf(names))
+  command.add_option_function<std::string>("--format", choose, help::Listed(names))
+      ->transform(help::OneOf(names))
       ->transform(CLI::detail::to_lower)
       ->type_name("FORMAT");
 }

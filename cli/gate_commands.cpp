@@ -1,26 +1,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 
 #include "bundled.h"
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/error.h"
 #include "fa_profile/gate_outputs.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/gate_run.h"
 #include "fa_profile/gate_trials.h"
+#include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/page.h"
+#include "fa_profile/python_kernel.h"
 #include "fa_profile/recording_evidence.h"
+#include "fa_profile/usage_errors.h"
 #include "formats.h"
-#include "gate_history.h"
-#include "gate_init.h"
-#include "gate_sample.h"
-#include "gpu_access.h"
-#include "python_kernel.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -44,29 +42,23 @@ const std::vector<OptionUse>& OptionUses() {
   return kUses;
 }
 
-// Of a verdict.
-constexpr std::array kReports = {"--strict", "--markdown", "--sarif",       "--junit",  "--json",
-                                 "--html",   "--textfile", "--annotations", "--summary"};
-
-void RefuseBoth(const CLI::App& gate, const char* option, const char* other,
-                const char* cure = "leave one of them out") {
-  if (gate.count(option) == 0 || gate.count(other) == 0) return;
-  throw Error(fmt::format("{} has no effect with {}", option, other), cure);
+void RefuseBoth(const CLI::App& gate, const std::vector<const char*>& options, const std::string& other,
+                const std::string& cure = "leave one of them out") {
+  if (gate.count(other) > 0) RefuseOptions(gate, options, " has no effect with " + other, cure);
 }
 
 void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
   for (const OptionUse& use : OptionUses()) {
     for (const char* const question : {"--candidate", "--pair", "--static", "--replay", "--measure"}) {
       if (std::ranges::find(use.questions, question) != use.questions.end()) continue;
-      const std::string cure = "leave it out; it is an option of " + Listed(use.questions);
-      for (const char* const option : use.options) RefuseBoth(gate, option, question, cure.c_str());
+      RefuseBoth(gate, use.options, question, "leave it out; it is an option of " + help::Listed(use.questions));
     }
   }
-  for (const char* const option : {"--baselines", "--suite"}) RefuseBoth(gate, option, "--baseline");
-  for (const char* const option : kReports) {
-    RefuseBoth(gate, option, "--explain");
-    RefuseBoth(gate, option, "--measure", "leave it out: there is a verdict only of two builds");
-  }
+  RefuseBoth(gate, {"--baselines", "--suite"}, "--baseline");
+  const std::vector<const char*> reports = {"--strict", "--markdown", "--sarif",       "--junit",  "--json",
+                                            "--html",   "--textfile", "--annotations", "--summary"};
+  RefuseBoth(gate, reports, "--explain");
+  RefuseBoth(gate, reports, "--measure", "leave it out: there is a verdict only of two builds");
   if (!options.statics.empty() && options.statics.front().ends_with(".json") && gate.count("--base-log") > 0) {
     throw Error("--base-log has no effect on evidence", "leave it out: " + options.statics.front() + " has the base's");
   }
@@ -74,251 +66,208 @@ void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
 
 // Standard output takes one report.
 void RefuseTwoOutputs(const CLI::App& gate, const gate::GateOutputs& outputs) {
-  for (const char* const option : {"--format", "--annotations"}) {
-    if (gate.count(option) == 0 || !outputs.TakeStdout()) continue;
-    throw Error(fmt::format("{} has no effect: a report goes to stdout instead, which takes one", option),
+  if (!outputs.TakeStdout()) return;
+  RefuseOptions(gate, {"--format", "--annotations"}, " has no effect: a report goes to stdout instead, which takes one",
                 "leave it out, or write the report to a file instead of -");
-  }
 }
 
-/// The commands gate, gate selftest, gate history and gate-sample, and their options.
-class GateCommands {
- public:
-  /// Adds the commands to `app`.
-  explicit GateCommands(CLI::App& app);
-
-  /// gate, gate selftest or gate history. `command_line`: this program's, for the report.
-  int RunGate(const std::string& command_line);
-  int RunSample();
-
- private:
-  void AddQuestion();
-  void AddReports();
-  void AddMeasuring();
-  void AddSelftest();
-  void AddSample(CLI::App& app);
-  int Selftest() const;
-
-  CLI::App* gate_ = nullptr;
-  CLI::App* selftest_ = nullptr;
-  std::unique_ptr<HistoryCommands> history_;
-  CLI::App* sample_ = nullptr;
-  gate::GateOptions options_;
-  gate::GateOutputs outputs_;
-  const Format* format_ = nullptr;
-  const Format* selftest_format_ = nullptr;
-  bool strict_ = false;
-  std::string architecture_;
-  std::string trial_data_;  // empty: the data that come with the program
-  gate::TrialOptions trial_options_;
-  GateInitCommand init_;
-  GateSampleOptions sample_options_;
-  std::vector<std::string> sample_shapes_;
+/// What `fa-profile gate` was asked for.
+struct GateArguments {
+  gate::GateOptions options;
+  gate::GateOutputs outputs;
+  const Format* format = nullptr;
+  bool strict = false;
+  std::string architecture;
 };
 
-GateCommands::GateCommands(CLI::App& app) {
-  options_.baselines = gate::kBaselines;
-  gate_ =
-      app.add_subcommand("gate", "Judge whether a change makes kernels worse: verdict, reports and exit code for CI");
-  gate_->require_subcommand(0, 1);
-  AddQuestion();
-  AddReports();
-  AddMeasuring();
-  AddSelftest();
-  init_.AddTo(*gate_);
-  history_ = std::make_unique<HistoryCommands>(*gate_);
-  AddSample(app);
-}
-
-void GateCommands::AddQuestion() {
-  gate_->add_option("--candidate", options_.candidate, "Recording or evidence of the candidate, one per process")
+void AddQuestion(CLI::App& gate, GateArguments& arguments) {
+  gate::GateOptions& options = arguments.options;
+  gate.add_option("--candidate", options.candidate, "Recording or evidence of the candidate, one per process")
       ->allow_extra_args(false);
-  gate_
-      ->add_option("--baseline", options_.baseline,
-                   "Recordings, evidence or a baseline file to compare with; default: the promoted baseline")
+  gate.add_option("--baseline", options.baseline,
+                  "Recordings, evidence or a baseline file to compare with; default: the promoted baseline")
       ->allow_extra_args(false);
-  gate_->add_option("--baselines", options_.baselines, "Folder of promoted baselines")
+  gate.add_option("--baselines", options.baselines, "Folder of promoted baselines")
       ->capture_default_str()
       ->type_name("FOLDER");
-  gate_->add_option("--suite", options_.suite, "Suite of the promoted baseline")->capture_default_str();
-  gate_
-      ->add_option(
-          "--pair", options_.pair,
+  gate.add_option("--suite", options.suite, "Suite of the promoted baseline")->capture_default_str();
+  gate.add_option(
+          "--pair", options.pair,
           "Measure two builds, kernel libraries or kernels in Python (FILE.py:FUNCTION) in turns on this machine's "
           "GPU, and judge them")
       ->expected(2)
       ->type_name("BASE HEAD");
-  gate_->add_option("--static", options_.statics, "Judge the machine code of two builds, without a GPU")
+  gate.add_option("--static", options.statics, "Judge the machine code of two builds, without a GPU")
       ->expected(1, 2)
       ->type_name("BASE HEAD");
-  gate_->add_option("--replay", options_.replay, "Judge a run of --pair again that --save kept");
-  gate_->add_option("--measure", options_.measure, "Measure one build in many processes for --save, without a verdict");
-  gate_->add_option("--thresholds", options_.thresholds, "File of limits; default: ci/thresholds.yaml if it exists");
-  gate_->add_flag("--explain", options_.explain, "List each limit and its source instead of judging");
-  gate_->add_flag("--strict", strict_, "Exit with code 3 if no clear verdict is reached");
-  gate_->add_option("--arch", architecture_, "With --static: code for this architecture (sm_90a); default: the newest");
-  gate_->add_option("--base-log", options_.base_static.build_log, "With --static: the compiler's output of the base");
-  gate_->add_option("--head-log", options_.head_static.build_log,
-                    "With --static: the compiler's output of the candidate");
-  gate_->add_option("--today", options_.run.today, "Date by which exceptions expire")->group("");
+  gate.add_option("--replay", options.replay, "Judge a run of --pair again that --save kept");
+  gate.add_option("--measure", options.measure, "Measure one build in many processes for --save, without a verdict");
+  gate.add_option("--thresholds", options.thresholds, "File of limits; default: ci/thresholds.yaml if it exists");
+  gate.add_flag("--explain", options.explain, "List each limit and its source instead of judging");
+  gate.add_flag("--strict", arguments.strict, "Exit with code 3 if no clear verdict is reached");
+  gate.add_option("--arch", arguments.architecture,
+                  "With --static: code for this architecture (sm_90a); default: the newest");
+  gate.add_option("--base-log", options.base_static.build_log, "With --static: the compiler's output of the base");
+  gate.add_option("--head-log", options.head_static.build_log, "With --static: the compiler's output of the candidate");
+  gate.add_option("--today", options.run.today, "Date by which exceptions expire")->group("");
 }
 
-void GateCommands::AddReports() {
-  AddFormatOption(*gate_, format_, &Format::gate);
-  gate_->add_option("--markdown", outputs_.markdown, "Write a comment for a pull request");
-  gate_->add_option("--sarif", outputs_.sarif, "Write SARIF 2.1.0");
-  gate_->add_option("--junit", outputs_.junit, "Write JUnit XML");
-  gate_->add_option("--json", outputs_.json, "Write JSON (docs/gate.schema.json)");
-  gate_->add_option("--html", outputs_.html, "Write a page for a browser");
-  gate_->add_option("--textfile", outputs_.textfile, "Write faprof_gate_* for Prometheus (*.prom)");
-  gate_->add_flag("--annotations", outputs_.annotations, "Print GitHub annotations (always in GitHub Actions)");
-  gate_->add_flag("--summary", outputs_.summary, "Append to the job summary of GitHub Actions");
-  gate_->add_option("--save", options_.save, "Keep what was measured, or the candidate's evidence (.json)");
+void AddReports(CLI::App& gate, GateArguments& arguments) {
+  gate::GateOutputs& outputs = arguments.outputs;
+  AddFormatOption(gate, arguments.format, &Format::gate);
+  gate.add_option("--markdown", outputs.markdown, "Write a comment for a pull request");
+  gate.add_option("--sarif", outputs.sarif, "Write SARIF 2.1.0");
+  gate.add_option("--junit", outputs.junit, "Write JUnit XML");
+  gate.add_option("--json", outputs.json, "Write JSON (docs/gate.schema.json)");
+  gate.add_option("--html", outputs.html, "Write a page for a browser");
+  gate.add_option("--textfile", outputs.textfile, "Write faprof_gate_* for Prometheus (*.prom)");
+  gate.add_flag("--annotations", outputs.annotations, "Print GitHub annotations (always in GitHub Actions)");
+  gate.add_flag("--summary", outputs.summary, "Append to the job summary of GitHub Actions");
+  gate.add_option("--save", arguments.options.save, "Keep what was measured, or the candidate's evidence (.json)");
 }
 
-void GateCommands::AddMeasuring() {
-  gate::PairOptions& run = options_.run;
-  gate_->add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
-  gate_->add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
+void AddMeasuring(CLI::App& gate, gate::GateOptions& options) {
+  gate::PairOptions& run = options.run;
+  gate.add_option("--kernel", run.kernel_pattern, "Only kernels whose id matches this regular expression");
+  gate.add_option("--kernel-lib", run.libraries, "A kernel library that both builds load (repeatable)")
       ->allow_extra_args(false);
-  gate_
-      ->add_option("--shape", run.shapes,
-                   "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
+  gate.add_option("--shape", run.shapes,
+                  "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable); default 1,8,512,64")
       ->allow_extra_args(false);
-  gate_->add_option("--device", run.device, "CUDA device number")->capture_default_str();
-  gate_->add_option("--pairs", run.pairs, "Timing pairs of the first stage")
-      ->check(CLI::Range(5, 24))
-      ->capture_default_str();
-  gate_->add_option("--second-pairs", run.second_pairs, "Pairs of the second stage, for suspects")
-      ->check(CLI::Range(7, 24))
-      ->capture_default_str();
-  gate_->add_option("--phase-pairs", run.phase_pairs, "Recording pairs, for phases; 0: no phases")
-      ->check(CLI::Range(0, 24))
-      ->capture_default_str();
-  gate_->add_option("--draws", run.draws, "Random inputs that verify each kernel")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  gate_
-      ->add_option("--timeout", run.timeout_seconds,
-                   "Time limit of each process, in seconds; of a kernel in Python, of each case")
-      ->check(CLI::Range(1.0, 86400.0))
-      ->capture_default_str();
-  gate_->add_option("--python", run.python, "The Python that runs kernels in Python")
+  gate.add_option("--device", run.device, "CUDA device number")->capture_default_str();
+  help::AddNumber(gate, "--pairs", run.pairs, "Timing pairs of the first stage", 5, 24);
+  help::AddNumber(gate, "--second-pairs", run.second_pairs, "Pairs of the second stage, for suspects", 7, 24);
+  help::AddNumber(gate, "--phase-pairs", run.phase_pairs, "Recording pairs, for phases; 0: no phases", 0, 24);
+  help::AddNumber(gate, "--draws", run.draws, "Random inputs that verify each kernel", 1, 100000);
+  help::AddNumber(gate, "--timeout", run.timeout_seconds,
+                  "Time limit of each process, in seconds; of a kernel in Python, of each case", 1.0, 86400.0);
+  gate.add_option("--python", run.python, "The Python that runs kernels in Python")
       ->capture_default_str()
       ->type_name("PROGRAM");
-  gate_->add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code");
-  gate_->add_flag("--shared", run.shared, "Measure even if another process uses the GPU");
-  gate_->add_option("--processes", options_.processes, "With --measure: timing processes")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  gate_->add_option("--recordings", options_.recordings, "With --measure: recording processes")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  gate.add_flag("--measure-identical", run.measure_identical, "Also time cases of equal machine code");
+  gate.add_flag("--shared", run.shared, "Measure even if another process uses the GPU");
+  help::AddNumber(gate, "--processes", options.processes, "With --measure: timing processes", 1, 1000);
+  help::AddNumber(gate, "--recordings", options.recordings, "With --measure: recording processes", 1, 1000);
 }
 
-void GateCommands::AddSelftest() {
-  selftest_ = gate_->add_subcommand("selftest", "Measure the gate's false alarms and misses on recorded processes");
-  selftest_->add_option("--data", trial_data_, "Trial data; default: the bundled data");
-  selftest_->add_option("--trials", trial_options_.false_alarm_trials, "Simulated pull requests of equal code")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
-  selftest_->add_option("--power-trials", trial_options_.power_trials, "Draws for each question about slower code")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  selftest_->add_option("--seed", trial_options_.seed, "Seed of the draws")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
-      ->capture_default_str();
-  AddFormatOption(*selftest_, selftest_format_, &Format::gate_selftest);
+void AddGateSelftest(CLI::App& gate, Invocation& invocation) {
+  struct Arguments {
+    std::string data;  // empty: the data that come with the program
+    gate::TrialOptions options;
+    const Format* format = nullptr;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  gate::TrialOptions& options = arguments->options;
+  CLI::App& selftest =
+      *gate.add_subcommand("selftest", "Measure the gate's false alarms and misses on recorded processes");
+  selftest.add_option("--data", arguments->data, "Trial data; default: the bundled data");
+  help::AddNumber(selftest, "--trials", options.false_alarm_trials, "Simulated pull requests of equal code", 1,
+                  10000000);
+  help::AddNumber(selftest, "--power-trials", options.power_trials, "Draws for each question about slower code", 1,
+                  1000000);
+  help::AddNumber(selftest, "--seed", options.seed, "Seed of the draws", 0, std::uint64_t{1} << 53U);
+  AddFormatOption(selftest, arguments->format, &Format::gate_selftest);
+  invocation.When(selftest, [arguments] {
+    const std::string data = arguments->data.empty() ? BundledTrials() : arguments->data;
+    const gate::TrialReport report = gate::RunTrials(gate::ReadTrialData(data), arguments->options);
+    std::cout << arguments->format->gate_selftest(report);
+    return CodeOf(report.failed.empty());
+  });
 }
 
-void GateCommands::AddSample(CLI::App& app) {
-  sample_ = app.add_subcommand("gate-sample", "What one timing process of fa-profile gate --pair measures, as JSON");
-  sample_->group("");  // a part of gate --pair: --help does not list it
-  sample_->add_option("--kernel", sample_options_.kernel_pattern,
-                      "Only kernels whose id matches this regular expression");
-  sample_->add_option("--kernel-lib", sample_options_.kernel_libraries, "A kernel library of your own (repeatable)")
+void AddGateSample(CLI::App& app, Invocation& invocation) {
+  struct Arguments {
+    jobs::GateSampleOptions options;
+    std::vector<std::string> shapes;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  jobs::GateSampleOptions& options = arguments->options;
+  CLI::App& sample =
+      *app.add_subcommand("gate-sample", "What one timing process of fa-profile gate --pair measures, as JSON");
+  sample.group("");  // a part of gate --pair: --help does not list it
+  sample.add_option("--kernel", options.kernel_pattern, "Only kernels whose id matches this regular expression");
+  sample.add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)")
       ->allow_extra_args(false);
-  AddPythonKernel(*sample_, sample_options_.python);
-  sample_->add_option("--shape", sample_shapes_, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
+  AddPythonKernel(sample, options.python);
+  sample
+      .add_option("--shape", arguments->shapes, "BATCH,HEADS,SEQLEN,HEAD_DIM[ causal], or NAME=VALUE,... (repeatable)")
       ->allow_extra_args(false);
-  sample_->add_option("--launches", sample_options_.launches, "Timed samples per case")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  sample_->add_option("--order", sample_options_.order, "Seed of the order of the cases")->capture_default_str();
-  sample_->add_option("--device", sample_options_.device, "CUDA device number")->capture_default_str();
+  help::AddNumber(sample, "--launches", options.launches, "Timed samples per case", 1, 10000);
+  sample.add_option("--order", options.order, "Seed of the order of the cases")->capture_default_str();
+  sample.add_option("--device", options.device, "CUDA device number")->capture_default_str();
+  invocation.When(sample, [arguments] {
+    for (const std::string& text : arguments->shapes) arguments->options.shapes.push_back(Shape::Parse(text));
+    jobs::RunGateSample(arguments->options);
+    return kExitFine;
+  });
 }
 
-int GateCommands::RunSample() {
-  for (const std::string& text : sample_shapes_) sample_options_.shapes.push_back(Shape::Parse(text));
-  return RunGateSample(sample_options_);
-}
-
-int GateCommands::RunGate(const std::string& command_line) {
-  if (*selftest_) return Selftest();
-  if (init_.asked()) return init_.Run();
-  if (history_->given()) return history_->Run();
-  options_.run.reproduce = command_line;
-  const bool measures = !options_.pair.empty() || !options_.measure.empty();
-  RefuseIdleOptions(*gate_, options_);
-  RefuseTwoOutputs(*gate_, outputs_);
-  gate::PairOptions& run = options_.run;
+// `command_line`: this program's, for the report.
+int RunGate(const CLI::App& gate, GateArguments& arguments, const std::string& command_line) {
+  gate::GateOptions& options = arguments.options;
+  gate::GateOutputs& outputs = arguments.outputs;
+  options.run.reproduce = command_line;
+  const bool measures = !options.pair.empty() || !options.measure.empty();
+  RefuseIdleOptions(gate, options);
+  RefuseTwoOutputs(gate, outputs);
+  gate::PairOptions& run = options.run;
   run.partial = !run.kernel_pattern.empty();
   for (std::string& shape : run.shapes) shape = Shape::Parse(shape).ToString();
   run.load = [](const std::string& path) { return gate::LoadEvidence({path}); };
-  run.compute_processes = ComputeProcesses;
-  for (gate::StaticOptions* const side : {&options_.base_static, &options_.head_static}) {
-    side->architecture = architecture_;
+  run.compute_processes = jobs::ComputeProcesses;
+  for (gate::StaticOptions* const side : {&options.base_static, &options.head_static}) {
+    side->architecture = arguments.architecture;
     side->kernel_pattern = run.kernel_pattern;
   }
-  if (!options_.pair.empty() && python::LooksLikePythonKernel(options_.pair.front())) {
-    RefuseWithPython(*gate_, {"--kernel-lib", "--shape"});
+  if (!options.pair.empty() && python::LooksLikePythonKernel(options.pair.front())) {
+    RefuseWithPython(gate, {"--kernel-lib", "--shape"});
   }
-  options_.why_no_gpu = measures ? WhyNoGpu() : "";
-  if (!options_.pair.empty() && options_.why_no_gpu.empty()) {
-    run.candidate_note = PythonPairNote(options_.pair.front(), options_.pair.back(), run.python, run.timeout_seconds);
+  options.why_no_gpu = measures ? jobs::WhyNoGpu() : "";
+  if (!options.pair.empty() && options.why_no_gpu.empty()) {
+    run.candidate_note =
+        jobs::PythonPairNote(options.pair.front(), options.pair.back(), run.python, run.timeout_seconds);
   }
-  outputs_.render_textfile = [](const gate::GateResult& result) {
+  outputs.render_textfile = [](const gate::GateResult& result) {
     return prom::GateTextfile(gate::GateStateOf(result));
   };
-  outputs_.render_html = [](const gate::GateResult& result) { return exporters::HtmlGate(gate::GateJson(result)); };
-  if (!options_.pair.empty() || !options_.replay.empty()) outputs_.error_rate = GateErrorRate();
-  outputs_.save = options_.save;
-  outputs_.inputs = {options_.thresholds.empty() ? gate::kDefaultThresholds : options_.thresholds};
+  outputs.render_html = [](const gate::GateResult& result) { return exporters::HtmlGate(gate::GateJson(result)); };
+  if (!options.pair.empty() || !options.replay.empty()) outputs.error_rate = GateErrorRate();
+  outputs.save = options.save;
+  outputs.inputs = {options.thresholds.empty() ? gate::kDefaultThresholds : options.thresholds};
   for (const auto* const files :
-       {&options_.candidate, &options_.baseline, &options_.pair, &options_.statics, &run.libraries}) {
-    outputs_.inputs.insert(outputs_.inputs.end(), files->begin(), files->end());
+       {&options.candidate, &options.baseline, &options.pair, &options.statics, &run.libraries}) {
+    outputs.inputs.insert(outputs.inputs.end(), files->begin(), files->end());
   }
-  for (const std::string& file : {options_.replay, options_.measure, options_.base_static.build_log.value_or(""),
-                                  options_.head_static.build_log.value_or("")}) {
-    if (!file.empty()) outputs_.inputs.push_back(file);
+  for (const std::string& file : {options.replay, options.measure, options.base_static.build_log.value_or(""),
+                                  options.head_static.build_log.value_or("")}) {
+    if (!file.empty()) outputs.inputs.push_back(file);
   }
-  gate::CheckGateOutputs(outputs_);
+  gate::CheckGateOutputs(outputs);
 
-  const auto [result, explanation] = fa_profile::gate::RunGate(options_);
+  const auto [result, explanation] = fa_profile::gate::RunGate(options);
   std::cout << explanation;
   if (!result) return kExitFine;
-  if (!outputs_.TakeStdout()) std::cout << format_->gate(*result);
-  gate::WriteGateOutputs(*result, outputs_);
-  return gate::ExitCode(*result, strict_);
-}
-
-int GateCommands::Selftest() const {
-  const gate::TrialReport report =
-      gate::RunTrials(gate::ReadTrialData(trial_data_.empty() ? BundledTrials() : trial_data_), trial_options_);
-  std::cout << selftest_format_->gate_selftest(report);
-  return report.failed.empty() ? kExitFine : kExitRegression;
+  if (!outputs.TakeStdout()) std::cout << arguments.format->gate(*result);
+  gate::WriteGateOutputs(*result, outputs);
+  return gate::ExitCode(*result, arguments.strict);
 }
 
 }  // namespace
 
 void AddGate(CLI::App& app, Invocation& invocation) {
-  const auto commands = std::make_shared<GateCommands>(app);
-  app.get_subcommand("gate")->callback([commands, &invocation] {
-    invocation.run = [commands, &invocation] { return commands->RunGate(invocation.command_line); };
-  });
-  app.get_subcommand("gate-sample")->callback([commands, &invocation] {
-    invocation.run = [commands] { return commands->RunSample(); };
-  });
+  const auto arguments = std::make_shared<GateArguments>();
+  arguments->options.baselines = gate::kBaselines;
+  CLI::App& gate =
+      *app.add_subcommand("gate", "Judge whether a change makes kernels worse: verdict, reports and exit code for CI");
+  gate.require_subcommand(0, 1);
+  AddQuestion(gate, *arguments);
+  AddReports(gate, *arguments);
+  AddMeasuring(gate, arguments->options);
+  AddGateSelftest(gate, invocation);
+  AddGateInit(gate, invocation);
+  AddGateHistory(gate, invocation);
+  AddGateSample(app, invocation);
+  invocation.When(gate, [arguments, &gate, &invocation] { return RunGate(gate, *arguments, invocation.command_line); });
 }
 
 }  // namespace fa_profile::cli

@@ -1,14 +1,14 @@
-#include "gate_history.h"
-
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <utility>
 
-#include "commands.h"
-#include "fa_profile/error.h"
+#include "command.h"
+#include "fa_profile/add_option.h"
+#include "fa_profile/analyze_history.h"
 #include "fa_profile/files.h"
 #include "fa_profile/history_report.h"
 #include "fa_profile/notice.h"
@@ -16,68 +16,75 @@
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/sha256.h"
 #include "fa_profile/text.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 
-HistoryCommands::HistoryCommands(CLI::App& gate) {
-  history_ = gate.add_subcommand("history", "Keep nightly measurements in a file, and show what moved; never blocks");
-  history_->require_subcommand(1);
-  add_ = history_->add_subcommand("add", "Add measurements to a history, each a night of its card");
-  add_->add_option("file", file_, "The history, an SQLite file; made if it does not exist")->required();
-  add_->add_option("evidence", evidence_, "Evidence of gate --measure --save (*.json), and recordings (*.fap)")
-      ->required();
-  add_->add_flag("--replace", replace_, "Let a night take the place of another of the same card, time and commit");
-  CLI::App* const show = history_->add_subcommand("show", "Show change points and slow drifts");
-  show->add_option("file", file_, "The history")->required();
-  show->add_option("--gpu", options_.gpu_uuid, "Only cards whose UUID begins with this");
-  show->add_option("--kernel", options_.kernel_pattern, "Only kernels whose id matches this regular expression");
-  show->add_option("--nights", options_.nights, "Only the newest nights of each card; 0: all")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  show->add_option("--level", options_.level, "Share of the findings that may be false")
-      ->check(CLI::Range(0.001, 0.5))
-      ->capture_default_str();
-  show->add_option("--least", options_.least, "Smallest change of a time to report, as a ratio; of a drift twice this")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  show->add_option("--seed", options_.seed, "Seed of the permutations")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
-      ->capture_default_str();
-  format_option_ =
-      show->add_option("--format", format_, "text or json")->check(OneOf({"text", "json"}))->capture_default_str();
-  show->add_option("--svg", svg_, "Write a picture: the duration of each case, night by night");
-}
+namespace {
 
-int HistoryCommands::Run() const { return add_->parsed() ? RunAdd() : RunShow(); }
+struct HistoryArguments {
+  std::string file;
+  std::vector<std::string> evidence;
+  bool replace = false;
+  std::string format = "text";
+  std::string svg;
+  gate::HistoryOptions options;
+};
 
-int HistoryCommands::RunAdd() const {
-  CheckOutputFiles({{"FILE", file_}}, evidence_);
+int RunAdd(const HistoryArguments& given) {
+  CheckOutputFiles({{"FILE", given.file}}, given.evidence);
   std::vector<gate::MeasuredNight> nights;
-  for (const std::string& path : evidence_) {
+  for (const std::string& path : given.evidence) {
     const std::string name = std::filesystem::path(path).filename().string();
     for (gate::MeasuredNight& night : gate::NightsOf(gate::LoadEvidence({path}), name, Sha256OfFile(path))) {
       nights.push_back(std::move(night));
     }
   }
-  const gate::AddedNights result = gate::AddNights(file_, nights, replace_);
-  std::cout << fmt::format("{}: {} night{} added{}\n", Printable(file_), result.added, result.added == 1 ? "" : "s",
+  const gate::AddedNights result = gate::AddNights(given.file, nights, given.replace);
+  std::cout << fmt::format("{}: {} night{} added{}\n", Printable(given.file), result.added,
+                           result.added == 1 ? "" : "s",
                            result.known > 0 ? fmt::format(", {} there before", result.known) : "");
   return kExitFine;
 }
 
-int HistoryCommands::RunShow() const {
-  CheckReportFiles({{"--svg", svg_}}, {file_});
-  const bool to_stdout = svg_ == "-";
-  if (to_stdout && format_option_->count() > 0) {
-    throw Error("--format has no effect: --svg - prints the picture instead", "leave one of them out");
-  }
-  const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(file_), options_);
-  if (!svg_.empty() && !to_stdout) WriteWholeFile(svg_, gate::HistorySvg(report));
-  std::cout << (to_stdout           ? gate::HistorySvg(report)
-                : format_ == "json" ? gate::HistoryJson(report)
-                                    : gate::HistoryText(report));
+int RunShowHistory(const CLI::App& show, const HistoryArguments& given) {
+  CheckReportFiles({{"--svg", given.svg}}, {given.file});
+  const bool to_stdout = given.svg == "-";
+  if (to_stdout) RefuseOptions(show, {"--format"}, " has no effect: --svg - prints the picture instead");
+  const gate::HistoryReport report = gate::AnalyzeHistory(gate::ReadHistory(given.file), given.options);
+  if (!given.svg.empty() && !to_stdout) WriteWholeFile(given.svg, gate::HistorySvg(report));
+  std::cout << (to_stdout                ? gate::HistorySvg(report)
+                : given.format == "json" ? gate::HistoryJson(report)
+                                         : gate::HistoryText(report));
   return kExitFine;
+}
+
+}  // namespace
+
+void AddGateHistory(CLI::App& gate, Invocation& invocation) {
+  const auto arguments = std::make_shared<HistoryArguments>();
+  gate::HistoryOptions& options = arguments->options;
+  CLI::App& history =
+      *gate.add_subcommand("history", "Keep nightly measurements in a file, and show what moved; never blocks");
+  history.require_subcommand(1);
+  CLI::App& add = *history.add_subcommand("add", "Add measurements to a history, each a night of its card");
+  add.add_option("file", arguments->file, "The history, an SQLite file; made if it does not exist")->required();
+  add.add_option("evidence", arguments->evidence, "Evidence of gate --measure --save (*.json), and recordings (*.fap)")
+      ->required();
+  add.add_flag("--replace", arguments->replace,
+               "Let a night take the place of another of the same card, time and commit");
+  invocation.When(add, [arguments] { return RunAdd(*arguments); });
+  CLI::App& show = *history.add_subcommand("show", "Show change points and slow drifts");
+  show.add_option("file", arguments->file, "The history")->required();
+  show.add_option("--gpu", options.gpu_uuid, "Only cards whose UUID begins with this");
+  show.add_option("--kernel", options.kernel_pattern, "Only kernels whose id matches this regular expression");
+  help::AddNumber(show, "--nights", options.nights, "Only the newest nights of each card; 0: all", 0, 1000000);
+  help::AddNumber(show, "--level", options.level, "Share of the findings that may be false", 0.001, 0.5);
+  help::AddNumber(show, "--least", options.least,
+                  "Smallest change of a time to report, as a ratio; of a drift twice this", 0.0, 1.0);
+  help::AddNumber(show, "--seed", options.seed, "Seed of the permutations", 0, std::uint64_t{1} << 53U);
+  help::AddChoice(show, "--format", arguments->format, "text or json", {"text", "json"});
+  show.add_option("--svg", arguments->svg, "Write a picture: the duration of each case, night by night");
+  invocation.When(show, [arguments, &show] { return RunShowHistory(show, *arguments); });
 }
 
 }  // namespace fa_profile::cli

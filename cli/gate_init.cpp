@@ -1,18 +1,18 @@
-#include "gate_init.h"
+#include "fa_profile/gate_init.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 
 #include "bundled.h"
-#include "fa_profile/error.h"
+#include "command.h"
 #include "fa_profile/files.h"
-#include "fa_profile/gate_init.h"
 #include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
+#include "fa_profile/usage_errors.h"
 #include "fa_profile/version.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -41,34 +41,48 @@ std::string NextSteps(const std::string& host, const std::string& from, bool com
   return text + " (docs/gate-adopt.md)\n";
 }
 
-}  // namespace
+struct InitArguments {
+  std::vector<std::string> files;
+  std::string thresholds = "ci/thresholds.yaml";
+  std::string workflow;  // empty: none
+  std::string from = "OWNER/fa-profile";
+};
 
-void GateInitCommand::AddTo(CLI::App& gate) {
-  init_ = gate.add_subcommand("init", "Write a first threshold file for this repository, and its workflow");
-  init_->add_option("FILES", files_, "Kernel libraries, cubins, build folders or recordings whose kernels are listed");
-  init_->add_option("-o,--output", thresholds_, "The threshold file to write")->capture_default_str();
-  init_->add_option("--workflow", workflow_, "Also write the workflow of this code host")
-      ->check(OneOf({"github", "gitlab"}));
-  init_->add_option("--from", from_, "With --workflow: the repository that hosts fa-profile")->capture_default_str();
+int RunInit(const CLI::App& init, const InitArguments& given) {
+  if (given.workflow.empty()) {
+    RefuseOptions(init, {"--from"}, " has no effect without --workflow",
+                  "add --workflow github or gitlab, or leave it out");
+  }
+  if (init.count("--output") > 0) CheckOutputPath(given.thresholds);  // only the default's folder is made
+  gate::GateInitOptions options;
+  options.files = given.files;
+  options.thresholds = given.thresholds;
+  options.from = given.from;
+  options.has_groups = given.workflow == "gitlab";
+  options.version = fmt::format("v{}", Version());
+  options.workflows = WorkflowsOf(given.workflow);
+  const std::vector<std::string> written = gate::InitGate(options);
+  if (std::ranges::find(written, given.thresholds) == written.end()) {
+    std::cout << "kept " << Printable(given.thresholds) << "\n";
+  }
+  for (const std::string& path : written) std::cout << "wrote " << Printable(path) << "\n";
+  std::cout << NextSteps(given.workflow, given.from, gate::ComparedFile(given.files).has_value());
+  return kExitFine;
 }
 
-int GateInitCommand::Run() const {
-  if (workflow_.empty() && init_->count("--from") > 0) {
-    throw Error("--from has no effect without --workflow", "add --workflow github or gitlab, or leave it out");
-  }
-  if (init_->count("--output") > 0) CheckOutputPath(thresholds_);  // only the default's folder is made
-  gate::GateInitOptions options;
-  options.files = files_;
-  options.thresholds = thresholds_;
-  options.from = from_;
-  options.has_groups = workflow_ == "gitlab";
-  options.version = fmt::format("v{}", Version());
-  options.workflows = WorkflowsOf(workflow_);
-  const std::vector<std::string> written = gate::InitGate(options);
-  if (std::ranges::find(written, thresholds_) == written.end()) std::cout << "kept " << Printable(thresholds_) << "\n";
-  for (const std::string& path : written) std::cout << "wrote " << Printable(path) << "\n";
-  std::cout << NextSteps(workflow_, from_, gate::ComparedFile(files_).has_value());
-  return kExitFine;
+}  // namespace
+
+void AddGateInit(CLI::App& gate, Invocation& invocation) {
+  const auto given = std::make_shared<InitArguments>();
+  CLI::App& init = *gate.add_subcommand("init", "Write a first threshold file for this repository, and its workflow");
+  init.add_option("FILES", given->files,
+                  "Kernel libraries, cubins, build folders or recordings whose kernels are listed");
+  init.add_option("-o,--output", given->thresholds, "The threshold file to write")->capture_default_str();
+  init.add_option("--workflow", given->workflow, "Also write the workflow of this code host")
+      ->check(help::OneOf({"github", "gitlab"}));
+  init.add_option("--from", given->from, "With --workflow: the repository that hosts fa-profile")
+      ->capture_default_str();
+  invocation.When(init, [given, &init] { return RunInit(init, *given); });
 }
 
 }  // namespace fa_profile::cli

@@ -1,16 +1,19 @@
-// The commands that need a GPU. What they run is in a file each, or in no_cuda.cpp.
+// The commands that need a GPU. What they run is in profiler/jobs.
+#include <iostream>
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/add_option.h"
+#include "fa_profile/jobs.h"
 #include "formats.h"
-#include "python_kernel.h"
+#include "terminal_options.h"
 
 namespace fa_profile::cli {
 
 namespace {
 
 struct VerifyArguments {
-  VerifyOptions options;
+  jobs::VerifyOptions options;
   ShapeArguments shapes;
 };
 
@@ -18,7 +21,7 @@ struct VerifyArguments {
 
 void AddVerify(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  VerifyOptions& options = arguments->options;
+  jobs::VerifyOptions& options = arguments->options;
   CLI::App* const verify = app.add_subcommand("verify", "Compare every kernel with the float64 reference");
   verify->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
   verify->add_option("--kernel-lib", options.kernel_libraries, "A kernel library of your own (repeatable)");
@@ -28,28 +31,24 @@ void AddVerify(CLI::App& app, Invocation& invocation) {
       *verify, arguments->shapes,
       "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default: the suite");
   verify->add_option("--draws", options.draws, "Random inputs per shape")->check(CLI::Range(1, 100000));
-  verify->add_option("--seed", options.seed, "Seed of the first draw")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U))
-      ->capture_default_str();
+  help::AddNumber(*verify, "--seed", options.seed, "Seed of the first draw", 0, std::uint64_t{1} << 53U);
   verify->add_option("--device", options.device, "CUDA device number")->capture_default_str();
-  verify->callback([arguments, &invocation, verify] {
-    invocation.run = [arguments, verify] {
-      const PythonOptions& python = arguments->options.python;
-      RequirePythonKernel(*verify, python);
-      if (!python.kernel.empty()) {
-        RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
-        return RunPythonVerify(arguments->options);
-      }
-      arguments->options.shapes = arguments->shapes.Parse();
-      return RunVerify(arguments->options);
-    };
+  invocation.When(*verify, [arguments, verify] {
+    const jobs::PythonOptions& python = arguments->options.python;
+    RequirePythonKernel(*verify, python);
+    if (!python.kernel.empty()) {
+      RefuseWithPython(*verify, {"--kernel-lib", "--shape", "--causal"});
+      return CodeOf(jobs::VerifyPythonKernel(arguments->options));
+    }
+    arguments->options.shapes = arguments->shapes.Parse();
+    return CodeOf(jobs::VerifyKernels(arguments->options));
   });
 }
 
 // What this program starts for each kernel library.
 void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  VerifyOptions& options = arguments->options;
+  jobs::VerifyOptions& options = arguments->options;
   CLI::App* const child = app.add_subcommand("kernel-library", "Load a kernel library for verify and for a run");
   child->group("");
   child->add_option("library", options.kernel_libraries)->required()->expected(1);
@@ -58,42 +57,33 @@ void AddKernelLibrary(CLI::App& app, Invocation& invocation) {
   child->add_option("--draws", options.draws);
   child->add_option("--seed", options.seed);
   child->add_option("--device", options.device);
-  child->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      arguments->options.shapes = arguments->shapes.Parse();
-      return RunKernelLibrary(arguments->options);
-    };
+  invocation.When(*child, [arguments]() -> int {
+    arguments->options.shapes = arguments->shapes.Parse();
+    jobs::RunKernelLibrary(arguments->options);
   });
 }
 
 void AddSelftest(CLI::App& app, Invocation& invocation) {
-  const auto options = std::make_shared<SelftestOptions>();
-  CLI::App* const selftest =
-      app.add_subcommand("selftest", "Test the profiler on kernels whose counts and phases are known");
-  selftest->add_option("--kernel", options->kernel_pattern, "Only kernels that match this regular expression");
-  selftest->add_option("--device", options->device, "CUDA device number")->capture_default_str();
-  selftest->add_option("-o,--output", options->output, "Keep the recording (*.fap)");
-  selftest->add_flag("--force", options->overwrite, "Replace an existing recording");
-  AddFormatOption(*selftest, options->format, &Format::selftest);
-  selftest->callback([options, &invocation] {
-    invocation.run = [options, &invocation] {
-      options->command_line = invocation.command_line;
-      return RunSelftest(*options);
-    };
-  });
-}
-
-void AddDoctor(CLI::App& app, Invocation& invocation) {
   struct Arguments {
-    int device = 0;
-    std::string file;
+    jobs::SelftestOptions options;
+    const Format* format = nullptr;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* const doctor = app.add_subcommand("doctor", "Check whether this machine can profile, and what to fix");
-  doctor->add_option("--device", arguments->device, "CUDA device number")->capture_default_str();
-  doctor->add_option("file", arguments->file, "A program, library or cubin to check for line information");
-  doctor->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return RunDoctor(arguments->device, arguments->file); };
+  jobs::SelftestOptions& options = arguments->options;
+  CLI::App* const selftest =
+      app.add_subcommand("selftest", "Test the profiler on kernels whose counts and phases are known");
+  selftest->add_option("--kernel", options.kernel_pattern, "Only kernels that match this regular expression");
+  selftest->add_option("--device", options.device, "CUDA device number")->capture_default_str();
+  selftest->add_option("-o,--output", options.output, "Keep the recording (*.fap)");
+  selftest->add_flag("--force", options.overwrite, "Replace an existing recording");
+  AddFormatOption(*selftest, arguments->format, &Format::selftest);
+  invocation.When(*selftest, [arguments, &invocation] {
+    jobs::SelftestOptions& asked = arguments->options;
+    asked.command_line = invocation.command_line;
+    const SelftestReport report = jobs::RunSelftest(asked);
+    arguments->format->selftest(std::cout, report, TerminalOptions());
+    if (!asked.output.empty()) NameRecording("recording: " + asked.output);
+    return CodeOf(report.Count(TruthCheck::Verdict::kFail) == 0 && report.Count(TruthCheck::Verdict::kPass) > 0);
   });
 }
 

@@ -20,6 +20,13 @@ namespace fa_profile::cli {
 
 namespace {
 
+struct LintCommand : load::LintRequest {
+  const Format* format = nullptr;
+  std::vector<std::string> fail_on;  ///< ids of findings that make the exit code 1
+  std::string explain;               ///< explains this finding instead; empty: lints
+  std::string package;               ///< a wheel or a folder, instead of files
+};
+
 /// Throws Error for options that the table of a package does not depend on.
 void RefuseForPackage(const LintCommand& command) {
   const auto refuse = [](const std::string& option, const char* cure) {
@@ -51,8 +58,6 @@ void NoteSkipped(const PackageLint& package) {
   const auto more = package.skipped_files - static_cast<int>(package.skipped.size());
   if (more > 0) Notice("skipped " + std::to_string(more) + " more");
 }
-
-}  // namespace
 
 int RunLint(const LintCommand& command) {
   if (!command.explain.empty()) {
@@ -98,12 +103,11 @@ int RunLint(const LintCommand& command) {
   return exit_code;
 }
 
+}  // namespace
+
 void AddLint(CLI::App& app, Invocation& invocation) {
-  struct Arguments {
-    LintCommand lint;
-  };
-  const auto arguments = std::make_shared<Arguments>();
-  LintCommand& lint = arguments->lint;
+  const auto arguments = std::make_shared<LintCommand>();
+  LintCommand& lint = *arguments;
   CLI::App* const command = app.add_subcommand("lint", "Find problems in compiled kernels, without a GPU");
   command->add_option("files", lint.files, "Cubins, or objects, programs and libraries with cubins in them");
   command->add_option("--from-wheel", lint.package,
@@ -120,12 +124,10 @@ void AddLint(CLI::App& app, Invocation& invocation) {
       ->allow_extra_args(false);
   AddPhaseMap(*command, invocation);
   command->add_option("--explain", lint.explain, "Explain a finding, instead of a report");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments, &invocation] {
-      arguments->lint.options.phase_source = ReadPhaseSource(invocation);
-      arguments->lint.options.phase_map = ReadPhaseMap(invocation);
-      return RunLint(arguments->lint);
-    };
+  invocation.When(*command, [arguments, &invocation] {
+    arguments->options.phase_source = ReadPhaseSource(invocation);
+    arguments->options.phase_map = ReadPhaseMap(invocation);
+    return RunLint(*arguments);
   });
 }
 

@@ -7,27 +7,34 @@
 #include <utility>
 
 #include "command.h"
+#include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_map.h"
-#include "gpu_access.h"
-#include "usage_errors.h"
+#include "fa_profile/usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
 
+struct ListOptions {
+  std::string what;
+  std::string chip = "GH100";
+  std::string pattern;
+  std::vector<std::string> kernel_libraries;
+};
+
 /// A chip as CUPTI names it, from any case. Throws Error.
 std::string RequireChip(const std::string& chip) {
-  std::string name = chip;
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string name = Upper(chip);
   // Asking CUPTI costs a third of a second; these need no asking.
   const std::vector<std::string> of_sets = MetricSetChips();
   if (std::ranges::find(of_sets, name) != of_sets.end()) return name;
-  const std::vector<std::string> chips = KnownChips();
+  const std::vector<std::string> chips = jobs::KnownChips();
   if (std::ranges::find(chips, name) != chips.end()) return name;
   throw Error("there is no chip '" + chip + "'" + DidYouMean(chip, chips),
               fmt::format("the known chips are {}", fmt::join(chips, ", ")));
@@ -67,8 +74,6 @@ void ListInputs(const std::function<bool(std::string_view)>& wanted) {
   }
 }
 
-}  // namespace
-
 int RunList(const ListOptions& options) {
   const auto& [what, chip, pattern, kernel_libraries] = options;
   const auto wanted = [&pattern = options.pattern](std::string_view name) {
@@ -76,11 +81,11 @@ int RunList(const ListOptions& options) {
     return std::ranges::search(name, pattern, same).begin() != name.end() || pattern.empty();
   };
   if (what == "kernels") {
-    ListKernels(pattern, kernel_libraries);
+    jobs::ListKernels(pattern, kernel_libraries);
   } else if (what == "counters") {
-    ListCounters(chip, pattern);
+    jobs::ListCounters(chip, pattern);
   } else if (what == "chips") {
-    ListChips();
+    jobs::ListChips();
   } else if (what == "sets") {
     const std::string known = RequireChip(chip);
     for (const std::string& name : MetricSetNames()) {
@@ -113,6 +118,8 @@ int RunList(const ListOptions& options) {
   return kExitFine;
 }
 
+}  // namespace
+
 void AddList(CLI::App& app, Invocation& invocation) {
   const auto arguments = std::make_shared<ListOptions>();
   CLI::App* const list = app.add_subcommand(
@@ -121,7 +128,8 @@ void AddList(CLI::App& app, Invocation& invocation) {
                    "kernels, sets, metrics (ours), inputs (counters they read), counters (the chip's), chips, phases, "
                    "findings, exported (to Prometheus)")
       ->required()
-      ->check(OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
+      ->check(
+          help::OneOf({"kernels", "sets", "metrics", "inputs", "counters", "chips", "phases", "findings", "exported"}));
   CLI::Option* const chip =
       list->add_option("--chip", arguments->chip, "Chip whose counters or sets are listed")->capture_default_str();
   list->add_option("--kernel-lib", arguments->kernel_libraries, "With kernels: a kernel library of your own, too")

@@ -7,12 +7,13 @@
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/new_folder.h"
 #include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
+#include "fa_profile/usage_errors.h"
 #include "kernel_lib_texts.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -44,16 +45,6 @@ void RefuseUnreadable(const std::string& name) {
               "give one of letters a to z, digits, '-' and '_'");
 }
 
-std::string ForKernel(std::string_view text, const std::string& name) {
-  constexpr std::string_view kPlace = "@NAME@";
-  std::string result;
-  for (std::size_t found = 0; (found = text.find(kPlace)) != std::string_view::npos;) {
-    result.append(text.substr(0, found)).append(name);
-    text.remove_prefix(found + kPlace.size());
-  }
-  return result.append(text);
-}
-
 // The command that configures it: the header of a source tree is not found by itself.
 std::string ConfigureCommand(const std::string& folder) {
   std::string command = fmt::format("cmake -S {} -B {} -DCMAKE_CUDA_ARCHITECTURES=native", ShellWord(folder),
@@ -64,8 +55,10 @@ std::string ConfigureCommand(const std::string& folder) {
   if (fs::exists(program.parent_path().parent_path() / "include" / header, ignored)) {
     return command + " " + ShellWord("-DFA_PROFILE=" + program.string());
   }
+#ifdef FA_PROFILE_SOURCE_INCLUDE_DIR  // not in what is built for other machines
   const fs::path source = FA_PROFILE_SOURCE_INCLUDE_DIR;
   if (fs::exists(source / header, ignored)) command += " " + ShellWord("-DFA_PROFILE_INCLUDE_DIR=" + source.string());
+#endif
   return command + " " + ShellWord("-DFA_PROFILE=" + program.string());
 }
 
@@ -77,7 +70,8 @@ int NewKernelLib(const std::string& folder) {
   (void)NewFolder(made.path() + "/.github");
   const NewFolder workflows(made.path() + "/.github/workflows");
   for (const EmbeddedText& file : KernelLibTexts()) {
-    (file.id == "gate.yml" ? workflows : top).Write(std::string(file.id), ForKernel(file.text, name));
+    (file.id == "gate.yml" ? workflows : top)
+        .Write(std::string(file.id), Replaced(std::string(file.text), "@NAME@", name));
   }
   made.PutInPlace();
   const auto word = [&folder](const std::string& below) {
@@ -105,10 +99,9 @@ void AddNew(CLI::App& app, Invocation& invocation) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* const command = app.add_subcommand("new", "Write the files to begin with: a kernel library of your own");
-  command->add_option("WHAT", arguments->what, "kernel-lib")->required()->check(OneOf({"kernel-lib"}));
+  command->add_option("WHAT", arguments->what, "kernel-lib")->required()->check(help::OneOf({"kernel-lib"}));
   command->add_option("DIR", arguments->folder, "Folder to make; its name becomes the kernel's")->required();
-  command->callback(
-      [arguments, &invocation] { invocation.run = [arguments] { return NewKernelLib(arguments->folder); }; });
+  invocation.When(*command, [arguments] { return NewKernelLib(arguments->folder); });
 }
 
 }  // namespace fa_profile::cli

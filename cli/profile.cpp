@@ -1,17 +1,20 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 
 #include "command.h"
+#include "fa_profile/add_option.h"
 #include "fa_profile/error.h"
 #include "fa_profile/failure_note.h"
 #include "fa_profile/findings.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/metric_sets.h"
+#include "fa_profile/usage_errors.h"
 #include "formats.h"
 #include "print_to.h"
-#include "python_kernel.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -26,6 +29,16 @@ struct ProfileArguments {
   std::string cache = "warm";
 };
 
+/// Reports a finished run, and names its recording on stderr.
+jobs::Report ReportOf(const RunOptions& run) {
+  return [&run](const std::string& recording, const std::string& name) {
+    ReportFilter filter = run.report;
+    filter.entries = {.nvtx_pattern = run.nvtx_pattern, .all_kernels = true};
+    PrintReport(recording, *run.format, filter);
+    NameRecording(fmt::format("recording: {}  (again: fa-profile report {})", name, name));
+  };
+}
+
 // The main job, once its options are known to be options.
 int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (run.kernel_replay && run.flush_cache) {
@@ -38,58 +51,47 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
   if (app.count("--metrics") > 0) RequireMetricNames(run.metrics);
   (void)KernelPattern(run.kernel_pattern);
   (void)KernelPattern(run.nvtx_pattern, "--nvtx");
-  if (!run.explain.empty()) (void)analyze::RequireFinding(run.explain);
+  if (!run.report.explain.empty()) (void)analyze::RequireFinding(run.report.explain);
   RequirePythonKernel(app, run.python);
   if (!run.program.empty()) {
-    for (const char* const option : {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--tensor", "--cache",
-                                     "--warmup", "--repeats", "--draws", "--raw", "--timeline"}) {
-      if (app.count(option) > 0) {
-        throw Error(
-            std::string(option) + " has no effect on a program",
-            "leave it out; --kernel, --nvtx, --top, --delay and --duration select what is measured of a program");
-      }
-    }
+    RefuseOptions(app,
+                  {"--kernel-py", "--shape", "--causal", "--kernel-lib", "--tensor", "--cache", "--warmup", "--repeats",
+                   "--draws", "--raw", "--timeline"},
+                  " has no effect on a program",
+                  "leave it out; --kernel, --nvtx, --top, --delay and --duration select what is measured of a program");
     if (app.count("--replay") > 0 && run.program_replay == "user") {
       throw Error("--replay user cannot measure a program: fa-profile cannot run its kernels again",
                   "use spread, kernel or none");
     }
-    for (const char* const option : {"--nvtx", "--launch-skip", "--launch-count"}) {
-      if (app.count(option) > 0 && run.program_replay == "none") {
-        throw Error(std::string(option) + " selects launches to measure, and --replay none measures none",
-                    "leave one of them out");
-      }
+    if (run.program_replay == "none") {
+      RefuseOptions(app, {"--nvtx", "--launch-skip", "--launch-count"},
+                    " selects launches to measure, and --replay none measures none");
     }
-    for (const char* const option : {"--delay", "--duration"}) {
-      if (app.count(option) > 0 && !run.from_start) {
-        throw Error(std::string(option) + " and --profile-from-start off exclude each other",
+    if (!run.from_start) {
+      RefuseOptions(app, {"--delay", "--duration"}, " and --profile-from-start off exclude each other",
                     "each says when recording begins or ends: give one");
-      }
     }
     if (run.phases == "on" && run.kernel_replay) {
       throw Error("--phases on has no effect with --replay kernel: a replayed launch is not the program's own",
                   "use --replay spread, or --replay none for phases without counters");
     }
-    if (app.count("--device") > 0) {
-      throw Error("--device has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");
-    }
-    return RunProgram(run);
+    RefuseOptions(app, {"--device"}, " has no effect on a program", "set CUDA_VISIBLE_DEVICES to choose its GPU");
+    return jobs::RunProgram(run, ReportOf(run));
   }
-  for (const char* const option : {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start",
-                                   "--delay", "--duration", "--record-all", "--processes", "--exit-code"}) {
-    if (app.count(option) > 0) {
-      throw Error(std::string(option) + " applies only to a program", "name the program after --, or leave it out");
-    }
-  }
+  RefuseOptions(app,
+                {"--top", "--nvtx", "--launch-skip", "--launch-count", "--profile-from-start", "--delay", "--duration",
+                 "--record-all", "--processes", "--exit-code"},
+                " applies only to a program", "name the program after --, or leave it out");
   if (run.program_replay == "spread" || run.program_replay == "none") {
     throw Error("--replay " + run.program_replay + " is for a program",
                 "name the program after --, or use user or kernel");
   }
   if (!run.python.kernel.empty()) {
     RefuseWithPython(app, {"--kernel-lib", "--shape", "--causal", "--replay", "--cache", "--raw", "--timeline"});
-    return RunPython(run);
+    return CodeOf(jobs::RunPython(run, ReportOf(run)));
   }
-  const std::string why_not = WhyNoGpu();
-  return why_not.empty() ? RunLadder(run) : ReplayBundled(run, why_not);
+  const std::string why_not = jobs::WhyNoGpu();
+  return why_not.empty() ? CodeOf(jobs::RunLadder(run, ReportOf(run))) : ReplayBundled(run, why_not);
 }
 
 // A run for the exporter's spool: what it cannot do the fleet must see.
@@ -135,7 +137,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       "BATCH,HEADS,SEQLEN,HEAD_DIM, or NAME=VALUE,... of a library's parameters (repeatable); default 1,8,512,64");
   app.add_option("--phases", run.phases,
                  "Measure phases inside kernels: on, off; auto: on for the sets full, detailed and phases")
-      ->check(OneOf({"on", "off", "auto"}))
+      ->check(help::OneOf({"on", "off", "auto"}))
       ->capture_default_str();
   app.add_flag("--timeline", run.timeline,
                "Sample metrics over the time of each call of 0.1 ms or more: report --format perfetto shows them");
@@ -146,21 +148,13 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
          "--replay", arguments.replay,
          "How counters are measured. user: run all kernels in each pass; kernel: CUPTI replays each launch. Of a "
          "program: spread (default): each repetition of a launch takes the next pass; kernel; none: no counters")
-      ->check(OneOf({"user", "kernel", "spread", "none"}));
-  app.add_option("--cache", arguments.cache,
-                 "warm: keep the L2 as it is; flush: overwrite it before each measured call")
-      ->check(OneOf({"warm", "flush"}))
-      ->capture_default_str();
-  app.add_option("--warmup", run.warmup_launches, "Calls before timing starts")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  app.add_option("--repeats", run.timed_launches, "Timed samples per case; 0: no timing")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  app.add_option("--draws", run.draws,
-                 "Random inputs to verify each kernel with before it is measured; 0: do not verify")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
+      ->check(help::OneOf({"user", "kernel", "spread", "none"}));
+  help::AddChoice(app, "--cache", arguments.cache,
+                  "warm: keep the L2 as it is; flush: overwrite it before each measured call", {"warm", "flush"});
+  help::AddNumber(app, "--warmup", run.warmup_launches, "Calls before timing starts", 0, 1000);
+  help::AddNumber(app, "--repeats", run.timed_launches, "Timed samples per case; 0: no timing", 0, 100000);
+  help::AddNumber(app, "--draws", run.draws,
+                  "Random inputs to verify each kernel with before it is measured; 0: do not verify", 0, 100000);
   app.option_defaults()->group("Of a program (-- PROGRAM)");
   app.add_option("--top", run.top,
                  "Launch classes of a program to measure counters of; default those over 1 % of the kernel time")
@@ -175,10 +169,9 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   app.add_option("--launch-count", run.launch_count,
                  "Launches of a program to measure; with spread, a class needs one for each pass")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  app.add_option("--profile-from-start", arguments.from_start,
-                 "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop")
-      ->check(OneOf({"on", "off"}))
-      ->capture_default_str();
+  help::AddChoice(app, "--profile-from-start", arguments.from_start,
+                  "off: record a program only between its calls of cudaProfilerStart and cudaProfilerStop",
+                  {"on", "off"});
   app.add_option("--delay", run.delay_s, "Seconds of a program's run before anything is recorded")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("SECONDS");
@@ -191,55 +184,47 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()
       ->type_name("SECONDS");
-  app.add_option("--processes", arguments.processes,
-                 "all: record child processes, too; root: only the first process that uses a GPU")
-      ->check(OneOf({"all", "root"}))
-      ->capture_default_str();
-  app.add_option("--exit-code", arguments.exit_code, "program: end with the program's exit code; report: end with 0")
-      ->check(OneOf({"program", "report"}))
-      ->capture_default_str();
+  help::AddChoice(app, "--processes", arguments.processes,
+                  "all: record child processes, too; root: only the first process that uses a GPU", {"all", "root"});
+  help::AddChoice(app, "--exit-code", arguments.exit_code,
+                  "program: end with the program's exit code; report: end with 0", {"program", "report"});
   app.option_defaults()->group("Output");
   app.add_option("-o,--output", run.output, "Recording to write (*.fap); default fa-profile-<time>.fap")
       ->type_name("FILE");
   app.add_option("--spool", run.spool, "Write the recording to this folder, which fa-profile serve watches")
       ->type_name("FOLDER");
   app.add_flag("--force", run.overwrite, "Replace an existing recording");
-  app.add_option("--raw", run.raw,
-                 "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)")
-      ->check(OneOf({"all", "first", "none"}))
-      ->capture_default_str();
-  app.add_flag("--summary", run.summary, "Print the tables only, no block for each kernel");
-  app.add_option("--explain", run.explain, "Explain a finding and list where it was found, instead of the report")
+  help::AddChoice(app, "--raw", run.raw,
+                  "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)",
+                  {"all", "first", "none"});
+  app.add_flag("--summary", run.report.summary, "Print the tables only, no block for each kernel");
+  app.add_option("--explain", run.report.explain,
+                 "Explain a finding and list where it was found, instead of the report")
       ->type_name("FINDING");
   AddFormatOption(app, run.format, ReportFormats());
   app.option_defaults()->group(no_group);  // commands inherit it
-  // No command was given: a command's callback, called before this one, has set another.
-  app.callback([shared, &app, &invocation] {
-    if (invocation.run) return;
-    invocation.run = [shared, &app, &invocation] {
-      RunOptions& asked = shared->run;
-      RefuseTerminal(
-          *asked.format,
-          "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
-      asked.program = invocation.program;
-      asked.shapes = shared->shapes.Parse();
-      asked.phase_source = ReadPhaseSource(invocation);
-      asked.phase_map = ReadPhaseMap(invocation);
-      asked.kernel_replay = shared->replay == "kernel";
-      asked.program_replay = shared->replay;
-      if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";
-      asked.children = shared->processes == "all";
-      asked.from_start = shared->from_start == "on";
-      asked.exit_code_of_report = shared->exit_code == "report";
-      asked.flush_cache = shared->cache == "flush";
-      asked.command_line = invocation.command_line;
-      for (const char* const option :
-           {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
-            "--warmup", "--repeats", "--draws", "--raw", "--spool", "--timeline"}) {
-        if (app.count(option) > 0) asked.gpu_only_option = option;
-      }
-      return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);
-    };
+  invocation.When(app, [shared, &app, &invocation] {
+    RunOptions& asked = shared->run;
+    RefuseTerminal(*asked.format,
+                   "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
+    asked.program = invocation.program;
+    asked.shapes = shared->shapes.Parse();
+    asked.report.phase_source = ReadPhaseSource(invocation);
+    asked.report.phase_map = ReadPhaseMap(invocation);
+    asked.kernel_replay = shared->replay == "kernel";
+    asked.program_replay = shared->replay;
+    if (!asked.program.empty() && shared->replay.empty()) asked.program_replay = "spread";
+    asked.children = shared->processes == "all";
+    asked.from_start = shared->from_start == "on";
+    asked.exit_code_of_report = shared->exit_code == "report";
+    asked.flush_cache = shared->cache == "flush";
+    asked.command_line = invocation.command_line;
+    for (const char* const option :
+         {"--metrics", "--section-folder", "--kernel-lib", "--tensor", "--output", "--device", "--replay", "--cache",
+          "--warmup", "--repeats", "--draws", "--raw", "--spool", "--timeline"}) {
+      if (app.count(option) > 0) asked.gpu_only_option = option;
+    }
+    return asked.spool.empty() ? RunProfile(asked, app) : ProfileForSpool(asked, app);
   });
 }
 

@@ -49,7 +49,7 @@ void AddRedact(CLI::App& app, Invocation& invocation) {
   redact->add_flag("--names", arguments->redaction.names,
                    "Give kernels, functions and NVTX ranges numbers; leave out the GPU's UUID");
   redact->add_flag("--raw", arguments->redaction.raw, "Leave out raw counter data");
-  redact->callback([arguments, &invocation] { invocation.run = [arguments] { return RunRedact(*arguments); }; });
+  invocation.When(*redact, [arguments] { return RunRedact(*arguments); });
 }
 
 }  // namespace fa_profile::cli

@@ -6,18 +6,18 @@
 #include <string>
 
 #include "bundled.h"
-#include "commands.h"
+#include "command.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_names.h"
 #include "fa_profile/recording_file.h"
 #include "formats.h"
-#include "gpu_access.h"
 
 namespace fa_profile::cli {
 
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
-  if (!options.metrics.empty()) RequireKnownCounters(options.metrics, KnownCounters());
+  if (!options.metrics.empty()) RequireKnownCounters(options.metrics, jobs::KnownCounters());
   const std::string path = BundledRecording();
   store::LoadOptions no_metrics;
   no_metrics.metrics.emplace();
@@ -59,14 +59,10 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
                           recording.session.metric_set);
   }
   notice << '\n';
-  PrintReport(path, *options.format,
-              {.kernel_pattern = options.kernel_pattern,
-               .shapes = options.shapes,
-               .summary = options.summary,
-               .explain = options.explain,
-               .phase_map = options.phase_map,
-               .phase_source = options.phase_source});
-  if (options.format->for_people && !options.summary && options.kernel_pattern.empty() && options.explain.empty()) {
+  ReportFilter filter = options.report;
+  filter.entries = {.kernel_pattern = options.kernel_pattern, .shapes = options.shapes};
+  PrintReport(path, *options.format, filter);
+  if (options.format->for_people && !filter.summary && options.kernel_pattern.empty() && filter.explain.empty()) {
     std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n";
   }
   return kExitFine;

@@ -12,12 +12,13 @@
 #include "fa_profile/findings.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/make_timeline.h"
+#include "fa_profile/notice.h"
+#include "fa_profile/select_entries.h"
+#include "fa_profile/usage_errors.h"
 #include "fa_profile/weigh_gpu_time.h"
 #include "formats.h"
 #include "print_to.h"
-#include "selection.h"
 #include "terminal_options.h"
-#include "usage_errors.h"
 
 namespace fa_profile::cli {
 namespace {
@@ -26,8 +27,7 @@ constexpr int kWidestReport = 100;
 
 // Only the text report draws, and only the report of one recording.
 void CheckBars(const CLI::App& report, const Format& format) {
-  if (report.count("--bars") == 0 || format.for_people) return;
-  throw Error(std::string("--bars has no effect with --format ") + format.name, "leave one of them out");
+  if (!format.for_people) RefuseOptions(report, {"--bars"}, std::string(" has no effect with --format ") + format.name);
 }
 
 /// A format of time alone: it has no words of a report.
@@ -52,7 +52,7 @@ void WriteGpuTime(std::ostream& out, const std::string& path, const Format& form
 
 void WriteTrace(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
-  const std::set<std::string> ranges = SelectEntries(path, filter, profile);
+  const std::set<std::string> ranges = load::SelectEntries(path, filter.entries, profile);
   if (format.timeline != nullptr) {
     WriteTimeline(out, path, format,
                   analyze::MakeTimeline(recording, profile, filter.phase_map, filter.phase_source, ranges));
@@ -62,18 +62,11 @@ void WriteTrace(std::ostream& out, const std::string& path, const Format& format
   }
 }
 
-/// Throws Error for options that a trace cannot heed.
-void CheckTrace(const CLI::App& report, const Format& format) {
-  if (report.count("--summary") > 0) {
-    throw Error(std::string("--summary has no effect on the format '") + format.name + "'", "leave it out");
-  }
-}
-
 void WriteReport(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
   if (IsTrace(format)) return WriteTrace(out, path, format, filter);
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   exporters::ReportOptions options = TerminalOptions(kWidestReport, filter.bars);
-  options.nvtx_ranges = SelectEntries(path, filter, profile);
+  options.nvtx_ranges = load::SelectEntries(path, filter.entries, profile);
   if (!filter.explain.empty()) {
     exporters::WriteExplanation(out, analyze::RequireFinding(filter.explain), profile, options);
     return;
@@ -91,19 +84,6 @@ std::vector<const Format*> FormatsOfReport() {
     if (IsTrace(row)) formats.push_back(&row);
   }
   return formats;
-}
-
-}  // namespace
-
-void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
-  WriteReport(std::cout, recording_path, format, filter);
-  std::cout.flush();
-  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
-}
-
-int RunReport(const std::string& path, const Format& format, const ReportFilter& filter) {
-  PrintReport(path, format, filter);
-  return kExitFine;
 }
 
 // Recordings of one program's processes, side by side.
@@ -136,6 +116,23 @@ int RunDiff(const std::string& before, const std::string& after, const Format& f
   return kExitFine;
 }
 
+}  // namespace
+
+void PrintReport(const std::string& recording_path, const Format& format, const ReportFilter& filter) {
+  WriteReport(std::cout, recording_path, format, filter);
+  CheckOutput();
+}
+
+void CheckOutput() {
+  std::cout.flush();
+  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
+}
+
+void NameRecording(const std::string& line) {
+  PrintToStderr("");
+  PrintToStderr(line);
+}
+
 void AddReport(CLI::App& app, Invocation& invocation) {
   struct Arguments {
     std::vector<std::string> paths;
@@ -154,8 +151,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       ->required();
   AddFormatOption(*report, arguments->format, FormatsOfReport());
   AddOutput(*report, arguments->target);
-  report->add_option("--kernel", arguments->filter.kernel_pattern, "Only kernels that match this regular expression");
-  report->add_option("--nvtx", arguments->filter.nvtx_pattern,
+  report->add_option("--kernel", arguments->filter.entries.kernel_pattern,
+                     "Only kernels that match this regular expression");
+  report->add_option("--nvtx", arguments->filter.entries.nvtx_pattern,
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
                      "expression, and what was found in them");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
@@ -164,45 +162,42 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       ->add_option("--bars", arguments->filter.bars,
                    "Bars beside the phases' shares, and sparklines of the timed calls: auto (on a terminal that shows "
                    "UTF-8), always, never")
-      ->check(OneOf({"auto", "always", "never"}));
+      ->check(help::OneOf({"auto", "always", "never"}));
   report->add_option("--explain", arguments->filter.explain,
                      "Explain a finding and list where it was found, instead of the report");
   AddCodeViews(*report, arguments->views);
   AddPhaseMap(*report, invocation);
-  report->callback([arguments, report, &invocation] {
+  invocation.When(*report, [arguments, report, &invocation] {
     const auto print = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
       CheckBars(*report, *arguments->format);
       if (arguments->paths.size() > 1) {
-        if (!invocation.phase_map.empty()) {
-          throw Error("--phase-map has no effect on several recordings", "report one, or leave it out");
-        }
-        if (!invocation.phase_from.empty()) {
-          throw Error("--phase-from has no effect on several recordings", "report one, or leave it out");
-        }
-        for (const char* const option :
-             {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain", "--instructions",
-              "--source", "--annotate", "--compare-phases", "--limit"}) {
-          if (report->count(option) > 0) {
-            throw Error(std::string(option) + " has no effect on several recordings", "report one, or leave it out");
-          }
-        }
+        const char* const what = " has no effect on several recordings";
+        const char* const cure = "report one, or leave it out";
+        if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
+        if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
+        RefuseOptions(*report,
+                      {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain",
+                       "--instructions", "--source", "--annotate", "--compare-phases", "--limit"},
+                      what, cure);
         return RunRanks(arguments->paths, *arguments->format);
       }
       ReportFilter& filter = arguments->filter;
       filter.phase_source = ReadPhaseSource(invocation);
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
-      filter.shapes = arguments->shapes.Parse();
+      filter.entries.shapes = arguments->shapes.Parse();
       if (arguments->views.any()) {
         return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
       }
-      if (IsTrace(*arguments->format)) CheckTrace(*report, *arguments->format);
-      return RunReport(arguments->paths.front(), *arguments->format, filter);
+      if (IsTrace(*arguments->format)) {
+        RefuseOptions(*report, {"--summary"},
+                      std::string(" has no effect on the format '") + arguments->format->name + "'", "leave it out");
+      }
+      PrintReport(arguments->paths.front(), *arguments->format, filter);
+      return kExitFine;
     };
-    invocation.run = [arguments, print] {
-      return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
-    };
+    return PrintTo(arguments->target, arguments->paths, *arguments->format, print);
   });
 }
 
@@ -219,11 +214,9 @@ void AddDiff(CLI::App& app, Invocation& invocation) {
   diff->add_option("after", arguments->after, "Recording after the change (*.fap)")->required();
   AddFormatOption(*diff, arguments->format, &Format::diff);
   AddOutput(*diff, arguments->target);
-  diff->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      return PrintTo(arguments->target, {arguments->before, arguments->after}, *arguments->format,
-                     [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
-    };
+  invocation.When(*diff, [arguments] {
+    return PrintTo(arguments->target, {arguments->before, arguments->after}, *arguments->format,
+                   [&] { return RunDiff(arguments->before, arguments->after, *arguments->format); });
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "fa_profile/call_name.h"
 #include "fa_profile/code_report.h"
+#include "fa_profile/edit_text.h"
 #include "fa_profile/text.h"
 #include "fa_profile/units.h"
 
@@ -107,11 +108,7 @@ std::vector<std::string> AnnotatedNames(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     const std::string plain = PlainName(file);
     std::string name = plain + ".txt";
-    const auto take = [&] {
-      std::string lower = name;
-      std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-      return taken.insert(lower).second;
-    };
+    const auto take = [&] { return taken.insert(Lower(name)).second; };
     for (int i = 2; !take(); ++i) name = fmt::format("{}-{}.txt", plain, i);
     names.push_back(name);
   }

@@ -9,6 +9,7 @@
 #include <ranges>
 #include <system_error>
 
+#include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/first_thresholds.h"
@@ -47,12 +48,6 @@ bool IsPlainPath(const std::string& path) {
   return plain && !path.empty() && path.front() != '/' && path.front() != '-' && path.find("..") == std::string::npos;
 }
 
-void FillIn(std::string& text, const std::string& name, const std::string& value) {
-  for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += value.size()) {
-    text.replace(at, name.size(), value);
-  }
-}
-
 // OWNER/REPOSITORY, as code hosts allow it.
 void RequireRepository(const std::string& from, bool has_groups) {
   constexpr std::size_t kLongest = 255;
@@ -68,11 +63,10 @@ void RequireRepository(const std::string& from, bool has_groups) {
 }
 
 std::string Workflow(std::string text, const GateInitOptions& options) {
-  FillIn(text, "@FROM@", options.from);
-  FillIn(text, "@VERSION@", options.version);
-  FillIn(text, "@LIBRARY@", ComparedFile(options.files).value_or(kSomeLibrary));
-  FillIn(text, "@THRESHOLDS@", options.thresholds);
-  return text;
+  text = Replaced(std::move(text), "@FROM@", options.from);
+  text = Replaced(std::move(text), "@VERSION@", options.version);
+  text = Replaced(std::move(text), "@LIBRARY@", ComparedFile(options.files).value_or(kSomeLibrary));
+  return Replaced(std::move(text), "@THRESHOLDS@", options.thresholds);
 }
 
 void MakeFolderOf(const std::string& path) {

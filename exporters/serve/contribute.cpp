@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/sha256.h"
@@ -25,13 +26,6 @@ constexpr unsigned kMostSeconds = 20;
 
 // The name of this process's stdin, by which SQLite can open it.
 constexpr const char* kStdin = "/proc/self/fd/0";
-
-// The exporter has the recording's name, and puts it in front of the message.
-std::string AboutStdin(std::string message) {
-  const std::string_view name = kStdin;
-  for (std::size_t at = 0; (at = message.find(name, at)) != std::string::npos;) message.replace(at, name.size(), "it");
-  return message;
-}
 
 }  // namespace
 
@@ -49,7 +43,8 @@ void PrintContribution(std::ostream& out) {
     answer["totals"] = nlohmann::json::parse(prom::ToJson(totals));
     answer["sha256"] = Sha256OfFile(kStdin);
   } catch (const Error& error) {
-    answer = {{"error", AboutStdin(error.message())}};
+    // The exporter has the recording's name, and puts it in front of the message.
+    answer = {{"error", Replaced(error.message(), kStdin, "it")}};
   } catch (const std::bad_alloc&) {
     answer = {{"error", "reading it takes more than 4 GiB of memory"}};
   }

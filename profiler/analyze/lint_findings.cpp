@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 #include <map>
 #include <set>
 #include <string_view>
 
 #include "fa_profile/demangle.h"
+#include "fa_profile/edit_text.h"
 #include "fa_profile/occupancy.h"
 #include "fa_profile/units.h"
 #include "finding_texts.h"
@@ -121,8 +121,7 @@ MaybeFinding WmmaWithoutTensor(const LintSubject& subject) {
                                                             BaseName(frame.function), PlaceOf(instruction)));
     }
   }
-  std::string name = subject.lint.name;
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = Lower(subject.lint.name);
   if (name.find("wmma") == std::string::npos && name.find("mma_sync") == std::string::npos) return std::nullopt;
   return Evidence({}, "the kernel's name says WMMA, and its code has no matrix instruction");
 }

@@ -186,12 +186,16 @@ bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
   const std::int64_t id = window.id;
   writer_->Write(window);
   window_start_ns_ = window.end_ns;
-  for (KernelWork& row : work.kernels) {
+  const auto write_of_class = [&](auto& row) {
     const auto index = static_cast<std::size_t>(row.case_id);
     WriteClass(index);
     row.window_id = id;
     row.case_id = case_of_class_[index];
     writer_->Write(row);
+    return index;
+  };
+  for (KernelWork& row : work.kernels) {
+    const std::size_t index = write_of_class(row);
     std::vector<double>& durations = work.durations_ns[index];
     std::size_t& kept = durations_kept_[index];
     // Later windows are longer and add fewer: the recording of a long run stays small.
@@ -208,13 +212,7 @@ bool ProgramRecording::WriteWindow(std::int64_t end_ns, std::int64_t measuring_n
     row.window_id = id;
     writer_->Write(row);
   }
-  for (NvtxKernelWork& row : ranges.kernels) {
-    const auto index = static_cast<std::size_t>(row.case_id);
-    WriteClass(index);
-    row.window_id = id;
-    row.case_id = case_of_class_[index];
-    writer_->Write(row);
-  }
+  for (NvtxKernelWork& row : ranges.kernels) write_of_class(row);
   writer_->Commit();
   return !work.graph_cut;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 
@@ -39,6 +40,18 @@ std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, con
     codes.back().function = std::move(*function);
   }
   return codes;
+}
+
+std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,
+                                                   const std::function<bool(const std::string& name)>& is_wanted,
+                                                   const std::string& nvdisasm) {
+  const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
+  std::vector<std::string> wanted;
+  for (const sass::CubinFunction& function : info.functions) {
+    if (function.is_kernel && is_wanted(Demangle(function.name.c_str()))) wanted.push_back(function.name);
+  }
+  if (wanted.empty()) return {};
+  return DisassembleKernels(file, cubin, info, wanted, nvdisasm);
 }
 
 }  // namespace fa_profile::load

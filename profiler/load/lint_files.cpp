@@ -10,7 +10,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/descriptor.h"
 #include "fa_profile/disassembly.h"
@@ -41,19 +40,12 @@ void LintFile(const std::string& file, const LintRequest& request, const KernelP
               const std::string& nvdisasm, std::vector<KernelLint>& lints, std::set<std::string>& others) {
   RefusePackage(file);
   for (const sass::EmbeddedCubin& cubin : sass::ReadGpuCode(file, request.architecture)) {
-    const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
-    std::vector<std::string> wanted;
-    for (const sass::CubinFunction& function : info.functions) {
-      if (!function.is_kernel) continue;
-      const std::string name = Demangle(function.name.c_str());
-      if (pattern.Finds(name)) {
-        wanted.push_back(function.name);
-      } else {
-        others.insert(FunctionName(name));
-      }
-    }
-    if (wanted.empty()) continue;
-    for (const analyze::KernelCode& code : DisassembleKernels(file, cubin, info, wanted, nvdisasm)) {
+    const auto is_wanted = [&](const std::string& name) {
+      if (pattern.Finds(name)) return true;
+      others.insert(FunctionName(name));
+      return false;
+    };
+    for (const analyze::KernelCode& code : DisassembleWanted(file, cubin, is_wanted, nvdisasm)) {
       lints.push_back(analyze::Lint(code, request.options));
     }
   }

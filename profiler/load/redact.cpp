@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "fa_profile/demangle.h"
+#include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/recording_file.h"
@@ -47,10 +48,8 @@ class Numbers {
     std::ranges::stable_sort(names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     bool found = false;
     for (const auto& [name, number] : names) {
-      for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + number.size())) {
-        text.replace(at, name.size(), number);
-        found = true;
-      }
+      found = found || text.find(name) != std::string::npos;
+      text = Replaced(std::move(text), name, number);
     }
     return found ? text : "";
   }
@@ -155,13 +154,6 @@ bool HoldsName(const std::string& operands) {
   return operands.find_first_of("`$") != std::string::npos || operands.find("_Z") != std::string::npos;
 }
 
-void ReplaceAll(std::string& text, const std::string& what, std::string_view by) {
-  if (what.empty()) return;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
-    text.replace(at, what.size(), by);
-  }
-}
-
 // The parameters of a case of a kernel library become p1, p2, ..., in losses too.
 void NumberParameters(Recording& recording, Case& entry) {
   if (!entry.shape || entry.shape->parameters() == nullptr) return;
@@ -170,8 +162,8 @@ void NumberParameters(Recording& recording, Case& entry) {
   const std::string named = entry.shape->ToString();
   entry.shape = Shape(std::move(parameters));
   for (DataLoss& loss : recording.losses) {
-    ReplaceAll(loss.subject, named, entry.shape->ToString());
-    ReplaceAll(loss.reason, named, entry.shape->ToString());
+    loss.subject = Replaced(loss.subject, named, entry.shape->ToString());
+    loss.reason = Replaced(loss.reason, named, entry.shape->ToString());
   }
 }
 
@@ -182,8 +174,8 @@ std::size_t RemoveNames(Recording& recording) {
   };
   recording.session.command_line = "fa-profile (redacted)";
   for (DataLoss& loss : recording.losses) {
-    ReplaceAll(loss.subject, recording.device.uuid, "the GPU");
-    ReplaceAll(loss.reason, recording.device.uuid, "the GPU");
+    loss.subject = Replaced(loss.subject, recording.device.uuid, "the GPU");
+    loss.reason = Replaced(loss.reason, recording.device.uuid, "the GPU");
   }
   recording.device.uuid.clear();
   std::map<std::int64_t, std::string> full_names;  // of the kernel that a case of a program is

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "fa_profile/edit_text.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/version.h"
@@ -163,8 +164,7 @@ std::string GateSarif(const GateResult& result) {
     const bool explained =
         std::ranges::any_of(of.comparisons, [&](const Comparison& c) { return c.blocking && c.verdict == of.verdict; });
     if (!IsBad(of.verdict) || (explained && !of.incorrect)) continue;
-    std::string rule = of.incorrect ? "correctness" : ToString(of.verdict);
-    for (char& c : rule) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string rule = Lower(of.incorrect ? "correctness" : ToString(of.verdict));
     log.Add(of, nullptr, rule, Level(of.verdict, true),
             CaseTitle(of) + ": " + (of.headline.empty() ? ToString(of.verdict) : of.headline), result.design);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "fa_profile/edit_text.h"
 #include "safe_text.h"
 
 namespace fa_profile::gate {
@@ -22,8 +23,7 @@ bool BeginsBlock(std::string_view word) {
 bool IsPlainWord(std::string_view word, bool first) {
   if (first && BeginsBlock(word)) return false;
   if (word == "->") return !first;
-  std::string lower;
-  for (const char c : word) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = Lower(std::string(word));
   const auto allowed = [](char c) {
     return IsLetterOrDigit(c) || std::string_view(".,:;%()+-/'=?").find(c) != std::string_view::npos;
   };

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
@@ -132,19 +131,12 @@ class PackageLinter {
       return;
     }
     const sass::EmbeddedCubin cubin = cubins.Read(i);
-    const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
-    std::vector<std::string> wanted;
-    for (const sass::CubinFunction& function : info.functions) {
-      if (!function.is_kernel) continue;
-      const std::string kernel = Demangle(function.name.c_str());
-      if (pattern_.Finds(kernel)) {
-        wanted.push_back(function.name);
-      } else if (part.others.size() < kMostOthers) {
-        part.others.insert(FunctionName(kernel));
-      }
-    }
-    if (wanted.empty()) return;
-    for (const analyze::KernelCode& code : DisassembleKernels(name, cubin, info, wanted, nvdisasm_)) {
+    const auto is_wanted = [&](const std::string& kernel) {
+      if (pattern_.Finds(kernel)) return true;
+      if (part.others.size() < kMostOthers) part.others.insert(FunctionName(kernel));
+      return false;
+    };
+    for (const analyze::KernelCode& code : DisassembleWanted(name, cubin, is_wanted, nvdisasm_)) {
       KernelLint lint = analyze::Lint(code, request_.options);
       ++part.kernels;
       const std::string word = lint.inference ? lint.inference->refusal_word : "other";

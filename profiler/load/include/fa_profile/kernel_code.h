@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,11 @@ namespace fa_profile::load {
 /// What a cubin says of one of its kernels, ready for Lint() but for the disassembled function.
 analyze::KernelCode ToKernelCode(const std::string& file, const std::string& architecture, const sass::CubinInfo& info,
                                  const sass::CubinFunction& function);
+
+/// The kernels of a cubin whose C++ names are wanted, disassembled; none of them: nvdisasm is not run.
+std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, const sass::EmbeddedCubin& cubin,
+                                                   const std::function<bool(const std::string& name)>& is_wanted,
+                                                   const std::string& nvdisasm);
 
 /// These kernels of a cubin, disassembled, in the order of `symbols`. `file` names it in the result. Throws Error:
 /// nvdisasm fails, or does not list one of them.

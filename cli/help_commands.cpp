@@ -1,0 +1,119 @@
+// fa-profile completion and fa-profile man: what cli/help writes from the command line's own description.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "command.h"
+#include "fa_profile/completion.h"
+#include "fa_profile/edit_text.h"
+#include "fa_profile/error.h"
+#include "fa_profile/files.h"
+#include "fa_profile/findings.h"
+#include "fa_profile/gpu_access.h"
+#include "fa_profile/help_text.h"
+#include "fa_profile/lint.h"
+#include "fa_profile/man_pages.h"
+#include "fa_profile/metric_sets.h"
+#include "fa_profile/notice.h"
+#include "fa_profile/output_path.h"
+#include "fa_profile/text.h"
+#include "fa_profile/usage_errors.h"
+#include "fa_profile/version.h"
+
+namespace fa_profile::cli {
+namespace {
+
+std::vector<std::string> IdsOf(const std::vector<FindingRule>& rules) {
+  std::vector<std::string> ids;
+  for (const FindingRule& rule : rules) ids.emplace_back(rule.id);
+  return ids;
+}
+
+// Of fa-profile man: "gate", "gate-selftest", and "selftest" behind "gate".
+std::vector<std::string> ManPageWords(const CLI::App& app) {
+  std::set<std::string> words;
+  for (const CLI::App* const command : help::ShownApps(app)) {
+    if (command == &app) continue;
+    words.insert(command->get_name());
+    words.insert(Replaced(help::PathOf(*command), " ", "-"));
+  }
+  return {words.begin(), words.end()};
+}
+
+// Words of options that take any text, or a list: others are possible.
+std::vector<std::string> KnownWords(const CLI::App& command, const std::string& option) {
+  const bool is_lint = command.get_name() == "lint";
+  if (command.get_name() == "man" && option == "COMMAND") return ManPageWords(*command.get_parent());
+  if (option == "--ncu-set") return MetricSetNames();
+  if (option == "--kernel" && !is_lint) return jobs::KnownKernels();
+  if (option == "--chip") return MetricSetChips();
+  if (option == "--explain") return IdsOf(is_lint ? analyze::LintRules() : analyze::FindingRules());
+  if (option == "--fail-on") return IdsOf(analyze::LintRules());
+  return {};
+}
+
+help::KnownValues OwnValues() {
+  return {KnownWords,
+          {"--kernel", "--nvtx", "--match", "--reason", "--by", "--suite", "--arch", "--group", "--job", "--listen",
+           "--gpu", "--from"}};
+}
+
+struct ManArguments {
+  std::vector<std::string> command;
+  std::string folder;
+};
+
+int RunMan(const CLI::App& app, const ManArguments& arguments) {
+  if (!arguments.folder.empty()) {
+    if (!arguments.command.empty()) throw Error("--output writes every page", "leave out the command, or --output");
+    CheckOutputPath(arguments.folder + "/" + app.get_name() + ".1");
+    std::vector<PendingFile> files;
+    for (const help::ManPage& page : help::ManPages(app, Version())) {
+      files.emplace_back(arguments.folder + "/" + page.name + ".1", page.text);
+    }
+    for (PendingFile& file : files) file.PutInPlace();
+    Notice(fmt::format("wrote {} pages to {}", files.size(), arguments.folder));
+    return kExitFine;
+  }
+  // "gate selftest", "gate-selftest" and "fa-profile-gate-selftest" are the same page.
+  std::string wanted = fmt::format("{}", fmt::join(arguments.command, "-"));
+  if (wanted != app.get_name() && !wanted.starts_with(app.get_name() + "-")) {
+    wanted = app.get_name() + (wanted.empty() ? "" : "-" + wanted);
+  }
+  std::vector<std::string> names;
+  for (const help::ManPage& page : help::ManPages(app, Version())) {
+    if (page.name == wanted) {
+      std::cout << page.text;
+      return kExitFine;
+    }
+    names.push_back(page.name);
+  }
+  throw Error("no manual page " + Printable(wanted) + DidYouMean(wanted, names),
+              "fa-profile --help lists the commands; a page is named fa-profile man gate selftest");
+}
+
+}  // namespace
+
+void AddCompletion(CLI::App& app, Invocation& invocation) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* const command = app.add_subcommand("completion", "Print what completes command lines in a shell");
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(help::OneOf({"bash", "zsh", "fish"}));
+  invocation.When(*command, [shell, &app] {
+    std::cout << help::Completion(app, *shell, Version(), OwnValues());
+    return kExitFine;
+  });
+}
+
+void AddManPages(CLI::App& app, Invocation& invocation) {
+  const auto arguments = std::make_shared<ManArguments>();
+  CLI::App* const man = app.add_subcommand("man", "Print a manual page, or write all of them into a folder");
+  man->add_option("COMMAND", arguments->command, "A command: gate selftest; default: the page of fa-profile itself")
+      ->type_name("NAME");
+  man->add_option("-o,--output", arguments->folder, "Folder to write every page to")->type_name("FOLDER");
+  invocation.When(*man, [arguments, &app] { return RunMan(app, *arguments); });
+}
+
+}  // namespace fa_profile::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fa_profile/diagnosis.h"
+#include "fa_profile/gpu_reading.h"
+
+namespace fa_profile::jobs {
+
+/// Questions about GPUs, their kernels and counters, as a build with CUDA answers them and one without (no_cuda.cpp).
+
+/// "" when this process could profile; otherwise why not ("no NVIDIA driver", "built without CUDA").
+std::string WhyNoGpu();
+
+/// Throws Error, "`what` needs a GPU", when WhyNoGpu() gives a reason.
+void RequireGpu(const std::string& what);
+
+/// What would stop a measurement on this GPU. In a build without CUDA: that it cannot measure, and why.
+std::vector<Diagnosis> DiagnoseGpu(int device);
+
+/// Prints names that contain `pattern`. A build without CUDA throws Error. `paths`: of kernel libraries, loaded in a
+/// child process.
+void ListKernels(const std::string& pattern, const std::vector<std::string>& paths);
+void ListCounters(const std::string& chip, const std::string& pattern);
+void ListChips();
+
+/// Ids of the ladder's kernels; empty in a build without CUDA.
+std::vector<std::string> KnownKernels();
+
+/// Chips that CUPTI knows; in a build without CUDA those that the metric sets are made for.
+std::vector<std::string> KnownChips();
+
+/// Base names of every counter of the chips that the metric sets are made for; empty in a build without CUDA.
+std::set<std::string> KnownCounters();
+
+/// Reads the host's GPUs through NVML, the library of this name. In a build without CUDA the reading has no NVML.
+std::function<HostReading()> MakeGpuReader(const std::string& library);
+
+/// Processes with a compute context on the GPU of this UUID, as NVML counts them. Absent: NVML does not know, or this
+/// build has no CUDA.
+std::optional<unsigned> ComputeProcesses(const std::string& uuid);
+
+}  // namespace fa_profile::jobs

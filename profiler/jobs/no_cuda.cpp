@@ -1,0 +1,57 @@
+// The commands that need CUDA, in a build without it (preset host).
+#include <filesystem>
+
+#include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
+#include "fa_profile/metric_sets.h"
+
+namespace fa_profile::jobs {
+namespace {
+
+constexpr const char* kGpuMachine =
+    "use a machine with an NVIDIA GPU, its driver and nvcc: ./fa-profile builds the program with CUDA there; report, "
+    "lint, gate --static and gate --replay need no GPU";
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(what + " needs a GPU, and this program was built without CUDA", kGpuMachine);
+}
+
+[[noreturn]] void RefuseList(const std::string& what) {
+  throw Error(what + " needs CUDA, and this program was built without it",
+              "with nvcc and without a GPU: FA_PROFILE_PRESET=gpu ./fa-profile " + what);
+}
+
+}  // namespace
+
+std::string WhyNoGpu() {
+  std::error_code ignored;
+  const bool driver = std::filesystem::exists("/proc/driver/nvidia/version", ignored);
+  return driver ? "this program was built without CUDA" : "no NVIDIA driver";
+}
+std::vector<Diagnosis> DiagnoseGpu(int) {
+  return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
+}
+bool RunLadder(const RunOptions&, const Report&) { Refuse("profiling"); }
+bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
+int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
+bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
+void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
+SelftestReport RunSelftest(const SelftestOptions&) { Refuse("selftest"); }
+void RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
+void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
+void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
+void ListChips() { RefuseList("list chips"); }
+std::vector<std::string> KnownKernels() { return {}; }
+std::vector<std::string> KnownChips() { return MetricSetChips(); }
+std::set<std::string> KnownCounters() { return {}; }
+std::optional<unsigned> ComputeProcesses(const std::string&) { return std::nullopt; }
+std::function<HostReading()> MakeGpuReader(const std::string&) {
+  return [] {
+    HostReading host;
+    host.nvml_error = "this program was built without CUDA and NVML";
+    return host;
+  };
+}
+
+}  // namespace fa_profile::jobs

@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include "fa_profile/call_name.h"
+#include "fa_profile/collector.h"
+#include "fa_profile/cupti_api.h"
+#include "fa_profile/device.h"
+#include "fa_profile/disassembly.h"
+#include "fa_profile/error.h"
+#include "fa_profile/jobs.h"
+#include "fa_profile/kernel_selection.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/metric_host.h"
+#include "fa_profile/notice.h"
+#include "fa_profile/own_stdout.h"
+#include "fa_profile/phase_collector.h"
+#include "fa_profile/progress_bar.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/timeline_collector.h"
+#include "fa_profile/verification.h"
+#include "run_setup.h"
+#include "verify_case.h"
+
+namespace fa_profile::jobs {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// First Ctrl-C: end between two launches. Second: the default, so that a hanging kernel can be left.
+void OnInterrupt(int signal) {
+  interrupted = true;
+  (void)std::signal(signal, SIG_DFL);
+}
+
+// Without a verification, as asked for, a library runs in this process at once.
+CaseCheck LookAt(const Kernel& kernel, const Shape& shape, const RunOptions& options, ProgressBar& bar) {
+  if (options.draws == 0) {
+    std::string why_not = kernel.WhyNot(shape);
+    const Work work = why_not.empty() ? kernel.WorkOf(shape) : Work{};
+    return {std::move(why_not), {}, work};
+  }
+  CaseCheck check =
+      VerifyCase(kernel, {shape, options.draws, /*seed=*/1, options.device, options.tensor_files}, bar, &interrupted);
+  if (!IsLibrary(kernel) && check.why_not.empty()) ThrowIfContextIsLost(kernel, check.verification);
+  return check;
+}
+
+// nvdisasm, or what can be read without it.
+collect::Disassembler DisassemblerOrStacks(std::vector<DataLoss>& losses) {
+  const std::optional<std::string> nvdisasm = sass::FindNvdisasm();
+  if (!nvdisasm) losses.push_back(sass::MissesNvdisasm());
+  return [nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return sass::ReadCode(cubin.bytes, cubin.crc, nvdisasm, functions);
+  };
+}
+
+// A shape that no kernel takes is an error before anything runs. Libraries are not asked: that runs their code.
+void RequireShapes(const KernelSelection& selection, const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes) {
+    // Parameters concern libraries, which are the last.
+    std::vector<const Kernel*> kernels = selection.kernels();
+    if (shape.parameters() != nullptr) std::ranges::reverse(kernels);
+    std::string reason;
+    const bool taken = std::ranges::any_of(kernels, [&](const Kernel* kernel) {
+      FittedShape fitted = kernel->Fit(shape);
+      if (fitted.shape && !IsLibrary(*kernel)) fitted.why_not = kernel->WhyNot(*fitted.shape);
+      if (reason.empty() && !fitted.why_not.empty()) reason = kernel->id() + ": " + fitted.why_not;
+      return fitted.why_not.empty();
+    });
+    if (!taken) throw Error("no kernel takes shape " + shape.ToString() + ": " + reason, "see fa-profile list kernels");
+  }
+}
+
+// What a first launch sets up (cuBLAS has a handle to make) cannot be captured in a graph.
+void LaunchUnverified(const Kernel& kernel, const Shape& shape) {
+  kernel.MakeWorkload(shape, /*seed=*/1)->Launch(nullptr);
+  if (collect::DeviceStillWorks()) return;
+  throw Error("kernel '" + kernel.id() + "' (" + kernel.origin() + ") crashed on the GPU",
+              "leave it out with --kernel, or find the cause with fa-profile verify --kernel " + kernel.id());
+}
+
+// Writes what a verification gave. False: the kernel is not to be measured.
+bool WriteVerification(const Case& entry, Verification verification, collect::CollectRun& run, ProgressBar& bar) {
+  verification.case_id = entry.id;
+  run.sink.Write(verification);
+  run.sink.Commit();
+  if (verification.correct()) return true;
+  bar.Clear();
+  Notice(
+      fmt::format("{} at {}: {}; it is not measured", entry.kernel, entry.shape->ToString(), Describe(verification)));
+  return false;
+}
+
+// The cases to measure: every kernel at every shape that it takes, unless it is wrong. The result of its verification
+// is in the recording.
+std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, const RunOptions& options,
+                                              collect::CollectRun& run, ProgressBar& bar, int& wrong) {
+  std::vector<collect::PendingCase> cases;
+  for (const auto& [kernel, fitted] : KernelsAtShapes(selection.kernels(), options.shapes)) {
+    if (!fitted.shape) {
+      if (!fitted.other_kind) run.sink.Write(DataLoss{"kernel_skipped", kernel->id(), fitted.why_not, 1});
+      continue;
+    }
+    const Shape shape = *fitted.shape;
+    const CaseCheck outcome = LookAt(*kernel, shape, options, bar);
+    if (!outcome.why_not.empty()) {
+      run.sink.Write(DataLoss{"kernel_skipped", CallName(kernel->id(), shape), outcome.why_not, 1});
+      continue;
+    }
+    const Case entry{run.next_id++, kernel->id(), kernel->origin(), shape, outcome.work};
+    run.sink.Write(entry);
+    if (options.draws == 0) {  // the recording tells that the case was not verified
+      run.sink.Commit();
+      LaunchUnverified(*kernel, shape);
+    } else if (!WriteVerification(entry, outcome.verification, run, bar)) {
+      ++wrong;
+      continue;
+    }
+    cases.push_back({entry.id, shape, [kernel = kernel, shape] { return kernel->MakeWorkload(shape, /*seed=*/1); }});
+  }
+  return cases;
+}
+
+Session LadderSession(const RunOptions& options, const std::string& metric_set) {
+  Session session = collect::NewSession(options.command_line, metric_set);
+  session.replay_mode = options.kernel_replay ? "kernel" : "user";
+  session.cache_policy = options.flush_cache ? "flush" : "warm";
+  session.warmup_launches = options.warmup_launches;
+  session.timed_launches = options.timed_launches;
+  session.draws = options.draws;
+  return session;
+}
+
+}  // namespace
+
+bool RunLadder(const RunOptions& options, const Report& report) {
+  collect::PrepareProcessForNvtx();
+  auto own_stdout = std::make_optional<OwnStdout>();  // what measured code prints must not be in the report
+  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
+  RequireShapes(selection, options.shapes);
+
+  const Device device = collect::OpenDevice(options.device);
+  const MetricSet set = WantedMetrics(options, device);
+  const std::string path = OutputPath(options);
+  store::RecordingWriter writer(path, options.overwrite);
+  if (writer.kept_aside()) {
+    Notice(fmt::format("{} was left by a run that was killed; it is kept as {}", writer.part_path(),
+                       *writer.kept_aside()));
+  }
+  writer.Write(LadderSession(options, set.name));
+  writer.Write(device);
+  std::vector<DataLoss> losses;
+  writer.Write(collect::ReadClocks(device, "before", losses));
+  for (const MetricSet::Omitted& omitted : set.omitted) {
+    writer.Write(DataLoss{"metric_not_a_counter", omitted.metric, omitted.reason, 1});
+  }
+  writer.Commit();
+
+  (void)std::signal(SIGINT, OnInterrupt);
+  (void)std::signal(SIGTERM, OnInterrupt);
+  ProgressBar bar;
+  const std::unique_ptr<collect::GpuApi> gpu =
+      collect::OpenGpuApi(device, options.flush_cache, collect::PlanCacheFolder());
+  collect::CollectRun run{device, *gpu, writer, 1, ShowOn(bar), [] { return interrupted.load(); }};
+  // Before the first kernel is loaded: CUPTI knows no other code inside.
+  std::optional<collect::PhaseCollector> phases;
+  if (WantsPhases(options)) phases.emplace(run, DisassemblerOrStacks(losses));
+
+  // Correctness comes first, of everything: nothing is measured before, and an error here loses no measurement.
+  int wrong = 0;
+  const std::vector<collect::PendingCase> cases = VerifyCases(selection, options, run, bar, wrong);
+  if (cases.empty() && wrong == 0) {
+    throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape SHAPE prints why");
+  }
+  if (phases) {
+    collect::CollectTogether(*gpu, cases, "none",
+                             [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Collect(jobs); });
+    phases.reset();  // before the range profiler comes
+  }
+  collect::Collector collector(run,
+                               {set.metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
+  collect::CollectTogether(
+      *gpu, cases, options.raw,
+      [&](const std::vector<collect::CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
+  if (options.timeline) {
+    collect::CollectTogether(*gpu, cases, "none", [&](const std::vector<collect::CollectJob>& jobs, bool) {
+      collect::TimelineCollector(run).Collect(jobs);
+    });
+  }
+  writer.Write(collect::ReadClocks(device, "after", losses));
+  for (const DataLoss& loss : losses) writer.Write(loss);
+  writer.Finish();
+  bar.Clear();
+  own_stdout.reset();
+  report(path, path);
+  return wrong == 0;
+}
+
+}  // namespace fa_profile::jobs

@@ -1,0 +1,165 @@
+// A kernel in Python: verified and timed by its runner, measured as a program of calls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <map>
+
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
+#include "fa_profile/metric_host.h"
+#include "fa_profile/notice.h"
+#include "fa_profile/private_folder.h"
+#include "fa_profile/python_recording.h"
+#include "fa_profile/recording_file.h"
+#include "fa_profile/run_injected.h"
+#include "open_python.h"
+#include "run_setup.h"
+
+namespace fa_profile::jobs {
+namespace {
+
+// A call is measured for so long, and until its counters are taken. Phases are sampled in the rest.
+constexpr double kCallSeconds = 3.0;
+// Kernels of a call whose counters are measured.
+constexpr int kMostKernels = 50;
+
+std::atomic<bool> python_interrupted{false};
+
+inject::InjectPlan CallPlan(const RunOptions& options, const MetricSet& set) {
+  inject::InjectPlan plan = PlanOf(options, set, "spread");
+  plan.replay = inject::ProgramReplay::kSpread;
+  plan.session.warmup_launches = options.warmup_launches;
+  plan.session.timed_launches = options.timed_launches;
+  plan.session.draws = options.draws;
+  plan.from_start = false;  // between the runner's calls of cudaProfilerStart and cudaProfilerStop
+  plan.least_share_ratio = 0.0;
+  plan.max_classes = kMostKernels;
+  plan.phases = WantsPhases(options);
+  plan.record_all_s = inject::kRecordAlways;
+  plan.children = false;
+  return plan;
+}
+
+// As long as no program runs with the injected library: RunInjected() passes signals on, and then has the defaults.
+void EndPythonOnSignals() {
+  for (const int signal : {SIGINT, SIGTERM}) (void)std::signal(signal, [](int) { python_interrupted = true; });
+}
+
+Recording LoadWhole(const std::string& path) {
+  store::LoadOptions whole;
+  whole.cubins = true;
+  return store::RecordingReader(path).Load(whole);
+}
+
+// Calls a case in a process with the injected library. The runner's error tells more than that of the run.
+void MeasureCalls(const python::PythonRunner& runner, const inject::InjectPlan& wanted,
+                  python::MeasuredCase& measured) {
+  const PrivateFolder folder;
+  const std::string answer = (folder.path() / "answer").string();
+  inject::InjectPlan plan = wanted;
+  plan.output = (folder.path() / "calls.fap").string();
+  int status = 0;
+  std::string recording;
+  try {
+    const inject::InjectedEnd end = inject::RunInjected(runner.RunCommand(measured.name, kCallSeconds, answer), plan);
+    status = end.status;
+    recording = end.recordings.front();
+  } catch (const Error&) {
+    python::PythonRunner::ThrowError(answer);
+    throw;
+  }
+  measured.calls = runner.ReadCalls(measured.name, answer, status);
+  if (recording.ends_with(".part")) {
+    throw Error(measured.name + " was not measured: its process ended before the recording was complete",
+                "a thread of the file may not end, or its exit crashes");
+  }
+  measured.program = LoadWhole(recording);
+}
+
+// All cases, with what is wrong with them.
+std::vector<python::MeasuredCase> VerifyPython(const python::PythonRunner& runner,
+                                               const std::vector<std::string>& cases, int draws, ProgressBar& bar) {
+  std::vector<python::MeasuredCase> measured;
+  for (const std::string& name : cases) measured.push_back({name, {}, {}, {}, {}});
+  if (draws == 0) return measured;
+  bar.Show("verify", cases.front(), 0, static_cast<int>(cases.size()));
+  const auto results = runner.Verify(cases, draws, /*seed=*/1);
+  bar.Clear();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    measured[i].verification = results[i].verification;
+    if (!results[i].verification.correct()) Notice(fmt::format("{}: {}", results[i].name, Describe(results[i])));
+  }
+  return measured;
+}
+
+bool IsMeasured(const python::MeasuredCase& one) { return !one.verification || one.verification->correct(); }
+
+void TimePython(const python::PythonRunner& runner, const RunOptions& options, ProgressBar& bar,
+                std::vector<python::MeasuredCase>& measured) {
+  std::vector<std::string> names;
+  for (const python::MeasuredCase& one : measured) {
+    if (IsMeasured(one)) names.push_back(one.name);
+  }
+  if (options.timed_launches == 0 || names.empty()) return;
+  bar.Show("time", names.front(), 0, static_cast<int>(names.size()));
+  std::map<std::string, python::PythonTiming> timings;
+  for (python::PythonTiming& timing : runner.Time(names, options.timed_launches, options.warmup_launches))
+    timings.emplace(timing.name, std::move(timing));
+  bar.Clear();
+  for (python::MeasuredCase& one : measured) {
+    const auto found = timings.find(one.name);
+    if (found == timings.end()) continue;
+    if (!found->second.error.empty()) Notice(fmt::format("{} was not timed: {}", one.name, found->second.error));
+    if (found->second.error.empty()) one.timing = std::move(found->second.timing);
+  }
+}
+
+void MeasurePython(const python::PythonRunner& runner, const inject::InjectPlan& plan, ProgressBar& bar,
+                   std::vector<python::MeasuredCase>& measured) {
+  const int total = static_cast<int>(std::ranges::count_if(measured, IsMeasured));
+  int done = 0;
+  for (python::MeasuredCase& one : measured) {
+    if (!IsMeasured(one)) continue;
+    bar.Show("measure", one.name, done++, total);
+    MeasureCalls(runner, plan, one);
+    EndPythonOnSignals();
+  }
+  bar.Clear();
+}
+
+}  // namespace
+
+bool RunPython(const RunOptions& options, const Report& report) {
+  const python::PythonRunner runner = OpenPython(options.python, options.device, &python_interrupted);
+  RequireGpu("profiling");
+  EndPythonOnSignals();
+  const std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
+  const Device device = collect::OpenDevice(options.device);
+  const MetricSet set = WantedMetrics(options, device);
+  collect::ReleaseDevice();  // for the kernel's process
+  const std::string path = OutputPath(options);
+  store::RecordingWriter writer(path, options.overwrite);  // an error in it comes before any measurement
+
+  ProgressBar bar;
+  const inject::InjectPlan plan = CallPlan(options, set);
+  std::vector<python::MeasuredCase> measured = VerifyPython(runner, cases, options.draws, bar);
+  const bool wrong = !std::ranges::all_of(measured, IsMeasured);
+  TimePython(runner, options, bar, measured);
+  MeasurePython(runner, plan, bar, measured);
+
+  Recording base;
+  base.session = plan.session;
+  base.device = device;
+  const std::string origin = python::ParsePythonKernel(options.python.kernel).ToString();
+  store::WriteRecording(python::ToKernelRecording(std::move(base), origin, std::move(measured)), nullptr, writer);
+  writer.Finish();
+  AddInstructions(path);
+  report(path, path);
+  return !wrong;
+}
+
+}  // namespace fa_profile::jobs

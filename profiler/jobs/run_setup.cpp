@@ -1,0 +1,59 @@
+#include "run_setup.h"
+
+#include "fa_profile/device.h"
+#include "fa_profile/disassemble_recording.h"
+#include "fa_profile/disassembly.h"
+#include "fa_profile/metric_host.h"
+#include "fa_profile/notice.h"
+#include "fa_profile/utc_time.h"
+
+namespace fa_profile::jobs {
+
+MetricSet WantedMetrics(const RunOptions& options, const Device& device) {
+  return WantedMetrics(collect::MetricRequest{options.metrics, options.section_folder, options.metric_set}, device);
+}
+
+inject::InjectPlan PlanOf(const RunOptions& options, const MetricSet& set, const std::string& replay_mode) {
+  inject::InjectPlan plan;
+  plan.session = collect::NewSession(options.command_line, set.name);
+  plan.session.replay_mode = replay_mode;
+  plan.session.cache_policy = "warm";
+  plan.metrics = set.metrics;
+  if (options.metrics.empty() && options.section_folder.empty()) plan.built_in_set = set.name;
+  plan.cache_dir = collect::PlanCacheFolder();
+  return plan;
+}
+
+bool WantsPhases(const RunOptions& options) {
+  if (options.phases != "auto") return options.phases == "on";
+  return options.metrics.empty() &&
+         (options.metric_set == "full" || options.metric_set == "detailed" || options.metric_set == "phases");
+}
+
+std::string OutputPath(const RunOptions& options) {
+  return options.output.empty() ? "fa-profile-" + UtcNow("%Y%m%d-%H%M%S") + ".fap" : options.output;
+}
+
+std::optional<collect::Disassembler> FindDisassembler() {
+  const std::optional<std::string> nvdisasm = sass::FindNvdisasm();
+  if (!nvdisasm) return std::nullopt;
+  return [nvdisasm = *nvdisasm](const Cubin& cubin, const std::vector<std::string>& functions) {
+    return sass::Disassemble(cubin.bytes, cubin.crc, nvdisasm, functions);
+  };
+}
+
+void AddInstructions(const std::string& recording) {
+  try {
+    (void)load::DisassembleRecording(recording);
+  } catch (const std::exception& error) {
+    NoticeOf("the machine code in " + recording + " was not disassembled", error);
+  }
+}
+
+std::function<void(const collect::Progress&)> ShowOn(ProgressBar& bar) {
+  return [&bar](const collect::Progress& progress) {
+    bar.Show(progress.stage, progress.subject, progress.done, progress.total);
+  };
+}
+
+}  // namespace fa_profile::jobs

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "fa_profile/device.h"
+#include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
+#include "fa_profile/jobs.h"
+#include "fa_profile/kernel_selection.h"
+#include "fa_profile/kernels.h"
+#include "fa_profile/library_child.h"
+#include "fa_profile/own_stdout.h"
+#include "fa_profile/progress_bar.h"
+#include "fa_profile/text.h"
+#include "fa_profile/verification.h"
+#include "verify_case.h"
+
+namespace fa_profile::jobs {
+namespace {
+
+constexpr int kDefaultDraws = 100;
+constexpr int kDefaultDrawsOnTheHost = 3;  // the reference of a kernel with parameters runs on the CPU
+
+// What to verify a kernel at, and how often.
+struct ToVerify {
+  const Kernel* kernel;
+  FittedShape fitted;
+  int draws;
+};
+
+bool HasParameters(const FittedShape& fitted) { return fitted.shape && fitted.shape->parameters() != nullptr; }
+
+// The kernels that take attention shapes, at those of the suite.
+void AddSuite(const KernelSelection& selection, int draws, std::vector<ToVerify>& cases) {
+  for (const SuiteShape& entry : CorrectnessSuite()) {
+    for (const Kernel* const kernel : selection.kernels()) {
+      FittedShape fitted = kernel->Fit(entry.shape);
+      if (!fitted.other_kind) cases.push_back({kernel, std::move(fitted), draws > 0 ? draws : entry.draws});
+    }
+  }
+}
+
+std::vector<ToVerify> CasesToVerify(const KernelSelection& selection, const VerifyOptions& options) {
+  std::vector<ToVerify> cases;
+  if (options.shapes.empty()) AddSuite(selection, options.draws, cases);
+  for (KernelAtShape& entry : KernelsAtShapes(selection.kernels(), options.shapes)) {
+    const bool on_host = HasParameters(entry.fitted);
+    if (options.shapes.empty() && !on_host) continue;  // in the suite
+    const int draws = options.draws > 0 ? options.draws : on_host ? kDefaultDrawsOnTheHost : kDefaultDraws;
+    cases.push_back({entry.kernel, std::move(entry.fitted), draws});
+  }
+  return cases;
+}
+
+LibraryAnswer AnswerFor(const LibraryQuestion& question) {
+  LibraryAnswer answer;
+  try {
+    const std::unique_ptr<Kernel> kernel = LoadKernelLibrary(question.library, question.files);
+    answer.identity = IdentityOf(*kernel);
+    if (!question.shape) return answer;
+    (void)collect::OpenDevice(question.device, /*counters=*/false);
+    answer.why_not = Printable(kernel->WhyNot(*question.shape));
+    if (!answer.why_not.empty()) return answer;
+    answer.work = kernel->WorkOf(*question.shape);
+    answer.verification = Verify(*kernel, *question.shape, question.draws, question.seed);
+  } catch (const Error& error) {  // the parent throws it
+    answer.error = error;
+  }
+  return answer;
+}
+
+}  // namespace
+
+bool VerifyKernels(const VerifyOptions& options) {
+  const KernelSelection selection(options.kernel_pattern, options.kernel_libraries, options.tensor_files);
+  RequireGpu("verify");
+  const Device device = collect::OpenDevice(options.device, /*counters=*/false);
+  const std::vector<ToVerify> cases = CasesToVerify(selection, options);
+  const bool of_libraries =
+      std::ranges::any_of(cases, [](const ToVerify& entry) { return HasParameters(entry.fitted); });
+  fmt::print("{}, driver {}: |error| <= 1e-3 + 1e-3*|reference| against float64{}\n", device.name,
+             device.driver_version, of_libraries ? "; with parameters as the library says" : "");
+  int wrong = 0;
+  int verified = 0;
+  std::string why_not;
+  ProgressBar bar;
+  for (const ToVerify& entry : cases) {
+    const Kernel& kernel = *entry.kernel;
+    const std::optional<Shape>& shape = entry.fitted.shape;
+    CaseCheck outcome{entry.fitted.why_not, {}};
+    if (shape) {
+      outcome =
+          VerifyCase(kernel, {*shape, entry.draws, options.seed, options.device, options.tensor_files}, bar, nullptr);
+    }
+    const std::string start = fmt::format("{:<16} {:<22}", kernel.id(), shape ? shape->ToString() : "");
+    if (!outcome.why_not.empty()) {
+      if (why_not.empty() || !entry.fitted.other_kind) why_not = kernel.id() + ": " + outcome.why_not;
+      if (entry.fitted.other_kind) continue;
+      fmt::print("{} skipped: {}\n", start, outcome.why_not);
+      continue;
+    }
+    ++verified;
+    if (!outcome.verification.correct()) ++wrong;
+    fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
+    if (!IsLibrary(kernel)) ThrowIfContextIsLost(kernel, outcome.verification);
+  }
+  if (verified == 0) {
+    throw Error("nothing was verified: no kernel takes the shape", why_not.empty() ? "choose another" : why_not);
+  }
+  fmt::print("{}: {} comparisons, {} not correct\n", wrong == 0 ? "PASS" : "FAIL", verified, wrong);
+  return wrong == 0;
+}
+
+void RunKernelLibrary(const VerifyOptions& options) {
+  const OwnStdout own;  // before the library's code runs
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  LibraryQuestion question{
+      options.kernel_libraries.front(), {}, options.draws, options.seed, options.device, options.tensor_files};
+  if (!options.shapes.empty()) question.shape = options.shapes.front();
+  own.Write(ToMessage(AnswerFor(question)));
+  (void)std::fflush(nullptr);
+  _exit(0);  // the library's destructors do not run: they cannot change the answer
+}
+
+}  // namespace fa_profile::jobs
