@@ -1,9 +1,8 @@
-#include "fa_profile/jobs.h"
-
 #include <fmt/format.h>
 
 #include "fa_profile/bundled.h"
 #include "fa_profile/error.h"
+#include "fa_profile/jobs.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/progress_bar.h"
