@@ -326,6 +326,12 @@ class TimelineTest(Pages):
             self.browser.ask("Emulation.setEmulatedMedia", media=media)
             wide = self.browser.value("[...document.querySelectorAll('#timeline .series *')].filter((e) => e.getBoundingClientRect().right > innerWidth).length")
             self.assertEqual(wide, 0, width)
+            over = self.browser.value(
+                "(() => { const boxes = [...document.querySelectorAll('text.tick')].map((e) => e.getBoundingClientRect())"
+                ".filter((box) => box.width > 0 && box.top > 0); return boxes.filter((box, i) => i > 0 &&"
+                " box.top === boxes[i - 1].top && box.left < boxes[i - 1].right).length; })()"
+            )
+            self.assertEqual(over, 0, width)
         self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.series-slider')).display"), "none")
 
 
