@@ -317,6 +317,25 @@ class TimelineTest(Pages):
         self.browser.open(self.report("sample"), self.KERNEL)
         self.assertEqual(self.browser.text("#timeline"), [])
 
+    def test_a_diff_draws_before_over_after(self):
+        path = self.write("longer", "diff", self.folder / "timeline.fap", self.folder / "longer.fap")
+        self.browser.open(path, self.KERNEL)
+        words = self.browser.text("#timeline p")
+        self.assertTrue(words[0].startswith("Tail before: in the last 200 \u00b5s"), words)
+        self.assertTrue(words[1].startswith("Tail after: in the last 400 \u00b5s"), words)
+        self.assertEqual(self.browser.value("document.querySelectorAll('.series-before').length"), 9)
+        self.assertIn("mean 45.4\u202f%, before 90.8\u202f%", self.browser.text("#timeline .series-name")[0])
+        self.browser.value("document.querySelector('.series-slider').focus()")
+        self.browser.press("Home")
+        self.assertEqual(self.values()[:2], ["50.0\u202f%100\u202f%", "25.0\u202f%50.0\u202f%"])
+        self.browser.value("document.querySelector('#timeline summary').click()")
+        self.browser.wait("document.querySelector('#timeline [role=grid]')")
+        self.assertEqual(self.table("metrics over time")[0][1:3], ["50.0\u202f%", "100\u202f%"])
+        # One side alone is not drawn.
+        path = self.write("one-side", "diff", self.folder / "sample.fap", self.folder / "timeline.fap")
+        self.browser.open(path, self.KERNEL)
+        self.assertEqual(self.browser.text("#timeline"), [])
+
     def test_it_fits_a_phone_and_paper(self):
         self.addCleanup(self.browser.resize, 1400)
         self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")

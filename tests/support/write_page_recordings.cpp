@@ -3,7 +3,7 @@
 // sample.fap and program.fap are the samples of the other tests; in slower.fap `mma` takes half as long again, and in
 // rank1.fap a kernel of the program takes twice as long; hostile.fap and hostile-program.fap have TEXT in every
 // text; many.fap is a program of 300 kernels in 600 NVTX ranges; timeline.fap has samples over the time of `mma`, and
-// why `cublas` has none; empty.fap has no kernel.
+// why `cublas` has none; in longer.fap the samples take twice as long and read half; empty.fap has no kernel.
 #include <string>
 
 #include "fa_profile/recording_file.h"
@@ -49,6 +49,16 @@ Recording OverTime() {
   return recording;
 }
 
+Recording OverLongerTime() {
+  Recording recording = OverTime();
+  for (PmSample& sample : recording.pm_samples) {
+    sample.start_ns *= 2;
+    sample.duration_ns *= 2;
+    sample.value /= 2;
+  }
+  return recording;
+}
+
 Recording ManyKernels() {
   constexpr int kKernels = 300;
   Recording r = sample::EmptyProgram();
@@ -81,6 +91,7 @@ int main(int argc, char** argv) {
   WriteRecording(Slower(), folder + "slower.fap");
   WriteRecording(Rank1(), folder + "rank1.fap");
   WriteRecording(OverTime(), folder + "timeline.fap");
+  WriteRecording(OverLongerTime(), folder + "longer.fap");
   WriteRecording(Hostile(sample::MakeRecording(), argv[2]), folder + "hostile.fap");
   WriteRecording(Hostile(sample::MakeProgramRecording(), argv[2]), folder + "hostile-program.fap");
   WriteRecording(ManyKernels(), folder + "many.fap");

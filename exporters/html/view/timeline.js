@@ -70,8 +70,9 @@ function seriesText(series, length) {
   return `mean of each quarter of the time: ${parts.join(", ")}`;
 }
 
-/** `tail`: the part of the time that is shaded; undefined or false: none. */
-function seriesChart(series, length, ticks, tail) {
+/** `tail`: the part of the time that is shaded; undefined or false: none. `before`: the same metric of another recording,
+    or null. */
+function seriesChart({series, before, tail}, length, ticks) {
   const at = (ns) => `${100 * Math.min(ns, length) / length}%`;
   const note = newId("series");
   return s(
@@ -83,13 +84,14 @@ function seriesChart(series, length, ticks, tail) {
       "aria-label": `${series.label} over the time of the call`,
       "aria-describedby": note
     },
-    s("desc", {id: note}, seriesText(series, length)),
+    s("desc", {id: note}, seriesText(series, length), before && `; before: ${seriesText(before, length)}`),
     s("rect", {class: "series-back", width: "100%", height: SERIES_HEIGHT}),
     tail && s("rect", {class: "series-tail", x: at(tail.start_ns), width: at(tail.duration_ns), height: SERIES_HEIGHT}),
     ticks.map((tick) => s("line", {class: "grid", x1: at(tick), x2: at(tick), y1: 0, y2: SERIES_HEIGHT})),
     s("line", {class: "grid", x1: 0, x2: "100%", y1: SERIES_HEIGHT / 2, y2: SERIES_HEIGHT / 2}),
     s("svg", {viewBox: "0 0 1000 100", preserveAspectRatio: "none", width: "100%", height: SERIES_HEIGHT},
-      s("path", {class: "series-steps", d: stepPath(series, length)})),
+      s("path", {class: "series-steps", d: stepPath(series, length)}),
+      before && s("path", {class: "series-before", d: stepPath(before, length)})),
     s("line", {class: "series-cursor", x1: 0, x2: 0, y1: 0, y2: SERIES_HEIGHT, visibility: "hidden"}));
 }
 
@@ -110,17 +112,17 @@ function timeAxis(ticks, length) {
           axisTime(tick, length))));
 }
 
-/** "Tail: in the last 40 µs, 4.0 % of the call, ..." */
-function tailText(tails) {
+/** "Tail: in the last 40 µs, 4.0 % of the call, ..."; `side`: " before", " after", or nothing. */
+function tailText(tails, side = "") {
   const long = tails.filter(({samples}) => samples > 1);
-  if (long.length === 0) return "Tail: none longer than the sample in which the call ended.";
+  if (long.length === 0) return `Tail${side}: none longer than the sample in which the call ended.`;
   const below = ({below_ratio: ratio}) => `below ${Math.round(100 * ratio)}\u202f%`;
   const parts = long.map(
     (tail) => `in the last ${nanoseconds(tail.duration_ns)}, ${
       percent(tail.share_ratio)} of the call, SMs active stays ${below(tail)} of its largest value`);
   const short = tails.filter(({samples}) => samples <= 1)
                   .map((tail) => `${below(tail)} is at most the sample in which the call ended`);
-  return `Tail: ${[...parts, ...short].join("; ")}.`;
+  return `Tail${side}: ${[...parts, ...short].join("; ")}.`;
 }
 
 /** The series of each launch together, in the order of the metrics. */
@@ -136,7 +138,15 @@ function timesOf(all, length) {
   return most.start_ns.map((start, i) => start + most.duration_ns[i] / 2).filter((at) => at < length);
 }
 
-function seriesTable(all, times, length) {
+function seriesTable(rows, times, length) {
+  const column = (series, title) => ({
+    id: title,
+    title,
+    kind: "num",
+    width: "minmax(8.8em, 1fr)",
+    value: (at) => ratioAt(series, at),
+    cell: (at, value) => valueText(percent(value))
+  });
   const columns = [
     {
       id: "time",
@@ -147,14 +157,9 @@ function seriesTable(all, times, length) {
       value: (at) => at,
       cell: (at) => axisTime(at, length)
     },
-    ...all.map((series) => ({
-                 id: series.metric,
-                 title: series.label,
-                 kind: "num",
-                 width: "7em",
-                 value: (at) => ratioAt(series, at),
-                 cell: (at, value) => valueText(percent(value))
-               }))
+    ...rows.flatMap(
+      ({series,
+        before}) => [column(series, series.label), ...(before ? [column(before, `${series.label}, before`)] : [])])
   ];
   const place = h("div", {});
   return h(
@@ -169,15 +174,20 @@ function seriesTable(all, times, length) {
     h("summary", {}, "The chart as a table"), place);
 }
 
-/** A row of the chart: {series, element, set(ns)}. */
-function seriesRow(series, length, ticks, tail) {
-  const chart = seriesChart(series, length, ticks, tail);
+function meanText(series, before) {
+  return before ? `mean ${percent(series.mean_ratio)}, before ${percent(before.mean_ratio)}` :
+                  `mean ${percent(series.mean_ratio)}, largest ${percent(series.largest_ratio)}`;
+}
+
+/** Adds to a row of {series, before, tail} its element, and set(ns), which reads it. */
+function drawSeries(row, length, ticks) {
+  const {series, before} = row;
+  const chart = seriesChart(row, length, ticks);
   const cursor = chart.querySelector(".series-cursor");
   const value = h("div", {class: "series-value num", "aria-hidden": "true"});
   const element =
     h("div", {class: "series"},
-      h("div", {class: "series-name"}, series.label,
-        h("div", {class: "muted"}, "mean ", percent(series.mean_ratio), ", largest ", percent(series.largest_ratio))),
+      h("div", {class: "series-name"}, series.label, h("div", {class: "muted"}, meanText(series, before))),
       h("div", {class: "series-scale tick", "aria-hidden": "true"}, h("span", {}, "100\u202f%"), h("span", {}, "0")),
       h("div", {class: "series-plot"}, chart), value);
   const set = (ns) => {
@@ -185,16 +195,18 @@ function seriesRow(series, length, ticks, tail) {
     cursor.setAttribute("x1", x);
     cursor.setAttribute("x2", x);
     cursor.setAttribute("visibility", "visible");
-    value.textContent = percent(ratioAt(series, ns));
+    value.replaceChildren(percent(ratioAt(series, ns)));
+    if (before) value.append(h("div", {class: "muted"}, percent(ratioAt(before, ns))));
   };
-  return {series, element, set};
+  return {...row, element, set};
 }
 
 /** The slider, and what a pointer over the charts does: both read all rows at a time. */
 function seriesReader(rows, times, length) {
   const said = h("div", {class: "series-value num", "aria-hidden": "true"});
-  const words = (ns) =>
-    `${axisTime(ns, length)}: ${rows.map(({series}) => `${series.label} ${percent(ratioAt(series, ns))}`).join(", ")}`;
+  const word = (ns, {series, before}) =>
+    `${series.label} ${percent(ratioAt(series, ns))}${before ? `, before ${percent(ratioAt(before, ns))}` : ""}`;
+  const words = (ns) => `${axisTime(ns, length)}: ${rows.map((row) => word(ns, row)).join(", ")}`;
   const read = (index) => {
     const ns = times[index];
     rows.forEach((row) => row.set(ns));
@@ -228,20 +240,28 @@ function seriesReader(rows, times, length) {
 const TIMELINE_NOTE =
   "CUPTI's PM sampling of the whole GPU: other programs on it are counted too. The rows between two lines are of one " +
   "launch of the call, other rows of another launch. Times count from the first sample with activity in that launch, " +
-  "so rows of different launches may be off by a sample or two.";
+  "so rows of different launches may be off by a few samples.";
 
-function timelineChart({active_ns: active, tails, series: all}) {
-  const length = Math.max(1, active);
-  const times = timesOf(all, length);
+/** `before`: the timeline of the same call in another recording, whose lines are drawn over it; null: none. */
+function timelineChart(timeline, before = null) {
+  const {tails, series: all} = timeline;
+  const length = Math.max(1, timeline.active_ns, before ? before.active_ns : 0);
+  const times = timesOf([...all, ...(before ? before.series : [])], length);
   if (times.length === 0) return h("p", {class: "note"}, "No sample saw activity.");
   const ticks = timeTicks(length);
   const tail = tails.find(({samples}) => samples > 1);
   const smGroup = (all.find(({metric}) => metric === "sm_active") || {}).group;
-  const groups = seriesGroups(all).map(
-    (group) => group.map((series) => seriesRow(series, length, ticks, series.group === smGroup && tail)));
+  const rowOf = (series) => ({
+    series,
+    before: (before && before.series.find(({metric}) => metric === series.metric)) || null,
+    tail: series.group === smGroup && tail
+  });
+  const groups = seriesGroups(all).map((group) => group.map((series) => drawSeries(rowOf(series), length, ticks)));
   const {slider, said} = seriesReader(groups.flat(), times, length);
   return [
-    tails.length > 0 && h("p", {}, tailText(tails)),
+    before && before.tails.length > 0 && h("p", {}, tailText(before.tails, " before")),
+    tails.length > 0 && h("p", {}, tailText(tails, before ? " after" : "")),
+    before && h("p", {class: "note"}, "The area is after, the line before."),
     h("div", {},
       groups.map(
         (rows) =>
@@ -250,7 +270,7 @@ function timelineChart({active_ns: active, tails, series: all}) {
       h("div", {class: "series"}, h("div", {class: "series-name muted"}, "time"), h("div", {}),
         h("div", {class: "series-plot"}, timeAxis(ticks, length), slider), said)),
     h("p", {class: "note"}, TIMELINE_NOTE, tail && " The shaded end is the tail."),
-    seriesTable(all, times, length),
+    seriesTable(groups.flat(), times, length),
   ];
 }
 
@@ -269,4 +289,11 @@ function timelineSection(entry, report) {
     "Over the time of the call", {id: "timeline"},
     losses.map(({kind, reason}) => h("p", {class: "warning"}, h("strong", {}, kind), ` ${reason}`)),
     timeline && timelineChart(timeline));
+}
+
+/** What changed over the time of a call; null: one side was not sampled. */
+function timelineChange(before, after) {
+  if (!before.json.timeline || !after.json.timeline) return null;
+  return section(
+    "Over the time of the call", {id: "timeline"}, timelineChart(after.json.timeline, before.json.timeline));
 }
