@@ -324,6 +324,8 @@ class TimelineTest(Pages):
         self.assertTrue(words[0].startswith("Tail before: in the last 200 \u00b5s"), words)
         self.assertTrue(words[1].startswith("Tail after: in the last 400 \u00b5s"), words)
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-before').length"), 9)
+        # The path of a long call is whole.
+        self.assertGreater(self.browser.value("document.querySelector('.series-steps').getAttribute('d').length"), 2000)
         self.assertIn("mean 45.4\u202f%, before 90.8\u202f%", self.browser.text("#timeline .series-name")[0])
         self.browser.value("document.querySelector('.series-slider').focus()")
         self.browser.press("Home")

@@ -3,8 +3,10 @@
 // sample.fap and program.fap are the samples of the other tests; in slower.fap `mma` takes half as long again, and in
 // rank1.fap a kernel of the program takes twice as long; hostile.fap and hostile-program.fap have TEXT in every
 // text; many.fap is a program of 300 kernels in 600 NVTX ranges; timeline.fap has samples over the time of `mma`, and
-// why `cublas` has none; in longer.fap the samples take twice as long and read half; empty.fap has no kernel.
+// why `cublas` has none; in longer.fap there are twice as many, which read half; empty.fap has no kernel.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fa_profile/recording_file.h"
 #include "program_recording.h"
@@ -51,11 +53,15 @@ Recording OverTime() {
 
 Recording OverLongerTime() {
   Recording recording = OverTime();
-  for (PmSample& sample : recording.pm_samples) {
+  std::vector<PmSample> longer;
+  for (PmSample sample : recording.pm_samples) {
     sample.start_ns *= 2;
-    sample.duration_ns *= 2;
     sample.value /= 2;
+    longer.push_back(sample);
+    sample.start_ns += sample.duration_ns;
+    longer.push_back(sample);
   }
+  recording.pm_samples = std::move(longer);
   return recording;
 }
 

@@ -55,6 +55,13 @@ function stepPath(series, length) {
   return `${path}V100`;
 }
 
+/** s() would cut a path of a long call, as it cuts texts. */
+function stepLine(kind, series, length) {
+  const line = s("path", {class: kind});
+  line.setAttribute("d", stepPath(series, length));
+  return line;
+}
+
 /** For readers of the screen: how the metric went, in words. */
 function seriesText(series, length) {
   const parts = [0, 1, 2, 3].map((quarter) => {
@@ -90,8 +97,7 @@ function seriesChart({series, before, tail}, length, ticks) {
     ticks.map((tick) => s("line", {class: "grid", x1: at(tick), x2: at(tick), y1: 0, y2: SERIES_HEIGHT})),
     s("line", {class: "grid", x1: 0, x2: "100%", y1: SERIES_HEIGHT / 2, y2: SERIES_HEIGHT / 2}),
     s("svg", {viewBox: "0 0 1000 100", preserveAspectRatio: "none", width: "100%", height: SERIES_HEIGHT},
-      s("path", {class: "series-steps", d: stepPath(series, length)}),
-      before && s("path", {class: "series-before", d: stepPath(before, length)})),
+      stepLine("series-steps", series, length), before && stepLine("series-before", before, length)),
     s("line", {class: "series-cursor", x1: 0, x2: 0, y1: 0, y2: SERIES_HEIGHT, visibility: "hidden"}));
 }
 
