@@ -1,4 +1,5 @@
 // JSON: every report of fa-profile that a program reads.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -7,6 +8,7 @@
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
 #include "fa_profile/text.h"
+#include "fa_profile/timeline_metrics.h"
 #include "json_parts.h"
 
 namespace fa_profile::exporters {
@@ -121,6 +123,9 @@ Json ToJson(const Closure& c);
 Json ToJson(const KeyTile& t);
 Json ToJson(const PhaseInference& i);
 Json ToJson(const PhaseTable& t);
+Json ToJson(const CallTail& t);
+Json ToJson(const CallSeries& s);
+Json ToJson(const CallTimeline& t);
 Json ToJson(const Finding& f);
 Json ToJson(const KernelUse& u);
 Json ToJson(const MemoryUse& u);
@@ -193,6 +198,41 @@ Json ToJson(const PhaseTable& t) {
           {"closures", ToArray(t.closures)}};
 }
 
+Json ToJson(const CallTail& t) {
+  return {{"below_ratio", t.below_ratio},
+          {"start_ns", t.start_ns},
+          {"duration_ns", t.duration_ns},
+          {"share_ratio", t.share_ratio},
+          {"samples", t.samples}};
+}
+
+/// To a millionth: a call has up to a thousand samples of each metric.
+double RoundedRatio(double ratio) { return ratio < 1e6 ? std::round(ratio * 1e6) / 1e6 : ratio; }
+
+Json ToJson(const CallSeries& s) {
+  Json starts = Json::array();
+  Json durations = Json::array();
+  Json ratios = Json::array();
+  for (const CallSample& sample : s.samples) {
+    starts.push_back(sample.start_ns);
+    durations.push_back(sample.duration_ns);
+    ratios.push_back(RoundedRatio(sample.ratio));
+  }
+  const TimelineMetric* const metric = FindTimelineMetric(s.metric);
+  return {{"metric", s.metric},
+          {"label", metric == nullptr ? Json(nullptr) : Json(metric->label)},
+          {"group", metric == nullptr ? Json(nullptr) : Json(metric->group)},
+          {"mean_ratio", s.mean_ratio},
+          {"largest_ratio", s.largest_ratio},
+          {"start_ns", std::move(starts)},
+          {"duration_ns", std::move(durations)},
+          {"ratio", std::move(ratios)}};
+}
+
+Json ToJson(const CallTimeline& t) {
+  return {{"active_ns", t.active_ns}, {"tails", ToArray(t.tails)}, {"series", ToArray(t.series)}};
+}
+
 Json ToJson(const Finding& f) {
   return {
       {"id", f.id}, {"phase", KnownText(f.phase)}, {"evidence", f.evidence}, {"cure", f.cure}, {"weight", f.weight}};
@@ -263,6 +303,7 @@ Json ToJson(const ProfileEntry& e) {
           {"metrics", ToJson(MetricCatalogue(), e.metrics)},
           {"launches", std::move(launches)},
           {"phases", ObjectOrNull(e.phases)},
+          {"timeline", ObjectOrNull(e.timeline)},
           {"findings", ToArray(e.findings)}};
 }
 

@@ -258,6 +258,26 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
   }
 }
 
+/// The end of the call in which SMs are idle, where it is longer than a sample.
+std::string TailText(const CallTimeline& timeline) {
+  std::string text;
+  for (const CallTail& tail : timeline.tails) {
+    if (tail.samples < 2) continue;
+    text +=
+        fmt::format("{}the last {} ({}) below {:.0f} %", text.empty() ? "; SMs active, of their largest value: " : ", ",
+                    Nanoseconds(tail.duration_ns), FormatValue(tail.share_ratio, "ratio"), 100.0 * tail.below_ratio);
+  }
+  return text;
+}
+
+void WriteTimelineLine(TextPage& page, const ProfileEntry& entry) {
+  if (!entry.timeline) return;
+  const std::size_t metrics = entry.timeline->series.size();
+  page.Paragraph("  timeline   ", fmt::format("{} metric{} over {}{}; --format html or perfetto shows them", metrics,
+                                              metrics == 1 ? "" : "s", Nanoseconds(entry.timeline->active_ns),
+                                              TailText(*entry.timeline)));
+}
+
 void WriteOccupancy(TextPage& page, const ProfileEntry& entry) {
   if (!entry.occupancy) return;
   const Occupancy& o = *entry.occupancy;
@@ -310,6 +330,7 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   WriteUse(page, entry);
   WriteTiming(page, entry);
   WriteLaunches(page, entry);
+  WriteTimelineLine(page, entry);
   WriteOccupancy(page, entry);
   WriteStalls(page, entry);
   WritePhases(page, entry);

@@ -254,6 +254,108 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.text("h1"), ["Kernel not found"])
 
 
+class TimelineTest(Pages):
+    KERNEL = "#view=kernel&kernel=mma@1,8,512,64"
+
+    def values(self):
+        return self.browser.text("#timeline .series-value")
+
+    def test_every_metric_has_a_row_on_one_axis_of_time(self):
+        self.browser.open(self.report("timeline"), self.KERNEL)
+        self.assertIn("Over the time of the call", self.browser.text("main h2"))
+        names = self.browser.text("#timeline .series-name")
+        self.assertEqual(names[0], "SMs activemean 90.8\u202f%, largest 100\u202f%")
+        self.assertEqual(len(names), 10)
+        self.assertEqual(names[-1], "time")
+        self.assertEqual(self.browser.text("#timeline .tick text, #timeline text.tick"), [f"{each} \u00b5s" for each in ("0", "200", "400", "600", "800", "1,000")])
+        lefts = self.browser.value("[...new Set([...document.querySelectorAll('#timeline .series-plot')].map((e) => e.getBoundingClientRect().left))].length")
+        self.assertEqual(lefts, 1)
+        # Rows of one launch are together.
+        groups = self.browser.value("[...document.querySelectorAll('#timeline [role=group]')].map((e) => e.children.length)")
+        self.assertEqual(groups, [4, 2, 1, 2])
+        self.assertEqual(self.browser.value("document.querySelectorAll('#timeline svg[role=img] desc').length"), 9)
+        # Where DRAM writes pause the line is interrupted.
+        paths = self.browser.value("[...document.querySelectorAll('.series-steps')].map((e) => e.getAttribute('d').split('M').length - 1)")
+        self.assertEqual(paths, [1] * 8 + [2])
+
+    def test_the_tail_is_in_words_and_shaded_in_the_rows_of_its_launch(self):
+        self.browser.open(self.report("timeline"), self.KERNEL)
+        words = self.browser.text("#timeline p")
+        self.assertEqual(
+            words[0],
+            "Tail: in the last 200 \u00b5s, 20.0\u202f% of the call, SMs active stays below 90\u202f% of its largest value; "
+            "in the last 40 \u00b5s, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
+        )
+        self.assertIn("other programs on it are counted too", words[-1])
+        self.assertEqual(self.browser.value("document.querySelectorAll('.series-tail').length"), 4)
+
+    def test_the_slider_and_the_pointer_read_all_rows(self):
+        self.browser.open(self.report("timeline"), self.KERNEL)
+        self.assertEqual(set(self.values()), {""})
+        self.browser.value("document.querySelector('.series-slider').focus()")
+        self.browser.press("End")
+        self.assertEqual(self.values(), ["n/a"] * 6 + ["50.0\u202f%"] + ["n/a"] * 2 + ["1,005 \u00b5s"])
+        self.browser.press("ArrowDown")
+        self.assertEqual(self.values(), ["30.0\u202f%"] + ["50.0\u202f%"] * 8 + ["995 \u00b5s"])
+        said = self.browser.value("document.querySelector('.series-slider').getAttribute('aria-valuetext')")
+        self.assertTrue(said.startswith("995 \u00b5s: SMs active 30.0\u202f%, tensor pipe 50.0\u202f%, "), said)
+        point = "(() => { const e = document.querySelectorAll('.series-plot')[2], b = e.getBoundingClientRect(); e.dispatchEvent(new PointerEvent('pointermove', {clientX: b.left + b.width * 455 / 1010, clientY: b.top + 5})); })()"
+        self.browser.value(point)
+        self.assertEqual((self.values()[0], self.values()[-2:]), ("100\u202f%", ["n/a", "455 \u00b5s"]))
+
+    def test_the_chart_is_a_table_too(self):
+        self.browser.open(self.report("timeline"), self.KERNEL)
+        self.browser.value("document.querySelector('#timeline summary').click()")
+        self.browser.wait("document.querySelector('[role=grid]')")
+        rows = self.table("metrics over time")
+        self.assertEqual(rows[0], ["5 \u00b5s", "100\u202f%"] + ["50.0\u202f%"] * 8)
+        self.assertEqual(self.browser.value("document.querySelector('[role=grid]').getAttribute('aria-rowcount')"), "102")
+
+    def test_a_call_that_was_not_sampled_says_why(self):
+        self.browser.open(self.report("timeline"), "#view=kernel&kernel=cublas@1,8,512,64")
+        self.assertEqual(self.browser.text("#timeline .warning"), ["timeline_too_short the call takes 5 us"])
+        self.browser.open(self.report("sample"), self.KERNEL)
+        self.assertEqual(self.browser.text("#timeline"), [])
+
+    def test_a_diff_draws_before_over_after(self):
+        path = self.write("longer", "diff", self.folder / "timeline.fap", self.folder / "longer.fap")
+        self.browser.open(path, self.KERNEL)
+        words = self.browser.text("#timeline p")
+        self.assertTrue(words[0].startswith("Tail before: in the last 200 \u00b5s"), words)
+        self.assertTrue(words[1].startswith("Tail after: in the last 400 \u00b5s"), words)
+        self.assertEqual(self.browser.value("document.querySelectorAll('.series-before').length"), 9)
+        # The path of a long call is whole.
+        self.assertGreater(self.browser.value("document.querySelector('.series-steps').getAttribute('d').length"), 2000)
+        self.assertIn("mean 45.4\u202f%, before 90.8\u202f%", self.browser.text("#timeline .series-name")[0])
+        self.browser.value("document.querySelector('.series-slider').focus()")
+        self.browser.press("Home")
+        self.assertEqual(self.values()[:2], ["50.0\u202f%100\u202f%", "25.0\u202f%50.0\u202f%"])
+        self.browser.value("document.querySelector('#timeline summary').click()")
+        self.browser.wait("document.querySelector('#timeline [role=grid]')")
+        self.assertEqual(self.table("metrics over time")[0][1:3], ["50.0\u202f%", "100\u202f%"])
+        # One side alone is not drawn.
+        path = self.write("one-side", "diff", self.folder / "sample.fap", self.folder / "timeline.fap")
+        self.browser.open(path, self.KERNEL)
+        self.assertEqual(self.browser.text("#timeline"), [])
+
+    def test_it_fits_a_phone_and_paper(self):
+        self.addCleanup(self.browser.resize, 1400)
+        self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")
+        for width, media in ((390, ""), (1047, "print")):
+            self.browser.resize(width)
+            self.browser.open(self.report("timeline"), self.KERNEL)
+            self.browser.ask("Emulation.setEmulatedMedia", media=media)
+            wide = self.browser.value("[...document.querySelectorAll('#timeline .series *')].filter((e) => e.getBoundingClientRect().right > innerWidth).length")
+            self.assertEqual(wide, 0, width)
+            over = self.browser.value(
+                "(() => { const boxes = [...document.querySelectorAll('text.tick')].map((e) => e.getBoundingClientRect())"
+                ".filter((box) => box.width > 0 && box.top > 0); return boxes.filter((box, i) => i > 0 &&"
+                " box.top === boxes[i - 1].top && box.left < boxes[i - 1].right).length; })()"
+            )
+            self.assertEqual(over, 0, width)
+        self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.series-slider')).display"), "none")
+
+
 class ProgramTest(Pages):
     def test_a_program_shows_its_time_by_kernel_and_its_ranges(self):
         self.browser.open(self.report("program"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package without a GPU: python_package_test.py PACKAGE PROGRAM SOURCE LISTENER [PACKAGES]
+"""The Python package without a GPU: python_package_test.py PACKAGE PROGRAM SOURCE LISTENER WRITE_PAGE_RECORDINGS [PACKAGES]
 
 PACKAGE: the folder that has fa_profile/ with its extension. LISTENER: a tool for NVTX (support/nvtx_listener.cpp).
 PACKAGES: where ci/setup.sh put what Debian does not have (nanoarrow, cloudpickle, mypy).
@@ -25,8 +25,8 @@ import threading
 import time
 import unittest
 
-PACKAGE, PROGRAM, SOURCE, LISTENER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
-PACKAGES = [argument for argument in sys.argv[5:] if argument]
+PACKAGE, PROGRAM, SOURCE, LISTENER, WRITE_RECORDINGS = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
+PACKAGES = [argument for argument in sys.argv[6:] if argument]
 del sys.argv[1:]
 sys.path[:0] = [str(PACKAGE), *PACKAGES]
 
@@ -127,7 +127,7 @@ class TablesTest(unittest.TestCase):
 
     def test_columns_have_different_names_and_one_length(self):
         recording = sdpa()
-        for table in ("kernels", "phases", "metrics", "findings", "nvtx", "memory", "losses"):
+        for table in ("kernels", "phases", "metrics", "findings", "timeline", "nvtx", "memory", "losses"):
             columns = getattr(_core.open(os.fsencode(SDPA), None, "best"), table)()
             names = [name for name, _, _ in columns]
             self.assertEqual(len(names), len(set(names)), names)
@@ -149,6 +149,18 @@ class TablesTest(unittest.TestCase):
         self.assertIsNone(ladder().program)
         self.assertEqual(recording.device["name"], "NVIDIA H200")
         self.assertEqual(recording.session["replay_mode"], "spread")
+
+    def test_samples_over_the_time_of_a_call_are_a_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([WRITE_RECORDINGS, folder, "text"], check=True)
+            timeline = fa_profile.open(os.path.join(folder, "timeline.fap")).timeline
+        self.assertEqual(timeline.columns, ["kernel", "shape", "metric", "start_ns", "duration_ns", "ratio", "label"])
+        tail = timeline.select(metric="sm_active").rows()[-1]
+        self.assertEqual(
+            list(tail.values()), ["mma", "1,8,512,64", "sm_active", 990_000, 10_000, 0.3, "SMs active"]
+        )
+        self.assertEqual(len(timeline), 7 * 100 + 101 + 90)
+        self.assertEqual(len(ladder().timeline), 0)
 
     def test_phases_come_from_where_they_are_asked_for(self):
         self.assertIn("matrix", fa_profile.open(LADDER, phase_from="opcodes").phases["phase"])

@@ -14,6 +14,7 @@
 #include "json_schema.h"
 #include "sample_recording.h"
 #include "test_files.h"
+#include "timeline_samples.h"
 
 namespace fa_profile::exporters::report_test {
 namespace {
@@ -253,6 +254,24 @@ TEST(ReportTest, JsonFitsItsSchema) {
   EXPECT_EQ(SchemaErrors(JsonText(SampleProfile())), std::vector<std::string>{});
   EXPECT_EQ(SchemaErrors(JsonText(analyze::Analyze(Recording{}))), std::vector<std::string>{});
   EXPECT_EQ(SchemaErrors(JsonDiff(SampleProfile(), ChangedProfile())), std::vector<std::string>{});
+}
+
+TEST(ReportTest, ATimelineIsALineInTextAndWholeInJson) {
+  Recording recording = sample::MakeRecording();
+  EXPECT_FALSE(Contains(Text(analyze::Analyze(recording)), "timeline"));
+  sample::AddTimeline(recording, 1);
+  const Profile profile = analyze::Analyze(recording);
+  const std::string text = Text(profile);
+  EXPECT_TRUE(
+      Contains(text, "  timeline   9 metrics over 1.01 ms; SMs active, of their largest value: the last 200 us"));
+  EXPECT_TRUE(Contains(text, "the last 40.0 us (4.0 %) below 50 %"));
+  EXPECT_EQ(SchemaErrors(JsonText(profile)), std::vector<std::string>());
+  const auto json = nlohmann::json::parse(JsonText(profile)).at("entries");
+  EXPECT_TRUE(json.at(1).at("timeline").is_null());
+  const auto& series = json.at(0).at("timeline").at("series");
+  EXPECT_EQ(series.at(0).at("label"), "SMs active");
+  EXPECT_EQ(series.at(0).at("ratio").at(85), 0.6);
+  EXPECT_EQ(series.at(8).at("start_ns").size(), 90U);
 }
 
 TEST(ReportTest, TheSchemaRefusesWhatDoesNotFit) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "call_timeline.h"
 #include "derive.h"
 #include "fa_profile/call_name.h"
 #include "fa_profile/findings.h"
@@ -33,6 +34,7 @@ struct CaseData {
   std::vector<const Timing*> timings;
   std::vector<const Launch*> launches;
   std::vector<const Range*> ranges;
+  std::vector<const PmSample*> pm_samples;
 
   bool incorrect() const { return verification != nullptr && !verification->correct(); }
 };
@@ -41,7 +43,7 @@ std::vector<CaseData> CollectCases(const Recording& recording) {
   std::vector<CaseData> cases;
   std::map<std::int64_t, std::size_t> index;
   for (const Case& kernel_case : recording.cases) {
-    if (index.emplace(kernel_case.id, cases.size()).second) cases.push_back({&kernel_case, nullptr, {}, {}, {}});
+    if (index.emplace(kernel_case.id, cases.size()).second) cases.push_back({&kernel_case, nullptr, {}, {}, {}, {}});
   }
   const auto give = [&](const auto& values, const auto& take) {
     for (const auto& value : values) {
@@ -52,6 +54,7 @@ std::vector<CaseData> CollectCases(const Recording& recording) {
   give(recording.timings, [](CaseData& data, const Timing* value) { data.timings.push_back(value); });
   give(recording.launches, [](CaseData& data, const Launch* value) { data.launches.push_back(value); });
   give(recording.ranges, [](CaseData& data, const Range* value) { data.ranges.push_back(value); });
+  give(recording.pm_samples, [](CaseData& data, const PmSample* value) { data.pm_samples.push_back(value); });
   return cases;
 }
 
@@ -190,7 +193,8 @@ class CaseAnalyzer {
  private:
   /// A program that was replayed kernel by kernel was never measured as a whole.
   bool SaysSomethingOfTheCall() const {
-    return parts_.empty() || data_.verification != nullptr || !RangesOf({}).empty() || TimingOf(data_, {});
+    return parts_.empty() || data_.verification != nullptr || !RangesOf({}).empty() || !data_.pm_samples.empty() ||
+           TimingOf(data_, {});
   }
 
   void AddEntriesOf(const std::string& part, std::vector<ProfileEntry>& entries) const {
@@ -205,6 +209,7 @@ class CaseAnalyzer {
         entry.part += std::to_string(number);
       } else {
         entry.phases = AnalyzePhases(recording_, entry, map_, source_);
+        if (part.empty() && !data_.incorrect()) entry.timeline = CallTimelineOf(data_.pm_samples);
       }
       if (part.empty()) {
         entry.findings = FindProblems(entry, device_, MeasuredFunctions(recording_, data_.kernel_case->id));

@@ -78,6 +78,12 @@ class Recording:
         return Frame._of_core(self._core.findings())
 
     @functools.cached_property
+    def timeline(self) -> Frame:
+        """One row per sample of a metric over the time of a call, of a run with --timeline; start_ns counts from the
+        first activity of the launch that the metric was sampled in."""
+        return Frame._of_core(self._core.timeline())
+
+    @functools.cached_property
     def nvtx(self) -> Frame:
         """One row per NVTX range of a watched program, a range before those nested in it."""
         return Frame._of_core(self._core.nvtx())

@@ -310,6 +310,7 @@ void BindRecording(nb::module_& module) {
       .def("phases", [](const Profile& profile) { return ToPython(PhaseTableOf(profile)); })
       .def("metrics", [](const Profile& profile) { return ToPython(MetricTable(profile)); })
       .def("findings", [](const Profile& profile) { return ToPython(FindingTable(profile)); })
+      .def("timeline", [](const Profile& profile) { return ToPython(TimelineTable(profile)); })
       .def("nvtx", [](const Profile& profile) { return ToPython(NvtxTable(profile)); })
       .def("memory", [](const Profile& profile) { return ToPython(MemoryTable(profile)); })
       .def("losses", [](const Profile& profile) { return ToPython(LossTable(profile)); })

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "fa_profile/metric_catalogue.h"
+#include "fa_profile/timeline_metrics.h"
 
 namespace fa_profile::py {
 namespace {
@@ -184,6 +185,27 @@ constexpr std::array kFindingColumns = {
     Spec<FindingRow>{"cure", Kind::kText, [](const FindingRow& row) { return Text(row.finding->cure); }},
 };
 
+struct SampleRow {
+  const ProfileEntry* entry;
+  const CallSeries* series;
+  const CallSample* sample;
+};
+
+std::string_view LabelOf(const CallSeries& series) {
+  const TimelineMetric* const metric = FindTimelineMetric(series.metric);
+  return metric == nullptr ? std::string_view() : metric->label;
+}
+
+constexpr std::array kTimelineColumns = {
+    Spec<SampleRow>{"kernel", Kind::kText, [](const SampleRow& row) { return Text(row.entry->kernel); }},
+    Spec<SampleRow>{"shape", Kind::kText, [](const SampleRow& row) { return ShapeOf(*row.entry); }},
+    Spec<SampleRow>{"metric", Kind::kText, [](const SampleRow& row) { return Text(row.series->metric); }},
+    Spec<SampleRow>{"start_ns", Kind::kCount, [](const SampleRow& row) { return Cell(row.sample->start_ns); }},
+    Spec<SampleRow>{"duration_ns", Kind::kCount, [](const SampleRow& row) { return Cell(row.sample->duration_ns); }},
+    Spec<SampleRow>{"ratio", Kind::kNumber, [](const SampleRow& row) { return Cell(row.sample->ratio); }},
+    Spec<SampleRow>{"label", Kind::kText, [](const SampleRow& row) { return Text(LabelOf(*row.series)); }},
+};
+
 constexpr std::array kNvtxColumns = {
     Spec<NvtxUse>{"path", Kind::kText, [](const NvtxUse& row) { return Text(row.path); }},
     Spec<NvtxUse>{"name", Kind::kText, [](const NvtxUse& row) { return Text(row.name); }},
@@ -290,6 +312,17 @@ Table FindingTable(const Profile& profile) {
     for (const Finding& finding : entry.findings) rows.push_back({&entry, &finding});
   }
   return Build<FindingRow>(rows, kFindingColumns);
+}
+
+Table TimelineTable(const Profile& profile) {
+  std::vector<SampleRow> rows;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (!entry.timeline) continue;
+    for (const CallSeries& series : entry.timeline->series) {
+      for (const CallSample& sample : series.samples) rows.push_back({&entry, &series, &sample});
+    }
+  }
+  return Build<SampleRow>(rows, kTimelineColumns);
 }
 
 Table NvtxTable(const Profile& profile) {

@@ -36,6 +36,9 @@ Table MetricTable(const Profile& profile);
 /// One row per finding, those of an entry by their weight.
 Table FindingTable(const Profile& profile);
 
+/// One row per sample of a metric over the time of a call.
+Table TimelineTable(const Profile& profile);
+
 /// One row per NVTX range of a watched program.
 Table NvtxTable(const Profile& profile);
 

@@ -2,14 +2,17 @@
 //
 // sample.fap and program.fap are the samples of the other tests; in slower.fap `mma` takes half as long again, and in
 // rank1.fap a kernel of the program takes twice as long; hostile.fap and hostile-program.fap have TEXT in every
-// text; many.fap is a program of 300 kernels in 600 NVTX ranges;
-// empty.fap has no kernel.
+// text; many.fap is a program of 300 kernels in 600 NVTX ranges; timeline.fap has samples over the time of `mma`, and
+// why `cublas` has none; in longer.fap there are twice as many, which read half; empty.fap has no kernel.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fa_profile/recording_file.h"
 #include "program_recording.h"
 #include "random_recording.h"
 #include "recording_texts.h"
+#include "timeline_samples.h"
 
 namespace {
 
@@ -38,6 +41,27 @@ Recording Rank1() {
   Recording recording = sample::MakeProgramRecording();
   recording.device.ordinal = 1;
   recording.kernel_work[0].total_ns *= 2;
+  return recording;
+}
+
+Recording OverTime() {
+  Recording recording = sample::MakeRecording();
+  sample::AddTimeline(recording, 1);
+  recording.losses.push_back({"timeline_too_short", "cublas@1,8,512,64", "the call takes 5 us", 1});
+  return recording;
+}
+
+Recording OverLongerTime() {
+  Recording recording = OverTime();
+  std::vector<PmSample> longer;
+  for (PmSample sample : recording.pm_samples) {
+    sample.start_ns *= 2;
+    sample.value /= 2;
+    longer.push_back(sample);
+    sample.start_ns += sample.duration_ns;
+    longer.push_back(sample);
+  }
+  recording.pm_samples = std::move(longer);
   return recording;
 }
 
@@ -72,6 +96,8 @@ int main(int argc, char** argv) {
   WriteRecording(empty, folder + "empty.fap");
   WriteRecording(Slower(), folder + "slower.fap");
   WriteRecording(Rank1(), folder + "rank1.fap");
+  WriteRecording(OverTime(), folder + "timeline.fap");
+  WriteRecording(OverLongerTime(), folder + "longer.fap");
   WriteRecording(Hostile(sample::MakeRecording(), argv[2]), folder + "hostile.fap");
   WriteRecording(Hostile(sample::MakeProgramRecording(), argv[2]), folder + "hostile-program.fap");
   WriteRecording(ManyKernels(), folder + "many.fap");

@@ -266,6 +266,7 @@ class DiffApp extends App {
         "Time by phase", {id: "phases"}, h("p", {class: "note"}, "Bars are as long as the time of a call."),
         sides.map(([label, entry]) => h("div", {class: "side"}, h("span", {}, label), this.sideBar(entry, longest))),
         this.phaseChanges(before, after)),
+      timelineChange(before, after),
       this.findingChanges(before, after),
       this.changeTable(changes, "What moved", false),
     ];

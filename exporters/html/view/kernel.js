@@ -205,6 +205,7 @@ function kernelView(entry, report, app) {
         "What to act on", {id: "findings"},
         h("div", {class: "cards"}, entry.json.findings.map((finding) => findingCard({entry, finding}, null)))),
     phasesSection(entry, phaseHelp),
+    timelineSection(entry, report),
     section("Code", {id: "code-links"}, codeLinks(entry, report, app)),
     h("div", {class: "columns"}, section("Roofline", {id: "roofline"}, kernelRoofline(entry)),
       section("Speed of light", {id: "speed"}, speedOfLight(entry, metricHelp))),

@@ -172,6 +172,38 @@ struct ProgramUse {
   std::optional<double> nvtx_ratio;  ///< share of the kernels' time that is inside a range; absent without ranges
 };
 
+/// What a metric read over a short time inside a call.
+struct CallSample {
+  std::int64_t start_ns = 0;  ///< from the first activity in the launch
+  std::int64_t duration_ns = 0;
+  double ratio = 0.0;  ///< of what the unit can do in the time
+};
+
+/// A metric over the time of a call. Those of a group are of one launch (timeline_metrics.h).
+struct CallSeries {
+  std::string metric;               ///< id of a TimelineMetric: "tensor"
+  std::vector<CallSample> samples;  ///< in the order of time
+  double mean_ratio = 0.0;          ///< by time, while its launch was active
+  double largest_ratio = 0.0;
+};
+
+/// The end of a call in which the SMs' activity stays below a part of its largest value.
+struct CallTail {
+  double below_ratio = 0.0;   ///< that part
+  std::int64_t start_ns = 0;  ///< as in CallSample
+  std::int64_t duration_ns = 0;
+  double share_ratio = 0.0;  ///< of the time in which the launch was active
+  std::int64_t samples = 0;  ///< the last is the one in which the call ended: one sample is no more than that
+};
+
+/// Metrics over the time of a call, by PM sampling. A launch is active until the end of the last sample in which one
+/// of its metrics is above 1 % of its largest value.
+struct CallTimeline {
+  std::int64_t active_ns = 0;      ///< of the launch that was active longest
+  std::vector<CallSeries> series;  ///< in the order of TimelineMetrics()
+  std::vector<CallTail> tails;     ///< below 0.9 and below 0.5; empty where the SMs' activity was not sampled
+};
+
 /// One measured range with everything concluded about it.
 struct ProfileEntry {
   std::int64_t case_id = 0;
@@ -192,7 +224,8 @@ struct ProfileEntry {
   std::vector<StallShare> stalls;
   std::string bottleneck;  ///< "compute", "memory", "latency"; empty when unknown
   std::optional<PhaseTable> phases;
-  std::vector<Finding> findings;  ///< the weightiest first
+  std::optional<CallTimeline> timeline;  ///< of a whole call, where it was sampled and the kernel is correct
+  std::vector<Finding> findings;         ///< the weightiest first
 };
 
 /// What we conclude: a pure function of a recording.

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "fa_profile/profile.h"
+#include "fa_profile/recording.h"
+
+namespace fa_profile::analyze {
+
+/// The samples of one case, of metrics of TimelineMetrics(), as series. What has no length, is before the launch or is
+/// not a finite number is left out; absent where nothing is left.
+std::optional<CallTimeline> CallTimelineOf(const std::vector<const PmSample*>& samples);
+
+}  // namespace fa_profile::analyze
