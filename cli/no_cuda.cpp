@@ -30,6 +30,7 @@ std::string WhyNoGpu() {
   const bool driver = std::filesystem::exists("/proc/driver/nvidia/version", ignored);
   return driver ? "this program was built without CUDA" : "no NVIDIA driver";
 }
+void RequireGpu(const std::string& what) { Refuse(what); }
 std::vector<Diagnosis> DiagnoseGpu(int) {
   return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
 }
