@@ -44,6 +44,7 @@ int RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
 void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
 void ListChips() { RefuseList("list chips"); }
+std::string KernelOfLibrary(const std::string&, const ChildLimits&) { RefuseList("list kernels"); }
 std::vector<std::string> KnownKernels() { return {}; }
 std::vector<std::string> KnownChips() { return MetricSetChips(); }
 std::set<std::string> KnownCounters() { return {}; }

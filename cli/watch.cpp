@@ -13,7 +13,6 @@
 #include "fa_profile/child_process.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
-#include "fa_profile/gate_build.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/metric_sets.h"
 #include "gpu_access.h"
@@ -44,15 +43,14 @@ std::string ErrorOf(const ChildEnd& end) {
   return WIFEXITED(end.status) && at != std::string::npos ? all.substr(at + kBefore.size()) : "the process " + all;
 }
 
-/// Throws Error: the library does not say which kernel it is.
-std::vector<std::string> MeasuringCommand(const WatchArguments& arguments, const std::string& recording) {
+std::vector<std::string> MeasuringCommand(const WatchArguments& arguments, const std::string& kernels,
+                                          const std::string& recording) {
   const RunOptions& run = arguments.run;
-  const std::string& file = arguments.watch.file;
-  std::vector<std::string> command = {"fa-profile", "--kernel-lib", file, "--summary", "--output", recording};
+  std::vector<std::string> command = {"fa-profile", "--kernel-lib", arguments.watch.file, "--kernel",
+                                      kernels,      "--summary",    "--output",           recording};
   const auto add = [&command](const char* option, const std::string& value) {
     command.insert(command.end(), {option, value});
   };
-  add("--kernel", run.kernel_pattern.empty() ? "^" + gate::FindGateBuild(file).kernel_id + "$" : run.kernel_pattern);
   add("--ncu-set", run.metric_set);
   for (const std::string& shape : arguments.shapes.texts) add("--shape", shape);
   if (arguments.shapes.causal) command.emplace_back("--causal");
@@ -66,6 +64,20 @@ std::vector<std::string> MeasuringCommand(const WatchArguments& arguments, const
   return command;
 }
 
+/// One measurement in a fresh process; why there is no recording, or "".
+std::string MeasureInChild(const WatchArguments& arguments, const std::string& recording, ChildLimits limits) {
+  try {
+    std::string kernels = arguments.run.kernel_pattern;
+    if (kernels.empty()) kernels = "^" + KernelOfLibrary(arguments.watch.file, limits) + "$";
+    limits.seconds = std::numeric_limits<double>::infinity();  // a kernel that hangs ends with the next file
+    const ChildEnd end = RunChildGroup("/proc/self/exe", MeasuringCommand(arguments, kernels, recording), limits);
+    const bool is_recorded = WIFEXITED(end.status) && WEXITSTATUS(end.status) <= kExitRegression;
+    return is_recorded ? "" : ErrorOf(end);
+  } catch (const Error& error) {
+    return error.Headline();
+  }
+}
+
 int RunWatch(WatchArguments& arguments, const Invocation& invocation) {
   CheckLibraryName(arguments.watch.file);
   (void)OpenFile(arguments.watch.file);
@@ -77,18 +89,11 @@ int RunWatch(WatchArguments& arguments, const Invocation& invocation) {
   arguments.watch.look = [] { return TerminalOptions(); };
   RequireGpu("watch");
   const StopSignals stop;
-  const auto measure = [&](const std::string& recording, const std::function<bool()>& changed) -> std::string {
+  const auto measure = [&](const std::string& recording, const std::function<bool()>& changed) {
     ChildLimits limits;
-    limits.seconds = std::numeric_limits<double>::infinity();  // a kernel that hangs ends with the next file
     limits.interrupted = &stop.came();
     limits.cancelled = changed;
-    try {
-      const ChildEnd end = RunChildGroup("/proc/self/exe", MeasuringCommand(arguments, recording), limits);
-      const bool is_recorded = WIFEXITED(end.status) && WEXITSTATUS(end.status) <= kExitRegression;
-      return is_recorded ? "" : ErrorOf(end);
-    } catch (const Error& error) {
-      return error.Headline();
-    }
+    return MeasureInChild(arguments, recording, limits);
   };
   Watch(arguments.watch, measure, stop, std::cout);
   return kExitFine;
