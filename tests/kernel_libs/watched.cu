@@ -33,7 +33,7 @@ int Launch(const fa_profile_call* call, char*, size_t) {
   const auto stream = static_cast<cudaStream_t>(call->stream);
   const unsigned blocks = (static_cast<unsigned>(n) + 255) / 256;
   const char how = kHow[kWord];
-  if (how == 's') Double<500><<<blocks, 256, 0, stream>>>(x, y, n, 2.0F);
+  if (how == 's') Double<5000><<<blocks, 256, 0, stream>>>(x, y, n, 2.0F);
   if (how == 'q') Double<1><<<blocks, 256, 0, stream>>>(x, y, n, 2.0F);
   if (how == 'w') Double<1><<<blocks, 256, 0, stream>>>(x, y, n, 4.0F);
   if (how == 'h') Hang<<<1, 1, 0, stream>>>(x, y);
