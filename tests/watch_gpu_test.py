@@ -51,6 +51,7 @@ class Watching:
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(LONG)
         self.reader.join()
+        self.process.stdout.close()
         return code
 
 
@@ -69,7 +70,7 @@ class WatchGpuTest(unittest.TestCase):
         new.write_bytes(LIBRARY.read_bytes().replace(QUICK, QUICK[:-5] + how.encode()))
         new.rename(self.library)
 
-    def test_what_moved_is_told_at_each_change_until_ctrl_c(self):
+    def test_each_change_prints_what_moved_until_ctrl_c(self):
         self.build("quick")
         watch = Watching(str(self.library), "-o", str(self.folder / "kept"), "--ncu-set", "basic", "--phases", "on", "--draws", "2")
         try:
