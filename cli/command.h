@@ -49,6 +49,7 @@ void AddLint(CLI::App& app, Invocation& invocation);
 void AddSelftest(CLI::App& app, Invocation& invocation);
 void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push, top
+void AddWatch(CLI::App& app, Invocation& invocation);
 void AddNew(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddManPages(CLI::App& app, Invocation& invocation);

@@ -8,6 +8,7 @@
 #include "fa_profile/report.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "text_kernel.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -17,12 +18,6 @@ std::string Side(const TextPage& page, const Profile& profile) {
   return fmt::format("{}{}{}{}driver {}{}commit {}", or_unknown(profile.session.created_at), page.separator(),
                      or_unknown(profile.device.name), page.separator(), or_unknown(profile.device.driver_version),
                      page.separator(), or_unknown(profile.session.tool_commit));
-}
-
-Style StyleOf(const std::string& judgement) {
-  if (judgement == "worse") return Style::kBad;
-  if (judgement == "better") return Style::kGood;
-  return Style::kPlain;
 }
 
 /// Shares of a watched program, which no catalogue has.

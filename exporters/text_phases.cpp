@@ -180,11 +180,13 @@ std::string InferenceText(const PhaseInference& inference) {
   return text;
 }
 
+void WriteFinding(TextPage& page, const Finding& finding) {
+  page.Paragraph("  finding    ", fmt::format("{}: {}. Cure: {}.", page.Safe(finding.id), page.Safe(finding.evidence),
+                                              page.Safe(finding.cure)));
+}
+
 void WriteFindings(TextPage& page, const ProfileEntry& entry) {
-  for (const Finding& finding : entry.findings) {
-    page.Paragraph("  finding    ", fmt::format("{}: {}. Cure: {}.", page.Safe(finding.id), page.Safe(finding.evidence),
-                                                page.Safe(finding.cure)));
-  }
+  for (const Finding& finding : entry.findings) WriteFinding(page, finding);
 }
 
 void WritePhases(TextPage& page, const ProfileEntry& entry) {

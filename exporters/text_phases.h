@@ -7,7 +7,10 @@
 
 namespace fa_profile::exporters {
 
-/// One line each: what is wrong, how it was measured, and the cure.
+/// What is wrong, how it was measured, and the cure.
+void WriteFinding(TextPage& page, const Finding& finding);
+
+/// Each of the entry's.
 void WriteFindings(TextPage& page, const ProfileEntry& entry);
 
 /// What the entry's phases cost and what they did, a table each, and how they were measured. Nothing without phases.

@@ -11,6 +11,7 @@
 #include "fa_profile/text.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "text_kernel.h"
 #include "text_phases.h"
 #include "text_program.h"
 
@@ -34,8 +35,6 @@ std::string MetricText(const ProfileEntry& entry, const char* id) {
 std::string Nanoseconds(std::int64_t ns) { return FormatValue(static_cast<double>(ns) * 1e-9, "seconds"); }
 
 std::string OrUnknown(const std::string& text) { return text.empty() ? "n/a" : text; }
-
-bool Incorrect(const ProfileEntry& entry) { return entry.verification && !entry.verification->correct(); }
 
 std::string Clock(const Profile& profile, const char* when) {
   for (const ClockSample& sample : profile.clocks) {
@@ -102,16 +101,6 @@ Cell CorrectCell(const ProfileEntry& entry) {
   if (!entry.verification) return {"n/a", Style::kDim};
   if (entry.verification->correct()) return {"yes", Style::kGood};
   return {"NO", Style::kBad};
-}
-
-std::string TopStall(const ProfileEntry& entry) {
-  // Set phases counts two of the reasons; the greater of two is not the top of all.
-  if (entry.stalls.empty() || !entry.metrics.contains("stall_wait_ratio")) return "n/a";
-  // A long name is cut, so that the number fits.
-  constexpr std::size_t kLongestName = 11;
-  const std::string& reason = entry.stalls.front().reason;
-  const std::string name = reason.size() <= kLongestName ? reason : reason.substr(0, kLongestName - 1) + ".";
-  return name + " " + ShortPercent(entry.stalls.front().ratio) + "%";
 }
 
 std::string TeraFlops(const ProfileEntry& entry) {
@@ -187,15 +176,8 @@ void WriteVerification(TextPage& page, const ProfileEntry& entry) {
     page.Line("  correct    n/a: not verified");
     return;
   }
-  const Verification& v = *entry.verification;
-  std::string text =
-      fmt::format("{} of {} draws, worst error {:.3g} of the tolerance", v.draws_passed, v.draws, v.max_error_ratio);
-  if (v.nonfinite > 0) text += fmt::format(", {} NaN or infinite", v.nonfinite);
-  if (v.unwritten > 0) text += fmt::format(", {} never written", v.unwritten);
-  if (!v.where.empty()) text += "; " + page.Safe(v.where);
-  if (!v.error.empty()) text += ": " + page.Safe(v.error);
-  page.Paragraph("  correct    ", text);
-  if (!v.correct()) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
+  page.Paragraph("  correct    ", VerificationText(page, *entry.verification));
+  if (IsWrong(entry)) page.Line("  NOT CORRECT: its speed is not a result and is not reported.", Style::kBad);
 }
 
 void WriteUse(TextPage& page, const ProfileEntry& entry) {
@@ -247,7 +229,7 @@ void WriteLaunches(TextPage& page, const ProfileEntry& entry) {
                           FormatValue(static_cast<double>(launch.local_memory_per_thread_bytes), "bytes"));
     }
     // Launches of a profiled program carry no times; that of a launch class stands for all of them.
-    if (!entry.use && !Incorrect(entry) && launch.end_ns > launch.start_ns) {
+    if (!entry.use && !IsWrong(entry) && launch.end_ns > launch.start_ns) {
       const double duration = ElapsedNs(launch.start_ns, launch.end_ns);
       text += fmt::format(" took {}", FormatValue(duration * 1e-9, "seconds"));
     }

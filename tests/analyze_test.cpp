@@ -383,6 +383,39 @@ TEST(DiffTest, OnlyANoisyMetricMayMoveWithoutBeingReported) {
   EXPECT_EQ(Change("instructions", 1000000, 1000001).judgement, "worse");
 }
 
+TEST(DiffTest, ATimeMovesOnlyBeyondTheSpreadOfItsSamples) {
+  Recording before = MakeRecording();
+  before.timings[0].durations_ns = {900, 950, 1000, 1050, 1100};
+  Recording after = before;
+  const auto moved_by = [&](double factor) {
+    for (std::size_t i = 0; i < 5; ++i) after.timings[0].durations_ns[i] = factor * before.timings[0].durations_ns[i];
+    return ChangeOf(Diff(Analyze(before), Analyze(after)), "duration_seconds").judgement;
+  };
+  EXPECT_EQ(moved_by(1.05), "same");
+  EXPECT_EQ(moved_by(1.5), "worse");
+}
+
+TEST(DiffTest, APhasesTimeMovesBeyondAHundredthOfTheLongerCallAlone) {
+  const auto judgement = [](const Profile& before, const Profile& after) {
+    for (const MetricChange& change : Diff(before, after).changes) {
+      if (change.phase == "softmax" && change.metric == "phase_time_seconds") return change.judgement;
+    }
+    return std::string();
+  };
+  Profile quick = Analyze(MakeRecording());
+  ProfileEntry& entry = quick.entries[0];
+  std::ranges::find(entry.phases->phases, "softmax", &PhaseEntry::name)->metrics = {{"phase_time_seconds", 100e-9}};
+  Profile slow = quick;
+  slow.entries[0].timing->median_ns = 10 * entry.timing->median_ns;
+  std::ranges::find(slow.entries[0].phases->phases, "softmax", &PhaseEntry::name)->metrics = {
+      {"phase_time_seconds", 300e-9}};
+  EXPECT_EQ(judgement(quick, slow), "same");
+  EXPECT_EQ(judgement(slow, quick), "same");
+  slow.entries[0].timing->median_ns = entry.timing->median_ns;
+  EXPECT_EQ(judgement(quick, slow), "worse");
+  EXPECT_EQ(judgement(slow, quick), "better");
+}
+
 TEST(DiffTest, AChangeFromZeroIsJudgedWithoutARatio) {
   const MetricChange change = Change("local_memory_bytes", 0.0, 4096.0);
   EXPECT_FALSE(change.ratio);

@@ -140,5 +140,15 @@ TEST(ChildGroupTest, DescribeGivesOneLine) {
   EXPECT_TRUE(Describe(RunScript("sleep 1000", {0.6, nullptr})).starts_with("did not end within "));
 }
 
+TEST(ChildProcessTest, AChildThatIsCancelledIsEnded) {
+  ChildLimits limits;
+  int asked = 0;
+  limits.cancelled = [&asked] { return ++asked > 3; };
+  const ChildEnd end = RunChildGroup("sleep", {"sleep", "1000"}, limits);
+  EXPECT_TRUE(end.interrupted);
+  EXPECT_FALSE(end.timed_out);
+  EXPECT_EQ(WTERMSIG(end.status), SIGKILL);
+}
+
 }  // namespace
 }  // namespace fa_profile::child_process_test

@@ -245,6 +245,20 @@ TEST_F(CliTest, SeveralRecordingsAreThoseOfAProgram) {
   ExpectRefused("report --phase-map x.yaml " + bundled_ + " " + bundled_, "--phase-map has no effect", "leave it out");
 }
 
+TEST_F(CliTest, WatchRefusesWhatItCannotMeasureAtOnce) {
+  std::ofstream(folder_ / "mine.so") << "a library";
+  const std::string library = (folder_ / "mine.so").string();
+  ExpectRefused("watch", "watch needs FILE", "fa-profile watch FILE");
+  ExpectRefused("watch none.so", "none.so cannot be read: No such file", "check the path");
+  ExpectRefused("watch " + bundled_, "is not a kernel library: its name must end in .so", "docs/kernels.md");
+  ExpectRefused("watch " + library + " --shape 1,8", "is not four whole numbers", "BATCH,HEADS,SEQLEN,HEAD_DIM");
+  ExpectRefused("watch --shape n=5 " + library + " --ncu-set no", "metric set", "full");
+  ExpectRefused("watch " + library + " --kernel '('", "regular expression", "");
+  ExpectRefused("watch " + library + " --phase-from map", "needs a phase map", "--phase-map");
+  ExpectRefused("--summary watch " + library, "--summary has no effect", "watch --help");
+  ExpectRefused("watch " + library, "watch needs a GPU", "");
+}
+
 TEST_F(CliTest, RedactSaysWhatItNeeds) {
   const std::string to = (folder_ / "copy.fap").string();
   ExpectRefused("redact " + bundled_ + " -o " + to, "needs at least one of --code", "redact --help");

@@ -61,6 +61,7 @@ RULE = {
     "exporters/web": (MODEL | {"profiler/base/readers"}, {"yaml", "re2", "microhttpd", "gnutls"} | TEXT),
     "exporters/http": (BASE, {"curl"}),
     "exporters/top": (MODEL | {"exporters", "exporters/http"}, {"fmt"}),
+    "exporters/watch": (CODE | {"profiler/load", "exporters"}, TEXT),
     "exporters/serve": (
         MODEL | {"profiler/base/readers", "profiler/load", "exporters/prometheus", "exporters/web", "exporters/http"},
         {"json", "gnutls", "curl"} | TEXT,
@@ -107,6 +108,7 @@ NAMESPACE = {
     "exporters/serve": "fa_profile::serve",
     "exporters/http": "fa_profile::http",
     "exporters/top": "fa_profile::top",
+    "exporters/watch": "fa_profile::watch",
     "ci/gate": "fa_profile::gate",
     "profiler/jobs": "fa_profile::jobs",
     "cli/help": "fa_profile::help",

@@ -58,6 +58,15 @@ std::string TextDiff(const Profile& before, const Profile& after, const ReportOp
   return out.str();
 }
 
+/// What watch prints of the first profile, then of the second.
+std::string Watched(const Profile& before, const Profile& after, const ReportOptions& options = {},
+                    const std::map<std::string, bool>& same_code = {}) {
+  std::ostringstream out;
+  WriteTextMeasured(out, before, options);
+  WriteTextMoved(out, analyze::Diff(before, after), same_code, before, after, options);
+  return out.str();
+}
+
 std::string JsonDiff(const Profile& before, const Profile& after) {
   std::ostringstream out;
   WriteJsonDiff(out, analyze::Diff(before, after), before, after);
@@ -192,6 +201,45 @@ TEST(ReportTest, JsonDiffEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/diff.json", JsonDiff(SampleProfile(), ChangedProfile()));
 }
 
+// tests/data/golden/watch.txt has a session with real kernels.
+TEST(ReportTest, WatchEqualsTheGoldenFile) {
+  ExpectGolden("tests/data/golden/watch_sample.txt", Watched(SampleProfile(), ChangedProfile(), {.width = 80}));
+}
+
+TEST(ReportTest, WatchCallsNothingAMovementThatDiffCallsTheSame) {
+  const std::string text = Watched(SampleProfile(), SampleProfile());
+  EXPECT_EQ(text.find("better"), std::string::npos) << text;
+  EXPECT_EQ(text.find("worse"), std::string::npos) << text;
+  EXPECT_EQ(text.find("changed  "), std::string::npos) << text;
+  EXPECT_TRUE(Contains(text, "Nothing moved by more than two measurements of one kernel differ."));
+}
+
+TEST(ReportTest, WatchPrintsATableOfACallWithOtherOrUnknownCodeAlone) {
+  const std::string call = "mma@1,8,512,64";
+  const std::string same = Watched(SampleProfile(), ChangedProfile(), {}, {{call, true}});
+  EXPECT_TRUE(
+      Contains(same, "The same machine code, launched as before: 10.6 us, before 9.92 us. What differs is noise."));
+  EXPECT_EQ(same.find("+7.0 %"), std::string::npos) << same;
+  EXPECT_TRUE(Contains(Watched(SampleProfile(), ChangedProfile(), {}, {{call, false}}), "its launch changed"));
+  EXPECT_TRUE(Contains(Watched(SampleProfile(), ChangedProfile()), "machine code was not compared"));
+}
+
+TEST(ReportTest, WatchPrintsAKernelThatBecameWrongFirst) {
+  Recording recording = sample::MakeRecording();
+  recording.verifications[0].draws_passed = 1;
+  recording.verifications[0].max_error_ratio = 100;
+  recording.verifications[0].max_abs_error = 0.25;
+  std::ostringstream out;
+  const Profile before = SampleProfile();
+  const Profile after = analyze::Analyze(recording);
+  WriteTextMoved(out, analyze::Diff(before, after), {{"mma@1,8,512,64", true}}, before, after);
+  EXPECT_TRUE(
+      out.str().starts_with("\nNOT CORRECT: mma@1,8,512,64\n  1 of 100 draws, worst error 100 of the tolerance; "
+                            "largest error 0.25."))
+      << out.str();
+  EXPECT_TRUE(Contains(out.str(), "The last time that it was correct it took 9.92 us."));
+}
+
 TEST(ReportTest, TheMetricsDocumentIsUpToDate) {
   std::ostringstream out;
   WriteMetricsMarkdown(out);
@@ -203,6 +251,7 @@ TEST(ReportTest, NoLineIsLongerThanTheWidth) {
     const ReportOptions options{.width = width};
     EXPECT_LE(LongestLine(Text(SampleProfile(), options)), static_cast<std::size_t>(width));
     EXPECT_LE(LongestLine(TextDiff(SampleProfile(), ChangedProfile(), options)), static_cast<std::size_t>(width));
+    EXPECT_LE(LongestLine(Watched(SampleProfile(), ChangedProfile(), options)), static_cast<std::size_t>(width));
   }
 }
 
@@ -231,7 +280,8 @@ TEST(ReportTest, DetailsCanBeLeftOut) {
 TEST(ReportTest, HostileStringsAreEscapedInText) {
   for (const std::string& hostile : kHostile) {
     const Profile profile = analyze::Analyze(WithStrings(hostile));
-    const std::string text = Text(profile) + TextDiff(profile, SampleProfile());
+    const std::string text =
+        Text(profile) + TextDiff(profile, SampleProfile()) + Watched(profile, profile) + Watched(profile, Profile{});
     for (const char c : text) ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
     for (const char* unsafe : {"\xff", "\xe2\x80\xae", "\xe2\x80\x8b", "\xc2\x9b", "\xef\xbb\xbf", "\x7f"}) {
       EXPECT_EQ(text.find(unsafe), std::string::npos);
@@ -401,6 +451,7 @@ TEST(ReportTest, HugeAndTinyValuesKeepTheWidth) {
   const Profile profile = analyze::Analyze(recording);
   EXPECT_LE(LongestLine(Text(profile)), 100U);
   EXPECT_LE(LongestLine(TextDiff(SampleProfile(), profile)), 100U);
+  EXPECT_LE(LongestLine(Watched(SampleProfile(), profile)), 100U);
   EXPECT_TRUE(nlohmann::json::accept(JsonText(profile)));
 }
 

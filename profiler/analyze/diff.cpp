@@ -117,7 +117,9 @@ void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double
     return found == table.phases.end() ? Metrics() : found->metrics;
   };
   std::map<std::string_view, double> floors{{"ratio", kShareTolerance}};
-  if (before.timing) floors["seconds"] = kShareTolerance * before.timing->median_ns * 1e-9;
+  if (before.timing && after.timing) {
+    floors["seconds"] = kShareTolerance * std::max(before.timing->median_ns, after.timing->median_ns) * 1e-9;
+  }
   for (const std::string& name : names) {
     change.phase = name;
     CompareMetrics(PhaseCatalogue(), metrics_of(*before.phases, name), metrics_of(*after.phases, name), min_ratio,
@@ -141,19 +143,19 @@ void CompareShare(const char* metric, const std::optional<double>& before, const
   changes.push_back(std::move(change));
 }
 
-/// How far the medians of two samples of a class's launches may lie apart by chance, in seconds: three standard errors
+/// How far the medians of two samples of a call's durations may lie apart by chance, in seconds: three standard errors
 /// of the difference of two medians (of normal durations: sigma is (p95 - p05) / 3.29, the error of a median
-/// 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records. Fewer than five launches, often
-/// the first of a program, have no spread to speak of: a quarter of their median.
+/// 1.25 sigma / sqrt(n)), and at least two ticks of the clock of the activity records, where they come from it. Fewer
+/// than five launches, often the first of a program, have no spread to speak of: a quarter of their median.
 double MedianTolerance(const TimingSummary& before, const TimingSummary& after) {
-  constexpr double kTicksNs = 64.0;
+  const double ticks_ns = before.method == "activity" || after.method == "activity" ? 64.0 : 0.0;
   constexpr std::size_t kFew = 5;
   constexpr double kFewRatio = 0.25;
   const auto error = [](const TimingSummary& timing) {
     return 1.25 * (timing.p95_ns - timing.p05_ns) / 3.29 / std::sqrt(static_cast<double>(timing.samples));
   };
   const bool few = std::min(before.samples, after.samples) < kFew;
-  return std::max({3.0 * std::hypot(error(before), error(after)), kTicksNs, few ? kFewRatio * before.median_ns : 0.0}) *
+  return std::max({3.0 * std::hypot(error(before), error(after)), ticks_ns, few ? kFewRatio * before.median_ns : 0.0}) *
          1e-9;
 }
 
@@ -163,8 +165,8 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
   const auto heavier = [](const MetricChange& a, const MetricChange& b) { return Weight(a) > Weight(b); };
   std::map<std::string_view, double> floors;
+  if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
   if (before.use && after.use) {
-    if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
     CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, change, changes);
   }
   CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, floors, change, changes);

@@ -211,7 +211,8 @@ ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string
   for (;;) {
     if (!ended) {
       end.timed_out = seconds() > limits.seconds;
-      end.interrupted = limits.interrupted != nullptr && limits.interrupted->load();
+      end.interrupted =
+          (limits.interrupted != nullptr && limits.interrupted->load()) || (limits.cancelled && limits.cancelled());
       ended = group.LeaderEnded() || end.timed_out || end.interrupted;
       if (ended) {
         end.status = group.End();

@@ -54,6 +54,12 @@ std::vector<std::string> KnownKernels() {
   return ids;
 }
 
+std::string KernelOfLibrary(const std::string& path, const ChildLimits& limits) {
+  LibraryQuestion question;
+  question.library = path;
+  return AskLibrary(question, limits).answer.identity.kernel;
+}
+
 void ListCounters(const std::string& chip, const std::string& pattern) {
   for (const collect::ChipMetric& metric : collect::ChipMetrics(chip)) {
     if (metric.name.find(pattern) == std::string::npos) continue;

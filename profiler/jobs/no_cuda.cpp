@@ -29,6 +29,7 @@ std::string WhyNoGpu() {
   const bool driver = std::filesystem::exists("/proc/driver/nvidia/version", ignored);
   return driver ? "this program was built without CUDA" : "no NVIDIA driver";
 }
+void RequireGpu(const std::string& what) { Refuse(what); }
 std::vector<Diagnosis> DiagnoseGpu(int) {
   return {{Diagnosis::Level::kProblem, "GPU", "not available: " + WhyNoGpu(), kGpuMachine}};
 }
@@ -42,6 +43,7 @@ void RunGateSample(const GateSampleOptions&) { Refuse("gate-sample"); }
 void ListKernels(const std::string&, const std::vector<std::string>&) { RefuseList("list kernels"); }
 void ListCounters(const std::string&, const std::string&) { RefuseList("list counters"); }
 void ListChips() { RefuseList("list chips"); }
+std::string KernelOfLibrary(const std::string&, const ChildLimits&) { RefuseList("list kernels"); }
 std::vector<std::string> KnownKernels() { return {}; }
 std::vector<std::string> KnownChips() { return MetricSetChips(); }
 std::set<std::string> KnownCounters() { return {}; }

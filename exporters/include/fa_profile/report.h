@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <set>
 #include <string>
 
@@ -46,6 +47,15 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
 /// docs/report.schema.json, definition `diff`, describes it.
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile& before, const Profile& after,
                    const ReportOptions& options = {});
+
+/// What `watch` prints of its first measurement: of each call its correctness, time, phases and weightiest finding.
+void WriteTextMeasured(std::ostream& out, const Profile& profile, const ReportOptions& options = {});
+
+/// What `watch` prints of a later one: calls that are not correct first, then of each call a table of what it shows,
+/// before and after; a value that `diff` calls the same is not called a movement. `same_code`: by CallName(), whether
+/// the machine code and the launches of a call are those of before. A call that is not there is not known.
+void WriteTextMoved(std::ostream& out, const ProfileDiff& diff, const std::map<std::string, bool>& same_code,
+                    const Profile& before, const Profile& after, const ReportOptions& options = {});
 
 /// Recordings of one program: what each GPU did, then kernels and NVTX ranges with their spread between recordings.
 void WriteTextRanks(std::ostream& out, const RankReport& report, const ReportOptions& options = {});

@@ -31,8 +31,9 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map =
 std::vector<std::string> MetricsForAnalysis();
 
 /// Compares two profiles. `min_ratio`: relative change below which a noisy metric counts as the same; a deterministic
-/// one differs when it differs at all. A catalogue metric with a polarity is judged "better" or "worse". Phases are
-/// compared by name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
+/// one differs when it differs at all. A time is the same, too, where its medians differ by less than the spread of
+/// their samples explains. A catalogue metric with a polarity is judged "better" or "worse". Phases are compared by
+/// name where both sides have some; a share of theirs that moves by less than a hundredth is the same.
 ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio = 0.02);
 
 /// Sets recordings of one program side by side: names of their files and profiles, one or more, each with a `program`.

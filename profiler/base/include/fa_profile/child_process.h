@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct ChildLimits {
   const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler: end it now; nullptr: never
   std::size_t output = 1 << 20;                    ///< bytes that are kept of each stream: the last ones
   std::string folder{};                            ///< it runs there; empty: in this process's working folder
+  std::function<bool()> cancelled{};               ///< asked many times a second; true: end it now; empty: never
 };
 
 /// How a child of RunChildGroup() ended.
@@ -48,8 +50,8 @@ struct ChildEnd {
   std::string err;  ///< the end of stderr
   int status = 0;   ///< as waitpid() gives it
   bool timed_out = false;
-  bool interrupted = false;
-  double seconds = 0.0;  ///< it ran
+  bool interrupted = false;  ///< or cancelled
+  double seconds = 0.0;      ///< it ran
 };
 
 /// Runs a child that may not end, in a separate process group. The group is killed when a limit is reached or when the

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/child_process.h"
 #include "fa_profile/diagnosis.h"
 #include "fa_profile/gpu_reading.h"
 
@@ -39,6 +40,10 @@ std::set<std::string> KnownCounters();
 
 /// Reads the host's GPUs through NVML, the library of this name. In a build without CUDA the reading has no NVML.
 std::function<HostReading()> MakeGpuReader(const std::string& library);
+
+/// The id of a kernel library's kernel, for which a child process asks it. A build without CUDA throws Error, and so
+/// does a library that cannot be loaded, and one that takes longer than the limits.
+std::string KernelOfLibrary(const std::string& path, const ChildLimits& limits);
 
 /// Processes with a compute context on the GPU of this UUID, as NVML counts them. Absent: NVML does not know, or this
 /// build has no CUDA.

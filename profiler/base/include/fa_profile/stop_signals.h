@@ -1,0 +1,29 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <csignal>
+
+namespace fa_profile {
+
+/// While it exists, SIGINT, SIGTERM and SIGHUP ask for the end instead of ending the process; one that the process
+/// ignored before is ignored still (nohup). One object at a time.
+class StopSignals {
+ public:
+  /// Throws Error.
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// Whether one came; set by the signal's handler.
+  const std::atomic<bool>& came() const;
+  /// Can be read once one came: for poll().
+  int descriptor() const;
+
+ private:
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+}  // namespace fa_profile
