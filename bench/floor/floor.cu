@@ -1,5 +1,5 @@
 // Where the time of a short call goes: rung 8's kernel for few rows, built up step by step, at 1,8,512,64 or another
-// shape of up to 512 keys. Not yet run on a GPU.
+// shape of up to 512 keys.
 //
 //   hopper_floor [B,H,S]
 //

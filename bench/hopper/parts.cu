@@ -1,4 +1,4 @@
-// The pieces of rung 8 alone, each against what the host computes. Not yet run on a GPU.
+// The pieces of rung 8 alone, each against what the host computes.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
 // Which step of rung 8 is wrong: what it uses of the hardware, piece by piece, then each variant on inputs that make
-// one step visible. To run first on a GPU of sm_90. Not yet run on a GPU.
+// one step visible. To run first on a GPU of sm_90.
 //
 //   hopper_steps [NAME...]   all, or those whose name contains one of the arguments
 //

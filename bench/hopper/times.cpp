@@ -1,4 +1,4 @@
-// Times of rung 8's variants beside rung 7, at the shapes that the issue sets targets for. Not yet run on a GPU.
+// Times of rung 8's variants beside rung 7, at the shapes that the issue sets targets for.
 //
 //   hopper_times [--shape B,H,S,D] [--causal] [--only NAME]...
 //

@@ -1,4 +1,3 @@
-// Not yet run on a GPU.
 #include "whole.h"
 
 #include <cuda_bf16.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // What warps wait at: mbarriers in shared memory, named barriers, and the barrier of a cluster. PTX ISA, "mbarrier",
-// "barrier", "barrier.cluster". Not yet run on a GPU.
+// "barrier", "barrier.cluster".
 //
 // Built with FA_HOPPER_WATCH, no wait at an mbarrier is for ever: one that lasts too long leaves its traces in
 // `stuck_wait` and goes on, with wrong results. So a mistake in the protocol costs a second, and says where it is.

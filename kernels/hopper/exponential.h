@@ -1,7 +1,7 @@
 #pragma once
 
 // 2^x on the FMA pipe, for part of the exponentials: at head dimension 64 the special-function unit (16 results a cycle
-// and SM) takes as long as the tensor cores, so what it is spared is won. Not yet run on a GPU.
+// and SM) takes as long as the tensor cores, so what it is spared is won.
 
 #ifndef __CUDA_ARCH__
 #include <bit>

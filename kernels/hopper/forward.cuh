@@ -3,7 +3,7 @@
 // Rung 8's kernel: TMA loads tiles of K and V into rings of stages, WGMMA multiplies, and warps specialise. One
 // warpgroup is the producer, one thread of it issues the copies; each of the others owns 64 query rows, and keeps their
 // scores, probabilities and output in registers. schedule.h has the order in which they wait for each other, tile.h
-// what can be varied. Not yet run on a GPU.
+// what can be varied.
 
 #include <cuda_runtime.h>
 

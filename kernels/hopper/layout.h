@@ -2,7 +2,7 @@
 
 // Where the elements of a tile lie in shared memory, and in which registers WGMMA expects and leaves them: index
 // arithmetic alone, for the kernels and for the test that holds it against a model of the hardware
-// (tests/hopper_layout_test.cpp). Not yet run on a GPU.
+// (tests/hopper_layout_test.cpp).
 //
 // A tile of R rows and D columns of 2 bytes is D / 64 slabs of R rows of 128 bytes, one slab after the other. TMA
 // writes a slab with its 128-byte swizzle, and WGMMA reads it so: for K and Q "K-major" (the summed index, the head

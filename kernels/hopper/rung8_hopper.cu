@@ -1,4 +1,4 @@
-// Rung 8's configurations for many rows. Not yet run on a GPU, and not on the ladder.
+// Rung 8's configurations for many rows. It is not on the ladder yet.
 #include <iterator>
 
 #include "hopper/forward.cuh"

@@ -23,7 +23,7 @@ struct Variants {
   const Variant* end() const { return end_; }
 };
 
-/// Rung 8: the configuration for the shape, fp16, head dimension 64 or 128. The choice is a guess until it is measured.
+/// Rung 8: the configuration for the shape, fp16, head dimension 64 or 128.
 cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream);
 
 /// Its part for few, short heads: whether all blocks of the kernel that splits the keys run at once on `sms` SMs.

@@ -2,7 +2,7 @@
 
 // In which order the warps of rung 8 wait, load, multiply and release. The kernel runs these functions with its phases;
 // tests/hopper_schedule_test.cpp runs them with recorders and plays the records against each other, in search of a
-// deadlock or of a tile that is overwritten while it is read. Not yet run on a GPU.
+// deadlock or of a tile that is overwritten while it is read.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The online softmax of one warpgroup's scores, in the accumulator's registers of WGMMA. A thread has two rows (`half`
-// 0 and 1, 8 rows apart); the four lanes of a quad share them. Not yet run on a GPU.
+// 0 and 1, 8 rows apart); the four lanes of a quad share them.
 
 #include "hopper/exponential.h"
 #include "hopper/layout.h"

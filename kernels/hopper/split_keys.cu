@@ -1,4 +1,4 @@
-// Rung 8's configurations for few rows. Not yet run on a GPU, and not on the ladder.
+// Rung 8's configurations for few rows. It is not on the ladder yet.
 #include <iterator>
 #include <type_traits>
 

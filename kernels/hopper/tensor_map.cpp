@@ -1,4 +1,3 @@
-// Not yet run on a GPU.
 #include "hopper/tensor_map.h"
 
 #include <array>

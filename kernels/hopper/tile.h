@@ -1,7 +1,6 @@
 #pragma once
 
-// Shapes and switches of rung 8's kernels. A configuration derives from Tile and sets the switches anew. Not yet run on
-// a GPU.
+// Shapes and switches of rung 8's kernels. A configuration derives from Tile and sets the switches anew.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -2,7 +2,7 @@
 
 // Copies by the Tensor Memory Accelerator (PTX ISA, "cp.async.bulk.tensor"). A tensor is (heads, seqlen, head_dim); a
 // box is 64 columns and some rows of one head. Rows past the end are read as zeros, count in full for the barrier, and
-// are not written. One thread issues a copy. Not yet run on a GPU.
+// are not written. One thread issues a copy.
 
 #include <cuda.h>
 #include <cuda_runtime.h>

@@ -1,5 +1,4 @@
-// Shapes and switches beside those of rung8_hopper.cu, to be measured against them (bench/hopper/times.cpp). Not yet
-// run on a GPU.
+// Shapes and switches beside those of rung8_hopper.cu, to be measured against them (bench/hopper/times.cpp).
 #include <iterator>
 
 #include "hopper/forward.cuh"

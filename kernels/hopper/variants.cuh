@@ -1,6 +1,6 @@
 #pragma once
 
-// The steps from rung 8's plain version to its full one, a switch each. Not yet run on a GPU.
+// The steps from rung 8's plain version to its full one, a switch each.
 
 #include "hopper/tile.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What threads and warps do that C++ has no words for. Not yet run on a GPU.
+// What threads and warps do that C++ has no words for.
 //
 // The kernels of this folder contain no other device code than that of warp.cuh, barriers.cuh, tma.cuh and wgmma.cuh:
 // tests/hopper_emulator has the same functions for the CPU, and runs the kernels with them.

@@ -3,7 +3,7 @@
 // Products of a warpgroup (PTX ISA, "wgmma.mma_async"): D (64, kN) fp32 += A (64, 16) x B (16, kN), A from shared
 // memory by a descriptor or from registers, B by a descriptor. layout.h has the descriptors and the registers' places.
 // They are asynchronous: FenceOperands() before the first, CommitProducts() after the last of a group, WaitProducts()
-// before the accumulator, the registers of A or the tiles are touched. Not yet run on a GPU.
+// before the accumulator, the registers of A or the tiles are touched.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
