@@ -1,6 +1,8 @@
 // The list of rungs. To add a rung: write kernels/rung<number>_<id>.cu, which defines `const Rung& <Name>Rung()`
 // (rung1_minimal.cu is the shortest), and add its row to FA_PROFILE_LADDER. CMake, the commands, the gate's cases and
 // the tests take it from there; docs/kernels.md needs its section, and kernels_test asks for it.
+#include <cuda_runtime_api.h>
+
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -24,7 +26,8 @@ namespace fa_profile {
   ROW(CublasRung)              \
   ROW(SerialSoftmaxRung)       \
   ROW(WmmaRung)                \
-  ROW(MmaRung)
+  ROW(MmaRung)                 \
+  ROW(HopperRung)
 // Variants of rung 3, in its file. They are not on the ladder.
 #define FA_PROFILE_TILED_VARIANTS(ROW) \
   ROW(TiledNoPadRung)                  \
@@ -44,22 +47,41 @@ std::vector<std::string> Words(const char* text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-std::string WhyNot(const AttentionShape& shape) {
-  if (shape.head_dim == 64 || shape.head_dim == 128) return {};
-  return "head_dim must be 64 or 128, not " + std::to_string(shape.head_dim);
+// Empty where the current GPU has the major compute capability, and where there is no GPU.
+std::string WhyNotOnThisGpu(int needed_major) {
+  int device = 0;
+  int major = 0;
+  int minor = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return {};
+  }
+  if (major == needed_major) return {};
+  return "it needs a GPU of compute capability " + std::to_string(needed_major) + ".0; this one has " +
+         std::to_string(major) + "." + std::to_string(minor);
+}
+
+std::string WhyNot(int needed_major, const AttentionShape& shape) {
+  if (shape.head_dim != 64 && shape.head_dim != 128) {
+    return "head_dim must be 64 or 128, not " + std::to_string(shape.head_dim);
+  }
+  return needed_major == 0 ? std::string() : WhyNotOnThisGpu(needed_major);
 }
 
 std::unique_ptr<const Kernel> FromRung(const Rung& rung) {
-  KernelSpec spec{.id = rung.id,
-                  .origin = "ladder",
-                  .rung = rung.number,
-                  .teaches = rung.teaches,
-                  .phases = Words(rung.phases),
-                  .steps = {},
-                  .why_not = WhyNot,
-                  .workspace_bytes = [bytes = rung.workspace_bytes](const AttentionShape& shape) {
-                    return bytes == nullptr ? 0 : bytes(ParamsOf(shape));
-                  }};
+  KernelSpec spec{
+      .id = rung.id,
+      .origin = "ladder",
+      .rung = rung.number,
+      .teaches = rung.teaches,
+      .phases = Words(rung.phases),
+      .steps = {},
+      .why_not = [needed =
+                      rung.compute_capability_major](const AttentionShape& shape) { return WhyNot(needed, shape); },
+      .workspace_bytes = [bytes = rung.workspace_bytes](
+                             const AttentionShape& shape) { return bytes == nullptr ? 0 : bytes(ParamsOf(shape)); }};
   for (const RungPart& part : rung.parts) {
     if (part.launch == nullptr) break;
     const std::string what = spec.id == part.name ? spec.id : spec.id + "/" + part.name;

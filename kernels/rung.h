@@ -40,6 +40,8 @@ struct Rung {
   RungPart parts[3];    // in the order of the launches; the unused ones are empty
   // Device memory it needs beside the tensors; its argument holds the shape alone. None: 0 bytes.
   std::size_t (*workspace_bytes)(const AttentionParams& params) = nullptr;
+  // The major compute capability that its instructions need; 0: any. 9 is sm_90a, which no later GPU runs.
+  int compute_capability_major = 0;
 };
 
 }  // namespace fa_profile

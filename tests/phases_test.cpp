@@ -247,6 +247,19 @@ TEST(PhasesTest, TheOutermostPhaseOfAnInlineStackIsUsed) {
             (std::vector<std::string>{"softmax", "qk", "softmax", kUnattributed}));
 }
 
+TEST(PhasesTest, AWarpgroupsMatrixInstructionsAreOfThePhaseOfTheirFence) {
+  const DeviceFunction function = MakeFunction({{"", "HGMMA.64x64x16.F32", "", {"sync()", "Kernel()"}},  // no fence
+                                                {"", "WARPGROUP.ARRIVE", "", {"qk()", "Kernel()"}},
+                                                {"", "MUFU.EX2", "", {"softmax()", "Kernel()"}},
+                                                {"", "HGMMA.64x64x16.F32", "", {"softmax()", "Kernel()"}},
+                                                {"", "WARPGROUP.ARRIVE", "", {"pv()", "Kernel()"}},
+                                                {"", "QGMMA.64x64x32.F32", "", {}},
+                                                {"", "WARPGROUP.ARRIVE", "", {}},
+                                                {"", "HGMMA.64x64x16.F32", "", {"rescale()", "Kernel()"}}});
+  EXPECT_EQ(PhasesOf(function, AttentionPhases()),
+            (std::vector<std::string>{"sync", "qk", "softmax", "qk", "pv", "pv", kUnattributed, "rescale"}));
+}
+
 TEST(PhasesTest, CodeWithoutPhaseFunctionsIsSplitByOpcode) {
   const DeviceFunction function = MakeFunction({{"", "HMMA.16816.F32", "", {}},
                                                 {"", "MUFU.EX2", "", {}},

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "fa_profile/error.h"
-#include "hopper/rung8_hopper.h"
+#include "hopper/variant.h"
 #include "parts.h"
 #include "whole.h"
 

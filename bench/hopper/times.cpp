@@ -18,7 +18,7 @@
 #include "attention_workload.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernels.h"
-#include "hopper/rung8_hopper.h"
+#include "hopper/variant.h"
 #include "replay.h"
 #include "rungs.h"
 
@@ -133,7 +133,8 @@ void Run(const std::vector<std::string>& arguments) {
     std::printf("%s\n%-24s %10s %10s %8s\n", shape.ToString().c_str(), "", "chain us", "alone us", "TFLOP/s");
     const std::vector<float> expected = OutputsOfRung7(shape);
     if (IsWanted(options, "mma")) Print(FindRung("mma"), shape, expected, true, "rung 7");
-    for (const Variants& variants : {ChosenVariants(), ForwardVariants(), TuningVariants(), SplitVariants()}) {
+    if (IsWanted(options, "hopper")) Print(FindRung("hopper"), shape, expected, true, "rung 8");
+    for (const Variants& variants : {ForwardVariants(), TuningVariants(), SplitVariants()}) {
       for (const Variant& variant : variants) {
         const bool fits = variant.max_seqlen == 0 || shape.seqlen <= variant.max_seqlen;
         if (variant.head_dim != shape.head_dim || !fits || !IsWanted(options, variant.name)) continue;

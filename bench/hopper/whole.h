@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "hopper/rung8_hopper.h"
+#include "hopper/variant.h"
 
 namespace fa_profile::hopper {
 

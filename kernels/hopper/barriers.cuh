@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "hopper/rung8_hopper.h"
+#include "hopper/variant.h"
 #include "hopper/warp.cuh"
 
 namespace fa_profile::hopper {

@@ -13,12 +13,12 @@
 #include "hopper/barriers.cuh"
 #include "hopper/elements.h"
 #include "hopper/layout.h"
-#include "hopper/rung8_hopper.h"
 #include "hopper/schedule.h"
 #include "hopper/softmax.cuh"
 #include "hopper/tensor_map.h"
 #include "hopper/tile.h"
 #include "hopper/tma.cuh"
+#include "hopper/variant.h"
 #include "hopper/warp.cuh"
 #include "hopper/wgmma.cuh"
 #include "rung.h"
@@ -201,12 +201,14 @@ struct Consumer {
     CommitProducts();
   }
 
-  /// Waits for the scores; `newer` groups of products may go on.
-  __device__ __forceinline__ void await_scores(int newer) {
+  /// Waits for the scores; `newer` groups of products may go on. It is QK's second half, which a profile counts to its
+  /// phase.
+  __device__ __forceinline__ void qk(int newer) {
     if (newer == 0) WaitProducts<0>();
     if (newer == 1) WaitProducts<1>();
     Pin(scores);
   }
+  __device__ __forceinline__ void await_scores(int newer) { qk(newer); }
 
   /// Masks, raises the maxima, and turns scores into probabilities.
   __device__ __forceinline__ void softmax(int tile) {
@@ -273,11 +275,13 @@ struct Consumer {
     CommitProducts();
   }
 
-  __device__ __forceinline__ void await_output(int newer) {
+  /// Waits for the output: PV's second half.
+  __device__ __forceinline__ void pv(int newer) {
     if (newer == 0) WaitProducts<0>();
     if (newer == 1) WaitProducts<1>();
     Pin(o);
   }
+  __device__ __forceinline__ void await_output(int newer) { pv(newer); }
 
   /// Starts the scores of an item's first tile. Without a `next` item their products are of no use and do no harm:
   /// ptxas lets products be under way only if they are on all ways.

@@ -160,6 +160,9 @@ struct SplitWarpgroup {
     if (operand == Operand::kV) Wait(&barriers.v[warpgroup], 0, WaitFor::kFullV);
   }
 
+  /// Waits until the other blocks of the cluster have begun.
+  __device__ __forceinline__ void sync() { ClusterWait(); }
+
   /// scores (64, kKeys) = Q (64, kHeadDim) x K^T. Not scaled.
   __device__ __forceinline__ void qk() {
     const std::uint64_t a = KMajorDescriptor(shared);
@@ -220,8 +223,23 @@ struct SplitWarpgroup {
     Pin(o);
   }
 
+  /// From the outputs of each warpgroup's keys to the stored rows. `memory`: where the tiles begin.
+  __device__ __forceinline__ void epilogue(unsigned char* memory) {
+    unsigned char* const merge = memory + T::kMergeAt;
+    const int owner = T::Merge::OwnerOf(thread / 32);
+    if constexpr (T::kWarpgroups > 1) Combine(merge);
+    if (owner != split()) {
+      Push(memory, owner);
+      if constexpr (T::kCopyToPush) ClusterArrive();
+    } else {
+      Finish(merge);
+    }
+    if constexpr (T::kCopyToPush) ClusterWait();  // every part has come, so no copy reads any more
+  }
+
+ private:
   /// Makes `o` this warpgroup's share of the columns, summed over the block's keys, under the block's maxima.
-  __device__ __forceinline__ void combine(unsigned char* merge) {
+  __device__ __forceinline__ void Combine(unsigned char* merge) {
     const auto vector_of = [&](int to, int v) {
       const float* const x = o + to * Merge::kShare + 4 * v;
       return float4{x[0], x[1], x[2], x[3]};
@@ -272,7 +290,7 @@ struct SplitWarpgroup {
   }
 
   /// Gives its share of its rows to the block that finishes them. `memory`: where the tiles begin.
-  __device__ __forceinline__ void push(unsigned char* memory, int owner) const {
+  __device__ __forceinline__ void Push(unsigned char* memory, int owner) const {
     const int warp = thread / 32;
     const auto rank_there = static_cast<unsigned>(owner + T::kSplits * query());
     const std::uint32_t to = AddressIn(
@@ -300,7 +318,7 @@ struct SplitWarpgroup {
   }
 
   /// Adds what the other blocks gave for this warp's rows, divides by the sums, and stores.
-  __device__ __forceinline__ void epilogue(const unsigned char* merge) {
+  __device__ __forceinline__ void Finish(const unsigned char* merge) {
     const int warp = thread / 32;
     if constexpr (T::kSplits > 1) Wait(PartsOf(warp), 0, WaitFor::kParts);
     if constexpr (T::kCopyToPush) ClusterArrive();
@@ -323,7 +341,6 @@ struct SplitWarpgroup {
     Store();
   }
 
- private:
   __device__ __forceinline__ Mbarrier* PartsOf(int warp) const {
     return &barriers.parts[warpgroup * Merge::kWarps + warp % Merge::kWarps];
   }
@@ -468,19 +485,10 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
   if constexpr (T::kQueries > 1 && !T::kCopyToPush) {
     ClusterArrive();  // what others sent has come
   } else if constexpr (T::kCluster > 1 && T::kQueries == 1) {
-    ClusterWait();
+    wg.sync();
   }
   if constexpr (T::kUntil >= Until::kMerge) {
-    unsigned char* const merge = memory + skip + T::kMergeAt;
-    const int owner = T::Merge::OwnerOf(wg.thread / 32);
-    if constexpr (T::kWarpgroups > 1) wg.combine(merge);
-    if (owner != wg.split()) {
-      wg.push(memory + skip, owner);
-      if constexpr (T::kCopyToPush) ClusterArrive();
-    } else {
-      wg.epilogue(merge);
-    }
-    if constexpr (T::kCopyToPush) ClusterWait();  // every part has come, so no copy reads any more
+    wg.epilogue(memory + skip);
   }
   if constexpr (T::kQueries > 1 && !T::kCopyToPush)
     ClusterWait();  // no block ends before what it sent has come everywhere

@@ -1,8 +1,8 @@
-// Shapes and switches beside those of rung8_hopper.cu, to be measured against them (bench/hopper/times.cpp).
+// Shapes and switches beside those of steps.cu, to be measured against them (bench/hopper/times.cpp).
 #include <iterator>
 
 #include "hopper/forward.cuh"
-#include "hopper/rung8_hopper.h"
+#include "hopper/variant.h"
 
 namespace fa_profile::hopper {
 namespace {

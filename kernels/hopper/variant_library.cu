@@ -1,14 +1,13 @@
 // A variant of rung 8 as a kernel library, for fa-profile to measure and compare. On the compiler's command line:
-// VARIANT, a configuration (Overlap64), VARIANT_LAUNCH, what launches it, and VARIANT_NAME ("hopper_64_overlap"). Not
-// yet run on a GPU.
+// VARIANT, a configuration (Overlap64), VARIANT_LAUNCH, what launches it, and VARIANT_NAME ("hopper_64_overlap").
 #include <cuda_runtime.h>
 
 #include <cstdio>
 
 #include "fa_profile/kernel_abi.h"
+#include "hopper/configurations.cuh"
 #include "hopper/forward.cuh"
 #include "hopper/split_keys.cuh"
-#include "hopper/variants.cuh"
 
 namespace fa_profile::hopper {
 namespace {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "fa_profile/demangle.h"
+#include "fa_profile/inline_stacks.h"
 #include "fa_profile/phases.h"
 #include "phase_sums.h"
 
@@ -20,14 +21,14 @@ class RuleFinder {
  public:
   explicit RuleFinder(const PhaseMap& map) : map_(map) {}
 
-  FoundRule Find(const Instruction& instruction) {
-    for (auto frame = instruction.frames.rbegin(); frame != instruction.frames.rend(); ++frame) {
+  FoundRule Find(const std::vector<InlineFrame>& frames, const std::string& opcode) {
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       if (const PhaseRule* rule = ByFunction(frame->function)) return {rule, "function"};
     }
-    for (const InlineFrame& frame : instruction.frames) {
+    for (const InlineFrame& frame : frames) {
       if (const PhaseRule* rule = ByLine(frame)) return {rule, "line"};
     }
-    return {ByOpcode(instruction.opcode), "opcode"};
+    return {ByOpcode(opcode), "opcode"};
   }
 
   const PhaseRule* ByFunction(const std::string& function) {
@@ -103,8 +104,9 @@ LabelledFunction LabelByRules(const DeviceFunction& function, const PhaseMap& ma
   LabelledFunction labelled{&function, kUnattributed, {}};
   labelled.phases.reserve(function.instructions.size());
   labelled.grounds.reserve(function.instructions.size());
-  for (const Instruction& instruction : function.instructions) {
-    const auto [rule, by] = finder.Find(instruction);
+  const auto stacks = InlineStacks(function);
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    const auto [rule, by] = finder.Find(*stacks[i], function.instructions[i].opcode);
     labelled.phases.push_back(rule == nullptr ? kUnattributed : rule->phase);
     labelled.grounds.push_back(rule == nullptr ? PhaseGround{} : PhaseGround{grade, by});
   }

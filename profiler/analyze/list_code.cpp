@@ -10,6 +10,7 @@
 
 #include "choose_phases.h"
 #include "fa_profile/demangle.h"
+#include "fa_profile/inline_stacks.h"
 #include "fa_profile/measured_code.h"
 #include "measured_call.h"
 #include "phase_sums.h"
@@ -106,6 +107,7 @@ std::vector<ListedInstruction> InstructionsOf(const LabelledFunction& labelled, 
                                               const CountedFunction& counted,
                                               const std::set<std::string>& unavailable) {
   const std::vector<Instruction>& instructions = labelled.function->instructions;
+  const auto stacks = InlineStacks(*labelled.function);
   std::vector<ListedInstruction> listed;
   listed.reserve(instructions.size());
   for (std::size_t i = 0; i < instructions.size(); ++i) {
@@ -122,7 +124,7 @@ std::vector<ListedInstruction> InstructionsOf(const LabelledFunction& labelled, 
       each.cost.stalls = StallsOfSamples(sampled.of[i]);
     }
     if (i < counted.size()) AddCountsTo(each.cost, counted[i], unavailable);
-    if (!instructions[i].frames.empty()) each.place = instructions[i].frames.front();
+    if (!stacks[i]->empty()) each.place = stacks[i]->front();
     each.text = TextOf(instructions[i]);
     listed.push_back(std::move(each));
   }

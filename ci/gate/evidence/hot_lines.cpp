@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "fa_profile/demangle.h"
+#include "fa_profile/inline_stacks.h"
 #include "fa_profile/measured_code.h"
 #include "fa_profile/phases.h"
 #include "fa_profile/repository.h"
@@ -20,14 +21,14 @@ std::uint64_t Samples(const PcSample& sample) {
 }
 
 // The phase's frame: the outermost one that a rule names, as in PhasesOf(); else the kernel's.
-const InlineFrame* PhaseFrame(const Instruction& instruction, const PhaseMap& map) {
-  for (const InlineFrame& frame : instruction.frames | std::views::reverse) {
+const InlineFrame* PhaseFrame(const std::vector<InlineFrame>& frames, const PhaseMap& map) {
+  for (const InlineFrame& frame : frames | std::views::reverse) {
     const std::string name = BaseName(frame.function);
     for (const PhaseRule& rule : map.rules) {
       if (std::ranges::find(rule.functions, name) != rule.functions.end()) return &frame;
     }
   }
-  return instruction.frames.empty() ? nullptr : &instruction.frames.back();
+  return frames.empty() ? nullptr : &frames.back();
 }
 
 // The part of a call that runs a kernel, named as in AnalyzePhases().
@@ -87,8 +88,9 @@ const std::vector<HotLines::Located>& HotLines::Locate(const DeviceFunction& fun
   if (!is_new) return found->second;
   const PhaseMap map = attention ? AttentionPhases() : OpcodePhases();
   std::vector<std::string> phases = analyze::PhasesOf(function, map);
+  const auto stacks = analyze::InlineStacks(function);
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    const InlineFrame* frame = PhaseFrame(function.instructions[i], map);
+    const InlineFrame* frame = PhaseFrame(*stacks[i], map);
     found->second.push_back({std::move(phases[i]), frame == nullptr ? Line() : Line(frame->file, frame->line)});
   }
   return found->second;

@@ -23,13 +23,6 @@ struct Variants {
   const Variant* end() const { return end_; }
 };
 
-/// Rung 8: the configuration for the shape, fp16, head dimension 64 or 128.
-cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream);
-
-/// Its part for few, short heads: whether all blocks of the kernel that splits the keys run at once on `sms` SMs.
-bool FitsSplitKeys(const AttentionParams& params, int sms);
-cudaError_t LaunchSplitKeys(const AttentionParams& params, cudaStream_t stream);
-
 /// What a build with FA_HOPPER_WATCH saw of waits that it gave up since it was last asked (barriers.cuh); count 0:
 /// none.
 struct StuckReport {
@@ -43,8 +36,6 @@ StuckReport TakeForwardStuckWait();
 StuckReport TakeSplitStuckWait();
 StuckReport TakeTuningStuckWait();
 
-/// LaunchHopper() itself.
-Variants ChosenVariants();
 /// Of the kernel for many rows, plain first.
 Variants ForwardVariants();
 /// Of the same, with other shapes and switches.

@@ -1,37 +1,11 @@
-// Rung 8's configurations for many rows. It is not on the ladder yet.
+// The steps to rung 8's configurations for many rows, a switch each.
 #include <iterator>
 
+#include "hopper/configurations.cuh"
 #include "hopper/forward.cuh"
-#include "hopper/rung8_hopper.h"
-#include "hopper/variants.cuh"
+#include "hopper/variant.h"
 
 namespace fa_profile::hopper {
-namespace {
-
-/// Two warpgroups hide less of each other's softmax than three: 19 % of the time, measured at 1,16,16384,64.
-bool PrefersRows128(const AttentionParams& params, int sms) {
-  const int heads = params.batch * params.num_heads;
-  return WaveRows(heads, params.seqlen, Rows128::kRows, sms) * 119 <
-         WaveRows(heads, params.seqlen, Persistent64::kRows, sms) * 100;
-}
-
-}  // namespace
-
-cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream) {
-  int sms = 0;
-  if (const cudaError_t status = CountSms(sms); status != cudaSuccess) return status;
-  if (FitsSplitKeys(params, sms)) return LaunchSplitKeys(params, stream);
-  if (params.head_dim == 128) return LaunchForward<Persistent128>(params, stream);
-  return PrefersRows128(params, sms) ? LaunchForward<Rows128>(params, stream)
-                                     : LaunchForward<Persistent64>(params, stream);
-}
-
-Variants ChosenVariants() {
-  static constexpr Variant kVariants[] = {{"hopper_64", "the choice for the shape", 64, false, 0, LaunchHopper},
-                                          {"hopper_128", "the choice for the shape", 128, false, 0, LaunchHopper}};
-  return {kVariants, kVariants + std::size(kVariants)};
-}
-
 Variants ForwardVariants() {
   static constexpr Variant kVariants[] = {
       ForwardVariant<Plain64>("64_plain", "one product after the other"),

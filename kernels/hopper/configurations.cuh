@@ -1,7 +1,8 @@
 #pragma once
 
-// The steps from rung 8's plain version to its full one, a switch each.
+// Rung 8's configurations: the chosen ones, and the steps to them from the plain version, a switch each.
 
+#include "hopper/split_keys.cuh"
 #include "hopper/tile.h"
 
 namespace fa_profile::hopper {
@@ -59,6 +60,10 @@ struct Persistent128 : Store128 {
 struct Continued128 : Persistent128 {  // loses
   static constexpr bool kContinue = true;
 };
+
+// Few, short heads: the keys over the 2 blocks of a cluster, 2 warpgroups of 128 keys in each.
+using SplitKeys64 = SplitTile<64, 2, 1, 2, 128>;
+using SplitKeys128 = SplitTile<128, 2, 1, 2, 128>;
 
 }  // namespace
 }  // namespace fa_profile::hopper

@@ -1,9 +1,9 @@
-// Rung 8's configurations for few rows. It is not on the ladder yet.
+// Configurations of rung 8's kernel for few rows, to be measured against the chosen ones.
 #include <iterator>
 #include <type_traits>
 
-#include "hopper/rung8_hopper.h"
 #include "hopper/split_keys.cuh"
+#include "hopper/variant.h"
 
 namespace fa_profile::hopper {
 namespace {
@@ -24,29 +24,11 @@ struct CopyToPush : T {
   static constexpr bool kCopyToPush = true;
 };
 
-// What LaunchSplitKeys() takes.
-using Chosen64 = SplitTile<64, 2, 1, 2, 128>;
-using Chosen128 = SplitTile<128, 2, 1, 2, 128>;
-
-template <class T>
-bool Fits(const AttentionParams& params, int sms) {
-  const std::int64_t clusters = Blocks(params.seqlen, kWarpgroupRows * T::kQueries);
-  return params.seqlen <= T::kMaxSeqlen && clusters * T::kCluster * params.batch * params.num_heads <= sms;
-}
-
 struct BfloatTile : SplitTile<64, 2, 2, 2, 128> {
   using Element = __nv_bfloat16;
 };
 
 }  // namespace
-
-bool FitsSplitKeys(const AttentionParams& params, int sms) {
-  return params.head_dim == 64 ? Fits<Chosen64>(params, sms) : Fits<Chosen128>(params, sms);
-}
-
-cudaError_t LaunchSplitKeys(const AttentionParams& params, cudaStream_t stream) {
-  return params.head_dim == 64 ? LaunchSplit<Chosen64>(params, stream) : LaunchSplit<Chosen128>(params, stream);
-}
 
 // SplitTile<head_dim, splits, query tiles of a cluster, warpgroups, keys of a warpgroup>
 Variants SplitVariants() {
