@@ -16,6 +16,7 @@
 
 #include "fa_profile/device.h"
 #include "fa_profile/recording_file.h"
+#include "rungs.h"
 #include "test_files.h"
 
 namespace fa_profile {
@@ -49,6 +50,8 @@ class PhasesGpuTest : public FolderTest {
   std::string RecordingPath() const { return (folder_ / "r.fap").string(); }
 };
 
+const std::size_t kRungs = RungsOfFiles(FA_PROFILE_SOURCE).size();
+
 std::string KernelLib(const std::string& name) { return std::string(FA_PROFILE_KERNEL_LIBS) + "/" + name + ".so"; }
 
 const Json* PhaseOf(const Json& entry, const std::string& name) {
@@ -74,15 +77,15 @@ const Json* FindingOf(const Json& entry, const std::string& id) {
 
 TEST_F(PhasesGpuTest, EachRungHasABottleneckAndItsSumsClose) {
   const std::map<std::string, Json> entries = Profile("");
-  ASSERT_EQ(entries.size(), 7U);
+  ASSERT_EQ(entries.size(), kRungs);
   for (const auto& [kernel, entry] : entries) {
     ASSERT_FALSE(entry.at("phases").is_null()) << kernel;
     EXPECT_EQ(entry.at("phases").at("dropped_samples"), 0) << kernel;
     EXPECT_NE(FindingOf(entry, "bottleneck-phase"), nullptr) << kernel;
     for (const Json& closure : entry.at("phases").at("closures")) {
       EXPECT_TRUE(closure.at("closes").get<bool>()) << kernel << " " << closure;
-      // The kernels of cuBLAS poll: they never execute the same number of instructions twice.
-      if (closure.at("quantity") == "instructions" && kernel != "cublas") {
+      // The kernels of cuBLAS and rung 8 poll: they never execute the same number of instructions twice.
+      if (closure.at("quantity") == "instructions" && kernel != "cublas" && kernel != "hopper") {
         EXPECT_EQ(closure.at("phases"), closure.at("whole")) << kernel;
       }
     }
@@ -144,9 +147,9 @@ TEST_F(PhasesGpuTest, EachMutantProgramHasItsFinding) {
 /// Measured on an H200: 13 of the ladder's 14 calls within 2 %, wmma at the larger shape 2.6 to 3.1 % slower. What is
 /// over 2 % the recording says; that nothing is over 5 % is asked here.
 TEST_F(PhasesGpuTest, SamplingSlowsAKernelDownByLessThan5Percent) {
-  ASSERT_EQ(Profile("--shape 1,8,512,64 --shape 4,16,1024,64").size(), 7U);
+  ASSERT_EQ(Profile("--shape 1,8,512,64 --shape 4,16,1024,64").size(), kRungs);
   const fa_profile::Recording recording = store::RecordingReader(RecordingPath()).Load({.metrics = std::nullopt});
-  EXPECT_EQ(recording.samplings.size(), 14U);
+  EXPECT_EQ(recording.samplings.size(), 2 * kRungs);
   for (const fa_profile::PcSampling& sampling : recording.samplings) {
     for (const fa_profile::Timing& timing : recording.timings) {
       if (timing.case_id != sampling.case_id || timing.part != sampling.part) continue;

@@ -39,6 +39,8 @@ struct SplitTile {
   static constexpr Until kUntil = Until::kStore;
   static constexpr int kPolynomialOf16 = 0;   // of 16 exponentials so many on the FMA pipe
   static constexpr bool kCopyToPush = false;  // parts go to other blocks through shared memory and TMA
+  static constexpr int kBegin = 0;
+  static constexpr bool kWideStore = false;  // the lanes of a quad exchange words and store whole sectors
   using Element = __half;
 
   static constexpr int kCluster = kSplits * kQueries;
@@ -144,14 +146,63 @@ struct SplitWarpgroup {
       }
     }
   }
-  /// One thread: in the order in which the block needs them.
-  __device__ __forceinline__ void load_kv() {
-    for (const Operand operand : {Operand::kK, Operand::kV}) {
-#pragma unroll
-      for (int of = 0; of < T::kWarpgroups; ++of) {
-        if (HasKeys(of)) load_kv(operand, of);
+
+  /// kBegin 0: one thread, in the order in which the block needs the tiles. 1: the first lanes of several warps at
+  /// once, each with the barrier and the copies of one tile. 2: one thread for the barriers, several for the copies.
+  __device__ __forceinline__ void Prefetch() {
+    const int warp = thread / 32;
+    if (T::kBegin == 0) {
+      if (warpgroup == 0 && warp == 1) {
+        PrefetchMap(&call.q);
+        PrefetchMap(&call.k);
+        PrefetchMap(&call.v);
       }
+      return;
     }
+    if (warp == 0) PrefetchMap(&call.k);
+    if (warp == 1) PrefetchMap(&call.v);
+    if (warp == 2 && warpgroup == 0) PrefetchMap(&call.q);
+  }
+  __device__ __forceinline__ void InitBarriers() {
+    const int warp = thread / 32;
+    if (T::kBegin != 1) {
+      if (warp != 0 || warpgroup != 0) return;
+      InitBarrier(&barriers.q, 1);
+      for (int i = 0; i < T::kWarpgroups; ++i) {
+        InitBarrier(&barriers.k[i], 1);
+        InitBarrier(&barriers.v[i], 1);
+      }
+    } else {
+      if (warp == 0) InitBarrier(&barriers.k[warpgroup], 1);
+      if (warp == 1) InitBarrier(&barriers.v[warpgroup], 1);
+      if (warp == 2 && warpgroup == 0) InitBarrier(&barriers.q, 1);
+    }
+    const bool has_parts = T::kSplits > 1 && (T::kBegin != 1 || (warp == 3 && warpgroup == 0));
+    if (has_parts) {
+      for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
+    }
+    PublishBarriers();
+    if (has_parts && T::kUntil >= Until::kMerge) {
+      for (Mbarrier& parts : barriers.parts) ArriveExpecting(&parts, (T::kSplits - 1) * T::kPushBytes);
+    }
+  }
+  __device__ __forceinline__ void Load() {
+    const int warp = thread / 32;
+    if (T::kBegin == 0) {
+      if (warp != 0 || warpgroup != 0) return;
+      if (has_keys()) load_q();  // without keys for the first warpgroup no one would wait for it
+#pragma unroll
+      for (int v = 0; v < 2; ++v) {
+#pragma unroll
+        for (int of = 0; of < T::kWarpgroups; ++of) {
+          if (HasKeys(of)) load_kv(v == 0 ? Operand::kK : Operand::kV, of);
+        }
+      }
+      return;
+    }
+    if (warp == 0 && has_keys()) load_kv(Operand::kK, warpgroup);
+    if (warp == 2 && warpgroup == 0 && has_keys()) load_q();
+    if (warp == 1 && has_keys()) load_kv(Operand::kV, warpgroup);
   }
 
   __device__ __forceinline__ void sync(Operand operand) {
@@ -378,7 +429,39 @@ struct SplitWarpgroup {
     }
   }
 
+  /// A lane has two words of a row, 8 columns apart; the quad exchanges them, and each lane stores two that are
+  /// neighbours: 32 bytes for the quad.
+  __device__ __forceinline__ void StoreWide() const {
+    auto* const head_rows =
+        static_cast<Element*>(call.output) + static_cast<std::int64_t>(head) * call.seqlen * T::kHeadDim;
+    const int first_column = AccumulatorColumn(0, warpgroup * Merge::kShare) + thread % 4 * 4;
+    const bool is_odd = thread % 2 != 0;
+    const bool is_upper = thread % 4 >= 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = first_row + AccumulatorRow(thread, 2 * half);
+      const float inverse = Reciprocal(row_sum[half]);
+      Element* const to = head_rows + static_cast<std::int64_t>(row) * T::kHeadDim + first_column;
+#pragma unroll
+      for (int i = 2 * half; i < Merge::kShare; i += 8) {
+        const std::uint32_t lower_word = Pack<Element>(o[i] * inverse, o[i + 1] * inverse);
+        const std::uint32_t upper_word = Pack<Element>(o[i + 4] * inverse, o[i + 5] * inverse);
+        const std::uint32_t kept = is_upper ? upper_word : lower_word;
+        const std::uint32_t found = OfLaneXor(is_upper ? lower_word : upper_word, 2);
+        const bool gives_found = is_odd == is_upper;
+        const std::uint32_t own = gives_found ? kept : found;
+        const std::uint32_t next = OfLaneXor(gives_found ? found : kept, 1);
+        if (row >= call.seqlen) continue;
+        *reinterpret_cast<uint2*>(to + AccumulatorColumn(0, i)) = is_odd ? uint2{next, own} : uint2{own, next};
+      }
+    }
+  }
+
   __device__ __forceinline__ void Store() const {
+    if constexpr (T::kWideStore) {
+      StoreWide();
+      return;
+    }
     auto* const head_rows =
         static_cast<Element*>(call.output) + static_cast<std::int64_t>(head) * call.seqlen * T::kHeadDim;
     const int first_column = AccumulatorColumn(thread, warpgroup * Merge::kShare);
@@ -407,22 +490,6 @@ __device__ __forceinline__ void Keep(const SplitCall& call, float x) {
 }
 
 template <class T>
-__device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
-  InitBarrier(&barriers.q, 1);
-  for (int i = 0; i < T::kWarpgroups; ++i) {
-    InitBarrier(&barriers.k[i], 1);
-    InitBarrier(&barriers.v[i], 1);
-  }
-  if constexpr (T::kSplits > 1) {
-    for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
-  }
-  PublishBarriers();
-  if constexpr (T::kSplits > 1 && T::kUntil >= Until::kMerge) {
-    for (Mbarrier& parts : barriers.parts) ArriveExpecting(&parts, (T::kSplits - 1) * T::kPushBytes);
-  }
-}
-
-template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_constant__ SplitCall call) {
   if constexpr (T::kUntil <= Until::kShared) return;
   unsigned char* const memory = DynamicMemory();
@@ -446,24 +513,22 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
                        first_key};
   const bool has_keys = wg.has_keys();
 
-  const bool loads = T::kUntil >= Until::kLoad && thread_of_block == 0;
-  if (thread_of_block == 0) {
-    InitSplitBarriers<T>(barriers);
-  } else if (T::kUntil >= Until::kLoad && thread_of_block == 32) {  // another warp, meanwhile
-    PrefetchMap(&call.q);
-    PrefetchMap(&call.k);
-    PrefetchMap(&call.v);
-  }
-  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
-  if constexpr (T::kQueries == 1) {
-    if (loads) wg.load_kv();
+  const bool first_lane = thread_of_block % 32 == 0;
+  const bool loads = T::kUntil >= Until::kLoad && first_lane;
+  if (loads) wg.Prefetch();
+  if (first_lane) wg.InitBarriers();
+  if constexpr (T::kQueries == 1 && T::kBegin != 2) {
+    if (loads) wg.Load();
   }
   SyncBlock();
+  if constexpr (T::kQueries == 1 && T::kBegin == 2) {
+    if (loads) wg.Load();
+  }
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kQueries > 1) {
     ClusterWait();
-    if (loads) wg.load_kv();
+    if (loads) wg.Load();
   }
   if constexpr (T::kUntil >= Until::kLoad) {
     SyncWarp();

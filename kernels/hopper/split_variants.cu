@@ -19,6 +19,16 @@ struct SplitPolynomial : T {
   static constexpr int kPolynomialOf16 = kOf16;
 };
 
+template <class T, int kHow>
+struct BeginBy : T {
+  static constexpr int kBegin = kHow;
+};
+
+template <class T>
+struct WideStore : T {
+  static constexpr bool kWideStore = true;
+};
+
 template <class T>
 struct CopyToPush : T {
   static constexpr bool kCopyToPush = true;
@@ -57,6 +67,13 @@ Variants SplitVariants() {
                                                                                 "6 of 16"),
       SplitVariant<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>("split_64_2_1_2_128_poly_4",
                                                                     "4 of 16 exponentials on the FMA pipe"),
+      SplitVariant<BeginBy<SplitTile<64, 2, 1, 2, 128>, 1>>("split_64_2_1_2_128_begin_1", "begin by warps"),
+      SplitVariant<BeginBy<SplitTile<64, 2, 1, 2, 128>, 2>>("split_64_2_1_2_128_begin_2", "copies by warps"),
+      SplitVariant<BeginBy<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>, 2>>(
+          "split_64_2_1_2_128_begin_2_wide_poly_4", "all"),
+      SplitVariant<WideStore<SplitTile<64, 2, 1, 2, 128>>>("split_64_2_1_2_128_wide", "stores of whole sectors"),
+      SplitVariant<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>>("split_64_2_1_2_128_wide_poly_4",
+                                                                               "the same, 4 of 16 exponentials"),
       SplitVariant<SplitTile<128, 2, 1, 2, 128>>("split_128_2_1_2_128", "head dimension 128"),
       SplitVariant<SplitTile<128, 2, 2, 2, 128>>("split_128_2_2_2_128", "and 2 query tiles share K and V"),
       SplitVariant<SplitTile<128, 2, 4, 2, 128>>("split_128_2_4_2_128", "and 4"),
