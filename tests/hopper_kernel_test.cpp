@@ -18,7 +18,7 @@ namespace fa_profile::hopper {
 
 // The tensor maps of the emulated GPU.
 cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType, const AttentionParams& params,
-                      int box_rows) {
+                      int box_rows, bool) {
   const emulator::Tensor made{static_cast<std::uint16_t*>(const_cast<void*>(tensor)), params.head_dim, params.seqlen,
                               params.batch * params.num_heads, box_rows};
   std::memcpy(&map, &made, sizeof made);

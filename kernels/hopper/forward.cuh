@@ -329,7 +329,8 @@ struct Consumer {
 #pragma unroll
     for (int i = 0; i < T::kHeadDim / 2; i += 2) {
       // The swizzle exchanges chunks of 8 columns: the thread's column within its chunk is added behind it.
-      const std::uint32_t chunk = TileOffset(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(0, i));
+      const std::uint32_t chunk =
+          TileOffset<T::kSwizzleO>(kWarpgroupRows, AccumulatorRow(here, i), AccumulatorColumn(0, i));
       const std::uint32_t pair = Pack<Element>(o[i] * inverse[HalfOf(i)], o[i + 1] * inverse[HalfOf(i)]);
       StoreShared(box + chunk + 2U * static_cast<unsigned>(AccumulatorColumn(here, 0)), pair);
     }
@@ -349,6 +350,12 @@ struct Consumer {
     if (T::kTmaStore && thread == 0) WaitStores();
     if constexpr (T::kContinue) await_scores(0);
   }
+};
+
+/// Another consumer for a configuration (slips.cuh).
+template <class T>
+struct ConsumerOf {
+  using Type = Consumer<T>;
 };
 
 /// The tiles that any block of the cluster needs.
@@ -406,7 +413,8 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
     }
   } else {
     GrowTo<T::kConsumerRegisters>();
-    Consumer<T> consumer{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads};
+    typename ConsumerOf<T>::Type consumer{
+        Consumer<T>{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads}};
     consumer.GiveFirstTurn();
     if constexpr (T::kContinue) {
       consumer.item = ItemAt<T>(call, first, rank);
@@ -458,7 +466,7 @@ cudaError_t MakeCall(Call& call, const AttentionParams& params) {
   cudaError_t status = EncodeMap(call.q, params.q, kType, params, T::kRows);
   if (status == cudaSuccess) status = EncodeMap(call.k, params.k, kType, params, T::kKeys / T::kCluster);
   if (status == cudaSuccess) status = EncodeMap(call.v, params.v, kType, params, T::kKeys / T::kCluster);
-  if (status == cudaSuccess) status = EncodeMap(call.o, params.o, kType, params, kWarpgroupRows);
+  if (status == cudaSuccess) status = EncodeMap(call.o, params.o, kType, params, kWarpgroupRows, T::kSwizzleO);
   return status;
 }
 

@@ -34,10 +34,12 @@ FA_HOPPER_BOTH constexpr std::uint32_t SlabBytes(int rows) { return static_cast<
 FA_HOPPER_BOTH constexpr std::uint32_t Swizzle128(std::uint32_t address) { return address ^ ((address >> 3) & 0x70U); }
 
 /// Byte offset of element (row, column) in a tile of `rows` rows that begins at a multiple of kAtomBytes.
+template <bool kSwizzled = true>
 FA_HOPPER_BOTH constexpr std::uint32_t TileOffset(int rows, int row, int column) {
   const auto line = static_cast<std::uint32_t>(row);
   const auto place = static_cast<std::uint32_t>(column);
-  return place / kSlabColumns * SlabBytes(rows) + Swizzle128(line * kRowBytes + place % kSlabColumns * 2);
+  const std::uint32_t in_slab = line * kRowBytes + place % kSlabColumns * 2;
+  return place / kSlabColumns * SlabBytes(rows) + (kSwizzled ? Swizzle128(in_slab) : in_slab);
 }
 
 /// matrix-descriptor-encode(x) of the PTX ISA: (x & 0x3FFFF) >> 4.

@@ -68,9 +68,9 @@ Variants SplitVariants() {
       SplitVariant<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>("split_64_2_1_2_128_poly_4",
                                                                     "4 of 16 exponentials on the FMA pipe"),
       SplitVariant<BeginBy<SplitTile<64, 2, 1, 2, 128>, 1>>("split_64_2_1_2_128_begin_1", "begin by warps"),
-      SplitVariant<BeginBy<SplitTile<64, 2, 1, 2, 128>, 2>>("split_64_2_1_2_128_begin_2", "copies by warps"),
-      SplitVariant<BeginBy<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>, 2>>(
-          "split_64_2_1_2_128_begin_2_wide_poly_4", "all"),
+      SplitVariant<BeginBy<WideStore<SplitTile<64, 2, 1, 2, 128>>, 1>>("split_64_2_1_2_128_begin_1_wide", "both"),
+      SplitVariant<BeginBy<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>, 1>>(
+          "split_64_2_1_2_128_begin_1_wide_poly_4", "all"),
       SplitVariant<WideStore<SplitTile<64, 2, 1, 2, 128>>>("split_64_2_1_2_128_wide", "stores of whole sectors"),
       SplitVariant<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>>("split_64_2_1_2_128_wide_poly_4",
                                                                                "the same, 4 of 16 exponentials"),

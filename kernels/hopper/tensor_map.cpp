@@ -30,7 +30,7 @@ Driver FindDriver() {
 }  // namespace
 
 cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType type, const AttentionParams& params,
-                      int box_rows) {
+                      int box_rows, bool swizzled) {
   static const Driver driver = FindDriver();
   if (driver.status != cudaSuccess) return driver.status;
   constexpr cuuint64_t kElementBytes = 2;
@@ -42,10 +42,10 @@ cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType 
   const std::array<cuuint32_t, 3> box{kSlabColumns, static_cast<cuuint32_t>(box_rows), 1};
   const std::array<cuuint32_t, 3> steps{1, 1, 1};
   // The driver takes a pointer to what it will not write.
-  const CUresult result =
-      driver.encode(&map, type, sizes.size(), const_cast<void*>(tensor), sizes.data(), strides.data(), box.data(),
-                    steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = driver.encode(&map, type, sizes.size(), const_cast<void*>(tensor), sizes.data(),
+                                        strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                        swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   // The numbers of the driver's errors are those of the runtime's.
   return static_cast<cudaError_t>(result);
 }

@@ -10,9 +10,10 @@
 namespace fa_profile::hopper {
 
 /// The tensor map of `tensor` (batch * num_heads, seqlen, head_dim) with boxes of 64 columns and `box_rows` rows of one
-/// head, swizzled over 128 bytes. Calls the driver through the runtime: nothing links libcuda.
+/// head, in shared memory swizzled over 128 bytes unless `swizzled` is false. Calls the driver through the runtime:
+/// nothing links libcuda.
 cudaError_t EncodeMap(CUtensorMap& map, const void* tensor, CUtensorMapDataType type, const AttentionParams& params,
-                      int box_rows);
+                      int box_rows, bool swizzled = true);
 
 template <class Element>
 constexpr CUtensorMapDataType MapType();

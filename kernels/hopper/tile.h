@@ -26,6 +26,7 @@ struct Tile {
   static constexpr bool kLazyRescale = false;  // O is rescaled only when a maximum grows by more than 2^8
   static constexpr int kPolynomialOf16 = 0;    // of 16 exponentials so many on the FMA pipe
   static constexpr bool kTmaStore = false;     // O through shared memory and TMA
+  static constexpr bool kSwizzleO = true;      // its rows there begin at different banks
   static constexpr int kCluster = 1;           // neighbouring row blocks load K and V together, a part each
   static constexpr bool kPersistent = false;   // without a mask: as many blocks as SMs, which take item after item
   static constexpr bool kNarrowItems = true;   // persistent: the rows that are left of each head in items of 64 rows

@@ -7,6 +7,7 @@
 #include "fa_profile/kernel_abi.h"
 #include "hopper/configurations.cuh"
 #include "hopper/forward.cuh"
+#include "hopper/slips.cuh"
 #include "hopper/split_keys.cuh"
 
 namespace fa_profile::hopper {
