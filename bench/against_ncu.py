@@ -175,7 +175,7 @@ def main():
         rows.append(("the program alone", alone, None))
         rows.append(("ncu --set full, the ladder once", theirs, None))
         rows.append(("fa-profile --ncu-set full, 10 ranges, counters only (1 draw, no timing)", counters, theirs))
-        rows.append(("the same, and inside the seven kernels (PC samples, counts per instruction)", inside, theirs))
+        rows.append(("the same, and inside the kernels (PC samples, counts per instruction)", inside, theirs))
         rows.append(("fa-profile --ncu-set full: all that, 10 draws and 100 timed launches", default, theirs))
         rows.append(("fa-profile --ncu-set full, rung 7 alone, counters only", one, None))
         rows.append(("the same, and inside the kernel", one_inside, None))

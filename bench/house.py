@@ -13,14 +13,15 @@ import sys
 
 SOURCES = {".h", ".cuh", ".cpp", ".cu", ".c"}
 TOP = ("profiler", "kernels", "exporters", "ci", "cli", "python", "bench")
+OWN = ("cli/help", "kernels/hopper")  # rooms within one that counts its folders as itself
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def room_of(path):
-    """profiler/store/include/fa_profile/x.h -> profiler/store; kernels/selftest/x.cu -> kernels; cli/help is a room."""
+    """profiler/store/include/fa_profile/x.h -> profiler/store; kernels/selftest/x.cu -> kernels; those of OWN are rooms."""
     parts = [part for part in path.parent.parts if part not in ("include", "fa_profile")]
     room = "/".join(parts)
-    return parts[0] if parts[0] in ("kernels", "bench", "cli") and room != "cli/help" else room
+    return parts[0] if parts[0] in ("kernels", "bench", "cli") and room not in OWN else room
 
 
 def house(root):

@@ -27,8 +27,8 @@ void RefuseBundledFolder(const std::string& folder) {
   const std::optional<std::string> path = FindBundled("recordings", "recordings", kRecording);
   std::error_code ignored;
   if (!path || !fs::equivalent(folder, fs::path(*path).parent_path(), ignored)) return;
-  throw Error("the spool " + folder + " is the folder of the recording that comes with the program",
-              "serve moves what it counted to done/: give it a folder for this alone");
+  throw Error("the spool " + folder + " contains the bundled recording",
+              "serve moves recordings to done/: use an empty folder");
 }
 
 std::string BundledTrials() {

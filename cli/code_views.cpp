@@ -27,8 +27,10 @@ constexpr std::size_t kDefaultLines = 20;
 /// Instructions that are printed for people without --limit: those of a few kernels.
 constexpr std::size_t kMostPrinted = 10000;
 
-void RefuseFormat(const char* view, const Format& format, const char* others) {
-  throw Error(fmt::format("{} has no format '{}'", view, format.name), fmt::format("use --format {}", others));
+void RefuseFormat(const char* view, const Format& format, const std::vector<const Format*>& others,
+                  const char* or_else = "") {
+  throw Error(fmt::format("{} has no format '{}'", view, format.name),
+              fmt::format("use --format {}{}", ListedNames(others), or_else));
 }
 
 std::vector<InstructionListing> ListSelected(const Recording& recording, const Profile& profile,
@@ -153,12 +155,12 @@ exporters::ReportCode ListCode(const Recording& recording, const Profile& profil
 }
 
 int RunCodeViews(const std::string& path, const Format& format, const ReportFilter& filter, const CodeViews& views) {
-  if (views.compare && format.comparison == nullptr) RefuseFormat("--compare-phases", format, "text or json");
+  if (views.compare && format.comparison == nullptr)
+    RefuseFormat("--compare-phases", format, FormatsWith(&Format::comparison));
   if (!views.compare && format.instructions == nullptr) {
-    RefuseFormat(views.instructions ? "--instructions" : "--source", format,
-                 format.report_with_code == nullptr
-                     ? "text, json or csv; a page has the code without the option: --format html"
-                     : "text, json or csv, or leave the option out: the page of a report has the code");
+    RefuseFormat(views.instructions ? "--instructions" : "--source", format, FormatsWith(&Format::instructions),
+                 format.report_with_code == nullptr ? "; a page has the code without the option: --format html"
+                                                    : ", or leave the option out: the page of a report has the code");
   }
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
   (void)load::SelectEntries(path, filter.entries, profile);

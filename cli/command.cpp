@@ -41,7 +41,7 @@ void AddPythonKernel(CLI::App& app, jobs::PythonOptions& options) {
   app.add_option("--python", options.python, "The Python that runs it")->capture_default_str()->type_name("PROGRAM");
   help::AddNumber(app, "--timeout", options.timeout_s, "Seconds that it has to load, and for each case", 1.0, 86400.0)
       ->type_name("SECONDS");
-  app.add_option("--case", options.cases, "A case by its full name, which the file is not asked for (repeatable)")
+  app.add_option("--case", options.cases, "A case by its full name; the file is not asked for its cases (repeatable)")
       ->allow_extra_args(false)
       ->group("");
 }

@@ -10,9 +10,9 @@
 namespace fa_profile::cli {
 
 // To add a format: write exporters/NAME.cpp with a writer for each report that the format has, declare the writers in
-// exporters/include/fa_profile/{report,code_report,lint_report,selftest_report,trace_report}.h, and add a row here. The
-// choices of every
-// --format, its help and its errors follow from the table. tests/report_test.cpp holds the golden outputs.
+// exporters/include/fa_profile/{report,code_report,html_report,lint_report,selftest_report,trace_report}.h, and add a
+// row here. The choices of every --format, its help and its errors follow from the table. CONTRIBUTING.md names the
+// tests.
 std::span<const Format> Formats() {
   static constexpr Format kFormats[] = {
       {.name = "text",
@@ -63,6 +63,12 @@ std::span<const Format> Formats() {
        .ranks = exporters::WriteHtmlRanks},
   };
   return kFormats;
+}
+
+std::string ListedNames(const std::vector<const Format*>& formats) {
+  std::vector<std::string> names;
+  for (const Format* const format : formats) names.emplace_back(format->name);
+  return help::Listed(names);
 }
 
 std::vector<const Format*> ReportFormats() {

@@ -56,17 +56,26 @@ std::vector<const Format*> ReportFormats();
 /// The table, in formats.cpp. The first row is every command's default.
 std::span<const Format> Formats();
 
+/// The formats that have this writer: FormatsWith(&Format::diff).
+template <typename Writer>
+std::vector<const Format*> FormatsWith(Writer Format::*writer) {
+  std::vector<const Format*> formats;
+  for (const Format& row : Formats()) {
+    if (row.*writer != nullptr) formats.push_back(&row);
+  }
+  return formats;
+}
+
+/// "text, json or csv"
+std::string ListedNames(const std::vector<const Format*>& formats);
+
 /// Adds --format with these choices to a command. `format` is the first unless the user says otherwise.
 void AddFormatOption(CLI::App& command, const Format*& format, const std::vector<const Format*>& choices);
 
 /// The same; the choices are the formats that have this writer: AddFormatOption(app, format, &Format::diff).
 template <typename Writer>
 void AddFormatOption(CLI::App& command, const Format*& format, Writer Format::*writer) {
-  std::vector<const Format*> choices;
-  for (const Format& row : Formats()) {
-    if (row.*writer != nullptr) choices.push_back(&row);
-  }
-  AddFormatOption(command, format, choices);
+  AddFormatOption(command, format, FormatsWith(writer));
 }
 
 }  // namespace fa_profile::cli

@@ -67,7 +67,7 @@ void RefuseIdleOptions(const CLI::App& gate, const gate::GateOptions& options) {
 // Standard output takes one report.
 void RefuseTwoOutputs(const CLI::App& gate, const gate::GateOutputs& outputs) {
   if (!outputs.TakeStdout()) return;
-  RefuseOptions(gate, {"--format", "--annotations"}, " has no effect: a report goes to stdout instead, which takes one",
+  RefuseOptions(gate, {"--format", "--annotations"}, " has no effect: another report goes to stdout",
                 "leave it out, or write the report to a file instead of -");
 }
 

@@ -70,8 +70,7 @@ void AddGateHistory(CLI::App& gate, Invocation& invocation) {
   add.add_option("file", arguments->file, "The history, an SQLite file; made if it does not exist")->required();
   add.add_option("evidence", arguments->evidence, "Evidence of gate --measure --save (*.json), and recordings (*.fap)")
       ->required();
-  add.add_flag("--replace", arguments->replace,
-               "Let a night take the place of another of the same card, time and commit");
+  add.add_flag("--replace", arguments->replace, "Replace a night of the same card, time and commit");
   invocation.When(add, [arguments] { return RunAdd(*arguments); });
   CLI::App& show = *history.add_subcommand("show", "Show change points and slow drifts");
   show.add_option("file", arguments->file, "The history")->required();

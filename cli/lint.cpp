@@ -40,7 +40,7 @@ void RefuseForPackage(const LintCommand& command) {
   if (const auto& map = command.options.phase_map) {
     for (const char* const phase : {"qk", "pv"}) {
       if (std::ranges::find(map->rules, phase, &PhaseRule::phase) != map->rules.end()) continue;
-      throw Error("the " + map->name + " has no phase '" + phase + "', which tells attention from other kernels",
+      throw Error("the " + map->name + " has no phase '" + phase + "'; lint needs it to recognise attention kernels",
                   "name the phases of both products qk and pv, or lint files by themselves: fa-profile lint FILE...");
     }
   }

@@ -97,7 +97,7 @@ int RunProfile(const RunOptions& run, const CLI::App& app) {
 // A run for the exporter's spool: what it cannot do the fleet must see.
 int ProfileForSpool(RunOptions run, const CLI::App& app) {
   if (!run.output.empty())
-    throw Error("--spool and --output exclude each other", "each names the file to write: give one");
+    throw Error("--spool and --output cannot be combined", "both name the output file: give one");
   if (!std::filesystem::is_directory(run.spool)) {
     throw Error("the spool " + run.spool + " is not a folder", "create it, and start fa-profile serve --spool with it");
   }
@@ -118,7 +118,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   RunOptions& run = arguments.run;
   const std::string no_group = app.option_defaults()->get_group();
   app.option_defaults()->group("What is measured");
-  app.add_option("--ncu-set", run.metric_set, "Metrics to collect: basic, detailed, full, roofline, phases")
+  app.add_option("--ncu-set", run.metric_set, "Metrics to collect: " + help::Listed(MetricSetNames()))
       ->capture_default_str()
       ->type_name("SET");
   app.add_option("--metrics", run.metrics, "CUPTI metrics to collect instead of a set, comma-separated")

@@ -90,7 +90,7 @@ std::vector<const Format*> FormatsOfReport() {
 int RunRanks(const std::vector<std::string>& paths, const Format& format) {
   if (format.ranks == nullptr) {
     throw Error(std::string("a report of several recordings has no format '") + format.name + "'",
-                "use --format text, json or html, or report each recording by itself");
+                "use --format " + ListedNames(FormatsWith(&Format::ranks)) + ", or report each recording by itself");
   }
   std::vector<std::pair<std::string, Profile>> profiles;
   std::set<std::string> names;
@@ -125,7 +125,7 @@ void PrintReport(const std::string& recording_path, const Format& format, const 
 
 void CheckOutput() {
   std::cout.flush();
-  if (!std::cout) throw Error("the report could not be written to standard output", "is the disk full?");
+  if (!std::cout) throw Error("the report could not be written to standard output", "check that the disk is not full");
 }
 
 void NameRecording(const std::string& line) {

@@ -108,7 +108,7 @@ void AddWatch(CLI::App& app, Invocation& invocation) {
   watch.add_option("FILE", arguments->watch.file, "The kernel library (*.so)")->required()->type_name("FILE");
   watch.add_option("-o,--output", arguments->watch.folder, "Folder that keeps the recordings; default: none is kept")
       ->type_name("FOLDER");
-  watch.add_option("--ncu-set", run.metric_set, "Metrics to collect: basic, detailed, full, roofline, phases")
+  watch.add_option("--ncu-set", run.metric_set, "Metrics to collect: " + help::Listed(MetricSetNames()))
       ->capture_default_str()
       ->type_name("SET");
   watch

@@ -19,9 +19,12 @@ the first whose counters were all recorded counts. So one metric serves chips wi
 that collect less: the `TriageCompute` counters are those of the set `phases`, which takes a single pass.
 A metric without its inputs is absent, never zero. A kernel that is not correct has no metric in seconds or per second.
 
-*Exact* metrics have the same value for two launches of the same code on the same inputs: counts of instructions,
-requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles, durations, rates, hit rates.
-Counters are collected in several passes, so a ratio of two noisy counters can exceed its limit in a single run.
+*Exact* metrics (`"deterministic": true` in JSON) have the same value for two launches of the same code on the same
+inputs: counts of instructions, requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles,
+durations, rates, hit rates. Counters are collected in several passes, so a ratio of two noisy counters can exceed its
+limit in a single run. Bank conflicts have two metrics: `shared_excess_wavefronts` is a counter of the whole kernel, and
+`phase_bank_conflicts` is counted per instruction. Prometheus serves the second, as
+`faprof_shared_excess_wavefronts_total`.
 Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used.
 
 )";

@@ -156,7 +156,7 @@ TEST(BaselineTest, InvalidContentIsRefusedEvenWithAValidReceipt) {
     change(json);
     return ParseMessage(Sealed(json));
   };
-  EXPECT_EQ(says([](Json& j) { j["suite"] = "../x"; }), "b.json: /suite: is not a name of a suite");
+  EXPECT_EQ(says([](Json& j) { j["suite"] = "../x"; }), "b.json: /suite: is not a valid suite name");
   EXPECT_NE(says([](Json& j) { j["lineage"] = "other"; }).find("/lineage: does not match its environment"),
             std::string::npos);
   EXPECT_EQ(says([](Json& j) { j["extra"] = 1; }), "b.json: unknown key \"extra\"");
@@ -224,7 +224,7 @@ TEST(PromoteTest, RequiresAReasonAndAPlainSuiteName) {
   EXPECT_EQ(Refusal([](Evidence&) {}, "ladder", std::string(1024, 'x')), "promoted");
   EXPECT_NE(Refusal([](Evidence&) {}, "ladder", std::string(1025, 'x')), "promoted");
   for (const std::string suite : {"", "../x", "a/b", "a.b", "A", "a b", "\x1B[0m"}) {
-    EXPECT_NE(Refusal([](Evidence&) {}, suite).find("is not a name of a suite"), std::string::npos) << suite;
+    EXPECT_NE(Refusal([](Evidence&) {}, suite).find("invalid suite name"), std::string::npos) << suite;
   }
   EXPECT_EQ(Refusal([](Evidence&) {}, std::string(64, 'a')), "promoted");
   EXPECT_NE(Refusal([](Evidence&) {}, std::string(65, 'a')), "promoted");
@@ -310,7 +310,7 @@ TEST_F(BaselineFilesTest, AMissingBaselineIsAnErrorThatNamesTheCommandThatMakesO
   Store(SampleBaseline());
   EXPECT_EQ(find(folder_.string(), "other"), "no baseline of suite other for NVIDIA H200 in " + folder_.string());
   EXPECT_EQ(find(folder_.string(), "ladder"), "");
-  EXPECT_EQ(find(folder_.string(), "../ladder"), "\"../ladder\" is not a name of a suite");
+  EXPECT_EQ(find(folder_.string(), "../ladder"), "invalid suite name \"../ladder\"");
   EXPECT_NE(find(folder_.string() + "/../baselines", "ladder").find("contains \"..\""), std::string::npos);
 }
 

@@ -97,7 +97,7 @@ TEST_F(CliBaselineTest, UnsuitableEvidenceIsRefusedAndNoFileIsWritten) {
   ExpectRefused("promote wrong.json --reason r", "mma 1,8,512,64 is not correct", "hint: ");
   ExpectRefused("promote run.json", "--reason", "hint: ");
   ExpectRefused("promote run.json --reason ' '", "needs a reason", "give it with --reason");
-  ExpectRefused("promote run.json --reason r --suite ../x", "is not a name of a suite", "a-z");
+  ExpectRefused("promote run.json --reason r --suite ../x", "invalid suite name", "a-z");
   fs::copy(folder_ / "run.json", folder_ / "copy.json");
   ExpectRefused("promote run.json copy.json --reason r", "copy.json has the same content as run.json",
                 "each process once");
@@ -116,7 +116,7 @@ TEST_F(CliBaselineTest, ARefusedPromotionLeavesNothing) {
     return names;
   };
   const auto before = left("");
-  ExpectRefused("promote run.json --reason r --suite 'A b' --baselines new/deep/baselines", "is not a name of a suite",
+  ExpectRefused("promote run.json --reason r --suite 'A b' --baselines new/deep/baselines", "invalid suite name",
                 "a-z");
   EXPECT_EQ(Run("promote run.json --reason '  '").exit_code, 2);
   EXPECT_EQ(left(""), before);

@@ -189,7 +189,8 @@ TEST_F(CliLintTest, APackageIsToldFromAFile) {
 }
 
 TEST_F(CliLintTest, AMissingTemporaryFolderIsAnErrorWithItsCure) {
-  ExpectRefused(lint_, "no temporary folder /nosuch", "set TMPDIR to a writable folder", "TMPDIR=/nosuch");
+  ExpectRefused(lint_, "cannot create a temporary folder in /nosuch", "set TMPDIR to a writable folder",
+                "TMPDIR=/nosuch");
 }
 
 TEST_F(CliLintTest, FindingsGivenToFailOnFailTheCommand) {

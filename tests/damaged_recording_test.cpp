@@ -56,8 +56,9 @@ TEST_F(DamagedRecordingTest, AnEmptyFileOf8GigabytesIsRefused) {
 
 TEST_F(DamagedRecordingTest, ANewerSchemaIsAnErrorThatAsksForAnUpdate) {
   WriteSample(Path());
-  Execute(Path(), "PRAGMA user_version=7");
-  ExpectSays(ReadError(Path()), "schema version 7", "update fa-profile");
+  const std::string newer = std::to_string(kRecordingSchemaVersion + 1);
+  Execute(Path(), "PRAGMA user_version=" + newer);
+  ExpectSays(ReadError(Path()), "schema version " + newer, "update fa-profile");
   Execute(Path(), "PRAGMA user_version=0");
   ExpectSays(ReadError(Path()), "schema version is 0");
 }

@@ -2,8 +2,11 @@
 
 Relative links and their anchors resolve, prose wraps at 120 columns, and phrases that readers stumbled over are absent from
 documents, from help texts and error messages of the folders in PLAIN_TEXTS, and from comments of those in PLAIN_COMMENTS.
+Generated files have a line that renews them, and folders are explained.
 """
 
+import fnmatch
+import itertools
 import pathlib
 import re
 import subprocess
@@ -42,6 +45,18 @@ PLAIN_TEXTS = ("bench", "ci/gate", "cli", "dashboards", "exporters", "kernels", 
 PLAIN_COMMENTS = ("bench", "ci", "cli", "cmake", "dashboards", "exporters", "fa-profile", "python", "CMakeLists.txt", "tests/CMakeLists.txt")
 COMMENT = {".cpp": "//", ".h": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", "": "#"}
 
+# Folders whose files a program wrote: each needs a line in CONTRIBUTING.md, Renew golden files.
+GENERATED = (
+    "ci/gate/data/",
+    "ci/static/",
+    "dashboards/preview/screenshots/",
+    "docs/images/",
+    "recordings/",
+    "tests/data/gate/",
+    "tests/data/golden/",
+    "tests/fuzz/corpus/recording/good/",
+)
+
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
@@ -51,6 +66,18 @@ def documents():
     names = [name for name in listed.decode().split("\0") if name]
     names = names or [str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")]  # not a checkout
     return sorted(name for name in names if not name.startswith("tests/data/golden/"))
+
+
+def tracked():
+    """Names of the files under version control; [] without a checkout."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=False).stdout
+    return [name for name in listed.decode().split("\0") if name]
+
+
+def expanded(pattern):
+    """a.{x,y} -> a.x, a.y"""
+    parts = [part.split(",") for part in re.split(r"[{}]", pattern)]
+    return ["".join(chosen) for chosen in itertools.product(*parts)]
 
 
 def prose(text):
@@ -147,6 +174,37 @@ class DocsTest(unittest.TestCase):
                         checked += 1
                         self.check(f"{path.relative_to(ROOT)}:{number}", comment)
         self.assertGreater(checked, 1000)
+
+    def test_every_generated_file_has_a_line_that_renews_it(self):
+        section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Renew golden files\n")[2].partition("\n## ")[0]
+        cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")][1:]
+        patterns = [one for cell in cells for quoted in re.findall(r"`([^`]+)`", cell) for one in expanded(quoted)]
+        self.assertGreater(len(patterns), 20)
+        files = tracked()
+        for pattern in patterns if files else []:
+            with self.subTest(pattern):
+                self.assertTrue(fnmatch.filter(files, pattern) or fnmatch.filter(files, f"{pattern}/*"), "no such file")
+        generated = [name for name in files if name.startswith(GENERATED) or name.endswith(".svg")]
+        for test in (ROOT / "tests").glob("*_test.cpp"):
+            generated += re.findall(r'ExpectGolden\("([^"]+)"', test.read_text())
+        for name in generated:
+            with self.subTest(name):
+                renewed = any(fnmatch.fnmatch(name, pattern) or name.startswith(pattern + "/") for pattern in patterns)
+                self.assertTrue(renewed, "CONTRIBUTING.md, Renew golden files, has no line for it")
+
+    def test_every_folder_is_explained(self):
+        architecture = (ROOT / "docs/architecture.md").read_text()
+        files = tracked()
+        table = architecture.partition("## The folders, in flow order\n")[2].partition("\n\n")[0]
+        rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+        for folder in re.findall(r"`([^`]+)/`", " ".join(rows)):
+            with self.subTest(folder):
+                self.assertTrue(not files or any(name.startswith(folder + "/") for name in files), "no such folder")
+        explained = architecture + (ROOT / "CONTRIBUTING.md").read_text()
+        for parts in sorted({tuple(name.split("/")[:-1][:2]) for name in files if "/" in name and name[0] != "."}):
+            with self.subTest("/".join(parts)):
+                named = re.search(rf"{'/'.join(parts)}\b", explained)
+                self.assertTrue(named, "neither architecture.md nor CONTRIBUTING.md names it")
 
     def check(self, where, text, banned=BANNED):
         for phrase in banned:

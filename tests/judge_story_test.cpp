@@ -87,7 +87,7 @@ TEST(JudgeStoryTest, AKernelThatIsSlowerEverywhereBlamesNoPhase) {
     EXPECT_TRUE(Has(verdict.headline, " slower in every phase")) << verdict.headline;
     EXPECT_EQ(verdict.phase, "");
     ASSERT_FALSE(verdict.why.empty());
-    EXPECT_TRUE(verdict.why[0].starts_with("every phase is slower alike, by 2")) << verdict.why[0];
+    EXPECT_TRUE(verdict.why[0].starts_with("every phase is slower by about the same factor: 2")) << verdict.why[0];
     EXPECT_FALSE(HasLine(verdict.why, "of the time"));
   }
   const CaseVerdict one = Of(1.25, 0.542, 0.6336);  // qk alone

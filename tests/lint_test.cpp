@@ -239,7 +239,7 @@ TEST(LintTest, ATrapBehindTheEndThatHasNoLineIsTheCompilers) {
   KernelCode kernel = Kernel(lines);
   SetLines(kernel, {9, 21, 22, 22, 22, 22});
   EXPECT_EQ(Evidence(Lint(kernel), "code-is-a-trap"),
-            ": what the branch at kernel.cu:9 leads to was replaced by a trap, which no source line has");
+            ": a trap replaces the target of the branch at kernel.cu:9; the trap has no source line");
   SetLines(kernel, {9, 21, 22, 10, 10, 10});  // the source's own: it has a line
   EXPECT_EQ(Ids(Lint(kernel)), kNone);
   SetLines(kernel, {9, 9, 9, 9, 9, 9});  // all on one line: lines tell nothing

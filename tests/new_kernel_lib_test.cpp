@@ -95,12 +95,12 @@ TEST_F(NewKernelLibTest, ItsOtherFilesNameTheKernel) {
 TEST_F(NewKernelLibTest, AnEmptyFolderIsTakenAndAFullOneIsRefused) {
   fs::create_directory(folder_ / "empty");
   EXPECT_EQ(New("empty/").exit_code, 0);
-  ExpectRefused(New("empty"), "new", "holds something", "name a folder");
+  ExpectRefused(New("empty"), "new", "is not empty", "name a folder");
   WriteFile(folder_ / "file", "");
   ExpectRefused(New("file"), "new", "is not a folder", "name a folder");
   fs::create_symlink("nowhere", folder_ / "link");
   ExpectRefused(New("link"), "new", "is not a folder", "name a folder");
-  ExpectRefused(New("."), "new", "holds something", "name a folder");
+  ExpectRefused(New("."), "new", "is not empty", "name a folder");
   ExpectRefused(New("z", "mkdir gone && cd gone && rmdir ../gone; "), "new", "this folder was deleted", "cd");
   ExpectRefused(New("no/such"), "new", "/no not found", "mkdir -p");
   ExpectRefused(New("'a\nb'"), "new", "cannot be a kernel's", "letters a to z");

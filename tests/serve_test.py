@@ -507,10 +507,10 @@ class ServeTest(unittest.TestCase):
             "%40": self.run_program("push", "--gateway", "http://me:1/hunter2@127.0.0.1:1", "--delete"),
             "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
             "nowhere is not a folder": self.run_program("serve", "--spool", "nowhere", "--no-nvml", "--listen", "127.0.0.1:0"),
-            "comes with the program": self.run_program("serve", "--spool", str(BUNDLED.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
+            "contains the bundled recording": self.run_program("serve", "--spool", str(BUNDLED.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
         }
         if "SANITIZED" not in os.environ:  # that program has the exporter's commands alone
-            cases["exclude each other"] = self.run_program("--spool", self.folder, "-o", "x.fap")
+            cases["cannot be combined"] = self.run_program("--spool", self.folder, "-o", "x.fap")
             cases["is not a folder"] = self.run_program("--spool", "/nonexistent")
         for words, run in cases.items():
             self.assertEqual(run.returncode, 2, words + ": " + run.stderr)

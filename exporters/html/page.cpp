@@ -110,7 +110,7 @@ std::string HtmlPage(const std::string& title, const std::vector<PageDocument>& 
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
       "content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n"
-      "<noscript>This page draws itself with JavaScript, which is turned off.</noscript>\n",
+      "<noscript>This page needs JavaScript, which is turned off.</noscript>\n",
       PolicyHash(style), PolicyHash(script), EscapedText(title), style);
   for (const PageDocument& document : documents) page += Element(document);
   return page + "<script>" + script + "</script>\n</body>\n</html>\n";

@@ -79,7 +79,7 @@ struct Reader {
   template <std::size_t kCount>
   void operator()(const char* name, std::array<double, kCount>& counts) const {
     const Json& values = json.at(name);
-    if (values.size() != kCount) throw Error("a histogram has other buckets than this program's");
+    if (values.size() != kCount) throw Error("the histogram's buckets differ from this program's");
     for (std::size_t i = 0; i < kCount; ++i) counts[i] = values.at(i).get<double>();
   }
   template <typename Value>

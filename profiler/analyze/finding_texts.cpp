@@ -66,7 +66,10 @@ const FindingRule& Require(const std::vector<FindingRule>& rules, std::string_vi
 
 FindingRule ReadFindingText(std::string_view id) {
   const auto found = std::ranges::find(FindingTexts(), id, &EmbeddedText::id);
-  if (found == FindingTexts().end()) throw Error(fmt::format("finding '{}' has no text", id));
+  if (found == FindingTexts().end()) {
+    throw Error(fmt::format("the text of the finding '{}' is missing", id),
+                fmt::format("add {}.md to profiler/analyze/findings/report/ or lint/, and build again", id));
+  }
   FindingRule rule;
   rule.id = id;
   std::string stalls;

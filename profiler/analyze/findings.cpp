@@ -327,7 +327,8 @@ struct Rule {
 // The findings of a report. To add one:
 //  1. write its rule above, with the thresholds in finding_thresholds.h, and add a row here;
 //  2. write findings/report/<id>.md (its thresholds as {names}, which finding_texts.cpp lists);
-//  3. test it: a row in tests/findings_test.cpp, and one per threshold in tests/finding_thresholds_test.cpp.
+//  3. test it: a row in tests/findings_test.cpp, one per threshold in tests/finding_thresholds_test.cpp, and, where a
+//     rung has it, tests/bundled_recording_test.cpp. CONTRIBUTING.md names the golden files that hold findings.
 // Findings of equal weight keep this order, and the first other finding in the longest phase explains that phase: so a
 // cause comes before its effect.
 constexpr Rule kRules[] = {

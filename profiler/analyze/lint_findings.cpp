@@ -101,7 +101,7 @@ MaybeFinding CodeIsATrap(const LintSubject& subject) {
   for (const std::size_t block : flow.blocks[flow.block_of[*trap]].predecessors) {
     from.insert(PlaceOf(code[flow.blocks[block].end - 1]));
   }
-  return Evidence({}, fmt::format("what the branch at {} leads to was replaced by a trap, which no source line has",
+  return Evidence({}, fmt::format("a trap replaces the target of the branch at {}; the trap has no source line",
                                   from.empty() ? "an unknown place" : fmt::format("{}", fmt::join(from, ", "))));
 }
 

@@ -17,7 +17,8 @@ void Descriptor::Close() noexcept {
 
 Pipe MakePipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("pipe2", std::strerror(errno), "no pipe to a child process");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw Error("pipe2", std::strerror(errno), "cannot create a pipe to a child process");
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 

@@ -25,7 +25,7 @@ std::filesystem::path RequireFree(const std::string& folder) {
   std::error_code gone;
   fs::path path = fs::absolute(folder, gone).lexically_normal();
   if (gone) {
-    throw Error(Printable(folder) + " cannot be made: this folder was deleted", "change into one that is there: cd");
+    throw Error(Printable(folder) + " cannot be made: this folder was deleted", "change to an existing folder with cd");
   }
   if (!path.has_filename()) path = path.parent_path();
   std::error_code ignored;
@@ -36,9 +36,9 @@ std::filesystem::path RequireFree(const std::string& folder) {
   }
   const bool is_free = fs::is_directory(status) && fs::is_empty(path, ignored) && path != fs::current_path(ignored);
   if (path.has_filename() && is_free) return path;
-  throw Error(Printable(folder) + (fs::is_directory(status) ? " is a folder that holds something or is in use"
-                                                            : " exists and is not a folder"),
-              "name a folder that does not exist yet");
+  throw Error(
+      Printable(folder) + (fs::is_directory(status) ? " is not empty, or is in use" : " exists and is not a folder"),
+      "name a folder that does not exist yet");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ void RequireFolder(const std::string& path, const std::string& folder) {
     RefuseOutput(path, folder + ": " + std::strerror(errno), "write into another folder");
   }
   if (status.st_nlink == 0)
-    RefuseOutput(path, "folder " + folder + " was deleted", "change into one that is there: cd");
+    RefuseOutput(path, "folder " + folder + " was deleted", "change to an existing folder with cd");
   if (!S_ISDIR(status.st_mode))
     RefuseOutput(path, folder + " is not a folder", "move it away, or write into another folder");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {

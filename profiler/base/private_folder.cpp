@@ -15,12 +15,14 @@ PrivateFolder::PrivateFolder() {
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
   if (error) {
     const char* const given = std::getenv("TMPDIR");
-    throw Error(std::string("no temporary folder ") + (given == nullptr ? "/tmp" : given) + ": " + error.message(),
+    throw Error(std::string("cannot create a temporary folder in ") + (given == nullptr ? "/tmp" : given) + ": " +
+                    error.message(),
                 "set TMPDIR to a writable folder");
   }
   std::string name = (parent / "fa-profile-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
-    throw Error("mkdtemp", std::strerror(errno), "no temporary folder " + name, "set TMPDIR to a writable folder");
+    throw Error("mkdtemp", std::strerror(errno), "cannot create the temporary folder " + name,
+                "set TMPDIR to a writable folder");
   }
   path_ = name;
 }

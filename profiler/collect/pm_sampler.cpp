@@ -51,7 +51,7 @@ HostObject Configured(const std::string& chip, std::span<const std::uint8_t> ava
 std::vector<std::uint8_t> OnePass(std::vector<std::uint8_t> config_image) {
   const int passes = NumPasses(config_image);
   if (passes == 1) return config_image;
-  throw Error("PM sampling takes metrics of one pass, and these need " + std::to_string(passes),
+  throw Error("PM sampling needs metrics that fit in one pass; these need " + std::to_string(passes) + " passes",
               "sample fewer metrics at once");
 }
 

@@ -263,7 +263,7 @@ Redacted RedactFile(const std::string& from, const std::string& to, const Redact
   const store::RecordingReader reader(from);
   Recording recording = reader.Load(store::LoadOptions{{}, true, true});
   if (!recording.session.complete) {
-    throw Error(from + " is of a run that was killed, which redact does not take",
+    throw Error(from + " comes from a killed run; redact needs a finished one",
                 "measure again, and let the program end");
   }
   const Redacted redacted = Redact(recording, redaction);

@@ -8,7 +8,9 @@
 //      and documented. What several fields must satisfy together is a CheckContent() in rules.h.
 //   3. Only for a record with rows in other tables: a WriteParts() in piece_writer.h, a LoadRecords() in part_reader.h.
 // For both: tests/support/random_recording.h (what is drawn, and its line in ToText(); a test fails without);
-// tests/fuzz/make_recording_corpus.cpp; and profiler/load/redact.cpp for a text that may hold names or paths.
+// tests/fuzz/make_recording_corpus.cpp; for a text tests/support/recording_texts.h (no test fails without: the tests of
+// hostile texts would not see it), and profiler/load/redact.cpp if it may hold names or paths; what reads it, in
+// profiler/analyze/; CHANGELOG.md.
 // A released version never changes, so the first change after a release makes a new schema version, say 7: raise
 // kRecordingSchemaVersion, and say so in docs/recording.md, Versions. A new column is then the last of its table, as
 // Since(7, Field<...>(...)); new tables and views have 7 as their last value. Further changes before the next release
@@ -264,7 +266,7 @@ const Table TableOf<Case>::kTable = {
                               "`m=4096,n=4096`: the shape of a kernel library's case, instead of the "
                               "five columns before; else NULL")),
      Since(5, WorkPart<&Work::flops>("flops", "of a call, as the kernel library counts them; NULL: it does not")),
-     Since(5, WorkPart<&Work::bytes>("bytes", "that a call reads and writes at least; NULL alike"))}};
+     Since(5, WorkPart<&Work::bytes>("bytes", "that a call reads and writes at least; NULL: not given"))}};
 
 template <>
 const Table TableOf<Verification>::kTable = {
@@ -277,7 +279,7 @@ const Table TableOf<Verification>::kTable = {
          "max_error_ratio", "largest |error| / tolerance, of attention 1e-3 + 1e-3 * |reference|; at most 1 passes"),
      Field<&Verification::nonfinite>("nonfinite", "outputs that are NaN or infinite"),
      Field<&Verification::unwritten>("unwritten", "outputs that the kernel did not write"),
-     Field<&Verification::error>("error", "of a failed launch, which ended the draws; else empty"),
+     Field<&Verification::error>("error", "of a failed launch; no draw follows it; else empty"),
      Since(5, Field<&Verification::where>("place",
                                           "an element that is wrong, and how: `c[3,17]: 0.5, expected 1.25`; "
                                           "else empty"))}};

@@ -120,7 +120,7 @@ std::pair<int, std::string> ArchitectureRank(const std::string& architecture) {
 
 /// What -G makes is other code than what is shipped: each variable in memory, nothing optimised.
 void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
-  throw Error(file + ": " + kernel + " is device debug code (nvcc -G), which is not optimised: it says nothing about " +
+  throw Error(file + ": " + kernel + " is device debug code (nvcc -G), which is not optimised: it differs from " +
                   "the code that will run",
               "build it without -G; for source lines use -lineinfo, which leaves the machine code as it is");
 }

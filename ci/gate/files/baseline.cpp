@@ -201,7 +201,7 @@ PromotedBaseline ParseBaseline(const std::string& text, const std::string& name)
     document.Fail("its content does not match its receipt: it was damaged or edited by hand");
   }
   baseline.suite = document.At("suite").Text();
-  if (!IsSuiteName(baseline.suite)) document.At("suite").Fail("is not a name of a suite");
+  if (!IsSuiteName(baseline.suite)) document.At("suite").Fail("is not a valid suite name");
   baseline.lineage = document.At("lineage").Text();
   baseline.evidence = ReadEvidence(document.At("evidence"));
   if (baseline.lineage != LineageOf(baseline.evidence.environment)) {
@@ -218,8 +218,7 @@ bool IsSuiteName(const std::string& suite) {
 
 void RequireSuiteName(const std::string& suite) {
   if (IsSuiteName(suite)) return;
-  throw Error(QuotedText(suite) + " is not a name of a suite",
-              "use 1 to 64 of a-z, 0-9, _ and -: it becomes a file name");
+  throw Error("invalid suite name " + QuotedText(suite), "use 1 to 64 of a-z, 0-9, _ and -: it becomes a file name");
 }
 
 PromotedBaseline Promote(Evidence evidence, const std::string& suite, const std::string& reason,

@@ -173,7 +173,7 @@ bool IsPromotedBaseline(const std::string& path) {
 std::vector<std::string> BaselineFilesIn(const std::string& folder) {
   const auto refuse_link = [](const fs::directory_entry& entry) {
     if (entry.is_symlink()) {
-      throw Error(entry.path().string() + " is a symbolic link", "replace it by the file");
+      throw Error(entry.path().string() + " is a symbolic link", "replace it with the file");
     }
   };
   std::vector<std::string> paths;

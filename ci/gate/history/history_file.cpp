@@ -327,7 +327,7 @@ void Lock(Connection& connection, const std::string& path) {
   connection.Execute("BEGIN IMMEDIATE");
   int is_gone = 0;
   (void)sqlite3_file_control(connection.handle(), nullptr, SQLITE_FCNTL_HAS_MOVED, &is_gone);
-  if (is_gone != 0) throw Error(path + " was removed while it was waited for", "try again");
+  if (is_gone != 0) throw Error(path + " was removed while fa-profile waited for the lock", "try again");
 }
 
 AddedNights Add(Connection& connection, const std::string& path, const std::vector<MeasuredNight>& nights,

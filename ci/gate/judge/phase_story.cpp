@@ -91,11 +91,12 @@ std::string EveryPhaseLine(const Shares& shares) {
     most = any ? std::max(most, grown / base) : grown / base;
     any = true;
   }
-  const char* const text = most < kUnlike * shares.total ? "every phase is slower alike" : "every phase is slower";
-  if (!any) return text;
+  if (!any) return "every phase is slower";
+  const char* const text =
+      most < kUnlike * shares.total ? "every phase is slower by about the same factor:" : "every phase is slower, by";
   const bool same = Percent(least) == Percent(most);
-  return same ? fmt::format("{}, by {}", text, Percent(most))
-              : fmt::format("{}, by {:.1f} to {}", text, 100.0 * least, Percent(most));
+  return same ? fmt::format("{} {}", text, Percent(most))
+              : fmt::format("{} {:.1f} to {}", text, 100.0 * least, Percent(most));
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ namespace {
 constexpr double kTie = 1e-12;
 
 void RequireBlocks(std::span<const ProcessBlock> blocks) {
-  if (blocks.empty()) throw Error("a permutation test needs blocks", "measure at least one pair");
+  if (blocks.empty()) throw Error("no pair of processes was measured", "measure at least one pair");
   if (blocks.size() > kMostBlocks) {
-    throw Error("a permutation test of " + std::to_string(blocks.size()) + " blocks",
+    throw Error("too many pairs of processes: " + std::to_string(blocks.size()),
                 "give at most " + std::to_string(kMostBlocks) + " pairs");
   }
   const auto finite = [](const ProcessBlock& block) {

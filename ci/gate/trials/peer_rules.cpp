@@ -82,7 +82,8 @@ Side Weighted(std::span<const double> values) {
 bool FixedThresholdSaysWorse(double base, double candidate, double limit) { return candidate > base * (1.0 + limit); }
 
 bool HistoryTTestSaysWorse(std::span<const double> history, double candidate, double level) {
-  if (history.size() < 2) throw Error("a t-test needs a history of at least two values", "give more processes");
+  if (history.size() < 2)
+    throw Error("too few processes of the base: the t-test needs two or more", "give more processes");
   const auto count = static_cast<double>(history.size());
   const double mean = std::accumulate(history.begin(), history.end(), 0.0) / count;
   double squares = 0.0;

@@ -21,7 +21,7 @@ struct MetricSet {
   std::vector<Omitted> omitted;
 };
 
-/// Names of the built-in sets: basic, detailed, full, roofline, phases.
+/// Names of the built-in sets, in the table's order: what --ncu-set takes.
 std::vector<std::string> MetricSetNames();
 
 /// Chips whose own names the built-in sets hold.
