@@ -179,10 +179,6 @@ TEST(HopperKernelTest, RowBlocksThatShareTheirCopiesAreCorrect) {
 }
 
 template <class T>
-struct WideStore : T {
-  static constexpr bool kWideStore = true;
-};
-template <class T>
 struct CopyToPush : T {
   static constexpr bool kCopyToPush = true;
 };
@@ -190,8 +186,8 @@ struct CopyToPush : T {
 TEST(HopperKernelTest, PartsThatAreCopiedAreCorrect) {
   ExpectSplit<CopyToPush<hopper::SplitTile<64, 2, 1, 2, 128>>>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
   ExpectSplit<CopyToPush<hopper::SplitTile<64, 4, 1, 1, 128>>>({1, 1, 300, 64, true}, Copies::kAtOnce);
-  ExpectSplit<WideStore<hopper::SplitTile<64, 2, 1, 2, 128>>>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
-  ExpectSplit<WideStore<hopper::SplitTile<128, 2, 1, 2, 128>>>({1, 1, 150, 128, true}, Copies::kAtOnce);
+  ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitTile<128, 2, 1, 2, 128>>({1, 1, 150, 128, true}, Copies::kAtOnce);
 }
 
 TEST(HopperKernelTest, SplitKeysAreCorrect) {

@@ -39,8 +39,6 @@ struct SplitTile {
   static constexpr Until kUntil = Until::kStore;
   static constexpr int kPolynomialOf16 = 0;   // of 16 exponentials so many on the FMA pipe
   static constexpr bool kCopyToPush = false;  // parts go to other blocks through shared memory and TMA
-  static constexpr int kBegin = 0;
-  static constexpr bool kWideStore = false;  // the lanes of a quad exchange words and store whole sectors
   using Element = __half;
 
   static constexpr int kCluster = kSplits * kQueries;
@@ -147,37 +145,18 @@ struct SplitWarpgroup {
     }
   }
 
-  /// kBegin 0: one thread, in the order in which the block needs the tiles. 1: the first lanes of several warps at
-  /// once, each with the barrier and the copies of one tile. 2: one thread for the barriers, several for the copies.
-  __device__ __forceinline__ void Prefetch() {
-    const int warp = thread / 32;
-    if (T::kBegin == 0) {
-      if (warpgroup == 0 && warp == 1) {
-        PrefetchMap(&call.q);
-        PrefetchMap(&call.k);
-        PrefetchMap(&call.v);
-      }
-      return;
-    }
-    if (warp == 0) PrefetchMap(&call.k);
-    if (warp == 1) PrefetchMap(&call.v);
-    if (warp == 2 && warpgroup == 0) PrefetchMap(&call.q);
-  }
+  // To begin is what a short call spends most on, so the first lanes of several warps begin at once, each with the
+  // barrier and the copies of one tile: warp 0 of a warpgroup with its K, warp 1 with its V; of the first warpgroup
+  // warp 2 with Q, and warp 3 with the barriers for parts.
   __device__ __forceinline__ void InitBarriers() {
     const int warp = thread / 32;
-    if (T::kBegin != 1) {
-      if (warp != 0 || warpgroup != 0) return;
-      InitBarrier(&barriers.q, 1);
-      for (int i = 0; i < T::kWarpgroups; ++i) {
-        InitBarrier(&barriers.k[i], 1);
-        InitBarrier(&barriers.v[i], 1);
-      }
-    } else {
-      if (warp == 0) InitBarrier(&barriers.k[warpgroup], 1);
-      if (warp == 1) InitBarrier(&barriers.v[warpgroup], 1);
-      if (warp == 2 && warpgroup == 0) InitBarrier(&barriers.q, 1);
-    }
-    const bool has_parts = T::kSplits > 1 && (T::kBegin != 1 || (warp == 3 && warpgroup == 0));
+    if (warp == 0) PrefetchMap(&call.k);
+    if (warp == 1) PrefetchMap(&call.v);
+    if (warp == 2) PrefetchMap(&call.q);
+    if (warp == 0) InitBarrier(&barriers.k[warpgroup], 1);
+    if (warp == 1) InitBarrier(&barriers.v[warpgroup], 1);
+    if (warp == 2 && warpgroup == 0) InitBarrier(&barriers.q, 1);
+    const bool has_parts = T::kSplits > 1 && warp == 3 && warpgroup == 0;
     if (has_parts) {
       for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
     }
@@ -188,21 +167,10 @@ struct SplitWarpgroup {
   }
   __device__ __forceinline__ void Load() {
     const int warp = thread / 32;
-    if (T::kBegin == 0) {
-      if (warp != 0 || warpgroup != 0) return;
-      if (has_keys()) load_q();  // without keys for the first warpgroup no one would wait for it
-#pragma unroll
-      for (int v = 0; v < 2; ++v) {
-#pragma unroll
-        for (int of = 0; of < T::kWarpgroups; ++of) {
-          if (HasKeys(of)) load_kv(v == 0 ? Operand::kK : Operand::kV, of);
-        }
-      }
-      return;
-    }
-    if (warp == 0 && has_keys()) load_kv(Operand::kK, warpgroup);
-    if (warp == 2 && warpgroup == 0 && has_keys()) load_q();
-    if (warp == 1 && has_keys()) load_kv(Operand::kV, warpgroup);
+    if (!has_keys()) return;  // without keys for the first warpgroup no one would wait for Q
+    if (warp == 0) load_kv(Operand::kK, warpgroup);
+    if (warp == 1) load_kv(Operand::kV, warpgroup);
+    if (warp == 2 && warpgroup == 0) load_q();
   }
 
   __device__ __forceinline__ void sync(Operand operand) {
@@ -431,7 +399,7 @@ struct SplitWarpgroup {
 
   /// A lane has two words of a row, 8 columns apart; the quad exchanges them, and each lane stores two that are
   /// neighbours: 32 bytes for the quad.
-  __device__ __forceinline__ void StoreWide() const {
+  __device__ __forceinline__ void Store() const {
     auto* const head_rows =
         static_cast<Element*>(call.output) + static_cast<std::int64_t>(head) * call.seqlen * T::kHeadDim;
     const int first_column = AccumulatorColumn(0, warpgroup * Merge::kShare) + thread % 4 * 4;
@@ -452,32 +420,10 @@ struct SplitWarpgroup {
         const std::uint32_t own = gives_found ? kept : found;
         const std::uint32_t next = OfLaneXor(gives_found ? found : kept, 1);
         if (row >= call.seqlen) continue;
+        if constexpr (T::kUntil < Until::kStore) {
+          if (inverse * (o[i] + o[i + 4]) != 1e30F) continue;  // never: it must be computed
+        }
         *reinterpret_cast<uint2*>(to + AccumulatorColumn(0, i)) = is_odd ? uint2{next, own} : uint2{own, next};
-      }
-    }
-  }
-
-  __device__ __forceinline__ void Store() const {
-    if constexpr (T::kWideStore) {
-      StoreWide();
-      return;
-    }
-    auto* const head_rows =
-        static_cast<Element*>(call.output) + static_cast<std::int64_t>(head) * call.seqlen * T::kHeadDim;
-    const int first_column = AccumulatorColumn(thread, warpgroup * Merge::kShare);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first_row + AccumulatorRow(thread, 2 * half);
-      if (row >= call.seqlen) continue;
-      const float inverse = Reciprocal(row_sum[half]);
-      if constexpr (T::kUntil < Until::kStore) {
-        if (inverse * (o[2 * half] + o[2 * half + Merge::kShare - 4]) != 1e30F) continue;  // never: it must be computed
-      }
-      Element* const to = head_rows + static_cast<std::int64_t>(row) * T::kHeadDim + first_column;
-#pragma unroll
-      for (int i = 2 * half; i < Merge::kShare; i += 4) {
-        *reinterpret_cast<std::uint32_t*>(to + AccumulatorColumn(0, i)) =
-            Pack<Element>(o[i] * inverse, o[i + 1] * inverse);
       }
     }
   }
@@ -515,15 +461,11 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
 
   const bool first_lane = thread_of_block % 32 == 0;
   const bool loads = T::kUntil >= Until::kLoad && first_lane;
-  if (loads) wg.Prefetch();
   if (first_lane) wg.InitBarriers();
-  if constexpr (T::kQueries == 1 && T::kBegin != 2) {
+  if constexpr (T::kQueries == 1) {
     if (loads) wg.Load();
   }
   SyncBlock();
-  if constexpr (T::kQueries == 1 && T::kBegin == 2) {
-    if (loads) wg.Load();
-  }
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kQueries > 1) {

@@ -19,16 +19,6 @@ struct SplitPolynomial : T {
   static constexpr int kPolynomialOf16 = kOf16;
 };
 
-template <class T, int kHow>
-struct BeginBy : T {
-  static constexpr int kBegin = kHow;
-};
-
-template <class T>
-struct WideStore : T {
-  static constexpr bool kWideStore = true;
-};
-
 template <class T>
 struct CopyToPush : T {
   static constexpr bool kCopyToPush = true;
@@ -67,13 +57,6 @@ Variants SplitVariants() {
                                                                                 "6 of 16"),
       SplitVariant<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>("split_64_2_1_2_128_poly_4",
                                                                     "4 of 16 exponentials on the FMA pipe"),
-      SplitVariant<BeginBy<SplitTile<64, 2, 1, 2, 128>, 1>>("split_64_2_1_2_128_begin_1", "begin by warps"),
-      SplitVariant<BeginBy<WideStore<SplitTile<64, 2, 1, 2, 128>>, 1>>("split_64_2_1_2_128_begin_1_wide", "both"),
-      SplitVariant<BeginBy<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>, 1>>(
-          "split_64_2_1_2_128_begin_1_wide_poly_4", "all"),
-      SplitVariant<WideStore<SplitTile<64, 2, 1, 2, 128>>>("split_64_2_1_2_128_wide", "stores of whole sectors"),
-      SplitVariant<WideStore<SplitPolynomial<SplitTile<64, 2, 1, 2, 128>, 4>>>("split_64_2_1_2_128_wide_poly_4",
-                                                                               "the same, 4 of 16 exponentials"),
       SplitVariant<SplitTile<128, 2, 1, 2, 128>>("split_128_2_1_2_128", "head dimension 128"),
       SplitVariant<SplitTile<128, 2, 2, 2, 128>>("split_128_2_2_2_128", "and 2 query tiles share K and V"),
       SplitVariant<SplitTile<128, 2, 4, 2, 128>>("split_128_2_4_2_128", "and 4"),
