@@ -352,10 +352,15 @@ struct Consumer {
   }
 };
 
-/// Another consumer for a configuration (slips.cuh).
+/// Consumer<T>, or what the configuration has instead (slips.cuh).
 template <class T>
 struct ConsumerOf {
   using Type = Consumer<T>;
+};
+template <class T>
+requires requires { typename T::template Consumer<T>; }
+struct ConsumerOf<T> {
+  using Type = typename T::template Consumer<T>;
 };
 
 /// The tiles that any block of the cluster needs.

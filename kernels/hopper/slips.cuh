@@ -23,7 +23,19 @@ struct SlipNoOverlap : Persistent64 {
 };
 
 // Each score is multiplied before its exponential: what a scale costs that is not folded into it.
-struct SlipUnfoldedScale : Persistent64 {};
+template <class T>
+struct ScalingConsumer : Consumer<T> {
+  __device__ __forceinline__ void softmax(int tile) {
+    const float one = this->call.seqlen > 0 ? 1.0F : this->call.c;  // the compiler does not know it
+#pragma unroll
+    for (float& score : this->scores) score *= one;
+    Consumer<T>::softmax(tile);
+  }
+};
+struct SlipUnfoldedScale : Persistent64 {
+  template <class T>
+  using Consumer = ScalingConsumer<T>;
+};
 
 // Rows of O's tile in shared memory begin at the same bank.
 struct SlipNoSwizzle : Persistent64 {
@@ -31,37 +43,22 @@ struct SlipNoSwizzle : Persistent64 {
 };
 
 // The warpgroups of a block meet at each tile.
-struct SlipBarrier : Persistent64 {};
+template <class T>
+struct MeetingConsumer : Consumer<T> {
+  __device__ __forceinline__ void sync(Operand operand) {
+    constexpr int kBarrier = 15;  // the highest: the others are taken from 1 on
+    if (operand == Operand::kV) NamedSync<T::kWarpgroups * kWarpgroupThreads>(kBarrier);
+    Consumer<T>::sync(operand);
+  }
+};
+struct SlipBarrier : Persistent64 {
+  template <class T>
+  using Consumer = MeetingConsumer<T>;
+};
 
 // The consumers get 8 registers less.
 struct SlipRegisters : Persistent64 {
   static constexpr int kConsumerRegisters = 152;
-};
-
-struct ScalingConsumer : Consumer<SlipUnfoldedScale> {
-  __device__ __forceinline__ void softmax(int tile) {
-    const float one = call.seqlen > 0 ? 1.0F : call.c;  // the compiler does not know it
-#pragma unroll
-    for (float& score : scores) score *= one;
-    Consumer::softmax(tile);
-  }
-};
-
-struct MeetingConsumer : Consumer<SlipBarrier> {
-  __device__ __forceinline__ void sync(Operand operand) {
-    constexpr int kBarrier = 15;  // the highest: the others are taken from 1 on
-    if (operand == Operand::kV) NamedSync<SlipBarrier::kWarpgroups * kWarpgroupThreads>(kBarrier);
-    Consumer::sync(operand);
-  }
-};
-
-template <>
-struct ConsumerOf<SlipUnfoldedScale> {
-  using Type = ScalingConsumer;
-};
-template <>
-struct ConsumerOf<SlipBarrier> {
-  using Type = MeetingConsumer;
 };
 
 }  // namespace
