@@ -117,7 +117,7 @@ TEST_F(HopperCodeTest, ThereAreAsManyProductsAsTheSourceHas) {
       {"::Persistent64>", 24},
       {"::Rows128>", 24},
       {"::Persistent128>", 32},
-      {"::SplitKeys64>", 12},
+      {"SplitTile<64, 2, 1, 2, 128>", 12},
       {"SplitTile<128, 2, 1, 2, 128>", 16},
   };
   for (const auto& [name, count] : expected) {

@@ -104,6 +104,16 @@ TEST_F(PhaseCollectorTest, AFullBufferIsTakenAgainToo) {
   EXPECT_EQ(LossKinds(), Kinds{});
 }
 
+TEST_F(PhaseCollectorTest, ASamplerThatGivesNothingIsReplacedByOneOfTheSamePeriod) {
+  PcSamples nothing;
+  nothing.total = 5;
+  gpu_.samples = {nothing, Samples()};
+  Collect();
+  EXPECT_EQ(gpu_.Count("open:sampler:1024"), 2);
+  EXPECT_EQ(Sampling().period_cycles, 1024);
+  EXPECT_EQ(LossKinds(), Kinds{});
+}
+
 TEST_F(PhaseCollectorTest, TheFourthAttemptIsKeptWithItsLosses) {
   gpu_.samples = {Samples(40), Samples(30), Samples(20), Samples(10, true)};
   Collect();

@@ -62,9 +62,7 @@ struct Continued128 : Persistent128 {  // loses
 };
 
 // Few, short heads: the keys over the 2 blocks of a cluster, 2 warpgroups of 128 keys in each.
-struct SplitKeys64 : SplitTile<64, 2, 1, 2, 128> {
-  static constexpr int kPolynomialOf16 = 4;
-};
+using SplitKeys64 = SplitTile<64, 2, 1, 2, 128>;
 using SplitKeys128 = SplitTile<128, 2, 1, 2, 128>;
 
 }  // namespace

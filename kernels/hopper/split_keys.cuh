@@ -144,33 +144,14 @@ struct SplitWarpgroup {
       }
     }
   }
-
-  // To begin is what a short call spends most on, so the first lanes of several warps begin at once, each with the
-  // barrier and the copies of one tile: warp 0 of a warpgroup with its K, warp 1 with its V; of the first warpgroup
-  // warp 2 with Q, and warp 3 with the barriers for parts.
-  __device__ __forceinline__ void InitBarriers() {
-    const int warp = thread / 32;
-    if (warp == 0) PrefetchMap(&call.k);
-    if (warp == 1) PrefetchMap(&call.v);
-    if (warp == 2) PrefetchMap(&call.q);
-    if (warp == 0) InitBarrier(&barriers.k[warpgroup], 1);
-    if (warp == 1) InitBarrier(&barriers.v[warpgroup], 1);
-    if (warp == 2 && warpgroup == 0) InitBarrier(&barriers.q, 1);
-    const bool has_parts = T::kSplits > 1 && warp == 3 && warpgroup == 0;
-    if (has_parts) {
-      for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
+  /// One thread: in the order in which the block needs them.
+  __device__ __forceinline__ void load_kv() {
+    for (const Operand operand : {Operand::kK, Operand::kV}) {
+#pragma unroll
+      for (int of = 0; of < T::kWarpgroups; ++of) {
+        if (HasKeys(of)) load_kv(operand, of);
+      }
     }
-    PublishBarriers();
-    if (has_parts && T::kUntil >= Until::kMerge) {
-      for (Mbarrier& parts : barriers.parts) ArriveExpecting(&parts, (T::kSplits - 1) * T::kPushBytes);
-    }
-  }
-  __device__ __forceinline__ void Load() {
-    const int warp = thread / 32;
-    if (!has_keys()) return;  // without keys for the first warpgroup no one would wait for Q
-    if (warp == 0) load_kv(Operand::kK, warpgroup);
-    if (warp == 1) load_kv(Operand::kV, warpgroup);
-    if (warp == 2 && warpgroup == 0) load_q();
   }
 
   __device__ __forceinline__ void sync(Operand operand) {
@@ -397,33 +378,23 @@ struct SplitWarpgroup {
     }
   }
 
-  /// A lane has two words of a row, 8 columns apart; the quad exchanges them, and each lane stores two that are
-  /// neighbours: 32 bytes for the quad.
   __device__ __forceinline__ void Store() const {
     auto* const head_rows =
         static_cast<Element*>(call.output) + static_cast<std::int64_t>(head) * call.seqlen * T::kHeadDim;
-    const int first_column = AccumulatorColumn(0, warpgroup * Merge::kShare) + thread % 4 * 4;
-    const bool is_odd = thread % 2 != 0;
-    const bool is_upper = thread % 4 >= 2;
+    const int first_column = AccumulatorColumn(thread, warpgroup * Merge::kShare);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = first_row + AccumulatorRow(thread, 2 * half);
+      if (row >= call.seqlen) continue;
       const float inverse = Reciprocal(row_sum[half]);
+      if constexpr (T::kUntil < Until::kStore) {
+        if (inverse * (o[2 * half] + o[2 * half + Merge::kShare - 4]) != 1e30F) continue;  // never: it must be computed
+      }
       Element* const to = head_rows + static_cast<std::int64_t>(row) * T::kHeadDim + first_column;
 #pragma unroll
-      for (int i = 2 * half; i < Merge::kShare; i += 8) {
-        const std::uint32_t lower_word = Pack<Element>(o[i] * inverse, o[i + 1] * inverse);
-        const std::uint32_t upper_word = Pack<Element>(o[i + 4] * inverse, o[i + 5] * inverse);
-        const std::uint32_t kept = is_upper ? upper_word : lower_word;
-        const std::uint32_t found = OfLaneXor(is_upper ? lower_word : upper_word, 2);
-        const bool gives_found = is_odd == is_upper;
-        const std::uint32_t own = gives_found ? kept : found;
-        const std::uint32_t next = OfLaneXor(gives_found ? found : kept, 1);
-        if (row >= call.seqlen) continue;
-        if constexpr (T::kUntil < Until::kStore) {
-          if (inverse * (o[i] + o[i + 4]) != 1e30F) continue;  // never: it must be computed
-        }
-        *reinterpret_cast<uint2*>(to + AccumulatorColumn(0, i)) = is_odd ? uint2{next, own} : uint2{own, next};
+      for (int i = 2 * half; i < Merge::kShare; i += 4) {
+        *reinterpret_cast<std::uint32_t*>(to + AccumulatorColumn(0, i)) =
+            Pack<Element>(o[i] * inverse, o[i + 1] * inverse);
       }
     }
   }
@@ -433,6 +404,22 @@ struct SplitWarpgroup {
 template <class T>
 __device__ __forceinline__ void Keep(const SplitCall& call, float x) {
   if (x == 1e30F) *static_cast<float*>(call.output) = x;
+}
+
+template <class T>
+__device__ __forceinline__ void InitSplitBarriers(SplitBarriers<T>& barriers) {
+  InitBarrier(&barriers.q, 1);
+  for (int i = 0; i < T::kWarpgroups; ++i) {
+    InitBarrier(&barriers.k[i], 1);
+    InitBarrier(&barriers.v[i], 1);
+  }
+  if constexpr (T::kSplits > 1) {
+    for (Mbarrier& parts : barriers.parts) InitBarrier(&parts, 1);
+  }
+  PublishBarriers();
+  if constexpr (T::kSplits > 1 && T::kUntil >= Until::kMerge) {
+    for (Mbarrier& parts : barriers.parts) ArriveExpecting(&parts, (T::kSplits - 1) * T::kPushBytes);
+  }
 }
 
 template <class T>
@@ -459,18 +446,24 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
                        first_key};
   const bool has_keys = wg.has_keys();
 
-  const bool first_lane = thread_of_block % 32 == 0;
-  const bool loads = T::kUntil >= Until::kLoad && first_lane;
-  if (first_lane) wg.InitBarriers();
+  const bool loads = T::kUntil >= Until::kLoad && thread_of_block == 0;
+  if (thread_of_block == 0) {
+    InitSplitBarriers<T>(barriers);
+  } else if (T::kUntil >= Until::kLoad && thread_of_block == 32) {  // another warp, meanwhile
+    PrefetchMap(&call.q);
+    PrefetchMap(&call.k);
+    PrefetchMap(&call.v);
+  }
+  if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
   if constexpr (T::kQueries == 1) {
-    if (loads) wg.Load();
+    if (loads) wg.load_kv();
   }
   SyncBlock();
   // The other blocks have begun, and their barriers are there: before the first copy into them, or the first push.
   if constexpr (T::kCluster > 1) ClusterArrive();
   if constexpr (T::kQueries > 1) {
     ClusterWait();
-    if (loads) wg.Load();
+    if (loads) wg.load_kv();
   }
   if constexpr (T::kUntil >= Until::kLoad) {
     SyncWarp();

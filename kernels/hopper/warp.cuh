@@ -39,10 +39,6 @@ __device__ __forceinline__ int OfWarp(int x) { return __shfl_sync(0xffffffffU, x
 /// The value of the lane whose number differs in the bits of `mask`.
 __device__ __forceinline__ float OfLaneXor(float x, int mask) { return __shfl_xor_sync(0xffffffffU, x, mask); }
 
-__device__ __forceinline__ std::uint32_t OfLaneXor(std::uint32_t x, int mask) {
-  return __shfl_xor_sync(0xffffffffU, x, mask);
-}
-
 /// Whether it is true for any lane of the warp.
 __device__ __forceinline__ bool AnyOfWarp(bool x) { return __any_sync(0xffffffffU, x) != 0; }
 

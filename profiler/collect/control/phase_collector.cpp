@@ -79,7 +79,7 @@ void PhaseCollector::Sample(const CollectJob& job) {
   std::uint32_t period = ChoosePeriod(call_ns, run_.device);
   PcSamples samples;
   double sampled_ns = 0.0;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt, period *= 4) {
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (!sampler_ || period_ != period) {
       sampler_.reset();  // CUPTI takes one at a time
       sampler_ = run_.gpu.OpenPcSampler(period);
@@ -91,7 +91,12 @@ void PhaseCollector::Sample(const CollectJob& job) {
     sampling.period_cycles = static_cast<int>(period);
     sampling.launches = static_cast<int>(timed.durations_ns.size());
     sampled_ns = Median(timed.durations_ns);
+    if (samples.pcs.empty()) {
+      sampler_.reset();  // seen on an H100: a sampler that gives nothing; the next one does
+      continue;
+    }
     if (samples.dropped == 0 && !samples.buffer_full) break;
+    period *= 4;
   }
   sampling.id = run_.next_id++;
   sampling.call_ns = sampled_ns;

@@ -51,11 +51,9 @@ inline void SyncBlock() {
 inline void SyncWarp() { (void)emulator::ExchangeInWarp(0); }
 
 inline int OfWarp(int x) { return static_cast<int>(emulator::ExchangeInWarp(static_cast<std::uint32_t>(x))[0]); }
-inline std::uint32_t OfLaneXor(std::uint32_t x, int mask) {
-  return emulator::ExchangeInWarp(x)[static_cast<int>(emulator::ThisThread().index % 32) ^ mask];
-}
 inline float OfLaneXor(float x, int mask) {
-  return std::bit_cast<float>(OfLaneXor(std::bit_cast<std::uint32_t>(x), mask));
+  const auto& words = emulator::ExchangeInWarp(std::bit_cast<std::uint32_t>(x));
+  return std::bit_cast<float>(words[static_cast<int>(emulator::ThisThread().index % 32) ^ mask]);
 }
 inline bool AnyOfWarp(bool x) {
   bool any = false;
