@@ -23,8 +23,10 @@ SHOTS = {
     "kernel-light": (LADDER, "light", "#view=kernel&kernel=mma@2,16,2048,128", 760),
     "code-dark": (PYTORCH, "dark", "#view=code&kernel={kernel}&sort=share_ratio", 620),
     "program-dark": (PYTORCH, "dark", "", 640),
+    "timeline-light": ("h100-timeline", "light", "#view=kernel&kernel=wmma@2,16,4096,64", 620),
 }
-FIRST_KERNEL = "JSON.parse(document.getElementById('code').textContent).kernels.find((each) => !each.missing).kernel"
+SCROLL_TO = {"timeline-light": "timeline"}  # the id of an element
+FIRST_KERNEL = "JSON.parse(document.getElementById('code').textContent).kernels.find((each) => !each.missing)?.kernel ?? ''"
 
 
 def main():
@@ -45,6 +47,8 @@ def main():
                 kernel = browser.value(f"encodeURIComponent({FIRST_KERNEL})")
                 browser.open(page, view.format(kernel=kernel))
                 browser.wait("document.querySelector('svg.bar')")
+                if name in SCROLL_TO:
+                    browser.value(f"document.getElementById('{SCROLL_TO[name]}').scrollIntoView()")
                 browser.picture(options.output / f"{name}.png")
             finally:
                 browser.close()

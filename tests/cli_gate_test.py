@@ -30,6 +30,47 @@ def change(kernel, edit, source=SAME):
     return json.dumps(run_of_pairs)
 
 
+class SlipsOfRung8Test(unittest.TestCase):
+    """Recordings of the kernel with one thing done worse each (docs/optimising.md): none passes, and the phase is named."""
+
+    HOPPER = ROOT / "recordings" / "hopper"
+
+    def judge(self, candidate, baseline="slip-none.fap"):
+        return run("--candidate", self.HOPPER / candidate, "--baseline", self.HOPPER / baseline)
+
+    def test_each_slip_is_a_regression_that_names_its_phase(self):
+        slips = {
+            "one-stage": r"instructions in qk .*\+55\.8 %",
+            "no-overlap": r"pv costs 190 % more",
+            "unfolded-scale": r"instructions in softmax .*\+20\.9 %",
+            "no-swizzle": r"conflicting wavefronts 0\.0 % -> 87\.5 % in epilogue",
+            "barrier": r"barriers in sync 0 -> 147,456",
+            "registers": r"local sectors in pv 0 -> 2,097,152",
+        }
+        self.assertEqual(
+            {f"slip-{name}.fap" for name in (*slips, "none")}, {path.name for path in self.HOPPER.glob("slip-*.fap")}
+        )
+        for name, says in slips.items():
+            with self.subTest(name):
+                code, out, err = self.judge(f"slip-{name}.fap")
+                self.assertEqual(code, 1, out + err)
+                self.assertRegex(out, says)
+
+    def test_the_kernel_itself_and_its_other_recording_pass(self):
+        self.assertEqual(self.judge("slip-none.fap", "6-persistent.fap")[0], 0)
+
+    def test_the_steps_become_faster(self):
+        steps = ["1-plain", "2-overlap", "3-lazy-rescale", "5-tma-store", "6-persistent"]
+        for before, after in zip(steps, steps[1:]):
+            diff = subprocess.run(
+                [PROGRAM, "diff", self.HOPPER / f"{before}.fap", self.HOPPER / f"{after}.fap", "--format", "json"],
+                capture_output=True, text=True, timeout=600, check=True,
+            )
+            changes = json.loads(diff.stdout)["changes"]
+            (duration,) = [row for row in changes if row["metric"] == "duration_seconds" and row["phase"] is None]
+            self.assertLess(duration["after"], duration["before"], after)
+
+
 class CliGateTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
