@@ -15,6 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 
 from support.chromium import Browser  # noqa: E402
+from support.forge import forge  # noqa: E402
 
 PROGRAM = WRITE_RECORDINGS = WRITE_GATE = ROOT = None
 MOST_BYTES = 3_000_000
@@ -58,6 +59,13 @@ class Pages(unittest.TestCase):
         if not recording.exists():
             recording = ROOT / "recordings" / f"{name}.fap"
         return self.write(name, "report", recording)
+
+    def forged(self, name, source, *statements):
+        """The page of a recording that somebody changed with SQL."""
+        if not (self.folder / f"{name}.fap").exists():
+            own = self.folder / f"{source}.fap"
+            forge(own if own.exists() else ROOT / "recordings" / own.name, self.folder / f"{name}.fap", *statements)
+        return self.report(name)
 
     def table(self, label):
         """The rows of a long table that are in the page, as texts of their cells."""
@@ -252,6 +260,48 @@ class LadderTest(Pages):
     def test_an_address_of_a_kernel_that_is_not_there_says_so(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
         self.assertEqual(self.browser.text("h1"), ["Kernel not found"])
+
+
+class WrongValuesTest(Pages):
+    """What a counter cannot have been."""
+
+    DRAM = "SET value = {} WHERE metric_id IN (SELECT id FROM metric WHERE name LIKE 'dram__bytes.%peak_sustained')"
+    KERNEL = "#view=kernel&kernel=mma@1,8,512,64"
+
+    def test_a_page_whose_dram_peak_is_zero_or_tiny_has_all_but_the_roofline(self):
+        for name, value in (("zero-peak", "0"), ("tiny-peak", "1e-300"), ("huge-peak", "1e300")):
+            path = self.forged(name, "h200-ladder-full", "UPDATE value " + self.DRAM.format(value))
+            with self.subTest(name):
+                self.browser.open(path)
+                titles = self.browser.text("main h2")
+                self.assertEqual([each for each in titles if each != "Roofline"], ["What to act on", "Kernels", "Missing data", "How it was measured"])
+                self.assertEqual(len(self.table("kernels")), 30)
+                self.browser.open(path, self.KERNEL)
+                self.assertIn("Speed of light", self.browser.text("main h2"))
+                self.assertEqual(self.browser.text("#roofline svg"), [])
+                self.assertIn("No", self.browser.text("#roofline .note")[0])
+                self.assertEqual(self.browser.text(".warning"), [])
+
+    def test_a_kernel_whose_counters_are_all_zero_is_drawn(self):
+        ranges = "(SELECT range.id FROM range JOIN kernel_case ON kernel_case.id = case_id WHERE kernel = 'mma')"
+        path = self.forged("zeros", "h200-ladder-full", f"UPDATE value SET value = 0 WHERE range_id IN {ranges}")
+        self.browser.open(path, self.KERNEL)
+        self.assertIn("Launches", self.browser.text("main h2"))
+        self.assertEqual([each.split(":")[0] for each in self.browser.text(".warning")], ["Sums that do not close"])
+
+    def test_what_cannot_be_drawn_says_so_and_the_rest_is_drawn(self):
+        whole = self.report("sample").read_text()
+        path = self.folder / "broken.html"
+        path.write_text(whole.replace('"limiters":[', '"limiters":7,"was":['))
+        self.browser.open(path, self.KERNEL)
+        self.assertIn("The occupancy could not be drawn: TypeError", " ".join(self.browser.text("#occupancy .warning")))
+        self.assertIn("Launches", self.browser.text("main h2"))
+        self.assertTrue(self.browser.console)
+        path.write_text(whole.replace('"losses":[', '"losses":null,"was":['))
+        self.browser.open(path)
+        self.assertEqual(len(self.browser.text("main > .warning")), 1)
+        self.assertGreater(len(self.table("kernels")), 3)
+        self.browser.console.clear()
 
 
 class TimelineTest(Pages):

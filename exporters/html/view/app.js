@@ -63,7 +63,7 @@ class App {
     this.drawing = true;
     tip.hidden = true;
     shownTables.length = 0;
-    const content = this.content();
+    const content = [attempt("This view", () => this.content())].flat();
     this.main.classList.toggle("wide", this.state.view === "code");
     this.main.replaceChildren(...content.flat(3).filter((each) => each instanceof Node));
     this.drawing = false;

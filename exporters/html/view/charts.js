@@ -190,10 +190,9 @@ function speedOfLight(entry, metricHelp) {
 
 function roofsOf(entry) {
   const bytes = entry.metric("peak_dram_bytes_per_second");
-  if (bytes === null) return [];
   return [["peak_tensor_flops_per_second", "tensor"], ["peak_mma_sync_flops_per_second", "mma.sync"]]
     .map(([id, title]) => ({flops: entry.metric(id), bytes, title}))
-    .filter(({flops}) => flops !== null)
+    .filter(({flops}) => bytes > 0 && flops > 0)
     .map((roof) => ({...roof, label: `${roof.title} ${withPrefix(roof.flops, "FLOP/s")}`}));
 }
 
@@ -237,7 +236,8 @@ function ownRoof(entry, metrics, work) {
     return null;
   const [unit, least] = leastTimes(entry, metrics).reduce((a, b) => (b[1] > a[1] ? b : a));
   const ratio = least / metrics.phase_time_seconds;
-  return isNumber(ratio) && ratio <= MOST_OVERSHOOT ? {flops: work / least, ratio: Math.min(1, ratio), unit} : null;
+  const flops = work / least;
+  return isNumber(flops) && ratio <= MOST_OVERSHOOT ? {flops, ratio: Math.min(1, ratio), unit} : null;
 }
 
 /** Phases by the bytes of global memory that they asked L1 for. */

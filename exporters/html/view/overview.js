@@ -420,11 +420,11 @@ function overview(report, app) {
         .join(" \u00b7 ")),
     !session.complete && h("p", {class: "warning"}, "The run ended early. What was recorded is complete."),
     report.isProgram ? programTiles(report) : summaryTiles(report),
-    report.isProgram && programView(report, app),
-    findingsView(report, app),
-    kernelTable(report, app),
-    rooflineOverview(report, app),
-    lossesView(report),
-    section("How it was measured", {id: "run"}, factList(runFacts(report.document))),
+    report.isProgram && attempt("The time of the program", () => programView(report, app)),
+    attempt("What to act on", () => findingsView(report, app)),
+    attempt("The table of kernels", () => kernelTable(report, app)),
+    attempt("The roofline", () => rooflineOverview(report, app)),
+    attempt("Missing data", () => lossesView(report)),
+    attempt("How it was measured", () => section("How it was measured", {id: "run"}, factList(runFacts(report.document)))),
   ];
 }
