@@ -176,6 +176,21 @@ class LadderTest(Pages):
         rows = self.table("machine instructions")
         self.assertEqual({row[-2] for row in rows}, {"sm80.cuh:71"})
 
+    def test_source_says_whose_it_is_and_where_it_has_no_such_line(self):
+        source = self.folder / "mine.cu"
+        source.write_text("".join(f"line {i};\n" for i in range(1, 61)))
+        forge(self.folder / "sample.fap", self.folder / "sourced.fap", ("UPDATE source_file SET name = ?", (str(source),)))
+        path = self.write("sourced", "report", self.folder / "sourced.fap", "--source-root", self.folder)
+        self.browser.open(path, "#view=code&kernel=mma@1,8,512,64")
+        self.browser.wait(CODE)
+        texts = {row[0]: row[-1] for row in self.table("source lines")}
+        self.assertEqual(texts["mine.cu:60"], "line 60;")
+        self.assertIn("no such line now", {text for place, text in texts.items() if int(place.split(":")[1]) > 60})
+        self.assertIn(f"is of the machine that wrote this page, as it was then: {source}.", " ".join(self.browser.text(".note")))
+        self.browser.open(self.report("sample"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.wait(CODE)
+        self.assertEqual({row[-1] for row in self.table("source lines")}, {"source not read"})
+
     def test_everything_works_with_the_keyboard(self):
         self.browser.open(self.report("h200-ladder-full"))
         self.browser.press("/")

@@ -102,7 +102,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     __tracebackhide__ = True
     item.stash[_PASSED] = True
     if not _takes_gate(item):
-        _require_verdict(item, "make the test a function, or a method of a class that is no unittest.TestCase")
+        _require_verdict(item, "make the test a function, or a method of a class without unittest.TestCase")
 
 
 @pytest.hookimpl(trylast=True)

@@ -425,6 +425,7 @@ function overview(report, app) {
     attempt("The table of kernels", () => kernelTable(report, app)),
     attempt("The roofline", () => rooflineOverview(report, app)),
     attempt("Missing data", () => lossesView(report)),
-    attempt("How it was measured", () => section("How it was measured", {id: "run"}, factList(runFacts(report.document)))),
+    attempt(
+      "How it was measured", () => section("How it was measured", {id: "run"}, factList(runFacts(report.document)))),
   ];
 }
