@@ -143,6 +143,24 @@ class LadderTest(Pages):
         text = self.browser.text("#phases tr.below")[0]
         self.assertIn("mio_throttle", text)
         self.assertIn("exponentials2.23 M", text)
+        fragment = self.browser.value("location.hash")
+        self.assertEqual(fragment, "#view=kernel&kernel=mma%401%2C8%2C512%2C64&open=softmax")
+        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.assertEqual(self.browser.text("#phases tr.below")[0], text)
+        self.browser.value("[...document.querySelectorAll('#phases thead .sort')].find((e) => e.textContent === 'phase').click()")
+        self.assertEqual(self.browser.value("document.querySelectorAll('#phases tr.below:not([hidden])').length"), 1)
+
+    def test_the_shape_of_the_roofline_is_in_the_address(self):
+        path = self.report("h200-ladder-full")
+        self.browser.open(path)
+        choose = "(() => { const e = document.querySelector('#roofline select'); e.value = '2,16,2048,128'; e.dispatchEvent(new Event('change')); })()"
+        self.browser.value(choose)
+        shown = self.browser.text("#roofline tbody tr")
+        fragment = self.browser.value("location.hash")
+        self.assertEqual(fragment, "#roofline-shape=2%2C16%2C2048%2C128")
+        self.browser.open(path, fragment)
+        self.assertEqual(self.browser.text("#roofline tbody tr"), shown)
+        self.assertEqual(self.browser.value("document.querySelector('#roofline select').value"), "2,16,2048,128")
 
     def test_code_is_unpacked_sorted_and_searched(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
@@ -382,6 +400,16 @@ class TimelineTest(Pages):
         self.browser.open(self.report("sample"), self.KERNEL)
         self.assertEqual(self.browser.text("#timeline"), [])
 
+    def test_samples_that_no_chart_can_show_are_counted(self):
+        for name, change in (("negative", "value = -value - 1"), ("unknown", "metric = 'zzz'")):
+            path = self.forged(name, "timeline", f"UPDATE pm_sample SET {change} WHERE metric = 'l2'")
+            self.browser.open(path, self.KERNEL)
+            words = "timeline_left_out samples over the time of the call that are negative, without length or of an unknown metric"
+            self.assertEqual(self.browser.text("#timeline .warning"), [words])
+            self.assertEqual(len(self.browser.text("#timeline .series-name")), 9)
+        self.browser.open(self.forged("all-negative", "timeline", "UPDATE pm_sample SET value = -1"), self.KERNEL)
+        self.assertEqual(self.browser.text("#timeline .warning"), [words])
+
     def test_a_diff_draws_before_over_after(self):
         path = self.write("longer", "diff", self.folder / "timeline.fap", self.folder / "longer.fap")
         self.browser.open(path, self.KERNEL)
@@ -435,6 +463,14 @@ class ProgramTest(Pages):
         self.assertAlmostEqual(widths[1], 100 * 320 / 480, places=3)
         self.browser.value("document.querySelectorAll('.icicle-cell')[1].dispatchEvent(new MouseEvent('click'))")
         self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+        fragment = self.browser.value("location.hash")
+        self.assertEqual(fragment, "#range=step+%2F+attn")
+        self.browser.open(self.report("program"), fragment)
+        self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+        self.browser.value("document.querySelector('#nvtx .note button').click()")
+        self.assertEqual(self.browser.value("location.hash"), "")
+        self.browser.open(self.report("program"), "#range=none")
+        self.assertEqual(len(self.browser.text(".icicle-label")), 3)
 
     def test_bars_show_what_is_left_of_their_width_and_names_are_whole(self):
         self.browser.open(self.report("program"))

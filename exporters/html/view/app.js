@@ -47,7 +47,7 @@ class App {
   changed() {
     if (this.drawing) return;
     const address = this.link(this.state);
-    if (address === location.hash || address === "#") return;
+    if (address === (location.hash || "#")) return;
     try {
       history.replaceState(null, "", address);
     } catch (error) { /* a page of a sandbox keeps its address */

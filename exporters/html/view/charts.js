@@ -64,7 +64,7 @@ function phaseName(name) {
 }
 
 /** A row for each phase: its bar is as long as its time, and split by what warps waited for. */
-function phaseTable(entry, metricHelp) {
+function phaseTable(entry, metricHelp, app) {
   const longest = Math.max(...entry.phases.map(({metrics}) => metrics.phase_time_ratio || 0));
   const metric = (id) => (phase) => phase.metrics[id];
   const number = (id, title, unit, help) => ({
@@ -100,7 +100,28 @@ function phaseTable(entry, metricHelp) {
       number("phase_bank_conflict_ratio", "conflicts", "ratio"),
       number("phase_coalescing_ratio", "coalesced", "ratio"),
     ],
-    entry.phases, {caption: "phases", sort: "phase_time_ratio", open: (phase) => phaseDetails(phase, metricHelp)});
+    entry.phases, {
+      caption: "phases",
+      sort: "phase_time_ratio",
+      open: (phase) => phaseDetails(phase, metricHelp),
+      opened: openedPhases(app)
+    });
+}
+
+/** Which phases are open, as the address has it. */
+function openedPhases(app) {
+  const names = new Set((app.state.open || "").split("\n").filter(Boolean));
+  return {
+    has: ({phase}) => names.has(phase),
+    set: ({phase}, flag) => {
+      if (flag)
+        names.add(phase);
+      else
+        names.delete(phase);
+      app.state.open = [...names].join("\n");
+      app.changed();
+    }
+  };
 }
 
 function phaseDetails(phase, metricHelp) {

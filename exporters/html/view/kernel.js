@@ -68,7 +68,7 @@ function measuredNote(phases) {
   ];
 }
 
-function phasesSection(entry, metricHelp) {
+function phasesSection(entry, metricHelp, app) {
   const {phases} = entry.json;
   if (!phases)
     return section(
@@ -77,7 +77,7 @@ function phasesSection(entry, metricHelp) {
   return section(
     "Phases", {id: "phases"},
     phaseBar(entry, {height: 34}) || h("p", {class: "note"}, "The time of phases is not known: nothing was sampled."),
-    phaseTable(entry, metricHelp), stallLegend(), measuredNote(phases));
+    phaseTable(entry, metricHelp, app), stallLegend(), measuredNote(phases));
 }
 
 function launchTable(launches) {
@@ -209,7 +209,7 @@ function kernelView(entry, report, app) {
       section(
         "What to act on", {id: "findings"},
         h("div", {class: "cards"}, entry.json.findings.map((finding) => findingCard({entry, finding}, null)))),
-    attempt("Phases", () => phasesSection(entry, phaseHelp)),
+    attempt("Phases", () => phasesSection(entry, phaseHelp, app)),
     attempt("The time of the call", () => timelineSection(entry, report)),
     section("Code", {id: "code-links"}, codeLinks(entry, report, app)),
     h("div", {class: "columns"},

@@ -314,6 +314,11 @@ function rooflineOverview(report, app) {
   if (shapes.length === 0) return null;
   const place = h("div", {});
   const state = app.keep("roofline", {shape: shapes[0]});
+  if (shapes.includes(app.state["roofline-shape"])) state.shape = app.state["roofline-shape"];
+  const changed = () => {
+    app.state["roofline-shape"] = state.shape === shapes[0] ? undefined : state.shape;
+    app.changed();
+  };
   function draw() {
     const chosen = calls.filter((entry) => entry.shape === state.shape);
     const points =
@@ -333,10 +338,13 @@ function rooflineOverview(report, app) {
                   "aria-label": "shape of the roofline",
                   onchange: () => {
                     state.shape = select.value;
+                    changed();
                     draw();
                   }
                  },
       shapes.map((shape) => h("option", {value: shape}, shape)));
+  if (select) select.value = state.shape;
+  changed();
   draw();
   return section("Roofline", {id: "roofline"}, select && h("div", {class: "toolbar"}, select), place);
 }
