@@ -4,6 +4,7 @@
 Fails, and never skips, when Chromium is missing: ci/setup.sh installs it.
 """
 
+import base64
 import json
 import pathlib
 import re
@@ -265,6 +266,40 @@ class LadderTest(Pages):
         self.browser.value("document.querySelector('.theme').click()")
         self.assertEqual(self.browser.value(page), colours["dark"])
         self.browser.prefer("light")
+
+    def test_pictures_of_a_kernel_are_not_blank(self):
+        path = self.report("h200-ladder-full")
+        self.addCleanup(self.browser.prefer, "light")
+        lights = {}
+        for scheme in ("light", "dark"):
+            self.browser.prefer(scheme)
+            self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
+            colours, largest, lights[scheme] = self.seen()
+            self.assertGreater(colours, 100, scheme)
+            self.assertLess(largest, 0.95, scheme)
+        self.assertGreater(lights["light"], 0.8)
+        self.assertLess(lights["dark"], 0.3)
+
+    def seen(self):
+        """Of a picture of the page: its colours, the share of the commonest, the mean light."""
+        picture = self.folder / "picture.png"
+        self.browser.picture(picture)
+        data = base64.b64encode(picture.read_bytes()).decode()
+        self.browser.navigate("about:blank")
+        return self.browser.value(
+            f"""createImageBitmap(new Blob([Uint8Array.from(atob('{data}'), (c) => c.charCodeAt(0))])).then((picture) => {{
+                const draw = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+                draw.drawImage(picture, 0, 0);
+                const pixels = new Uint32Array(draw.getImageData(0, 0, picture.width, picture.height).data.buffer);
+                const count = new Map();
+                let light = 0;
+                for (const pixel of pixels) {{
+                    count.set(pixel, (count.get(pixel) || 0) + 1);
+                    light += (pixel & 255) / 255;
+                }}
+                return [count.size, Math.max(...count.values()) / pixels.length, light / pixels.length];
+            }})"""
+        )
 
     def test_print_is_as_wide_as_the_paper(self):
         self.browser.resize(1047)  # A4 without its margins
@@ -557,6 +592,13 @@ class DiffTest(Pages):
 
 
 class RanksTest(Pages):
+    def test_ranges_without_time_have_no_spread(self):
+        for name in ("program", "rank1"):
+            self.forged(f"{name}-idle", name, "UPDATE nvtx_work SET gpu_ns = 0")
+        path = self.write("idle", "report", self.folder / "program-idle.fap", self.folder / "rank1-idle.fap")
+        self.browser.open(path)
+        self.assertEqual({row[2] for row in self.table("NVTX ranges")}, {"n/a"})
+
     def test_ranks_are_side_by_side(self):
         path = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
         self.browser.open(path)
@@ -611,6 +653,19 @@ class GateTest(Pages):
         self.assertEqual([row[1] for row in self.table("cases")], ["mma \u00b7 1,8,512,64", "wmma \u00b7 1,8,512,64"])
         self.assertEqual(self.opens_again(path, "cases"), "#cases-sort=case&cases-up=1&cases-query=mma&cases-verdict=REGRESSION")
         self.assertIn("its 95 % interval", self.browser.text("#cases .legend li"))
+
+    def test_an_interval_is_taller_than_its_dot_and_the_axis_has_words(self):
+        self.browser.open(self.folder / "regression.html")
+        heads = self.browser.text("#cases [role=columnheader]")
+        self.assertIn("time, 95 % interval", heads)
+        self.assertRegex(self.browser.text("#cases .note")[0], "^The axis goes from \u2212[0-9.]+\u202f% to \\+[0-9.]+\u202f%. ")
+        self.assertIn("time: worse", self.browser.text("#cases .legend li"))
+        taller = "[...document.querySelectorAll('#cases .long-row svg.bar')].map((e) => [e.querySelectorAll('.interval.end').length, e.querySelector('circle')]).filter(([n, dot]) => dot && n === 2)"
+        self.assertGreater(self.browser.value(f"{taller}.length"), 0)
+        height = "(selector) => document.querySelector(`#cases .long-row ${selector}`).getBoundingClientRect().height"
+        self.assertGreater(self.browser.value(f"({height})('.interval.end')"), self.browser.value(f"({height})('circle')"))
+        # A mark in front of the dot is seen, one behind it is not.
+        self.assertTrue(self.browser.value("[...document.querySelectorAll('#cases .long-row circle')].every((e) => !e.previousElementSibling.matches('.interval'))"))
 
     def test_a_small_change_has_a_number(self):
         functions = (ROOT / "exporters" / "html" / "view" / "format.js").read_text()
