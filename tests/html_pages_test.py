@@ -591,6 +591,17 @@ class DiffTest(Pages):
         self.assertRegex(" ".join(self.browser.text(".warning")), "Before and after are not comparable: ")
 
 
+class NarrowTest(Pages):
+    def test_no_page_is_wider_than_a_telephone(self):
+        self.browser.resize(390)
+        self.addCleanup(self.browser.resize, 1400)
+        ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
+        diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        for path in (self.report("program"), self.report("sample"), ranks, diff):
+            self.browser.open(path)
+            self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), 390, path.name)
+
+
 class RanksTest(Pages):
     def test_ranges_without_time_have_no_spread(self):
         for name in ("program", "rank1"):
