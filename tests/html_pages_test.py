@@ -270,6 +270,8 @@ class LadderTest(Pages):
     def test_pictures_of_a_kernel_are_not_blank(self):
         path = self.report("h200-ladder-full")
         self.addCleanup(self.browser.prefer, "light")
+        self.browser.open(path)
+        self.browser.value("localStorage.clear()")  # a theme that another test has chosen
         lights = {}
         for scheme in ("light", "dark"):
             self.browser.prefer(scheme)
