@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "fa_profile/list_code.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/new_folder.h"
+#include "fa_profile/notice.h"
 #include "fa_profile/select_entries.h"
 #include "fa_profile/source_text.h"
 #include "fa_profile/text.h"
@@ -60,7 +64,7 @@ void PrintInstructions(std::vector<InstructionListing> listings, const Format& f
 
 /// Writes a copy of every source file that has samples and can be read; `out` says which.
 void Annotate(const NewFolder& folder, const std::string& folder_name, const std::vector<SourceListing>& listings,
-              const std::string& recorded_at, std::ostream& out) {
+              const std::string& recorded_at, const std::string& root, std::ostream& out) {
   const std::vector<ListedLine> lines = analyze::SumLines(listings);
   std::vector<std::string> files;
   for (const ListedLine& line : lines) {
@@ -70,7 +74,7 @@ void Annotate(const NewFolder& folder, const std::string& folder_name, const std
   const std::vector<std::string> names = exporters::AnnotatedNames(files);
   std::size_t written = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const SourceText source = load::ReadSource(files[i], recorded_at);
+    const SourceText source = load::ReadSource(files[i], recorded_at, root);
     if (!source.unread.empty()) {
       out << "not annotated: " << Printable(files[i]) << ": " << Printable(source.unread) << '\n';
       continue;
@@ -83,21 +87,38 @@ void Annotate(const NewFolder& folder, const std::string& folder_name, const std
   if (written == 0 && !files.empty()) out << "no source file could be read on this machine\n";
 }
 
+/// "a.cu, b.cu and 3 more"
+std::string NamesOf(const std::vector<std::string>& files, std::size_t most) {
+  const std::size_t shown = std::min(files.size(), most);
+  const std::string more = files.size() > shown ? fmt::format(" and {} more", files.size() - shown) : "";
+  return Printable(
+      fmt::format("{}{}", fmt::join(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
+}
+
+void AddSourceText(std::vector<SourceListing>& listings, const std::string& recorded_at, const std::string& root) {
+  const std::vector<std::string> outside = load::AddSourceText(listings, recorded_at, root);
+  if (outside.empty()) return;
+  PrintToStderr(
+      fmt::format("source that was not read, because it is not below {}: {}\n  hint: --source-root DIR reads "
+                  "files below another folder; a recording may name any file",
+                  root == "." ? "this folder" : Printable(root), NamesOf(outside, 3)));
+}
+
 void PrintSource(const std::vector<InstructionListing>& listings, const Format& format, const CodeViews& views,
-                 const std::string& recorded_at) {
+                 const std::string& recorded_at, const std::string& root) {
   std::optional<NewFolder> folder;  // refused before anything is printed
   if (!views.annotate.empty()) folder.emplace(views.annotate);
   std::vector<SourceListing> sources;
   for (const InstructionListing& listing : listings) sources.push_back(analyze::ListLines(listing));
   std::vector<SourceListing> shown = sources;
   for (SourceListing& source : shown) analyze::KeepHottest(source, views.limit > 0 ? views.limit : kDefaultLines);
-  load::AddSourceText(shown, recorded_at);
+  AddSourceText(shown, recorded_at, root);
   format.source(std::cout, shown, TerminalOptions(kWidestCode));
   if (!folder) return;
   // The list of files is for people: a program that parses stdout finds it on stderr.
   std::ostream& out = format.for_people ? std::cout : std::cerr;
   if (format.for_people) out << '\n';
-  Annotate(*folder, views.annotate, sources, recorded_at, out);
+  Annotate(*folder, views.annotate, sources, recorded_at, root, out);
 }
 
 }  // namespace
@@ -112,6 +133,11 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
       .add_option("--annotate", views.annotate,
                   "With --source: also write copies of the source files with samples, phase and top stall of each line "
                   "into this new folder")
+      ->type_name("DIR");
+  report
+      .add_option("--source-root", views.source_root,
+                  "The folder below which source files are read (default: the current folder)")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   report.add_flag(
       "--compare-phases", views.compare,
@@ -137,6 +163,9 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
   }
   if (given.empty()) return;
   RefuseOptions(report, {"--summary", "--bars", "--explain"}, " has no effect with " + given.front());
+  if (views.instructions || views.compare) {
+    RefuseOptions(report, {"--source-root"}, " has no effect with " + given.front(), "leave it out");
+  }
   if (!views.compare) return;
   if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
   if (!invocation.phase_map.empty() || !invocation.phase_from.empty()) {
@@ -150,7 +179,13 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
 exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter) {
   exporters::ReportCode code{ListSelected(recording, profile, filter), {}};
   for (const InstructionListing& listing : code.instructions) code.lines.push_back(analyze::ListLines(listing));
-  load::AddSourceText(code.lines, recording.session.created_at);
+  AddSourceText(code.lines, recording.session.created_at, filter.source_root);
+  std::set<std::string> read;
+  for (const SourceListing& listing : code.lines) read.insert(listing.read_files.begin(), listing.read_files.end());
+  if (!read.empty()) {
+    PrintToStderr(
+        fmt::format("source of this machine that is in the page: {}", NamesOf({read.begin(), read.end()}, 100)));
+  }
   return code;
 }
 
@@ -173,7 +208,8 @@ int RunCodeViews(const std::string& path, const Format& format, const ReportFilt
   } else if (views.instructions) {
     PrintInstructions(ListSelected(recording, profile, filter), format, views.limit);
   } else {
-    PrintSource(ListSelected(recording, profile, filter), format, views, recording.session.created_at);
+    PrintSource(ListSelected(recording, profile, filter), format, views, recording.session.created_at,
+                filter.source_root);
   }
   CheckOutput();
   return kExitFine;

@@ -102,6 +102,7 @@ struct ReportFilter {
   std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;
+  std::string source_root = ".";  ///< the folder below which source files are read
 };
 
 /// What the main job was asked for, as parsed.

@@ -157,8 +157,9 @@ void AddTop(CLI::App& app, Invocation& invocation) {
       .add_option("--bars", arguments->bars,
                   "Bars and sparklines: auto (on a terminal that shows UTF-8), always, never")
       ->check(help::OneOf({"auto", "always", "never"}));
-  invocation.When(command, [arguments] {
+  invocation.When(command, [arguments, &command] {
     constexpr int kWidest = 148;
+    if (arguments->options.once) RefuseOptions(command, {"--interval"}, " has no effect with --once", "leave it out");
     top::TopOptions asked = arguments->options;
     asked.look = [bars = arguments->bars] { return TerminalOptions(kWidest, bars); };
     top::RunTop(asked);

@@ -178,7 +178,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
         RefuseOptions(*report,
                       {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain",
-                       "--instructions", "--source", "--annotate", "--compare-phases", "--limit"},
+                       "--instructions", "--source", "--source-root", "--annotate", "--compare-phases", "--limit"},
                       what, cure);
         return RunRanks(arguments->paths, *arguments->format);
       }
@@ -187,6 +187,11 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.entries.shapes = arguments->shapes.Parse();
+      filter.source_root = arguments->views.source_root;
+      if (!arguments->views.any() && (arguments->format->report_with_code == nullptr || filter.summary)) {
+        RefuseOptions(*report, {"--source-root"}, " has no effect on a report without source",
+                      "give it with --source or --format html, or leave it out");
+      }
       if (arguments->views.any()) {
         return RunCodeViews(arguments->paths.front(), *arguments->format, filter, arguments->views);
       }

@@ -101,6 +101,7 @@ void WriteJsonSource(std::ostream& out, const std::vector<SourceListing>& listin
     Json json = ListedCodeJson(listing.code);
     json["unplaced_ratio"] = OrNull(listing.unplaced_ratio);
     json["of_lines"] = listing.of_lines;
+    json["read_files"] = listing.read_files;
     json["changed_files"] = listing.changed_files;
     json["lines"] = LinesJson(listing.lines);
     json["instructions"] = InstructionsJson(listing.instructions);

@@ -17,6 +17,9 @@ constexpr double kLeastShare = 0.001;
 
 std::string Seconds(double ns) { return ns == 0.0 ? "0" : FormatValue(ns * 1e-9, "seconds"); }
 
+/// Of no time there is no spread.
+std::string SpreadText(const RankTimes& times) { return times.mean_ns > 0.0 ? Percent(times.spread_ratio) : "n/a"; }
+
 std::string Gpu(const TextPage& page, const Device& device) {
   // The end of a UUID tells GPUs of one host apart.
   constexpr std::size_t kEnd = 4;
@@ -49,7 +52,7 @@ void WriteTimes(TextPage& page, const RankReport& report, const std::vector<Rank
                     {Seconds(row.mean_ns)},
                     {Seconds(static_cast<double>(row.total_ns[row.least]))},
                     {Seconds(static_cast<double>(row.total_ns[row.most]))},
-                    {Percent(row.spread_ratio)},
+                    {SpreadText(row)},
                     {row.spread_ratio > 0.0 ? page.Safe(report.ranks[row.most].recording) : ""},
                     {std::string(2 * static_cast<std::size_t>(std::clamp(row.level, 0, kDeepestLevel)), ' ') +
                      page.Safe(row.name)}});
@@ -71,7 +74,7 @@ void WriteTextRanks(std::ostream& out, const RankReport& report, const ReportOpt
   const RankTimes& all = report.all_kernels;
   page.Paragraph("", fmt::format("All kernels took {} to {}, a spread of {}; the most in {}.",
                                  Seconds(static_cast<double>(all.total_ns[all.least])),
-                                 Seconds(static_cast<double>(all.total_ns[all.most])), Percent(all.spread_ratio),
+                                 Seconds(static_cast<double>(all.total_ns[all.most])), SpreadText(all),
                                  page.Safe(report.ranks[all.most].recording)));
   WriteRanks(page, report);
   WriteTimes(page, report, report.kernels, "Kernels", "kernel");

@@ -46,6 +46,23 @@ TEST(CallTimelineTest, SeriesAreInTheOrderOfTheMetricsAndTheirSamplesInThatOfTim
   EXPECT_TRUE(timeline.tails.empty());
 }
 
+TEST(CallTimelineTest, WhatIsLeftOutIsALossOfTheProfile) {
+  Recording recording = sample::MakeRecording();
+  sample::AddTimeline(recording, 1);
+  const auto left_out = [&] {
+    std::int64_t count = 0;
+    for (const DataLoss& loss : Analyze(recording).losses) {
+      if (loss.kind == "timeline_left_out" && loss.subject == "mma@1,8,512,64") count += loss.count;
+    }
+    return count;
+  };
+  EXPECT_EQ(left_out(), 0);
+  recording.pm_samples[0].value = -1.0;
+  recording.pm_samples[1].metric = "unknown";
+  recording.pm_samples[2].duration_ns = 0;
+  EXPECT_EQ(left_out(), 3);
+}
+
 TEST(CallTimelineTest, TheMeanIsByTimeWhileTheLaunchOfTheGroupWasActive) {
   const CallTimeline timeline = Of({{1, "sm_active", 0, 30, 100.0},
                                     {1, "sm_active", 30, 10, 20.0},

@@ -165,6 +165,37 @@ TEST_F(CliCodeViewsTest, ASourceThatIsThereIsShown) {
   EXPECT_TRUE(Contains(outcome.out, "changed after the recording was made"));
 }
 
+// A recording from outside must not put the reader's files into a page that is sent on.
+TEST_F(CliCodeViewsTest, FilesOutsideTheFolderAreNotReadUnlessItIsNamed) {
+  fs::create_directories(folder_ / "secret");
+  fs::create_directories(folder_ / "work");
+  std::string text;
+  for (int i = 1; i <= 90; ++i) text += "password" + std::to_string(i) + "\n";
+  WriteFile(folder_ / "secret" / "settings.py", text);
+  const std::string recording = WriteSample("a.fap", folder_ / "secret" / "settings.py");
+  const std::string from_work = "../a.fap --kernel mma ";
+  const auto run = [&](const std::string& arguments) {
+    return RunInShell(folder_ / "work", "CUDA_VISIBLE_DEVICES= " FA_PROFILE_PROGRAM " report " + from_work + arguments);
+  };
+  for (const char* const view : {"--source", "--source --format json", "--annotate copies"}) {
+    const Outcome outcome = run(view);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_FALSE(Contains(outcome.out, "password")) << view;
+    EXPECT_TRUE(Contains(outcome.err, "not below this folder: " + std::string(folder_ / "secret"))) << outcome.err;
+    EXPECT_TRUE(Contains(outcome.err, "--source-root DIR")) << outcome.err;
+  }
+  EXPECT_TRUE(fs::is_empty(folder_ / "work" / "copies"));
+  EXPECT_TRUE(Contains(run("--source --source-root ..").out, "password60"));
+  Outcome page = run("--format html -o a.html");
+  EXPECT_FALSE(Contains(page.err, "in the page")) << page.err;
+  page = run("--format html -o b.html --source-root ../secret");
+  EXPECT_TRUE(Contains(page.err, "source of this machine that is in the page: ")) << page.err;
+  ExpectRefused(recording + " --source-root .", "--source-root has no effect on a report without source", "--source");
+  ExpectRefused(recording + " --instructions --source-root .", "--source-root has no effect with --instructions",
+                "leave");
+  ExpectRefused(recording + " --source --source-root none", "none", "");
+}
+
 TEST_F(CliCodeViewsTest, AnnotateWritesCopiesIntoANewFolderAlone) {
   std::string text;
   for (int i = 1; i <= 90; ++i) text += "  line " + std::to_string(i) + ";\n";

@@ -365,6 +365,9 @@ TEST_F(CliTest, AReportReplacesNoFileByAccident) {
   EXPECT_EQ(outcome.out + outcome.err, "");
   EXPECT_EQ(ReadFile(file), Run(report + "--format perfetto").out);
   ExpectRefused(report + "-o " + file, "exists already", "--force");
+  std::filesystem::create_symlink("nowhere", folder_ / "dangling");
+  ExpectRefused(report + "-o dangling", "dangling exists already", "--force");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "dangling"));
   EXPECT_EQ(Run(report + "-o " + file + " --force").exit_code, 0);
   EXPECT_EQ(ReadFile(file), Run(report).out);
   EXPECT_EQ(Run(report + "--source -o " + file + " --force").exit_code, 0);

@@ -83,6 +83,7 @@ TEST(CodeReportTest, InstructionsEqualTheGoldenFiles) {
 TEST(CodeReportTest, SourceLinesEqualTheGoldenFiles) {
   auto sources = Sources(sample::MakeRecording());
   sources[0].lines[0].text = "\t__syncthreads();";
+  sources[0].read_files = {"/src/mma.cu"};
   sources[0].changed_files = {"/src/mma.cu"};
   ExpectGolden(Golden("source.txt"), Written(WriteTextSource, sources, {.width = 120}));
   ExpectGolden(Golden("source.json"), Written(WriteJsonSource, sources));

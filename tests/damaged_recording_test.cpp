@@ -73,6 +73,8 @@ TEST_F(DamagedRecordingTest, AWriteAheadLogIsAnErrorAndCreatesNoFiles) {
 TEST_F(DamagedRecordingTest, RowsThatNoRunCanWriteAreReportedAsDamage) {
   const std::vector<std::pair<std::string, std::string>> changes = {
       {"UPDATE session SET draws = 'x'", "draws holds"},
+      {"UPDATE launch SET start_ns = 9, end_ns = 8", "end_ns is 8, but it started at 9"},
+      {"UPDATE nvtx_range SET start_ns = 9, end_ns = 8", "end_ns is 8, but it started at 9"},
       {"UPDATE session SET draws = 99999999999", "draws is"},
       {"UPDATE session SET draws = -1", "draws is"},
       {"UPDATE session SET complete = 2", "complete is"},

@@ -4,6 +4,7 @@
 Fails, and never skips, when Chromium is missing: ci/setup.sh installs it.
 """
 
+import base64
 import json
 import pathlib
 import re
@@ -15,6 +16,7 @@ import unittest
 sys.dont_write_bytecode = True
 
 from support.chromium import Browser  # noqa: E402
+from support.forge import forge  # noqa: E402
 
 PROGRAM = WRITE_RECORDINGS = WRITE_GATE = ROOT = None
 MOST_BYTES = 3_000_000
@@ -58,6 +60,13 @@ class Pages(unittest.TestCase):
         if not recording.exists():
             recording = ROOT / "recordings" / f"{name}.fap"
         return self.write(name, "report", recording)
+
+    def forged(self, name, source, *statements):
+        """The page of a recording that somebody changed with SQL."""
+        if not (self.folder / f"{name}.fap").exists():
+            own = self.folder / f"{source}.fap"
+            forge(own if own.exists() else ROOT / "recordings" / own.name, self.folder / f"{name}.fap", *statements)
+        return self.report(name)
 
     def table(self, label):
         """The rows of a long table that are in the page, as texts of their cells."""
@@ -135,6 +144,24 @@ class LadderTest(Pages):
         text = self.browser.text("#phases tr.below")[0]
         self.assertIn("mio_throttle", text)
         self.assertIn("exponentials2.23 M", text)
+        fragment = self.browser.value("location.hash")
+        self.assertEqual(fragment, "#view=kernel&kernel=mma%401%2C8%2C512%2C64&open=softmax")
+        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.assertEqual(self.browser.text("#phases tr.below")[0], text)
+        self.browser.value("[...document.querySelectorAll('#phases thead .sort')].find((e) => e.textContent === 'phase').click()")
+        self.assertEqual(self.browser.value("document.querySelectorAll('#phases tr.below:not([hidden])').length"), 1)
+
+    def test_the_shape_of_the_roofline_is_in_the_address(self):
+        path = self.report("h200-ladder-full")
+        self.browser.open(path)
+        choose = "(() => { const e = document.querySelector('#roofline select'); e.value = '2,16,2048,128'; e.dispatchEvent(new Event('change')); })()"
+        self.browser.value(choose)
+        shown = self.browser.text("#roofline tbody tr")
+        fragment = self.browser.value("location.hash")
+        self.assertEqual(fragment, "#roofline-shape=2%2C16%2C2048%2C128")
+        self.browser.open(path, fragment)
+        self.assertEqual(self.browser.text("#roofline tbody tr"), shown)
+        self.assertEqual(self.browser.value("document.querySelector('#roofline select').value"), "2,16,2048,128")
 
     def test_code_is_unpacked_sorted_and_searched(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
@@ -167,6 +194,21 @@ class LadderTest(Pages):
         self.browser.press("ArrowDown", "Enter")
         rows = self.table("machine instructions")
         self.assertEqual({row[-2] for row in rows}, {"sm80.cuh:71"})
+
+    def test_source_says_whose_it_is_and_where_it_has_no_such_line(self):
+        source = self.folder / "mine.cu"
+        source.write_text("".join(f"line {i};\n" for i in range(1, 61)))
+        forge(self.folder / "sample.fap", self.folder / "sourced.fap", ("UPDATE source_file SET name = ?", (str(source),)))
+        path = self.write("sourced", "report", self.folder / "sourced.fap", "--source-root", self.folder)
+        self.browser.open(path, "#view=code&kernel=mma@1,8,512,64")
+        self.browser.wait(CODE)
+        texts = {row[0]: row[-1] for row in self.table("source lines")}
+        self.assertEqual(texts["mine.cu:60"], "line 60;")
+        self.assertIn("no such line now", {text for place, text in texts.items() if int(place.split(":")[1]) > 60})
+        self.assertIn(f"is of the machine that wrote this page, as it was then: {source}.", " ".join(self.browser.text(".note")))
+        self.browser.open(self.report("sample"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.wait(CODE)
+        self.assertEqual({row[-1] for row in self.table("source lines")}, {"source not read"})
 
     def test_everything_works_with_the_keyboard(self):
         self.browser.open(self.report("h200-ladder-full"))
@@ -225,6 +267,42 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value(page), colours["dark"])
         self.browser.prefer("light")
 
+    def test_pictures_of_a_kernel_are_not_blank(self):
+        path = self.report("h200-ladder-full")
+        self.addCleanup(self.browser.prefer, "light")
+        self.browser.open(path)
+        self.browser.value("localStorage.clear()")  # a theme that another test has chosen
+        lights = {}
+        for scheme in ("light", "dark"):
+            self.browser.prefer(scheme)
+            self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
+            colours, largest, lights[scheme] = self.seen()
+            self.assertGreater(colours, 100, scheme)
+            self.assertLess(largest, 0.95, scheme)
+        self.assertGreater(lights["light"], 0.8)
+        self.assertLess(lights["dark"], 0.3)
+
+    def seen(self):
+        """Of a picture of the page: its colours, the share of the commonest, the mean light."""
+        picture = self.folder / "picture.png"
+        self.browser.picture(picture)
+        data = base64.b64encode(picture.read_bytes()).decode()
+        self.browser.navigate("about:blank")
+        return self.browser.value(
+            f"""createImageBitmap(new Blob([Uint8Array.from(atob('{data}'), (c) => c.charCodeAt(0))])).then((picture) => {{
+                const draw = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+                draw.drawImage(picture, 0, 0);
+                const pixels = new Uint32Array(draw.getImageData(0, 0, picture.width, picture.height).data.buffer);
+                const count = new Map();
+                let light = 0;
+                for (const pixel of pixels) {{
+                    count.set(pixel, (count.get(pixel) || 0) + 1);
+                    light += (pixel & 255) / 255;
+                }}
+                return [count.size, Math.max(...count.values()) / pixels.length, light / pixels.length];
+            }})"""
+        )
+
     def test_print_is_as_wide_as_the_paper(self):
         self.browser.resize(1047)  # A4 without its margins
         self.addCleanup(self.browser.resize, 1400)
@@ -252,6 +330,48 @@ class LadderTest(Pages):
     def test_an_address_of_a_kernel_that_is_not_there_says_so(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
         self.assertEqual(self.browser.text("h1"), ["Kernel not found"])
+
+
+class WrongValuesTest(Pages):
+    """What a counter cannot have been."""
+
+    DRAM = "SET value = {} WHERE metric_id IN (SELECT id FROM metric WHERE name LIKE 'dram__bytes.%peak_sustained')"
+    KERNEL = "#view=kernel&kernel=mma@1,8,512,64"
+
+    def test_a_page_whose_dram_peak_is_zero_or_tiny_has_all_but_the_roofline(self):
+        for name, value in (("zero-peak", "0"), ("tiny-peak", "1e-300"), ("huge-peak", "1e300")):
+            path = self.forged(name, "h200-ladder-full", "UPDATE value " + self.DRAM.format(value))
+            with self.subTest(name):
+                self.browser.open(path)
+                titles = self.browser.text("main h2")
+                self.assertEqual([each for each in titles if each != "Roofline"], ["What to act on", "Kernels", "Missing data", "How it was measured"])
+                self.assertEqual(len(self.table("kernels")), 30)
+                self.browser.open(path, self.KERNEL)
+                self.assertIn("Speed of light", self.browser.text("main h2"))
+                self.assertEqual(self.browser.text("#roofline svg"), [])
+                self.assertIn("No", self.browser.text("#roofline .note")[0])
+                self.assertEqual(self.browser.text(".warning"), [])
+
+    def test_a_kernel_whose_counters_are_all_zero_is_drawn(self):
+        ranges = "(SELECT range.id FROM range JOIN kernel_case ON kernel_case.id = case_id WHERE kernel = 'mma')"
+        path = self.forged("zeros", "h200-ladder-full", f"UPDATE value SET value = 0 WHERE range_id IN {ranges}")
+        self.browser.open(path, self.KERNEL)
+        self.assertIn("Launches", self.browser.text("main h2"))
+        self.assertEqual([each.split(":")[0] for each in self.browser.text(".warning")], ["Sums that do not close"])
+
+    def test_what_cannot_be_drawn_says_so_and_the_rest_is_drawn(self):
+        whole = self.report("sample").read_text()
+        path = self.folder / "broken.html"
+        path.write_text(whole.replace('"limiters":[', '"limiters":7,"was":['))
+        self.browser.open(path, self.KERNEL)
+        self.assertIn("The occupancy could not be drawn: TypeError", " ".join(self.browser.text("#occupancy .warning")))
+        self.assertIn("Launches", self.browser.text("main h2"))
+        self.assertTrue(self.browser.console)
+        path.write_text(whole.replace('"losses":[', '"losses":null,"was":['))
+        self.browser.open(path)
+        self.assertEqual(len(self.browser.text("main > .warning")), 1)
+        self.assertGreater(len(self.table("kernels")), 3)
+        self.browser.console.clear()
 
 
 class TimelineTest(Pages):
@@ -317,6 +437,16 @@ class TimelineTest(Pages):
         self.browser.open(self.report("sample"), self.KERNEL)
         self.assertEqual(self.browser.text("#timeline"), [])
 
+    def test_samples_that_no_chart_can_show_are_counted(self):
+        for name, change in (("negative", "value = -value - 1"), ("unknown", "metric = 'zzz'")):
+            path = self.forged(name, "timeline", f"UPDATE pm_sample SET {change} WHERE metric = 'l2'")
+            self.browser.open(path, self.KERNEL)
+            words = "timeline_left_out samples over the time of the call that are negative, without length or of an unknown metric"
+            self.assertEqual(self.browser.text("#timeline .warning"), [words])
+            self.assertEqual(len(self.browser.text("#timeline .series-name")), 9)
+        self.browser.open(self.forged("all-negative", "timeline", "UPDATE pm_sample SET value = -1"), self.KERNEL)
+        self.assertEqual(self.browser.text("#timeline .warning"), [words])
+
     def test_a_diff_draws_before_over_after(self):
         path = self.write("longer", "diff", self.folder / "timeline.fap", self.folder / "longer.fap")
         self.browser.open(path, self.KERNEL)
@@ -370,6 +500,14 @@ class ProgramTest(Pages):
         self.assertAlmostEqual(widths[1], 100 * 320 / 480, places=3)
         self.browser.value("document.querySelectorAll('.icicle-cell')[1].dispatchEvent(new MouseEvent('click'))")
         self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+        fragment = self.browser.value("location.hash")
+        self.assertEqual(fragment, "#range=step+%2F+attn")
+        self.browser.open(self.report("program"), fragment)
+        self.assertEqual(self.browser.text(".icicle-label"), ["attn"])
+        self.browser.value("document.querySelector('#nvtx .note button').click()")
+        self.assertEqual(self.browser.value("location.hash"), "")
+        self.browser.open(self.report("program"), "#range=none")
+        self.assertEqual(len(self.browser.text(".icicle-label")), 3)
 
     def test_bars_show_what_is_left_of_their_width_and_names_are_whole(self):
         self.browser.open(self.report("program"))
@@ -455,7 +593,25 @@ class DiffTest(Pages):
         self.assertRegex(" ".join(self.browser.text(".warning")), "Before and after are not comparable: ")
 
 
+class NarrowTest(Pages):
+    def test_no_page_is_wider_than_a_telephone(self):
+        self.browser.resize(390)
+        self.addCleanup(self.browser.resize, 1400)
+        ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
+        diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        for path in (self.report("program"), self.report("sample"), ranks, diff):
+            self.browser.open(path)
+            self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), 390, path.name)
+
+
 class RanksTest(Pages):
+    def test_ranges_without_time_have_no_spread(self):
+        for name in ("program", "rank1"):
+            self.forged(f"{name}-idle", name, "UPDATE nvtx_work SET gpu_ns = 0")
+        path = self.write("idle", "report", self.folder / "program-idle.fap", self.folder / "rank1-idle.fap")
+        self.browser.open(path)
+        self.assertEqual({row[2] for row in self.table("NVTX ranges")}, {"n/a"})
+
     def test_ranks_are_side_by_side(self):
         path = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
         self.browser.open(path)
@@ -510,6 +666,19 @@ class GateTest(Pages):
         self.assertEqual([row[1] for row in self.table("cases")], ["mma \u00b7 1,8,512,64", "wmma \u00b7 1,8,512,64"])
         self.assertEqual(self.opens_again(path, "cases"), "#cases-sort=case&cases-up=1&cases-query=mma&cases-verdict=REGRESSION")
         self.assertIn("its 95 % interval", self.browser.text("#cases .legend li"))
+
+    def test_an_interval_is_taller_than_its_dot_and_the_axis_has_words(self):
+        self.browser.open(self.folder / "regression.html")
+        heads = self.browser.text("#cases [role=columnheader]")
+        self.assertIn("time, 95 % interval", heads)
+        self.assertRegex(self.browser.text("#cases .note")[0], "^The axis goes from \u2212[0-9.]+\u202f% to \\+[0-9.]+\u202f%. ")
+        self.assertIn("time: worse", self.browser.text("#cases .legend li"))
+        taller = "[...document.querySelectorAll('#cases .long-row svg.bar')].map((e) => [e.querySelectorAll('.interval.end').length, e.querySelector('circle')]).filter(([n, dot]) => dot && n === 2)"
+        self.assertGreater(self.browser.value(f"{taller}.length"), 0)
+        height = "(selector) => document.querySelector(`#cases .long-row ${selector}`).getBoundingClientRect().height"
+        self.assertGreater(self.browser.value(f"({height})('.interval.end')"), self.browser.value(f"({height})('circle')"))
+        # A mark in front of the dot is seen, one behind it is not.
+        self.assertTrue(self.browser.value("[...document.querySelectorAll('#cases .long-row circle')].every((e) => !e.previousElementSibling.matches('.interval'))"))
 
     def test_a_small_change_has_a_number(self):
         functions = (ROOT / "exporters" / "html" / "view" / "format.js").read_text()

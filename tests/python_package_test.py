@@ -9,6 +9,7 @@ What needs a GPU is in python_package_gpu_test.py.
 import ast
 import csv
 import doctest
+import fractions
 import functools
 import html.parser
 import io
@@ -35,6 +36,7 @@ import numpy  # noqa: E402
 import pandas  # noqa: E402
 from fa_profile import _core  # noqa: E402
 from fa_profile.frame import Frame  # noqa: E402
+from support.forge import forge  # noqa: E402
 from support.processes import LONG  # noqa: E402
 
 LADDER = SOURCE / "recordings/h200-ladder-full.fap"
@@ -53,6 +55,19 @@ ended = subprocess.run(program, close_fds=False)
 shutil.copyfile("{recording}", options[options.index("-o") + 1])
 sys.exit(0)
 """
+
+
+WRONG_MEASURES = (
+    ({"ncu_set": "zzz"}, "unknown ncu_set 'zzz'\n  hint: use one of basic, detailed, full"),
+    ({"ncu_set": 3}, "unknown ncu_set 3"),
+    ({"seconds": -1}, "seconds is not a number of seconds: -1"),
+    ({"seconds": "abc"}, "seconds is not a number of seconds: 'abc'"),
+    ({"seconds": None}, "seconds is not a number of seconds: None"),
+    ({"timeout": "x"}, "timeout is not a number of seconds: 'x'"),
+    ({"timeout": float("inf")}, "timeout is not a number of seconds: inf"),
+    ({"options": "--kernel"}, "options are not a list of texts: '--kernel'"),
+    ({"options": [3]}, r"options are not a list of texts: \[3\]"),
+)
 
 
 @functools.lru_cache(None)
@@ -322,6 +337,17 @@ class NotebookTest(Scratch):
         verdict = recording.gate(max_share={"softmax": 0.99})
         self.assertEqual(Page(verdict._repr_html_()).tags, {"pre"})
 
+    def test_a_terminal_gets_no_control_characters(self):
+        evil = "\x1b[2J\u202eevil"
+        changes = ("UPDATE device SET name = ?", "UPDATE kernel_case SET kernel = ? || kernel", "UPDATE session SET created_at = ?")
+        recording = fa_profile.open(forge(SDPA, self.folder / f"{evil}.fap", *((change, (evil,)) for change in changes)))
+        verdict = recording.gate(maximum={"registers_per_thread": 1})
+        self.assertIn("evil", verdict.headline)
+        for value in (recording, verdict, recording.diff(sdpa())):
+            for text in (repr(value), value._repr_html_()):
+                self.assertIn("evil", text)
+                self.assertNotRegex(text, "[\x1b\u202e]")
+
     def test_the_notebook_of_the_documents_runs(self):
         notebook = json.loads((SOURCE / "docs/python.ipynb").read_text())
         self.assertEqual((notebook["nbformat"], notebook["nbformat_minor"]), (4, 4))
@@ -413,6 +439,22 @@ class GateTest(Scratch):
         self.assertFalse(sdpa().gate(maximum={"duration_seconds": 1e-5}, **flash).passed)
         self.assertFalse(sdpa().gate(maximum={"softmax/phase_instructions": 10}, **flash).passed)
 
+    def test_a_limit_may_be_a_number_of_a_table(self):
+        for limit in (numpy.float64(0.3), numpy.float32(0.3), fractions.Fraction(3, 10)):
+            self.assertIn("above the maximum of 30.0 %", ladder().gate(max_share={"softmax": limit}, kernel="mma").headline)
+        most = ladder().kernels["registers_per_thread"].max()
+        self.assertTrue(ladder().gate(maximum={"registers_per_thread": most, "duration_seconds": numpy.float64(1)}).passed)
+        for wrong in (numpy.bool_(True), numpy.array([0.3]), 1j, 10**400):
+            with self.subTest(wrong), self.assertRaisesRegex(fa_profile.Error, "number"):
+                ladder().gate(max_share={"softmax": wrong})
+
+    def test_a_baseline_of_other_kernels_is_an_error(self):
+        with self.assertRaisesRegex(fa_profile.Error, "no kernel and shape of .*ladder.* is in the baseline .*sdpa") as caught:
+            ladder().gate(baseline=SDPA)
+        self.assertIn("the same kernels", caught.exception.hint)
+        renamed = forge(LADDER, self.folder / "renamed.fap", "UPDATE kernel_case SET kernel = 'other' WHERE kernel = 'minimal'")
+        self.assertEqual(ladder().gate(baseline=renamed).verdict, "MISSING")
+
     def test_a_limit_that_checks_nothing_is_an_error(self):
         for limits, words in (
             ({"max_share": {"sofmax": 0.4}}, "'sofmax' matches no phase.*did you mean softmax"),
@@ -431,6 +473,9 @@ class GateTest(Scratch):
             ({"thresholds": "no.yaml"}, "cannot be read"),
             ({"thresholds": ""}, "the path of a threshold file is empty"),
             ({"baseline": ""}, "the path of a baseline is empty"),
+            ({"baseline": 3}, "the path of a baseline is not a path: 3"),
+            ({"baseline": [3]}, "the path of a baseline is not a path: 3"),
+            ({"thresholds": 3}, "the path of a threshold file is not a path: 3"),
             ({}, "nothing to judge by"),
             ({"max_share": {}, "baseline": []}, "nothing to judge by"),
             ({"max_share": ["softmax"]}, r"max_share must be a mapping from names to limits, not \['softmax'\]"),
@@ -496,6 +541,17 @@ class HostileFilesTest(Scratch):
                 fa_profile.open(path)
             if isinstance(caught.exception, fa_profile.Error):
                 self.assertTrue(caught.exception.hint, caught.exception)
+
+    def test_a_path_is_not_cut_at_a_nul_character(self):
+        for path in (f"{SDPA}\0junk", pathlib.Path(f"{SDPA}\0junk")):
+            with self.assertRaisesRegex(fa_profile.Error, "the path of a recording has a NUL character"):
+                fa_profile.open(path)
+        with self.assertRaisesRegex(fa_profile.Error, "the path of a phase map has a NUL character"):
+            fa_profile.open(SDPA, phase_map="map.yaml\0")
+        with self.assertRaisesRegex(fa_profile.Error, "the path of a recording is not a path: 3"):
+            fa_profile.open(3)
+        with self.assertRaisesRegex(fa_profile.Error, "phase_from is not a text: 3"):
+            fa_profile.open(SDPA, phase_from=3)
 
     def test_an_error_has_message_and_hint(self):
         with self.assertRaises(fa_profile.Error) as caught:
@@ -568,6 +624,32 @@ except KeyError:
             fa_profile.range("x", domain=3)
         with fa_profile.range("\udc80", domain="\udc80"):
             pass
+
+    def test_what_is_suspended_cannot_be_marked(self):
+        async def waits():
+            pass
+
+        async def waits_and_yields():
+            yield
+
+        def yields():
+            yield
+
+        for function in (waits, waits_and_yields, yields):
+            with self.assertRaisesRegex(TypeError, f"cannot mark .*{function.__name__}, .*with fa_profile.range.'step'.:"):
+                fa_profile.range("step")(function)
+
+    def test_a_range_ends_where_it_began(self):
+        mark = fa_profile.range("step")
+        with self.assertRaisesRegex(RuntimeError, "'step' ends where it did not begin"):
+            mark.__exit__(None, None, None)
+        with mark, mark:  # may be entered again
+            others = []
+            thread = threading.Thread(target=lambda: others.append(self.assertRaises(RuntimeError, mark.__exit__, None, None, None)))
+            thread.start()
+            thread.join()
+            self.assertEqual(others, [None])
+        self.assertRaises(RuntimeError, mark.__exit__, None, None, None)
 
     def test_nothing_happens_where_no_tool_listens(self):
         environment = {key: value for key, value in ENVIRONMENT.items() if key != "NVTX_INJECTION64_PATH"}
@@ -660,6 +742,11 @@ if __name__ == "__main__":
         self.assertIn("NoGpuError profiling a program needs a GPU", said)
         self.assertIn("hint: ", said)
 
+    def test_wrong_arguments_are_refused_before_anything_runs(self):
+        for arguments, words in WRONG_MEASURES:
+            with self.subTest(arguments), self.assertRaisesRegex(fa_profile.Error, words):
+                fa_profile.profile(print, **arguments)
+
     def test_the_program_is_looked_for(self):
         def found(**variables):
             environment = {**ENVIRONMENT, **variables}
@@ -738,6 +825,7 @@ def test_no_file():
         self.assertIn("none.fap cannot be read: No such file", said)
 
     def test_the_fixture_judges_recordings_of_the_test(self):
+        renamed = forge(LADDER, self.folder / "renamed.fap", "UPDATE kernel_case SET kernel = 'other' WHERE kernel = 'minimal'")
         said = self.pytest(
             f"""
 def test_fine(fa_profile_gate):
@@ -748,18 +836,109 @@ def test_mark(fa_profile_gate):
     fa_profile_gate({str(LADDER)!r})
 
 def test_strict(fa_profile_gate):
-    fa_profile_gate({str(LADDER)!r}, baseline={str(SDPA)!r})
-    fa_profile_gate({str(LADDER)!r}, baseline={str(SDPA)!r}, strict=True)
+    fa_profile_gate({str(LADDER)!r}, baseline={str(renamed)!r})
+    fa_profile_gate({str(LADDER)!r}, baseline={str(renamed)!r}, strict=True)
 
 def test_unknown(fa_profile_gate):
     fa_profile_gate({str(LADDER)!r}, max_shares=1)
+
+def test_nothing_in_common(fa_profile_gate):
+    fa_profile_gate({str(LADDER)!r}, baseline={str(SDPA)!r})
 """,
             code=1,
         )
-        self.assertIn("3 failed, 1 passed", said)
+        self.assertIn("4 failed, 1 passed", said)
+        self.assertIn("fa-profile: no kernel and shape of", said)
         self.assertIn("(test_it.py:6)", said)
         self.assertIn("MISSING", said)
         self.assertIn("fa_profile_gate has no argument max_shares", said)
+
+    def test_a_marked_test_that_nothing_judged_fails(self):
+        mark = f'@pytest.mark.fa_profile(max_share={{"softmax": 0.9}}, recording={str(SDPA)!r})'
+        said = self.pytest(
+            f"""
+import unittest
+
+{mark}
+async def test_async():
+    assert False
+
+async def later():
+    assert False
+
+{mark}
+def test_returns_a_coroutine():
+    return later()
+
+{mark}
+def test_yields():
+    yield
+
+class TestOld(unittest.TestCase):
+    {mark}
+    def test_method(self):
+        pass
+
+class TestNew:
+    {mark}
+    def test_fine(self):
+        pass
+
+{mark}
+def test_never_calls_the_gate(fa_profile_gate):
+    pass
+
+@pytest.fixture
+def judged_at_the_end(fa_profile_gate):
+    yield
+    fa_profile_gate({str(SDPA)!r})
+
+{mark}
+def test_fixture_calls_it(judged_at_the_end):
+    pass
+
+{mark}
+def test_skips(fa_profile_gate):
+    pytest.skip("today")
+
+@pytest.mark.fa_profile(max_shar={{"softmax": 0.3}})
+def test_misspelt(fa_profile_gate):
+    fa_profile_gate({str(SDPA)!r}, max_share={{"softmax": 0.9}})
+""",
+            "-W", "ignore",
+            code=1,
+        )
+        self.assertRegex(said, "[34] failed, 3 passed, 1 skipped(, 1 xfailed)?, 2 errors")  # pytest 7 has given up on yield itself
+        for title, words in (
+            ("test_async", "cannot call an async function or a generator: make the test a plain function"),
+            ("test_returns_a_coroutine", "cannot call an async function"),
+            ("TestOld.test_method", "had no effect, nothing was judged: make the test a function"),
+            ("ERROR at teardown of test_never_calls_the_gate", "had no effect, nothing was judged: call fa_profile_gate"),
+            ("ERROR at setup of test_misspelt", "has no argument max_shar; it has"),
+        ):
+            self.assertRegex(said, f"_ {title} _+\n@pytest.mark.fa_profile {words}")
+
+    def test_a_wrong_mark_fails_where_nothing_can_be_measured(self):
+        limit = "max_share={'softmax': 0.9}"
+        marks = {
+            "max_share=0.4": "max_share must be a mapping",
+            "max_share={'softmax': 40}": "which is 4000 %",
+            "maximum={'registers_per_tread': 1}": "unknown metric",
+            "baseline=3": "the path of a baseline is not a path: 3",
+            "baseline='none.fap'": "none.fap cannot be read",
+            "thresholds='none.yaml'": "none.yaml cannot be read",
+            f"{limit}, recording=3": "the path of a recording is not a path: 3",
+            f"{limit}, recording=None": "the path of a recording is not a path: None",
+        }
+        marks.update({", ".join([limit, *(f"{k}={v!r}" for k, v in a.items())]).replace("=inf", "=float('inf')"): w for a, w in WRONG_MEASURES})
+        text = "".join(f"@pytest.mark.fa_profile({mark})\ndef test_{i}(): pass\n\n" for i, mark in enumerate(marks))
+        without_program = {**ENVIRONMENT, "PATH": "", "FA_PROFILE": ""}
+        for environment in (without_program, {**ENVIRONMENT, "FA_PROFILE": str(PROGRAM)}):
+            said = self.pytest(text, environment=environment, code=1)
+            self.assertIn(f"{len(marks)} failed", said)
+            for words in marks.values():
+                self.assertRegex(said, "fa-profile: .*" + words.partition("\n")[0])
+            self.assertNotRegex(said, "TypeError|ValueError")
 
     def test_paths_begin_at_the_folder_of_the_test(self):
         (self.folder / "inner").mkdir()

@@ -152,6 +152,11 @@ class TopTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def test_once_refuses_an_interval(self):
+        run = top("localhost", "--once", "--interval", "5s")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--interval has no effect with --once", run.stderr)
+
     def test_once_prints_kernels_and_phases_of_a_real_serve(self):
         for address in (self.address, f"http://{self.address}", f"http://{self.address}/metrics"):
             run = top(address, "--once")

@@ -1,4 +1,4 @@
-"""report --format perfetto, folded and speedscope, as their readers see them: trace_formats_test.py PROGRAM SOURCE
+"""report --format perfetto, folded and speedscope, as their readers see them: trace_formats_test.py PROGRAM SOURCE WRITE_PAGE_RECORDINGS
 
 Traces go through Perfetto's own trace processor (support/trace_processor.py) and are asked by SQL; what they say is held
 against the recordings, which sqlite3 reads.
@@ -19,7 +19,7 @@ import jsonschema
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from trace_processor import trace_processor  # noqa: E402
 
-PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+PROGRAM, SOURCE, WRITE_RECORDINGS = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 LADDER = SOURCE / "recordings" / "h200-ladder-full.fap"
 WATCHED = SOURCE / "recordings" / "pytorch-sdpa.fap"
 STATISTICAL = "share of samples, order not measured"
@@ -189,6 +189,27 @@ class LadderTraceTest(TraceTest):
         samples = rows_of(LADDER, "SELECT * FROM clock_sample ORDER BY id")
         self.assertEqual([value for _, value in self.counter("SM clock")], [sample["sm_hz"] / 1e6 for sample in samples])
         self.assertEqual([value for _, value in self.counter("power")], [sample["power_watts"] for sample in samples])
+
+
+class SampledTraceTest(TraceTest):
+    """A recording with samples over the time of a call (--timeline)."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        subprocess.run([WRITE_RECORDINGS, folder, "text"], check=True)
+        cls.recording = pathlib.Path(folder) / "timeline.fap"
+        super().setUpClass()
+
+    def test_samples_over_the_time_of_a_call_are_counters(self):
+        for metric, label in (("sm_active", "SMs active"), ("tensor", "tensor pipe")):
+            samples = rows_of(self.recording, f"SELECT start_ns, value FROM pm_sample WHERE metric = '{metric}' ORDER BY start_ns")
+            self.assertGreater(len(samples), 50)
+            points = self.counter(label)
+            self.assertEqual([value for _, value in points], [sample["value"] for sample in samples])
+            self.assertEqual([at - points[0][0] for at, _ in points], [sample["start_ns"] - samples[0]["start_ns"] for sample in samples])
+        unit = self.query("SELECT DISTINCT unit FROM counter_track WHERE name = 'tensor pipe'")
+        self.assertEqual([each.unit for each in unit], ["%"])
 
 
 class WatchedTraceTest(TraceTest):

@@ -364,6 +364,15 @@ void AddPhaseLosses(Profile& profile) {
   }
 }
 
+/// Samples over the time of a call that no chart can show.
+void AddTimelineLoss(const CaseData& data, std::vector<DataLoss>& losses) {
+  const std::int64_t left_out = data.incorrect() ? 0 : LeftOutOf(data.pm_samples);
+  if (left_out == 0) return;
+  losses.push_back({"timeline_left_out", CallName(data.kernel_case->kernel, data.kernel_case->shape),
+                    "samples over the time of the call that are negative, without length or of an unknown metric",
+                    left_out});
+}
+
 }  // namespace
 
 Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map, PhaseSource source) {
@@ -378,6 +387,7 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map, 
   }
   for (const CaseData& data : CollectCases(recording)) {
     CaseAnalyzer(recording, data, map, source).AddEntries(profile.entries);
+    AddTimelineLoss(data, profile.losses);
   }
   AddProgram(recording, profile);
   AddPhaseLosses(profile);

@@ -102,4 +102,10 @@ std::optional<CallTimeline> CallTimelineOf(const std::vector<const PmSample*>& s
   return timeline;
 }
 
+std::int64_t LeftOutOf(const std::vector<const PmSample*>& samples) {
+  return std::ranges::count_if(samples, [](const PmSample* sample) {
+    return !IsUsable(*sample) || FindTimelineMetric(sample->metric) == nullptr;
+  });
+}
+
 }  // namespace fa_profile::analyze

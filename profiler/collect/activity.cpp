@@ -42,7 +42,7 @@ Launch ToLaunch(const CUpti_ActivityKernel10& kernel) {
   launch.stream = kernel.streamId;
   launch.correlation = kernel.correlationId;
   launch.start_ns = static_cast<std::int64_t>(kernel.start);
-  launch.end_ns = static_cast<std::int64_t>(kernel.end);
+  launch.end_ns = std::max(launch.start_ns, static_cast<std::int64_t>(kernel.end));
   launch.graph = kernel.graphId;
   return launch;
 }
@@ -59,7 +59,7 @@ void TakeMarker(const CUpti_ActivityMarker2& marker, Collected& collected) {
   } else if ((marker.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0) {
     const auto open = collected.open.find(marker.id);
     if (open == collected.open.end()) return;  // opened before tracing began
-    open->second.end_ns = static_cast<std::int64_t>(marker.timestamp);
+    open->second.end_ns = std::max(open->second.start_ns, static_cast<std::int64_t>(marker.timestamp));
     collected.trace.nvtx_ranges.push_back(std::move(open->second));
     collected.open.erase(open);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -56,20 +57,38 @@ void AddTextOf(const SourceText& source, SourceListing& listing) {
     if (line.line < 1 || static_cast<std::size_t>(line.line) > source.lines.size()) continue;
     line.text = source.lines[static_cast<std::size_t>(line.line) - 1];
   }
+  if (used && source.unread.empty()) listing.read_files.push_back(source.file);
   if (used && source.changed) listing.changed_files.push_back(source.file);
+}
+
+bool IsBelow(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  return std::ranges::mismatch(folder, file).in1 == folder.end();
 }
 
 }  // namespace
 
-SourceText ReadSource(const std::string& file, const std::string& recorded_at) {
-  SourceText source{file, {}, {}, false};
+SourceText ReadSource(const std::string& file, const std::string& recorded_at, const std::string& root) {
+  SourceText source;
+  source.file = file;
   if (file.find('\0') != std::string::npos || !HasNameOfASource(file)) {
     source.unread = "its name is not that of a source file";
     return source;
   }
+  std::error_code missing;
+  const std::filesystem::path folder = std::filesystem::canonical(root, missing);
+  const std::filesystem::path real = missing ? "" : std::filesystem::canonical(folder / file, missing);
+  if (missing) {
+    source.unread = file + " cannot be read: " + missing.message();
+    return source;
+  }
+  if (!IsBelow(real, folder)) {
+    source.outside = true;
+    source.unread = "it is not below " + folder.string() + ": --source-root DIR reads files below another folder";
+    return source;
+  }
   try {
-    const Descriptor open = OpenFile(file);
-    source.lines = SplitLines(ReadOpenFile(open.get(), file, kMostSourceBytes));
+    const Descriptor open = OpenFile(real);
+    source.lines = SplitLines(ReadOpenFile(open.get(), real, kMostSourceBytes));
     source.changed = ChangedAfter(open.get(), recorded_at);
   } catch (const Error& error) {
     source.unread = error.message();
@@ -77,15 +96,19 @@ SourceText ReadSource(const std::string& file, const std::string& recorded_at) {
   return source;
 }
 
-void AddSourceText(std::vector<SourceListing>& listings, const std::string& recorded_at) {
+std::vector<std::string> AddSourceText(std::vector<SourceListing>& listings, const std::string& recorded_at,
+                                       const std::string& root) {
   std::set<std::string> files;
   for (const SourceListing& listing : listings) {
     for (const ListedLine& line : listing.lines) files.insert(line.file);
   }
+  std::vector<std::string> outside;
   for (const std::string& file : files) {  // one at a time: together they may be large
-    const SourceText source = ReadSource(file, recorded_at);
+    const SourceText source = ReadSource(file, recorded_at, root);
+    if (source.outside) outside.push_back(file);
     for (SourceListing& listing : listings) AddTextOf(source, listing);
   }
+  return outside;
 }
 
 }  // namespace fa_profile::load

@@ -55,6 +55,12 @@ std::int64_t EntriesBytes(const std::vector<Entry>& entries) {
   return bytes;
 }
 
+void RequireOrder(const Subject& subject, std::int64_t start_ns, std::int64_t end_ns) {
+  if (end_ns < start_ns) {
+    subject.Refuse("end_ns", std::to_string(end_ns), "it started at " + std::to_string(start_ns));
+  }
+}
+
 }  // namespace
 
 void CheckContent(const Subject& subject, const Case& item) {
@@ -80,6 +86,14 @@ void CheckContent(const Subject& subject, const Verification& verification) {
 void CheckContent(const Subject& subject, const Timing& timing) {
   for (const double duration_ns : timing.durations_ns) subject.RequireNotNegative("duration_ns", duration_ns);
   if (timing.sm_clock_hz) subject.RequireNotNegative("sm_clock_hz", *timing.sm_clock_hz);
+}
+
+void CheckContent(const Subject& subject, const Launch& launch) {
+  RequireOrder(subject, launch.start_ns, launch.end_ns);
+}
+
+void CheckContent(const Subject& subject, const NvtxRange& range) {
+  RequireOrder(subject, range.start_ns, range.end_ns);
 }
 
 void CheckContent(const Subject& subject, const CounterConfig& config) {

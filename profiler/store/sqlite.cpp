@@ -195,7 +195,7 @@ void Statement::Read(std::string& text) {
   if (bytes == nullptr) connection_.Check(SQLITE_NOMEM);
   text.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
   connection_.ChargeRow(static_cast<std::int64_t>(text.size()));
-  if (!IsText(text)) Damaged("holds bytes that are not UTF-8");
+  if (!IsText(text)) Damaged("holds a NUL character, or bytes that are not UTF-8");
 }
 
 void Statement::Read(std::span<const std::uint8_t>& blob) {

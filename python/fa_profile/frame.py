@@ -46,9 +46,13 @@ def _to_cell(kind: str, value: Any) -> Any:
     return int(value) if kind == "count" else value
 
 
-def _printable(text: str, most: int = _SHOWN_CHARACTERS) -> str:
+def printable(text: str) -> str:
     """One line: what a terminal or a page would obey is escaped."""
-    safe = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[: most + 1])
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def _printable(text: str, most: int = _SHOWN_CHARACTERS) -> str:
+    safe = printable(text[: most + 1])
     return safe if len(safe) <= most else safe[: most - 3] + "..."
 
 

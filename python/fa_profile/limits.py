@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import numbers
 import re
 from collections.abc import Mapping
 from typing import NamedTuple, Optional
@@ -60,8 +62,12 @@ def _quoted(key: str, text: str) -> str:
 
 def _number(name: str, value: float) -> str:
     """As the threshold file spells it; a time has its unit there."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise Error(f"the limit of {name} is not a number: {value!r}", "give a number in the metric's unit, a share as 0.4")
-    if name.endswith("_seconds") and value > 0:
-        return f"{value * 1e9:.6f}".rstrip("0").rstrip(".") + "ns"
-    return repr(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if name.endswith("_seconds") and 0 < number < math.inf:
+        return f"{number * 1e9:.6f}".rstrip("0").rstrip(".") + "ns"
+    return repr(value) if type(value) is int else repr(number)

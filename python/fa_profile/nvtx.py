@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import threading
 from types import TracebackType
-from typing import Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from . import _core
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Thread(threading.local):
+    """The ranges that a thread is in."""
+
+    def __init__(self) -> None:
+        self.entered: list[Range] = []
+
+
+_thread = _Thread()
 
 
 class Range(contextlib.ContextDecorator):
@@ -22,6 +37,7 @@ class Range(contextlib.ContextDecorator):
 
     def __enter__(self) -> Range:
         _core.range_push(self.name, self.domain)
+        _thread.entered.append(self)
         return self
 
     def __exit__(
@@ -30,7 +46,18 @@ class Range(contextlib.ContextDecorator):
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
+        if self not in _thread.entered:
+            raise RuntimeError(f"the NVTX range {self.name!r} ends where it did not begin; write it as with fa_profile.range(...):")
+        _thread.entered.remove(self)
         _core.range_pop(self.domain)
+
+    def __call__(self, func: _Function) -> _Function:
+        if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func) or inspect.isasyncgenfunction(func):
+            raise TypeError(
+                f"an NVTX range cannot mark {func.__qualname__}, which is suspended while other functions of its thread run; "
+                f"inside it write with fa_profile.range({self.name!r}): around a part without await or yield"
+            )
+        return super().__call__(func)
 
 
 def _text(what: str, text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import numbers
 import os
 import pickle
 import re
@@ -13,6 +15,7 @@ import tempfile
 from pathlib import Path as FilePath
 from typing import IO, Any, Callable, Mapping, Optional, Sequence
 
+from . import _core
 from ._error import Error, NoGpuError
 from .recording import Path, Recording
 
@@ -71,6 +74,7 @@ def profile(
             "profile() was called in the child process of profile()",
             "the child imports the script: guard what it runs with if __name__ == '__main__':",
         )
+    check(ncu_set=ncu_set, seconds=seconds, options=options, timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="fa-profile-") as folder:
         payload = FilePath(folder, "payload")
         outcome = FilePath(folder, "outcome.json")
@@ -104,6 +108,23 @@ def profile(
         recording = Recording(path)
         recording._keep = keep
         return recording
+
+
+def check(*, ncu_set: str = "full", seconds: float = 5.0, options: Sequence[str] = (), timeout: Optional[float] = None) -> None:
+    """Raises Error for what cannot be measured with, whatever the machine."""
+    sets = _core.metric_sets()
+    if ncu_set not in sets:
+        raise Error(f"unknown ncu_set {ncu_set!r}", f"use one of {', '.join(sets)}")
+    for name, value, example in (("seconds", seconds, "5.0"), ("timeout", timeout, "600.0")):
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= value < math.inf
+        if not is_number and not (name == "timeout" and value is None):
+            raise Error(f"{name} is not a number of seconds: {value!r}", f"give a number from 0 on, as {name}={example}")
+    if isinstance(options, str) or not all(isinstance(option, str) for option in _listed(options)):
+        raise Error(f"options are not a list of texts: {options!r}", 'give a list, as options=["--kernel", "flash"]')
+
+
+def _listed(options: object) -> list[object]:
+    return list(options) if isinstance(options, (list, tuple)) else [options]
 
 
 def _payload(

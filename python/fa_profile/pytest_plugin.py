@@ -6,11 +6,13 @@
 
 The test is run in a child process under fa-profile, and what it recorded is judged. With ``recording="x.fap"`` the test
 is run here, and that recording is judged. A test that takes the fixture ``fa_profile_gate`` judges recordings itself.
+A test with the mark that nothing has judged fails.
 docs/python.md has the details.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import tempfile
@@ -22,7 +24,7 @@ import pytest
 from . import _child, profiling
 from ._error import Error, NoGpuError
 from .limits import Limits
-from .recording import Path, PathList, Recording
+from .recording import Path, Recording, _file, question
 
 _CHILD_OUTCOME = "FA_PROFILE_PYTEST_OUTCOME"
 _CHILD_SECONDS = "FA_PROFILE_PYTEST_SECONDS"
@@ -31,6 +33,8 @@ _HELD_TO = (*_LIMITS, "baseline", "thresholds")
 _MEASURED = ("ncu_set", "seconds", "options", "timeout")
 _KNOWN = (*_HELD_TO, *_MEASURED, "recording", "strict")
 _MARK = "@pytest.mark.fa_profile"
+_JUDGED = pytest.StashKey[bool]()  # of a test: something was held to its limits
+_PASSED = pytest.StashKey[bool]()
 
 Gate = Callable[..., None]
 
@@ -56,8 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def fa_profile_gate(request: pytest.FixtureRequest) -> Gate:
     """Judges a recording: ``fa_profile_gate("x.fap", max_share={"softmax": 0.4})``. The mark's limits are defaults."""
     mark = request.node.get_closest_marker("fa_profile")
-    defaults = {} if mark is None else {key: mark.kwargs[key] for key in (*_HELD_TO, "strict") if key in mark.kwargs}
-    place, line = _place_of(request.node)
+    given = {} if mark is None else _named_arguments_of(mark)
+    defaults = {key: given[key] for key in (*_HELD_TO, "strict") if key in given}
 
     def judge(recording: Union[Recording, Path], **held_to: Any) -> None:
         __tracebackhide__ = True
@@ -65,7 +69,7 @@ def fa_profile_gate(request: pytest.FixtureRequest) -> Gate:
         if unknown:
             raise TypeError(f"fa_profile_gate has no argument {unknown[0]}; it has {', '.join((*_HELD_TO, 'strict'))}")
         arguments = _resolved(request.node, {"recording": recording, **defaults, **held_to})
-        _judge(arguments["recording"], arguments, place, line)
+        _judge(request.node, arguments["recording"], arguments)
 
     return judge
 
@@ -80,15 +84,44 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Optional[bool]:
     mark = pyfuncitem.get_closest_marker("fa_profile")
     if mark is None or "fa_profile_gate" in pyfuncitem.fixturenames:
         return None
-    arguments = _resolved(pyfuncitem, _arguments_of(mark))
-    place, line = _place_of(pyfuncitem)
+    arguments = _arguments_of(pyfuncitem, mark)
+    if inspect.iscoroutinefunction(pyfuncitem.obj):
+        _fail_unawaited()
     if "recording" in arguments:
         _call(pyfuncitem)
-        _judge(arguments["recording"], arguments, place, line)
+        _judge(pyfuncitem, arguments["recording"], arguments)
     else:
         with tempfile.TemporaryDirectory(prefix="fa-profile-") as folder:
-            _judge(_measure(pyfuncitem, arguments, folder), arguments, place, line)
+            _judge(pyfuncitem, _measure(pyfuncitem, arguments, folder), arguments)
     return True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Comes here when the test has passed."""
+    __tracebackhide__ = True
+    item.stash[_PASSED] = True
+    if not _takes_gate(item):
+        _require_verdict(item, "make the test a function, or a method of a class without unittest.TestCase")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Not before: a fixture may call the gate when it ends."""
+    __tracebackhide__ = True
+    if _takes_gate(item) and item.stash.get(_PASSED, False):
+        _require_verdict(item, "call fa_profile_gate in the test, or take neither the fixture nor the mark")
+
+
+def _takes_gate(item: pytest.Item) -> bool:
+    return "fa_profile_gate" in getattr(item, "fixturenames", ())
+
+
+def _require_verdict(item: pytest.Item, cure: str) -> None:
+    __tracebackhide__ = True
+    is_marked = item.get_closest_marker("fa_profile") is not None and _CHILD_OUTCOME not in os.environ
+    if is_marked and not item.stash.get(_JUDGED, False):
+        pytest.fail(f"{_MARK} had no effect, nothing was judged: {cure}", pytrace=False)
 
 
 def _call_below(item: pytest.Function, outcome: str) -> None:
@@ -105,18 +138,49 @@ def _call_below(item: pytest.Function, outcome: str) -> None:
 def _call(item: pytest.Function) -> None:
     __tracebackhide__ = True
     names = item._fixtureinfo.argnames
-    item.obj(**{name: item.funcargs[name] for name in names})
+    result = item.obj(**{name: item.funcargs[name] for name in names})
+    if inspect.isgenerator(result) or inspect.isasyncgen(result) or inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        _fail_unawaited()
 
 
-def _arguments_of(mark: pytest.Mark) -> Mapping[str, Any]:
+def _fail_unawaited() -> NoReturn:
+    __tracebackhide__ = True
+    pytest.fail(f"{_MARK} cannot call an async function or a generator: make the test a plain function", pytrace=False)
+
+
+def _arguments_of(item: pytest.Item, mark: pytest.Mark) -> dict[str, Any]:
+    """Those of the mark, checked as far as it goes before anything is measured."""
+    __tracebackhide__ = True
+    given = _named_arguments_of(mark)
+    if not any(key in given for key in ("max_share", "minimum", "maximum", "thresholds", "baseline")):
+        pytest.fail(f"{_MARK} has no limit: give max_share, minimum, maximum, thresholds or baseline", pytrace=False)
+    arguments = _resolved(item, given)
+    try:
+        if "recording" in arguments and not isinstance(arguments["recording"], Recording):
+            _file(arguments["recording"], "a recording")
+        profiling.check(**{key: arguments[key] for key in _MEASURED if key in arguments})
+        files, _, _ = question(arguments.get("baseline"), arguments.get("thresholds"), _limits_of(arguments), *_place_of(item))
+        for file in files:
+            if not os.path.exists(file):
+                raise Error(f"{os.fsdecode(file)} cannot be read: No such file or directory", "check the path of the baseline")
+    except Error as error:
+        _fail(error)
+    return arguments
+
+
+def _limits_of(arguments: Mapping[str, Any]) -> Limits:
+    return Limits(**{key: arguments[key] for key in _LIMITS if key in arguments})
+
+
+def _named_arguments_of(mark: pytest.Mark) -> Mapping[str, Any]:
     __tracebackhide__ = True
     if mark.args:
         pytest.fail(f"{_MARK} takes its arguments by name: max_share={{'softmax': 0.4}}", pytrace=False)
     for key in mark.kwargs:
         if key not in _KNOWN:
             pytest.fail(f"{_MARK} has no argument {key}; it has {', '.join(_KNOWN)}", pytrace=False)
-    if not any(key in mark.kwargs for key in ("max_share", "minimum", "maximum", "thresholds", "baseline")):
-        pytest.fail(f"{_MARK} has no limit: give max_share, minimum, maximum, thresholds or baseline", pytrace=False)
     return mark.kwargs
 
 
@@ -133,7 +197,7 @@ def _resolved(item: pytest.Item, arguments: Mapping[str, Any]) -> dict[str, Any]
         if isinstance(value, (str, os.PathLike)):
             resolved[key] = found(value)
         elif isinstance(value, (list, tuple)):
-            resolved[key] = [found(path) for path in value]
+            resolved[key] = [found(path) if isinstance(path, (str, os.PathLike)) else path for path in value]
     return resolved
 
 
@@ -143,15 +207,15 @@ def _place_of(item: pytest.Item) -> tuple[str, int]:
     return file, (line or 0) + 1
 
 
-def _judge(recording: Union[Recording, Path], arguments: Mapping[str, Any], place: str, line: int) -> None:
+def _judge(item: pytest.Item, recording: Union[Recording, Path], arguments: Mapping[str, Any]) -> None:
     __tracebackhide__ = True
     try:
         opened = recording if isinstance(recording, Recording) else Recording(recording)
-        limits = Limits(**{key: arguments[key] for key in _LIMITS if key in arguments})
-        baseline: Optional[PathList] = arguments.get("baseline")
-        verdict = opened._judge(baseline, arguments.get("thresholds"), limits, place, line)
+        held_to = (arguments.get("baseline"), arguments.get("thresholds"), _limits_of(arguments))
+        verdict = opened._judge(*held_to, *_place_of(item))
     except Error as error:
         _fail(error)
+    item.stash[_JUDGED] = True
     if verdict.exit_code(strict=bool(arguments.get("strict", False))) != 0:
         pytest.fail(verdict.brief(), pytrace=False)
 

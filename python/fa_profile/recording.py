@@ -8,11 +8,11 @@ import html
 import os
 import shutil
 import tempfile
-from typing import Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from . import _core
 from ._error import Error
-from .frame import Frame
+from .frame import Frame, printable
 from .limits import Limits, in_python
 
 Path = Union[str, "os.PathLike[str]"]
@@ -37,9 +37,11 @@ class Recording:
     """What a run measured, and what is concluded from it. ``print(recording)`` prints the report of fa-profile."""
 
     def __init__(self, path: Path, *, phase_map: Optional[Path] = None, phase_from: str = "best") -> None:
-        self.path = os.fspath(path)
+        if not isinstance(phase_from, str):
+            raise Error(f"phase_from is not a text: {phase_from!r}", "use best, map, functions, code or opcodes")
         given_map = None if phase_map is None else _file(phase_map, "a phase map")
         self._core = _core.open(_file(path, "a recording"), given_map, phase_from)
+        self.path = os.fspath(path)
         self._keep: object = None  # what has to live as long as the file
 
     @property
@@ -132,16 +134,7 @@ class Recording:
     def _judge(
         self, baseline: Optional[PathList], thresholds: Optional[Path], limits: Limits, place: str, line: int
     ) -> Verdict:
-        text, name = limits.to_yaml(line), place
-        sides = [] if baseline is None else [baseline] if isinstance(baseline, (str, os.PathLike)) else list(baseline)
-        if thresholds is not None:
-            if text:
-                raise Error("a threshold file and limits are given", "write the limits into the file")
-            name = os.fspath(thresholds)
-            text = _read_thresholds(name)
-        elif not text and not sides:
-            raise Error("there is nothing to judge by", "give max_share, minimum, maximum, thresholds or baseline")
-        files = [_file(side, "a baseline") for side in sides]
+        files, text, name = question(baseline, thresholds, limits, place, line)
         try:
             return Verdict(_core.gate(os.fsencode(self.path), files, text, name), self.path)
         except Error as error:
@@ -179,7 +172,7 @@ class Recording:
         facts = [str(self.device["name"] or "unknown GPU"), f"{count} row{'' if count == 1 else 's'} of kernels"]
         if self.session["created_at"]:
             facts.insert(1, str(self.session["created_at"]))
-        return ", ".join(facts)
+        return printable(", ".join(facts))
 
     def _repr_html_(self) -> str:
         if self.program is None:
@@ -187,7 +180,7 @@ class Recording:
         else:
             table = self.kernels.sort_values("share_ratio", ascending=False)[list(_PROGRAM_COLUMNS)]
         losses = f"<p>What could not be measured: {len(self.losses)}, in <code>.losses</code></p>" if len(self.losses) else ""
-        title = f"<b>{html.escape(os.path.basename(self.path))}</b> {html.escape(self._summary())}"
+        title = f"<b>{_name_in_html(self.path)}</b> {html.escape(self._summary())}"
         return f"<div><p>{title}</p>{table._repr_html_()}{losses}</div>"
 
 
@@ -231,8 +224,8 @@ class Diff:
         return f"<fa_profile.Diff {self.before!r} -> {self.after!r}: {len(self.moved)} of {len(self.changes)} moved>"
 
     def _repr_html_(self) -> str:
-        reasons = "".join(f"<p>cannot be compared: {html.escape(reason)}</p>" for reason in self.incomparable)
-        names = f"{html.escape(os.path.basename(self.before))} &rarr; {html.escape(os.path.basename(self.after))}"
+        reasons = "".join(f"<p>cannot be compared: {html.escape(printable(one))}</p>" for one in self.incomparable)
+        names = f"{_name_in_html(self.before)} &rarr; {_name_in_html(self.after)}"
         return f"<div><p><b>{names}</b></p>{reasons}{self.moved._repr_html_()}</div>"
 
 
@@ -280,10 +273,36 @@ class Verdict:
         return self._core.text(False)
 
     def __repr__(self) -> str:
-        return f"<fa_profile.Verdict {self.headline}>"
+        return f"<fa_profile.Verdict {printable(self.headline)}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def question(
+    baseline: Optional[PathList], thresholds: Optional[Path], limits: Limits, place: str, line: int
+) -> tuple[list[bytes], str, str]:
+    """The files of the baseline, and the text and name of the rules. Raises Error for what is wrong with any recording."""
+    text, name = limits.to_yaml(line), place
+    if thresholds is not None:
+        if text:
+            raise Error("a threshold file and limits are given", "write the limits into the file")
+        _file(thresholds, "a threshold file")
+        name = os.fspath(thresholds)
+        text = _read_thresholds(name)
+    sides: list[Any] = list(baseline) if isinstance(baseline, (list, tuple)) else [] if baseline is None else [baseline]
+    if thresholds is None and not text and not sides:
+        raise Error("there is nothing to judge by", "give max_share, minimum, maximum, thresholds or baseline")
+    files = [_file(side, "a baseline") for side in sides]
+    try:
+        _core.check_thresholds(text, name)
+    except Error as error:
+        raise (in_python(error, place, line) if thresholds is None else error) from None
+    return files, text, name
+
+
+def _name_in_html(path: str) -> str:
+    return html.escape(printable(os.path.basename(path)))
 
 
 def _copy(source: str, target: str) -> None:
@@ -301,9 +320,13 @@ def _copy(source: str, target: str) -> None:
 
 def _file(path: Path, what: str) -> bytes:
     """The path as the file system has it."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise Error(f"the path of {what} is not a path: {path!r}", "give the path of a file, as a text")
     name = os.fsencode(path)
     if not name:
         raise Error(f"the path of {what} is empty", "give the path of a file")
+    if b"\0" in name:
+        raise Error(f"the path of {what} has a NUL character: {path!r}", "give the path of a file")
     return name
 
 

@@ -4,6 +4,8 @@
 
 #include "fa_profile/baseline.h"
 #include "fa_profile/baseline_files.h"
+#include "fa_profile/error.h"
+#include "fa_profile/evidence.h"
 #include "fa_profile/recording_evidence.h"
 #include "fa_profile/thresholds.h"
 #include "fa_profile/utc_time.h"
@@ -27,6 +29,16 @@ void LeaveOutNews(gate::GateResult& result) {
   }
 }
 
+// A comparison that compares nothing would pass: every case is new, or missing.
+void RequireCommonCase(const gate::GateInput& input) {
+  const auto is_in_base = [&](const gate::CaseFacts& facts) {
+    return facts.kernel != gate::kReferenceKernel && gate::FindCase(input.base, facts.kernel, facts.shape);
+  };
+  if (std::ranges::any_of(input.candidate.cases, is_in_base)) return;
+  throw Error("no kernel and shape of " + input.candidate.origin + " is in the baseline " + input.base.origin,
+              "give a baseline that measured the same kernels at the same shapes");
+}
+
 }  // namespace
 
 gate::GateResult JudgeRecording(const Question& question) {
@@ -37,6 +49,7 @@ gate::GateResult JudgeRecording(const Question& question) {
   gate::GateInput input;
   input.candidate = gate::LoadEvidence({question.candidate});
   input.base = question.baseline.empty() ? NoBase(input.candidate) : gate::LoadEvidence(question.baseline);
+  if (!question.baseline.empty()) RequireCommonCase(input);
   input.base_is_promoted = question.baseline.size() == 1 && gate::IsPromotedBaseline(question.baseline.front());
   input.design = input.base_is_promoted ? "baseline" : "recordings";
   input.today = UtcNow("%Y-%m-%d");

@@ -18,7 +18,7 @@ struct Question {
 
 /// The gate's verdict. Without a baseline nothing is compared: the rules' minima and maxima hold, and a wrong result is
 /// a regression. Then passed cases have no text of their own. Throws Error as ParseThresholds(), LoadEvidence() and
-/// Judge() do.
+/// Judge() do, and where no case of the candidate is in the baseline: nothing would be compared.
 gate::GateResult JudgeRecording(const Question& question);
 
 }  // namespace fa_profile::py

@@ -18,8 +18,10 @@
 #include "fa_profile/error.h"
 #include "fa_profile/gate_report.h"
 #include "fa_profile/load_profile.h"
+#include "fa_profile/metric_sets.h"
 #include "fa_profile/phase_map_file.h"
 #include "fa_profile/report.h"
+#include "fa_profile/thresholds.h"
 #include "fa_profile/version.h"
 #include "gate_recording.h"
 #include "tables.h"
@@ -336,6 +338,13 @@ void BindGate(nb::module_& module) {
       .def("json", [](const gate::GateResult& result) { return ToStr(gate::GateJson(result)); })
       .def("exit_code", gate::ExitCode, nb::arg("strict"))
       .def("cases", CasesOf);
+  module.def(
+      "check_thresholds",
+      [](const std::string& text, const std::string& name) {
+        if (!text.empty()) (void)gate::ParseThresholds(text, name);
+      },
+      nb::arg("text"), nb::arg("name"));
+  module.def("metric_sets", [] { return ToPython(MetricSetNames()); });
   module.def("gate", Gate, nb::arg("candidate"), nb::arg("baseline"), nb::arg("thresholds"),
              nb::arg("thresholds_name"));
 }

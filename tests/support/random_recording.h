@@ -113,6 +113,10 @@ inline void AddRandomCode(RandomValues& any, Recording& r) {
 }
 
 /// Windows of a watched program, and work of the cases in them.
+void OrderTimes(auto& record) {
+  if (record.end_ns < record.start_ns) std::swap(record.start_ns, record.end_ns);
+}
+
 inline void AddRandomWork(RandomValues& any, Recording& r) {
   for (std::int64_t id = 1; id <= 3; ++id) {
     const WatchWindow window{id * 13, any.Int64(), any.Int64(), any.Int64(), any.Int64()};
@@ -188,9 +192,11 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                           any.Int64(),
                           any.Int64(),
                           any.Uint32()});
+    OrderTimes(r.launches.back());
     r.pm_samples.push_back({id, any.Text(), any.Int64(), any.Int64(), std::abs(any.Double())});
     r.nvtx_ranges.push_back(
         {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});
+    OrderTimes(r.nvtx_ranges.back());
     Range range{.id = id + 2, .case_id = id, .part = any.Text(), .name = any.Text(), .metrics = {}};
     range.image_id = n == 1 || any.Coin() ? result.images[any.Below(2)].id : 0;
     range.image_index = any.Int();

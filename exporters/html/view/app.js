@@ -47,7 +47,7 @@ class App {
   changed() {
     if (this.drawing) return;
     const address = this.link(this.state);
-    if (address === location.hash || address === "#") return;
+    if (address === (location.hash || "#")) return;
     try {
       history.replaceState(null, "", address);
     } catch (error) { /* a page of a sandbox keeps its address */
@@ -63,7 +63,7 @@ class App {
     this.drawing = true;
     tip.hidden = true;
     shownTables.length = 0;
-    const content = this.content();
+    const content = [attempt("This view", () => this.content())].flat();
     this.main.classList.toggle("wide", this.state.view === "code");
     this.main.replaceChildren(...content.flat(3).filter((each) => each instanceof Node));
     this.drawing = false;

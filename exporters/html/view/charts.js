@@ -64,7 +64,7 @@ function phaseName(name) {
 }
 
 /** A row for each phase: its bar is as long as its time, and split by what warps waited for. */
-function phaseTable(entry, metricHelp) {
+function phaseTable(entry, metricHelp, app) {
   const longest = Math.max(...entry.phases.map(({metrics}) => metrics.phase_time_ratio || 0));
   const metric = (id) => (phase) => phase.metrics[id];
   const number = (id, title, unit, help) => ({
@@ -100,7 +100,28 @@ function phaseTable(entry, metricHelp) {
       number("phase_bank_conflict_ratio", "conflicts", "ratio"),
       number("phase_coalescing_ratio", "coalesced", "ratio"),
     ],
-    entry.phases, {caption: "phases", sort: "phase_time_ratio", open: (phase) => phaseDetails(phase, metricHelp)});
+    entry.phases, {
+      caption: "phases",
+      sort: "phase_time_ratio",
+      open: (phase) => phaseDetails(phase, metricHelp),
+      opened: openedPhases(app)
+    });
+}
+
+/** Which phases are open, as the address has it. */
+function openedPhases(app) {
+  const names = new Set((app.state.open || "").split("\n").filter(Boolean));
+  return {
+    has: ({phase}) => names.has(phase),
+    set: ({phase}, flag) => {
+      if (flag)
+        names.add(phase);
+      else
+        names.delete(phase);
+      app.state.open = [...names].join("\n");
+      app.changed();
+    }
+  };
 }
 
 function phaseDetails(phase, metricHelp) {
@@ -190,10 +211,9 @@ function speedOfLight(entry, metricHelp) {
 
 function roofsOf(entry) {
   const bytes = entry.metric("peak_dram_bytes_per_second");
-  if (bytes === null) return [];
   return [["peak_tensor_flops_per_second", "tensor"], ["peak_mma_sync_flops_per_second", "mma.sync"]]
     .map(([id, title]) => ({flops: entry.metric(id), bytes, title}))
-    .filter(({flops}) => flops !== null)
+    .filter(({flops}) => bytes > 0 && flops > 0)
     .map((roof) => ({...roof, label: `${roof.title} ${withPrefix(roof.flops, "FLOP/s")}`}));
 }
 
@@ -237,7 +257,8 @@ function ownRoof(entry, metrics, work) {
     return null;
   const [unit, least] = leastTimes(entry, metrics).reduce((a, b) => (b[1] > a[1] ? b : a));
   const ratio = least / metrics.phase_time_seconds;
-  return isNumber(ratio) && ratio <= MOST_OVERSHOOT ? {flops: work / least, ratio: Math.min(1, ratio), unit} : null;
+  const flops = work / least;
+  return isNumber(flops) && ratio <= MOST_OVERSHOOT ? {flops, ratio: Math.min(1, ratio), unit} : null;
 }
 
 /** Phases by the bytes of global memory that they asked L1 for. */

@@ -136,7 +136,14 @@ function instructionColumns(rows, head) {
   ].filter(Boolean);
 }
 
-function lineColumns(rows, head) {
+function noSource(row, source) {
+  return source.read_files.includes(row.file) ?
+    h("span", {class: "absent", title: "the file that was read has fewer lines: it is another version"},
+      "no such line now") :
+    h("span", {class: "absent", title: "the machine that wrote this page did not read the file"}, "source not read");
+}
+
+function lineColumns(rows, head, source) {
   return [
     {
       id: "place",
@@ -170,10 +177,7 @@ function lineColumns(rows, head) {
       title: "source",
       width: "minmax(20em, 1fr)",
       value: ({text}) => text,
-      cell: ({text}) =>
-        (text === null ?
-           h("span", {class: "absent", title: "this machine did not have the file as it was"}, "source not read") :
-           h("code", {title: text}, text))
+      cell: (row, text) => (text === null ? noSource(row, source) : h("code", {title: text}, text))
     },
   ];
 }
@@ -274,7 +278,7 @@ class CodeView {
       descending: this.state.up !== "1",
       selected: this.state.row
     };
-    this.long = new LongTable((source ? lineColumns : instructionColumns)(rows, this.head), {
+    this.long = new LongTable((source ? lineColumns : instructionColumns)(rows, this.head, this.code.source), {
       label: source ? "source lines" : "machine instructions",
       state,
       keyOf: (row) => (source ? `${row.file}:${row.line}` : String(row.index)),
@@ -327,6 +331,10 @@ class CodeView {
   }
 }
 
+function drawnCode(head, code, app) {
+  return [codeNotes(head, code), new CodeView(head, code, app).element, stallLegend()];
+}
+
 function codeView(entry, report, app) {
   const heads = report.codeOf(entry).filter((head) => head.missing === null);
   const head = heads.find(({index}) => String(index) === app.state.fn) || heads[0];
@@ -354,11 +362,11 @@ function codeView(entry, report, app) {
     ];
   }
   codeOf(head.index)
-    .then((code) => place.replaceChildren(codeNotes(head, code), new CodeView(head, code, app).element, stallLegend()))
-    .catch(
-      () => place.replaceChildren(h(
-        "p", {class: "warning"},
-        "This browser cannot unpack the code: it needs DecompressionStream (Chromium 80, Firefox 113, Safari 16.4).")));
+    .catch(() => null)
+    .then((code) => place.replaceChildren(...(code ? [attempt("The code", () => drawnCode(head, code, app))].flat() : [
+      h("p", {class: "warning"},
+        "This browser cannot unpack the code: it needs DecompressionStream (Chromium 80, Firefox 113, Safari 16.4).")
+    ])));
   return [...title, place];
 }
 
@@ -375,6 +383,9 @@ function codeNotes(head, code) {
     notes.push(`${percent(code.source.unplaced_ratio)} of the weight has no line`);
   return h(
     "div", {}, h("p", {class: "mono muted wrap"}, head.function), h("p", {class: "note"}, `${notes.join("; ")}.`),
+    code.source.read_files.length > 0 &&
+      h("p", {class: "note"},
+        `Source text is of the machine that wrote this page, as it was then: ${code.source.read_files.join(", ")}.`),
     code.source.changed_files.length > 0 &&
       h("p", {class: "warning"},
         `Changed after the recording was made, so lines may have moved: ${code.source.changed_files.join(", ")}.`));

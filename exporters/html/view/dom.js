@@ -74,6 +74,18 @@ function withTip(element, title, rows) {
   return element;
 }
 
+/** What `draw` returns. Where it fails, a text that says so: the rest of the page is still there. */
+function attempt(what, draw) {
+  try {
+    return draw();
+  } catch (error) {
+    console.error(error);
+    return h(
+      "p", {class: "warning"}, `${what} could not be drawn: ${printable(String(error))}. `,
+      "Please report it, with the recording; fa-profile report --format json has all values.");
+  }
+}
+
 /** A section with a heading. */
 function section(title, attributes, ...children) {
   const id = newId("section");

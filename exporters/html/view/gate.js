@@ -31,11 +31,6 @@ function intervalCell(comparison, most) {
     s("svg", {class: "bar", width: "100%", height: 16, role: "img", "aria-label": label},
       s("rect", {class: "track", y: 7, width: "100%", height: 2}),
       s("line", {class: "middle", x1: "50%", x2: "50%", y1: 0, y2: 16}));
-  if (isNumber(low) || isNumber(high)) {
-    chart.append(
-      s("line",
-        {class: "interval", x1: isNumber(low) ? at(low) : "0%", x2: isNumber(high) ? at(high) : "100%", y1: 8, y2: 8}));
-  }
   chart.append(s("circle", {
     class: `point ${
       comparison.verdict === "REGRESSION" ? "change-worse" :
@@ -43,8 +38,16 @@ function intervalCell(comparison, most) {
                                             "point-kernel"}`,
     cx: at(middle),
     cy: 8,
-    r: 4.5
+    r: 3.5
   }));
+  // Above the dot, with ends taller than it: a short interval is seen, too.
+  if (isNumber(low) || isNumber(high)) {
+    chart.append(
+      s("line",
+        {class: "interval", x1: isNumber(low) ? at(low) : "0%", x2: isNumber(high) ? at(high) : "100%", y1: 8, y2: 8}));
+    for (const end of [low, high].filter(isNumber))
+      chart.append(s("line", {class: "interval end", x1: at(end), x2: at(end), y1: 1, y2: 15}));
+  }
   return withTip(
     chart, comparison.metric,
     () => [
@@ -52,17 +55,18 @@ function intervalCell(comparison, most) {
       ["95 % interval", isNumber(low) || isNumber(high) ? `${change(low)} to ${change(high)}` : ABSENT]]);
 }
 
-function intervalLegend() {
+/** `what`: whose change the dots are. */
+function intervalLegend(what = "change") {
   const mark = (kind) =>
     s("svg", {class: "swatch", width: 12, height: 12, "aria-hidden": "true"},
-      s("circle", {class: `point ${kind}`, cx: 6, cy: 6, r: 4.5}));
+      s("circle", {class: `point ${kind}`, cx: 6, cy: 6, r: 3.5}));
   const line =
     s("svg", {class: "swatch", width: 22, height: 12, "aria-hidden": "true"},
       s("line", {class: "interval", x1: 0, x2: 22, y1: 6, y2: 6}));
   return h(
     "ul", {class: "legend", "aria-label": "marks of intervals"},
     [["change-worse", "worse"], ["change-better", "better"], ["point-kernel", "neither"]].map(
-      ([kind, text]) => h("li", {}, mark(kind), `change: ${text}`)),
+      ([kind, text]) => h("li", {}, mark(kind), `${what}: ${text}`)),
     h("li", {}, line, "its 95 % interval"), h("li", {}, "middle: no change; right: more than before"));
 }
 
@@ -185,7 +189,8 @@ class GateApp extends App {
         },
         {
           id: "interval",
-          title: `95 % interval, \u00b1${percent(most)}`,
+          title: "time, 95 % interval",
+          help: `change of the time; the axis goes from \u2212${percent(most)} to +${percent(most)}`,
           sortable: false,
           width: "13em",
           value: () => null,
@@ -215,7 +220,12 @@ class GateApp extends App {
         open: ({key}) => this.go({view: "case", case: key})
       });
     const drawn = this.cases.some(({time}) => time && isNumber(time.change));
-    return section("Cases", {id: "cases"}, shown, drawn && intervalLegend());
+    return section(
+      "Cases", {id: "cases"}, shown, drawn && intervalLegend("time"),
+      drawn &&
+        h("p", {class: "note"},
+          `The axis goes from \u2212${percent(most)} to +${
+            percent(most)}. A case may get worse in something else than its time.`));
   }
 
   facts() {
@@ -232,9 +242,10 @@ class GateApp extends App {
         "Control",
         control ? `${control.passed ? "passed" : "failed"}: ${plural(control.false_positives, "false alarm")} in ${
                     plural(control.trials, "comparison")} of the baseline with itself${
-                    control.equal_code_trials ? `, ${control.equal_code_worse} in ${control.equal_code_trials} of equal code` : ""}${
-                    control.reason ? `; ${control.reason}` : ""}` :
-                                     ""
+                    control.equal_code_trials ?
+                      `, ${control.equal_code_worse} in ${control.equal_code_trials} of equal code` :
+                      ""}${control.reason ? `; ${control.reason}` : ""}` :
+                                            ""
       ],
       ["Again", reproduce || ""]
     ].filter(([, text]) => text !== ""));

@@ -68,7 +68,7 @@ function measuredNote(phases) {
   ];
 }
 
-function phasesSection(entry, metricHelp) {
+function phasesSection(entry, metricHelp, app) {
   const {phases} = entry.json;
   if (!phases)
     return section(
@@ -77,7 +77,7 @@ function phasesSection(entry, metricHelp) {
   return section(
     "Phases", {id: "phases"},
     phaseBar(entry, {height: 34}) || h("p", {class: "note"}, "The time of phases is not known: nothing was sampled."),
-    phaseTable(entry, metricHelp), stallLegend(), measuredNote(phases));
+    phaseTable(entry, metricHelp, app), stallLegend(), measuredNote(phases));
 }
 
 function launchTable(launches) {
@@ -193,6 +193,11 @@ function kernelNavigation(entry, report, app) {
         "whole call"));
 }
 
+function stallsView(stalls) {
+  if (stalls.length === 0) return h("p", {class: "note"}, "Not measured.");
+  return [stallBar(stalls, 1, "all warps of the kernel", 18), stallTable(stalls)];
+}
+
 function kernelView(entry, report, app) {
   const phaseHelp = metricHelpOf(report.document.phase_metrics);
   const metricHelp = metricHelpOf(report.document.metrics);
@@ -204,17 +209,15 @@ function kernelView(entry, report, app) {
       section(
         "What to act on", {id: "findings"},
         h("div", {class: "cards"}, entry.json.findings.map((finding) => findingCard({entry, finding}, null)))),
-    phasesSection(entry, phaseHelp),
-    timelineSection(entry, report),
+    attempt("Phases", () => phasesSection(entry, phaseHelp, app)),
+    attempt("The time of the call", () => timelineSection(entry, report)),
     section("Code", {id: "code-links"}, codeLinks(entry, report, app)),
-    h("div", {class: "columns"}, section("Roofline", {id: "roofline"}, kernelRoofline(entry)),
+    h("div", {class: "columns"},
+      section("Roofline", {id: "roofline"}, attempt("The roofline", () => kernelRoofline(entry))),
       section("Speed of light", {id: "speed"}, speedOfLight(entry, metricHelp))),
     h("div", {class: "columns"},
-      section(
-        "What warps did", {id: "stalls"},
-        entry.json.stalls.length > 0 && stallBar(entry.json.stalls, 1, "all warps of the kernel", 18),
-        entry.json.stalls.length > 0 ? stallTable(entry.json.stalls) : h("p", {class: "note"}, "Not measured.")),
-      section("Occupancy", {id: "occupancy"}, occupancyView(entry))),
+      section("What warps did", {id: "stalls"}, attempt("The stalls", () => stallsView(entry.json.stalls))),
+      section("Occupancy", {id: "occupancy"}, attempt("The occupancy", () => occupancyView(entry)))),
     section(
       "Launches", {id: "launches"},
       entry.json.launches.length > 0 ? launchTable(entry.json.launches) : h("p", {class: "note"}, "Not recorded.")),

@@ -314,6 +314,11 @@ function rooflineOverview(report, app) {
   if (shapes.length === 0) return null;
   const place = h("div", {});
   const state = app.keep("roofline", {shape: shapes[0]});
+  if (shapes.includes(app.state["roofline-shape"])) state.shape = app.state["roofline-shape"];
+  const changed = () => {
+    app.state["roofline-shape"] = state.shape === shapes[0] ? undefined : state.shape;
+    app.changed();
+  };
   function draw() {
     const chosen = calls.filter((entry) => entry.shape === state.shape);
     const points =
@@ -333,10 +338,13 @@ function rooflineOverview(report, app) {
                   "aria-label": "shape of the roofline",
                   onchange: () => {
                     state.shape = select.value;
+                    changed();
                     draw();
                   }
                  },
       shapes.map((shape) => h("option", {value: shape}, shape)));
+  if (select) select.value = state.shape;
+  changed();
   draw();
   return section("Roofline", {id: "roofline"}, select && h("div", {class: "toolbar"}, select), place);
 }
@@ -420,11 +428,12 @@ function overview(report, app) {
         .join(" \u00b7 ")),
     !session.complete && h("p", {class: "warning"}, "The run ended early. What was recorded is complete."),
     report.isProgram ? programTiles(report) : summaryTiles(report),
-    report.isProgram && programView(report, app),
-    findingsView(report, app),
-    kernelTable(report, app),
-    rooflineOverview(report, app),
-    lossesView(report),
-    section("How it was measured", {id: "run"}, factList(runFacts(report.document))),
+    report.isProgram && attempt("The time of the program", () => programView(report, app)),
+    attempt("What to act on", () => findingsView(report, app)),
+    attempt("The table of kernels", () => kernelTable(report, app)),
+    attempt("The roofline", () => rooflineOverview(report, app)),
+    attempt("Missing data", () => lossesView(report)),
+    attempt(
+      "How it was measured", () => section("How it was measured", {id: "run"}, factList(runFacts(report.document)))),
   ];
 }

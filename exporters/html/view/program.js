@@ -168,12 +168,16 @@ function nvtxView(report, app) {
     node.children.forEach(name);
   };
   roots.forEach(name);
-  const show_ = (node) => place.replaceChildren(
-    node ?
-      h("p", {class: "note"}, button("All ranges", () => show_(null), {class: "plain"}), ` \u203a ${node.row.path}`) :
-      "",
-    icicle(roots, node, show_));
-  show_(null);
+  const show_ = (node) => {
+    app.state.range = node && node.row.path.length <= MOST_SHOWN ? node.row.path : undefined;
+    app.changed();
+    place.replaceChildren(
+      node ?
+        h("p", {class: "note"}, button("All ranges", () => show_(null), {class: "plain"}), ` \u203a ${node.row.path}`) :
+        "",
+      icicle(roots, node, show_));
+  };
+  show_([...nodes.values()].find(({row}) => row.path === app.state.range) || null);
   const long = new LongTable(
     [
       {

@@ -15,7 +15,8 @@ class RanksApp extends App {
     const most = Math.max(0, ...ranks.map((rank) => rank.kernel_ns));
     return [
       h("h1", {tabindex: -1}, `${plural(ranks.length, "recording")} side by side`),
-      h("div", {class: "tiles"}, tile("Spread", percent(spread), "of the kernels' time: most less least, of the mean"),
+      h("div", {class: "tiles"},
+        tile("Spread", percent(most > 0 ? spread : null), "of the kernels' time: most less least, of the mean"),
         tile("Kernels", String(kernels.length), "by full name"), tile("NVTX ranges", String(nvtx.length), "by path")),
       section(
         "Ranks", {id: "ranks"},
@@ -109,8 +110,8 @@ class RanksApp extends App {
           kind: "num",
           width: "6em",
           help: "most less least, of the mean",
-          value: (row) => row.spread_ratio,
-          cell: (row, value) => percent(value)
+          value: (row) => (row.mean_ns > 0 ? row.spread_ratio : null),
+          cell: (row, value) => valueText(percent(value))
         },
         {
           id: "bars",

@@ -9,7 +9,7 @@ function stackedBar(parts, {height = 22, label, labels = true}) {
   let at = 0;
   for (const part of parts) {
     const width = Math.max(0, Math.min(part.ratio, 1 - at));
-    if (width <= 0) continue;
+    if (!(width > 0)) continue;
     // A nested svg cuts a label that does not fit.
     const cell =
       s("svg", {x: `${100 * at}%`, width: `${100 * width}%`, height},
@@ -37,8 +37,9 @@ function ratioBar(ratio, {label, mark = null, kind = "accent", height = 14}) {
   return bar;
 }
 
-/** Powers of ten from `low` to `high`, and the positions between. */
+/** Powers of ten from `low` to `high`, and the positions between. Null: no axis has room for them. */
 function logScale(low, high, from, to) {
+  if (!(low > 1e-30) || !(high < 1e30)) return null;
   const start = Math.floor(Math.log10(low));
   const end = Math.ceil(Math.log10(high));
   const at = (value) => from + (to - from) * (Math.log10(value) - start) / (end - start);
@@ -67,6 +68,7 @@ function rooflineChart(roofs, points, label) {
     Math.min(1, ...ridges, ...finite.map((p) => p.intensity)) * 0.9,
     Math.max(1000, ...ridges, ...finite.map((p) => p.intensity)) * 1.1, left, width - right);
   const y = logScale(Math.min(peak / 1e3, ...points.map(({flops}) => flops)) * 0.9, peak * 1.1, height - bottom, top);
+  if (x === null || y === null) return h("p", {class: "note"}, "No chart: its values are too far apart.");
   const chart = s("svg", {class: "roofline", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label});
   drawAxes(chart, x, y);
   for (const [index, roof] of roofs.entries()) drawRoof(chart, x, y, roof, index);

@@ -27,9 +27,11 @@ function headContent(column, sortBy) {
   return column.sortable === false ? column.title : button(column.title, () => sortBy(column), {class: "sort"});
 }
 
-/** A small table. `open(row)` makes rows expand: it returns what is shown below. `order`: what tableState() gives. */
+/** A small table. `open(row)` makes rows expand: it returns what is shown below. `opened`: {has(row), set(row, flag)},
+    which rows are. `order`: what tableState() gives. */
 function table(
-  columns, rows, {caption, sort = null, descending = true, open = null, rowClass = null, order = null} = {}) {
+  columns, rows,
+  {caption, sort = null, descending = true, open = null, opened = null, rowClass = null, order = null} = {}) {
   const body = h("tbody", {});
   const {state, changed} = order || {state: {sort, descending}, changed: () => {}};
   const head = h("tr", {}, open && h("th", {class: "opener"}, hidden("details")));
@@ -46,7 +48,7 @@ function table(
     const by = columns.find(({id}) => id === state.sort);
     columns.forEach((column, i) => setSorted(heads[i], column === by ? state.descending : null));
     const shown = by ? sortRows(rows, by, state.descending) : rows;
-    body.replaceChildren(...shown.flatMap((row) => tableRow(columns, row, open, rowClass)));
+    body.replaceChildren(...shown.flatMap((row) => tableRow(columns, row, open, opened, rowClass)));
   }
   draw();
   return h(
@@ -68,19 +70,24 @@ function setSorted(head, descending) {
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
 }
 
-function tableRow(columns, row, open, rowClass) {
+function tableRow(columns, row, open, opened, rowClass) {
   const cells = columns.map(
     (column, i) => h(
       i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: column.kind || "text"}, cellContent(column, row)));
   const line = h("tr", {class: rowClass && rowClass(row)}, ...cells);
   if (!open) return [line];
   const below = h("tr", {class: "below", hidden: true}, h("td", {colspan: columns.length + 1}));
+  const show_ = (isOpen) => {
+    below.hidden = !isOpen;
+    toggle.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen && !below.firstChild.hasChildNodes()) below.firstChild.append(open(row));
+  };
   const toggle = button("\u25b8", () => {
-    below.hidden = !below.hidden;
-    toggle.setAttribute("aria-expanded", String(!below.hidden));
-    if (!below.hidden && !below.firstChild.hasChildNodes()) below.firstChild.append(open(row));
+    show_(below.hidden);
+    if (opened) opened.set(row, !below.hidden);
   }, {class: "expand", "aria-expanded": "false", "aria-label": `details of ${columns[0].value(row)}`});
   line.prepend(h("td", {class: "opener"}, toggle));
+  if (opened && opened.has(row)) show_(true);
   return [line, below];
 }
 

@@ -82,6 +82,7 @@ struct SourceListing {
   std::vector<ListedInstruction> instructions;  ///< only where no instruction has a line
   std::size_t of_lines = 0;                     ///< lines, or instructions, that the function has
   std::optional<double> unplaced_ratio;         ///< share of instructions without a line; absent: not weighed
+  std::vector<std::string> read_files;          ///< whose text this machine has read
   std::vector<std::string> changed_files;       ///< changed after the recording was made: lines may have moved
 };
 
@@ -91,6 +92,7 @@ struct SourceText {
   std::vector<std::string> lines;  ///< without line ends
   std::string unread;              ///< why it was not read, in words; empty: it was
   bool changed = false;            ///< after the recording was made: lines may have moved
+  bool outside = false;            ///< unread, because it is not below the folder of sources
 };
 
 }  // namespace fa_profile
