@@ -12,7 +12,7 @@ namespace fa_profile::cli {
 struct CodeViews {
   bool instructions = false;
   bool source = false;
-  std::string annotate;  ///< the folder for annotated copies; implies `source`
+  std::string annotate;           ///< the folder for annotated copies; implies `source`
   std::string source_root = ".";  ///< the folder below which source files are read
   bool compare = false;
   std::size_t limit = 0;  ///< instructions or lines of each kernel; 0: not given
