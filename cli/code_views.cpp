@@ -98,10 +98,9 @@ std::string NamesOf(const std::vector<std::string>& files, std::size_t most) {
 void AddSourceText(std::vector<SourceListing>& listings, const std::string& recorded_at, const std::string& root) {
   const std::vector<std::string> outside = load::AddSourceText(listings, recorded_at, root);
   if (outside.empty()) return;
-  PrintToStderr(
-      fmt::format("source that was not read, because it is not below {}: {}\n  hint: --source-root DIR reads "
-                  "files below another folder; a recording may name any file",
-                  root == "." ? "this folder" : Printable(root), NamesOf(outside, 3)));
+  PrintToStderr(fmt::format("source that was not read, because it is not below {}: {}",
+                            root == "." ? "this folder" : Printable(root), NamesOf(outside, 3)));
+  PrintToStderr("  hint: --source-root DIR reads files below another folder; a recording may name any file");
 }
 
 void PrintSource(const std::vector<InstructionListing>& listings, const Format& format, const CodeViews& views,
