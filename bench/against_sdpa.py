@@ -41,18 +41,18 @@ class Shape:
 
 
 class Rung:
-    def __init__(self, library, name, shape):
-        self.library = library
-        self.handle = library.fa_rung_open(name.encode(), *shape.sizes, int(shape.causal))
+    def __init__(self, functions, name, shape):
+        self.functions = functions
+        self.handle = functions.fa_rung_open(name.encode(), *shape.sizes, int(shape.causal))
         if not self.handle:
             sys.exit(f"{name} did not open at {shape.text}")
 
     def call(self):
-        if self.library.fa_rung_launch(self.handle, torch.cuda.current_stream().cuda_stream) != 0:
+        if self.functions.fa_rung_launch(self.handle, torch.cuda.current_stream().cuda_stream) != 0:
             sys.exit("a launch failed")
 
     def close(self):
-        self.library.fa_rung_close(self.handle)
+        self.functions.fa_rung_close(self.handle)
 
 
 class Sdpa:

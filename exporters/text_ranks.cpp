@@ -17,7 +17,7 @@ constexpr double kLeastShare = 0.001;
 
 std::string Seconds(double ns) { return ns == 0.0 ? "0" : FormatValue(ns * 1e-9, "seconds"); }
 
-/// Of no time there is no spread.
+/// Times that are all zero have no spread.
 std::string SpreadText(const RankTimes& times) { return times.mean_ns > 0.0 ? Percent(times.spread_ratio) : "n/a"; }
 
 std::string Gpu(const TextPage& page, const Device& device) {

@@ -2,6 +2,9 @@
 // hopper/split_keys.cuh (few, short heads).
 #include <cuda_runtime_api.h>
 
+#include "rung.h"
+
+#ifdef FA_PROFILE_HAS_SM90A
 #include <cstdint>
 
 #include "hopper/configurations.cuh"
@@ -9,11 +12,12 @@
 #include "hopper/schedule.h"
 #include "hopper/split_keys.cuh"
 #include "hopper/tensor_map.h"
-#include "rung.h"
+#endif
 
 namespace fa_profile {
 namespace {
 
+#ifdef FA_PROFILE_HAS_SM90A
 using namespace hopper;  // NOLINT(google-build-using-namespace): this file is their rung
 
 /// Two warpgroups hide less of each other's softmax than three: 19 % of the time, measured at 1,16,16384,64.
@@ -41,6 +45,9 @@ cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream) {
   return PrefersRows128(params, sms) ? LaunchForward<Rows128>(params, stream)
                                      : LaunchForward<Persistent64>(params, stream);
 }
+#else
+cudaError_t LaunchHopper(const AttentionParams&, cudaStream_t) { return cudaErrorNoKernelImageForDevice; }
+#endif
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attention_reference.h"
+#include "hopper/configurations.cuh"
 #include "hopper/forward.cuh"
 #include "hopper/split_keys.cuh"
 #include "hopper_emulator/gpu.h"
@@ -119,18 +120,10 @@ void ExpectSplit(const AttentionShape& shape, Copies copies) {
   tensors.ExpectCorrect();
 }
 
-using Plain64 = hopper::Tile<64, 3, 128, 2>;
+using hopper::Plain64;
 template <class T>
-struct All : T {
-  static constexpr bool kOverlap = true;
+struct All : hopper::Polynomial<hopper::Persistent<T>, 3> {
   static constexpr bool kPingPong = true;
-  static constexpr bool kLazyRescale = true;
-  static constexpr bool kTmaStore = true;
-  static constexpr bool kPersistent = true;
-  static constexpr int kPolynomialOf16 = 3;
-};
-struct Overlap64 : Plain64 {
-  static constexpr bool kOverlap = true;
 };
 
 TEST(HopperKernelTest, PlainIsCorrect) {
@@ -140,8 +133,8 @@ TEST(HopperKernelTest, PlainIsCorrect) {
 }
 
 TEST(HopperKernelTest, OverlappedIsCorrect) {
-  ExpectForward<Overlap64>({1, 1, 300, 64, false}, Copies::kAtOnce);
-  ExpectForward<Overlap64>({1, 1, 300, 64, true}, Copies::kAsLateAsPossible);
+  ExpectForward<hopper::Overlap<Plain64>>({1, 1, 300, 64, false}, Copies::kAtOnce);
+  ExpectForward<hopper::Overlap<Plain64>>({1, 1, 300, 64, true}, Copies::kAsLateAsPossible);
 }
 
 TEST(HopperKernelTest, AllSwitchesTogetherAreCorrect) {
@@ -150,21 +143,15 @@ TEST(HopperKernelTest, AllSwitchesTogetherAreCorrect) {
   ExpectForward<All<Plain64>>({1, 3, 250, 64, false}, Copies::kAsLateAsPossible);  // with narrow items
 }
 
-template <class T>
-struct Continued : All<T> {
-  static constexpr bool kPingPong = false;
-  static constexpr bool kContinue = true;
-};
-
 TEST(HopperKernelTest, ItemsThatAreContinuedAreCorrect) {
-  ExpectForward<Continued<Plain64>>({1, 3, 250, 64, false}, Copies::kAtOnce);
-  ExpectForward<Continued<Plain64>>({1, 1, 200, 64, true}, Copies::kAsLateAsPossible);
+  ExpectForward<hopper::Polynomial<hopper::Continued<Plain64>, 3>>({1, 3, 250, 64, false}, Copies::kAtOnce);
+  ExpectForward<hopper::Polynomial<hopper::Continued<Plain64>, 3>>({1, 1, 200, 64, true}, Copies::kAsLateAsPossible);
 }
 
 TEST(HopperKernelTest, HeadDimension128IsCorrect) {
-  using Plain = hopper::Tile<128, 2, 128, 2>;
-  ExpectForward<Plain>({1, 1, 150, 128, true}, Copies::kAtOnce);
-  ExpectForward<All<Plain>>({1, 2, 200, 128, false}, Copies::kAsLateAsPossible);
+  using hopper::Plain128;
+  ExpectForward<Plain128>({1, 1, 150, 128, true}, Copies::kAtOnce);
+  ExpectForward<All<Plain128>>({1, 2, 200, 128, false}, Copies::kAsLateAsPossible);
   ExpectForward<hopper::Bf16<All<hopper::Tile<128, 2, 96, 1>>>>({1, 1, 140, 128, true}, Copies::kAtOnce);
 }
 
@@ -186,12 +173,12 @@ struct CopyToPush : T {
 TEST(HopperKernelTest, PartsThatAreCopiedAreCorrect) {
   ExpectSplit<CopyToPush<hopper::SplitTile<64, 2, 1, 2, 128>>>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
   ExpectSplit<CopyToPush<hopper::SplitTile<64, 4, 1, 1, 128>>>({1, 1, 300, 64, true}, Copies::kAtOnce);
-  ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
-  ExpectSplit<hopper::SplitTile<128, 2, 1, 2, 128>>({1, 1, 150, 128, true}, Copies::kAtOnce);
 }
 
 TEST(HopperKernelTest, SplitKeysAreCorrect) {
-  ExpectSplit<hopper::SplitTile<64, 2, 1, 2, 128>>({1, 1, 300, 64, false}, Copies::kAtOnce);
+  ExpectSplit<hopper::SplitKeys64>({1, 1, 300, 64, false}, Copies::kAtOnce);
+  ExpectSplit<hopper::SplitKeys64>({1, 1, 300, 64, false}, Copies::kAsLateAsPossible);
+  ExpectSplit<hopper::SplitKeys128>({1, 1, 150, 128, true}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<64, 2, 2, 2, 128>>({1, 1, 150, 64, true}, Copies::kAsLateAsPossible);
   ExpectSplit<hopper::SplitTile<64, 2, 4, 2, 64>>({1, 1, 200, 64, true}, Copies::kAtOnce);
   ExpectSplit<hopper::SplitTile<64, 1, 2, 2, 128>>({1, 2, 70, 64, false}, Copies::kAsLateAsPossible);

@@ -1,4 +1,4 @@
-// Times of rung 8's variants beside rung 7, at the shapes that the issue sets targets for.
+// Times of rung 8's variants beside rung 7, at the shapes of docs/kernels.md.
 //
 //   hopper_times [--shape B,H,S,D] [--causal] [--only NAME]...
 //

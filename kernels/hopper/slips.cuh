@@ -10,12 +10,7 @@ namespace fa_profile::hopper {
 namespace {
 
 // One stage less in the rings of K and V: a tile is loaded only when the one before it has been used.
-struct SlipOneStage : Tile<64, 3, 128, 1> {
-  static constexpr bool kOverlap = true;
-  static constexpr bool kLazyRescale = true;
-  static constexpr bool kTmaStore = true;
-  static constexpr bool kPersistent = true;
-};
+using SlipOneStage = Persistent<Tile<64, 3, 128, 1>>;
 
 // The next Q K^T waits for this P V: nothing runs beside the exponentials.
 struct SlipNoOverlap : Persistent64 {

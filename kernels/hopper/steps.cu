@@ -9,20 +9,20 @@ namespace fa_profile::hopper {
 Variants ForwardVariants() {
   static constexpr Variant kVariants[] = {
       ForwardVariant<Plain64>("64_plain", "one product after the other"),
-      ForwardVariant<Overlap64>("64_overlap", "next QK before this PV"),
-      ForwardVariant<Lazy64>("64_lazy", "lazy rescale"),
-      ForwardVariant<PingPong64>("64_ping_pong", "warpgroups in turn"),
-      ForwardVariant<Store64>("64_store", "O by TMA"),
+      ForwardVariant<Overlap<Plain64>>("64_overlap", "next QK before this PV"),
+      ForwardVariant<Lazy<Plain64>>("64_lazy", "lazy rescale"),
+      ForwardVariant<PingPong<Plain64>>("64_ping_pong", "warpgroups in turn"),
+      ForwardVariant<Store<Plain64>>("64_store", "O by TMA"),
       ForwardVariant<Persistent64>("64_persistent", "as many blocks as SMs"),
-      ForwardVariant<Continued64>("64_continued", "next item's QK before the epilogue"),
-      ForwardVariant<Polynomial64>("64_poly_3", "3 of 16 exponentials on the FMA pipe"),
+      ForwardVariant<Continued<Plain64>>("64_continued", "next item's QK before the epilogue"),
+      ForwardVariant<Polynomial<Persistent64, 3>>("64_poly_3", "3 of 16 exponentials on the FMA pipe"),
       ForwardVariant<Plain128>("128_plain", "one product after the other"),
-      ForwardVariant<Overlap128>("128_overlap", "next QK before this PV"),
-      ForwardVariant<Lazy128>("128_lazy", "lazy rescale"),
-      ForwardVariant<PingPong128>("128_ping_pong", "warpgroups in turn"),
-      ForwardVariant<Store128>("128_store", "O by TMA"),
+      ForwardVariant<Overlap<Plain128>>("128_overlap", "next QK before this PV"),
+      ForwardVariant<Lazy<Plain128>>("128_lazy", "lazy rescale"),
+      ForwardVariant<PingPong<Plain128>>("128_ping_pong", "warpgroups in turn"),
+      ForwardVariant<Store<Plain128>>("128_store", "O by TMA"),
       ForwardVariant<Persistent128>("128_persistent", "as many blocks as SMs"),
-      ForwardVariant<Continued128>("128_continued", "next item's QK before the epilogue"),
+      ForwardVariant<Continued<Plain128>>("128_continued", "next item's QK before the epilogue"),
   };
   return {kVariants, kVariants + std::size(kVariants)};
 }

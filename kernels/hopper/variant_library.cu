@@ -17,6 +17,7 @@ namespace {
 using Split21 = SplitTile<64, 2, 1, 2, 128>;
 using Split24 = SplitTile<64, 2, 4, 2, 128>;
 using Split14 = SplitTile<64, 1, 4, 4, 128>;
+using Polynomials = Polynomial<Persistent64, 3>;
 
 // The kernels of all variants have the same name: that is how the gate and `diff` find what to compare.
 struct Chosen : VARIANT {};

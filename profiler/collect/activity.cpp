@@ -42,6 +42,7 @@ Launch ToLaunch(const CUpti_ActivityKernel10& kernel) {
   launch.stream = kernel.streamId;
   launch.correlation = kernel.correlationId;
   launch.start_ns = static_cast<std::int64_t>(kernel.start);
+  // CUPTI gives 0 where it does not know the end; a recording holds no end before a start.
   launch.end_ns = std::max(launch.start_ns, static_cast<std::int64_t>(kernel.end));
   launch.graph = kernel.graphId;
   return launch;

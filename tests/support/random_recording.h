@@ -112,11 +112,12 @@ inline void AddRandomCode(RandomValues& any, Recording& r) {
   }
 }
 
-/// Windows of a watched program, and work of the cases in them.
+/// A record ends no earlier than it starts.
 void OrderTimes(auto& record) {
   if (record.end_ns < record.start_ns) std::swap(record.start_ns, record.end_ns);
 }
 
+/// Windows of a watched program, and work of the cases in them.
 inline void AddRandomWork(RandomValues& any, Recording& r) {
   for (std::int64_t id = 1; id <= 3; ++id) {
     const WatchWindow window{id * 13, any.Int64(), any.Int64(), any.Int64(), any.Int64()};
