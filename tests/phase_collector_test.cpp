@@ -77,7 +77,7 @@ TEST_F(PhaseCollectorTest, ThePeriodStaysBetweenWhatTheHardwareTakes) {
 
 TEST_F(PhaseCollectorTest, ACleanSampleIsTakenOnce) {
   Collect();
-  EXPECT_EQ(gpu_.Count("open:sampler:1024"), 1);
+  EXPECT_EQ(gpu_.Count("period:1024"), 1);
   EXPECT_EQ(gpu_.Count("time"), 2);  // without, and under the sampler
   EXPECT_EQ(Sampling().launches, 7);
   EXPECT_EQ(Sampling().call_ns, 1000.0);
@@ -88,9 +88,9 @@ TEST_F(PhaseCollectorTest, ACleanSampleIsTakenOnce) {
 TEST_F(PhaseCollectorTest, DroppedSamplesAreTakenAgainWithFourTimesThePeriod) {
   gpu_.samples = {Samples(10), Samples(4), Samples()};
   Collect();
-  EXPECT_EQ(gpu_.Count("open:sampler:1024"), 1);
-  EXPECT_EQ(gpu_.Count("open:sampler:4096"), 1);
-  EXPECT_EQ(gpu_.Count("open:sampler:16384"), 1);
+  EXPECT_EQ(gpu_.Count("period:1024"), 1);
+  EXPECT_EQ(gpu_.Count("period:4096"), 1);
+  EXPECT_EQ(gpu_.Count("period:16384"), 1);
   EXPECT_EQ(Sampling().period_cycles, 16384);
   EXPECT_EQ(Sampling().dropped_samples, 0U);
   EXPECT_EQ(built_.recording.samplings.size(), 1U);
@@ -109,7 +109,8 @@ TEST_F(PhaseCollectorTest, ASamplerThatGivesNothingIsReplacedByOneOfTheSamePerio
   nothing.total = 5;
   gpu_.samples = {nothing, Samples()};
   Collect();
-  EXPECT_EQ(gpu_.Count("open:sampler:1024"), 2);
+  EXPECT_EQ(gpu_.Count("close:sampler:256"), 1);
+  EXPECT_EQ(gpu_.Count("open:sampler:1024"), 1);
   EXPECT_EQ(Sampling().period_cycles, 1024);
   EXPECT_EQ(LossKinds(), Kinds{});
 }
@@ -125,7 +126,7 @@ TEST_F(PhaseCollectorTest, TheFourthAttemptIsKeptWithItsLosses) {
 }
 
 TEST_F(PhaseCollectorTest, ASamplerIsClosedBeforeTheNextIsOpened) {
-  gpu_.samples = {Samples(1), Samples()};
+  gpu_.samples = {PcSamples{}, Samples()};
   Collect();
   int open = 0;
   for (const std::string& call : gpu_.calls) {
@@ -163,7 +164,7 @@ TEST_F(PhaseCollectorTest, TheCallIsTimedAfterwardsWithoutASampler) {
   gpu_.call_ns = {1000.0, 1100.0, 1090.0};
   Collect();
   const auto last_time = std::find(gpu_.calls.rbegin(), gpu_.calls.rend(), "time");
-  const auto last_close = std::find(gpu_.calls.rbegin(), gpu_.calls.rend(), "close:sampler:1024");
+  const auto last_close = std::find(gpu_.calls.rbegin(), gpu_.calls.rend(), "close:sampler:256");
   EXPECT_LT(last_time - gpu_.calls.rbegin(), last_close - gpu_.calls.rbegin());
 }
 
@@ -184,10 +185,25 @@ TEST_F(PhaseCollectorTest, TheSamplerOpensBeforeAnyKernelAndIsClosedBeforeCounti
     EXPECT_EQ(gpu_.TakeCalls(), "open:modules open:sampler:256");
     collector.Collect({{1, &one_}});
     const std::string calls = gpu_.TakeCalls();
-    EXPECT_LT(calls.find("close:sampler:1024"), calls.find("open:counter")) << calls;
+    EXPECT_LT(calls.find("close:sampler:256"), calls.find("open:counter")) << calls;
     EXPECT_NE(calls.find("one synchronize start one synchronize take stop"), std::string::npos) << calls;
   }
   EXPECT_EQ(gpu_.open, 0);
+}
+
+TEST_F(PhaseCollectorTest, WhatWasMeasuredIsWrittenAfterOthersHaveProfiled) {
+  PhaseCollector collector(run_, disassembler_);
+  collector.Measure({{1, &one_}});
+  EXPECT_TRUE(built_.recording.samplings.empty());
+  collector.Close();
+  EXPECT_EQ(gpu_.open, 0);
+  collector.Write();
+  EXPECT_EQ(built_.recording.cubins.size(), 1U);
+  EXPECT_EQ(built_.recording.functions.size(), 1U);
+  EXPECT_EQ(built_.recording.samplings.size(), 1U);
+  EXPECT_EQ(built_.recording.countings.size(), 1U);
+  collector.Write();
+  EXPECT_EQ(built_.recording.samplings.size(), 1U);
 }
 
 TEST_F(PhaseCollectorTest, CountsOnlyOpensNoFurtherSampler) {

@@ -27,10 +27,10 @@ struct Setup {
   bool start_stop;                // samples between Start() and Stop() alone
 };
 
-// At a period of 256 cycles an H200 fills 512 MB in about a tenth of a second of busy time. Each drain waits for the
-// workers.
+// Room for 2 million samples, five times what a call is sampled for. CUPTI takes its time by the megabyte: on an H100
+// 512 MB instead of 16 add 0.5 s to a run. Each drain waits for the workers.
 Setup OfCalls(std::uint32_t period_cycles) {
-  return {period_cycles, std::size_t{512} << 20, std::size_t{16} << 20, 1, true};
+  return {period_cycles, std::size_t{32} << 20, std::size_t{16} << 20, 1, true};
 }
 
 // An H200 takes 0.2 million samples, 3.5 MB, in a second of busy time at this period. With more, CUPTI's workers take a
@@ -61,6 +61,10 @@ class CuptiPcSampler final : public PcSampler {
     CallCupti(cuptiPCSamplingStop, "cuptiPCSamplingStop", {.size = CUpti_PCSamplingStopParamsSize, .ctx = context_});
   }
   PcSamples Take() override;
+  void SetPeriod(std::uint32_t cycles) override {
+    setup_.period_cycles = cycles;
+    Configure();
+  }
 
  private:
   bool Disable() const noexcept {
@@ -69,11 +73,12 @@ class CuptiPcSampler final : public PcSampler {
     disable.ctx = context_;
     return cuptiPCSamplingDisable(&disable) == CUPTI_SUCCESS;
   }
-  void Configure(const Setup& setup);
+  void Configure();
   void ReadStallReasons();
   void Add(const CUpti_PCSamplingData& data, PcSamples& samples) const;
 
   CUcontext context_;
+  Setup setup_;
   std::vector<std::string> reasons_;  // by CUPTI's index
   // What CUPTI writes samples into. It keeps the pointer.
   struct Buffer {
@@ -87,13 +92,13 @@ class CuptiPcSampler final : public PcSampler {
   std::unique_ptr<Buffer> fetched_ = std::make_unique<Buffer>();
 };
 
-CuptiPcSampler::CuptiPcSampler(CUcontext context, const Setup& setup) : context_(context) {
+CuptiPcSampler::CuptiPcSampler(CUcontext context, const Setup& setup) : context_(context), setup_(setup) {
   RequireCounters(context);
   CallCupti(cuptiPCSamplingEnable, "cuptiPCSamplingEnable",
             {.size = CUpti_PCSamplingEnableParamsSize, .ctx = context_});
   try {
     ReadStallReasons();
-    Configure(setup);
+    Configure();
   } catch (...) {
     if (!Disable()) {
       (void)configured_.release();
@@ -139,23 +144,23 @@ void CuptiPcSampler::Buffer::Prepare(std::size_t reason_count) {
   data.pPcData = pcs.data();
 }
 
-void CuptiPcSampler::Configure(const Setup& setup) {
+void CuptiPcSampler::Configure() {
   std::array<CUpti_PCSamplingConfigurationInfo, 7> attributes = {};
   attributes[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
   attributes[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
   attributes[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
   attributes[1].attributeData.samplingPeriodData.samplingPeriod =
-      static_cast<std::uint32_t>(std::bit_width(setup.period_cycles) - 1);
+      static_cast<std::uint32_t>(std::bit_width(setup_.period_cycles) - 1);
   attributes[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL;
-  attributes[2].attributeData.enableStartStopControlData.enableStartStopControl = setup.start_stop ? 1 : 0;
+  attributes[2].attributeData.enableStartStopControlData.enableStartStopControl = setup_.start_stop ? 1 : 0;
   attributes[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
   attributes[3].attributeData.samplingDataBufferData.samplingDataBuffer = &configured_->data;
   attributes[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
-  attributes[4].attributeData.hardwareBufferSizeData.hardwareBufferSize = setup.hardware_buffer_bytes;
+  attributes[4].attributeData.hardwareBufferSizeData.hardwareBufferSize = setup_.hardware_buffer_bytes;
   attributes[5].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
-  attributes[5].attributeData.scratchBufferSizeData.scratchBufferSize = setup.scratch_buffer_bytes;
+  attributes[5].attributeData.scratchBufferSizeData.scratchBufferSize = setup_.scratch_buffer_bytes;
   attributes[6].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN;
-  attributes[6].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = setup.worker_sleep_ms;
+  attributes[6].attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan = setup_.worker_sleep_ms;
   CallCupti(cuptiPCSamplingSetConfigurationAttribute, "cuptiPCSamplingSetConfigurationAttribute",
             {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
              .ctx = context_,

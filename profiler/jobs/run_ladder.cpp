@@ -127,6 +127,19 @@ std::vector<collect::PendingCase> VerifyCases(const KernelSelection& selection, 
   return cases;
 }
 
+// Times, counters and timelines of whole calls.
+void MeasureCalls(collect::CollectRun& run, const std::vector<collect::PendingCase>& cases, const RunOptions& options,
+                  const std::vector<std::string>& metrics) {
+  collect::Collector collector(run, {metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
+  collect::CollectTogether(
+      run.gpu, cases, options.raw,
+      [&](const std::vector<collect::CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
+  if (!options.timeline) return;
+  collect::CollectTogether(run.gpu, cases, "none", [&](const std::vector<collect::CollectJob>& jobs, bool) {
+    collect::TimelineCollector(run).Collect(jobs);
+  });
+}
+
 Session LadderSession(const RunOptions& options, const std::string& metric_set) {
   Session session = collect::NewSession(options.command_line, metric_set);
   session.replay_mode = options.kernel_replay ? "kernel" : "user";
@@ -180,19 +193,17 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   }
   if (phases) {
     collect::CollectTogether(*gpu, cases, "none",
-                             [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Collect(jobs); });
-    phases.reset();  // before the range profiler comes
+                             [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Measure(jobs); });
+    phases->Close();  // before the range profiler comes
   }
-  collect::Collector collector(run,
-                               {set.metrics, options.kernel_replay, options.warmup_launches, options.timed_launches});
-  collect::CollectTogether(
-      *gpu, cases, options.raw,
-      [&](const std::vector<collect::CollectJob>& jobs, bool keep_images) { collector.Collect(jobs, keep_images); });
-  if (options.timeline) {
-    collect::CollectTogether(*gpu, cases, "none", [&](const std::vector<collect::CollectJob>& jobs, bool) {
-      collect::TimelineCollector(run).Collect(jobs);
-    });
+  // The code is disassembled while the counters are measured: it takes half a second.
+  try {
+    MeasureCalls(run, cases, options, set.metrics);
+  } catch (...) {
+    if (phases) phases->Write();
+    throw;
   }
+  if (phases) phases->Write();
   writer.Write(collect::ReadClocks(device, "after", losses));
   for (const DataLoss& loss : losses) writer.Write(loss);
   writer.Finish();

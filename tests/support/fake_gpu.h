@@ -187,6 +187,7 @@ class FakeGpu final : public collect::GpuApi {
       gpu_.Call("stop");
     }
     collect::PcSamples Take() override { return gpu_.Next(gpu_.samples); }
+    void SetPeriod(std::uint32_t cycles) override { gpu_.Call("period:" + std::to_string(cycles)); }
 
    private:
     FakeGpu& gpu_;

@@ -80,11 +80,12 @@ void PhaseCollector::Sample(const CollectJob& job) {
   PcSamples samples;
   double sampled_ns = 0.0;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    if (!sampler_ || period_ != period) {
-      sampler_.reset();  // CUPTI takes one at a time
+    if (!sampler_) {
       sampler_ = run_.gpu.OpenPcSampler(period);
-      period_ = period;
+    } else if (period_ != period) {
+      sampler_->SetPeriod(period);
     }
+    period_ = period;
     CallTiming timed;
     RunUnder(*sampler_, [&] { timed = Time(job); });
     samples = sampler_->Take();
@@ -159,7 +160,7 @@ void PhaseCollector::Count(const CollectJob& job) {
   countings_.push_back(std::move(counting));
 }
 
-// nvdisasm takes some tenths of a second a cubin: it runs beside the counting.
+// nvdisasm takes some tenths of a second a cubin: it runs beside what is measured next.
 void PhaseCollector::StartDisassembling() {
   std::map<std::uint64_t, Code> by_cubin;
   for (const auto& [key, id] : functions_) {
@@ -180,7 +181,7 @@ void PhaseCollector::StartDisassembling() {
   }
 }
 
-void PhaseCollector::Write(Code& code) {
+void PhaseCollector::WriteCode(Code& code) {
   const std::string& first = code.functions.front().first;
   if (!code.cubin) {
     run_.sink.Write(DataLoss{"cubin_unknown", first, "CUPTI did not report its machine code when it was loaded", 1});
@@ -206,8 +207,8 @@ void PhaseCollector::Write(Code& code) {
 }
 
 // A piece that refers to another comes after it: cubins, functions, then samples and counts.
-void PhaseCollector::WriteAll() {
-  for (Code& code : code_) Write(code);
+void PhaseCollector::Write() {
+  for (Code& code : code_) WriteCode(code);
   for (const PcSampling& sampling : samplings_) run_.sink.Write(sampling);
   for (const SassCounting& counting : countings_) run_.sink.Write(counting);
   code_.clear();
@@ -217,6 +218,17 @@ void PhaseCollector::WriteAll() {
 }
 
 void PhaseCollector::Collect(const std::vector<CollectJob>& jobs, bool sample) {
+  Measure(jobs, sample);
+  Write();
+}
+
+void PhaseCollector::Close() {
+  sampler_.reset();
+  counter_.reset();
+  modules_.reset();
+}
+
+void PhaseCollector::Measure(const std::vector<CollectJob>& jobs, bool sample) {
   if (jobs.empty()) return;
   for (std::size_t i = 0; sample && i < jobs.size(); ++i) {
     run_.Report("samples", JobName(jobs[i]), i, jobs.size());
@@ -229,7 +241,6 @@ void PhaseCollector::Collect(const std::vector<CollectJob>& jobs, bool sample) {
     Count(jobs[i]);
   }
   StartDisassembling();  // what was counted and never sampled
-  WriteAll();
   run_.Report("instructions", "", jobs.size(), jobs.size());
 }
 

@@ -87,6 +87,8 @@ class PcSampler {
   virtual void Stop() = 0;
   /// After Stop().
   virtual PcSamples Take() = 0;
+  /// Of the next samples, before Start(): a power of two, 32 or more. To open another sampler takes ten times as long.
+  virtual void SetPeriod(std::uint32_t cycles) = 0;
 };
 
 /// Counts of one instruction, as CUPTI names it.

@@ -23,7 +23,7 @@ using Disassembler =
 /// Measures inside kernels: PC samples, then SASS metrics per instruction, each in separate runs, and the machine
 /// code as it was loaded.
 ///
-/// Construct it before the first kernel of the process is loaded, and destroy it before anything else is profiled:
+/// Construct it before the first kernel of the process is loaded, and close it before anything else is profiled:
 /// CUPTI names samples only of code that was loaded while PC sampling was enabled. One per process, one thread, with
 /// the device current.
 class PhaseCollector {
@@ -31,13 +31,22 @@ class PhaseCollector {
   /// Without a disassembler functions are written without instructions.
   PhaseCollector(CollectRun& run, Disassembler disassembler);
 
-  /// Samples and counts each job's whole call, writes it with the code it ran, and commits. What is missing goes to the
-  /// sink as DataLoss. Throws Error for CUDA and CUPTI failures. `sample` false: counts only.
+  /// Measure(), then Write().
+  void Collect(const std::vector<CollectJob>& jobs, bool sample = true);
+
+  /// Samples and counts each job's whole call. `sample` false: counts only. The code that ran is disassembled meanwhile
+  /// and afterwards. What is missing goes to the sink as DataLoss. Throws Error for CUDA and CUPTI failures.
   ///
   /// The sampling period follows from the call's duration. Where the hardware drops samples, or CUPTI's buffer is full,
   /// the call is sampled again with a period four times as long, up to three times. A call that takes 2 % longer while
   /// it is sampled than without, before and after, is a DataLoss "sampling_disturbs".
-  void Collect(const std::vector<CollectJob>& jobs, bool sample = true);
+  void Measure(const std::vector<CollectJob>& jobs, bool sample = true);
+
+  /// Ends all use of CUPTI: others may profile. Nothing more can be measured.
+  void Close();
+
+  /// Writes what was measured, with the code it ran, and commits. Waits for the disassembly.
+  void Write();
 
  private:
   // New functions of one cubin, being disassembled while the device is busy.
@@ -54,8 +63,7 @@ class PhaseCollector {
   void Count(const CollectJob& job);
   std::int64_t FunctionId(std::uint64_t crc, const std::string& name);
   void StartDisassembling();
-  void Write(Code& code);
-  void WriteAll();
+  void WriteCode(Code& code);
 
   CollectRun& run_;
   Disassembler disassembler_;
