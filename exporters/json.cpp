@@ -120,6 +120,7 @@ Json ToJson(const Launch& l, bool with_duration) {
 Json ToJson(const StallShare& s);
 Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
+Json ToJson(const AsyncWait& w);
 Json ToJson(const KeyTile& t);
 Json ToJson(const PhaseInference& i);
 Json ToJson(const PhaseTable& t);
@@ -177,6 +178,17 @@ Json ToJson(const Closure& c) {
           {"closes", c.closes()}};
 }
 
+Json ToJson(const AsyncWait& w) {
+  return {{"kind", w.kind},
+          {"phase", w.phase},
+          {"place", w.place},
+          {"waits", w.waits},
+          {"waited_cycles", w.waited_cycles},
+          {"issued_before_cycles", OrNull(w.issued_before_cycles)},
+          {"hidden_ratio", OrNull(w.hidden_ratio())},
+          {"beside_cycles", w.beside_cycles}};
+}
+
 Json ToJson(const KeyTile& t) {
   return {{"softmax_instructions", t.softmax_instructions},
           {"exponentials", t.exponentials},
@@ -195,6 +207,7 @@ Json ToJson(const PhaseTable& t) {
           {"period_cycles", KnownNumber(t.period_cycles)},
           {"waiting_ratio", t.waiting_ratio},
           {"phases", ToArray(t.phases)},
+          {"async_waits", ToArray(t.async_waits)},
           {"closures", ToArray(t.closures)}};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -165,6 +166,68 @@ void WriteClosures(TextPage& page, const PhaseTable& table) {
   if (!parts.empty()) page.Paragraph("  sums       ", fmt::format("{}", fmt::join(parts, "; ")));
 }
 
+/// "softmax 97": the phase in which most of these cycles are, of `all`.
+std::string MostText(TextPage& page, const std::map<std::string, double>& cycles, double all) {
+  const auto most = std::ranges::max_element(cycles, {}, [](const auto& phase) { return phase.second; });
+  if (most == cycles.end() || most->second <= 0.0) return "";
+  return page.Safe(most->first) + " " + ShortPercent(most->second / all);
+}
+
+/// How much of the products ran beside other work, of all of them.
+void WriteOverlap(TextPage& page, const PhaseTable& table) {
+  double hidden = 0.0;
+  double all = 0.0;
+  std::map<std::string, double> beside;
+  for (const AsyncWait& wait : table.async_waits) {
+    if (wait.kind != "matrix") continue;
+    hidden += wait.waits * wait.issued_before_cycles.value_or(0.0);
+    all += wait.waits * (wait.issued_before_cycles.value_or(0.0) + wait.waited_cycles);
+    for (const auto& [phase, cycles] : wait.beside_cycles) beside[phase] += wait.waits * cycles;
+  }
+  if (all <= 0.0) return;
+  const std::string most = MostText(page, beside, all);
+  page.Paragraph("  overlap    ",
+                 fmt::format("from the issue of a product to the end of the wait for it, warps do other "
+                             "work in {} % of the cycles{}",
+                             ShortPercent(hidden / all), most.empty() ? "" : " (" + most + " %)"));
+}
+
+/// Places with little of the warps' time, waited or beside, are left out.
+void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
+  constexpr double kShownShare = 0.005;
+  constexpr std::size_t kShownWaits = 8;
+  const auto warp_cycles = entry.metrics.find("warps_active_cycles");
+  if (warp_cycles == entry.metrics.end()) return;
+  std::vector<std::vector<Cell>> rows;
+  for (const AsyncWait& wait : entry.phases->async_waits) {
+    const double issued_before = wait.issued_before_cycles.value_or(0.0);
+    const double waited = wait.waits * wait.waited_cycles / warp_cycles->second;
+    const double beside = wait.waits * issued_before / warp_cycles->second;
+    if (rows.size() == kShownWaits || std::max(waited, beside) < kShownShare) continue;
+    rows.push_back({{"  " + page.Safe(wait.phase)},
+                    {wait.kind},
+                    {page.Safe(wait.place)},
+                    {FormatValue(wait.waits, "count")},
+                    {FormatValue(wait.waited_cycles, "count")},
+                    {ShortPercent(waited)},
+                    {wait.issued_before_cycles ? FormatValue(issued_before, "count") : ""},
+                    {wait.hidden_ratio() ? ShortPercent(*wait.hidden_ratio()) : ""},
+                    {MostText(page, wait.beside_cycles, issued_before)}});
+  }
+  if (rows.empty()) return;
+  page.Line();
+  page.Table({{"  waits in", true},
+              {"for", true},
+              {"at", true},
+              {"times"},
+              {"cycles"},
+              {"warps%"},
+              {"issued before"},
+              {"hidden%"},
+              {"beside %", true}},
+             rows);
+}
+
 }  // namespace
 
 std::string InferenceText(const PhaseInference& inference) {
@@ -195,7 +258,9 @@ void WritePhases(TextPage& page, const ProfileEntry& entry) {
   WriteTable(page, entry.phases->phases, kCost, /*all=*/true, /*with_stalls=*/true);
   page.Line();
   WriteTable(page, entry.phases->phases, kWork, /*all=*/false, /*with_stalls=*/false);
+  WriteAsyncWaits(page, entry);
   WriteSampling(page, *entry.phases);
+  WriteOverlap(page, *entry.phases);
   WriteClosures(page, *entry.phases);
   page.Line();
 }

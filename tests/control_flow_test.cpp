@@ -6,6 +6,7 @@
 #include <random>
 
 #include "device_code.h"
+#include "mbarrier_waits.h"
 
 namespace fa_profile::analyze::control_flow_test {
 namespace {

@@ -16,23 +16,6 @@ namespace {
 
 using Instructions = std::vector<Instruction>;
 
-std::string_view Base(const Instruction& instruction) {
-  return std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
-}
-
-/// Index of the instruction at the offset that ends the operands.
-std::optional<std::size_t> Target(const Instructions& instructions, const Instruction& branch) {
-  const std::size_t start = branch.operands.rfind("0x");
-  if (start == std::string::npos) return std::nullopt;
-  const char* const end = branch.operands.data() + branch.operands.size();
-  std::uint32_t offset = 0;
-  const auto [rest, error] = std::from_chars(branch.operands.data() + start + 2, end, offset, 16);
-  if (error != std::errc{} || rest != end) return std::nullopt;
-  const auto found = std::ranges::lower_bound(instructions, offset, {}, &Instruction::offset);
-  if (found == instructions.end() || found->offset != offset) return std::nullopt;
-  return static_cast<std::size_t>(found - instructions.begin());
-}
-
 /// "BRA !P0, 0x2b0" and "BRA.DIV UR4, 0x2b0" are conditional without a predicate.
 bool IsConditional(const Instruction& branch) {
   return !branch.predicate.empty() || branch.operands.find(',') != std::string::npos;
@@ -53,13 +36,13 @@ using ConvergencePoints = std::map<std::string, std::set<std::size_t>, std::less
 ConvergencePoints ReadConvergence(const Instructions& instructions) {
   ConvergencePoints points;
   for (const Instruction& instruction : instructions) {
-    if (Base(instruction) != "BSSY") continue;
-    const auto target = Target(instructions, instruction);
+    if (BaseOpcode(instruction) != "BSSY") continue;
+    const auto target = BranchTarget(instructions, instruction);
     if (target) points[instruction.operands.substr(0, instruction.operands.find(','))].insert(*target);
   }
   // Mostly a BSYNC is right before the place its BSSY names. The others are places reached from elsewhere.
   for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
-    if (Base(instructions[i]) != "BSYNC") continue;
+    if (BaseOpcode(instructions[i]) != "BSYNC") continue;
     if (const auto found = points.find(instructions[i].operands); found != points.end()) found->second.erase(i + 1);
   }
   return points;
@@ -67,12 +50,12 @@ ConvergencePoints ReadConvergence(const Instructions& instructions) {
 
 Exits ExitsOf(const Instructions& instructions, std::size_t index, const ConvergencePoints& convergence) {
   const Instruction& instruction = instructions[index];
-  const std::string_view base = Base(instruction);
+  const std::string_view base = BaseOpcode(instruction);
   Exits exits;
   if (base == "BRA" || base == "JMP") {
     exits.ends_block = true;
     exits.falls_through = IsConditional(instruction);
-    if (const auto target = Target(instructions, instruction)) exits.targets.push_back(*target);
+    if (const auto target = BranchTarget(instructions, instruction)) exits.targets.push_back(*target);
   } else if (base == "BRX" || base == "BRXU" || base == "JMX" || base == "JMXU") {
     exits.ends_block = true;
     exits.falls_through = !instruction.predicate.empty();
@@ -82,7 +65,7 @@ Exits ExitsOf(const Instructions& instructions, std::size_t index, const Converg
     exits.falls_through = !instruction.predicate.empty();
   } else if (base == "CALL") {
     exits.ends_block = true;
-    exits.callee = Target(instructions, instruction);
+    exits.callee = BranchTarget(instructions, instruction);
   } else if (base == "BSYNC") {
     // Two BSSY that share a register may leave several places; the warp goes on at one of them.
     if (const auto found = convergence.find(instruction.operands); found != convergence.end()) {
@@ -135,7 +118,7 @@ std::vector<bool> ReachesReturn(const Instructions& instructions, const std::vec
   std::vector<bool> reaches(blocks.size(), false);
   std::vector<std::size_t> pending;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
-    if (Base(instructions[blocks[block].end - 1]) != "RET") continue;
+    if (BaseOpcode(instructions[blocks[block].end - 1]) != "RET") continue;
     reaches[block] = true;
     pending.push_back(block);
   }
@@ -211,51 +194,23 @@ std::vector<int> BlockDepths(const std::vector<BasicBlock>& blocks) {
   return depths;
 }
 
-/// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
-std::string AnswerOf(const Instruction& instruction) {
-  if (!instruction.opcode.starts_with("SYNCS.PHASECHK")) return {};
-  return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
-}
-
-/// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
-bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
-  if (Base(instruction) != "BRA" || predicate.empty()) return false;
-  const std::string condition = instruction.operands.substr(0, instruction.operands.find(','));
-  return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
-}
-
-// The instructions of one wait are near each other, scheduled among others.
-constexpr std::size_t kNearInstructions = 8;
-
-// Where the branch at `branch`, on the answer of the wait at `question`, asks again: a little before it, at a YIELD.
-std::size_t FirstOfLoop(const Instructions& instructions, std::size_t question, const Instruction& branch) {
-  const bool asks_again = branch.predicate.starts_with("@!") || branch.operands.starts_with('!');
-  const std::size_t again = asks_again ? Target(instructions, branch).value_or(question) : question;
-  return again <= question && question - again <= kNearInstructions ? again : question;
-}
-
-void MarkLoop(const Instructions& instructions, std::size_t question, const std::string& answer,
-              std::vector<bool>& waits) {
-  waits[question] = true;
-  const std::size_t end = std::min(instructions.size(), question + 1 + kNearInstructions);
-  std::size_t branch = question + 1;
-  while (branch < end && Base(instructions[branch]) != "BRA") ++branch;
-  if (branch >= end || !BranchesOn(instructions[branch], answer)) return;
-  for (std::size_t i = FirstOfLoop(instructions, question, instructions[branch]); i <= branch; ++i) waits[i] = true;
-}
-
-// Asked early, with other work before the answer is needed: at that place is a branch to a loop that asks again.
-bool BranchesToQuestion(const Instructions& instructions, const Instruction& branch) {
-  if (Base(branch) != "BRA") return false;
-  const std::size_t target = Target(instructions, branch).value_or(instructions.size());
-  const std::size_t end = std::min(instructions.size(), target + kNearInstructions);
-  for (std::size_t i = target; i < end; ++i) {
-    if (BranchesOn(branch, AnswerOf(instructions[i]))) return true;
-  }
-  return false;
-}
-
 }  // namespace
+
+std::string_view BaseOpcode(const Instruction& instruction) {
+  return std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
+}
+
+std::optional<std::size_t> BranchTarget(const std::vector<Instruction>& instructions, const Instruction& branch) {
+  const std::size_t start = branch.operands.rfind("0x");
+  if (start == std::string::npos) return std::nullopt;
+  const char* const end = branch.operands.data() + branch.operands.size();
+  std::uint32_t offset = 0;
+  const auto [rest, error] = std::from_chars(branch.operands.data() + start + 2, end, offset, 16);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  const auto found = std::ranges::lower_bound(instructions, offset, {}, &Instruction::offset);
+  if (found == instructions.end() || found->offset != offset) return std::nullopt;
+  return static_cast<std::size_t>(found - instructions.begin());
+}
 
 ControlFlow ReadControlFlow(const DeviceFunction& function) {
   const Instructions& instructions = function.instructions;
@@ -354,17 +309,6 @@ std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const Control
   region.erase(std::unique(region.begin(), region.end()), region.end());
   std::erase(region, barrier);
   return region;
-}
-
-std::vector<bool> AsyncWaits(const DeviceFunction& function) {
-  const Instructions& instructions = function.instructions;
-  std::vector<bool> waits(instructions.size(), false);
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    const std::string answer = AnswerOf(instructions[i]);
-    if (!answer.empty()) MarkLoop(instructions, i, answer, waits);
-    if (BranchesToQuestion(instructions, instructions[i])) waits[i] = true;
-  }
-  return waits;
 }
 
 }  // namespace fa_profile::analyze

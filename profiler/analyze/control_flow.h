@@ -2,11 +2,18 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "fa_profile/recording.h"
 
 namespace fa_profile::analyze {
+
+/// "SYNCS" of "SYNCS.PHASECHK.TRANS64". The instruction owns it.
+std::string_view BaseOpcode(const Instruction& instruction);
+
+/// Index of the instruction at the offset that ends the operands; nothing where none begins there.
+std::optional<std::size_t> BranchTarget(const std::vector<Instruction>& instructions, const Instruction& branch);
 
 /// Instructions that only run one after the other: [first, end) of a function's, and the blocks that can come next.
 struct BasicBlock {
@@ -45,10 +52,5 @@ std::optional<std::size_t> BarrierPassed(const DeviceFunction& function, const C
 /// on the way included; the barrier itself is not among them. A warp that waits there waits for warps at one of these.
 /// Sorted indices.
 std::vector<std::size_t> WaitedFor(const DeviceFunction& function, const ControlFlow& flow, std::size_t barrier);
-
-/// By instruction: whether it belongs to a wait for an mbarrier: SYNCS.PHASECHK and the code between it and the
-/// branch on its answer, that branch included; the code before it in a loop that asks again; and a branch into such a
-/// loop, where a warp is that asked early.
-std::vector<bool> AsyncWaits(const DeviceFunction& function);
 
 }  // namespace fa_profile::analyze

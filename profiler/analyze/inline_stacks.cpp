@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "mbarrier_waits.h"
+
 namespace fa_profile::analyze {
 namespace {
 
@@ -22,6 +24,12 @@ std::vector<const std::vector<InlineFrame>*> InlineStacks(const DeviceFunction& 
     if (instruction.opcode.starts_with("WARPGROUP.ARRIVE")) fence = &instruction;
     const bool takes_fence = fence != nullptr && !fence->frames.empty() && IsWarpgroupMatrix(instruction.opcode);
     stacks.push_back(takes_fence ? &fence->frames : &instruction.frames);
+  }
+  for (const MbarrierWait& wait : MbarrierWaits(function)) {
+    const std::vector<InlineFrame>& loop = function.instructions[wait.loop_last].frames;
+    if (!wait.early() || loop.empty()) continue;
+    stacks[wait.question] = &loop;
+    stacks[wait.branch] = &loop;
   }
   return stacks;
 }

@@ -10,6 +10,7 @@
 #include "fa_profile/measured_code.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/profile.h"
+#include "mbarrier_waits.h"
 #include "opcode.h"
 
 namespace fa_profile::analyze {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "async_work.h"
 #include "choose_phases.h"
 #include "derive.h"
 #include "fa_profile/call_name.h"
@@ -222,6 +223,10 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
       named_samples = static_cast<double>(measured.sampling->total_samples) -
                       static_cast<double>(measured.sampling->dropped_samples) - OtherSamples(recording, entry.case_id);
     }
+  }
+  const auto warp_cycles = Find(entry.metrics, "warps_active_cycles");
+  if (sums.sampled && sums.counted && warp_cycles) {
+    table.async_waits = AsyncWaitsOf(labelled.functions, *measured.sampling, *measured.counting, *warp_cycles);
   }
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);
   return table;

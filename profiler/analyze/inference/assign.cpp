@@ -6,6 +6,7 @@
 #include "fa_profile/profile.h"
 #include "inference/groups_left.h"
 #include "inference/phases_of_code.h"
+#include "mbarrier_waits.h"
 #include "opcode.h"
 
 namespace fa_profile::analyze {

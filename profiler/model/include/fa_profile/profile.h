@@ -88,6 +88,24 @@ struct PhaseInference {
   std::optional<KeyTile> tile;                   ///< present where the phases were inferred
 };
 
+/// A place where warps wait for asynchronous work: how late it is, and what they did beside it. Cycles are means of one
+/// wait, from PC samples: a share of all samples is that share of the cycles of all warps.
+struct AsyncWait {
+  std::string kind;     ///< "mbarrier"; "matrix" (a group of WGMMA); "copy" (of cp.async); "store" (of TMA)
+  std::string phase;    ///< of the wait
+  std::string place;    ///< "schedule.h:126", where the phase's function is called; without lines the address, "0x3a40"
+  double waits = 0.0;   ///< by warps, in one call
+  double waited_cycles = 0.0;
+  /// From the group's last instruction to the wait, along the most executed way; by phase in `beside_cycles`. Absent
+  /// for an mbarrier, which other warps or copies complete.
+  std::optional<double> issued_before_cycles;
+  std::map<std::string, double> beside_cycles;
+
+  /// Of the cycles from issue to result, those in which the warp did other work. Where nothing is waited for, the
+  /// result may have been there long before.
+  std::optional<double> hidden_ratio() const;
+};
+
 /// The phases of one entry's kernels.
 struct PhaseTable {
   std::vector<PhaseEntry> phases;  ///< most time first; the unattributed last, present even when it is 0
@@ -99,6 +117,7 @@ struct PhaseTable {
   std::uint64_t samples = 0;
   std::uint64_t dropped_samples = 0;
   int period_cycles = 0;
+  std::vector<AsyncWait> async_waits;  ///< most waiting first; needs samples, counts per instruction and counters
   std::vector<Closure> closures;
 };
 

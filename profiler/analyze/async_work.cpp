@@ -1,0 +1,198 @@
+#include "async_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "branch_skid.h"
+#include "control_flow.h"
+#include "fa_profile/demangle.h"
+#include "fa_profile/inline_stacks.h"
+#include "fa_profile/measured_code.h"
+#include "mbarrier_waits.h"
+#include "opcode.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+/// A function's instructions with the cycles of one execution.
+struct TimedCode {
+  const LabelledFunction& labelled;
+  std::vector<double> executed;
+  std::vector<double> warp_cycles;  // of all executions
+
+  const std::vector<Instruction>& instructions() const { return labelled.function->instructions; }
+  const std::string& PhaseAt(std::size_t i) const {
+    return i < labelled.phases.size() ? labelled.phases[i] : labelled.otherwise;
+  }
+  double Cycles(std::size_t i) const { return executed[i] > 0.0 ? warp_cycles[i] / executed[i] : 0.0; }
+};
+
+/// Where the phase's function is called; of code without inline functions, its own line.
+std::string PlaceOf(const std::vector<InlineFrame>& stack, const std::string& phase, std::uint32_t offset) {
+  if (stack.empty()) return fmt::format("0x{:04x}", offset);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i + 1 < stack.size(); ++i) {
+    if (BaseName(stack[i].function) == phase) at = i + 1;
+  }
+  return fmt::format("{}:{}", stack[at].file.substr(stack[at].file.rfind('/') + 1), stack[at].line);
+}
+
+/// What a wait for groups allows to go on: N of "gsb0, 0x1" and of "SB0, 0x1".
+std::size_t NewerGroups(const Instruction& wait) {
+  const std::size_t start = wait.operands.find("0x");
+  std::size_t newer = 0;
+  if (start != std::string::npos) {
+    std::from_chars(wait.operands.data() + start + 2, wait.operands.data() + wait.operands.size(), newer, 16);
+  }
+  return newer;
+}
+
+using EndsGroup = std::function<bool(const Instruction&)>;
+
+bool EndsMatrixGroup(const Instruction& instruction) {
+  return ClassOf(instruction.opcode) == OpcodeClass::kTensor && instruction.operands.find("gsb0") != std::string::npos;
+}
+bool EndsCopyGroup(const Instruction& instruction) { return instruction.opcode.starts_with("LDGDEPBAR"); }
+bool EndsStoreGroup(const Instruction& instruction) { return instruction.opcode.starts_with("UTMACMDFLUSH"); }
+
+/// The instructions between a group's last one and the wait for it, backwards along the most executed way. Nothing
+/// where no such group lies on that way.
+std::optional<std::vector<std::size_t>> Between(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
+                                                const EndsGroup& ends_group) {
+  const std::size_t newer = NewerGroups(code.instructions()[wait]);
+  std::vector<std::size_t> between;
+  std::set<std::size_t> entered;  // blocks, from their end
+  std::size_t groups = 0;
+  std::size_t block = flow.block_of[wait];
+  std::size_t end = wait;
+  while (true) {
+    for (std::size_t i = end; i > flow.blocks[block].first; --i) {
+      if (ends_group(code.instructions()[i - 1]) && groups++ == newer) return between;
+      between.push_back(i - 1);
+    }
+    std::optional<std::size_t> before;
+    for (const std::size_t candidate : flow.blocks[block].predecessors) {
+      if (entered.contains(candidate)) continue;
+      const auto times = [&](std::size_t of) { return code.executed[flow.blocks[of].end - 1]; };
+      if (!before || times(candidate) > times(*before)) before = candidate;
+    }
+    if (!before) return std::nullopt;
+    block = *before;
+    end = flow.blocks[block].end;
+    entered.insert(block);
+  }
+}
+
+/// Waits of one function, with the sums of all their executions in place of means.
+class FunctionWaits {
+ public:
+  explicit FunctionWaits(const TimedCode& code)
+      : code_(code), flow_(ReadControlFlow(*code.labelled.function)), stacks_(InlineStacks(*code.labelled.function)) {}
+
+  void AddMbarriers(std::vector<AsyncWait>& waits) const {
+    for (const MbarrierWait& wait : MbarrierWaits(*code_.labelled.function)) {
+      std::set<std::size_t> parts{wait.question, wait.branch};
+      for (std::size_t i = wait.loop_first; i <= wait.loop_last; ++i) parts.insert(i);
+      double cycles = 0.0;
+      for (const std::size_t i : parts) cycles += code_.warp_cycles[i];
+      // A loop that asks until the answer is yes is left once for each wait.
+      const double leaves = wait.branch + 1 < code_.executed.size() ? code_.executed[wait.branch + 1] : 0.0;
+      Add("mbarrier", wait.branch, wait.early() ? code_.executed[wait.branch] : leaves, cycles, waits);
+    }
+  }
+
+  void AddGroups(std::vector<AsyncWait>& waits) const {
+    for (std::size_t i = 0; i < code_.instructions().size(); ++i) {
+      const std::string_view opcode = code_.instructions()[i].opcode;
+      if (opcode.starts_with("WARPGROUP.DEPBAR")) {
+        AddGroup("matrix", i, EndsMatrixGroup, waits);
+      } else if (opcode.starts_with("DEPBAR") && !AddGroup("copy", i, EndsCopyGroup, waits)) {
+        AddGroup("store", i, EndsStoreGroup, waits);
+      }
+    }
+  }
+
+ private:
+  bool AddGroup(const char* kind, std::size_t wait, const EndsGroup& ends_group, std::vector<AsyncWait>& waits) const {
+    const auto between = Between(code_, flow_, wait, ends_group);
+    if (!between) return false;
+    const double times = code_.executed[wait];
+    AsyncWait* const added = Add(kind, wait, times, code_.warp_cycles[wait], waits);
+    if (added == nullptr) return true;
+    double issued_before = added->issued_before_cycles.value_or(0.0);
+    for (const std::size_t i : *between) {
+      const double cycles = times * code_.Cycles(i);
+      issued_before += cycles;
+      added->beside_cycles[code_.PhaseAt(i)] += cycles;
+    }
+    added->issued_before_cycles = issued_before;
+    return true;
+  }
+
+  AsyncWait* Add(const char* kind, std::size_t at, double times, double cycles, std::vector<AsyncWait>& waits) const {
+    if (times <= 0.0) return nullptr;
+    const std::string& phase = code_.PhaseAt(at);
+    const std::string place = PlaceOf(*stacks_[at], phase, code_.instructions()[at].offset);
+    auto found = std::ranges::find_if(
+        waits, [&](const AsyncWait& each) { return each.kind == kind && each.phase == phase && each.place == place; });
+    if (found == waits.end()) found = waits.insert(found, AsyncWait{kind, phase, place, 0.0, 0.0, {}, {}});
+    found->waits += times;
+    found->waited_cycles += cycles;
+    return &*found;
+  }
+
+  const TimedCode& code_;
+  ControlFlow flow_;
+  std::vector<const std::vector<InlineFrame>*> stacks_;
+};
+
+std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
+  std::vector<double> samples(function.instructions.size(), 0.0);
+  for (const PcSample& pc : sampling.samples) {
+    const auto index = pc.function_id == function.id ? IndexOf(function, pc.offset) : std::nullopt;
+    if (!index) continue;
+    for (const auto& [reason, count] : pc.samples) {
+      if (!IsTwin(reason)) samples[*index] += static_cast<double>(count);
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functions, const PcSampling& sampling,
+                                    const SassCounting& counting, double warp_cycles) {
+  std::vector<TimedCode> codes;
+  double all = 0.0;
+  std::vector<const DeviceFunction*> bare;
+  for (const LabelledFunction& labelled : functions) bare.push_back(labelled.function);
+  const PcSampling samples = WithoutBranchSkid(bare, sampling, counting);
+  for (const LabelledFunction& labelled : functions) {
+    TimedCode code{labelled, ExecutedOf(*labelled.function, &counting), SamplesOf(*labelled.function, samples)};
+    for (const double count : code.warp_cycles) all += count;
+    if (!code.executed.empty()) codes.push_back(std::move(code));
+  }
+  std::vector<AsyncWait> waits;
+  if (all <= 0.0) return waits;
+  for (TimedCode& code : codes) {
+    for (double& cycles : code.warp_cycles) cycles *= warp_cycles / all;
+    const FunctionWaits of_function(code);
+    of_function.AddMbarriers(waits);
+    of_function.AddGroups(waits);
+  }
+  std::ranges::stable_sort(waits, std::greater<>(), &AsyncWait::waited_cycles);
+  for (AsyncWait& wait : waits) {
+    wait.waited_cycles /= wait.waits;
+    if (wait.issued_before_cycles) *wait.issued_before_cycles /= wait.waits;
+    for (auto& [phase, cycles] : wait.beside_cycles) cycles /= wait.waits;
+  }
+  return waits;
+}
+
+}  // namespace fa_profile::analyze

@@ -1,0 +1,106 @@
+#include "mbarrier_waits.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "control_flow.h"
+
+namespace fa_profile::analyze {
+namespace {
+
+using Instructions = std::vector<Instruction>;
+
+/// The predicate that a wait's answer goes to. nvdisasm 13.2 prints "P0[R18+URZ], R11".
+std::string AnswerOf(const Instruction& instruction) {
+  if (!instruction.opcode.starts_with("SYNCS.PHASECHK")) return {};
+  return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
+}
+
+/// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
+bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
+  if (BaseOpcode(instruction) != "BRA" || predicate.empty()) return false;
+  const std::string condition = instruction.operands.substr(0, instruction.operands.find(','));
+  return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
+}
+
+// The instructions of one wait are near each other, scheduled among others.
+constexpr std::size_t kNearInstructions = 8;
+
+/// A question, and the branch on its answer a little behind it.
+struct PollLoop {
+  std::size_t first = 0;  ///< where it asks again: a little before the question, at a YIELD
+  std::size_t question = 0;
+  std::size_t branch = 0;
+  bool here = true;  ///< false: the branch leads to another loop, which asks again
+};
+
+std::optional<PollLoop> PollLoopAt(const Instructions& instructions, std::size_t question) {
+  const std::string answer = AnswerOf(instructions[question]);
+  const std::size_t end = std::min(instructions.size(), question + 1 + kNearInstructions);
+  std::size_t branch = question + 1;
+  while (branch < end && BaseOpcode(instructions[branch]) != "BRA") ++branch;
+  if (branch >= end || !BranchesOn(instructions[branch], answer)) return std::nullopt;
+  const Instruction& on_answer = instructions[branch];
+  const bool asks_again = on_answer.predicate.starts_with("@!") || on_answer.operands.starts_with('!');
+  if (!asks_again) return PollLoop{question, question, branch};
+  const std::size_t again = BranchTarget(instructions, on_answer).value_or(question);
+  const bool here = again <= question && question - again <= kNearInstructions;
+  return PollLoop{here ? again : question, question, branch, here};
+}
+
+/// The loop that a branch on an early answer leads to.
+std::optional<PollLoop> LoopBehind(const Instructions& instructions, const Instruction& branch) {
+  if (BaseOpcode(branch) != "BRA") return std::nullopt;
+  const std::size_t target = BranchTarget(instructions, branch).value_or(instructions.size());
+  const std::size_t end = std::min(instructions.size(), target + kNearInstructions);
+  for (std::size_t i = target; i < end; ++i) {
+    if (!BranchesOn(branch, AnswerOf(instructions[i]))) continue;
+    // A branch back to where another wait is asked early has its predicate by chance.
+    const auto loop = PollLoopAt(instructions, i);
+    if (loop && loop->here) return loop;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<MbarrierWait> MbarrierWaits(const DeviceFunction& function) {
+  const Instructions& instructions = function.instructions;
+  std::map<std::size_t, MbarrierWait> waits;          // by branch
+  std::set<std::size_t> asked_early;                  // questions of loops that are entered from elsewhere
+  std::map<std::string, std::size_t> last_questions;  // before the instruction, by the predicate of the answer
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (const std::string answer = AnswerOf(instructions[i]); !answer.empty()) last_questions[answer] = i;
+    const auto loop = LoopBehind(instructions, instructions[i]);
+    if (!loop || (loop->first <= i && i <= loop->branch)) continue;
+    const auto early = last_questions.find(AnswerOf(instructions[loop->question]));
+    waits[i] = {early == last_questions.end() ? i : early->second, i, loop->first, loop->branch};
+    asked_early.insert(loop->question);
+  }
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const auto loop =
+        AnswerOf(instructions[i]).empty() || asked_early.contains(i) ? std::nullopt : PollLoopAt(instructions, i);
+    if (loop) waits.try_emplace(loop->branch, MbarrierWait{i, loop->branch, loop->first, loop->branch});
+  }
+  std::vector<MbarrierWait> found;
+  for (const auto& [branch, wait] : waits) found.push_back(wait);
+  return found;
+}
+
+std::vector<bool> AsyncWaits(const DeviceFunction& function) {
+  const Instructions& instructions = function.instructions;
+  std::vector<bool> waits(instructions.size(), false);
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (!AnswerOf(instructions[i]).empty()) {
+      const PollLoop loop = PollLoopAt(instructions, i).value_or(PollLoop{i, i, i});
+      for (std::size_t k = loop.first; k <= loop.branch; ++k) waits[k] = true;
+    }
+    if (LoopBehind(instructions, instructions[i])) waits[i] = true;
+  }
+  return waits;
+}
+
+}  // namespace fa_profile::analyze
