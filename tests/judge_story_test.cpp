@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fa_profile/gate.h"
+#include "fa_profile/profile.h"
 #include "gate_scenario.h"
 
 namespace fa_profile::gate::judge_story_test {
@@ -120,6 +121,151 @@ TEST(JudgeStoryTest, ASmallSlowdownByOnePhaseIsNotEveryPhases) {
   const CaseVerdict verdict = Of(1.03, 0.542, 0.542 / 1.03);
   EXPECT_EQ(verdict.phase, "softmax");
   EXPECT_TRUE(Has(verdict.headline, ": softmax costs ")) << verdict.headline;
+}
+
+/// Both sides of a kernel whose phases overlap. It takes 20 % longer: softmax does a fifth more work, and the time of
+/// warps that wait for it goes to qk, which did not change.
+struct Overlap {
+  Scenario::Values before, after;
+
+  Overlap() {
+    Add("qk", 0.10, 0.25, 1000.0, 1000.0);
+    Add("softmax", 0.70, 0.58, 8000.0, 9600.0);
+    Add("sync", 0.20, 0.17, 1000.0, 1000.0);
+    Own("softmax", 0.60, 0.62);
+  }
+
+  void Add(const std::string& phase, double share, double share_after, double instructions, double instructions_after) {
+    before[{phase, kPhaseTime}] = share;
+    after[{phase, kPhaseTime}] = share_after;
+    Count(phase, "phase_instructions", instructions, instructions_after);
+  }
+  void Count(const std::string& phase, const std::string& metric, double count, double count_after) {
+    before[{phase, metric}] = count;
+    after[{phase, metric}] = count_after;
+  }
+  /// Share of the samples that stand in the phase itself.
+  void Own(const std::string& phase, double share, double share_after) {
+    Count(phase, "phase_warp_time_ratio", share, share_after);
+  }
+
+  CaseVerdict Judged() const {
+    Scenario scenario = Measured({1.2});
+    scenario.Record(8, before, after);
+    scenario.Record(14, before, after, 2);
+    return scenario.Of();
+  }
+};
+
+TEST(JudgeStoryTest, ThePhaseThatAloneDoesMoreWorkIsTheCause) {
+  const CaseVerdict verdict = Overlap().Judged();
+  EXPECT_EQ(verdict.verdict, Verdict::kRegression);
+  EXPECT_EQ(verdict.phase, "softmax");
+  EXPECT_TRUE(Has(verdict.headline, " slower: softmax executes 20 % more instructions")) << verdict.headline;
+  EXPECT_TRUE(HasLine(verdict.why, "instructions in softmax 8,000 -> 9,600 (+20.0 %)"));
+  EXPECT_TRUE(HasLine(verdict.why, "qk costs ")) << "the time is told all the same";
+  ASSERT_TRUE(verdict.place);
+  EXPECT_EQ(verdict.place->line, 77);
+}
+
+TEST(JudgeStoryTest, WhereEveryPhaseIsSlowerTheOneThatDoesMoreWorkIsTheCause) {
+  Overlap kernel;
+  kernel.Add("qk", 0.10, 0.10, 1000.0, 1000.0);
+  kernel.Add("softmax", 0.70, 0.70, 8000.0, 8000.0);
+  kernel.Add("sync", 0.20, 0.20, 1000.0, 1000.0);
+  kernel.Own("sync", 0.05, 0.15);
+  EXPECT_TRUE(Has(kernel.Judged().headline, " slower in every phase")) << kernel.Judged().headline;
+  kernel.Count("sync", "phase_barriers", 0.0, 4096.0);
+  kernel.Count("sync", "phase_instructions", 1000.0, 1100.0);
+  const CaseVerdict verdict = kernel.Judged();
+  EXPECT_EQ(verdict.phase, "sync");
+  EXPECT_TRUE(Has(verdict.headline, " slower: sync executes 4,096 barriers instead of none")) << verdict.headline;
+  EXPECT_TRUE(HasLine(verdict.why, "every phase is slower"));
+  kernel.Count("softmax", "phase_instructions", 8000.0, 8800.0);
+  EXPECT_EQ(kernel.Judged().phase, "") << "several do more";
+  EXPECT_TRUE(Has(kernel.Judged().headline, " slower in every phase")) << kernel.Judged().headline;
+}
+
+TEST(JudgeStoryTest, MoreWorkIsToldAsItIsCounted) {
+  Overlap kernel;
+  kernel.Count("softmax", "phase_instructions", 8000.0, 8000.0);
+  const auto says = [&kernel](double before, double after, const char* text) {
+    kernel.Count("softmax", "phase_shared_wavefronts", before, after);
+    EXPECT_TRUE(Has(kernel.Judged().headline, text)) << kernel.Judged().headline;
+  };
+  says(1000.0, 8000.0, ": softmax has 8 times the shared wavefronts");
+  says(1000.0, 1030.0, ": softmax has 3.0 % more shared wavefronts");
+  says(0.0, 64.0, ": softmax has 64 shared wavefronts instead of none");
+}
+
+TEST(JudgeStoryTest, TheTimeNamesTheCauseWhereTheWorkDoesNot) {
+  const auto named_by_time = [](const Overlap& kernel, const char* why) {
+    const CaseVerdict verdict = kernel.Judged();
+    EXPECT_EQ(verdict.phase, "qk") << why;
+    EXPECT_TRUE(Has(verdict.headline, " slower: qk costs ")) << why << ": " << verdict.headline;
+  };
+  Overlap kernel;
+  kernel.Count("qk", "phase_instructions", 1000.0, 1100.0);
+  named_by_time(kernel, "it does more work too");
+  kernel = Overlap();
+  kernel.Count("sync", "phase_instructions", 1000.0, 1100.0);
+  named_by_time(kernel, "two others do more work");
+  kernel = Overlap();
+  kernel.Count(kUnattributed, "phase_instructions", 1000.0, 1100.0);
+  named_by_time(kernel, "so does code that may be any phase's");
+  kernel = Overlap();
+  kernel.Own("softmax", 0.60, 0.505);
+  named_by_time(kernel, "its warps spend hardly more time in softmax: more of what costs nothing");
+  kernel = Overlap();
+  kernel.Own("softmax", 0.60, 0.45);
+  named_by_time(kernel, "its warps spend less time in softmax");
+  kernel = Overlap();
+  kernel.before.erase({"softmax", "phase_warp_time_ratio"});
+  named_by_time(kernel, "where its warps spend their time is unknown");
+  kernel = Overlap();
+  kernel.Count("softmax", "phase_instructions", 8000.0, 8049.0);
+  named_by_time(kernel, "less than 0.5 % of the kernel's instructions");
+  kernel = Overlap();
+  kernel.Count("softmax", "phase_instructions", 8000.0, 8000.0);
+  kernel.Count("softmax", "phase_threads_per_instruction", 32.0, 31.0);
+  named_by_time(kernel, "a mean is not work");
+  kernel = Overlap();
+  kernel.Count("softmax", "phase_instructions", 8000.0, 7000.0);
+  kernel.Count("softmax", "phase_exponentials", 1000.0, 1200.0);
+  named_by_time(kernel, "what has no better direction is not judged");
+  kernel = Overlap();
+  for (Scenario::Values* const side : {&kernel.before, &kernel.after}) {
+    for (const char* const phase : {"qk", "softmax", "sync"}) side->erase({phase, "phase_instructions"});
+  }
+  named_by_time(kernel, "nothing was counted");
+}
+
+TEST(JudgeStoryTest, APhaseThatSpinsAsLongAsItHappensToDoesNotDoMoreWork) {
+  const Overlap kernel;
+  Scenario scenario = Measured({1.2});
+  for (const auto& [pairs, stage] : {std::pair{8, 1}, {14, 2}}) {
+    for (int pair = 0; pair < pairs; ++pair) {
+      Overlap one = kernel;
+      const double instructions = 8000.0 + 500.0 * (pair % 4);  // the base's, too, from process to process
+      one.Count("softmax", "phase_instructions", instructions, instructions + 200.0);
+      scenario.Record(1, one.before, one.after, stage);
+    }
+  }
+  const CaseVerdict verdict = scenario.Of();
+  EXPECT_TRUE(Has(Find(verdict, "phase_instructions", "softmax").reason, "not judged"));
+  EXPECT_EQ(verdict.phase, "qk") << verdict.headline;
+}
+
+TEST(JudgeStoryTest, ANewPhaseIsTheCauseWhateverElseDoesMoreWork) {
+  Overlap kernel;
+  for (const char* const metric : {kPhaseTime, "phase_instructions"}) {
+    kernel.after[{"rotary", metric}] = kernel.after.at({"qk", metric});
+    kernel.before.erase({"qk", metric});
+    kernel.after.erase({"qk", metric});
+  }
+  const CaseVerdict verdict = kernel.Judged();
+  EXPECT_EQ(verdict.phase, "rotary");
+  EXPECT_TRUE(Has(verdict.headline, " slower: rotary is new: 25.0 % of the time")) << verdict.headline;
 }
 
 TEST(JudgeStoryTest, AFactorIsToldAsAFactor) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <tuple>
 
 #include "fa_profile/profile.h"
 #include "fa_profile/units.h"
 #include "phase_story.h"
+#include "phase_work.h"
 
 namespace fa_profile::gate {
 namespace {
@@ -48,18 +48,33 @@ std::string Largest(const std::map<std::string, double>& values) {
   return largest == values.end() ? std::string() : largest->first;
 }
 
-/// The phase that is the cause. If its growth is too small for a line, which may be noise, the phase of a blocking
-/// comparison comes first.
-std::string WorstPhase(const Shares& shares, const std::vector<Comparison>& comparisons) {
-  std::string most = CauseOf(shares);
+/// The phase that is the cause, and what the headline says of it. Both empty: there is none.
+struct Cause {
+  std::string phase;
+  std::string line;
+};
+
+/// By time: what grew most. If another phase is the only one that does more work, that one: time of waiting warps moves
+/// to phases that have not changed. Not away from a new phase: all of its work is more, but it is compared with
+/// nothing. If the growth of the time is too small for a line, which may be noise, the phase of a blocking comparison
+/// comes first.
+Cause CauseOfCase(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
+  const bool everywhere = EveryPhaseIsSlower(shares);
+  const std::string most = everywhere ? std::string() : CauseOf(shares);
   const double grown = most.empty() ? 0.0 : shares.growth.at(most);
-  if (grown >= kPhaseLine) return most;
-  for (const Comparison& comparison : comparisons) {
+  if (everywhere || grown >= kPhaseLine) {
+    const std::string only = OnlyPhaseWithMoreWork(context, work, shares);
+    if (!only.empty() && only != most && (everywhere || shares.before.contains(most))) {
+      return {only, WorkLine(*MoreWork(work.verdict, only))};
+    }
+    return {most, everywhere ? std::string() : PhaseCost(shares, most)};
+  }
+  for (const Comparison& comparison : work.verdict.comparisons) {
     if (comparison.blocking && comparison.verdict >= Verdict::kSuspect && !comparison.phase.empty()) {
-      return comparison.phase;
+      return {comparison.phase, shares.growth.contains(comparison.phase) ? PhaseCost(shares, comparison.phase) : ""};
     }
   }
-  return grown > 0.0 ? most : std::string();
+  return grown > 0.0 ? Cause{most, PhaseCost(shares, most)} : Cause{};
 }
 
 /// The lines of the `most` largest growths.
@@ -67,14 +82,6 @@ void AddLargest(std::vector<std::pair<double, std::string>> grown, std::size_t m
   std::ranges::stable_sort(grown, [](const auto& a, const auto& b) { return a.first > b.first; });
   grown.resize(std::min(grown.size(), most));
   for (auto& [growth, line] : grown) why.push_back(std::move(line));
-}
-
-/// Logarithm of the factor by which a counter changed; infinite from or to 0.
-double Distance(const Comparison& comparison) {
-  const double base = comparison.base.value_or(0.0);
-  const double candidate = comparison.candidate.value_or(0.0);
-  if (base <= 0.0 || candidate <= 0.0) return std::numeric_limits<double>::infinity();
-  return std::abs(std::log(candidate / base));
 }
 
 /// "instructions in softmax 11,143,168 -> 15,990,784 (+43.5 %)".
@@ -88,7 +95,7 @@ std::string CounterLine(const Comparison& comparison, const MetricFacts& facts) 
                      change < kFactorFrom ? SignedPercent(change) : fmt::format("{:.3g} times", 1.0 + change));
 }
 
-/// One line per metric, at most `most`: of the phase that got worse most, then where it changed most. Their comparisons
+/// One line per metric, at most `most`: of the phase that is the cause, then where it changed most. Their comparisons
 /// are then told.
 void AddCounters(CaseVerdict& of, Verdict verdict, std::size_t most) {
   std::vector<Comparison*> changed;
@@ -213,7 +220,7 @@ std::string Speed(const CaseWork& work, Verdict verdict) {
   return verdict == Verdict::kSuspect ? "perhaps " + speed : speed;
 }
 
-std::string Headline(const CaseWork& work, const Shares& shares) {
+std::string Headline(const CaseWork& work, const Shares& shares, const Cause& cause) {
   const CaseVerdict& verdict = work.verdict;
   if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: the base does not have it";
   if (work.candidate == nullptr) {
@@ -227,9 +234,8 @@ std::string Headline(const CaseWork& work, const Shares& shares) {
     if (work.broken_demands.contains(worst.reason)) return fmt::format("{} ({})", worst.reason, worst.rule);
     if (worst.metric == kPhaseTime && !worst.phase.empty() && worse) headline = PhaseLine(shares, worst.phase);
     if (headline.empty()) headline = worst.reason;
-  } else if (worse && !verdict.phase.empty() && shares.growth.contains(verdict.phase)) {
-    const std::string line = PhaseCost(shares, verdict.phase);
-    if (!line.empty()) headline += ": " + line;
+  } else if (!cause.line.empty()) {
+    headline += ": " + cause.line;
   } else if (worse && EveryPhaseIsSlower(shares)) {
     headline += " in every phase";
   }
@@ -258,10 +264,9 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
     verdict.bottleneck_before = Largest(shares.before);
     verdict.bottleneck_after = Largest(shares.after);
   }
-  if (worse && !verdict.incorrect && !EveryPhaseIsSlower(shares)) {
-    verdict.phase = WorstPhase(shares, verdict.comparisons);
-  }
-  verdict.headline = Headline(work, shares);
+  const Cause cause = worse && !verdict.incorrect ? CauseOfCase(context, work, shares) : Cause{};
+  verdict.phase = cause.phase;
+  verdict.headline = Headline(work, shares, cause);
   if (verdict.verdict == Verdict::kIncomparable) verdict.headline = "not comparable";
   if (work.candidate == nullptr) return;
   if (worse && work.base != nullptr && !verdict.incorrect) TellWorse(context, work, shares);

@@ -161,6 +161,10 @@ MetricFacts FactsOf(const MetricKey& key) {
   return {key.metric, "", Polarity::kNeutral, Stability::kNoisy};
 }
 
+bool AddsUp(const std::string& unit) {
+  return unit == "instructions" || unit == "count" || unit == "bytes" || unit == "sectors" || unit == "flops";
+}
+
 Comparison Compared(const MetricKey& key, std::optional<double> base, std::optional<double> candidate) {
   Comparison comparison;
   comparison.phase = key.phase;

@@ -14,11 +14,6 @@ namespace {
 /// A counter that varies by more than this between launches of the same code is not deterministic.
 constexpr double kNotConstant = 0.005;
 
-/// Counts add up over phases; shares and means do not.
-bool AddsUp(const std::string& unit) {
-  return unit == "instructions" || unit == "count" || unit == "bytes" || unit == "sectors" || unit == "flops";
-}
-
 double Range(const std::vector<double>& values) {
   const auto [least, most] = std::ranges::minmax_element(values);
   return *most - *least;

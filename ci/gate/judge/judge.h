@@ -201,6 +201,8 @@ struct MetricFacts {
   Stability stability = Stability::kNoisy;
 };
 MetricFacts FactsOf(const MetricKey& key);
+/// Counts, the metrics of these units, add up over phases; shares and means do not.
+bool AddsUp(const std::string& unit);
 
 /// A comparison with the metric's unit and, unless the base is 0, the relative change. It passes until it is judged.
 Comparison Compared(const MetricKey& key, std::optional<double> base, std::optional<double> candidate);

@@ -111,6 +111,8 @@ Shares SharesOf(const JudgeContext& context, const CaseWork& work) {
   return shares;
 }
 
+double LeastGrowth(const Shares& shares) { return std::max(kPhaseLine, kPartOfTotal * std::abs(shares.total)); }
+
 std::string PhaseLine(const Shares& shares, const std::string& phase) {
   const PhaseChange change = ChangeOf(shares, phase);
   if (change.is_new && change.after == "0.0") return {};
@@ -156,7 +158,7 @@ std::string CauseOf(const Shares& shares) {
 
 std::vector<std::string> PhaseLines(const Shares& shares, bool better) {
   const bool everywhere = !better && EveryPhaseIsSlower(shares);
-  const double least = std::max(kPhaseLine, kPartOfTotal * std::abs(shares.total));
+  const double least = LeastGrowth(shares);
   std::vector<std::pair<double, std::string>> changed;
   for (const auto& [phase, growth] : shares.growth) {
     // Where every phase is slower, what is slower than the others.

@@ -20,6 +20,9 @@ inline constexpr double kPhaseLine = 0.01;
 
 Shares SharesOf(const JudgeContext& context, const CaseWork& work);
 
+/// Least growth that explains something of the kernel's: a point, and a twentieth of what the kernel grew.
+double LeastGrowth(const Shares& shares);
+
 /// What a phase costs now, and what became of its share, which may move the other way: "softmax costs 12 % more and its
 /// share falls from 45.0 to 40.0 %". Empty: no change that can be printed.
 std::string PhaseLine(const Shares& shares, const std::string& phase);

@@ -1,0 +1,69 @@
+#include "phase_work.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "fa_profile/profile.h"
+#include "fa_profile/units.h"
+
+namespace fa_profile::gate {
+namespace {
+
+constexpr const char* kWarpTime = "phase_warp_time_ratio";
+
+bool IsMoreWork(const Comparison& comparison) {
+  return comparison.tier == 1 && comparison.verdict == Verdict::kRegression && !comparison.phase.empty() &&
+         comparison.base && comparison.candidate && AddsUp(comparison.unit);
+}
+
+/// Growth of the time that the phase's own warps spend in it, waits included, as a share of the base kernel's; 0:
+/// unknown.
+double OwnGrowth(const JudgeContext& context, const CaseWork& work, const Shares& shares, const std::string& phase) {
+  const MetricKey key{phase, kWarpTime};
+  const auto before = MedianOf(Samples(context.input.base, work.base_index, "recording", key, true));
+  const auto after = MedianOf(Samples(context.input.candidate, work.candidate_index, "recording", key, true));
+  return before && after ? *after * (1.0 + shares.total) - *before : 0.0;
+}
+
+}  // namespace
+
+double Distance(const Comparison& comparison) {
+  const double base = comparison.base.value_or(0.0);
+  const double candidate = comparison.candidate.value_or(0.0);
+  if (base <= 0.0 || candidate <= 0.0) return std::numeric_limits<double>::infinity();
+  return std::abs(std::log(candidate / base));
+}
+
+const Comparison* MoreWork(const CaseVerdict& verdict, const std::string& phase) {
+  const Comparison* most = nullptr;
+  for (const Comparison& comparison : verdict.comparisons) {
+    if (comparison.phase != phase || !IsMoreWork(comparison)) continue;
+    if (most == nullptr || Distance(comparison) > Distance(*most)) most = &comparison;
+  }
+  return most;
+}
+
+std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
+  std::set<std::string> phases;
+  for (const Comparison& comparison : work.verdict.comparisons) {
+    if (IsMoreWork(comparison)) phases.insert(comparison.phase);
+  }
+  if (phases.size() != 1 || phases.contains(kUnattributed)) return {};
+  return OwnGrowth(context, work, shares, *phases.begin()) >= LeastGrowth(shares) ? *phases.begin() : std::string();
+}
+
+std::string WorkLine(const Comparison& more) {
+  const MetricFacts facts = FactsOf({more.phase, more.metric});
+  const std::string who = OneLine(more.phase, 40) + (facts.unit == "instructions" ? " executes " : " has ");
+  if (*more.base == 0.0) {
+    return fmt::format("{}{} {} instead of none", who, Number(*more.candidate, facts.unit), facts.label);
+  }
+  const double grown = *more.change;
+  return grown >= kFactorFrom ? fmt::format("{}{} the {}", who, MoreBy(grown), facts.label)
+                              : fmt::format("{}{} more {}", who, Percent(grown, grown < 0.0995 ? 1 : 0), facts.label);
+}
+
+}  // namespace fa_profile::gate

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "phase_story.h"
+
+namespace fa_profile::gate {
+
+/// Logarithm of the factor by which a counter changed; infinite from or to 0.
+double Distance(const Comparison& comparison);
+
+/// The comparison that shows best that a phase does more work: of its counts that tier 1 calls worse, the one that grew
+/// by the largest factor. Null: it does no more. Valid until the case's comparisons change.
+const Comparison* MoreWork(const CaseVerdict& verdict, const std::string& phase);
+
+/// The phase that does more work, if it is the only one and its own warps spend more time in it, waits included. Time
+/// of warps that wait counts for the phase that they wait for; where phases overlap, that phase need not have changed.
+/// Empty: no such phase, or several.
+std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& work, const Shares& shares);
+
+/// "softmax executes 21 % more instructions", "sync executes 147,456 barriers instead of none".
+std::string WorkLine(const Comparison& more);
+
+}  // namespace fa_profile::gate
