@@ -550,8 +550,16 @@ class DiffTest(Pages):
         mma = next(row for row in self.table("calls") if row[0] == "mma")
         self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 \u00b5s", "+50.0\u202f%", "\u25b2 worse", "14.9 \u00b5s"])
         rows = self.table("changes")
-        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
+        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
         self.assertNotIn("same", {row[-1] for row in rows})
+        # The time of the call comes first, then the times of its phases.
+        of_mma = [row[1:3] for row in rows if row[0] == "mma \u00b7 1,8,512,64"]
+        self.assertEqual(of_mma[0], ["whole kernel", "duration duration_seconds"])
+        times = [row[1] == "time phase_time_seconds" for row in of_mma[1:]]
+        self.assertTrue(times[0])
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.find("changes", "compute throughput")
+        self.assertIn("compute throughput compute_sol_ratio", {row[2] for row in self.table("changes")})
         self.browser.value("document.querySelector('[role=grid][aria-label=calls]').focus()")
         self.browser.press("Home", "Enter")
         self.browser.wait("document.querySelector('h1').textContent.startsWith('mma')")
