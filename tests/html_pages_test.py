@@ -407,6 +407,7 @@ class TimelineTest(Pages):
             "in the last 40 \u00b5s, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
         )
         self.assertIn("other programs on it are counted too", words[-1])
+        self.assertIn("The call takes 9.92 \u00b5s; the GPU was active for 1.01 ms in the longest launch", words[-1])
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-tail').length"), 4)
 
     def test_the_slider_and_the_pointer_read_all_rows(self):
