@@ -137,6 +137,26 @@ class LadderTest(Pages):
         self.browser.open(self.report("program"), "#view=kernel&kernel=flash_fwd_kernel<<<64,%20128>>>")
         self.assertEqual(self.browser.value("document.querySelectorAll('.own-roof').length"), 0)
 
+    def test_labels_of_the_roofline_lie_apart_and_on_no_mark(self):
+        hits = (
+            "(() => { const box = (e) => e.getBoundingClientRect();"
+            " const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom - 2 <= b.top || b.bottom - 2 <= a.top;"
+            " const labels = [...document.querySelectorAll('.point-label, .roof-label:not([transform])')];"
+            " const others = [...labels, ...document.querySelectorAll('.point')];"
+            " return labels.flatMap((a) => others.filter((b) => a !== b && !apart(box(a), box(b))).map((b) => `${a.textContent} on ${b.textContent}`)); })()"
+        )
+        for name, fragments in (
+            ("h200-ladder-full", [f"#roofline-shape={shape}" for shape in ("1,8,512,64", "4,16,1024,64", "2,16,2048,128")]),
+            ("h200-ladder-full", [f"#view=kernel&kernel={kernel}@2,16,2048,128" for kernel in ("tiled", "wmma", "mma")]),
+            ("h100-hopper", [f"#roofline-shape={shape}" for shape in ("4,16,2048,64", "4,16,2048,128", "1,16,16384,128")]),
+            ("pytorch-sdpa", [""]),
+        ):
+            for fragment in fragments:
+                self.browser.open(self.report(name), fragment)
+                self.assertEqual(self.browser.value(hits), [], f"{name}{fragment}")
+                points = self.browser.value("document.querySelectorAll('.point').length")
+                self.assertEqual(len(self.browser.text(".point-label")), points, f"{name}{fragment}")
+
     def test_a_phase_opens_and_says_what_its_warps_did(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@1,8,512,64")
         self.browser.value("document.querySelector('#phases .expand').click()")
