@@ -623,6 +623,37 @@ class DiffTest(Pages):
 
 
 class NarrowTest(Pages):
+    def fits(self, width, path, fragment=""):
+        """The page is as wide as the window, and none of its tables scrolls to the side, also those that open."""
+        self.browser.open(path, fragment)
+        self.browser.value("document.querySelectorAll('details').forEach((each) => each.setAttribute('open', ''))")
+        self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), width, path.name)
+        wide = self.browser.value(
+            "[...document.querySelectorAll('.long-table, .table-scroll')].filter((e) => e.scrollWidth > e.clientWidth)"
+            ".map((e) => [e.getAttribute('aria-label') || e.textContent.slice(0, 30), e.scrollWidth, e.clientWidth])"
+        )
+        self.assertEqual(wide, [], f"{path.name}{fragment} at {width}")
+
+    def test_tables_fit_a_window_of_1200_and_of_1024_pixels(self):
+        self.addCleanup(self.browser.resize, 1400)
+        ladder, program = self.report("h200-ladder-full"), self.report("pytorch-sdpa")
+        diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
+        for window in (1200, 1024):
+            width = window - 15  # of which a bar that scrolls the page takes its part
+            self.browser.resize(width)
+            for path in (ladder, program, self.report("h100-hopper"), diff, ranks):
+                self.fits(width, path)
+            self.fits(width, ladder, "#view=kernel&kernel=mma@2,16,2048,128")
+            self.fits(width, ladder, "#view=kernel&kernel=cublas@1,8,512,64")
+            self.fits(width, self.report("h100-hopper"), "#view=kernel&kernel=mma@1,8,512,64")
+            self.fits(width, diff, "#view=kernel&kernel=mma@1,8,512,64")
+            # Code has more columns than that: it scrolls in its box.
+            self.browser.open(ladder, "#view=code&kernel=mma@1,8,512,64")
+            self.browser.wait(CODE)
+            self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), width)
+            self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.long-table')).overflowX"), "auto")
+
     def test_no_page_is_wider_than_a_telephone(self):
         self.browser.resize(390)
         self.addCleanup(self.browser.resize, 1400)
