@@ -51,6 +51,7 @@ void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddExporter(CLI::App& app, Invocation& invocation);  ///< serve, textfile, push, top
 void AddWatch(CLI::App& app, Invocation& invocation);
 void AddNew(CLI::App& app, Invocation& invocation);
+void AddHelp(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 void AddManPages(CLI::App& app, Invocation& invocation);
 void AddGate(CLI::App& app, Invocation& invocation);

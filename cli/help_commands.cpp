@@ -1,4 +1,4 @@
-// fa-profile completion and fa-profile man: what cli/help writes from the command line's own description.
+// fa-profile help, completion and man: what cli/help writes from the command line's own description.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,8 +32,8 @@ std::vector<std::string> IdsOf(const std::vector<FindingRule>& rules) {
   return ids;
 }
 
-// Of fa-profile man: "gate", "gate-selftest", and "selftest" behind "gate".
-std::vector<std::string> ManPageWords(const CLI::App& app) {
+// Of fa-profile help and man: "gate", "gate-selftest", and "selftest" behind "gate".
+std::vector<std::string> CommandWords(const CLI::App& app) {
   std::set<std::string> words;
   for (const CLI::App* const command : help::ShownApps(app)) {
     if (command == &app) continue;
@@ -46,7 +46,7 @@ std::vector<std::string> ManPageWords(const CLI::App& app) {
 // Words of options that take any text, or a list: others are possible.
 std::vector<std::string> KnownWords(const CLI::App& command, const std::string& option) {
   const bool is_lint = command.get_name() == "lint";
-  if (command.get_name() == "man" && option == "COMMAND") return ManPageWords(*command.get_parent());
+  if (option == "COMMAND") return CommandWords(*command.get_parent());
   if (option == "--ncu-set") return MetricSetNames();
   if (option == "--kernel" && !is_lint) return jobs::KnownKernels();
   if (option == "--chip") return MetricSetChips();
@@ -59,6 +59,23 @@ help::KnownValues OwnValues() {
   return {KnownWords,
           {"--kernel", "--nvtx", "--match", "--reason", "--by", "--suite", "--arch", "--group", "--job", "--listen",
            "--gpu", "--from"}};
+}
+
+// What --help behind these words prints. "gate selftest" and "gate-selftest" are the same command.
+int PrintHelp(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::string wanted = fmt::format("{}", fmt::join(words, "-"));
+  std::vector<std::string> names;
+  for (const CLI::App* const command : help::ShownApps(app)) {
+    const std::string path = help::PathOf(*command);
+    if (Replaced(path, " ", "-") == wanted) {
+      std::cout << command->get_formatter()->make_help(command, help::FullName(*command), CLI::AppFormatMode::Normal);
+      return kExitFine;
+    }
+    names.push_back(path);
+  }
+  const std::string given = fmt::format("{}", fmt::join(words, " "));
+  throw Error(app.get_name() + " has no command '" + Printable(given) + "'" + DidYouMean(given, names),
+              app.get_name() + " --help lists the commands");
 }
 
 struct ManArguments {
@@ -96,6 +113,14 @@ int RunMan(const CLI::App& app, const ManArguments& arguments) {
 }
 
 }  // namespace
+
+void AddHelp(CLI::App& app, Invocation& invocation) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* const help = app.add_subcommand("help", "Print the help of a command, as --help after it does");
+  help->add_option("COMMAND", *words, "A command: gate selftest; default: the help of fa-profile itself")
+      ->type_name("NAME");
+  invocation.When(*help, [words, &app] { return PrintHelp(app, *words); });
+}
 
 void AddCompletion(CLI::App& app, Invocation& invocation) {
   const auto shell = std::make_shared<std::string>();

@@ -328,7 +328,8 @@ Json ToJson(const CatalogueMetric& m) {
   const char* polarity = m.polarity == Polarity::kHigherIsBetter  ? "higher_is_better"
                          : m.polarity == Polarity::kLowerIsBetter ? "lower_is_better"
                                                                   : "neutral";
-  return {{"unit", m.unit},
+  return {{"label", m.label},
+          {"unit", m.unit},
           {"polarity", polarity},
           {"deterministic", m.stability == Stability::kDeterministic},
           {"help", m.help}};

@@ -61,7 +61,8 @@ void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::s
   page.Line();
   page.Rule(title);
   if (!rows.empty()) page.Table(columns, rows);
-  page.Line(fmt::format("  {} metrics the same", end - begin - rows.size()), Style::kDim);
+  const std::size_t same = end - begin - rows.size();
+  page.Line(fmt::format("  {} metric{} the same", same, same == 1 ? "" : "s"), Style::kDim);
 }
 
 }  // namespace

@@ -252,12 +252,25 @@ std::string TailText(const CallTimeline& timeline) {
   return text;
 }
 
+/// The call's own time. Each metric is of a sampled launch, which may be active for longer: both are named.
+std::string SampledCallText(const ProfileEntry& entry) {
+  const double active_ns = static_cast<double>(entry.timeline->active_ns);
+  const std::string active = FormatValue(active_ns * 1e-9, "seconds");
+  if (!entry.timing) return "a call; its longest sampled launch was active for " + active;
+  const std::string call = FormatValue(entry.timing->median_ns * 1e-9, "seconds");
+  std::string text = "a call of " + call;
+  if (active_ns > entry.timing->median_ns && active != call) {
+    text += " (the GPU was active for " + active + " in the longest sampled launch)";
+  }
+  return text;
+}
+
 void WriteTimelineLine(TextPage& page, const ProfileEntry& entry) {
   if (!entry.timeline) return;
   const std::size_t metrics = entry.timeline->series.size();
-  page.Paragraph("  timeline   ", fmt::format("{} metric{} over {}{}; --format html or perfetto shows them", metrics,
-                                              metrics == 1 ? "" : "s", Nanoseconds(entry.timeline->active_ns),
-                                              TailText(*entry.timeline)));
+  page.Paragraph("  timeline   ",
+                 fmt::format("{} metric{} over {}{}; --format html or perfetto shows them", metrics,
+                             metrics == 1 ? "" : "s", SampledCallText(entry), TailText(*entry.timeline)));
 }
 
 void WriteOccupancy(TextPage& page, const ProfileEntry& entry) {

@@ -438,9 +438,40 @@ TEST(DiffTest, LargestChangeFirstAndCorrectnessBeforeAll) {
   ASSERT_GE(diff.changes.size(), 3U);
   EXPECT_EQ(diff.changes[0].metric, "correct");
   EXPECT_EQ(diff.changes[0].judgement, "worse");
-  EXPECT_EQ(diff.changes[1].metric, "shared_excess_wavefronts");
-  EXPECT_DOUBLE_EQ(*diff.changes[1].ratio, 2.0);
-  EXPECT_EQ(ChangeOf(diff, "duration_seconds").judgement, "gone");
+  EXPECT_EQ(diff.changes[1].metric, "duration_seconds");
+  EXPECT_EQ(diff.changes[1].judgement, "gone");
+  const auto other = std::find_if(diff.changes.begin() + 2, diff.changes.end(),
+                                  [](const MetricChange& change) { return change.metric != "phase_time_seconds"; });
+  ASSERT_NE(other, diff.changes.end());
+  EXPECT_EQ(other->metric, "shared_excess_wavefronts");
+  EXPECT_DOUBLE_EQ(*other->ratio, 2.0);
+}
+
+TEST(DiffTest, TheTimeOfTheCallAndThenOfItsPhasesComesBeforeLargerChanges) {
+  Recording recording = MakeRecording();
+  Profile before = Analyze(recording);
+  recording.ranges[0].metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] *= 3;
+  Profile after = Analyze(recording);
+  const auto set_times = [](Profile& profile, double call, double qk, double softmax) {
+    ProfileEntry& entry = profile.entries[0];
+    entry.metrics["duration_seconds"] = call;
+    PhaseEntry phase = entry.phases->phases.front();
+    entry.phases->phases.clear();
+    for (const auto& [name, seconds] : {std::pair("qk", qk), std::pair("softmax", softmax)}) {
+      phase.name = name;
+      phase.metrics = {{"phase_time_seconds", seconds}, {"phase_instructions", 1e9 * seconds}};
+      entry.phases->phases.push_back(phase);
+    }
+  };
+  // Of qk the change is the larger one, of softmax more time.
+  set_times(before, 10e-6, 1e-6, 5e-6);
+  set_times(after, 12e-6, 2e-6, 7e-6);
+  std::vector<std::string> first;
+  for (const MetricChange& change : Diff(before, after).changes) {
+    if (first.size() < 4) first.push_back(change.phase + " " + change.metric);
+  }
+  EXPECT_EQ(first, (std::vector<std::string>{" duration_seconds", "softmax phase_time_seconds", "qk phase_time_seconds",
+                                             " shared_excess_wavefronts"}));
 }
 
 TEST(DiffTest, EntriesOfOnlyOneSideAreNamed) {

@@ -179,6 +179,15 @@ TEST_F(CliTest, PhaseFromForcesWherePhasesComeFrom) {
   ExpectRefused("report --phase-from code " + bundled_ + " " + bundled_, "--phase-from has no effect", "leave it out");
 }
 
+TEST_F(CliTest, HelpPrintsWhatTheOptionPrints) {
+  for (const char* const command : {"", "report", "gate", "gate selftest", "help"}) {
+    const Outcome help = Run(std::string("help ") + command);
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_EQ(help.out, Run(std::string(command) + " --help").out) << command;
+  }
+  EXPECT_EQ(Run("help gate-selftest").out, Run("gate selftest --help").out);
+}
+
 TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("--explain serial-sofmax", "did you mean serial-softmax", "the findings are");
   ExpectRefused("report --explain x " + bundled_, "there is no finding 'x'", "the findings are");
@@ -195,7 +204,9 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("analyze --help", "fa-profile has no command 'analyze'", "the commands are");
   ExpectRefused("demo", "demo is a command of the script ./fa-profile alone", "docs/demo.md");
   ExpectRefused("report -5", "report has no option -5", "--help");
-  ExpectRefused("help report", "fa-profile has no command 'help'", "write fa-profile --help");
+  ExpectRefused("help reprot", "fa-profile has no command 'reprot'; did you mean report?", "fa-profile --help");
+  ExpectRefused("help gate selftst", "fa-profile has no command 'gate selftst'; did you mean gate selftest?",
+                "fa-profile --help");
   ExpectRefused("report -- a.fap", "a program after -- has no effect on 'report'", "without --");
   ExpectRefused("gate selftst", "gate has no command 'selftst'; did you mean selftest?", "the commands are");
   ExpectRefused("baseline promot a.fap", "baseline has no command 'promot'; did you mean promote?", "list, show");

@@ -87,6 +87,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("new", "k"), ["kernel-lib"])
         self.assertEqual(self.bash("man", "gate", "selft"), ["selftest"])
         self.assertIn("gate-selftest", self.bash("man", "gate"))
+        self.assertEqual(self.bash("help", "gate", "selft"), ["selftest"])
         self.assertEqual(self.bash("completion", "z"), ["zsh"])
         self.assertEqual(self.bash("--warmup", ""), [])
         self.assertEqual(self.bash("report", "--nvtx", ""), [])

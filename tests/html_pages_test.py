@@ -137,6 +137,26 @@ class LadderTest(Pages):
         self.browser.open(self.report("program"), "#view=kernel&kernel=flash_fwd_kernel<<<64,%20128>>>")
         self.assertEqual(self.browser.value("document.querySelectorAll('.own-roof').length"), 0)
 
+    def test_labels_of_the_roofline_lie_apart_and_on_no_mark(self):
+        hits = (
+            "(() => { const box = (e) => e.getBoundingClientRect();"
+            " const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom - 2 <= b.top || b.bottom - 2 <= a.top;"
+            " const labels = [...document.querySelectorAll('.point-label, .roof-label:not([transform])')];"
+            " const others = [...labels, ...document.querySelectorAll('.point')];"
+            " return labels.flatMap((a) => others.filter((b) => a !== b && !apart(box(a), box(b))).map((b) => `${a.textContent} on ${b.textContent}`)); })()"
+        )
+        for name, fragments in (
+            ("h200-ladder-full", [f"#roofline-shape={shape}" for shape in ("1,8,512,64", "4,16,1024,64", "2,16,2048,128")]),
+            ("h200-ladder-full", [f"#view=kernel&kernel={kernel}@2,16,2048,128" for kernel in ("tiled", "wmma", "mma")]),
+            ("h100-hopper", [f"#roofline-shape={shape}" for shape in ("4,16,2048,64", "4,16,2048,128", "1,16,16384,128")]),
+            ("pytorch-sdpa", [""]),
+        ):
+            for fragment in fragments:
+                self.browser.open(self.report(name), fragment)
+                self.assertEqual(self.browser.value(hits), [], f"{name}{fragment}")
+                points = self.browser.value("document.querySelectorAll('.point').length")
+                self.assertEqual(len(self.browser.text(".point-label")), points, f"{name}{fragment}")
+
     def test_a_phase_opens_and_says_what_its_warps_did(self):
         self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@1,8,512,64")
         self.browser.value("document.querySelector('#phases .expand').click()")
@@ -407,6 +427,7 @@ class TimelineTest(Pages):
             "in the last 40 \u00b5s, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
         )
         self.assertIn("other programs on it are counted too", words[-1])
+        self.assertIn("The call takes 9.92 \u00b5s; the GPU was active for 1.01 ms in the longest launch", words[-1])
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-tail').length"), 4)
 
     def test_the_slider_and_the_pointer_read_all_rows(self):
@@ -550,8 +571,16 @@ class DiffTest(Pages):
         mma = next(row for row in self.table("calls") if row[0] == "mma")
         self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 \u00b5s", "+50.0\u202f%", "\u25b2 worse", "14.9 \u00b5s"])
         rows = self.table("changes")
-        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
+        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
         self.assertNotIn("same", {row[-1] for row in rows})
+        # The time of the call comes first, then the times of its phases.
+        of_mma = [row[1:3] for row in rows if row[0] == "mma \u00b7 1,8,512,64"]
+        self.assertEqual(of_mma[0], ["whole kernel", "duration duration_seconds"])
+        times = [row[1] == "time phase_time_seconds" for row in of_mma[1:]]
+        self.assertTrue(times[0])
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.find("changes", "compute throughput")
+        self.assertIn("compute throughput compute_sol_ratio", {row[2] for row in self.table("changes")})
         self.browser.value("document.querySelector('[role=grid][aria-label=calls]').focus()")
         self.browser.press("Home", "Enter")
         self.browser.wait("document.querySelector('h1').textContent.startsWith('mma')")
@@ -594,6 +623,37 @@ class DiffTest(Pages):
 
 
 class NarrowTest(Pages):
+    def fits(self, width, path, fragment=""):
+        """The page is as wide as the window, and none of its tables scrolls to the side, also those that open."""
+        self.browser.open(path, fragment)
+        self.browser.value("document.querySelectorAll('details').forEach((each) => each.setAttribute('open', ''))")
+        self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), width, path.name)
+        wide = self.browser.value(
+            "[...document.querySelectorAll('.long-table, .table-scroll')].filter((e) => e.scrollWidth > e.clientWidth)"
+            ".map((e) => [e.getAttribute('aria-label') || e.textContent.slice(0, 30), e.scrollWidth, e.clientWidth])"
+        )
+        self.assertEqual(wide, [], f"{path.name}{fragment} at {width}")
+
+    def test_tables_fit_a_window_of_1200_and_of_1024_pixels(self):
+        self.addCleanup(self.browser.resize, 1400)
+        ladder, program = self.report("h200-ladder-full"), self.report("pytorch-sdpa")
+        diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
+        for window in (1200, 1024):
+            width = window - 15  # of which a bar that scrolls the page takes its part
+            self.browser.resize(width)
+            for path in (ladder, program, self.report("h100-hopper"), diff, ranks):
+                self.fits(width, path)
+            self.fits(width, ladder, "#view=kernel&kernel=mma@2,16,2048,128")
+            self.fits(width, ladder, "#view=kernel&kernel=cublas@1,8,512,64")
+            self.fits(width, self.report("h100-hopper"), "#view=kernel&kernel=mma@1,8,512,64")
+            self.fits(width, diff, "#view=kernel&kernel=mma@1,8,512,64")
+            # Code has more columns than that: it scrolls in its box.
+            self.browser.open(ladder, "#view=code&kernel=mma@1,8,512,64")
+            self.browser.wait(CODE)
+            self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), width)
+            self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.long-table')).overflowX"), "auto")
+
     def test_no_page_is_wider_than_a_telephone(self):
         self.browser.resize(390)
         self.addCleanup(self.browser.resize, 1400)

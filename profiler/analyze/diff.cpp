@@ -3,6 +3,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "derive.h"
 #include "fa_profile/analyze.h"
@@ -70,8 +71,17 @@ std::string Judge(const CatalogueMetric& metric, double before, double after, do
   return (after > before) == (metric.polarity == Polarity::kHigherIsBetter) ? "better" : "worse";
 }
 
-/// Sorting key: what came or went last, a change from zero first.
+/// What a reader asks first comes first: how long the call takes, then where its time went, then all else.
+int Group(const MetricChange& change) {
+  if (change.metric == "duration_seconds") return 0;
+  if (change.metric == "phase_time_seconds") return 1;
+  return change.phase.empty() ? 2 : 3;
+}
+
+/// Sorting key: what came or went last, a change from zero first. Times of phases by how many seconds they moved: they
+/// are parts of one time.
 double Weight(const MetricChange& change) {
+  if (Group(change) == 1 && change.before && change.after) return std::abs(*change.after - *change.before);
   if (change.ratio) return std::abs(*change.ratio);
   if (!change.before || !change.after) return -1.0;
   return *change.before == *change.after ? 0.0 : std::numeric_limits<double>::infinity();
@@ -163,17 +173,16 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
              std::vector<MetricChange>& changes) {
   MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}};
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
-  const auto heavier = [](const MetricChange& a, const MetricChange& b) { return Weight(a) > Weight(b); };
   std::map<std::string_view, double> floors;
   if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
   if (before.use && after.use) {
     CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, change, changes);
   }
   CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, floors, change, changes);
-  std::stable_sort(changes.begin() + first, changes.end(), heavier);
-  const auto first_of_phases = static_cast<std::ptrdiff_t>(changes.size());
   ComparePhases(before, after, min_ratio, change, changes);
-  std::stable_sort(changes.begin() + first_of_phases, changes.end(), heavier);
+  std::stable_sort(changes.begin() + first, changes.end(), [](const MetricChange& a, const MetricChange& b) {
+    return std::pair(Group(a), -Weight(a)) < std::pair(Group(b), -Weight(b));
+  });
   // Correctness comes before any number.
   if (before.verification && after.verification && before.verification->correct() != after.verification->correct()) {
     const bool correct = after.verification->correct();

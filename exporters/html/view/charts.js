@@ -132,7 +132,7 @@ function phaseDetails(phase, metricHelp) {
       h("dl", {class: "facts"},
         known.map(
           ([id, value]) =>
-            [h("dt", {title: metricHelp(id)}, metricName(id)),
+            [h("dt", {title: metricHelp(id)}, metricHelp.label(id)),
              h("dd", {class: "num"}, show(value, metricHelp.unit(id)))]))));
 }
 

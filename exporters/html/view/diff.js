@@ -29,6 +29,13 @@ const CHANGE_KINDS = {
   better: "change-better"
 };
 
+// What is compared and no catalogue has.
+const OTHER_METRICS = {
+  correct: {label: "correct", unit: "count", help: "1: its result is correct"},
+  kernel_time_share_ratio: {label: "share of the time of all kernels", unit: "ratio", help: ""},
+  gpu_busy_ratio: {label: "GPU busy", unit: "ratio", help: ""},
+};
+
 class DiffApp extends App {
   constructor() {
     super();
@@ -117,7 +124,7 @@ class DiffApp extends App {
           value: ({after}) => after.name,
           cell: ({after}) => h("span", {class: "kernel-name", title: after.title}, after.name)
         },
-        {id: "shape", title: "shape", width: "9em", value: ({after}) => after.shape || null},
+        {id: "shape", title: "shape", width: "8em", value: ({after}) => after.shape || null},
         {
           id: "before",
           title: "before",
@@ -146,7 +153,7 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "9em",
+          width: "8em",
           value: () => null,
           cell: ({time}) =>
             (time ? changeBar(time.ratio, most, CHANGE_KINDS[time.judgement] || "change-same", change(time.ratio)) : "")
@@ -187,38 +194,39 @@ class DiffApp extends App {
 
   /** Changes that are not "same", or all; `named`: with the call in each row. */
   changeTable(changes, title, named) {
-    const units = {...this.after.document.metrics, ...this.after.document.phase_metrics};
-    const text = (each, value) => valueText(show(value, units[each.metric] ? units[each.metric].unit : ""));
+    const help = metricHelpOf({...this.after.document.metrics, ...this.after.document.phase_metrics, ...OTHER_METRICS});
+    const text = (each, value) => valueText(show(value, help.unit(each.metric)));
     const shown = findTable(
       this, named ? "changes" : "own",
       [
         named && {
           id: "kernel",
           title: "kernel",
-          width: "minmax(12em, 1fr)",
+          width: "minmax(13em, 1fr)",
           value: ({kernel, part, shape}) => [kernel, part, shape].filter(Boolean).join(" \u00b7 ")
         },
         {
           id: "phase",
           title: "phase",
-          width: "9em",
+          width: "8.5em",
           value: ({phase}) => phase,
           cell: ({phase}) => (phase === null ? h("span", {class: "muted"}, "whole kernel") : phaseName(phase))
         },
         {
           id: "metric",
           title: "metric",
-          width: "minmax(14em, 1fr)",
-          value: ({metric}) => metric,
-          cell: ({metric}) => h("span", {class: "mono", title: units[metric] ? units[metric].help : ""}, metric)
+          width: "minmax(13em, 1.4fr)",
+          value: ({metric}) => help.label(metric),
+          cell: ({metric}, label) => h(
+            "span", {title: `${metric}: ${help(metric)}`}, label, " ", h("span", {class: "mono muted"}, metric))
         },
-        {id: "before", title: "before", kind: "num", width: "8em", value: ({before}) => before, cell: text},
-        {id: "after", title: "after", kind: "num", width: "8em", value: ({after}) => after, cell: text},
+        {id: "before", title: "before", kind: "num", width: "7em", value: ({before}) => before, cell: text},
+        {id: "after", title: "after", kind: "num", width: "7em", value: ({after}) => after, cell: text},
         {
           id: "ratio",
           title: "change",
           kind: "num",
-          width: "7em",
+          width: "6.5em",
           value: ({ratio}) => (isNumber(ratio) ? Math.abs(ratio) : null),
           cell: ({ratio}) => valueText(change(ratio))
         },
@@ -226,7 +234,7 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "8em",
+          width: "7em",
           value: () => null,
           cell: (each) => changeBar(each.ratio, 0.5, CHANGE_KINDS[each.judgement] || "change-same", change(each.ratio))
         },
@@ -241,7 +249,8 @@ class DiffApp extends App {
       changes, {
         label: "changes",
         find: "a kernel, phase or metric",
-        textOf: ({kernel, part, shape, phase, metric}) => searchable(kernel, part, shape, phase, metric),
+        textOf: ({kernel, part, shape, phase, metric}) =>
+          searchable(kernel, part, shape, phase, metric, help.label(metric)),
         choice: {
           name: "judgement",
           label: "judgement",

@@ -77,14 +77,6 @@ function shorten(text, most) {
   return text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`;
 }
 
-/** "duration_seconds" as words: "duration". */
-function metricName(id) {
-  return id.replace(/^(phase|stall)_/, "")
-    .replace(/_(seconds|ratio|bytes_per_second|flops_per_second)$/, "")
-    .replace(/_flops$/, " FLOPs")
-    .replaceAll("_", " ");
-}
-
 /** A value in a cell; an absent one looks absent. */
 function valueText(text) {
   return text === ABSENT ? h("span", {class: "absent", title: "not measured"}, ABSENT) : text;

@@ -3,6 +3,7 @@
 function metricHelpOf(definitions) {
   const help = (id) => (definitions[id] ? definitions[id].help : "");
   help.unit = (id) => (definitions[id] ? definitions[id].unit : "");
+  help.label = (id) => (definitions[id] ? definitions[id].label : id);
   return help;
 }
 

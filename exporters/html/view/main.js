@@ -83,7 +83,7 @@ function topBar(app, dialog) {
       "Skip to the content"),
     h("a", {class: "brand", href: app.link({view: "overview"})}, "fa-profile"), h("span", {class: "muted"}, app.name),
     h("nav", {"aria-label": "places"}, (app.places || []).map(place)), h("span", {class: "grow"}),
-    h("span", {class: "muted hint"}, app.about || ""),
+    h("span", {class: "muted hint about", title: app.about}, app.about || ""),
     button("?", () => dialog.showModal(), {"aria-label": "keyboard help", class: "plain"}), themeButton());
 }
 

@@ -125,6 +125,13 @@ function findingsView(report, app) {
         h("div", {class: "cards"}, rest)));
 }
 
+/** A long reason is cut, its share is not. */
+function stallCell({reason, ratio}) {
+  const share = percent(ratio);
+  return h(
+    "div", {class: "cut", title: `${reason} ${share}`}, h("span", {}, reason), h("span", {class: "muted"}, share));
+}
+
 function kernelColumns(report) {
   const metric = (id, title, unit, help, width = "4.6em") => ({
     id,
@@ -191,7 +198,7 @@ function kernelColumns(report) {
     {
       id: "kernel",
       title: "kernel",
-      width: "minmax(8em, 1.6fr)",
+      width: "minmax(8em, 1.2fr)",
       value: (entry) => entry.name,
       cell: (entry) =>
         h("span", {class: entry.part === null ? "kernel-name" : "kernel-name part", title: entry.name},
@@ -211,7 +218,7 @@ function kernelColumns(report) {
       id: "achieved",
       title: "achieved",
       kind: "num",
-      width: "11em",
+      width: "9em",
       help: "FLOPs of the shape per second; the bar: of the fastest at the shape",
       value: (entry) => entry.metric("achieved_flops_per_second"),
       cell: (entry, value) => (
@@ -225,17 +232,14 @@ function kernelColumns(report) {
     {
       id: "stall",
       title: "top stall",
-      width: "minmax(8em, 0.8fr)",
+      width: "minmax(8em, 1fr)",
       value: (entry) => (entry.topStall ? entry.topStall.reason : null),
-      cell: (entry) =>
-        (entry.topStall ?
-           h("span", {}, `${entry.topStall.reason} `, h("span", {class: "muted"}, percent(entry.topStall.ratio))) :
-           valueText(ABSENT))
+      cell: (entry) => (entry.topStall ? stallCell(entry.topStall) : valueText(ABSENT))
     },
     {
       id: "phases",
       title: "time by phase",
-      width: "minmax(11em, 1.6fr)",
+      width: "minmax(9em, 1.4fr)",
       help: "sorted by the largest phase's share",
       value: (entry) => (entry.topPhase ? entry.topPhase.metrics.phase_time_ratio : null),
       kind: "bar",

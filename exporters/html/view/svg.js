@@ -77,9 +77,15 @@ function rooflineChart(roofs, points, label) {
       s("text", {class: "axis-label", x: width - right / 2 + 4, y: height - bottom + 15, "text-anchor": "middle"},
         "no bytes"));
   }
-  const end = width - right - 4;
-  const taken = roofs.map((roof, i) => labelBox({x: end - 130, y: y.at(roof.flops) + (i === 0 ? -9 : 9)}, 130));
-  for (const point of points) drawPoint(chart, x, y, point, taken);
+  const places = points.map(
+    (point) => ({x: point.intensity === null ? width - right / 2 + 4 : x.at(point.intensity), y: y.at(point.flops)}));
+  const taken = [
+    ...roofs.map((roof, i) => textBox(roofLabel(x, y, roof, i), roof.label)),
+    ...places.map((at) => ({left: at.x - 8, right: at.x + 8, top: at.y - 6, bottom: at.y + 6}))
+  ];
+  // Labels last: no mark is drawn over one.
+  chart.append(...points.map((point, i) => drawPoint(places[i], y, point)));
+  chart.append(...points.map((point, i) => drawPointLabel(places[i], point, taken)).filter(Boolean));
   return h("div", {class: "chart"}, chart);
 }
 
@@ -102,43 +108,55 @@ function drawAxes(chart, x, y) {
       "arithmetic intensity, FLOP per byte"));
 }
 
-function drawRoof(chart, x, y, {flops, bytes, label}, index) {
+/** Where the label of a roof ends. That of a lower one is left of its ridge, above the slope: right of it are points. */
+function roofLabel(x, y, {flops, bytes}, index) {
   const {width, right} = ROOFLINE;
+  const at = index === 0 ? {x: width - right - 4, y: y.at(flops) - 9} : {x: x.at(flops / bytes) - 14, y: y.at(flops)};
+  return {...at, anchor: "end"};
+}
+
+function drawRoof(chart, x, y, roof, index) {
+  const {flops, bytes, label} = roof;
+  const at = roofLabel(x, y, roof, index);
   const least = Math.max(x.low, y.low / bytes);
   const ridge = flops / bytes;
   // The slope is the same for all: the first roof draws it.
   const corners = [...(index === 0 ? [[least, bytes * least]] : []), [ridge, flops], [x.high, flops]];
   chart.append(
     s("polyline", {class: `roof roof-${index}`, points: corners.map(([a, b]) => `${x.at(a)},${y.at(b)}`).join(" ")}),
-    s("text",
-      {class: "roof-label", x: width - right - 4, y: y.at(flops) + (index === 0 ? -5 : 13), "text-anchor": "end"},
-      label));
+    s("text", {class: "roof-label", x: at.x, y: at.y, dy: "0.35em", "text-anchor": at.anchor}, label));
   if (index > 0) return;
   const middle = Math.sqrt(least * ridge);
   const slope = Math.atan2(y.at(flops) - y.at(bytes * least), x.at(ridge) - x.at(least)) * 180 / Math.PI;
-  const at = {x: x.at(middle), y: y.at(bytes * middle)};
+  const on = {x: x.at(middle), y: y.at(bytes * middle)};
   chart.append(s(
     "text",
-    {class: "roof-label", x: at.x, y: at.y - 6, "text-anchor": "middle", transform: `rotate(${slope} ${at.x} ${at.y})`},
+    {class: "roof-label", x: on.x, y: on.y - 6, "text-anchor": "middle", transform: `rotate(${slope} ${on.x} ${on.y})`},
     `DRAM ${withPrefix(bytes, "B/s")}`));
 }
 
-function labelBox({x, y}, length) {
-  return {left: x, right: x + length, top: y - 6, bottom: y + 6};
+/** The room of a text of a chart that begins or ends at x, and has its middle at y. */
+function textBox({x, y, anchor}, text) {
+  const length = text.length * 6.2;
+  const left = anchor === "end" ? x - length : x;
+  return {left, right: left + length, top: y - 6, bottom: y + 6};
 }
 
 function overlap(a, b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-/** Where a label of this length finds room beside a point; null: nowhere. */
-function placeLabel(at, length, toLeft, taken) {
+/** Where the label of a point finds room beside it, the nearest first; null: nowhere. */
+function placeLabel(at, text, taken) {
+  const {width, left} = ROOFLINE;
   for (const dy of [0, -12, 12, -24, 24]) {
-    const place = {x: toLeft ? at.x - 10 : at.x + 10, y: at.y + dy};
-    const box = labelBox({x: toLeft ? place.x - length : place.x, y: place.y}, length);
-    if (taken.some((other) => overlap(box, other))) continue;
-    taken.push(box);
-    return place;
+    for (const anchor of ["start", "end"]) {
+      const place = {x: anchor === "end" ? at.x - 10 : at.x + 10, y: at.y + dy, anchor};
+      const box = textBox(place, text);
+      if (box.left < left || box.right > width || taken.some((other) => overlap(box, other))) continue;
+      taken.push(box);
+      return place;
+    }
   }
   return null;
 }
@@ -150,17 +168,18 @@ function drawOwnRoof({x, y}, top, kind) {
     s("rect", {x: x - 8, y: top - 1.5, width: 16, height: 3}));
 }
 
-function drawPoint(chart, x, y, point, taken) {
-  const {width, right} = ROOFLINE;
-  const at = {x: point.intensity === null ? width - right / 2 + 4 : x.at(point.intensity), y: y.at(point.flops)};
+function drawPoint(at, y, point) {
   const shape = point.mark === "diamond" ?
     s("path", {class: `point ${point.class}`, d: `M${at.x},${at.y - 6}l6,6l-6,6l-6,-6z`}) :
     s("circle", {class: `point ${point.class}`, cx: at.x, cy: at.y, r: 6});
   const group = s("g", {}, point.roof && drawOwnRoof(at, y.at(point.roof.flops), point.class), shape);
-  const toLeft = at.x > width - right - 90;
-  const label = point.text && placeLabel(at, point.text.length * 6.2, toLeft, taken);
-  if (label)
-    group.append(
-      s("text", {class: "point-label", ...label, dy: "0.35em", "text-anchor": toLeft ? "end" : "start"}, point.text));
-  chart.append(withTip(group, point.label, point.rows));
+  return withTip(group, point.label, point.rows);
+}
+
+function drawPointLabel(at, point, taken) {
+  const place = point.text && placeLabel(at, point.text, taken);
+  if (!place) return null;
+  const label =
+    s("text", {class: "point-label", x: place.x, y: place.y, dy: "0.35em", "text-anchor": place.anchor}, point.text);
+  return withTip(label, point.label, point.rows);
 }

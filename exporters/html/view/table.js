@@ -124,9 +124,8 @@ class LongTable {
         {class: "long-table", role: "grid", tabindex: 0, "aria-label": label, onkeydown: (event) => this.onKey(event)},
         h("div", {class: "long-sticky", role: "rowgroup"}, this.head), this.spacer);
     this.element.style.setProperty("--columns", template);
-    this.element.style.setProperty(
-      "--least",
-      `${columns.reduce((sum, {width}) => sum + parseFloat((width || "6").replace("minmax(", "")) + 0.9, 2)}em`);
+    const least = columns.reduce((sum, {width}) => sum + parseFloat((width || "6").replace("minmax(", "")), 0);
+    this.element.style.setProperty("--least", `calc(${least}em + ${columns.length + 1} * var(--gap))`);
     this.element.addEventListener("scroll", () => this.draw());
     this.heads = columns.map(
       (column) =>

@@ -248,8 +248,9 @@ const TIMELINE_NOTE =
   "launch of the call, other rows of another launch. Times count from the first sample with activity in that launch, " +
   "so rows of different launches may be off by a few samples.";
 
-/** `before`: the timeline of the same call in another recording, whose lines are drawn over it; null: none. */
-function timelineChart(timeline, before = null) {
+/** `time`: seconds of the call without sampling; null: not said. `before`: the timeline of the same call in another
+    recording, whose lines are drawn over it; null: none. */
+function timelineChart(timeline, time, before = null) {
   const {tails, series: all} = timeline;
   const length = Math.max(1, timeline.active_ns, before ? before.active_ns : 0);
   const times = timesOf([...all, ...(before ? before.series : [])], length);
@@ -275,7 +276,11 @@ function timelineChart(timeline, before = null) {
             rows.map(({element}) => element))),
       h("div", {class: "series"}, h("div", {class: "series-name muted"}, "time"), h("div", {}),
         h("div", {class: "series-plot"}, timeAxis(ticks, length), slider), said)),
-    h("p", {class: "note"}, TIMELINE_NOTE, tail && " The shaded end is the tail."),
+    h("p", {class: "note"},
+      time !== null &&
+        `The call takes ${seconds(time)}; the GPU was active for ${
+          nanoseconds(timeline.active_ns)} in the longest launch that was sampled, and the axis is as long. `,
+      TIMELINE_NOTE, tail && " The shaded end is the tail."),
     seriesTable(groups.flat(), times, length),
   ];
 }
@@ -294,12 +299,12 @@ function timelineSection(entry, report) {
   return section(
     "Over the time of the call", {id: "timeline"},
     losses.map(({kind, reason}) => h("p", {class: "warning"}, h("strong", {}, kind), ` ${reason}`)),
-    timeline && timelineChart(timeline));
+    timeline && timelineChart(timeline, entry.time));
 }
 
 /** What changed over the time of a call; null: one side was not sampled. */
 function timelineChange(before, after) {
   if (!before.json.timeline || !after.json.timeline) return null;
   return section(
-    "Over the time of the call", {id: "timeline"}, timelineChart(after.json.timeline, before.json.timeline));
+    "Over the time of the call", {id: "timeline"}, timelineChart(after.json.timeline, null, before.json.timeline));
 }
