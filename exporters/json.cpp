@@ -388,6 +388,7 @@ const char* Name(TruthSource source) {
          : source == TruthSource::kCounter ? "counter"
          : source == TruthSource::kLaunch  ? "launch"
          : source == TruthSource::kShare   ? "share"
+         : source == TruthSource::kWait    ? "wait"
                                            : "inferred";
 }
 

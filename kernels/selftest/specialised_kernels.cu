@@ -160,6 +160,17 @@ std::vector<Truth> Counts(const RoleCase& c, int blocks) {
           Sass("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", "LDS", "gamma", lds * kGammaWays)};
 }
 
+/// What warps wait at mbarriers. A lap of waiting holds the arrival before it, too: some ten cycles.
+std::vector<Truth> Waits(const std::vector<WarpClocks>& clocks, int blocks) {
+  constexpr double kTolerance = 0.03;
+  double cycles = 0.0;
+  for (const WarpClocks& warp : clocks) cycles += static_cast<double>(warp[kAfterAlpha] + warp[kAfterGamma]);
+  const double waits = static_cast<double>(blocks) * (kConsumers * kRounds + kRounds - kStages);
+  const double mean = cycles / waits;
+  return {{TruthSource::kWait, "mbarrier_waits", {}, {}, waits, 0.0, {}},
+          {TruthSource::kWait, "mbarrier_cycles", {}, {}, mean, kTolerance * mean, "by the kernel's own clock reads"}};
+}
+
 SelftestRun Make(const RoleCase& c) {
   const int blocks = DeviceAttribute(cudaDevAttrMultiProcessorCount);
   std::vector<DeviceBuffer> buffers;
@@ -170,6 +181,10 @@ SelftestRun Make(const RoleCase& c) {
   std::vector<Truth> truths = Counts(c, blocks);
   const std::vector<Truth> shares = WarpShares(clocks, kShareTolerance);
   truths.insert(truths.end(), shares.begin(), shares.end());
+  if (c.handover == Handover::kMbarrier) {
+    const std::vector<Truth> waits = Waits(clocks, blocks);
+    truths.insert(truths.end(), waits.begin(), waits.end());
+  }
   buffers.push_back(ZeroedBuffer(clocks.size() * sizeof(WarpClocks)));
   auto* const sums = buffers.back().as<std::uint64_t>();
   const auto launch = [c, blocks, memory, sums](cudaStream_t stream) {

@@ -53,28 +53,30 @@ std::size_t NewerGroups(const Instruction& wait) {
   return newer;
 }
 
-using EndsGroup = std::function<bool(const Instruction&)>;
+using EndsGroup = bool (*)(const Instruction&);
 
 bool EndsMatrixGroup(const Instruction& instruction) {
   return ClassOf(instruction.opcode) == OpcodeClass::kTensor && instruction.operands.find("gsb0") != std::string::npos;
 }
-bool EndsCopyGroup(const Instruction& instruction) { return instruction.opcode.starts_with("LDGDEPBAR"); }
 bool EndsStoreGroup(const Instruction& instruction) { return instruction.opcode.starts_with("UTMACMDFLUSH"); }
+bool EndsCopyGroup(const Instruction& instruction) {
+  return instruction.opcode.starts_with("LDGDEPBAR") || EndsStoreGroup(instruction);
+}
 
-/// The instructions between a group's last one and the wait for it, backwards along the most executed way. Nothing
-/// where no such group lies on that way.
-std::optional<std::vector<std::size_t>> Between(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
-                                                const EndsGroup& ends_group) {
+/// From a wait back to the last instruction of the group that it waits for, which is included, along the most executed
+/// way. Nothing where no such group lies on that way.
+std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
+                                                   EndsGroup ends_group) {
   const std::size_t newer = NewerGroups(code.instructions()[wait]);
-  std::vector<std::size_t> between;
+  std::vector<std::size_t> way;
   std::set<std::size_t> entered;  // blocks, from their end
   std::size_t groups = 0;
   std::size_t block = flow.block_of[wait];
   std::size_t end = wait;
   while (true) {
     for (std::size_t i = end; i > flow.blocks[block].first; --i) {
-      if (ends_group(code.instructions()[i - 1]) && groups++ == newer) return between;
-      between.push_back(i - 1);
+      way.push_back(i - 1);
+      if (ends_group(code.instructions()[i - 1]) && groups++ == newer) return way;
     }
     std::optional<std::size_t> before;
     for (const std::size_t candidate : flow.blocks[block].predecessors) {
@@ -110,29 +112,28 @@ class FunctionWaits {
   void AddGroups(std::vector<AsyncWait>& waits) const {
     for (std::size_t i = 0; i < code_.instructions().size(); ++i) {
       const std::string_view opcode = code_.instructions()[i].opcode;
-      if (opcode.starts_with("WARPGROUP.DEPBAR")) {
-        AddGroup("matrix", i, EndsMatrixGroup, waits);
-      } else if (opcode.starts_with("DEPBAR") && !AddGroup("copy", i, EndsCopyGroup, waits)) {
-        AddGroup("store", i, EndsStoreGroup, waits);
-      }
+      if (opcode.starts_with("WARPGROUP.DEPBAR")) AddGroup(i, EndsMatrixGroup, waits);
+      if (opcode.starts_with("DEPBAR")) AddGroup(i, EndsCopyGroup, waits);
     }
   }
 
  private:
-  bool AddGroup(const char* kind, std::size_t wait, const EndsGroup& ends_group, std::vector<AsyncWait>& waits) const {
-    const auto between = Between(code_, flow_, wait, ends_group);
-    if (!between) return false;
+  void AddGroup(std::size_t wait, EndsGroup ends_group, std::vector<AsyncWait>& waits) const {
+    auto way = WayToGroup(code_, flow_, wait, ends_group);
+    if (!way) return;
+    const Instruction& last = code_.instructions()[way->back()];
+    const char* const kind = EndsMatrixGroup(last) ? "matrix" : EndsStoreGroup(last) ? "store" : "copy";
+    way->pop_back();
     const double times = code_.executed[wait];
     AsyncWait* const added = Add(kind, wait, times, code_.warp_cycles[wait], waits);
-    if (added == nullptr) return true;
+    if (added == nullptr) return;
     double issued_before = added->issued_before_cycles.value_or(0.0);
-    for (const std::size_t i : *between) {
+    for (const std::size_t i : *way) {
       const double cycles = times * code_.Cycles(i);
       issued_before += cycles;
       added->beside_cycles[code_.PhaseAt(i)] += cycles;
     }
     added->issued_before_cycles = issued_before;
-    return true;
   }
 
   AsyncWait* Add(const char* kind, std::size_t at, double times, double cycles, std::vector<AsyncWait>& waits) const {

@@ -74,6 +74,8 @@ class Measurements {
         return BlocksPerSm();
       case TruthSource::kShare:
         return Share(truth);
+      case TruthSource::kWait:
+        return Waits(truth);
       case TruthSource::kInferred:
         return TakenForAttention();
     }
@@ -128,6 +130,19 @@ class Measurements {
 
   double AtWork(const std::string& phase) const {
     return PhaseMetric(phase, "phase_warp_time_ratio") * (1.0 - PhaseMetric(phase, "phase_waiting_ratio"));
+  }
+
+  std::optional<double> Waits(const Truth& truth) const {
+    if (!entry_.phases) return std::nullopt;
+    double waits = 0.0;
+    double cycles = 0.0;
+    for (const AsyncWait& wait : entry_.phases->async_waits) {
+      if (wait.kind != "mbarrier") continue;
+      waits += wait.waits;
+      cycles += wait.waits * wait.waited_cycles;
+    }
+    if (waits <= 0.0) return std::nullopt;
+    return truth.name == "mbarrier_cycles" ? cycles / waits : waits;
   }
 
   std::optional<double> Share(const Truth& truth) const {

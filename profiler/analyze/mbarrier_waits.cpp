@@ -56,7 +56,7 @@ std::optional<PollLoop> LoopBehind(const Instructions& instructions, const Instr
   if (BaseOpcode(branch) != "BRA") return std::nullopt;
   const std::size_t target = BranchTarget(instructions, branch).value_or(instructions.size());
   const std::size_t end = std::min(instructions.size(), target + kNearInstructions);
-  for (std::size_t i = target; i < end; ++i) {
+  for (std::size_t i = target; i < end && BaseOpcode(instructions[i]) != "BRA"; ++i) {
     if (!BranchesOn(branch, AnswerOf(instructions[i]))) continue;
     // A branch back to where another wait is asked early has its predicate by chance.
     const auto loop = PollLoopAt(instructions, i);

@@ -68,6 +68,7 @@ std::vector<std::string> Counters(const std::vector<Prepared>& prepared) {
   for (const Prepared& each : prepared) {
     for (const Truth& truth : each.run.truths) {
       if (truth.source == TruthSource::kCounter) names.insert(truth.name);
+      if (truth.source == TruthSource::kWait) names.insert("sm__warps_active.sum");
     }
   }
   return {names.begin(), names.end()};

@@ -25,6 +25,7 @@ struct SelftestRun {
 /// - "time_share": wall time of the phase. In kernels with barriers that from one to the next, by the clock of each
 ///   block's first warp, so that a phase has the waiting for it. Only for kernels whose phases follow one another;
 ///   where roles overlap it has no single meaning.
+/// So do cycles of waits for mbarriers ("mbarrier_cycles"): the mean of one warp's wait.
 /// What a kernel's name says of its shares is what was aimed at; the truth is what the clocks said in this process.
 struct SelftestKernel {
   std::string id;      ///< "conflict_8"

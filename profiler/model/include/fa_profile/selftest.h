@@ -14,6 +14,7 @@ enum class TruthSource {
   kCounter,  ///< a metric of the range profiler, of the whole kernel
   kLaunch,   ///< "blocks_per_sm": resident blocks per SM by the launch's resources
   kShare,    ///< of time by phase, 0..1; the names stand at SelftestKernel (fa_profile/selftest_kernels.h)
+  kWait,     ///< "mbarrier_waits", by warps, and "mbarrier_cycles", the mean of one
   kInferred  ///< "attention_phases": functions of the kernel that the inference of phases takes for attention
 };
 
