@@ -142,6 +142,20 @@ TEST(CheckTruthsTest, ResidentBlocksComeFromTheLaunch) {
   EXPECT_EQ(check.verdict, Verdict::kPass);
 }
 
+TEST(CheckTruthsTest, WaitsForMbarriersAreCountedAndAveraged) {
+  const Profile profile = Analyze(Measured(), SelftestPhases());
+  ProfileEntry entry = profile.entries.at(0);
+  const auto measured = [&entry](const char* name) {
+    return CheckTruths(Measured(), entry, {{TruthSource::kWait, name, {}, {}, 40.0, 0.0, {}}}).at(0).measured;
+  };
+  EXPECT_EQ(measured("mbarrier_waits"), std::nullopt) << "none was found";
+  entry.phases->async_waits = {{"mbarrier", "sync", "a", 30.0, 100.0, {}, {}},
+                               {"matrix", "beta", "b", 99.0, 9.0, 9.0, {}},
+                               {"mbarrier", "sync", "c", 10.0, 500.0, {}, {}}};
+  EXPECT_EQ(measured("mbarrier_waits"), 40.0);
+  EXPECT_EQ(measured("mbarrier_cycles"), 200.0);
+}
+
 TEST(CheckTruthsTest, AKernelTakenForAttentionFails) {
   const Truth none{TruthSource::kInferred, "attention_phases", {}, {}, 0.0, 0.0, {}};
   Recording recording = Measured();

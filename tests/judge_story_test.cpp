@@ -240,6 +240,37 @@ TEST(JudgeStoryTest, TheTimeNamesTheCauseWhereTheWorkDoesNot) {
   named_by_time(kernel, "nothing was counted");
 }
 
+/// Warps in sync wait for a copy that comes later: 10 % of all warps' time before, 27.6 % of a longer time after.
+Overlap LateCopies() {
+  Overlap kernel;
+  kernel.Count("softmax", "phase_instructions", 8000.0, 8000.0);
+  kernel.Own("softmax", 0.60, 0.55);
+  kernel.Own("sync", 0.20, 0.30);
+  kernel.Count("sync", "phase_async_wait_ratio", 0.50, 0.92);
+  return kernel;
+}
+
+TEST(JudgeStoryTest, WaitsThatNoPhasesTimeHasAreTheCauseIfTheyGrewMost) {
+  const CaseVerdict verdict = LateCopies().Judged();
+  EXPECT_EQ(verdict.phase, "sync");
+  EXPECT_TRUE(Has(verdict.headline, " slower: sync waits 27.6 % of the time (was 10.0 %)")) << verdict.headline;
+}
+
+TEST(JudgeStoryTest, WaitsAreNotTheCauseWhereAnotherPhaseGrewMoreOrTheyAreUnknown) {
+  const auto named_by_time = [](const Overlap& kernel, const char* why) {
+    EXPECT_EQ(kernel.Judged().phase, "qk") << why << ": " << kernel.Judged().headline;
+  };
+  Overlap kernel = LateCopies();
+  kernel.Own("softmax", 0.40, 0.60);
+  named_by_time(kernel, "warps spend more in softmax");
+  kernel = LateCopies();
+  kernel.Count("sync", "phase_async_wait_ratio", 0.50, 0.30);
+  named_by_time(kernel, "they wait less than a point longer");
+  kernel = LateCopies();
+  kernel.before.erase({"sync", "phase_async_wait_ratio"});
+  named_by_time(kernel, "what the base waits is unknown");
+}
+
 TEST(JudgeStoryTest, APhaseThatSpinsAsLongAsItHappensToDoesNotDoMoreWork) {
   const Overlap kernel;
   Scenario scenario = Measured({1.2});

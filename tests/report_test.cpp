@@ -426,6 +426,30 @@ TEST(ReportTest, AnUnusualPhaseTableKeepsTheWidthAndMarksOpenSums) {
   EXPECT_NE(text.find("NOT closed: nothing 1 in the phases, 0 in the kernel"), std::string::npos);
 }
 
+TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
+  Profile profile = SampleProfile();
+  ProfileEntry& entry = profile.entries[0];
+  entry.metrics["warps_active_cycles"] = 1e6;
+  entry.phases->async_waits = {
+      {"mbarrier", "sync", "schedule.h:121", 1000.0, 150.0, {}, {}},
+      {"matrix", "pv", "forward.cuh:284", 1000.0, 20.0, 180.0, {{"softmax", 150.0}, {"qk", 30.0}}},
+      {"copy", "load_kv", "0x0040", 10.0, 1.0, 1.0, {{"qk", 1.0}}}};
+  const std::string text = Text(profile);
+  EXPECT_NE(text.find("  sync      mbarrier  schedule.h:121   1.00 k     150      15  "), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("  pv        matrix    forward.cuh:284  1.00 k    20.0     2.0            180       90  softmax 83"),
+      std::string::npos);
+  EXPECT_EQ(text.find("0x0040"), std::string::npos) << "too little of the time";
+  EXPECT_NE(text.find("warps do other work in 90 %\n             of the cycles (softmax 75 %)"), std::string::npos);
+  const nlohmann::json report = nlohmann::json::parse(JsonText(profile));
+  EXPECT_TRUE(SchemaErrors(report.dump()).empty());
+  const nlohmann::json& waits = report["entries"][0]["phases"]["async_waits"];
+  ASSERT_EQ(waits.size(), 3U) << "all of them";
+  EXPECT_TRUE(waits[0]["hidden_ratio"].is_null());
+  EXPECT_DOUBLE_EQ(waits[1]["hidden_ratio"], 0.9);
+  EXPECT_DOUBLE_EQ(waits[1]["beside_cycles"]["softmax"], 150.0);
+}
+
 TEST(ReportTest, CsvQuotesAsRfc4180Says) {
   Recording recording = sample::MakeRecording();
   recording.cases.resize(1);

@@ -53,7 +53,7 @@ class FunctionSamples {
       } else if (at_barrier && index) {
         at_barrier_[*index] += samples;
       } else {
-        sums_.uncharged_waits += samples;
+        phase["samples.uncharged"] += samples;
       }
     }
   }
@@ -62,17 +62,12 @@ class FunctionSamples {
   void ChargeBarriers() {
     if (at_barrier_.empty()) return;
     const ControlFlow flow = ReadControlFlow(*labelled_.function);
-    std::map<std::size_t, double> waits_at;  // by barrier
+    std::map<std::size_t, std::map<std::string, double>> shares_at;  // by barrier
     for (const auto& [index, waits] : at_barrier_) {
-      if (const auto barrier = BarrierPassed(*labelled_.function, flow, index)) {
-        waits_at[*barrier] += waits;
-      } else {
-        sums_.uncharged_waits += waits;
-      }
-    }
-    for (const auto& [barrier, waits] : waits_at) {
-      const std::map<std::string, double> shares = SharesOf(barrier, flow);
-      if (shares.empty()) sums_.uncharged_waits += waits;
+      const auto barrier = BarrierPassed(*labelled_.function, flow, index);
+      if (barrier && !shares_at.contains(*barrier)) shares_at[*barrier] = SharesOf(*barrier, flow);
+      const std::map<std::string, double> shares = barrier ? shares_at[*barrier] : std::map<std::string, double>{};
+      if (shares.empty()) sums_.phases[labelled_.phases[index]]["samples.uncharged"] += waits;
       for (const auto& [phase, share] : shares) sums_.phases[phase]["time.samples"] += share * waits;
     }
   }
@@ -180,7 +175,8 @@ std::set<std::string> SassNames() {
 }
 
 void AddZeroSamples(PhaseVariables& phase) {
-  for (const char* name : {"samples.total", "samples.selected", "samples.waiting", "time.samples"}) {
+  for (const char* name :
+       {"samples.total", "samples.selected", "samples.waiting", "samples.uncharged", "time.samples"}) {
     phase.try_emplace(name, 0.0);
   }
 }

@@ -29,7 +29,8 @@ struct LabelledFunction {
 LabelledFunction LabelByRules(const DeviceFunction& function, const PhaseMap& map, std::string_view grade);
 
 /// Variables that the phase catalogue's formulas read, summed over the instructions of one phase:
-/// - `samples.<reason>`; `samples.total`; `samples.waiting`, at a barrier or for another role;
+/// - `samples.<reason>`; `samples.total`; `samples.waiting`, at a barrier or for another role; of these
+///   `samples.uncharged`, for an unknown phase;
 /// - `time.samples`: samples at work, and the waiting ones at barriers charged to the phase they waited for;
 /// - `sass.<metric>`; `inst.<class>`, `inst.hmma` and `inst.gmma`, executed by warps; `thread_inst.<class>`, by threads
 ///   whose predicate was on; `work.tensor_flops`, `work.flops`, `work.exponentials`;
@@ -40,7 +41,6 @@ using PhaseVariables = std::map<std::string, double>;
 /// Sums by phase. What was not measured is absent; what was measured, and did not happen in a phase, is 0.
 struct PhaseSums {
   std::map<std::string, PhaseVariables> phases;
-  double uncharged_waits = 0.0;  ///< samples of warps that waited for an unknown phase
   bool sampled = false;
   bool counted = false;
 

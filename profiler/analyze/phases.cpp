@@ -114,7 +114,7 @@ void KeepRatiosOfPeaks(Metrics& metrics) {
 
 std::vector<StallShare> StallsOfPhase(const PhaseVariables& phase) {
   constexpr std::string_view kPrefix = "samples.";
-  static const std::set<std::string_view> kNoReasons{"selected", "total", "waiting"};
+  static const std::set<std::string_view> kNoReasons{"selected", "total", "waiting", "uncharged"};
   std::vector<StallShare> stalls;
   const double total = Find(phase, "samples.total").value_or(0.0);
   for (const auto& [name, samples] : phase) {
@@ -215,7 +215,7 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
   std::optional<double> named_samples;  // of these kernels' own code, by the hardware's count
   if (sums.sampled) {
     const double samples = Find(whole, "samples.total").value_or(0.0);
-    if (samples > 0.0) table.waiting_ratio = sums.uncharged_waits / samples;
+    if (samples > 0.0) table.waiting_ratio = Find(whole, "samples.uncharged").value_or(0.0) / samples;
     table.samples = ToCount(samples);
     table.dropped_samples = measured.sampling->dropped_samples;
     table.period_cycles = measured.sampling->period_cycles;

@@ -26,6 +26,10 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
      kSamples, "Share of the samples in which a warp issued an instruction."},
     {"phase_waiting_ratio", "waiting", "ratio", kLower, kNoisy, "samples.waiting / samples.total", kSamples,
      "Of the phase's own samples, those that waited at a barrier or for another role."},
+    {"phase_async_wait_ratio", "asynchronous waits", "ratio", kNeutral, kNoisy, "samples.uncharged / samples.total",
+     kSamples,
+     "Of the phase's own samples, those that waited for an asynchronous copy or another role: they are in no phase's "
+     "time share."},
 
     // Instructions.
     {"phase_instructions", "instructions", "instructions", kLower, kExact, "sass.smsp__sass_inst_executed", kSass,

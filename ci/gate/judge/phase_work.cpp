@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "fa_profile/profile.h"
@@ -13,19 +14,44 @@ namespace fa_profile::gate {
 namespace {
 
 constexpr const char* kWarpTime = "phase_warp_time_ratio";
+constexpr const char* kAsyncWait = "phase_async_wait_ratio";
 
 bool IsMoreWork(const Comparison& comparison) {
   return comparison.tier == 1 && comparison.verdict == Verdict::kRegression && !comparison.phase.empty() &&
          comparison.base && comparison.candidate && AddsUp(comparison.unit);
 }
 
+std::optional<double> Before(const JudgeContext& context, const CaseWork& work, const MetricKey& key) {
+  return MedianOf(Samples(context.input.base, work.base_index, "recording", key, true));
+}
+std::optional<double> After(const JudgeContext& context, const CaseWork& work, const MetricKey& key) {
+  return MedianOf(Samples(context.input.candidate, work.candidate_index, "recording", key, true));
+}
+
 /// Growth of the time that the phase's own warps spend in it, waits included, as a share of the base kernel's; 0:
 /// unknown.
 double OwnGrowth(const JudgeContext& context, const CaseWork& work, const Shares& shares, const std::string& phase) {
   const MetricKey key{phase, kWarpTime};
-  const auto before = MedianOf(Samples(context.input.base, work.base_index, "recording", key, true));
-  const auto after = MedianOf(Samples(context.input.candidate, work.candidate_index, "recording", key, true));
+  const auto before = Before(context, work, key);
+  const auto after = After(context, work, key);
   return before && after ? *after * (1.0 + shares.total) - *before : 0.0;
+}
+
+/// What of the warps' time they wait in the phase for copies and other roles.
+struct WaitShares {
+  double before = 0.0;
+  double after = 0.0;
+};
+
+std::optional<WaitShares> WaitSharesOf(const JudgeContext& context, const CaseWork& work, const std::string& phase) {
+  const MetricKey time{phase, kWarpTime};
+  const MetricKey wait{phase, kAsyncWait};
+  const auto time_before = Before(context, work, time);
+  const auto wait_before = Before(context, work, wait);
+  const auto time_after = After(context, work, time);
+  const auto wait_after = After(context, work, wait);
+  if (!time_before || !wait_before || !time_after || !wait_after) return std::nullopt;
+  return WaitShares{*time_before * *wait_before, *time_after * *wait_after};
 }
 
 }  // namespace
@@ -53,6 +79,30 @@ std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& w
   }
   if (phases.size() != 1 || phases.contains(kUnattributed)) return {};
   return OwnGrowth(context, work, shares, *phases.begin()) >= LeastGrowth(shares) ? *phases.begin() : std::string();
+}
+
+std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
+  std::string most;
+  double grown = 0.0;
+  for (const auto& [phase, growth] : shares.growth) {
+    const auto waits = WaitSharesOf(context, work, phase);
+    const double more = waits ? waits->after * (1.0 + shares.total) - waits->before : 0.0;
+    if (more > grown) {
+      most = phase;
+      grown = more;
+    }
+  }
+  if (grown < LeastGrowth(shares)) return {};
+  for (const auto& [phase, growth] : shares.growth) {
+    if (phase != most && OwnGrowth(context, work, shares, phase) > grown) return {};
+  }
+  return most;
+}
+
+std::string WaitLine(const JudgeContext& context, const CaseWork& work, const std::string& phase) {
+  const WaitShares waits = WaitSharesOf(context, work, phase).value_or(WaitShares{});
+  return fmt::format("{} waits {} of the time (was {})", OneLine(phase, 40), Percent(waits.after, 1),
+                     Percent(waits.before, 1));
 }
 
 std::string WorkLine(const Comparison& more) {

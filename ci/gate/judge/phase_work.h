@@ -18,6 +18,13 @@ const Comparison* MoreWork(const CaseVerdict& verdict, const std::string& phase)
 /// Empty: no such phase, or several.
 std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& work, const Shares& shares);
 
+/// The phase whose warps wait longer for asynchronous copies and other roles, if that grew more than the time that
+/// warps spend in any other phase. Those waits are in no phase's time. Empty: no such phase.
+std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work, const Shares& shares);
+
+/// "sync waits 25.5 % of the time (was 11.5 %)": of the time of all warps.
+std::string WaitLine(const JudgeContext& context, const CaseWork& work, const std::string& phase);
+
 /// "softmax executes 21 % more instructions", "sync executes 147,456 barriers instead of none".
 std::string WorkLine(const Comparison& more);
 
