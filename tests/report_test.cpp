@@ -437,7 +437,7 @@ TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
   const std::string text = Text(profile);
   EXPECT_NE(text.find("  sync      mbarrier  schedule.h:121   1.00 k     150      15  "), std::string::npos) << text;
   EXPECT_NE(
-      text.find("  pv        matrix    forward.cuh:284  1.00 k    20.0     2.0            180       90  softmax 83"),
+      text.find("  pv        matrix    forward.cuh:284  1.00 k      20     2.0            180       90  softmax 83"),
       std::string::npos);
   EXPECT_EQ(text.find("0x0040"), std::string::npos) << "too little of the time";
   EXPECT_NE(text.find("warps do other work in 90 %\n             of the cycles (softmax 75 %)"), std::string::npos);
