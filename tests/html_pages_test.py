@@ -171,6 +171,15 @@ class LadderTest(Pages):
         self.browser.value("[...document.querySelectorAll('#phases thead .sort')].find((e) => e.textContent === 'phase').click()")
         self.assertEqual(self.browser.value("document.querySelectorAll('#phases tr.below:not([hidden])').length"), 1)
 
+    def test_waits_for_asynchronous_work_stand_below_the_phases(self):
+        self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=hopper@4,16,2048,64")
+        rows = self.browser.text("#phases table:has(caption.hidden) tbody tr")
+        waits = [row for row in rows if "mbarrier" in row or "matrix" in row]
+        self.assertEqual(len(waits), 8)
+        self.assertTrue(any("forward.cuh:284" in row and "softmax" in row and "99.0" in row for row in waits), waits)
+        self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=mma@1,8,512,64")
+        self.assertNotIn("mbarrier", "".join(self.browser.text("#phases")))
+
     def test_the_shape_of_the_roofline_is_in_the_address(self):
         path = self.report("h200-ladder-full")
         self.browser.open(path)

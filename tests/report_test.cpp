@@ -435,7 +435,7 @@ TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
       {"matrix", "pv", "forward.cuh:284", 1000.0, 20.0, 180.0, {{"softmax", 150.0}, {"qk", 30.0}}},
       {"copy", "load_kv", "0x0040", 10.0, 1.0, 1.0, {{"qk", 1.0}}}};
   const std::string text = Text(profile);
-  EXPECT_NE(text.find("  sync      mbarrier  schedule.h:121   1.00 k     150      15  "), std::string::npos) << text;
+  EXPECT_NE(text.find("  sync      mbarrier  schedule.h:121   1.00 k     150      15\n"), std::string::npos) << text;
   EXPECT_NE(
       text.find("  pv        matrix    forward.cuh:284  1.00 k      20     2.0            180       90  softmax 83"),
       std::string::npos);

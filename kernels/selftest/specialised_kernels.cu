@@ -107,6 +107,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int round = 0; round < rounds; ++round) {
       const int stage = round % kStages;
       if (round >= kStages) {
+        watch.Lap(kAfterBeta);
         sync<kHow>(3 + stage, mbarriers + 8 * (kStages + stage), (round / kStages - 1) & 1);
         watch.LapBehindBarrier(kAfterAlpha, sm80::SharedAddress(words[stage]));
       }
@@ -118,6 +119,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       const int stage = round % kStages;
+      watch.Lap(kAfterBeta);
       sync<kHow>(1 + stage, mbarriers + 8 * stage, (round / kStages) & 1);
       watch.LapBehindBarrier(kAfterGamma, sm80::SharedAddress(words[stage]));
       x = beta(x, n.beta);
@@ -160,7 +162,7 @@ std::vector<Truth> Counts(const RoleCase& c, int blocks) {
           Sass("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", "LDS", "gamma", lds * kGammaWays)};
 }
 
-/// What warps wait at mbarriers. A lap of waiting holds the arrival before it, too: some ten cycles.
+/// What warps wait at mbarriers. To arrive, and all else until the question, is another lap (kAfterBeta).
 std::vector<Truth> Waits(const std::vector<WarpClocks>& clocks, int blocks) {
   constexpr double kTolerance = 0.03;
   double cycles = 0.0;

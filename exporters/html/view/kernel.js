@@ -69,6 +69,59 @@ function measuredNote(phases) {
   ];
 }
 
+/** Places where warps wait for asynchronous work; those with little of the warps' time are left out. */
+function waitsTable(entry) {
+  const LEAST_SHARE = 0.005;
+  const warpCycles = entry.metric("warps_active_cycles");
+  if (!isNumber(warpCycles) || warpCycles <= 0) return null;
+  const share = ({waits, waited_cycles: waited}) => waits * waited / warpCycles;
+  const beside = ({waits, issued_before_cycles: issued}) => (isNumber(issued) ? waits * issued / warpCycles : 0);
+  const shown = entry.json.phases.async_waits.filter((wait) => Math.max(share(wait), beside(wait)) >= LEAST_SHARE);
+  if (shown.length === 0) return null;
+  const most = (cycles) => Object.entries(cycles).sort((a, b) => b[1] - a[1])[0];
+  return h(
+    "div", {},
+    h("p", {class: "note"},
+      "Waits for asynchronous work: how long one takes, and for groups how early they were issued before it. Hidden: of " +
+        "the cycles from issue to result, those in which the warp did other work."),
+    table(
+      [
+        {id: "phase", title: "waits in", value: ({phase}) => phase, cell: (wait) => phaseName(wait.phase)},
+        {id: "kind", title: "for", value: ({kind}) => kind},
+        {id: "place", title: "at", value: ({place}) => place, cell: ({place}) => h("span", {class: "mono"}, place)},
+        {id: "times", title: "times", kind: "num", value: ({waits}) => waits, cell: (wait, value) => count(value)},
+        {
+          id: "cycles",
+          title: "cycles",
+          kind: "num",
+          value: (wait) => wait.waited_cycles,
+          cell: (wait, value) => count(value)
+        },
+        {id: "warps", title: "of warps' time", kind: "num", value: share, cell: (wait, value) => percent(value)},
+        {
+          id: "issued",
+          title: "issued before",
+          kind: "num",
+          value: (wait) => wait.issued_before_cycles,
+          cell: (wait, value) => (isNumber(value) ? count(value) : "")
+        },
+        {
+          id: "hidden",
+          title: "hidden",
+          kind: "num",
+          value: (wait) => wait.hidden_ratio,
+          cell: (wait, value) => (isNumber(value) ? percent(value) : "")
+        },
+        {
+          id: "beside",
+          title: "mostly beside",
+          value: (wait) => (most(wait.beside_cycles) || [""])[0],
+          cell: (wait, value) => (value ? phaseName(value) : "")
+        },
+      ],
+      shown, {caption: "waits for asynchronous work"}));
+}
+
 function phasesSection(entry, metricHelp, app) {
   const {phases} = entry.json;
   if (!phases)
@@ -78,7 +131,7 @@ function phasesSection(entry, metricHelp, app) {
   return section(
     "Phases", {id: "phases"},
     phaseBar(entry, {height: 34}) || h("p", {class: "note"}, "The time of phases is not known: nothing was sampled."),
-    phaseTable(entry, metricHelp, app), stallLegend(), measuredNote(phases));
+    phaseTable(entry, metricHelp, app), stallLegend(), waitsTable(entry), measuredNote(phases));
 }
 
 function launchTable(launches) {

@@ -91,10 +91,10 @@ struct PhaseInference {
 /// A place where warps wait for asynchronous work: how late it is, and what they did beside it. Cycles are means of one
 /// wait, from PC samples: a share of all samples is that share of the cycles of all warps.
 struct AsyncWait {
-  std::string kind;     ///< "mbarrier"; "matrix" (a group of WGMMA); "copy" (of cp.async); "store" (of TMA)
-  std::string phase;    ///< of the wait
-  std::string place;    ///< "schedule.h:126", where the phase's function is called; without lines the address, "0x3a40"
-  double waits = 0.0;   ///< by warps, in one call
+  std::string kind;    ///< "mbarrier"; "matrix" (a group of WGMMA); "copy" (of cp.async); "store" (of TMA)
+  std::string phase;   ///< of the wait
+  std::string place;   ///< "schedule.h:126", where the phase's function is called; without lines the address, "0x3a40"
+  double waits = 0.0;  ///< by warps, in one call
   double waited_cycles = 0.0;
   /// From the group's last instruction to the wait, along the most executed way; by phase in `beside_cycles`. Absent
   /// for an mbarrier, which other warps or copies complete.
