@@ -16,6 +16,21 @@
 
 namespace fa_profile::cli {
 
+namespace {
+
+// A pattern that matches no recorded kernel but one of the ladder is that of rung 8.
+void RequireRecorded(const std::string& pattern, const std::vector<std::string>& recorded) {
+  try {
+    (void)MatchKernels(pattern, recorded);
+  } catch (const Error&) {
+    (void)MatchKernels(pattern, jobs::KnownKernels());
+    throw Error("the bundled recording has rungs 1 to 7 alone, and '" + pattern + "' matches none of them",
+                "fa-profile report " + BundledRecordingOfRung8() + " has rung 8, measured on an H100");
+  }
+}
+
+}  // namespace
+
 int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   if (!options.metrics.empty()) RequireKnownCounters(options.metrics, jobs::KnownCounters());
   const std::string path = BundledRecording();
@@ -32,9 +47,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
       shapes += (shapes.empty() ? "" : "; ") + entry.shape->ToString();
     }
   }
-  // Wrong input is an error before the missing GPU is. The recording has the whole ladder; a kernel library has other
-  // names.
-  if (options.kernel_libraries.empty()) (void)MatchKernels(options.kernel_pattern, kernels);
+  // Wrong input is an error before the missing GPU is. A kernel library has other names.
+  if (options.kernel_libraries.empty()) RequireRecorded(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
     throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "), and a replay has none",
                 "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map, "
@@ -63,7 +77,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   filter.entries = {.kernel_pattern = options.kernel_pattern, .shapes = options.shapes};
   PrintReport(path, *options.format, filter);
   if (options.format->for_people && !filter.summary && options.kernel_pattern.empty() && filter.explain.empty()) {
-    std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n";
+    std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n"
+              << "Rung 8, hopper, is in another recording: fa-profile report " << BundledRecordingOfRung8() << '\n';
   }
   return kExitFine;
 }
