@@ -15,17 +15,18 @@ namespace fs = std::filesystem;
 
 constexpr const char* kRecording = "h200-ladder-full.fap";
 
-std::string RecordingOfName(const char* name) {
-  if (const std::optional<std::string> path = FindBundled("recordings", "recordings", name)) return *path;
-  throw Error("the recording " + std::string(name) + " that comes with the program is missing",
+}  // namespace
+
+std::string BundledRecording() {
+  if (const std::optional<std::string> path = FindBundled("recordings", "recordings", kRecording)) return *path;
+  throw Error("the recording " + std::string(kRecording) + " that comes with the program is missing",
               "reinstall, or give a recording of your own: fa-profile report FILE.fap");
 }
 
-}  // namespace
-
-std::string BundledRecording() { return RecordingOfName(kRecording); }
-
-std::string BundledRecordingOfRung8() { return RecordingOfName("h100-hopper.fap"); }
+std::string BundledRecordingOfRung8() {
+  constexpr const char* kRung8 = "h100-hopper.fap";
+  return FindBundled("recordings", "recordings", kRung8).value_or(kRung8);
+}
 
 void RefuseBundledFolder(const std::string& folder) {
   const std::optional<std::string> path = FindBundled("recordings", "recordings", kRecording);

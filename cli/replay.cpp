@@ -24,8 +24,8 @@ void RequireRecorded(const std::string& pattern, const std::vector<std::string>&
     (void)MatchKernels(pattern, recorded);
   } catch (const Error&) {
     (void)MatchKernels(pattern, jobs::KnownKernels());
-    throw Error("the bundled recording has rungs 1 to 7 alone, and '" + pattern + "' matches none of them",
-                "fa-profile report " + BundledRecordingOfRung8() + " has rung 8, measured on an H100");
+    throw Error("no GPU here, and the bundled recording has rungs 1 to 7 alone: '" + pattern + "' matches none of them",
+                "for rung 8, measured on an H100: fa-profile report " + BundledRecordingOfRung8());
   }
 }
 

@@ -121,6 +121,7 @@ Json ToJson(const StallShare& s);
 Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
 Json ToJson(const AsyncWait& w);
+Json ToJson(const ProductOverlap& o);
 Json ToJson(const KeyTile& t);
 Json ToJson(const PhaseInference& i);
 Json ToJson(const PhaseTable& t);
@@ -189,6 +190,8 @@ Json ToJson(const AsyncWait& w) {
           {"beside_cycles", w.beside_cycles}};
 }
 
+Json ToJson(const ProductOverlap& o) { return {{"work_ratio", o.work_ratio}, {"phase_ratio", o.phase_ratio}}; }
+
 Json ToJson(const KeyTile& t) {
   return {{"softmax_instructions", t.softmax_instructions},
           {"exponentials", t.exponentials},
@@ -208,6 +211,7 @@ Json ToJson(const PhaseTable& t) {
           {"waiting_ratio", t.waiting_ratio},
           {"phases", ToArray(t.phases)},
           {"async_waits", ToArray(t.async_waits)},
+          {"overlap", ObjectOrNull(t.overlap)},
           {"closures", ToArray(t.closures)}};
 }
 

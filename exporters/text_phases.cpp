@@ -173,23 +173,13 @@ std::string MostText(TextPage& page, const std::map<std::string, double>& cycles
   return page.Safe(most->first) + " " + ShortPercent(most->second / all);
 }
 
-/// How much of the products ran beside other work, of all of them.
 void WriteOverlap(TextPage& page, const PhaseTable& table) {
-  double hidden = 0.0;
-  double all = 0.0;
-  std::map<std::string, double> beside;
-  for (const AsyncWait& wait : table.async_waits) {
-    if (wait.kind != "matrix") continue;
-    hidden += wait.waits * wait.issued_before_cycles.value_or(0.0);
-    all += wait.waits * (wait.issued_before_cycles.value_or(0.0) + wait.waited_cycles);
-    for (const auto& [phase, cycles] : wait.beside_cycles) beside[phase] += wait.waits * cycles;
-  }
-  if (all <= 0.0) return;
-  const std::string most = MostText(page, beside, all);
+  if (!table.overlap) return;
+  const std::string most = MostText(page, table.overlap->phase_ratio, 1.0);
   page.Paragraph("  overlap    ",
                  fmt::format("from the issue of a product to the end of the wait for it, warps do other "
                              "work in {} % of the cycles{}",
-                             ShortPercent(hidden / all), most.empty() ? "" : " (" + most + " %)"));
+                             ShortPercent(table.overlap->work_ratio), most.empty() ? "" : " (" + most + " %)"));
 }
 
 /// Places with little of the warps' time, waited or beside, are left out.
@@ -197,13 +187,18 @@ void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
   constexpr double kShownShare = 0.005;
   constexpr std::size_t kShownWaits = 8;
   const auto warp_cycles = entry.metrics.find("warps_active_cycles");
-  if (warp_cycles == entry.metrics.end()) return;
+  if (warp_cycles == entry.metrics.end() || !(warp_cycles->second > 0.0)) return;
   std::vector<std::vector<Cell>> rows;
+  std::size_t left_out = 0;
   for (const AsyncWait& wait : entry.phases->async_waits) {
     const double issued_before = wait.issued_before_cycles.value_or(0.0);
     const double waited = wait.waits * wait.waited_cycles / warp_cycles->second;
     const double beside = wait.waits * issued_before / warp_cycles->second;
-    if (rows.size() == kShownWaits || std::max(waited, beside) < kShownShare) continue;
+    if (std::max(waited, beside) < kShownShare) continue;
+    if (rows.size() == kShownWaits) {
+      ++left_out;
+      continue;
+    }
     rows.push_back({{"  " + page.Safe(wait.phase)},
                     {wait.kind},
                     {page.Safe(wait.place)},
@@ -222,10 +217,12 @@ void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
               {"times"},
               {"cycles"},
               {"warps%"},
-              {"issued before"},
+              {"cycles before"},
               {"hidden%"},
               {"beside %", true}},
              rows);
+  if (left_out > 0) page.Line(fmt::format("  ... {} more, with --format json or html", left_out));
+  page.Line();
 }
 
 }  // namespace

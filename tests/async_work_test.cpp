@@ -17,6 +17,7 @@ struct Measured {
   Line line;
   std::uint64_t executed = 10;
   std::uint64_t samples = 0;
+  std::string reason = "short_scoreboard";
 };
 
 std::vector<AsyncWait> WaitsOf(const std::vector<Measured>& code, double warp_cycles) {
@@ -29,7 +30,7 @@ std::vector<AsyncWait> WaitsOf(const std::vector<Measured>& code, double warp_cy
     const auto offset = static_cast<std::uint32_t>(16 * i);
     if (code[i].samples > 0) {
       sampling.samples.push_back(
-          {1, offset, {{"short_scoreboard", code[i].samples}, {"short_scoreboard_not_issued", 1000}}});
+          {1, offset, {{code[i].reason, code[i].samples}, {code[i].reason + "_not_issued", 1000}}});
     }
     if (code[i].executed > 0) {
       counting.counts.push_back({1, offset, {{"smsp__sass_inst_executed", code[i].executed}}});
@@ -97,20 +98,81 @@ TEST(AsyncWorkTest, TheMostExecutedWayCounts) {
   EXPECT_DOUBLE_EQ(waits[0].issued_before_cycles.value(), 2.0);
 }
 
-TEST(AsyncWorkTest, CopiesAndStoresHaveGroupsToo) {
+TEST(AsyncWorkTest, CopiesAndStoresHaveGroupsTooAndHoldAWarpBehindTheirWait) {
   const std::vector<AsyncWait> waits = WaitsOf({{{"", "LDGDEPBAR", "", kSync}, 10, 1},
                                                 {{"", "FADD", "R1, R1, R1", kSoftmax}, 10, 4},
-                                                {{"", "DEPBAR.LE", "SB0, 0x0", kSync}, 10, 3},
+                                                {{"", "DEPBAR.LE", "SB0, 0x0", kSync}, 10, 1},
+                                                {{"", "WARPSYNC", "0xffffffff", kSync}, 10, 12, "long_scoreboard"},
                                                 {{"", "UTMACMDFLUSH", "", kSync}, 10, 1},
                                                 {{"", "DEPBAR.LE", "SB0, 0x0", {}}, 10, 1},
                                                 {{"", "EXIT", "", {}}, 10, 0}},
-                                               100.0);
+                                               200.0);
   ASSERT_EQ(waits.size(), 2U);
   EXPECT_EQ(waits[0].kind, "copy");
+  EXPECT_DOUBLE_EQ(waits[0].waited_cycles, 13.0);
   EXPECT_DOUBLE_EQ(waits[0].issued_before_cycles.value(), 4.0);
+  EXPECT_DOUBLE_EQ(waits[0].hidden_ratio().value(), 4.0 / 17.0);
   EXPECT_EQ(waits[1].kind, "store");
-  EXPECT_EQ(waits[1].place, "0x0040") << "without lines";
+  EXPECT_EQ(waits[1].place, "0x0050") << "without lines";
   EXPECT_DOUBLE_EQ(waits[1].hidden_ratio().value(), 0.0);
+}
+
+TEST(AsyncWorkTest, OtherWaitsBeforeAWaitAreNoWork) {
+  const std::vector<AsyncWait> waits = WaitsOf({{{"", "HGMMA.64x64x16.F32", "R24, gdesc[UR4], R24, gsb0", kQk}, 10, 0},
+                                                {{"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "P0[UR4], R4", kSync}, 70, 5},
+                                                {{"@!P0", "BRA", "0x10", kSync}, 70, 15},
+                                                {{"", "FADD", "R1, R1, R1", kSoftmax}, 10, 20, "barrier"},
+                                                {{"", "FADD", "R1, R1, R1", kSoftmax}, 10, 30},
+                                                {{"", "WARPGROUP.DEPBAR.LE", "gsb0, 0x0", kQk}, 10, 30, "barrier"},
+                                                {{"", "EXIT", "", {}}, 10, 0}},
+                                               1000.0);
+  const auto products = std::ranges::find(waits, "matrix", &AsyncWait::kind);
+  ASSERT_NE(products, waits.end());
+  EXPECT_DOUBLE_EQ(products->waited_cycles, 30.0);
+  EXPECT_DOUBLE_EQ(products->issued_before_cycles.value(), 70.0) << "all that the loop asks, for one wait";
+  EXPECT_EQ(products->beside_cycles, (std::map<std::string, double>{{"softmax", 30.0}}));
+  EXPECT_DOUBLE_EQ(products->hidden_ratio().value(), 0.3);
+  const ProductOverlap overlap = OverlapOf(waits).value();
+  EXPECT_DOUBLE_EQ(overlap.work_ratio, 0.3);
+  EXPECT_DOUBLE_EQ(overlap.phase_ratio.at("softmax"), 0.3);
+  EXPECT_FALSE(OverlapOf({}));
+}
+
+TEST(AsyncWorkTest, AGroupInABlockThatIsSkippedNowAndThenIsFound) {
+  // A loop of 100 rounds copies in 90 of them; what comes before it runs once.
+  const std::vector<AsyncWait> waits = WaitsOf({{{"", "LDGDEPBAR", "", kSync}, 1, 0},
+                                                {{"", "FADD", "R1, R1, R1", kPv}, 1, 500},
+                                                {{"@P0", "BRA", "0x40", kSoftmax}, 100, 0},
+                                                {{"", "LDGDEPBAR", "", kSync}, 90, 0},
+                                                {{"", "FADD", "R1, R1, R1", kSoftmax}, 100, 400},
+                                                {{"", "DEPBAR.LE", "SB0, 0x0", kSync}, 100, 100},
+                                                {{"@P1", "BRA", "0x20", {}}, 100, 0},
+                                                {{"", "EXIT", "", {}}, 1, 0}},
+                                               1000.0);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_DOUBLE_EQ(waits[0].issued_before_cycles.value(), 4.0);
+}
+
+TEST(AsyncWorkTest, ALoopThatIsLeftByABranchIsLeftAsOftenAsThatIsTaken) {
+  const std::vector<AsyncWait> waits = WaitsOf({{{"", "SYNCS.PHASECHK.TRANS64", "P0[UR4], R4", kSync}, 70, 2},
+                                                {{"@P0", "BRA", "0x40", kSync}, 70, 3},
+                                                {{"", "BRA", "0x0", kSync}, 60, 5},
+                                                {{"", "NOP", "", {}}, 0, 0},
+                                                {{"", "EXIT", "", {}}, 10, 0}},
+                                               100.0);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_DOUBLE_EQ(waits[0].waits, 10.0);
+}
+
+TEST(AsyncWorkTest, AUniformPredicateIsAnother) {
+  const DeviceFunction function = MakeFunction(
+      {{"", "SYNCS.PHASECHK.TRANS64", "P2[UR4], R4", {}}, {"", "BRA.U", "!UP2, 0x0", {}}, {"", "EXIT", "", {}}});
+  EXPECT_TRUE(MbarrierWaits(function).empty());
+}
+
+TEST(AsyncWorkTest, AForgedFunctionOfWaitsIsGivenUp) {
+  const std::vector<Measured> code(20'000, Measured{{"", "WARPGROUP.DEPBAR.LE", "gsb0, 0xffffff", {}}, 10, 1});
+  EXPECT_TRUE(WaitsOf(code, 100.0).empty());
 }
 
 TEST(AsyncWorkTest, AWaitWhoseGroupIsNotFoundIsLeftOut) {

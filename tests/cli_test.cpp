@@ -193,7 +193,7 @@ TEST_F(CliTest, UnknownNamesAreAnsweredWithNearMatches) {
   ExpectRefused("report --explain x " + bundled_, "there is no finding 'x'", "the findings are");
   ExpectRefused("--ncu-set ful", "'ful'", "full");
   ExpectRefused("--kernel mna", "no kernel matches 'mna'; did you mean mma", "the kernels are");
-  ExpectRefused("--kernel hopper", "the bundled recording has rungs 1 to 7 alone", "h100-hopper.fap has rung 8");
+  ExpectRefused("--kernel hopper", "the bundled recording has rungs 1 to 7 alone", "for rung 8, measured on an H100");
   ExpectRefused("report --kernel '(' " + bundled_, "not a regular expression: missing )", "--kernel 'wmma|mma'");
   ExpectRefused("list nonsense", "WHAT must be kernels, sets,", "findings");
   ExpectRefused("list metric", "did you mean metrics?", "findings");

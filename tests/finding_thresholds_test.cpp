@@ -36,6 +36,21 @@ std::vector<Edge> EdgesOfThePhases() {
     PhaseOf(e, "qk").stalls = {{"long_scoreboard", wait}};
     e.metrics["memory_sol_ratio"] = memory;
   };
+  const auto late = [](ProfileEntry& e, double cycles, double threads) {
+    e.metrics["warps_active_cycles"] = 1e6;
+    Set(e, "pv", {{"phase_threads_per_instruction", threads}});
+    e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 100.0, cycles, {}, {}}};
+  };
+  const auto alone = [](ProfileEntry& e, double overlap, double waits_of_a_warp) {
+    e.metrics["tensor_core_utilization_ratio"] = 0.3;
+    Set(e, "softmax", {{"phase_time_ratio", 0.3}});
+    Launch launch;
+    launch.grid = {2, 1, 1};
+    launch.block = {128, 1, 1};
+    e.launches = {launch};  // 8 warps
+    e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 8.0 * waits_of_a_warp, 10.0, 0.0, {}}};
+    e.phases->overlap = ProductOverlap{overlap, {}};
+  };
   const auto threads = [](const char* phase) {
     return [phase](ProfileEntry& e, double v) { Set(e, phase, {{"phase_threads_per_instruction", v}}); };
   };
@@ -66,6 +81,10 @@ std::vector<Edge> EdgesOfThePhases() {
       {"wait-for-copy", "waiting samples", [=](auto& e, double v) { waits(e, v, 0.4, 0.4); }, 0.50, 0.499},
       {"wait-for-copy", "time", [=](auto& e, double v) { waits(e, 0.6, v, 0.4); }, 0.20, 0.199},
       {"wait-for-copy", "memory", [=](auto& e, double v) { waits(e, 0.6, 0.4, v); }, 0.599, 0.60},
+      {"wait-for-copy", "at an mbarrier", [=](auto& e, double v) { late(e, v, 32.0); }, 1000.0, 999.0},
+      {"wait-for-copy", "threads at an mbarrier", [=](auto& e, double v) { late(e, 1500.0, v); }, 4.01, 4.0},
+      {"no-overlap", "overlap", [=](auto& e, double v) { alone(e, v, 8.0); }, 0.199, 0.20},
+      {"no-overlap", "products of a warp", [=](auto& e, double v) { alone(e, 0.0, v); }, 4.1, 4.0},
       {"tensor-idle", "tensor pipe",
        [](ProfileEntry& e, double v) {
          e.metrics["tensor_core_utilization_ratio"] = v;

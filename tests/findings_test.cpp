@@ -107,6 +107,17 @@ const std::vector<Row>& Table() {
          e.phases.reset();
          e.metrics["xu_pipe_ratio"] = 0.3;
        }},
+      {"wait-for-copy", "pv",
+       [](ProfileEntry& e) {
+         e.metrics["warps_active_cycles"] = 1e6;
+         Set(e, "pv", {{"phase_threads_per_instruction", 32.0}});
+         e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 1000.0, 150.0, {}, {}}};
+       },
+       [](ProfileEntry& e) {  // of products, which are pv's own work
+         e.metrics["warps_active_cycles"] = 1e6;
+         Set(e, "pv", {{"phase_threads_per_instruction", 32.0}});
+         e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 1000.0, 150.0, 10.0, {}}};
+       }},
       {"wait-for-copy", "qk",
        [](ProfileEntry& e) {
          PhaseOf(e, "qk").stalls = {{"long_scoreboard", 0.6}};

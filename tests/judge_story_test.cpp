@@ -253,7 +253,7 @@ Overlap LateCopies() {
 TEST(JudgeStoryTest, WaitsThatNoPhasesTimeHasAreTheCauseIfTheyGrewMost) {
   const CaseVerdict verdict = LateCopies().Judged();
   EXPECT_EQ(verdict.phase, "sync");
-  EXPECT_TRUE(Has(verdict.headline, " slower: sync waits 27.6 % of the time (was 10.0 %)")) << verdict.headline;
+  EXPECT_TRUE(Has(verdict.headline, " slower: sync waits 27.6 % of the warps' time (was 10.0 %)")) << verdict.headline;
 }
 
 TEST(JudgeStoryTest, WaitsAreNotTheCauseWhereAnotherPhaseGrewMoreOrTheyAreUnknown) {

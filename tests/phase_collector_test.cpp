@@ -75,6 +75,14 @@ TEST_F(PhaseCollectorTest, ThePeriodStaysBetweenWhatTheHardwareTakes) {
   EXPECT_EQ(PeriodFor(100e9), 1 << 20);
 }
 
+TEST_F(PhaseCollectorTest, HalfThePeriodWillDoAndAnotherIsSet) {
+  PhaseCollector collector(run_, disassembler_);
+  gpu_.call_ns = {1e3, 1e3, 400e3, 400e3, 1e6, 1e6};  // each without and under the sampler; 1024, 2048, 4096 cycles
+  collector.Collect({{1, &one_}, {2, &one_}, {3, &one_}});
+  EXPECT_EQ(built_.recording.samplings.at(1).period_cycles, 1024);
+  EXPECT_EQ(built_.recording.samplings.at(2).period_cycles, 4096);
+}
+
 TEST_F(PhaseCollectorTest, ACleanSampleIsTakenOnce) {
   Collect();
   EXPECT_EQ(gpu_.Count("period:1024"), 1);

@@ -434,6 +434,7 @@ TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
       {"mbarrier", "sync", "schedule.h:121", 1000.0, 150.0, {}, {}},
       {"matrix", "pv", "forward.cuh:284", 1000.0, 20.0, 180.0, {{"softmax", 150.0}, {"qk", 30.0}}},
       {"copy", "load_kv", "0x0040", 10.0, 1.0, 1.0, {{"qk", 1.0}}}};
+  entry.phases->overlap = ProductOverlap{0.9, {{"softmax", 0.75}, {"qk", 0.15}}};
   const std::string text = Text(profile);
   EXPECT_NE(text.find("  sync      mbarrier  schedule.h:121   1.00 k     150      15\n"), std::string::npos) << text;
   EXPECT_NE(
@@ -448,6 +449,11 @@ TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
   EXPECT_TRUE(waits[0]["hidden_ratio"].is_null());
   EXPECT_DOUBLE_EQ(waits[1]["hidden_ratio"], 0.9);
   EXPECT_DOUBLE_EQ(waits[1]["beside_cycles"]["softmax"], 150.0);
+  EXPECT_DOUBLE_EQ(report["entries"][0]["phases"]["overlap"]["work_ratio"], 0.9);
+  entry.phases->async_waits.resize(10, entry.phases->async_waits[0]);
+  EXPECT_NE(Text(profile).find("  ... 1 more, with --format json or html\n"), std::string::npos);
+  entry.metrics["warps_active_cycles"] = 0.0;
+  EXPECT_EQ(Text(profile).find("waits in"), std::string::npos) << "shares of nothing";
 }
 
 TEST(ReportTest, CsvQuotesAsRfc4180Says) {

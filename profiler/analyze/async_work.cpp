@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "branch_skid.h"
 #include "control_flow.h"
@@ -25,12 +25,17 @@ struct TimedCode {
   const LabelledFunction& labelled;
   std::vector<double> executed;
   std::vector<double> warp_cycles;  // of all executions
+  std::vector<double> work_cycles;  // of these, at work
+  // By wait for copies or stores: cycles of warps that were found at the next instruction. DEPBAR holds a warp there.
+  std::vector<double> cycles_behind;
 
   const std::vector<Instruction>& instructions() const { return labelled.function->instructions; }
   const std::string& PhaseAt(std::size_t i) const {
     return i < labelled.phases.size() ? labelled.phases[i] : labelled.otherwise;
   }
-  double Cycles(std::size_t i) const { return executed[i] > 0.0 ? warp_cycles[i] / executed[i] : 0.0; }
+  double Mean(const std::vector<double>& cycles, std::size_t i) const {
+    return executed[i] > 0.0 ? cycles[i] / executed[i] : 0.0;
+  }
 };
 
 /// Where the phase's function is called; of code without inline functions, its own line.
@@ -63,11 +68,25 @@ bool EndsCopyGroup(const Instruction& instruction) {
   return instruction.opcode.starts_with("LDGDEPBAR") || EndsStoreGroup(instruction);
 }
 
+/// How often warps went from one block to a successor, as far as the blocks' counts tell.
+double TimesTaken(const TimedCode& code, const ControlFlow& flow, std::size_t from, std::size_t to) {
+  const auto begun = [&](std::size_t block) { return code.executed[flow.blocks[block].first]; };
+  double times = code.executed[flow.blocks[from].end - 1];
+  for (const std::size_t other : flow.blocks[from].successors) {
+    if (other != to) times -= begun(other);
+  }
+  return std::clamp(times, 0.0, begun(to));
+}
+
 /// From a wait back to the last instruction of the group that it waits for, which is included, along the most executed
 /// way. Nothing where no such group lies on that way.
+/// Nothing either where it is further than any compiler puts it.
 std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
                                                    EndsGroup ends_group) {
+  constexpr std::size_t kMostNewer = 64;
+  constexpr std::size_t kLongestWay = 8192;
   const std::size_t newer = NewerGroups(code.instructions()[wait]);
+  if (newer > kMostNewer) return std::nullopt;
   std::vector<std::size_t> way;
   std::set<std::size_t> entered;  // blocks, from their end
   std::size_t groups = 0;
@@ -79,12 +98,14 @@ std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const 
       if (ends_group(code.instructions()[i - 1]) && groups++ == newer) return way;
     }
     std::optional<std::size_t> before;
+    double most = 0.0;
     for (const std::size_t candidate : flow.blocks[block].predecessors) {
-      if (entered.contains(candidate)) continue;
-      const auto times = [&](std::size_t of) { return code.executed[flow.blocks[of].end - 1]; };
-      if (!before || times(candidate) > times(*before)) before = candidate;
+      const double times = TimesTaken(code, flow, candidate, block);
+      if (entered.contains(candidate) || (before && times <= most)) continue;
+      before = candidate;
+      most = times;
     }
-    if (!before) return std::nullopt;
+    if (!before || way.size() > kLongestWay) return std::nullopt;
     block = *before;
     end = flow.blocks[block].end;
     entered.insert(block);
@@ -103,9 +124,7 @@ class FunctionWaits {
       for (std::size_t i = wait.loop_first; i <= wait.loop_last; ++i) parts.insert(i);
       double cycles = 0.0;
       for (const std::size_t i : parts) cycles += code_.warp_cycles[i];
-      // A loop that asks until the answer is yes is left once for each wait.
-      const double leaves = wait.branch + 1 < code_.executed.size() ? code_.executed[wait.branch + 1] : 0.0;
-      Add("mbarrier", wait.branch, wait.early() ? code_.executed[wait.branch] : leaves, cycles, waits);
+      Add("mbarrier", wait.branch, wait.early() ? code_.executed[wait.branch] : TimesLeft(wait), cycles, waits);
     }
   }
 
@@ -118,20 +137,35 @@ class FunctionWaits {
   }
 
  private:
+  /// A loop that asks until the answer is yes is left once for each wait.
+  double TimesLeft(const MbarrierWait& wait) const {
+    const double behind = wait.branch + 1 < code_.executed.size() ? code_.executed[wait.branch + 1] : 0.0;
+    if (wait.leaves_by_branch) return std::max(0.0, code_.executed[wait.branch] - behind);
+    // Others may come to the place behind, but not more leave than came in.
+    const std::size_t block = flow_.block_of[wait.loop_first];
+    const bool falls_in = wait.loop_first > 0 && flow_.blocks[block].first == wait.loop_first &&
+                          std::ranges::find(flow_.blocks[block].predecessors, flow_.block_of[wait.loop_first - 1]) !=
+                              flow_.blocks[block].predecessors.end();
+    return falls_in ? std::min(behind, code_.executed[wait.loop_first - 1]) : behind;
+  }
+
   void AddGroup(std::size_t wait, EndsGroup ends_group, std::vector<AsyncWait>& waits) const {
+    if (code_.executed[wait] <= 0.0) return;
     auto way = WayToGroup(code_, flow_, wait, ends_group);
     if (!way) return;
     const Instruction& last = code_.instructions()[way->back()];
     const char* const kind = EndsMatrixGroup(last) ? "matrix" : EndsStoreGroup(last) ? "store" : "copy";
     way->pop_back();
     const double times = code_.executed[wait];
-    AsyncWait* const added = Add(kind, wait, times, code_.warp_cycles[wait], waits);
+    AsyncWait* const added = Add(kind, wait, times, code_.warp_cycles[wait] + code_.cycles_behind[wait], waits);
     if (added == nullptr) return;
     double issued_before = added->issued_before_cycles.value_or(0.0);
     for (const std::size_t i : *way) {
-      const double cycles = times * code_.Cycles(i);
-      issued_before += cycles;
-      added->beside_cycles[code_.PhaseAt(i)] += cycles;
+      // A loop that asks runs several times for one wait.
+      const bool asks = async_wait_[i] && code_.executed[i] > times;
+      issued_before += asks ? code_.warp_cycles[i] : times * code_.Mean(code_.warp_cycles, i);
+      const double work = times * code_.Mean(code_.work_cycles, i);
+      if (work > 0.0) added->beside_cycles[code_.PhaseAt(i)] += work;
     }
     added->issued_before_cycles = issued_before;
   }
@@ -151,18 +185,35 @@ class FunctionWaits {
   const TimedCode& code_;
   ControlFlow flow_;
   std::vector<const std::vector<InlineFrame>*> stacks_;
+  std::vector<bool> async_wait_ = AsyncWaits(*code_.labelled.function);
 };
 
-std::vector<double> SamplesOf(const DeviceFunction& function, const PcSampling& sampling) {
-  std::vector<double> samples(function.instructions.size(), 0.0);
+/// The function with samples in place of cycles.
+TimedCode SampledCode(const LabelledFunction& labelled, const PcSampling& sampling, const SassCounting& counting) {
+  const DeviceFunction& function = *labelled.function;
+  const std::vector<bool> async_wait = AsyncWaits(function);
+  const std::size_t size = function.instructions.size();
+  TimedCode code{labelled, ExecutedOf(function, &counting), std::vector<double>(size), std::vector<double>(size),
+                 std::vector<double>(size)};
   for (const PcSample& pc : sampling.samples) {
     const auto index = pc.function_id == function.id ? IndexOf(function, pc.offset) : std::nullopt;
     if (!index) continue;
+    const std::string_view opcode = function.instructions[*index].opcode;
+    const bool waits = async_wait[*index] || opcode.find("DEPBAR.LE") != std::string_view::npos;
+    const bool behind_depbar = *index > 0 && function.instructions[*index - 1].opcode.starts_with("DEPBAR.LE");
     for (const auto& [reason, count] : pc.samples) {
-      if (!IsTwin(reason)) samples[*index] += static_cast<double>(count);
+      if (IsTwin(reason)) continue;
+      const auto samples = static_cast<double>(count);
+      code.warp_cycles[*index] += samples;
+      if (behind_depbar && reason == "long_scoreboard") {
+        code.cycles_behind[*index - 1] += samples;
+        code.warp_cycles[*index] -= samples;
+      } else if (!waits && reason != "barrier" && reason != "sleeping") {
+        code.work_cycles[*index] += samples;
+      }
     }
   }
-  return samples;
+  return code;
 }
 
 }  // namespace
@@ -175,14 +226,17 @@ std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functio
   for (const LabelledFunction& labelled : functions) bare.push_back(labelled.function);
   const PcSampling samples = WithoutBranchSkid(bare, sampling, counting);
   for (const LabelledFunction& labelled : functions) {
-    TimedCode code{labelled, ExecutedOf(*labelled.function, &counting), SamplesOf(*labelled.function, samples)};
+    TimedCode code = SampledCode(labelled, samples, counting);
     for (const double count : code.warp_cycles) all += count;
+    for (const double count : code.cycles_behind) all += count;
     if (!code.executed.empty()) codes.push_back(std::move(code));
   }
   std::vector<AsyncWait> waits;
   if (all <= 0.0) return waits;
   for (TimedCode& code : codes) {
-    for (double& cycles : code.warp_cycles) cycles *= warp_cycles / all;
+    for (std::vector<double>* const cycles : {&code.warp_cycles, &code.work_cycles, &code.cycles_behind}) {
+      for (double& each : *cycles) each *= warp_cycles / all;
+    }
     const FunctionWaits of_function(code);
     of_function.AddMbarriers(waits);
     of_function.AddGroups(waits);
@@ -194,6 +248,22 @@ std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functio
     for (auto& [phase, cycles] : wait.beside_cycles) cycles /= wait.waits;
   }
   return waits;
+}
+
+std::optional<ProductOverlap> OverlapOf(const std::vector<AsyncWait>& waits) {
+  ProductOverlap overlap;
+  double all = 0.0;
+  for (const AsyncWait& wait : waits) {
+    if (wait.kind != "matrix") continue;
+    all += wait.waits * (wait.issued_before_cycles.value_or(0.0) + wait.waited_cycles);
+    for (const auto& [phase, cycles] : wait.beside_cycles) overlap.phase_ratio[phase] += wait.waits * cycles;
+  }
+  if (all <= 0.0) return std::nullopt;
+  for (auto& [phase, ratio] : overlap.phase_ratio) {
+    ratio /= all;
+    overlap.work_ratio += ratio;
+  }
+  return overlap;
 }
 
 }  // namespace fa_profile::analyze

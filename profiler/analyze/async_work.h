@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "fa_profile/profile.h"
@@ -12,7 +13,11 @@ namespace fa_profile::analyze {
 /// are one. `warp_cycles`: cycles of all warps of the call that was counted.
 ///
 /// cycles of an instruction = its share of all samples * warp_cycles / how often warps executed it
+/// A warp is at work where it does not wait: not at an mbarrier, not for a group, not at a barrier.
 std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functions, const PcSampling& sampling,
                                     const SassCounting& counting, double warp_cycles);
+
+/// Of all waits for groups of products; nothing where there are none.
+std::optional<ProductOverlap> OverlapOf(const std::vector<AsyncWait>& waits);
 
 }  // namespace fa_profile::analyze

@@ -39,6 +39,8 @@ std::string WithThresholds(std::string_view text) {
                      fmt::arg("softmax_bound", percent(kSoftmaxBound)),                         //
                      fmt::arg("computed_again", kComputedAgain),                                //
                      fmt::arg("setup", percent(kSetup)),                                        //
+                     fmt::arg("little_overlap", percent(kLittleOverlap)),                       //
+                     fmt::arg("late_copy", percent(kLateCopy)),                                 //
                      fmt::arg("copy_wait", percent(kCopyWait)),                                 //
                      fmt::arg("low_theoretical_occupancy", percent(kLowTheoreticalOccupancy)),  //
                      fmt::arg("row_loop_depth", kRowLoopDepth));

@@ -23,8 +23,10 @@ inline constexpr double kExponentials = 0.60;    ///< of the special-function un
 inline constexpr double kGaps = 0.10;            ///< of the call
 inline constexpr double kSoftmaxBound = 0.40;    ///< of the time, and more than both products
 inline constexpr double kComputedAgain = 1.5;    ///< exponentials for each score; rescaling alone makes 1.1
+inline constexpr double kLittleOverlap = 0.20;   ///< of the cycles from a product's issue to its result
 inline constexpr double kSetup = 0.20;           ///< of the time
 inline constexpr double kCopyWait = 0.50;        ///< of a phase's samples
+inline constexpr double kLateCopy = 0.10;        ///< of the time of all warps, at one place
 
 // Lint's.
 inline constexpr double kLowTheoreticalOccupancy = 0.25;

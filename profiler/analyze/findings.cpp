@@ -306,10 +306,34 @@ void DevicePrintf(const Subject& subject, Findings& findings) {
   findings.push_back(Found({}, evidence, 0.0));
 }
 
+/// Places where many warps wait long for an mbarrier: what completes it comes late. A producer that waits for room in
+/// its buffers is one thread, and early. Opcode classes do not tell who waits.
+void AddLateCopies(const Subject& subject, Findings& findings) {
+  const auto warp_cycles = Find(subject.entry.metrics, "warps_active_cycles");
+  if (!subject.entry.phases || !warp_cycles || *warp_cycles <= 0.0) return;
+  if (subject.entry.phases->attribution == kOpcodePhasesName) return;
+  for (const AsyncWait& wait : subject.entry.phases->async_waits) {
+    const double share = wait.waits * wait.waited_cycles / *warp_cycles;
+    const auto phase = std::ranges::find(PhaseList(subject), wait.phase, &PhaseEntry::name);
+    if (wait.kind != "mbarrier" || share < kLateCopy || wait.phase == kUnattributed ||
+        phase == PhaseList(subject).end() || AtMost(phase->metrics, "phase_threads_per_instruction", kSerialThreads)) {
+      continue;
+    }
+    findings.push_back(
+        Found(wait.phase,
+              fmt::format("{} waits {} cycles for what an mbarrier announces, {} times, at {}: {} of the "
+                          "time of all warps",
+                          wait.phase, Count(wait.waited_cycles), Count(wait.waits), wait.place, Share(share)),
+              share));
+  }
+}
+
 void WaitForCopy(const Subject& subject, Findings& findings) {
   // At the limit of the memory's bandwidth the wait is the transfer.
   const auto memory = Find(subject.entry.metrics, "memory_sol_ratio");
-  if (!memory || *memory >= kBusyPipe) return;
+  if (memory && *memory >= kBusyPipe) return;
+  AddLateCopies(subject, findings);
+  if (!memory) return;
   for (const PhaseEntry& phase : NamedPhases(subject)) {
     const double wait = StallOf(phase.stalls, "long_scoreboard");
     if (wait < kCopyWait || !AtLeast(phase.metrics, "phase_time_ratio", kSerialTime)) continue;

@@ -74,11 +74,33 @@ void RescaleEveryTile(const Subject& subject, Findings& findings) {
                            ShareOf(*rescale)));
 }
 
+namespace {
+
+/// Measured: from issue to result of products warps do hardly anything else, tile after tile. One tile has nothing to
+/// overlap with.
+bool ProductsRunAlone(const Subject& subject) {
+  constexpr double kGroupsOfATile = 2.0;
+  constexpr double kWarpThreads = 32.0;
+  if (!subject.entry.phases || !subject.entry.phases->overlap) return false;
+  double waits = 0.0;
+  for (const AsyncWait& wait : subject.entry.phases->async_waits) waits += wait.kind == "matrix" ? wait.waits : 0.0;
+  double warps = 0.0;
+  for (const Launch& launch : subject.entry.launches) {
+    double threads = 1.0;
+    for (int i = 0; i < 3; ++i) threads *= static_cast<double>(launch.grid[i]) * static_cast<double>(launch.block[i]);
+    warps += threads / kWarpThreads;
+  }
+  return subject.entry.phases->overlap->work_ratio < kLittleOverlap && waits > 2.0 * kGroupsOfATile * warps;
+}
+
+}  // namespace
+
 void NoOverlap(const Subject& subject, Findings& findings) {
   const PhaseInference* const inference = InferenceOf(subject);
   const PhaseEntry* const softmax = FindPhase(subject, "softmax");
-  if (inference == nullptr || !inference->tile || softmax == nullptr) return;
-  if (inference->tile->overlaps_exponentials.value_or(true) || ShareOf(*softmax) < kSerialTime) return;
+  const bool inferred =
+      inference != nullptr && inference->tile && !inference->tile->overlaps_exponentials.value_or(true);
+  if (softmax == nullptr || (!inferred && !ProductsRunAlone(subject)) || ShareOf(*softmax) < kSerialTime) return;
   const auto active = Find(subject.entry.metrics, "tensor_core_utilization_ratio");
   if (!active || *active >= kBusyPipe) return;
   findings.push_back(Found("softmax",

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "control_flow.h"
 
@@ -19,11 +20,32 @@ std::string AnswerOf(const Instruction& instruction) {
   return instruction.operands.substr(0, instruction.operands.find_first_of(",["));
 }
 
+/// "P0" of "@!P0".
+std::string_view Bare(std::string_view predicate) {
+  return predicate.substr(std::min(predicate.find_first_not_of("@!"), predicate.size()));
+}
+
 /// "@!P0 BRA 0x3c0", and "BRA !P2, 0x3160".
 bool BranchesOn(const Instruction& instruction, const std::string& predicate) {
   if (BaseOpcode(instruction) != "BRA" || predicate.empty()) return false;
-  const std::string condition = instruction.operands.substr(0, instruction.operands.find(','));
-  return instruction.predicate.ends_with(predicate) || condition.ends_with(predicate);
+  const std::string_view operands = instruction.operands;
+  return Bare(instruction.predicate) == predicate || Bare(operands.substr(0, operands.find(','))) == predicate;
+}
+
+/// Forgets the questions whose answer an instruction overwrites: its first two operands may be predicates,
+/// "ISETP.NE.AND P0, PT, R4, RZ, PT". R2P writes several.
+void ForgetOverwritten(const Instruction& instruction, std::map<std::string, std::size_t>& questions) {
+  const std::string_view base = BaseOpcode(instruction);
+  if (base == "BRA" || base == "SYNCS") return;
+  if (base == "R2P") questions.clear();
+  std::string_view rest = instruction.operands;
+  for (int operand = 0; operand < 2 && !rest.empty(); ++operand) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    std::string_view name = rest.substr(0, end);
+    name = name.substr(std::min(name.find_first_not_of(' '), name.size()));
+    questions.erase(std::string(name));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
 }
 
 // The instructions of one wait are near each other, scheduled among others.
@@ -35,6 +57,7 @@ struct PollLoop {
   std::size_t question = 0;
   std::size_t branch = 0;
   bool here = true;  ///< false: the branch leads to another loop, which asks again
+  bool leaves_by_branch = false;
 };
 
 std::optional<PollLoop> PollLoopAt(const Instructions& instructions, std::size_t question) {
@@ -45,7 +68,7 @@ std::optional<PollLoop> PollLoopAt(const Instructions& instructions, std::size_t
   if (branch >= end || !BranchesOn(instructions[branch], answer)) return std::nullopt;
   const Instruction& on_answer = instructions[branch];
   const bool asks_again = on_answer.predicate.starts_with("@!") || on_answer.operands.starts_with('!');
-  if (!asks_again) return PollLoop{question, question, branch};
+  if (!asks_again) return PollLoop{question, question, branch, true, true};
   const std::size_t again = BranchTarget(instructions, on_answer).value_or(question);
   const bool here = again <= question && question - again <= kNearInstructions;
   return PollLoop{here ? again : question, question, branch, here};
@@ -73,17 +96,20 @@ std::vector<MbarrierWait> MbarrierWaits(const DeviceFunction& function) {
   std::set<std::size_t> asked_early;                  // questions of loops that are entered from elsewhere
   std::map<std::string, std::size_t> last_questions;  // before the instruction, by the predicate of the answer
   for (std::size_t i = 0; i < instructions.size(); ++i) {
+    ForgetOverwritten(instructions[i], last_questions);
     if (const std::string answer = AnswerOf(instructions[i]); !answer.empty()) last_questions[answer] = i;
     const auto loop = LoopBehind(instructions, instructions[i]);
     if (!loop || (loop->first <= i && i <= loop->branch)) continue;
     const auto early = last_questions.find(AnswerOf(instructions[loop->question]));
-    waits[i] = {early == last_questions.end() ? i : early->second, i, loop->first, loop->branch};
+    if (early == last_questions.end() || (loop->first <= early->second && early->second <= loop->branch)) continue;
+    waits[i] = {early->second, i, loop->first, loop->branch, loop->leaves_by_branch};
     asked_early.insert(loop->question);
   }
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     const auto loop =
         AnswerOf(instructions[i]).empty() || asked_early.contains(i) ? std::nullopt : PollLoopAt(instructions, i);
-    if (loop) waits.try_emplace(loop->branch, MbarrierWait{i, loop->branch, loop->first, loop->branch});
+    if (loop)
+      waits.try_emplace(loop->branch, MbarrierWait{i, loop->branch, loop->first, loop->branch, loop->leaves_by_branch});
   }
   std::vector<MbarrierWait> found;
   for (const auto& [branch, wait] : waits) found.push_back(wait);

@@ -16,6 +16,7 @@ struct MbarrierWait {
   // kernel's code, mostly. Else question and branch are a part of it.
   std::size_t loop_first = 0;
   std::size_t loop_last = 0;
+  bool leaves_by_branch = false;  ///< "@P0 BRA out" and again behind it; false: "@!P0 BRA again"
   bool early() const { return question < loop_first || question > loop_last; }
 };
 

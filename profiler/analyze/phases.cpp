@@ -225,8 +225,11 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
     }
   }
   const auto warp_cycles = Find(entry.metrics, "warps_active_cycles");
-  if (sums.sampled && sums.counted && warp_cycles) {
+  // Of several kernels the share of samples is none of warp-cycles: the sampler takes one warp of an SM, however many
+  // there are. Their parts have their own.
+  if (!by_kernels && sums.sampled && sums.counted && warp_cycles && *warp_cycles > 0.0) {
     table.async_waits = AsyncWaitsOf(labelled.functions, *measured.sampling, *measured.counting, *warp_cycles);
+    table.overlap = OverlapOf(table.async_waits);
   }
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);
   return table;

@@ -140,6 +140,15 @@ void MeasureCalls(collect::CollectRun& run, const std::vector<collect::PendingCa
   });
 }
 
+// What was measured until then. The first error is the one to report.
+void WriteAfterError(collect::PhaseCollector& phases) noexcept {
+  try {
+    phases.Close();
+    phases.Write();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it cannot be written either
+  }
+}
+
 Session LadderSession(const RunOptions& options, const std::string& metric_set) {
   Session session = collect::NewSession(options.command_line, metric_set);
   session.replay_mode = options.kernel_replay ? "kernel" : "user";
@@ -191,16 +200,16 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   if (cases.empty() && wrong == 0) {
     throw Error("no kernel takes the shape", "fa-profile verify --kernel-lib FILE --shape SHAPE prints why");
   }
-  if (phases) {
-    collect::CollectTogether(*gpu, cases, "none",
-                             [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Measure(jobs); });
-    phases->Close();  // before the range profiler comes
-  }
   // The code is disassembled while the counters are measured: it takes half a second.
   try {
+    if (phases) {
+      collect::CollectTogether(*gpu, cases, "none",
+                               [&](const std::vector<collect::CollectJob>& jobs, bool) { phases->Measure(jobs); });
+      phases->Close();  // before the range profiler comes
+    }
     MeasureCalls(run, cases, options, set.metrics);
   } catch (...) {
-    if (phases) phases->Write();
+    if (phases) WriteAfterError(*phases);
     throw;
   }
   if (phases) phases->Write();

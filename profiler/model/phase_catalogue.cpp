@@ -23,7 +23,7 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
     {"phase_warp_time_ratio", "warp time share", "ratio", kNeutral, kNoisy, "samples.total / kernel.samples.total",
      kSamples, "Share of all samples that stood at the phase's own instructions, waits included."},
     {"phase_issue_ratio", "issue share", "ratio", kNeutral, kNoisy, "samples.selected / kernel.samples.selected",
-     kSamples, "Share of the samples in which a warp issued an instruction."},
+     kSamples, "Of all samples in which a warp issued an instruction, those of the phase: over all phases 1."},
     {"phase_waiting_ratio", "waiting", "ratio", kLower, kNoisy, "samples.waiting / samples.total", kSamples,
      "Of the phase's own samples, those that waited at a barrier or for another role."},
     {"phase_async_wait_ratio", "asynchronous waits", "ratio", kNeutral, kNoisy, "samples.uncharged / samples.total",

@@ -54,21 +54,21 @@ struct Cause {
   std::string line;
 };
 
-/// By time: what grew most. If waits that no phase's time has grew more, their phase. If another phase is the only one
-/// that does more work, that one: time of waiting warps moves to phases that have not changed. Not away from a new
-/// phase: all of its work is more, but it is compared with nothing. If the growth of the time is too small for a line,
-/// which may be noise, the phase of a blocking comparison comes first.
+/// By time: what grew most. If another phase is the only one that does more work, that one: time of waiting warps moves
+/// to phases that have not changed. Not away from a new phase: all of its work is more, but it is compared with
+/// nothing. If no phase alone does more, and waits that no phase's time has grew more than any phase, their phase. If
+/// the growth of the time is too small for a line, which may be noise, the phase of a blocking comparison comes first.
 Cause CauseOfCase(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
   const bool everywhere = EveryPhaseIsSlower(shares);
   const std::string most = everywhere ? std::string() : CauseOf(shares);
   const double grown = most.empty() ? 0.0 : shares.growth.at(most);
   if (everywhere || grown >= kPhaseLine) {
-    const std::string waits = PhaseThatWaitsMore(context, work, shares);
-    if (!waits.empty()) return {waits, WaitLine(context, work, waits)};
     const std::string only = OnlyPhaseWithMoreWork(context, work, shares);
     if (!only.empty() && only != most && (everywhere || shares.before.contains(most))) {
       return {only, WorkLine(*MoreWork(work.verdict, only))};
     }
+    const std::string waits = only.empty() ? PhaseThatWaitsMore(context, work, shares) : std::string();
+    if (!waits.empty()) return {waits, WaitLine(context, work, waits)};
     return {most, everywhere ? std::string() : PhaseCost(shares, most)};
   }
   for (const Comparison& comparison : work.verdict.comparisons) {

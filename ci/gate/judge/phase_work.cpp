@@ -101,7 +101,7 @@ std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work
 
 std::string WaitLine(const JudgeContext& context, const CaseWork& work, const std::string& phase) {
   const WaitShares waits = WaitSharesOf(context, work, phase).value_or(WaitShares{});
-  return fmt::format("{} waits {} of the time (was {})", OneLine(phase, 40), Percent(waits.after, 1),
+  return fmt::format("{} waits {} of the warps' time (was {})", OneLine(phase, 40), Percent(waits.after, 1),
                      Percent(waits.before, 1));
 }
 

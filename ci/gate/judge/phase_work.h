@@ -22,7 +22,7 @@ std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& w
 /// warps spend in any other phase. Those waits are in no phase's time. Empty: no such phase.
 std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work, const Shares& shares);
 
-/// "sync waits 25.5 % of the time (was 11.5 %)": of the time of all warps.
+/// "sync waits 25.5 % of the warps' time (was 11.5 %)".
 std::string WaitLine(const JudgeContext& context, const CaseWork& work, const std::string& phase);
 
 /// "softmax executes 21 % more instructions", "sync executes 147,456 barriers instead of none".

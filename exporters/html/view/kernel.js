@@ -79,11 +79,16 @@ function waitsTable(entry) {
   const shown = entry.json.phases.async_waits.filter((wait) => Math.max(share(wait), beside(wait)) >= LEAST_SHARE);
   if (shown.length === 0) return null;
   const most = (cycles) => Object.entries(cycles).sort((a, b) => b[1] - a[1])[0];
+  const {overlap} = entry.json.phases;
+  const first = overlap && most(overlap.phase_ratio);
   return h(
     "div", {},
     h("p", {class: "note"},
       "Waits for asynchronous work: how long one takes, and for groups how early they were issued before it. Hidden: of " +
-        "the cycles from issue to result, those in which the warp did other work."),
+        "the cycles from issue to result, those in which the warp did other work, and did not wait for something else." +
+        (overlap ? ` Of all products together ${percent(overlap.work_ratio)}${
+                     first ? `, ${percent(first[1])} in ${first[0]}` : ""}.` :
+                   "")),
     table(
       [
         {id: "phase", title: "waits in", value: ({phase}) => phase, cell: (wait) => phaseName(wait.phase)},
@@ -100,7 +105,7 @@ function waitsTable(entry) {
         {id: "warps", title: "of warps' time", kind: "num", value: share, cell: (wait, value) => percent(value)},
         {
           id: "issued",
-          title: "issued before",
+          title: "cycles before",
           kind: "num",
           value: (wait) => wait.issued_before_cycles,
           cell: (wait, value) => (isNumber(value) ? count(value) : "")

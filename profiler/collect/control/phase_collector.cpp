@@ -77,6 +77,7 @@ void PhaseCollector::Sample(const CollectJob& job) {
   PcSampling sampling;
   sampling.case_id = job.case_id;
   std::uint32_t period = ChoosePeriod(call_ns, run_.device);
+  if (sampler_ && period == 2 * period_) period = period_;  // twice the samples, and 0.1 s less for another period
   PcSamples samples;
   double sampled_ns = 0.0;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -96,6 +97,7 @@ void PhaseCollector::Sample(const CollectJob& job) {
       sampler_.reset();  // seen on an H100: a sampler that gives nothing; the next one does
       continue;
     }
+    if (samples.buffer_full) sampler_.reset();  // what CUPTI still holds is of this period
     if (samples.dropped == 0 && !samples.buffer_full) break;
     period *= 4;
   }
@@ -223,6 +225,7 @@ void PhaseCollector::Collect(const std::vector<CollectJob>& jobs, bool sample) {
 }
 
 void PhaseCollector::Close() {
+  if (modules_) StartDisassembling();  // what was measured before an error
   sampler_.reset();
   counter_.reset();
   modules_.reset();
@@ -230,6 +233,7 @@ void PhaseCollector::Close() {
 
 void PhaseCollector::Measure(const std::vector<CollectJob>& jobs, bool sample) {
   if (jobs.empty()) return;
+  if (!samplings_.empty() || !countings_.empty()) Write();  // nothing that is measured is lost later
   for (std::size_t i = 0; sample && i < jobs.size(); ++i) {
     run_.Report("samples", JobName(jobs[i]), i, jobs.size());
     Sample(jobs[i]);

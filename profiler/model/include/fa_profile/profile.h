@@ -96,14 +96,20 @@ struct AsyncWait {
   std::string place;   ///< "schedule.h:126", where the phase's function is called; without lines the address, "0x3a40"
   double waits = 0.0;  ///< by warps, in one call
   double waited_cycles = 0.0;
-  /// From the group's last instruction to the wait, along the most executed way; by phase in `beside_cycles`. Absent
-  /// for an mbarrier, which other warps or copies complete.
+  /// From the group's last instruction to the wait, along the most executed way. Absent for an mbarrier, which other
+  /// warps or copies complete.
   std::optional<double> issued_before_cycles;
-  std::map<std::string, double> beside_cycles;
+  std::map<std::string, double> beside_cycles;  ///< of these, the ones at work: by phase; no waits
 
   /// Of the cycles from issue to result, those in which the warp did other work. Where nothing is waited for, the
   /// result may have been there long before.
   std::optional<double> hidden_ratio() const;
+};
+
+/// What warps do from the issue of a warpgroup's products to the end of the wait for them, all such waits together.
+struct ProductOverlap {
+  double work_ratio = 0.0;                    ///< of the cycles, those with other work
+  std::map<std::string, double> phase_ratio;  ///< the same by phase
 };
 
 /// The phases of one entry's kernels.
@@ -117,7 +123,8 @@ struct PhaseTable {
   std::uint64_t samples = 0;
   std::uint64_t dropped_samples = 0;
   int period_cycles = 0;
-  std::vector<AsyncWait> async_waits;  ///< most waiting first; needs samples, counts per instruction and counters
+  std::vector<AsyncWait> async_waits;     ///< most waiting first; needs samples, counts per instruction and counters
+  std::optional<ProductOverlap> overlap;  ///< absent: no products that are waited for
   std::vector<Closure> closures;
 };
 

@@ -35,7 +35,8 @@ class PhaseCollector {
   void Collect(const std::vector<CollectJob>& jobs, bool sample = true);
 
   /// Samples and counts each job's whole call. `sample` false: counts only. The code that ran is disassembled meanwhile
-  /// and afterwards. What is missing goes to the sink as DataLoss. Throws Error for CUDA and CUPTI failures.
+  /// and afterwards. Writes what was measured before. What is missing goes to the sink as DataLoss. Throws Error for
+  /// CUDA and CUPTI failures: what was measured until then can still be written.
   ///
   /// The sampling period follows from the call's duration. Where the hardware drops samples, or CUPTI's buffer is full,
   /// the call is sampled again with a period four times as long, up to three times. A call that takes 2 % longer while
