@@ -41,7 +41,7 @@ class SlipsOfRung8Test(unittest.TestCase):
     def test_each_slip_is_a_regression_that_names_its_phase(self):
         slips = {  # the first line, and what stands further down
             "one-stage": ("44.2 % slower: sync waits 25.3 % of the warps' time (was 11.5 %)", r"long_scoreboard stalls"),
-            "no-overlap": ("15.0 % slower: pv costs 189 % more", r"instructions in pv .*\+141\.5 %"),
+            "no-overlap": ("15.0 % slower: pv costs 189 % more", r"instructions in pv .*\+142\.8 %"),
             "unfolded-scale": ("19.7 % slower: softmax executes 21 % more instructions",
                                r"instructions in softmax .*\+20\.9 %"),
             "no-swizzle": ("conflicting wavefronts 0.0 % -> 87.5 % in epilogue", r"bank conflicts in epilogue 0 -> 917,504"),

@@ -39,7 +39,7 @@ struct TimedCode {
 };
 
 /// Where the phase's function is called; of code without inline functions, its own line.
-std::string PlaceOf(const std::vector<InlineFrame>& stack, const std::string& phase, std::uint32_t offset) {
+std::string CallPlaceOf(const std::vector<InlineFrame>& stack, const std::string& phase, std::uint32_t offset) {
   if (stack.empty()) return fmt::format("0x{:04x}", offset);
   std::size_t at = 0;
   for (std::size_t i = 0; i + 1 < stack.size(); ++i) {
@@ -173,7 +173,7 @@ class FunctionWaits {
   AsyncWait* Add(const char* kind, std::size_t at, double times, double cycles, std::vector<AsyncWait>& waits) const {
     if (times <= 0.0) return nullptr;
     const std::string& phase = code_.PhaseAt(at);
-    const std::string place = PlaceOf(*stacks_[at], phase, code_.instructions()[at].offset);
+    const std::string place = CallPlaceOf(*stacks_[at], phase, code_.instructions()[at].offset);
     auto found = std::ranges::find_if(
         waits, [&](const AsyncWait& each) { return each.kind == kind && each.phase == phase && each.place == place; });
     if (found == waits.end()) found = waits.insert(found, AsyncWait{kind, phase, place, 0.0, 0.0, {}, {}});
