@@ -88,7 +88,8 @@ TEST(JudgeStoryTest, AKernelThatIsSlowerEverywhereBlamesNoPhase) {
     EXPECT_TRUE(Has(verdict.headline, " slower in every phase")) << verdict.headline;
     EXPECT_EQ(verdict.phase, "");
     ASSERT_FALSE(verdict.why.empty());
-    EXPECT_TRUE(verdict.why[0].starts_with("every phase is slower by about the same factor: 2")) << verdict.why[0];
+    EXPECT_TRUE(verdict.why[0].starts_with("every large phase is slower by about the same factor: 2"))
+        << verdict.why[0];
     EXPECT_FALSE(HasLine(verdict.why, "of the time"));
   }
   const CaseVerdict one = Of(1.25, 0.542, 0.6336);  // qk alone
@@ -109,7 +110,7 @@ TEST(JudgeStoryTest, APhaseThatGrowsAlongIsNotTheCause) {
   // pv takes most and adds most, as the whole does; softmax alone takes a larger part.
   const CaseVerdict small = with(shares(0.425, 0.509, 0.066), shares(0.429, 0.491, 0.080));
   EXPECT_TRUE(Has(small.headline, " slower in every phase")) << small.headline;
-  EXPECT_TRUE(small.why[0].starts_with("every phase is slower, by ")) << small.why[0];
+  EXPECT_TRUE(small.why[0].starts_with("every large phase is slower, by ")) << small.why[0];
   EXPECT_TRUE(small.why[1].starts_with("softmax costs 5")) << small.why[1];
   EXPECT_FALSE(HasLine(small.why, "42.5 -> 42.9"));
   const CaseVerdict large = with(shares(0.425, 0.509, 0.066), shares(0.429, 0.411, 0.160));
@@ -180,7 +181,7 @@ TEST(JudgeStoryTest, WhereEveryPhaseIsSlowerTheOneThatDoesMoreWorkIsTheCause) {
   const CaseVerdict verdict = kernel.Judged();
   EXPECT_EQ(verdict.phase, "sync");
   EXPECT_TRUE(Has(verdict.headline, " slower: sync executes 4,096 barriers instead of none")) << verdict.headline;
-  EXPECT_TRUE(HasLine(verdict.why, "every phase is slower"));
+  EXPECT_TRUE(HasLine(verdict.why, "every large phase is slower"));
   kernel.Count("softmax", "phase_instructions", 8000.0, 8800.0);
   EXPECT_EQ(kernel.Judged().phase, "") << "several do more";
   EXPECT_TRUE(Has(kernel.Judged().headline, " slower in every phase")) << kernel.Judged().headline;

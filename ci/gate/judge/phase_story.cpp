@@ -92,8 +92,8 @@ std::string EveryPhaseLine(const Shares& shares) {
     any = true;
   }
   if (!any) return "every phase is slower";
-  const char* const text =
-      most < kUnlike * shares.total ? "every phase is slower by about the same factor:" : "every phase is slower, by";
+  const char* const text = most < kUnlike * shares.total ? "every large phase is slower by about the same factor:"
+                                                         : "every large phase is slower, by";
   const bool same = Percent(least) == Percent(most);
   return same ? fmt::format("{} {}", text, Percent(most))
               : fmt::format("{} {:.1f} to {}", text, 100.0 * least, Percent(most));
