@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kMaxSubjects = 12;
+constexpr std::size_t kMaxSubjectsOfSummary = 2;
 constexpr std::size_t kMaxLaunches = 8;
 constexpr double kLeastStallOfKernel = 0.005;
 
@@ -344,7 +345,7 @@ void WriteEntries(TextPage& page, const Profile& profile) {
   }
 }
 
-void WriteLosses(TextPage& page, const Profile& profile) {
+void WriteLosses(TextPage& page, const Profile& profile, std::size_t most_subjects) {
   page.Line();
   page.Rule("what is missing");
   if (profile.losses.empty()) {
@@ -371,7 +372,7 @@ void WriteLosses(TextPage& page, const Profile& profile) {
     page.Paragraph(page.Safe(Truncate(kind, 60)) + ": ",
                    fmt::format("{}{}{}", group.count, reason.empty() ? "" : ", ", page.Safe(reason)));
     std::string text;
-    const std::size_t shown = std::min(group.subjects.size(), kMaxSubjects);
+    const std::size_t shown = std::min(group.subjects.size(), most_subjects);
     for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + page.Safe(group.subjects[i]);
     if (shown < group.subjects.size()) text += fmt::format(" and {} more", group.subjects.size() - shown);
     page.Paragraph("  ", text);
@@ -392,7 +393,7 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
   if (profile.program) WriteNvtxBlocks(page, profile, options.nvtx_ranges);
   WriteSummary(page, profile);
   if (options.details) WriteEntries(page, profile);
-  WriteLosses(page, profile);
+  WriteLosses(page, profile, options.details ? kMaxSubjects : kMaxSubjectsOfSummary);
 }
 
 }  // namespace fa_profile::exporters

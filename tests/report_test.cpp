@@ -278,6 +278,16 @@ TEST(ReportTest, DetailsCanBeLeftOut) {
   EXPECT_NE(text.find("what is missing"), std::string::npos) << "what is missing is never left out";
 }
 
+TEST(ReportTest, ASummaryNamesFewSubjectsOfWhatIsMissing) {
+  Profile profile = SampleProfile();
+  profile.losses.clear();
+  for (const char* const metric : {"first", "second", "third", "fourth"}) {
+    profile.losses.push_back({"metric_not_a_counter", metric, "a fact about the device", 1});
+  }
+  EXPECT_NE(Text(profile).find("first, second, third, fourth"), std::string::npos);
+  EXPECT_NE(Text(profile, {.details = false}).find("first, second and 2 more"), std::string::npos);
+}
+
 TEST(ReportTest, HostileStringsAreEscapedInText) {
   for (const std::string& hostile : kHostile) {
     const Profile profile = analyze::Analyze(WithStrings(hostile));
