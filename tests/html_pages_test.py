@@ -651,7 +651,7 @@ class NarrowTest(Pages):
         diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
         ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
         for window in (1200, 1024):
-            width = window - 15  # of which a bar that scrolls the page takes its part
+            width = window - 15  # the scroll bar of the page takes 15 pixels
             self.browser.resize(width)
             for path in (ladder, program, self.report("h100-hopper"), diff, ranks):
                 self.fits(width, path)

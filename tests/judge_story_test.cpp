@@ -145,7 +145,7 @@ struct Overlap {
     before[{phase, metric}] = count;
     after[{phase, metric}] = count_after;
   }
-  /// Share of the samples that stand in the phase itself.
+  /// Of all samples, those at the phase's own instructions.
   void Own(const std::string& phase, double share, double share_after) {
     Count(phase, "phase_warp_time_ratio", share, share_after);
   }

@@ -59,6 +59,9 @@ __device__ __forceinline__ bool TestPhase(std::uint32_t barrier, unsigned parity
   return done != 0;
 }
 
+/// A lap for the arrival and all else until the question: no role waits behind beta here.
+constexpr Slot kHandover = kAfterBeta;
+
 /// Waits until the other role is done with a stage.
 template <Handover kHow>
 __device__ __forceinline__ void sync(int id, std::uint32_t mbarrier, unsigned parity) {
@@ -107,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int round = 0; round < rounds; ++round) {
       const int stage = round % kStages;
       if (round >= kStages) {
-        watch.Lap(kAfterBeta);
+        watch.Lap(kHandover);
         sync<kHow>(3 + stage, mbarriers + 8 * (kStages + stage), (round / kStages - 1) & 1);
         watch.LapBehindBarrier(kAfterAlpha, sm80::SharedAddress(words[stage]));
       }
@@ -119,7 +122,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       const int stage = round % kStages;
-      watch.Lap(kAfterBeta);
+      watch.Lap(kHandover);
       sync<kHow>(1 + stage, mbarriers + 8 * stage, (round / kStages) & 1);
       watch.LapBehindBarrier(kAfterGamma, sm80::SharedAddress(words[stage]));
       x = beta(x, n.beta);
@@ -162,7 +165,7 @@ std::vector<Truth> Counts(const RoleCase& c, int blocks) {
           Sass("smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", "LDS", "gamma", lds * kGammaWays)};
 }
 
-/// What warps wait at mbarriers. To arrive, and all else until the question, is another lap (kAfterBeta).
+/// What warps wait at mbarriers.
 std::vector<Truth> Waits(const std::vector<WarpClocks>& clocks, int blocks) {
   constexpr double kTolerance = 0.03;
   double cycles = 0.0;

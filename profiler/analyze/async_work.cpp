@@ -9,7 +9,6 @@
 #include <set>
 #include <string_view>
 
-#include "branch_skid.h"
 #include "control_flow.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/inline_stacks.h"
@@ -20,9 +19,10 @@
 namespace fa_profile::analyze {
 namespace {
 
-/// A function's instructions with the cycles of one execution.
+/// A function's instructions with what warps spent at them.
 struct TimedCode {
   const LabelledFunction& labelled;
+  std::vector<bool> async_wait;  // AsyncWaits()
   std::vector<double> executed;
   std::vector<double> warp_cycles;  // of all executions
   std::vector<double> work_cycles;  // of these, at work
@@ -79,8 +79,7 @@ double TimesTaken(const TimedCode& code, const ControlFlow& flow, std::size_t fr
 }
 
 /// From a wait back to the last instruction of the group that it waits for, which is included, along the most executed
-/// way. Nothing where no such group lies on that way.
-/// Nothing either where it is further than any compiler puts it.
+/// way. Nothing where no such group lies on that way, or further away than any compiler puts it.
 std::optional<std::vector<std::size_t>> WayToGroup(const TimedCode& code, const ControlFlow& flow, std::size_t wait,
                                                    EndsGroup ends_group) {
   constexpr std::size_t kMostNewer = 64;
@@ -124,7 +123,8 @@ class FunctionWaits {
       for (std::size_t i = wait.loop_first; i <= wait.loop_last; ++i) parts.insert(i);
       double cycles = 0.0;
       for (const std::size_t i : parts) cycles += code_.warp_cycles[i];
-      Add("mbarrier", wait.branch, wait.early() ? code_.executed[wait.branch] : TimesLeft(wait), cycles, waits);
+      const double times = wait.early() ? code_.executed[wait.branch] : TimesLeft(wait);
+      if (times > 0.0) Add("mbarrier", wait.branch, times, cycles, waits);
     }
   }
 
@@ -157,21 +157,19 @@ class FunctionWaits {
     const char* const kind = EndsMatrixGroup(last) ? "matrix" : EndsStoreGroup(last) ? "store" : "copy";
     way->pop_back();
     const double times = code_.executed[wait];
-    AsyncWait* const added = Add(kind, wait, times, code_.warp_cycles[wait] + code_.cycles_behind[wait], waits);
-    if (added == nullptr) return;
-    double issued_before = added->issued_before_cycles.value_or(0.0);
+    AsyncWait& added = Add(kind, wait, times, code_.warp_cycles[wait] + code_.cycles_behind[wait], waits);
+    double issued_before = added.issued_before_cycles.value_or(0.0);
     for (const std::size_t i : *way) {
       // A loop that asks runs several times for one wait.
-      const bool asks = async_wait_[i] && code_.executed[i] > times;
+      const bool asks = code_.async_wait[i] && code_.executed[i] > times;
       issued_before += asks ? code_.warp_cycles[i] : times * code_.Mean(code_.warp_cycles, i);
       const double work = times * code_.Mean(code_.work_cycles, i);
-      if (work > 0.0) added->beside_cycles[code_.PhaseAt(i)] += work;
+      if (work > 0.0) added.beside_cycles[code_.PhaseAt(i)] += work;
     }
-    added->issued_before_cycles = issued_before;
+    added.issued_before_cycles = issued_before;
   }
 
-  AsyncWait* Add(const char* kind, std::size_t at, double times, double cycles, std::vector<AsyncWait>& waits) const {
-    if (times <= 0.0) return nullptr;
+  AsyncWait& Add(const char* kind, std::size_t at, double times, double cycles, std::vector<AsyncWait>& waits) const {
     const std::string& phase = code_.PhaseAt(at);
     const std::string place = CallPlaceOf(*stacks_[at], phase, code_.instructions()[at].offset);
     auto found = std::ranges::find_if(
@@ -179,27 +177,24 @@ class FunctionWaits {
     if (found == waits.end()) found = waits.insert(found, AsyncWait{kind, phase, place, 0.0, 0.0, {}, {}});
     found->waits += times;
     found->waited_cycles += cycles;
-    return &*found;
+    return *found;
   }
 
   const TimedCode& code_;
   ControlFlow flow_;
   std::vector<const std::vector<InlineFrame>*> stacks_;
-  std::vector<bool> async_wait_ = AsyncWaits(*code_.labelled.function);
 };
 
 /// The function with samples in place of cycles.
 TimedCode SampledCode(const LabelledFunction& labelled, const PcSampling& sampling, const SassCounting& counting) {
   const DeviceFunction& function = *labelled.function;
-  const std::vector<bool> async_wait = AsyncWaits(function);
-  const std::size_t size = function.instructions.size();
-  TimedCode code{labelled, ExecutedOf(function, &counting), std::vector<double>(size), std::vector<double>(size),
-                 std::vector<double>(size)};
+  const std::vector<double> none(function.instructions.size(), 0.0);
+  TimedCode code{labelled, AsyncWaits(function), ExecutedOf(function, &counting), none, none, none};
   for (const PcSample& pc : sampling.samples) {
     const auto index = pc.function_id == function.id ? IndexOf(function, pc.offset) : std::nullopt;
     if (!index) continue;
     const std::string_view opcode = function.instructions[*index].opcode;
-    const bool waits = async_wait[*index] || opcode.find("DEPBAR.LE") != std::string_view::npos;
+    const bool waits = code.async_wait[*index] || opcode.find("DEPBAR.LE") != std::string_view::npos;
     const bool behind_depbar = *index > 0 && function.instructions[*index - 1].opcode.starts_with("DEPBAR.LE");
     for (const auto& [reason, count] : pc.samples) {
       if (IsTwin(reason)) continue;
@@ -222,11 +217,8 @@ std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functio
                                     const SassCounting& counting, double warp_cycles) {
   std::vector<TimedCode> codes;
   double all = 0.0;
-  std::vector<const DeviceFunction*> bare;
-  for (const LabelledFunction& labelled : functions) bare.push_back(labelled.function);
-  const PcSampling samples = WithoutBranchSkid(bare, sampling, counting);
   for (const LabelledFunction& labelled : functions) {
-    TimedCode code = SampledCode(labelled, samples, counting);
+    TimedCode code = SampledCode(labelled, sampling, counting);
     for (const double count : code.warp_cycles) all += count;
     for (const double count : code.cycles_behind) all += count;
     if (!code.executed.empty()) codes.push_back(std::move(code));

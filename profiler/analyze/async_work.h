@@ -10,7 +10,7 @@ namespace fa_profile::analyze {
 
 /// The places where these functions wait for asynchronous work: mbarriers (SYNCS.PHASECHK), groups of warpgroup matrix
 /// instructions (WARPGROUP.DEPBAR), of cp.async and of TMA's stores (DEPBAR). Most waiting first; waits at one place
-/// are one. `warp_cycles`: cycles of all warps of the call that was counted.
+/// are one. `sampling`: without the branch skid. `warp_cycles`: cycles of all warps of the call that was counted.
 ///
 /// cycles of an instruction = its share of all samples * warp_cycles / how often warps executed it
 /// A warp is at work where it does not wait: not at an mbarrier, not for a group, not at a barrier.

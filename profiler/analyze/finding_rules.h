@@ -61,7 +61,7 @@ inline const std::vector<PhaseEntry>& PhaseList(const Subject& subject) {
 }
 
 // Rules of phases that were inferred from machine code (inferred_findings.cpp): they read what the inference found out
-// about one tile.
+// about one tile. NoOverlap reads the measured overlap, too.
 void SoftmaxBound(const Subject& subject, Findings& findings);
 void ExponentialsAgain(const Subject& subject, Findings& findings);
 void RescaleEveryTile(const Subject& subject, Findings& findings);

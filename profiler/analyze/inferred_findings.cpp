@@ -103,11 +103,14 @@ void NoOverlap(const Subject& subject, Findings& findings) {
   if (softmax == nullptr || (!inferred && !ProductsRunAlone(subject)) || ShareOf(*softmax) < kSerialTime) return;
   const auto active = Find(subject.entry.metrics, "tensor_core_utilization_ratio");
   if (!active || *active >= kBusyPipe) return;
-  findings.push_back(Found("softmax",
-                           fmt::format("each product is waited for before the next exponential, and the tensor pipe "
-                                       "is active {} of the time; {}",
-                                       Share(*active), Takes(*softmax)),
-                           (1.0 - *active) * ShareOf(*softmax)));
+  findings.push_back(
+      Found("softmax",
+            fmt::format("{}, and the tensor pipe is active {} of the time; {}",
+                        inferred ? "each product is waited for before the next exponential"
+                                 : "from a product's issue to its result warps do other work in " +
+                                       Share(subject.entry.phases->overlap->work_ratio) + " of the cycles",
+                        Share(*active), Takes(*softmax)),
+            (1.0 - *active) * ShareOf(*softmax)));
 }
 
 void SetupBound(const Subject& subject, Findings& findings) {

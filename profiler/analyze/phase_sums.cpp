@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "branch_skid.h"
 #include "control_flow.h"
 #include "fa_profile/measured_code.h"
 #include "fa_profile/metric_catalogue.h"
@@ -255,13 +254,7 @@ PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSamp
   PhaseSums sums;
   sums.phases[kUnattributed];
   Unknowns unknowns;
-  if (sampling != nullptr && counting != nullptr) {
-    std::vector<const DeviceFunction*> bare;
-    for (const LabelledFunction& labelled : functions) bare.push_back(labelled.function);
-    AddSamples(functions, WithoutBranchSkid(bare, *sampling, *counting), sums);
-  } else if (sampling != nullptr) {
-    AddSamples(functions, *sampling, sums);
-  }
+  if (sampling != nullptr) AddSamples(functions, *sampling, sums);
   if (counting != nullptr) AddCounts(functions, *counting, sums, unknowns);
   for (auto& [name, phase] : sums.phases) {
     if (sums.sampled) AddZeroSamples(phase);

@@ -56,8 +56,9 @@ std::string_view ReasonAt(std::string_view reason, const Instruction* instructio
 /// Whether it is the twin of a reason: samples of the same warps, in cycles in which the scheduler issued nothing.
 inline bool IsTwin(std::string_view reason) { return reason.ends_with("_not_issued"); }
 
-/// `sampling` and `counting` may be null; of both only what belongs to these functions counts. `unavailable`: SASS
-/// metrics that the chip lacks: their absence is not 0. kUnattributed is among the phases.
+/// `sampling`, without the branch skid where counts allow, and `counting` may be null; of both only what belongs to
+/// these functions counts. `unavailable`: SASS metrics that the chip lacks: their absence is not 0. kUnattributed is
+/// among the phases.
 PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSampling* sampling,
                     const SassCounting* counting, const std::set<std::string>& unavailable);
 

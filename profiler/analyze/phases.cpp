@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "async_work.h"
+#include "branch_skid.h"
 #include "choose_phases.h"
 #include "derive.h"
 #include "fa_profile/call_name.h"
@@ -203,8 +204,12 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
   const bool by_kernels = entry.part.empty() && parts.several();
   const ChosenPhases labelled = by_kernels ? LabelByKernels(functions, parts)
                                            : ChoosePhases(functions, map, source, measured.sampling, measured.counting);
-  const PhaseSums sums =
-      SumPhases(labelled.functions, measured.sampling, measured.counting, UnavailableMetrics(recording));
+  std::optional<PcSampling> corrected;
+  if (measured.sampling != nullptr && measured.counting != nullptr) {
+    corrected = WithoutBranchSkid(functions, *measured.sampling, *measured.counting);
+  }
+  const PcSampling* const sampling = corrected ? &*corrected : measured.sampling;
+  const PhaseSums sums = SumPhases(labelled.functions, sampling, measured.counting, UnavailableMetrics(recording));
   if (!sums.sampled && !sums.counted) return std::nullopt;
 
   const PhaseVariables whole = sums.Whole();
@@ -228,7 +233,7 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
   // Of several kernels the share of samples is none of warp-cycles: the sampler takes one warp of an SM, however many
   // there are. Their parts have their own.
   if (!by_kernels && sums.sampled && sums.counted && warp_cycles && *warp_cycles > 0.0) {
-    table.async_waits = AsyncWaitsOf(labelled.functions, *measured.sampling, *measured.counting, *warp_cycles);
+    table.async_waits = AsyncWaitsOf(labelled.functions, *sampling, *measured.counting, *warp_cycles);
     table.overlap = OverlapOf(table.async_waits);
   }
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);

@@ -18,8 +18,8 @@ const Comparison* MoreWork(const CaseVerdict& verdict, const std::string& phase)
 /// Empty: no such phase, or several.
 std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& work, const Shares& shares);
 
-/// The phase whose warps wait longer for asynchronous copies and other roles, if that grew more than the time that
-/// warps spend in any other phase. Those waits are in no phase's time. Empty: no such phase.
+/// The phase whose warps wait longer for asynchronous copies and other roles, if that grew by more than the warps' time
+/// in any other phase grew. Those waits are in no phase's time. Empty: no such phase.
 std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work, const Shares& shares);
 
 /// "sync waits 25.5 % of the warps' time (was 11.5 %)".
