@@ -87,8 +87,8 @@ class PcSampler {
   virtual void Stop() = 0;
   /// After Stop().
   virtual PcSamples Take() = 0;
-  /// Of the next samples, before Start(): a power of two, 32 or more. That Start() takes 0.1 s, as a new sampler's does;
-  /// to close this one and open another takes 40 ms more (H100).
+  /// Of the next samples, before Start(): a power of two, 32 or more. That Start() takes 0.1 s, as a new sampler's
+  /// does; to close this one and open another takes 40 ms more (H100).
   virtual void SetPeriod(std::uint32_t cycles) = 0;
 };
 
