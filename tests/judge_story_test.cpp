@@ -241,6 +241,39 @@ TEST(JudgeStoryTest, TheTimeNamesTheCauseWhereTheWorkDoesNot) {
   named_by_time(kernel, "nothing was counted");
 }
 
+/// All three phases spill, qk most; softmax takes longer.
+Overlap Spills() {
+  Overlap kernel;
+  kernel.Count("qk", "phase_instructions", 1000.0, 1100.0);
+  kernel.Count("qk", "phase_local_sectors", 0.0, 800.0);
+  kernel.Count("sync", "phase_local_sectors", 0.0, 4.0);
+  kernel.Count("softmax", "phase_local_sectors", 0.0, 400.0);
+  return kernel;
+}
+
+TEST(JudgeStoryTest, WhereSeveralPhasesDoMoreWorkThePhaseThatSpillsMostIsTheCause) {
+  const CaseVerdict verdict = Spills().Judged();
+  EXPECT_EQ(verdict.phase, "qk");
+  EXPECT_TRUE(Has(verdict.headline, " slower: qk has 800 local sectors instead of none, more than any other phase"))
+      << verdict.headline;
+}
+
+TEST(JudgeStoryTest, FewSpillsOrSpillsThatCostNothingAreNotTheCause) {
+  const auto named_by_time = [](const Overlap& kernel, const char* why) {
+    EXPECT_TRUE(Has(kernel.Judged().headline, " slower: qk costs ")) << why << ": " << kernel.Judged().headline;
+  };
+  Overlap kernel = Spills();
+  kernel.Count("qk", "phase_local_sectors", 0.0, 200.0);
+  kernel.Count("softmax", "phase_local_sectors", 0.0, 100.0);
+  named_by_time(kernel, "less than a twentieth of the instructions of qk");
+  kernel = Spills();
+  kernel.Own("softmax", 0.60, 0.40);
+  named_by_time(kernel, "warps do not take longer in the phases that spill");
+  kernel = Spills();
+  kernel.Count(kUnattributed, "phase_local_sectors", 0.0, 4000.0);
+  named_by_time(kernel, "most spills may be any phase's");
+}
+
 /// Warps in sync wait for a copy that comes later: 10 % of all warps' time before, 27.6 % of a longer time after.
 Overlap LateCopies() {
   Overlap kernel;

@@ -56,8 +56,9 @@ struct Cause {
 
 /// By time: what grew most. If another phase is the only one that does more work, that one: time of waiting warps moves
 /// to phases that have not changed. Not away from a new phase: all of its work is more, but it is compared with
-/// nothing. If no phase alone does more, and waits that no phase's time has grew more than any phase, their phase. If
-/// the growth of the time is too small for a line, which may be noise, the phase of a blocking comparison comes first.
+/// nothing. If several do more and spill, the one with most spills. If no phase alone does more, and waits that no
+/// phase's time has grew more than any phase, their phase. If the growth of the time is too small for a line, which may
+/// be noise, the phase of a blocking comparison comes first.
 Cause CauseOfCase(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
   const bool everywhere = EveryPhaseIsSlower(shares);
   const std::string most = everywhere ? std::string() : CauseOf(shares);
@@ -67,6 +68,8 @@ Cause CauseOfCase(const JudgeContext& context, const CaseWork& work, const Share
     if (!only.empty() && only != most && (everywhere || shares.before.contains(most))) {
       return {only, WorkLine(*MoreWork(work.verdict, only))};
     }
+    const Comparison* const spills = only.empty() ? MostSpills(context, work, shares) : nullptr;
+    if (spills != nullptr) return {spills->phase, WorkLine(*spills) + ", more than any other phase"};
     const std::string waits = only.empty() ? PhaseThatWaitsMore(context, work, shares) : std::string();
     if (!waits.empty()) return {waits, WaitLine(context, work, waits)};
     return {most, everywhere ? std::string() : PhaseCost(shares, most)};

@@ -15,6 +15,13 @@ namespace {
 
 constexpr const char* kWarpTime = "phase_warp_time_ratio";
 constexpr const char* kAsyncWait = "phase_async_wait_ratio";
+constexpr const char* kLocalSectors = "phase_local_sectors";
+
+/// A local load or store of a word by each thread of a warp: 32 x 4 bytes in sectors of 32.
+constexpr double kSectorsOfAWord = 4.0;
+
+/// Least local loads and stores of words, as a share of the phase's instructions: fewer may lie outside its loop.
+constexpr double kLeastSpills = 0.05;
 
 bool IsMoreWork(const Comparison& comparison) {
   return comparison.tier == 1 && comparison.verdict == Verdict::kRegression && !comparison.phase.empty() &&
@@ -79,6 +86,20 @@ std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& w
   }
   if (phases.size() != 1 || phases.contains(kUnattributed)) return {};
   return OwnGrowth(context, work, shares, *phases.begin()) >= LeastGrowth(shares) ? *phases.begin() : std::string();
+}
+
+const Comparison* MostSpills(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
+  const auto added = [](const Comparison& comparison) { return *comparison.candidate - *comparison.base; };
+  const Comparison* most = nullptr;
+  double growth = 0.0;
+  for (const Comparison& comparison : work.verdict.comparisons) {
+    if (comparison.metric != kLocalSectors || !IsMoreWork(comparison)) continue;
+    growth += OwnGrowth(context, work, shares, comparison.phase);
+    if (most == nullptr || added(comparison) > added(*most)) most = &comparison;
+  }
+  if (most == nullptr || most->phase == kUnattributed || growth < LeastGrowth(shares)) return nullptr;
+  const auto instructions = After(context, work, {most->phase, "phase_instructions"});
+  return instructions && added(*most) / kSectorsOfAWord >= kLeastSpills * *instructions ? most : nullptr;
 }
 
 std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work, const Shares& shares) {

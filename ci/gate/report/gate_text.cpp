@@ -64,7 +64,9 @@ void PutComparison(Page& page, const Comparison& c, const std::string& design) {
   std::string numbers = ShownNumbers(c);
   if (!interval.empty()) numbers += " (95 %: " + interval + ")";
   const std::string p = ShownP(c);
-  numbers += fmt::format(", {}{}", TierName(c.tier, design), p == "-" ? "" : ", p " + p);
+  const std::string tier = TierName(c.tier, design);
+  if (tier != "times") numbers += ", " + tier;  // the metric says it
+  if (p != "-") numbers += ", p " + p;
   if (c.pairs > 0) numbers += fmt::format(", {} pairs", c.pairs);
   if (c.verdict != Verdict::kPass) numbers += ": " + VerdictText(c);
   page.Put("  ", MetricTitle(c) + ": " + numbers, 6);

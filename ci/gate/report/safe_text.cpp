@@ -69,10 +69,12 @@ std::string MetricTitle(const Comparison& comparison) {
 }
 
 std::string ShownNumbers(const Comparison& comparison) {
+  const std::string values = ShownValue(comparison.base, comparison.unit) + " -> " +
+                             ShownValue(comparison.candidate, comparison.unit);
+  const std::string change = ShownChange(comparison);
+  if (change == "-") return values;
   // A share may fall while its time grows.
-  return fmt::format("{} -> {}, {}{}", ShownValue(comparison.base, comparison.unit),
-                     ShownValue(comparison.candidate, comparison.unit), ShownChange(comparison),
-                     comparison.metric == kPhaseTime && comparison.change ? " of the base's time" : "");
+  return values + ", " + change + (comparison.metric == kPhaseTime ? " of the base's time" : "");
 }
 
 std::string CaseTitle(const CaseVerdict& verdict) {
