@@ -137,6 +137,9 @@ Json ToJson(const ProgramUse& p);
 Json ToJson(const ProfileEntry& e);
 Json ToJson(const DataLoss& l);
 Json ToJson(const MetricChange& c);
+Json ToJson(const WaitSide& s);
+Json ToJson(const WaitChange& c);
+Json ToJson(const FindingChange& c);
 Json ToJson(const PhaseCode& row);
 Json ToJson(const KernelLint& kernel);
 Json ToJson(const TruthCheck& check);
@@ -345,6 +348,30 @@ Json ToJson(const MetricChange& c) {
           {"after", OrNull(c.after)},    {"ratio", OrNull(c.ratio)},  {"judgement", c.judgement}};
 }
 
+Json ToJson(const WaitSide& s) {
+  return {{"place", s.place}, {"waits", s.waits}, {"waited_cycles", s.waited_cycles}, {"warps_ratio", s.warps_ratio}};
+}
+
+Json ToJson(const WaitChange& c) {
+  return {{"kernel", c.kernel},
+          {"part", KnownText(c.part)},
+          {"shape", KnownText(c.shape)},
+          {"phase", c.phase},
+          {"kind", c.kind},
+          {"before", ObjectOrNull(c.before)},
+          {"after", ObjectOrNull(c.after)},
+          {"cost_ratio", c.cost_ratio},
+          {"judgement", c.judgement}};
+}
+
+Json ToJson(const FindingChange& c) {
+  return {{"kernel", c.kernel},
+          {"part", KnownText(c.part)},
+          {"shape", KnownText(c.shape)},
+          {"finding", ToJson(c.finding)},
+          {"judgement", c.judgement}};
+}
+
 Json ToJson(const LocalAccesses& accesses) {
   return {{"stores", accesses.stores},
           {"loads", accesses.loads},
@@ -478,6 +505,8 @@ void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, c
                           {"version", kJsonVersion},
                           {"incomparable", diff.incomparable},
                           {"changes", ToArray(diff.changes)},
+                          {"waits", ToArray(diff.waits)},
+                          {"findings", ToArray(diff.findings)},
                           {"only_before", diff.only_before},
                           {"only_after", diff.only_after}});
 }

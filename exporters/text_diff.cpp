@@ -20,8 +20,9 @@ std::string Side(const TextPage& page, const Profile& profile) {
                      page.separator(), or_unknown(profile.session.tool_commit));
 }
 
-/// Shares of a watched program, which no catalogue has.
+/// Shares that no catalogue has.
 std::string_view ShareLabel(const std::string& metric) {
+  if (metric == "product_overlap_ratio") return "work beside products";
   if (metric == "kernel_time_share_ratio") return "share of the time of all kernels";
   if (metric == "gpu_busy_ratio") return "GPU busy";
   return {};
@@ -46,9 +47,51 @@ std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
 
 bool IsOfProgram(const MetricChange& change) { return change.metric == "gpu_busy_ratio"; }
 
-auto Key(const MetricChange& change) { return std::tie(change.kernel, change.part, change.shape); }
+template <typename Change>
+auto Key(const Change& change) {
+  return std::tie(change.kernel, change.part, change.shape);
+}
 
-void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::size_t begin, std::size_t end) {
+/// "new        wait-for-copy: sync waits 683 cycles ...".
+void WriteFindings(TextPage& page, const ProfileDiff& diff, const MetricChange& entry) {
+  for (const FindingChange& change : diff.findings) {
+    if (Key(change) != Key(entry)) continue;
+    page.Paragraph(fmt::format("  {:<11}", change.judgement),
+                   page.Safe(change.finding.id) + ": " + page.Safe(change.finding.evidence));
+  }
+}
+
+/// "54.4 -> 683", or the only one.
+Cell BothSides(const TextPage& page, const WaitChange& change, std::string (*text)(const WaitSide&)) {
+  const auto of = [&](const std::optional<WaitSide>& side) { return side ? page.Safe(text(*side)) : std::string(); };
+  const std::string before = of(change.before);
+  const std::string after = of(change.after);
+  if (before.empty() || after.empty() || before == after) return {after.empty() ? before : after};
+  return {before + " -> " + after};
+}
+
+void WriteWaits(TextPage& page, const ProfileDiff& diff, const MetricChange& entry) {
+  std::vector<std::vector<Cell>> rows;
+  for (const WaitChange& change : diff.waits) {
+    if (Key(change) != Key(entry) || change.judgement == "same") continue;
+    rows.push_back(
+        {{"  " + page.Safe(change.phase)},
+         {change.kind},
+         BothSides(page, change, [](const WaitSide& side) { return side.place; }),
+         BothSides(page, change, [](const WaitSide& side) { return FormatValue(side.waits, "count"); }),
+         BothSides(page, change, [](const WaitSide& side) { return FormatValue(side.waited_cycles, "count"); }),
+         BothSides(page, change, [](const WaitSide& side) { return ShortPercent(side.warps_ratio); }),
+         {page.Safe(change.judgement), StyleOf(change.judgement)}});
+  }
+  if (rows.empty()) return;
+  page.Line();
+  page.Table(
+      {{"  waits in", true}, {"for", true}, {"at", true}, {"times"}, {"cycles"}, {"warps%"}, {"judgement", true}},
+      rows);
+}
+
+void WriteEntry(TextPage& page, const ProfileDiff& diff, std::size_t begin, std::size_t end) {
+  const std::vector<MetricChange>& changes = diff.changes;
   const std::vector<Column> columns{{"  metric", true}, {"before"}, {"after"}, {"change"}, {"judgement", true}};
   std::vector<std::vector<Cell>> rows;
   for (std::size_t i = begin; i < end; ++i) {
@@ -60,9 +103,11 @@ void WriteEntry(TextPage& page, const std::vector<MetricChange>& changes, std::s
   if (!first.shape.empty()) title += std::string(page.separator()) + page.Safe(first.shape);
   page.Line();
   page.Rule(title);
+  WriteFindings(page, diff, first);
   if (!rows.empty()) page.Table(columns, rows);
   const std::size_t same = end - begin - rows.size();
   page.Line(fmt::format("  {} metric{} the same", same, same == 1 ? "" : "s"), Style::kDim);
+  WriteWaits(page, diff, first);
 }
 
 }  // namespace
@@ -84,7 +129,7 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
       changed |= diff.changes[end].judgement != "same";
     }
     if (changed || !programs) {
-      WriteEntry(page, diff.changes, begin, end);
+      WriteEntry(page, diff, begin, end);
     } else if (!IsOfProgram(diff.changes[begin])) {
       ++same;
     }

@@ -474,6 +474,107 @@ TEST(DiffTest, TheTimeOfTheCallAndThenOfItsPhasesComesBeforeLargerChanges) {
                                              " shared_excess_wavefronts"}));
 }
 
+/// One call whose warps were active for so many cycles, with these waits.
+Profile Waiting(double warp_cycles, std::vector<AsyncWait> waits) {
+  Profile profile;
+  ProfileEntry& entry = profile.entries.emplace_back();
+  entry.kernel = "k";
+  entry.metrics["warps_active_cycles"] = warp_cycles;
+  entry.phases.emplace().async_waits = std::move(waits);
+  return profile;
+}
+
+AsyncWait Wait(const char* phase, const char* place, double waits, double cycles, const char* kind = "mbarrier") {
+  return {kind, phase, place, waits, cycles, {}, {}};
+}
+
+/// "sync k.cu:7 -> k.cu:9 worse".
+std::vector<std::string> WaitLines(const ProfileDiff& diff) {
+  std::vector<std::string> lines;
+  for (const WaitChange& change : diff.waits) {
+    const auto place = [](const std::optional<WaitSide>& side) { return side ? side->place : "-"; };
+    lines.push_back(change.phase + " " + place(change.before) + " -> " + place(change.after) + " " + change.judgement);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(DiffTest, AWaitIsWorseByTheCyclesOfAllWarpsBefore) {
+  // 100 waits of 50 cycles were 5 % of the warps' time; 100 of 150 are 10 % of a longer time, and 15 % of what it was.
+  const ProfileDiff diff =
+      Diff(Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50)}), Waiting(1.5e5, {Wait("sync", "k.cu:7", 100, 150)}));
+  ASSERT_EQ(WaitLines(diff), Lines{"sync k.cu:7 -> k.cu:7 worse"});
+  EXPECT_EQ(diff.waits[0].kind, "mbarrier");
+  EXPECT_DOUBLE_EQ(diff.waits[0].before->warps_ratio, 0.05);
+  EXPECT_DOUBLE_EQ(diff.waits[0].after->warps_ratio, 0.10);
+  EXPECT_DOUBLE_EQ(diff.waits[0].cost_ratio, 0.10);
+}
+
+TEST(DiffTest, AWaitMovesByAHundredthOfTheWarpsTimeAndTheLargestMoveComesFirst) {
+  const auto sides = [](double a, double b, double c) {
+    return Waiting(1e5, {Wait("qk", "k.cu:1", 100, a), Wait("pv", "k.cu:2", 100, b), Wait("sync", "k.cu:3", 100, c)});
+  };
+  EXPECT_EQ(WaitLines(Diff(sides(50, 50, 50), sides(59.9, 61, 20))),
+            (Lines{"sync k.cu:3 -> k.cu:3 better", "pv k.cu:2 -> k.cu:2 worse", "qk k.cu:1 -> k.cu:1 same"}));
+}
+
+TEST(DiffTest, WaitsWhoseLinesMovedAreTheSameInTheirOrder) {
+  const auto at = [](const char* first, const char* second, double cycles) {
+    return Waiting(1e5, {Wait("sync", second, 100, 20), Wait("sync", first, 100, cycles)});
+  };
+  EXPECT_EQ(WaitLines(Diff(at("k.cu:9", "k.cu:10", 50), at("k.cu:12", "k.cu:13", 80))),
+            (Lines{"sync k.cu:9 -> k.cu:12 worse", "sync k.cu:10 -> k.cu:13 same"}));
+  EXPECT_EQ(WaitLines(Diff(at("0x9f0", "0x1000", 50), at("0xa00", "0x1010", 80))),
+            (Lines{"sync 0x9f0 -> 0xa00 worse", "sync 0x1000 -> 0x1010 same"}));
+}
+
+TEST(DiffTest, AWaitOfOneSideIsNewOrGoneAndNotAnotherPhasesOrKinds) {
+  const Profile none = Waiting(1e5, {});
+  const Profile one = Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50)});
+  EXPECT_EQ(WaitLines(Diff(none, one)), Lines{"sync - -> k.cu:7 new"});
+  EXPECT_EQ(WaitLines(Diff(one, none)), Lines{"sync k.cu:7 -> - gone"});
+  EXPECT_EQ(WaitLines(Diff(one, Waiting(1e5, {Wait("pv", "k.cu:7", 100, 50)}))).size(), 2U);
+  EXPECT_EQ(WaitLines(Diff(one, Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50, "matrix")}))).size(), 2U);
+  const Profile two = Waiting(1e5, {Wait("sync", "k.cu:8", 100, 50), Wait("sync", "k.cu:9", 100, 0.1)});
+  EXPECT_EQ(WaitLines(Diff(one, two)),
+            (Lines{"sync k.cu:7 -> - gone", "sync - -> k.cu:8 new", "sync - -> k.cu:9 same"}))
+      << "which of the two it became is not known";
+}
+
+TEST(DiffTest, WaitsAreNotComparedWhereTheTimeOfTheWarpsIsUnknown) {
+  const Profile known = Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50)});
+  Profile unknown = known;
+  unknown.entries[0].metrics.clear();
+  EXPECT_TRUE(Diff(known, unknown).waits.empty());
+  unknown = known;
+  unknown.entries[0].phases.reset();
+  EXPECT_TRUE(Diff(unknown, known).waits.empty());
+}
+
+TEST(DiffTest, TheWorkBesideProductsIsCompared) {
+  Profile before = Waiting(1e5, {});
+  Profile after = before;
+  after.entries[0].phases->overlap = ProductOverlap{0.9, {}};
+  EXPECT_EQ(ChangeOf(Diff(before, after), "product_overlap_ratio").judgement, "new");
+  before.entries[0].phases->overlap = ProductOverlap{0.86, {}};
+  EXPECT_EQ(ChangeOf(Diff(before, after), "product_overlap_ratio").judgement, "same");
+  before.entries[0].phases->overlap = ProductOverlap{0.0, {}};
+  EXPECT_EQ(ChangeOf(Diff(before, after), "product_overlap_ratio").judgement, "changed");
+}
+
+TEST(DiffTest, AFindingOfOneSideIsNewOrGone) {
+  Profile before = Waiting(1e5, {});
+  Profile after = before;
+  before.entries[0].findings = {{"exp-bound", "softmax", "66 %", "", 0.5}, {"spills", "qk", "1 MB", "", 0.1}};
+  after.entries[0].findings = {{"exp-bound", "softmax", "60 %", "", 0.5}, {"spills", "pv", "2 MB", "", 0.1}};
+  Lines found;
+  for (const FindingChange& change : Diff(before, after).findings) {
+    found.push_back(change.kernel + " " + change.finding.id + " " + change.finding.phase + " " + change.judgement);
+  }
+  EXPECT_EQ(found, (Lines{"k spills pv new", "k spills qk gone"}));
+}
+
 TEST(DiffTest, EntriesOfOnlyOneSideAreNamed) {
   Recording recording = MakeRecording();
   const Profile before = Analyze(recording);

@@ -598,6 +598,17 @@ class DiffTest(Pages):
         self.assertEqual(self.browser.value("document.querySelectorAll('.side svg.bar').length"), 2)
         self.assertIn("softmax", self.browser.text("#phases tbody th"))
 
+    def test_waits_that_changed_have_a_table(self):
+        steps = ROOT / "recordings" / "hopper"
+        path = self.write("waits", "diff", steps / "slip-none.fap", steps / "slip-one-stage.fap")
+        self.browser.open(path, "#view=kernel&kernel=hopper_64@4,16,2048,64")
+        rows = self.browser.value("[...document.querySelectorAll('#waits tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+        self.assertEqual(rows[0], ["sync", "mbarrier", "schedule.h:121", "123 k", "54.4 \u2192 683", "1.7\u202f% \u2192 14.6\u202f%", "\u25b2 worse"])
+        self.assertNotIn("same", {row[-1] for row in rows})
+        path = self.write("no-waits", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
+        self.assertEqual(self.browser.text("#waits"), [])
+
     def test_order_and_search_are_in_the_address(self):
         path = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
         self.browser.open(path)

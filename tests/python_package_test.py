@@ -403,6 +403,19 @@ class DiffTest(unittest.TestCase):
         with self.assertRaisesRegex(fa_profile.Error, "min_ratio"):
             ladder().diff(LADDER, min_ratio=-1)
 
+    def test_waits_and_findings_that_changed_are_tables(self):
+        steps = SOURCE / "recordings/hopper"
+        diff = fa_profile.open(steps / "slip-none.fap").diff(steps / "slip-one-stage.fap")
+        first = diff.waits[[0]]
+        place = {name: first[name][0] for name in first.columns}
+        self.assertEqual((place["kernel"], place["phase"], place["kind"], place["judgement"]), ("hopper_64", "sync", "mbarrier", "worse"))
+        self.assertEqual(place["place_before"], place["place_after"])
+        self.assertGreater(place["waited_cycles_after"], 10 * place["waited_cycles_before"])
+        self.assertGreater(place["cost_ratio"], 0.1)
+        found = list(zip(diff.findings["finding"], diff.findings["judgement"]))
+        self.assertEqual(found, [("wait-for-copy", "new"), ("exp-bound", "gone")])
+        self.assertEqual(len(fa_profile.open(steps / "slip-none.fap").diff(steps / "slip-none.fap").findings), 0)
+
 
 class GateTest(Scratch):
     def gate(self, *arguments, code):

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "derive.h"
+#include "diff_waits.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/call_name.h"
 
@@ -17,6 +18,9 @@ constexpr double kClockTolerance = 0.05;
 
 /// A phase's share of the time (and other shares from samples) moves by as much from run to run.
 constexpr double kShareTolerance = 0.01;
+
+/// The overlap of a short call comes from few of its samples.
+constexpr double kOverlapTolerance = 0.05;
 
 std::string ShapeOf(const ProfileEntry& entry) { return entry.shape ? entry.shape->ToString() : std::string(); }
 
@@ -137,16 +141,16 @@ void ComparePhases(const ProfileEntry& before, const ProfileEntry& after, double
   }
 }
 
-/// A share of a program's time on both sides.
+/// A share that no catalogue has, on both sides.
 void CompareShare(const char* metric, const std::optional<double>& before, const std::optional<double>& after,
-                  MetricChange change, std::vector<MetricChange>& changes) {
+                  double tolerance, MetricChange change, std::vector<MetricChange>& changes) {
   if (!before && !after) return;
   change.metric = metric;
   change.before = before;
   change.after = after;
   if (before && after) {
     if (*before != 0.0) change.ratio = *after / *before - 1.0;
-    change.judgement = std::abs(*after - *before) < kShareTolerance ? "same" : "changed";
+    change.judgement = std::abs(*after - *before) < tolerance ? "same" : "changed";
   } else {
     change.judgement = before ? "gone" : "new";
   }
@@ -169,16 +173,42 @@ double MedianTolerance(const TimingSummary& before, const TimingSummary& after) 
          1e-9;
 }
 
-void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio,
-             std::vector<MetricChange>& changes) {
+void CompareFindings(const ProfileEntry& before, const ProfileEntry& after, const FindingChange& names,
+                     std::vector<FindingChange>& findings) {
+  const auto add = [&](const ProfileEntry& side, const ProfileEntry& other, const char* judgement) {
+    for (const Finding& finding : side.findings) {
+      const bool both = std::ranges::any_of(
+          other.findings, [&](const Finding& each) { return each.id == finding.id && each.phase == finding.phase; });
+      if (both) continue;
+      findings.push_back(names);
+      findings.back().finding = finding;
+      findings.back().judgement = judgement;
+    }
+  };
+  add(after, before, "new");
+  add(before, after, "gone");
+}
+
+/// What warps do beside their products, where either side has products that are waited for.
+std::optional<double> Overlap(const ProfileEntry& entry) {
+  if (!entry.phases || !entry.phases->overlap) return std::nullopt;
+  return entry.phases->overlap->work_ratio;
+}
+
+void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, ProfileDiff& diff) {
+  std::vector<MetricChange>& changes = diff.changes;
+  CompareFindings(before, after, {before.kernel, before.part, ShapeOf(before), {}, {}}, diff.findings);
+  CompareWaits(before, after, {before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}}, diff.waits);
   MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}};
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
   std::map<std::string_view, double> floors;
   if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
   if (before.use && after.use) {
-    CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, change, changes);
+    CompareShare("kernel_time_share_ratio", before.use->share_ratio, after.use->share_ratio, kShareTolerance, change,
+                 changes);
   }
   CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, floors, change, changes);
+  CompareShare("product_overlap_ratio", Overlap(before), Overlap(after), kOverlapTolerance, change, changes);
   ComparePhases(before, after, min_ratio, change, changes);
   std::stable_sort(changes.begin() + first, changes.end(), [](const MetricChange& a, const MetricChange& b) {
     return std::pair(Group(a), -Weight(a)) < std::pair(Group(b), -Weight(b));
@@ -201,7 +231,8 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
   ProfileDiff diff;
   diff.incomparable = Incomparable(before, after);
   if (before.program && after.program) {
-    CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, {}, diff.changes);
+    CompareShare("gpu_busy_ratio", before.program->busy_ratio, after.program->busy_ratio, kShareTolerance, {},
+                 diff.changes);
   }
   std::map<std::string, std::deque<std::size_t>> partners;  // not yet used, in their order
   for (std::size_t i = 0; i < after.entries.size(); ++i) partners[MatchKey(after, after.entries[i])].push_back(i);
@@ -213,7 +244,7 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
       continue;
     }
     used[same.front()] = true;
-    Compare(entry, after.entries[same.front()], min_ratio, diff.changes);
+    Compare(entry, after.entries[same.front()], min_ratio, diff);
     same.pop_front();
   }
   for (std::size_t i = 0; i < used.size(); ++i) {

@@ -197,6 +197,18 @@ class Diff:
         """One row per metric: before, after, change_ratio, and a judgement: better, worse, same, changed, new, gone."""
         return Frame._of_core(self._core.changes())
 
+    @functools.cached_property
+    def waits(self) -> Frame:
+        """One row per place where warps wait for asynchronous work, with both sides' times, cycles and share of the warps'
+        time. cost_ratio: cycles waited more, of those of all warps before. The judgement is better, worse, new, gone, or
+        same, below 0.01."""
+        return Frame._of_core(self._core.waits())
+
+    @functools.cached_property
+    def findings(self) -> Frame:
+        """One row per finding that one side has. The judgement is new or gone."""
+        return Frame._of_core(self._core.findings())
+
     @property
     def incomparable(self) -> list[str]:
         """Reasons why the two cannot be compared: another GPU, driver, metric set."""

@@ -323,6 +323,8 @@ void BindRecording(nb::module_& module) {
       .def("diff", Compare, nb::arg("after"), nb::arg("min_ratio"), Unlocked());
   nb::class_<Difference>(module, "Difference")
       .def("changes", [](const Difference& self) { return ToPython(ChangeTable(self.diff)); })
+      .def("waits", [](const Difference& self) { return ToPython(WaitChangeTable(self.diff)); })
+      .def("findings", [](const Difference& self) { return ToPython(FindingChangeTable(self.diff)); })
       .def("incomparable", [](const Difference& self) { return ToPython(self.diff.incomparable); })
       .def("only_before", [](const Difference& self) { return ToPython(self.diff.only_before); })
       .def("only_after", [](const Difference& self) { return ToPython(self.diff.only_after); })

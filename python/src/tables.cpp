@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/timeline_metrics.h"
@@ -244,6 +245,58 @@ constexpr std::array kChangeColumns = {
     Spec<MetricChange>{"judgement", Kind::kText, [](const MetricChange& row) { return Text(row.judgement); }},
 };
 
+template <typename Change>
+constexpr std::array kChangedCall = {
+    Spec<Change>{"kernel", Kind::kText, [](const Change& row) { return Text(row.kernel); }},
+    Spec<Change>{"part", Kind::kText, [](const Change& row) { return Text(row.part); }},
+    Spec<Change>{"shape", Kind::kText, [](const Change& row) { return Text(row.shape); }},
+};
+
+// A number or the place of one side, which may lack it.
+template <auto kSide, auto kField>
+Cell OfSide(const WaitChange& row) {
+  const std::optional<WaitSide>& side = row.*kSide;
+  if (!side) return Cell();
+  if constexpr (std::is_same_v<decltype(kField), std::string WaitSide::*>) {
+    return Text((*side).*kField);
+  } else {
+    return Cell((*side).*kField);
+  }
+}
+
+constexpr auto kOld = &WaitChange::before;
+constexpr auto kNew = &WaitChange::after;
+
+constexpr std::array kWaitChangeColumns = {
+    Spec<WaitChange>{"phase", Kind::kText, [](const WaitChange& row) { return Text(row.phase); }},
+    Spec<WaitChange>{"kind", Kind::kText, [](const WaitChange& row) { return Text(row.kind); }},
+    Spec<WaitChange>{"place_before", Kind::kText, OfSide<kOld, &WaitSide::place>},
+    Spec<WaitChange>{"place_after", Kind::kText, OfSide<kNew, &WaitSide::place>},
+    Spec<WaitChange>{"waits_before", Kind::kNumber, OfSide<kOld, &WaitSide::waits>},
+    Spec<WaitChange>{"waits_after", Kind::kNumber, OfSide<kNew, &WaitSide::waits>},
+    Spec<WaitChange>{"waited_cycles_before", Kind::kNumber, OfSide<kOld, &WaitSide::waited_cycles>},
+    Spec<WaitChange>{"waited_cycles_after", Kind::kNumber, OfSide<kNew, &WaitSide::waited_cycles>},
+    Spec<WaitChange>{"warps_ratio_before", Kind::kNumber, OfSide<kOld, &WaitSide::warps_ratio>},
+    Spec<WaitChange>{"warps_ratio_after", Kind::kNumber, OfSide<kNew, &WaitSide::warps_ratio>},
+    Spec<WaitChange>{"cost_ratio", Kind::kNumber, [](const WaitChange& row) { return Cell(row.cost_ratio); }},
+    Spec<WaitChange>{"judgement", Kind::kText, [](const WaitChange& row) { return Text(row.judgement); }},
+};
+
+constexpr std::array kFindingChangeColumns = {
+    Spec<FindingChange>{"finding", Kind::kText, [](const FindingChange& row) { return Text(row.finding.id); }},
+    Spec<FindingChange>{"phase", Kind::kText, [](const FindingChange& row) { return Text(row.finding.phase); }},
+    Spec<FindingChange>{"evidence", Kind::kText, [](const FindingChange& row) { return Text(row.finding.evidence); }},
+    Spec<FindingChange>{"judgement", Kind::kText, [](const FindingChange& row) { return Text(row.judgement); }},
+};
+
+// The columns of the call, then others.
+template <typename Change>
+Table BuildOfCalls(const std::vector<Change>& rows, std::span<const Spec<Change>> specs) {
+  Table table = Build<Change>(rows, kChangedCall<Change>);
+  for (Column& column : Build<Change>(rows, specs)) table.push_back(std::move(column));
+  return table;
+}
+
 // The metrics of a catalogue that some row has become columns. `metrics_of` gives a row's.
 template <typename Row, typename MetricsOf>
 void AddMetrics(Table& table, const std::vector<Row>& rows, std::span<const CatalogueMetric> catalogue,
@@ -336,5 +389,11 @@ Table MemoryTable(const Profile& profile) {
 Table LossTable(const Profile& profile) { return Build<DataLoss>(profile.losses, kLossColumns); }
 
 Table ChangeTable(const ProfileDiff& diff) { return Build<MetricChange>(diff.changes, kChangeColumns); }
+
+Table WaitChangeTable(const ProfileDiff& diff) { return BuildOfCalls<WaitChange>(diff.waits, kWaitChangeColumns); }
+
+Table FindingChangeTable(const ProfileDiff& diff) {
+  return BuildOfCalls<FindingChange>(diff.findings, kFindingChangeColumns);
+}
 
 }  // namespace fa_profile::py

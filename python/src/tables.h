@@ -51,4 +51,10 @@ Table LossTable(const Profile& profile);
 /// One row per metric that is on both sides, or on one.
 Table ChangeTable(const ProfileDiff& diff);
 
+/// One row per place where warps wait for asynchronous work.
+Table WaitChangeTable(const ProfileDiff& diff);
+
+/// One row per finding that one side has.
+Table FindingChangeTable(const ProfileDiff& diff);
+
 }  // namespace fa_profile::py

@@ -69,8 +69,8 @@ std::string MetricTitle(const Comparison& comparison) {
 }
 
 std::string ShownNumbers(const Comparison& comparison) {
-  const std::string values = ShownValue(comparison.base, comparison.unit) + " -> " +
-                             ShownValue(comparison.candidate, comparison.unit);
+  const std::string values =
+      ShownValue(comparison.base, comparison.unit) + " -> " + ShownValue(comparison.candidate, comparison.unit);
   const std::string change = ShownChange(comparison);
   if (change == "-") return values;
   // A share may fall while its time grows.

@@ -31,10 +31,52 @@ const CHANGE_KINDS = {
 
 // What is compared and no catalogue has.
 const OTHER_METRICS = {
+  product_overlap_ratio: {
+    label: "work beside products",
+    unit: "ratio",
+    help: "of the cycles from a product's issue to the end of the wait for it"
+  },
   correct: {label: "correct", unit: "count", help: "1: its result is correct"},
   kernel_time_share_ratio: {label: "share of the time of all kernels", unit: "ratio", help: ""},
   gpu_busy_ratio: {label: "GPU busy", unit: "ratio", help: ""},
 };
+
+/** Waits of one call that changed; no table if none did. */
+function waitChanges(waits) {
+  const moved = waits.filter(({judgement}) => judgement !== "same");
+  if (moved.length === 0) return null;
+  const both = (text) => ({before, after}) => {
+    const sides = [before, after].filter(Boolean).map(text);
+    return [...new Set(sides)].join(" \u2192 ");
+  };
+  const column = (id, title, text) => ({id, title, kind: "num", sortable: false, value: both(text)});
+  return section(
+    "Waits for asynchronous work", {id: "waits"},
+    h("p", {class: "note"},
+      "Places whose waits changed by a hundredth of the time of all warps before, or more; a number for both sides, or " +
+        "before \u2192 after."),
+    table(
+      [
+        {id: "phase", title: "waits in", value: ({phase}) => phase, cell: ({phase}) => phaseName(phase)},
+        {id: "kind", title: "for", value: ({kind}) => kind},
+        {
+          id: "place",
+          title: "at",
+          value: both(({place}) => place),
+          cell: (wait, value) => h("span", {class: "mono"}, value)
+        },
+        column("times", "times", ({waits: times}) => count(times)),
+        column("cycles", "cycles", ({waited_cycles: cycles}) => count(cycles)),
+        column("warps", "of warps' time", ({warps_ratio: ratio}) => percent(ratio)),
+        {
+          id: "judgement",
+          title: "is",
+          value: ({judgement}) => judgement,
+          cell: ({judgement}) => judgementText(judgement)
+        },
+      ],
+      moved, {caption: "waits for asynchronous work, before and after"}));
+}
 
 class DiffApp extends App {
   constructor() {
@@ -277,6 +319,8 @@ class DiffApp extends App {
         this.phaseChanges(before, after)),
       timelineChange(before, after),
       this.findingChanges(before, after),
+      waitChanges(this.diff.waits.filter(
+        ({kernel, shape, part}) => [kernel, shape, part].filter(Boolean).join("@") === after.key)),
       this.changeTable(changes, "What moved", false),
     ];
   }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/profile.h"
+
 namespace fa_profile {
 
 /// One metric of one entry, or of one of its phases, on both sides.
@@ -19,10 +21,42 @@ struct MetricChange {
   std::string judgement;        ///< "better", "worse", "same", "changed" (no polarity), "new", "gone"
 };
 
+/// A place where warps wait for asynchronous work (AsyncWait).
+struct WaitSide {
+  std::string place;
+  double waits = 0.0;          ///< by warps, in one call
+  double waited_cycles = 0.0;  ///< mean of one wait
+  double warps_ratio = 0.0;    ///< all these waits, of the time of all warps
+};
+
+/// The same place on both sides.
+struct WaitChange {
+  std::string kernel;
+  std::string part;
+  std::string shape;
+  std::string phase;
+  std::string kind;  ///< AsyncWait::kind
+  std::optional<WaitSide> before;
+  std::optional<WaitSide> after;
+  double cost_ratio = 0.0;  ///< cycles waited after, less those before, of the cycles of all warps before
+  std::string judgement;    ///< "better", "worse", "new", "gone"; "same": cost_ratio is below 0.01
+};
+
+/// A finding that one side has: the same rule finds nothing in this phase on the other.
+struct FindingChange {
+  std::string kernel;
+  std::string part;
+  std::string shape;
+  Finding finding;
+  std::string judgement;  ///< "new", "gone"
+};
+
 /// What changed between two profiles, entry by entry (matched by kernel, part and shape).
 struct ProfileDiff {
   std::vector<std::string> incomparable;  ///< reasons: other GPU, driver, clock policy, metric set
   std::vector<MetricChange> changes;      ///< largest relative change first within an entry; then those of its phases
+  std::vector<WaitChange> waits;          ///< of both sides' PC samples; largest change first within an entry
+  std::vector<FindingChange> findings;    ///< new ones first within an entry
   std::vector<std::string> only_before;   ///< entries without a partner
   std::vector<std::string> only_after;
 };
