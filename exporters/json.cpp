@@ -120,6 +120,7 @@ Json ToJson(const Launch& l, bool with_duration) {
 Json ToJson(const StallShare& s);
 Json ToJson(const PhaseEntry& p);
 Json ToJson(const Closure& c);
+Json ToJson(const PhasePlace& p);
 Json ToJson(const AsyncWait& w);
 Json ToJson(const ProductOverlap& o);
 Json ToJson(const KeyTile& t);
@@ -137,6 +138,7 @@ Json ToJson(const ProgramUse& p);
 Json ToJson(const ProfileEntry& e);
 Json ToJson(const DataLoss& l);
 Json ToJson(const MetricChange& c);
+Json ToJson(const EntryPair& p);
 Json ToJson(const WaitSide& s);
 Json ToJson(const WaitChange& c);
 Json ToJson(const FindingChange& c);
@@ -182,6 +184,8 @@ Json ToJson(const Closure& c) {
           {"closes", c.closes()}};
 }
 
+Json ToJson(const PhasePlace& p) { return {{"phase", p.phase}, {"place", p.place}}; }
+
 Json ToJson(const AsyncWait& w) {
   return {{"kind", w.kind},
           {"phase", w.phase},
@@ -190,7 +194,8 @@ Json ToJson(const AsyncWait& w) {
           {"waited_cycles", w.waited_cycles},
           {"issued_before_cycles", OrNull(w.issued_before_cycles)},
           {"hidden_ratio", OrNull(w.hidden_ratio())},
-          {"beside_cycles", w.beside_cycles}};
+          {"beside_cycles", w.beside_cycles},
+          {"copies", ToArray(w.copies)}};
 }
 
 Json ToJson(const ProductOverlap& o) { return {{"work_ratio", o.work_ratio}, {"phase_ratio", o.phase_ratio}}; }
@@ -345,11 +350,18 @@ Json ToJson(const CatalogueMetric& m) {
 Json ToJson(const MetricChange& c) {
   return {{"kernel", c.kernel},          {"part", KnownText(c.part)}, {"shape", KnownText(c.shape)},
           {"phase", KnownText(c.phase)}, {"metric", c.metric},        {"before", OrNull(c.before)},
-          {"after", OrNull(c.after)},    {"ratio", OrNull(c.ratio)},  {"judgement", c.judgement}};
+          {"after", OrNull(c.after)},    {"ratio", OrNull(c.ratio)},  {"judgement", c.judgement},
+          {"entry", OrNull(c.entry)}};
 }
 
+Json ToJson(const EntryPair& p) { return {{"before", p.before}, {"after", p.after}}; }
+
 Json ToJson(const WaitSide& s) {
-  return {{"place", s.place}, {"waits", s.waits}, {"waited_cycles", s.waited_cycles}, {"warps_ratio", s.warps_ratio}};
+  return {{"place", s.place},
+          {"waits", s.waits},
+          {"waited_cycles", s.waited_cycles},
+          {"warps_ratio", s.warps_ratio},
+          {"copies", ToArray(s.copies)}};
 }
 
 Json ToJson(const WaitChange& c) {
@@ -361,15 +373,13 @@ Json ToJson(const WaitChange& c) {
           {"before", ObjectOrNull(c.before)},
           {"after", ObjectOrNull(c.after)},
           {"cost_ratio", c.cost_ratio},
-          {"judgement", c.judgement}};
+          {"judgement", c.judgement},
+          {"entry", c.entry}};
 }
 
 Json ToJson(const FindingChange& c) {
-  return {{"kernel", c.kernel},
-          {"part", KnownText(c.part)},
-          {"shape", KnownText(c.shape)},
-          {"finding", ToJson(c.finding)},
-          {"judgement", c.judgement}};
+  return {{"kernel", c.kernel},           {"part", KnownText(c.part)}, {"shape", KnownText(c.shape)},
+          {"finding", ToJson(c.finding)}, {"judgement", c.judgement},  {"entry", c.entry}};
 }
 
 Json ToJson(const LocalAccesses& accesses) {
@@ -504,6 +514,7 @@ void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, c
   WriteJsonDocument(out, {{"format", "fa-profile diff"},
                           {"version", kJsonVersion},
                           {"incomparable", diff.incomparable},
+                          {"entries", ToArray(diff.entries)},
                           {"changes", ToArray(diff.changes)},
                           {"waits", ToArray(diff.waits)},
                           {"findings", ToArray(diff.findings)},

@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
 #include <ostream>
-#include <tuple>
 
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
 #include "text_kernel.h"
+#include "text_phases.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -45,43 +48,54 @@ std::vector<Cell> Row(const TextPage& page, const MetricChange& change) {
           {page.Safe(change.judgement), StyleOf(change.judgement)}};
 }
 
-bool IsOfProgram(const MetricChange& change) { return change.metric == "gpu_busy_ratio"; }
+/// What changed in one entry; in the program, where the key is absent.
+struct EntryChanges {
+  std::vector<const MetricChange*> metrics;
+  std::vector<const FindingChange*> findings;
+  std::vector<const WaitChange*> waits;  // those that changed
 
-template <typename Change>
-auto Key(const Change& change) {
-  return std::tie(change.kernel, change.part, change.shape);
-}
-
-/// "new        wait-for-copy: sync waits 683 cycles ...".
-void WriteFindings(TextPage& page, const ProfileDiff& diff, const MetricChange& entry) {
-  for (const FindingChange& change : diff.findings) {
-    if (Key(change) != Key(entry)) continue;
-    page.Paragraph(fmt::format("  {:<11}", change.judgement),
-                   page.Safe(change.finding.id) + ": " + page.Safe(change.finding.evidence));
+  bool changed() const {
+    return !findings.empty() || !waits.empty() ||
+           std::ranges::any_of(metrics, [](const MetricChange* change) { return change->judgement != "same"; });
   }
-}
+};
 
-/// "54.4 -> 683", or the only one.
-Cell BothSides(const TextPage& page, const WaitChange& change, std::string (*text)(const WaitSide&)) {
-  const auto of = [&](const std::optional<WaitSide>& side) { return side ? page.Safe(text(*side)) : std::string(); };
-  const std::string before = of(change.before);
-  const std::string after = of(change.after);
-  if (before.empty() || after.empty() || before == after) return {after.empty() ? before : after};
-  return {before + " -> " + after};
-}
-
-void WriteWaits(TextPage& page, const ProfileDiff& diff, const MetricChange& entry) {
-  std::vector<std::vector<Cell>> rows;
+std::map<std::optional<std::size_t>, EntryChanges> ByEntry(const ProfileDiff& diff) {
+  std::map<std::optional<std::size_t>, EntryChanges> entries;
+  for (std::size_t i = 0; i < diff.entries.size(); ++i) entries[i];
+  for (const MetricChange& change : diff.changes) entries[change.entry].metrics.push_back(&change);
+  for (const FindingChange& change : diff.findings) entries[change.entry].findings.push_back(&change);
   for (const WaitChange& change : diff.waits) {
-    if (Key(change) != Key(entry) || change.judgement == "same") continue;
-    rows.push_back(
-        {{"  " + page.Safe(change.phase)},
-         {change.kind},
-         BothSides(page, change, [](const WaitSide& side) { return side.place; }),
-         BothSides(page, change, [](const WaitSide& side) { return FormatValue(side.waits, "count"); }),
-         BothSides(page, change, [](const WaitSide& side) { return FormatValue(side.waited_cycles, "count"); }),
-         BothSides(page, change, [](const WaitSide& side) { return ShortPercent(side.warps_ratio); }),
-         {page.Safe(change.judgement), StyleOf(change.judgement)}});
+    if (change.judgement != "same") entries[change.entry].waits.push_back(&change);
+  }
+  return entries;
+}
+
+/// "54.4 -> 683", "schedule.h:171 -> 174", or the only one.
+Cell BothSides(const TextPage& page, const WaitChange& change,
+               const std::function<std::string(const WaitSide&)>& text) {
+  const std::string before = change.before ? text(*change.before) : std::string();
+  std::string after = change.after ? text(*change.after) : std::string();
+  if (before.empty() || after.empty() || before == after) return {page.Safe(after.empty() ? before : after)};
+  const std::size_t file = before.rfind(':') + 1;  // 0: without lines
+  if (after.starts_with(before.substr(0, file))) after.erase(0, file);
+  return {page.Safe(before) + " -> " + page.Safe(after)};
+}
+
+void WriteWaits(TextPage& page, const std::vector<const WaitChange*>& waits) {
+  std::vector<std::vector<Cell>> rows;
+  for (const WaitChange* const change : waits) {
+    const auto both = [&](const std::function<std::string(const WaitSide&)>& text) {
+      return BothSides(page, *change, text);
+    };
+    const WaitSide& now = change->after ? *change->after : *change->before;
+    rows.push_back({{"  " + page.Safe(change->phase)},
+                    {page.Safe(WaitedFor(change->kind, now.place, now.copies))},
+                    both([](const WaitSide& side) { return side.place; }),
+                    both([](const WaitSide& side) { return FormatValue(side.waits, "count"); }),
+                    both([](const WaitSide& side) { return FormatValue(side.waited_cycles, "count"); }),
+                    both([](const WaitSide& side) { return ShortPercent(side.warps_ratio); }),
+                    {page.Safe(change->judgement), StyleOf(change->judgement)}});
   }
   if (rows.empty()) return;
   page.Line();
@@ -90,24 +104,30 @@ void WriteWaits(TextPage& page, const ProfileDiff& diff, const MetricChange& ent
       rows);
 }
 
-void WriteEntry(TextPage& page, const ProfileDiff& diff, std::size_t begin, std::size_t end) {
-  const std::vector<MetricChange>& changes = diff.changes;
+/// "hopper_64 · 4,16,2048,64".
+std::string TitleOf(const TextPage& page, const ProfileEntry& entry) {
+  std::string title = page.Safe(entry.kernel);
+  if (!entry.part.empty()) title.append("/").append(page.Safe(entry.part));
+  if (entry.shape) title += std::string(page.separator()) + page.Safe(entry.shape->ToString());
+  return title;
+}
+
+void WriteEntry(TextPage& page, const std::string& title, const EntryChanges& entry) {
   const std::vector<Column> columns{{"  metric", true}, {"before"}, {"after"}, {"change"}, {"judgement", true}};
   std::vector<std::vector<Cell>> rows;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (changes[i].judgement != "same") rows.push_back(Row(page, changes[i]));
+  for (const MetricChange* const change : entry.metrics) {
+    if (change->judgement != "same") rows.push_back(Row(page, *change));
   }
-  const MetricChange& first = changes[begin];
-  std::string title = IsOfProgram(first) ? "program" : page.Safe(first.kernel);
-  if (!first.part.empty()) title.append("/").append(page.Safe(first.part));
-  if (!first.shape.empty()) title += std::string(page.separator()) + page.Safe(first.shape);
   page.Line();
   page.Rule(title);
-  WriteFindings(page, diff, first);
+  for (const FindingChange* const change : entry.findings) {
+    page.Paragraph(fmt::format("  {:<11}", change->judgement),
+                   page.Safe(change->finding.id) + ": " + page.Safe(change->finding.evidence));
+  }
   if (!rows.empty()) page.Table(columns, rows);
-  const std::size_t same = end - begin - rows.size();
+  const std::size_t same = entry.metrics.size() - rows.size();
   page.Line(fmt::format("  {} metric{} the same", same, same == 1 ? "" : "s"), Style::kDim);
-  WriteWaits(page, diff, first);
+  WriteWaits(page, entry.waits);
 }
 
 }  // namespace
@@ -122,28 +142,22 @@ void WriteTextDiff(std::ostream& out, const ProfileDiff& diff, const Profile& be
   // A program may have hundreds of kernels: those that did not change are only counted.
   const bool programs = before.program && after.program;
   std::int64_t same = 0;
-  for (std::size_t begin = 0; begin < diff.changes.size();) {
-    std::size_t end = begin;
-    bool changed = false;
-    for (; end < diff.changes.size() && Key(diff.changes[end]) == Key(diff.changes[begin]); ++end) {
-      changed |= diff.changes[end].judgement != "same";
-    }
-    if (changed || !programs) {
-      WriteEntry(page, diff, begin, end);
-    } else if (!IsOfProgram(diff.changes[begin])) {
+  bool equal = diff.only_before.empty() && diff.only_after.empty();
+  for (const auto& [index, entry] : ByEntry(diff)) {
+    equal = equal && !entry.changed();
+    if (entry.changed() || !programs) {
+      WriteEntry(page, index ? TitleOf(page, before.entries[diff.entries[*index].before]) : "program", entry);
+    } else if (index) {
       ++same;
     }
-    begin = end;
   }
   if (same > 0) {
     page.Line();
     page.Line(fmt::format("{} {} without a difference", FormatCount(static_cast<double>(same)),
                           same == 1 ? "kernel" : "kernels"));
   }
-  const bool equal = diff.only_before.empty() && diff.only_after.empty() &&
-                     std::ranges::all_of(diff.changes, [](const auto& change) { return change.judgement == "same"; });
   if (programs && equal) page.Line("No difference.");
-  if (diff.changes.empty() && !programs) {
+  if (diff.entries.empty() && !programs) {
     page.Line();
     page.Line("The recordings have no kernel in common.");
   }

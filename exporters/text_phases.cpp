@@ -200,7 +200,7 @@ void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
       continue;
     }
     rows.push_back({{"  " + page.Safe(wait.phase)},
-                    {wait.kind},
+                    {page.Safe(WaitedFor(wait.kind, wait.place, wait.copies))},
                     {page.Safe(wait.place)},
                     {FormatValue(wait.waits, "count")},
                     {FormatValue(wait.waited_cycles, "count")},
@@ -217,7 +217,7 @@ void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
               {"times"},
               {"cycles"},
               {"warps%"},
-              {"cycles before"},
+              {"before"},
               {"hidden%"},
               {"beside %", true}},
              rows);
@@ -226,6 +226,19 @@ void WriteAsyncWaits(TextPage& page, const ProfileEntry& entry) {
 }
 
 }  // namespace
+
+std::string WaitedFor(const std::string& kind, const std::string& place, const std::vector<PhasePlace>& copies) {
+  constexpr std::size_t kMostCopies = 2;
+  if (copies.empty()) return kind;
+  const std::string file = place.substr(0, place.find(':') + 1);  // "" without lines
+  std::string text;
+  for (std::size_t i = 0; i < std::min(copies.size(), kMostCopies); ++i) {
+    const auto& [phase, line] = copies[i];
+    if (i == 0 || phase != copies[i - 1].phase) text += (i == 0 ? "" : " ") + phase;
+    text += " " + (!file.empty() && line.starts_with(file) ? line.substr(file.size() - 1) : line);
+  }
+  return copies.size() > kMostCopies ? text + " ..." : text;
+}
 
 std::string InferenceText(const PhaseInference& inference) {
   std::string text = fmt::format("phases inferred from machine code: {} % of {} direct, {} % derived, {} % guessed",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "fa_profile/profile.h"
 #include "fa_profile/text_page.h"
@@ -19,6 +20,10 @@ void WritePhases(TextPage& page, const ProfileEntry& entry);
 /// "phases inferred from machine code: 83 % of samples direct, 16 % derived, 1 % guessed; QK:PV 1.00", of an inference
 /// that was not refused.
 std::string InferenceText(const PhaseInference& inference);
+
+/// What is waited for: "matrix"; of an mbarrier that copies complete, where these are issued: "load_kv :81 :83" in the
+/// file of `place`, where the wait is; the first two.
+std::string WaitedFor(const std::string& kind, const std::string& place, const std::vector<PhasePlace>& copies);
 
 /// "softmax 55%": the phase with the most time; "n/a" without phases.
 std::string TopPhase(const ProfileEntry& entry);

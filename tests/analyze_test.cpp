@@ -480,12 +480,15 @@ Profile Waiting(double warp_cycles, std::vector<AsyncWait> waits) {
   ProfileEntry& entry = profile.entries.emplace_back();
   entry.kernel = "k";
   entry.metrics["warps_active_cycles"] = warp_cycles;
-  entry.phases.emplace().async_waits = std::move(waits);
+  PhaseTable& phases = entry.phases.emplace();
+  phases.phases = {{"sync", {{"phase_instructions", 1000.0}}, {}}};
+  phases.samples = 1000;
+  phases.async_waits = std::move(waits);
   return profile;
 }
 
 AsyncWait Wait(const char* phase, const char* place, double waits, double cycles, const char* kind = "mbarrier") {
-  return {kind, phase, place, waits, cycles, {}, {}};
+  return {kind, phase, place, waits, cycles, {}, {}, {}};
 }
 
 /// "sync k.cu:7 -> k.cu:9 worse".
@@ -527,6 +530,9 @@ TEST(DiffTest, WaitsWhoseLinesMovedAreTheSameInTheirOrder) {
             (Lines{"sync k.cu:9 -> k.cu:12 worse", "sync k.cu:10 -> k.cu:13 same"}));
   EXPECT_EQ(WaitLines(Diff(at("0x9f0", "0x1000", 50), at("0xa00", "0x1010", 80))),
             (Lines{"sync 0x9f0 -> 0xa00 worse", "sync 0x1000 -> 0x1010 same"}));
+  EXPECT_EQ(WaitLines(Diff(at("k.cu:9", "k.cu:10", 50), at("k.cu:10", "k.cu:11", 50))),
+            (Lines{"sync k.cu:9 -> k.cu:10 same", "sync k.cu:10 -> k.cu:11 same"}))
+      << "the second's new line is the first's old one";
 }
 
 TEST(DiffTest, AWaitOfOneSideIsNewOrGoneAndNotAnotherPhasesOrKinds) {
@@ -540,14 +546,33 @@ TEST(DiffTest, AWaitOfOneSideIsNewOrGoneAndNotAnotherPhasesOrKinds) {
   EXPECT_EQ(WaitLines(Diff(one, two)),
             (Lines{"sync k.cu:7 -> - gone", "sync - -> k.cu:8 new", "sync - -> k.cu:9 same"}))
       << "which of the two it became is not known";
+  const Profile same = Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50), Wait("sync", "k.cu:9", 100, 20)});
+  EXPECT_EQ(WaitLines(Diff(one, same)), (Lines{"sync - -> k.cu:9 new", "sync k.cu:7 -> k.cu:7 same"}));
+  const Profile other = Waiting(1e5, {Wait("sync", "k.cu:7", 300, 50), Wait("sync", "k.cu:9", 100, 0.1)});
+  EXPECT_EQ(WaitLines(Diff(one, other)),
+            (Lines{"sync - -> k.cu:7 new", "sync k.cu:7 -> - gone", "sync - -> k.cu:9 same"}))
+      << "warps wait there more often: the line may be another's now";
 }
 
-TEST(DiffTest, WaitsAreNotComparedWhereTheTimeOfTheWarpsIsUnknown) {
+TEST(DiffTest, WaitsAndFindingsAreNotComparedWithASideWithoutTheirMeasurements) {
   const Profile known = Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50)});
   Profile unknown = known;
   unknown.entries[0].metrics.clear();
-  EXPECT_TRUE(Diff(known, unknown).waits.empty());
+  EXPECT_TRUE(Diff(known, unknown).waits.empty()) << "the time of its warps";
+  const auto without = [&](const char* what, auto take) {
+    unknown = known;
+    take(*unknown.entries[0].phases);
+    unknown.entries[0].findings = {{"exp-bound", "softmax", "66 %", "", 0.5}};
+    EXPECT_TRUE(Diff(known, unknown).waits.empty()) << what;
+    EXPECT_TRUE(Diff(unknown, known).waits.empty()) << what;
+    EXPECT_TRUE(Diff(known, unknown).findings.empty()) << what;
+  };
+  without("samples", [](PhaseTable& phases) { phases.samples = 0; });
+  without("counts", [](PhaseTable& phases) { phases.phases[0].metrics.clear(); });
   unknown = known;
+  unknown.session.metric_set = "basic";
+  unknown.entries[0].findings = {{"exp-bound", "softmax", "66 %", "", 0.5}};
+  EXPECT_TRUE(Diff(known, unknown).findings.empty()) << "another metric set";
   unknown.entries[0].phases.reset();
   EXPECT_TRUE(Diff(unknown, known).waits.empty());
 }
@@ -573,6 +598,26 @@ TEST(DiffTest, AFindingOfOneSideIsNewOrGone) {
     found.push_back(change.kernel + " " + change.finding.id + " " + change.finding.phase + " " + change.judgement);
   }
   EXPECT_EQ(found, (Lines{"k spills pv new", "k spills qk gone"}));
+}
+
+TEST(DiffTest, EachChangeNamesItsPairOfEntriesAlsoWhereNamesAreEqual) {
+  Profile before = Waiting(1e5, {Wait("sync", "k.cu:7", 100, 50)});
+  before.entries.push_back(before.entries[0]);
+  Profile after = before;
+  after.entries.insert(after.entries.begin(), ProfileEntry());
+  after.entries[2].phases->async_waits[0].waited_cycles = 90;
+  after.entries[2].findings = {{"exp-bound", "softmax", "66 %", "", 0.5}};
+  const ProfileDiff diff = Diff(before, after);
+  ASSERT_EQ(diff.entries.size(), 2U);
+  EXPECT_EQ(diff.entries[1].before, 1U);
+  EXPECT_EQ(diff.entries[1].after, 2U);
+  ASSERT_EQ(diff.waits.size(), 2U);
+  EXPECT_EQ(diff.waits[0].judgement, "same");
+  EXPECT_EQ(diff.waits[1].entry, 1U);
+  EXPECT_EQ(diff.waits[1].judgement, "worse");
+  ASSERT_EQ(diff.findings.size(), 1U);
+  EXPECT_EQ(diff.findings[0].entry, 1U);
+  for (const MetricChange& change : diff.changes) EXPECT_LE(change.entry.value(), 1U);
 }
 
 TEST(DiffTest, EntriesOfOnlyOneSideAreNamed) {

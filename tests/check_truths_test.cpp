@@ -149,9 +149,9 @@ TEST(CheckTruthsTest, WaitsForMbarriersAreCountedAndAveraged) {
     return CheckTruths(Measured(), entry, {{TruthSource::kWait, name, {}, {}, 40.0, 0.0, {}}}).at(0).measured;
   };
   EXPECT_EQ(measured("mbarrier_waits"), std::nullopt) << "none was found";
-  entry.phases->async_waits = {{"mbarrier", "sync", "a", 30.0, 100.0, {}, {}},
-                               {"matrix", "beta", "b", 99.0, 9.0, 9.0, {}},
-                               {"mbarrier", "sync", "c", 10.0, 500.0, {}, {}}};
+  entry.phases->async_waits = {{"mbarrier", "sync", "a", 30.0, 100.0, {}, {}, {}},
+                               {"matrix", "beta", "b", 99.0, 9.0, 9.0, {}, {}},
+                               {"mbarrier", "sync", "c", 10.0, 500.0, {}, {}, {}}};
   EXPECT_EQ(measured("mbarrier_waits"), 40.0);
   EXPECT_EQ(measured("mbarrier_cycles"), 200.0);
 }

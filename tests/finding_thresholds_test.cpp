@@ -39,7 +39,7 @@ std::vector<Edge> EdgesOfThePhases() {
   const auto late = [](ProfileEntry& e, double cycles, double threads) {
     e.metrics["warps_active_cycles"] = 1e6;
     Set(e, "pv", {{"phase_threads_per_instruction", threads}});
-    e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 100.0, cycles, {}, {}}};
+    e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 100.0, cycles, {}, {}, {}}};
   };
   const auto alone = [](ProfileEntry& e, double overlap, double waits_of_a_warp) {
     e.metrics["tensor_core_utilization_ratio"] = 0.3;
@@ -48,7 +48,7 @@ std::vector<Edge> EdgesOfThePhases() {
     launch.grid = {2, 1, 1};
     launch.block = {128, 1, 1};
     e.launches = {launch};  // 8 warps
-    e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 8.0 * waits_of_a_warp, 10.0, 0.0, {}}};
+    e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 8.0 * waits_of_a_warp, 10.0, 0.0, {}, {}}};
     e.phases->overlap = ProductOverlap{overlap, {}};
   };
   const auto threads = [](const char* phase) {

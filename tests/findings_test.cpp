@@ -111,12 +111,12 @@ const std::vector<Row>& Table() {
        [](ProfileEntry& e) {
          e.metrics["warps_active_cycles"] = 1e6;
          Set(e, "pv", {{"phase_threads_per_instruction", 32.0}});
-         e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 1000.0, 150.0, {}, {}}};
+         e.phases->async_waits = {{"mbarrier", "pv", "k.cu:7", 1000.0, 150.0, {}, {}, {}}};
        },
        [](ProfileEntry& e) {  // of products, which are pv's own work
          e.metrics["warps_active_cycles"] = 1e6;
          Set(e, "pv", {{"phase_threads_per_instruction", 32.0}});
-         e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 1000.0, 150.0, 10.0, {}}};
+         e.phases->async_waits = {{"matrix", "pv", "k.cu:7", 1000.0, 150.0, 10.0, {}, {}}};
        }},
       {"wait-for-copy", "qk",
        [](ProfileEntry& e) {

@@ -174,8 +174,9 @@ class LadderTest(Pages):
     def test_waits_for_asynchronous_work_stand_below_the_phases(self):
         self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=hopper@4,16,2048,64")
         rows = self.browser.text("#phases table:has(caption.hidden) tbody tr")
-        waits = [row for row in rows if "mbarrier" in row or "matrix" in row]
+        waits = [row for row in rows if ".h:" in row or ".cuh:" in row]
         self.assertEqual(len(waits), 8)
+        self.assertTrue(any("load_kv schedule.h:81, schedule.h:83" in row for row in waits), waits)
         self.assertTrue(any("forward.cuh:284" in row and "softmax" in row for row in waits), waits)
         self.assertRegex("".join(self.browser.text("#phases")), r"Of all products together 9\d\.\d.% ?, 8\d\.\d.% in softmax\.")
         self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=mma@1,8,512,64")
@@ -603,7 +604,7 @@ class DiffTest(Pages):
         path = self.write("waits", "diff", steps / "slip-none.fap", steps / "slip-one-stage.fap")
         self.browser.open(path, "#view=kernel&kernel=hopper_64@4,16,2048,64")
         rows = self.browser.value("[...document.querySelectorAll('#waits tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
-        self.assertEqual(rows[0], ["sync", "mbarrier", "schedule.h:121", "123 k", "54.4 \u2192 683", "1.7\u202f% \u2192 14.6\u202f%", "\u25b2 worse"])
+        self.assertEqual(rows[0], ["sync", "load_kv schedule.h:81, schedule.h:83", "schedule.h:121", "123 k", "54.4 \u2192 683", "1.7\u202f% \u2192 14.6\u202f%", "\u25b2 worse"])
         self.assertNotIn("same", {row[-1] for row in rows})
         path = self.write("no-waits", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
         self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")

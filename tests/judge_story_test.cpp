@@ -245,16 +245,17 @@ TEST(JudgeStoryTest, TheTimeNamesTheCauseWhereTheWorkDoesNot) {
 Overlap Spills() {
   Overlap kernel;
   kernel.Count("qk", "phase_instructions", 1000.0, 1100.0);
-  kernel.Count("qk", "phase_local_sectors", 0.0, 800.0);
+  kernel.Count("qk", "phase_local_sectors", 0.0, 2400.0);
   kernel.Count("sync", "phase_local_sectors", 0.0, 4.0);
-  kernel.Count("softmax", "phase_local_sectors", 0.0, 400.0);
+  kernel.Count("softmax", "phase_local_sectors", 0.0, 2000.0);
   return kernel;
 }
 
 TEST(JudgeStoryTest, WhereSeveralPhasesDoMoreWorkThePhaseThatSpillsMostIsTheCause) {
   const CaseVerdict verdict = Spills().Judged();
   EXPECT_EQ(verdict.phase, "qk");
-  EXPECT_TRUE(Has(verdict.headline, " slower: qk has 800 local sectors instead of none, more than any other phase"))
+  EXPECT_TRUE(
+      Has(verdict.headline, " slower: qk has 2,400 local sectors instead of none, the largest growth of all phases"))
       << verdict.headline;
 }
 
@@ -266,6 +267,12 @@ TEST(JudgeStoryTest, FewSpillsOrSpillsThatCostNothingAreNotTheCause) {
   kernel.Count("qk", "phase_local_sectors", 0.0, 200.0);
   kernel.Count("softmax", "phase_local_sectors", 0.0, 100.0);
   named_by_time(kernel, "less than a twentieth of the instructions of qk");
+  kernel = Spills();
+  kernel.Count("softmax", "phase_local_sectors", 0.0, 1800.0);
+  named_by_time(kernel, "less than a twentieth of those of softmax, which takes longer");
+  kernel = Spills();
+  kernel.Own("softmax", 0.60, 0.55);
+  named_by_time(kernel, "they explain less than half of what the kernel grew");
   kernel = Spills();
   kernel.Own("softmax", 0.60, 0.40);
   named_by_time(kernel, "warps do not take longer in the phases that spill");

@@ -361,6 +361,16 @@ TEST(ProgramReportTest, TheDiffOfEqualProgramsSaysNoDifference) {
   EXPECT_FALSE(Has(text, "flash_fwd_kernel"));
 }
 
+TEST(ProgramReportTest, AFindingThatIsNewIsADifference) {
+  Profile before = analyze::Analyze(sample::MakeProgramRecording());
+  Profile after = before;
+  after.entries[1].findings.push_back({"low-occupancy", "", "24 % of the warps", "", 0.1});
+  const std::string text = Written(WriteTextDiff, analyze::Diff(before, after), before, after, ReportOptions{});
+  EXPECT_TRUE(Has(text, "  new        low-occupancy: 24 % of the warps\n"));
+  EXPECT_TRUE(Has(text, "5 kernels without a difference"));
+  EXPECT_FALSE(Has(text, "No difference."));
+}
+
 TEST(ProgramReportTest, TheDiffShowsOnlyKernelsThatChanged) {
   Recording slower = sample::MakeProgramRecording();
   for (double& duration : slower.timings[4].durations_ns) duration *= 1.5;

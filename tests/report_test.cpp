@@ -441,15 +441,14 @@ TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
   ProfileEntry& entry = profile.entries[0];
   entry.metrics["warps_active_cycles"] = 1e6;
   entry.phases->async_waits = {
-      {"mbarrier", "sync", "schedule.h:121", 1000.0, 150.0, {}, {}},
-      {"matrix", "pv", "forward.cuh:284", 1000.0, 20.0, 180.0, {{"softmax", 150.0}, {"qk", 30.0}}},
-      {"copy", "load_kv", "0x0040", 10.0, 1.0, 1.0, {{"qk", 1.0}}}};
+      {"mbarrier", "sync", "schedule.h:121", 1000.0, 150.0, {}, {}, {}},
+      {"matrix", "pv", "forward.cuh:284", 1000.0, 20.0, 180.0, {{"softmax", 150.0}, {"qk", 30.0}}, {}},
+      {"copy", "load_kv", "0x0040", 10.0, 1.0, 1.0, {{"qk", 1.0}}, {}}};
   entry.phases->overlap = ProductOverlap{0.9, {{"softmax", 0.75}, {"qk", 0.15}}};
   const std::string text = Text(profile);
   EXPECT_NE(text.find("  sync      mbarrier  schedule.h:121   1.00 k     150      15\n"), std::string::npos) << text;
-  EXPECT_NE(
-      text.find("  pv        matrix    forward.cuh:284  1.00 k      20     2.0            180       90  softmax 83"),
-      std::string::npos);
+  EXPECT_NE(text.find("  pv        matrix    forward.cuh:284  1.00 k      20     2.0     180       90  softmax 83"),
+            std::string::npos);
   EXPECT_EQ(text.find("0x0040"), std::string::npos) << "too little of the time";
   EXPECT_NE(text.find("warps do other work in 90 %\n             of the cycles (softmax 75 %)"), std::string::npos);
   const nlohmann::json report = nlohmann::json::parse(JsonText(profile));
@@ -460,10 +459,50 @@ TEST(ReportTest, WaitsForAsynchronousWorkAreListedWithWhatRanBesideIt) {
   EXPECT_DOUBLE_EQ(waits[1]["hidden_ratio"], 0.9);
   EXPECT_DOUBLE_EQ(waits[1]["beside_cycles"]["softmax"], 150.0);
   EXPECT_DOUBLE_EQ(report["entries"][0]["phases"]["overlap"]["work_ratio"], 0.9);
+  entry.phases->async_waits[0].copies = {{"load_kv", "schedule.h:81"}, {"load_kv", "schedule.h:83"}};
+  EXPECT_NE(Text(profile).find("  sync      load_kv :81 :83  schedule.h:121   1.00 k     150      15\n"),
+            std::string::npos)
+      << Text(profile);
+  entry.phases->async_waits[0].copies = {{"k", "t.h:7"}, {"v", "0x0040"}, {"v", "0x0050"}};
+  EXPECT_NE(Text(profile).find(" k t.h:7 v 0x0040 ... "), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(JsonText(profile))["entries"][0]["phases"]["async_waits"][0]["copies"][1],
+            (nlohmann::json{{"phase", "v"}, {"place", "0x0040"}}));
+  EXPECT_TRUE(SchemaErrors(JsonText(profile)).empty());
   entry.phases->async_waits.resize(10, entry.phases->async_waits[0]);
   EXPECT_NE(Text(profile).find("  ... 1 more, with --format json or html\n"), std::string::npos);
   entry.metrics["warps_active_cycles"] = 0.0;
   EXPECT_EQ(Text(profile).find("waits in"), std::string::npos) << "shares of nothing";
+}
+
+TEST(ReportTest, ADiffListsWaitsThatChangedUnderTheirOwnEntry) {
+  Profile before = SampleProfile();
+  before.entries.resize(1);
+  ProfileEntry& entry = before.entries[0];
+  entry.metrics["warps_active_cycles"] = 1e6;
+  entry.phases->samples = 1000;
+  entry.phases->phases[0].metrics["phase_instructions"] = 1000.0;
+  entry.phases->async_waits = {{"mbarrier", "sync", "schedule.h:121", 1000.0, 50.0, {}, {}, {}}};
+  before.entries.push_back(before.entries[0]);  // of one name
+  Profile after = before;
+  after.entries[1].phases->async_waits = {
+      {"mbarrier", "sync", "schedule.h:124", 1000.0, 200.0, {}, {}, {{"load_kv", "schedule.h:84"}}},
+      {"copy", "sync", "tma.h:9", 10.0, 5000.0, {}, {}, {}}};
+  const ProfileDiff diff = analyze::Diff(before, after);
+  std::ostringstream out;
+  WriteTextDiff(out, diff, before, after);
+  const std::string text = out.str();
+  EXPECT_NE(text.find("  sync      load_kv :84  schedule.h:121 -> 124  1.00 k  50 -> 200  5.0 -> 20  worse\n"
+                      "  sync      copy         tma.h:9                    10     5.00 k        5.0  new\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("waits in"), text.rfind("waits in")) << "the other entry has none that changed";
+  std::ostringstream json;
+  WriteJsonDiff(json, diff, before, after);
+  EXPECT_TRUE(SchemaErrors(json.str()).empty());
+  const nlohmann::json waits = nlohmann::json::parse(json.str())["waits"];
+  ASSERT_EQ(waits.size(), 3U);
+  EXPECT_EQ(waits[0]["entry"], 0);
+  EXPECT_EQ(waits[2]["entry"], 1);
 }
 
 TEST(ReportTest, CsvQuotesAsRfc4180Says) {

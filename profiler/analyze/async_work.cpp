@@ -13,6 +13,7 @@
 #include "fa_profile/demangle.h"
 #include "fa_profile/inline_stacks.h"
 #include "fa_profile/measured_code.h"
+#include "mbarrier_copies.h"
 #include "mbarrier_waits.h"
 #include "opcode.h"
 
@@ -118,13 +119,21 @@ class FunctionWaits {
       : code_(code), flow_(ReadControlFlow(*code.labelled.function)), stacks_(InlineStacks(*code.labelled.function)) {}
 
   void AddMbarriers(std::vector<AsyncWait>& waits) const {
-    for (const MbarrierWait& wait : MbarrierWaits(*code_.labelled.function)) {
+    const DeviceFunction& function = *code_.labelled.function;
+    const std::vector<MbarrierWait> found = MbarrierWaits(function);
+    const std::vector<std::vector<std::size_t>> copies = CopiesWaitedFor(function, found);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const MbarrierWait& wait = found[k];
       std::set<std::size_t> parts{wait.question, wait.branch};
       for (std::size_t i = wait.loop_first; i <= wait.loop_last; ++i) parts.insert(i);
       double cycles = 0.0;
       for (const std::size_t i : parts) cycles += code_.warp_cycles[i];
       const double times = wait.early() ? code_.executed[wait.branch] : TimesLeft(wait);
-      if (times > 0.0) Add("mbarrier", wait.branch, times, cycles, waits);
+      if (times <= 0.0) continue;
+      AsyncWait& added = Add("mbarrier", wait.branch, times, cycles, waits);
+      for (const std::size_t copy : copies[k]) {
+        if (code_.executed[copy] > 0.0) added.copies.push_back({code_.PhaseAt(copy), PlaceOf(copy)});
+      }
     }
   }
 
@@ -169,12 +178,16 @@ class FunctionWaits {
     added.issued_before_cycles = issued_before;
   }
 
+  std::string PlaceOf(std::size_t i) const {
+    return CallPlaceOf(*stacks_[i], code_.PhaseAt(i), code_.instructions()[i].offset);
+  }
+
   AsyncWait& Add(const char* kind, std::size_t at, double times, double cycles, std::vector<AsyncWait>& waits) const {
     const std::string& phase = code_.PhaseAt(at);
-    const std::string place = CallPlaceOf(*stacks_[at], phase, code_.instructions()[at].offset);
+    const std::string place = PlaceOf(at);
     auto found = std::ranges::find_if(
         waits, [&](const AsyncWait& each) { return each.kind == kind && each.phase == phase && each.place == place; });
-    if (found == waits.end()) found = waits.insert(found, AsyncWait{kind, phase, place, 0.0, 0.0, {}, {}});
+    if (found == waits.end()) found = waits.insert(found, AsyncWait{kind, phase, place, 0.0, 0.0, {}, {}, {}});
     found->waits += times;
     found->waited_cycles += cycles;
     return *found;
@@ -238,6 +251,9 @@ std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functio
     wait.waited_cycles /= wait.waits;
     if (wait.issued_before_cycles) *wait.issued_before_cycles /= wait.waits;
     for (auto& [phase, cycles] : wait.beside_cycles) cycles /= wait.waits;
+    std::ranges::sort(wait.copies);
+    const auto repeated = std::ranges::unique(wait.copies);
+    wait.copies.erase(repeated.begin(), repeated.end());
   }
   return waits;
 }

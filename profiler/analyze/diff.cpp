@@ -3,6 +3,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "derive.h"
@@ -173,6 +174,12 @@ double MedianTolerance(const TimingSummary& before, const TimingSummary& after) 
          1e-9;
 }
 
+/// What an entry's findings may come from.
+auto KindsOfMeasurement(const Profile& profile, const ProfileEntry& entry) {
+  return std::tuple(profile.session.metric_set, WasSampled(entry), WereInstructionsCounted(entry),
+                    entry.timing.has_value());
+}
+
 void CompareFindings(const ProfileEntry& before, const ProfileEntry& after, const FindingChange& names,
                      std::vector<FindingChange>& findings) {
   const auto add = [&](const ProfileEntry& side, const ProfileEntry& other, const char* judgement) {
@@ -197,9 +204,9 @@ std::optional<double> Overlap(const ProfileEntry& entry) {
 
 void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, ProfileDiff& diff) {
   std::vector<MetricChange>& changes = diff.changes;
-  CompareFindings(before, after, {before.kernel, before.part, ShapeOf(before), {}, {}}, diff.findings);
-  CompareWaits(before, after, {before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}}, diff.waits);
-  MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}};
+  const std::size_t pair = diff.entries.size() - 1;
+  CompareWaits(before, after, {pair, before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}}, diff.waits);
+  MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}, pair};
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
   std::map<std::string_view, double> floors;
   if (before.timing && after.timing) floors["seconds"] = MedianTolerance(*before.timing, *after.timing);
@@ -244,7 +251,13 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
       continue;
     }
     used[same.front()] = true;
-    Compare(entry, after.entries[same.front()], min_ratio, diff);
+    const ProfileEntry& partner = after.entries[same.front()];
+    diff.entries.push_back({static_cast<std::size_t>(&entry - before.entries.data()), same.front()});
+    Compare(entry, partner, min_ratio, diff);
+    if (KindsOfMeasurement(before, entry) == KindsOfMeasurement(after, partner)) {
+      const FindingChange names{diff.entries.size() - 1, entry.kernel, entry.part, ShapeOf(entry), {}, {}};
+      CompareFindings(entry, partner, names, diff.findings);
+    }
     same.pop_front();
   }
   for (std::size_t i = 0; i < used.size(); ++i) {

@@ -15,6 +15,9 @@ namespace {
 /// Waits differ by as much of the warps' time from run to run.
 constexpr double kSameWait = 0.01;
 
+/// Counts of waits differ by no more where the code is the same: which warp comes first may change from run to run.
+constexpr double kSameTimes = 0.01;
+
 using Waits = std::vector<const AsyncWait*>;
 
 /// By phase and kind; of each the places in the order of the source, or of the code.
@@ -40,24 +43,28 @@ Groups GroupsOf(const ProfileEntry& entry) {
 
 std::optional<double> WarpCycles(const ProfileEntry& entry) {
   const auto cycles = Find(entry.metrics, "warps_active_cycles");
-  return entry.phases && cycles && *cycles > 0.0 ? cycles : std::nullopt;
+  const bool measured = WasSampled(entry) && WereInstructionsCounted(entry);
+  return measured && cycles && *cycles > 0.0 ? cycles : std::nullopt;
+}
+
+bool SameWaits(const AsyncWait& before, const AsyncWait& after) {
+  return before.place == after.place && std::abs(after.waits - before.waits) <= kSameTimes * before.waits;
 }
 
 /// Pairs of the same place; null: the side lacks it.
-std::vector<std::pair<const AsyncWait*, const AsyncWait*>> Pairs(Waits before, Waits after) {
+std::vector<std::pair<const AsyncWait*, const AsyncWait*>> Pairs(const Waits& before, Waits after) {
   std::vector<std::pair<const AsyncWait*, const AsyncWait*>> pairs;
-  for (const AsyncWait*& old : before) {
-    const auto same = std::ranges::find_if(
-        after, [&](const AsyncWait* wait) { return wait != nullptr && wait->place == old->place; });
-    if (same == after.end()) continue;
-    pairs.emplace_back(old, *same);
-    old = *same = nullptr;
+  const bool as_many = before.size() == after.size();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto same = as_many ? after.begin() + static_cast<std::ptrdiff_t>(i)
+                              : std::ranges::find_if(after, [&](const AsyncWait* wait) {
+                                  return wait != nullptr && SameWaits(*before[i], *wait);
+                                });
+    pairs.emplace_back(before[i], same == after.end() ? nullptr : std::exchange(*same, nullptr));
   }
-  std::erase(before, nullptr);
-  std::erase(after, nullptr);
-  const bool moved = before.size() == after.size();
-  for (std::size_t i = 0; i < before.size(); ++i) pairs.emplace_back(before[i], moved ? after[i] : nullptr);
-  for (const AsyncWait* const wait : moved ? Waits() : after) pairs.emplace_back(nullptr, wait);
+  for (const AsyncWait* const wait : after) {
+    if (wait != nullptr) pairs.emplace_back(nullptr, wait);
+  }
   return pairs;
 }
 
@@ -69,6 +76,14 @@ const char* JudgementOf(const WaitChange& change) {
 }
 
 }  // namespace
+
+bool WasSampled(const ProfileEntry& entry) { return entry.phases && entry.phases->samples > 0; }
+
+bool WereInstructionsCounted(const ProfileEntry& entry) {
+  return entry.phases && std::ranges::any_of(entry.phases->phases, [](const PhaseEntry& phase) {
+           return phase.metrics.contains("phase_instructions");
+         });
+}
 
 void CompareWaits(const ProfileEntry& before, const ProfileEntry& after, const WaitChange& names,
                   std::vector<WaitChange>& waits) {
@@ -85,8 +100,8 @@ void CompareWaits(const ProfileEntry& before, const ProfileEntry& after, const W
       std::tie(change.phase, change.kind) = key;
       const auto side = [](const AsyncWait* wait, double warp_cycles) {
         if (wait == nullptr) return std::optional<WaitSide>();
-        return std::optional(
-            WaitSide{wait->place, wait->waits, wait->waited_cycles, wait->waits * wait->waited_cycles / warp_cycles});
+        return std::optional(WaitSide{wait->place, wait->waits, wait->waited_cycles,
+                                      wait->waits * wait->waited_cycles / warp_cycles, wait->copies});
       };
       change.before = side(old, *cycles_before);
       change.after = side(now, *cycles_after);

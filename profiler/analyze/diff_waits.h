@@ -6,10 +6,16 @@
 
 namespace fa_profile::analyze {
 
-/// The waits of two calls, appended with the names in `names`. A place is the same one if phase, kind and line are.
-/// Lines move when a file is edited: if those left of a phase and kind are as many on both sides, they are the same in
-/// their order; otherwise one side is absent. Nothing is appended unless both sides know how long their warps were
-/// active.
+/// Whether the entry's phases have PC samples.
+bool WasSampled(const ProfileEntry& entry);
+
+/// Whether the instructions of the entry's phases were counted.
+bool WereInstructionsCounted(const ProfileEntry& entry);
+
+/// The waits of two calls, appended with the names in `names`. Lines move when a file is edited: if a phase and kind
+/// has as many places on both sides, they are the same in their order. Otherwise a place is the same if its line is,
+/// and warps wait as often there; else one side is absent. Nothing is appended unless both sides were sampled, and know
+/// their instructions and how long their warps were active.
 void CompareWaits(const ProfileEntry& before, const ProfileEntry& after, const WaitChange& names,
                   std::vector<WaitChange>& waits);
 

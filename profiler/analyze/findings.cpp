@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
 #include <ranges>
 
@@ -306,6 +307,16 @@ void DevicePrintf(const Subject& subject, Findings& findings) {
   findings.push_back(Found({}, evidence, 0.0));
 }
 
+/// "what an mbarrier announces"; "the copies of load_kv (schedule.h:81, schedule.h:83)", where they are known.
+std::string WaitedFor(const AsyncWait& wait) {
+  if (wait.copies.empty()) return "what an mbarrier announces";
+  std::map<std::string, std::vector<std::string>> places;
+  for (const PhasePlace& copy : wait.copies) places[copy.phase].push_back(copy.place);
+  std::vector<std::string> phases;
+  for (const auto& [phase, lines] : places) phases.push_back(fmt::format("{} ({})", phase, fmt::join(lines, ", ")));
+  return fmt::format("the copies of {}", fmt::join(phases, " and "));
+}
+
 /// Places where many warps wait long for an mbarrier: what completes it comes late. A producer that waits for room in
 /// its buffers is one thread, and early. Opcode classes do not tell who waits.
 void AddLateCopies(const Subject& subject, Findings& findings) {
@@ -321,9 +332,8 @@ void AddLateCopies(const Subject& subject, Findings& findings) {
     }
     findings.push_back(
         Found(wait.phase,
-              fmt::format("{} waits {} cycles for what an mbarrier announces, {} times, at {}: {} of the "
-                          "time of all warps",
-                          wait.phase, Count(wait.waited_cycles), Count(wait.waits), wait.place, Share(share)),
+              fmt::format("{} waits {} cycles for {}, {} times, at {}: {} of the time of all warps", wait.phase,
+                          Count(wait.waited_cycles), WaitedFor(wait), Count(wait.waits), wait.place, Share(share)),
               share));
   }
 }

@@ -69,7 +69,7 @@ Cause CauseOfCase(const JudgeContext& context, const CaseWork& work, const Share
       return {only, WorkLine(*MoreWork(work.verdict, only))};
     }
     const Comparison* const spills = only.empty() ? MostSpills(context, work, shares) : nullptr;
-    if (spills != nullptr) return {spills->phase, WorkLine(*spills) + ", more than any other phase"};
+    if (spills != nullptr) return {spills->phase, WorkLine(*spills) + ", the largest growth of all phases"};
     const std::string waits = only.empty() ? PhaseThatWaitsMore(context, work, shares) : std::string();
     if (!waits.empty()) return {waits, WaitLine(context, work, waits)};
     return {most, everywhere ? std::string() : PhaseCost(shares, most)};
@@ -174,7 +174,8 @@ void TellFindings(CaseWork& work) {
 void TellWorse(const JudgeContext& context, CaseWork& work, const Shares& shares) {
   CaseVerdict& verdict = work.verdict;
   TellPhases(shares, false, verdict);
-  if (verdict.bottleneck_before != verdict.bottleneck_after && !verdict.bottleneck_before.empty()) {
+  if (verdict.bottleneck_before != verdict.bottleneck_after && !verdict.bottleneck_before.empty() &&
+      !verdict.bottleneck_after.empty()) {
     verdict.why.push_back(fmt::format("most time is now in {}, before in {}", OneLine(verdict.bottleneck_after, 40),
                                       OneLine(verdict.bottleneck_before, 40)));
   }

@@ -23,6 +23,9 @@ constexpr double kSectorsOfAWord = 4.0;
 /// Least local loads and stores of words, as a share of the phase's instructions: fewer may lie outside its loop.
 constexpr double kLeastSpills = 0.05;
 
+/// Of the kernel's growth, what phases that spill grew by at least if spills are the cause.
+constexpr double kMostOfGrowth = 0.5;
+
 bool IsMoreWork(const Comparison& comparison) {
   return comparison.tier == 1 && comparison.verdict == Verdict::kRegression && !comparison.phase.empty() &&
          comparison.base && comparison.candidate && AddsUp(comparison.unit);
@@ -91,15 +94,19 @@ std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& w
 const Comparison* MostSpills(const JudgeContext& context, const CaseWork& work, const Shares& shares) {
   const auto added = [](const Comparison& comparison) { return *comparison.candidate - *comparison.base; };
   const Comparison* most = nullptr;
+  bool most_is_many = false;
   double growth = 0.0;
   for (const Comparison& comparison : work.verdict.comparisons) {
     if (comparison.metric != kLocalSectors || !IsMoreWork(comparison)) continue;
-    growth += OwnGrowth(context, work, shares, comparison.phase);
-    if (most == nullptr || added(comparison) > added(*most)) most = &comparison;
+    const auto instructions = After(context, work, {comparison.phase, "phase_instructions"});
+    const bool many = instructions && added(comparison) / kSectorsOfAWord >= kLeastSpills * *instructions;
+    if (many) growth += OwnGrowth(context, work, shares, comparison.phase);
+    if (most != nullptr && added(comparison) <= added(*most)) continue;
+    most = &comparison;
+    most_is_many = many;
   }
-  if (most == nullptr || most->phase == kUnattributed || growth < LeastGrowth(shares)) return nullptr;
-  const auto instructions = After(context, work, {most->phase, "phase_instructions"});
-  return instructions && added(*most) / kSectorsOfAWord >= kLeastSpills * *instructions ? most : nullptr;
+  const bool explains = growth >= std::max(LeastGrowth(shares), kMostOfGrowth * shares.total);
+  return most_is_many && most->phase != kUnattributed && explains ? most : nullptr;
 }
 
 std::string PhaseThatWaitsMore(const JudgeContext& context, const CaseWork& work, const Shares& shares) {

@@ -19,9 +19,9 @@ const Comparison* MoreWork(const CaseVerdict& verdict, const std::string& phase)
 std::string OnlyPhaseWithMoreWork(const JudgeContext& context, const CaseWork& work, const Shares& shares);
 
 /// Registers that the kernel lacks are spilled wherever the compiler chose, and slow down what waits for them there and
-/// elsewhere. The largest growth of local sectors, if the phases that have more also take longer together, waits
-/// included, and it is a twentieth of its phase's instructions or more. Null: no such growth. Valid until the case's
-/// comparisons change.
+/// elsewhere. The largest growth of local sectors, if it is a twentieth of its phase's instructions or more, and if
+/// the phases with such a growth took half of what the kernel grew together, waits included. Null: no such growth.
+/// Valid until the case's comparisons change.
 const Comparison* MostSpills(const JudgeContext& context, const CaseWork& work, const Shares& shares);
 
 /// The phase whose warps wait longer for asynchronous copies and other roles, if that grew by more than the warps' time

@@ -46,19 +46,21 @@ function waitChanges(waits) {
   const moved = waits.filter(({judgement}) => judgement !== "same");
   if (moved.length === 0) return null;
   const both = (text) => ({before, after}) => {
-    const sides = [before, after].filter(Boolean).map(text);
-    return [...new Set(sides)].join(" \u2192 ");
+    const [first, second] = [...new Set([before, after].filter(Boolean).map(text))];
+    if (second === undefined) return first;
+    const file = first.slice(0, first.lastIndexOf(":") + 1);  // "" without lines
+    return `${first} \u2192 ${second.startsWith(file) ? second.slice(file.length) : second}`;
   };
   const column = (id, title, text) => ({id, title, kind: "num", sortable: false, value: both(text)});
   return section(
     "Waits for asynchronous work", {id: "waits"},
     h("p", {class: "note"},
-      "Places whose waits changed by a hundredth of the time of all warps before, or more; a number for both sides, or " +
-        "before \u2192 after."),
+      "Places whose waits changed by a hundredth of the time of all warps before, or more: before \u2192 after, or one " +
+        "value where both are equal or one side alone has the wait."),
     table(
       [
         {id: "phase", title: "waits in", value: ({phase}) => phase, cell: ({phase}) => phaseName(phase)},
-        {id: "kind", title: "for", value: ({kind}) => kind},
+        {id: "kind", title: "for", value: ({kind, before, after}) => waitedFor(kind, (after || before).copies)},
         {
           id: "place",
           title: "at",
@@ -90,20 +92,17 @@ class DiffApp extends App {
     this.calls = this.callsOf();
   }
 
-  /** The entries of both reports, with the changes of each. */
+  /** The entries that are compared, with their changes. */
   callsOf() {
-    const changes = new Map();
-    for (const each of this.diff.changes) {
-      const key = [each.kernel, each.shape, each.part].filter(Boolean).join("@");
-      changes.set(key, [...(changes.get(key) || []), each]);
-    }
-    return this.after.entries.filter((entry) => this.before.find(entry.key)).map((after) => {
-      const own = changes.get(after.key) || [];
+    const own = (changes, index) => changes.filter(({entry}) => entry === index);
+    return this.diff.entries.map(({before, after}, index) => {
+      const changes = own(this.diff.changes, index);
       return {
-        after,
-        before: this.before.find(after.key),
-        changes: own,
-        time: own.find(({metric, phase}) => metric === "duration_seconds" && phase === null) || null
+        after: this.after.entries[after],
+        before: this.before.entries[before],
+        changes,
+        waits: own(this.diff.waits, index),
+        time: changes.find(({metric, phase}) => metric === "duration_seconds" && phase === null) || null
       };
     });
   }
@@ -304,7 +303,7 @@ class DiffApp extends App {
     return section(title, {id: "changes"}, shown);
   }
 
-  callView({before, after, changes, time}) {
+  callView({before, after, changes, waits, time}) {
     const sides = [["before", before], ["after", after]];
     const longest = Math.max(before.time || 0, after.time || 0);
     return [
@@ -319,8 +318,7 @@ class DiffApp extends App {
         this.phaseChanges(before, after)),
       timelineChange(before, after),
       this.findingChanges(before, after),
-      waitChanges(this.diff.waits.filter(
-        ({kernel, shape, part}) => [kernel, shape, part].filter(Boolean).join("@") === after.key)),
+      waitChanges(waits),
       this.changeTable(changes, "What moved", false),
     ];
   }

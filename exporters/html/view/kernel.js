@@ -70,6 +70,14 @@ function measuredNote(phases) {
 }
 
 /** Places where warps wait for asynchronous work; those with little of the warps' time are left out. */
+/** What is waited for; of an mbarrier that copies complete, where these are issued. */
+function waitedFor(kind, copies) {
+  if (copies.length === 0) return kind;
+  const places = new Map();
+  for (const {phase, place} of copies) places.set(phase, [...(places.get(phase) || []), place]);
+  return [...places].map(([phase, lines]) => `${phase} ${lines.join(", ")}`).join("; ");
+}
+
 function waitsTable(entry) {
   const LEAST_SHARE = 0.005;
   const warpCycles = entry.metric("warps_active_cycles");
@@ -92,7 +100,7 @@ function waitsTable(entry) {
     table(
       [
         {id: "phase", title: "waits in", value: ({phase}) => phase, cell: (wait) => phaseName(wait.phase)},
-        {id: "kind", title: "for", value: ({kind}) => kind},
+        {id: "kind", title: "for", value: ({kind, copies}) => waitedFor(kind, copies)},
         {id: "place", title: "at", value: ({place}) => place, cell: ({place}) => h("span", {class: "mono"}, place)},
         {id: "times", title: "times", kind: "num", value: ({waits}) => waits, cell: (wait, value) => count(value)},
         {

@@ -53,7 +53,7 @@ std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_vie
     if (part.ends_with(".X4")) scale = 4;
     if (part.ends_with(".X8")) scale = 8;
     if (part.ends_with(".X16")) scale = 16;
-    sum += scale * OfOperand(instruction, part, 0);
+    if (scale == 1 || scaled_ == Scaled::kCounts) sum += scale * OfOperand(instruction, part, 0);
   }
   return Wrap(sum);
 }
@@ -115,19 +115,26 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
     const std::int64_t added = value(2);
     if (IsZeroRegister(text(0)) || IsZeroRegister(text(1))) return added;
     for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
-      if (const auto times = Immediate(text(constant))) return Wrap(value(factor) * *times) + added;
+      const auto times = Immediate(text(constant));
+      if (times && *times != 1 && scaled_ == Scaled::kIsIgnored) return added;
+      if (times) return Wrap(value(factor) * *times) + added;
     }
     return added;
   }
   if (OpcodeIs(opcode, "LEA") && !HasModifier(opcode, "HI")) {
     const std::int64_t shift = Immediate(text(2)).value_or(0) & 31;
+    if (shift > 0 && scaled_ == Scaled::kIsIgnored) return value(1);
     return Wrap(value(0) * (std::int64_t{1} << shift)) + value(1);
   }
   if (OpcodeIs(opcode, "SHF") && HasModifier(opcode, "L")) {
-    const auto shift = Immediate(text(1));
+    const auto shift = scaled_ == Scaled::kIsIgnored ? std::nullopt : Immediate(text(1));
     return shift ? Wrap(value(0) * (std::int64_t{1} << (*shift & 31))) : 0;
   }
   if (OpcodeIs(opcode, "LOP3")) {
+    // By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
+    const auto table = Immediate(text(3));
+    if (table == 0xc0) return value(0) & value(1);
+    if (table == 0xfc) return value(0) | value(1);
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, texts.size()); ++i) {
       if (Immediate(texts[i])) continue;  // a mask

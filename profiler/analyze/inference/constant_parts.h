@@ -15,10 +15,18 @@ namespace fa_profile::analyze {
 /// through a loop is where it begins.
 class ConstantParts {
  public:
-  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget)
+  /// What is scaled, mostly an index: "4 * R1" of "R0 + 4 * R1 + 0x600".
+  enum class Scaled : std::uint8_t {
+    kCounts,    ///< its constant part counts, scaled
+    kIsIgnored  ///< all elements of an array have the same constant part
+  };
+
+  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget,
+                Scaled scaled = Scaled::kCounts)
       : function_(function),
         values_(values),
         budget_(budget),
+        scaled_(scaled),
         known_(values.instructions()),
         state_(values.instructions(), kUnknown) {}
 
@@ -36,6 +44,7 @@ class ConstantParts {
   const DeviceFunction& function_;
   const Values& values_;
   StepBudget& budget_;
+  Scaled scaled_;
   std::vector<std::int64_t> known_;
   std::vector<State> state_;
 };

@@ -88,6 +88,13 @@ struct PhaseInference {
   std::optional<KeyTile> tile;                   ///< present where the phases were inferred
 };
 
+/// A line of a phase.
+struct PhasePlace {
+  std::string phase;
+  std::string place;  ///< "schedule.h:126", where the phase's function is called; without lines the address, "0x3a40"
+  auto operator<=>(const PhasePlace&) const = default;
+};
+
 /// A place where warps wait for asynchronous work: how late it is, and what they did beside it. Cycles are means of one
 /// wait, from PC samples: a share of all samples is that share of the cycles of all warps.
 struct AsyncWait {
@@ -100,6 +107,8 @@ struct AsyncWait {
   /// warps or copies complete.
   std::optional<double> issued_before_cycles;
   std::map<std::string, double> beside_cycles;  ///< of these, the ones at work: by phase; no waits
+  /// Of an mbarrier: where the copies are issued that complete it. Empty: other warps complete it, or it is not known.
+  std::vector<PhasePlace> copies;
 
   /// Of the cycles from issue to result, those in which the warp did other work. Where nothing is waited for, the
   /// result may have been there long before.

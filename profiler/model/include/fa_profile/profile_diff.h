@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,20 +18,23 @@ struct MetricChange {
   std::string metric;  ///< catalogue id; of the phase catalogue where there is a phase
   std::optional<double> before;
   std::optional<double> after;
-  std::optional<double> ratio;  ///< after / before - 1; absent when before is 0 or either side is absent
-  std::string judgement;        ///< "better", "worse", "same", "changed" (no polarity), "new", "gone"
+  std::optional<double> ratio;       ///< after / before - 1; absent when before is 0 or either side is absent
+  std::string judgement;             ///< "better", "worse", "same", "changed" (no polarity), "new", "gone"
+  std::optional<std::size_t> entry;  ///< index of its entries in ProfileDiff::entries; absent: of the whole program
 };
 
 /// A place where warps wait for asynchronous work (AsyncWait).
 struct WaitSide {
   std::string place;
-  double waits = 0.0;          ///< by warps, in one call
-  double waited_cycles = 0.0;  ///< mean of one wait
-  double warps_ratio = 0.0;    ///< all these waits, of the time of all warps
+  double waits = 0.0;              ///< by warps, in one call
+  double waited_cycles = 0.0;      ///< mean of one wait
+  double warps_ratio = 0.0;        ///< all these waits, of the time of all warps
+  std::vector<PhasePlace> copies;  ///< as in AsyncWait
 };
 
 /// The same place on both sides.
 struct WaitChange {
+  std::size_t entry = 0;  ///< index in ProfileDiff::entries
   std::string kernel;
   std::string part;
   std::string shape;
@@ -44,6 +48,7 @@ struct WaitChange {
 
 /// A finding that one side has: the same rule finds nothing in this phase on the other.
 struct FindingChange {
+  std::size_t entry = 0;  ///< index in ProfileDiff::entries
   std::string kernel;
   std::string part;
   std::string shape;
@@ -51,12 +56,19 @@ struct FindingChange {
   std::string judgement;  ///< "new", "gone"
 };
 
+/// Indices of one entry in both profiles.
+struct EntryPair {
+  std::size_t before = 0;
+  std::size_t after = 0;
+};
+
 /// What changed between two profiles, entry by entry (matched by kernel, part and shape).
 struct ProfileDiff {
   std::vector<std::string> incomparable;  ///< reasons: other GPU, driver, clock policy, metric set
+  std::vector<EntryPair> entries;         ///< those that are compared, in the order of before
   std::vector<MetricChange> changes;      ///< largest relative change first within an entry; then those of its phases
   std::vector<WaitChange> waits;          ///< of both sides' PC samples; largest change first within an entry
-  std::vector<FindingChange> findings;    ///< new ones first within an entry
+  std::vector<FindingChange> findings;    ///< new ones first within an entry, if both sides were measured alike
   std::vector<std::string> only_before;   ///< entries without a partner
   std::vector<std::string> only_after;
 };

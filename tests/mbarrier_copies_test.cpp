@@ -1,0 +1,119 @@
+#include "mbarrier_copies.h"
+
+#include <gtest/gtest.h>
+
+#include "device_code.h"
+
+namespace fa_profile::analyze::mbarrier_copies_test {
+namespace {
+
+using Copies = std::vector<std::size_t>;
+
+/// Of each wait in the code, the copies that it waits for.
+std::vector<Copies> CopiesOf(const std::vector<Line>& lines) {
+  const DeviceFunction function = MakeFunction(lines);
+  return CopiesWaitedFor(function, MbarrierWaits(function));
+}
+
+Line Question(const char* operands) { return {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", operands, {}}; }
+
+TEST(MbarrierCopiesTest, ACopyOfTmaCompletesTheMbarrierBehindItsDestination) {
+  // nvcc 13.0 of two cp.async.bulk with mbarriers 16 bytes apart, its waits one after the other.
+  std::vector<Line> code = {{"", "S2UR", "UR8, SR_CgaCtaId", {}},
+                            {"", "UMOV", "UR6, 0x400", {}},
+                            {"", "UIADD3", "UR7, UR6, 0x2000, URZ", {}},
+                            {"", "ULEA", "UR11, UR8, UR7, 0x18", {}},
+                            {"", "ULEA", "UR10, UR8, UR6, 0x18", {}},
+                            {"", "UBLKCP.S.G", "[UR10][UR4], UR7", {}},  // 5
+                            {"", "UIADD3", "UR6, UR6, 0x1000, URZ", {}},
+                            {"", "UIADD3", "UR7, UR11, 0x10, URZ", {}},
+                            {"", "ULEA", "UR6, UR8, UR6, 0x18", {}},
+                            {"", "UBLKCP.S.G", "[UR6][UR4], UR8", {}},  // 9
+                            {"", "UMOV", "UR4, 0x400", {}},
+                            {"", "UIADD3", "UR5, UR4, 0x2000, URZ", {}},
+                            {"", "ULEA", "UR5, UR8, UR5, 0x18", {}},
+                            Question("P0[UR5], R4"),
+                            {"@!P0", "BRA", "0xd0", {}},
+                            Question("P0[UR5+0x10], R4"),
+                            {"@!P0", "BRA", "0xf0", {}},
+                            {"", "EXIT", "", {}}};
+  EXPECT_EQ(CopiesOf(code), (std::vector<Copies>{{5}, {9}}));
+  code[7] = {"", "ULDC", "UR7, c[0x0][0x210]", {}};  // a pointer to it is a parameter
+  EXPECT_EQ(CopiesOf(code), (std::vector<Copies>{{5}, {}}));
+}
+
+/// K and V in two stages each: mbarriers at 0x1c010 and 0x1c020 of aligned shared memory, the stage in UR4.
+std::vector<Line> TwoArrays() {
+  return {{"", "UMOV", "UR8, 0x400", {}},
+          {"", "UIADD3", "UR9, -UR8, URZ, URZ", {}},
+          {"", "ULOP3.LUT", "UR9, UR9, 0x3ff, URZ, 0xc0, !UPT", {}},
+          {"", "ULOP3.LUT", "UR13, UR9, 0x1c000, URZ, 0xfc, !UPT", {}},
+          {"", "UMOV", "UR4, URZ", {}},
+          {"", "ULEA", "UR17, UR4, UR8, 0x3", {}},  // 5: the loop
+          {"", "UIADD3", "UR17, UR17, 0x10, UR13", {}},
+          {"", "UTMALDG.3D", "[UR16][UR24]", {}},  // 7: K
+          {"", "UIADD3", "UR4, UR4, 0x1, URZ", {}},
+          {"", "ULEA", "UR19, UR4, UR8, 0x3", {}},
+          {"", "UIADD3", "UR19, UR19, 0x20, UR13", {}},
+          {"", "UTMALDG.3D.MULTICAST", "[UR18][UR24], UR6", {}},  // 11: V
+          {"@P1", "BRA", "0x50", {}},
+          {"", "UIADD3", "UR7, UR8, UR9, URZ", {}},
+          {"", "ULEA", "UR24, UR4, UR7, 0x3", {}},
+          Question("P0[UR24+0x1c020], R3"),  // 15
+          {"@!P0", "BRA", "0xf0", {}},
+          Question("P0[UR24+0x1c010], R3"),  // 17
+          {"@!P0", "BRA", "0x110", {}},
+          Question("P0[UR24+0x1c030], R3"),  // 19: warps arrive there
+          {"@!P0", "BRA", "0x130", {}},
+          {"", "EXIT", "", {}}};
+}
+
+TEST(MbarrierCopiesTest, TheStagesOfAnArrayAreOneAndItsNeighbourIsAnother) {
+  EXPECT_EQ(CopiesOf(TwoArrays()), (std::vector<Copies>{{11}, {7}, {}}));
+}
+
+TEST(MbarrierCopiesTest, EarlyQuestionsHaveTheSameAddress) {
+  std::vector<Line> code = TwoArrays();
+  code[16] = {"@!P0", "BRA", "0x160", {}};  // the loop that asks again is behind the code
+  code.push_back(Question("P0[UR24+0x1c020], R3"));
+  code.push_back({"@!P0", "BRA", "0x160", {}});
+  code.push_back({"", "BRA", "0x110", {}});
+  EXPECT_EQ(CopiesOf(code), (std::vector<Copies>{{11}, {7}, {}}));
+}
+
+TEST(MbarrierCopiesTest, AddressesThatAreUnknownAreNotTheSame) {
+  EXPECT_EQ(CopiesOf({{"", "LDS", "R2[R9]", {}},
+                      {"", "R2UR", "UR5, R2", {}},
+                      {"", "UTMALDG.2D", "[UR4][UR8]", {}},
+                      {"", "LDS", "R6[R9]", {}},
+                      Question("P0[R6], R3"),
+                      {"@!P0", "BRA", "0x40", {}},
+                      {"", "EXIT", "", {}}}),
+            (std::vector<Copies>{{}}));
+}
+
+TEST(MbarrierCopiesTest, CopiesOfThreadsCompleteTheMbarrierTheyArriveAt) {
+  EXPECT_EQ(CopiesOf({{"", "UMOV", "UR7, 0x1400", {}},
+                      {"", "LDGSTS.E.128", "desc[UR8][R2.64][R5]", {}},
+                      {"", "ARRIVES.LDGSTSBAR.64.ARVCNT", "[UR7+0x8]", {}},
+                      Question("P0[UR7+0x8], R0"),
+                      {"@!P0", "BRA", "0x30", {}},
+                      Question("P0[UR7], R0"),
+                      {"@!P0", "BRA", "0x50", {}},
+                      {"", "EXIT", "", {}}}),
+            (std::vector<Copies>{{2}, {}}));
+}
+
+TEST(MbarrierCopiesTest, StrangeOperandsAreNoCopies) {
+  for (const char* const operands : {"", "[", "[]", "[R", "R4", "[URZ][UR4]", "[UR63][UR4]", "[P0]", "UR4]["}) {
+    const std::vector<Copies> copies = CopiesOf({{"", "UTMALDG.3D", operands, {}},
+                                                 {"", "ARRIVES.LDGSTSBAR.64", operands, {}},
+                                                 Question("P0[UR5+0x8], R4"),
+                                                 {"@!P0", "BRA", "0x20", {}}});
+    EXPECT_EQ(copies, (std::vector<Copies>{{}})) << operands;
+  }
+  EXPECT_TRUE(CopiesOf({}).empty());
+}
+
+}  // namespace
+}  // namespace fa_profile::analyze::mbarrier_copies_test
