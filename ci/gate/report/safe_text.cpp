@@ -69,7 +69,7 @@ std::string MetricTitle(const Comparison& comparison) {
 }
 
 std::string ShownNumbers(const Comparison& comparison) {
-  const std::string values =
+  std::string values =
       ShownValue(comparison.base, comparison.unit) + " -> " + ShownValue(comparison.candidate, comparison.unit);
   const std::string change = ShownChange(comparison);
   if (change == "-") return values;
