@@ -41,6 +41,16 @@ const OTHER_METRICS = {
   gpu_busy_ratio: {label: "GPU busy", unit: "ratio", help: ""},
 };
 
+/** Findings of one call that are new or gone. */
+function findingChanges(before, after, changes) {
+  const cards = (judgement, title, entry) => {
+    const own = changes.filter((change) => change.judgement === judgement);
+    return own.length > 0 &&
+      [h("h3", {}, title), h("div", {class: "cards"}, own.map(({finding}) => findingCard({entry, finding}, null)))];
+  };
+  return changes.length > 0 ? section("Findings", {}, cards("new", "New", after), cards("gone", "Gone", before)) : null;
+}
+
 /** Waits of one call that changed; no table if none did. */
 function waitChanges(waits) {
   const moved = waits.filter(({judgement}) => judgement !== "same");
@@ -94,17 +104,23 @@ class DiffApp extends App {
 
   /** The entries that are compared, with their changes. */
   callsOf() {
-    const own = (changes, index) => changes.filter(({entry}) => entry === index);
-    return this.diff.entries.map(({before, after}, index) => {
-      const changes = own(this.diff.changes, index);
-      return {
-        after: this.after.entries[after],
-        before: this.before.entries[before],
-        changes,
-        waits: own(this.diff.waits, index),
-        time: changes.find(({metric, phase}) => metric === "duration_seconds" && phase === null) || null
-      };
-    });
+    const calls = this.diff.entries.map(({before, after}) => ({
+                                          after: this.after.entries[after],
+                                          before: this.before.entries[before],
+                                          changes: [],
+                                          waits: [],
+                                          findings: [],
+                                          time: null
+                                        }));
+    for (const part of ["changes", "waits", "findings"]) {
+      for (const each of this.diff[part]) {
+        if (each.entry !== null) calls[each.entry][part].push(each);
+      }
+    }
+    for (const call of calls) {
+      call.time = call.changes.find(({metric, phase}) => metric === "duration_seconds" && phase === null) || null;
+    }
+    return calls;
   }
 
   content() {
@@ -303,7 +319,7 @@ class DiffApp extends App {
     return section(title, {id: "changes"}, shown);
   }
 
-  callView({before, after, changes, waits, time}) {
+  callView({before, after, changes, waits, findings, time}) {
     const sides = [["before", before], ["after", after]];
     const longest = Math.max(before.time || 0, after.time || 0);
     return [
@@ -317,7 +333,7 @@ class DiffApp extends App {
         sides.map(([label, entry]) => h("div", {class: "side"}, h("span", {}, label), this.sideBar(entry, longest))),
         this.phaseChanges(before, after)),
       timelineChange(before, after),
-      this.findingChanges(before, after),
+      findingChanges(before, after, findings),
       waitChanges(waits),
       this.changeTable(changes, "What moved", false),
     ];
@@ -391,25 +407,5 @@ class DiffApp extends App {
             ({id, title, kind: "num", value: (row) => row[id], cell: (row, share) => valueText(percent(share))})),
       ],
       rows, {caption: "phases before and after", sort: "after"});
-  }
-
-  findingChanges(before, after) {
-    const id = (finding) => `${finding.id} ${finding.phase || ""}`;
-    const known = new Set(before.json.findings.map(id));
-    const left = new Set(after.json.findings.map(id));
-    const added = after.json.findings.filter((finding) => !known.has(id(finding)));
-    const gone = before.json.findings.filter((finding) => !left.has(id(finding)));
-    if (added.length + gone.length === 0) return null;
-    return section(
-      "Findings", {},
-      added.length > 0 &&
-        [
-          h("h3", {}, "New"),
-          h("div", {class: "cards"}, added.map((finding) => findingCard({entry: after, finding}, null)))
-        ],
-      gone.length > 0 && [
-        h("h3", {}, "Gone"),
-        h("div", {class: "cards"}, gone.map((finding) => findingCard({entry: before, finding}, null)))
-      ]);
   }
 }
