@@ -12,7 +12,10 @@ using Copies = std::vector<std::size_t>;
 /// Of each wait in the code, the copies that it waits for.
 std::vector<Copies> CopiesOf(const std::vector<Line>& lines) {
   const DeviceFunction function = MakeFunction(lines);
-  return CopiesWaitedFor(function, MbarrierWaits(function));
+  const MbarrierCopies found = CopiesWaitedFor(function, MbarrierWaits(function));
+  std::vector<Copies> copies;
+  for (const auto& group : found.group_of_wait) copies.push_back(group ? found.groups[*group] : Copies());
+  return copies;
 }
 
 Line Question(const char* operands) { return {"", "SYNCS.PHASECHK.TRANS64.TRYWAIT", operands, {}}; }
@@ -70,6 +73,53 @@ std::vector<Line> TwoArrays() {
 
 TEST(MbarrierCopiesTest, TheStagesOfAnArrayAreOneAndItsNeighbourIsAnother) {
   EXPECT_EQ(CopiesOf(TwoArrays()), (std::vector<Copies>{{11}, {7}, {}}));
+}
+
+/// A copy that completes the mbarrier in UR5, and a wait for the one in UR7 at index 4.
+std::vector<Copies> WaitFor(const Line& first, const Line& second, const char* opcode = "UTMALDG.2D") {
+  return CopiesOf({{"", "UMOV", "UR5, 0x400", {}},
+                   {"", opcode, "[UR4][UR8]", {}},
+                   first,
+                   second,
+                   Question("P0[UR7], R3"),
+                   {"@!P0", "BRA", "0x40", {}},
+                   {"", "EXIT", "", {}}});
+}
+
+TEST(MbarrierCopiesTest, APlaceIsKnownOnlyIfAllThatWasAddedIs) {
+  const Line nop = {"", "NOP", "", {}};
+  const std::vector<Copies> known{{1}};
+  const std::vector<Copies> unknown{{}};
+  EXPECT_EQ(WaitFor({"", "UMOV", "UR7, 0x400", {}}, nop), known);
+  EXPECT_EQ(WaitFor({"", "ULDC", "UR6, c[0x0][0x210]", {}}, {"", "UIADD3", "UR7, UR6, 0x400, URZ", {}}), unknown);
+  EXPECT_EQ(WaitFor({"", "LDS", "R9[R8]", {}}, {"", "R2UR", "UR7, R9", {}}), unknown);
+  EXPECT_EQ(WaitFor({"", "UIADD3", "UR7, UR5, c[0x0][0x210], URZ", {}}, nop), unknown);
+  EXPECT_EQ(WaitFor({"", "UPRMT", "UR7, UR5, 0x654, URZ", {}}, nop), unknown);
+  EXPECT_EQ(WaitFor({"", "ULEA", "UR7, UR6, UR5, 0x3", {}}, nop), known) << "an element of the array";
+  EXPECT_EQ(WaitFor({"", "UMOV", "UR6, 0x440", {}}, {"", "USEL", "UR7, UR5, UR6, UP0", {}}), unknown) << "one of two";
+  EXPECT_EQ(WaitFor({"", "UMOV", "UR7, 0x400", {}}, {"@P1", "UMOV", "UR7, 0x440", {}}), unknown) << "one of two";
+  EXPECT_EQ(WaitFor({"", "UMOV", "UR7, 0x400", {}}, nop, "UBLKCP.G.S"), unknown) << "a copy from shared memory";
+}
+
+TEST(MbarrierCopiesTest, APointerThatMovesThroughAnArrayIsAtTheArray) {
+  EXPECT_EQ(CopiesOf({{"", "UMOV", "UR5, 0x400", {}},
+                      {"", "UTMALDG.2D", "[UR4][UR8]", {}},
+                      {"", "MOV", "R7, 0x400", {}},
+                      Question("P0[R7], R3"),
+                      {"@!P0", "BRA", "0x30", {}},
+                      {"", "IADD3", "R7, R7, 0x8, RZ", {}},
+                      {"@P1", "BRA", "0x30", {}},
+                      {"", "EXIT", "", {}}}),
+            (std::vector<Copies>{{1}}));
+}
+
+TEST(MbarrierCopiesTest, WhereOtherWarpsArriveTheNeighbourOfAnArrayMayBeMeant) {
+  // Full mbarriers at 0x1c010 and empty ones behind them: an unrolled loop reaches both with constants.
+  std::vector<Line> code = TwoArrays();
+  code.back() = {"", "SYNCS.ARRIVE.TRANS64.A1T0", "RZ[UR24+0x1c020], RZ", {}};
+  EXPECT_EQ(CopiesOf(code), (std::vector<Copies>{{}, {7}, {}}));
+  code.back() = {"", "SYNCS.ARRIVE.TRANS64", "RZ[UR24+0x1c020], R3", {}};
+  EXPECT_EQ(CopiesOf(code), (std::vector<Copies>{{11}, {7}, {}})) << "of the producer, which says how many bytes come";
 }
 
 TEST(MbarrierCopiesTest, EarlyQuestionsHaveTheSameAddress) {

@@ -121,7 +121,9 @@ class FunctionWaits {
   void AddMbarriers(std::vector<AsyncWait>& waits) const {
     const DeviceFunction& function = *code_.labelled.function;
     const std::vector<MbarrierWait> found = MbarrierWaits(function);
-    const std::vector<std::vector<std::size_t>> copies = CopiesWaitedFor(function, found);
+    const MbarrierCopies copies = CopiesWaitedFor(function, found);
+    std::vector<std::vector<PhasePlace>> places;
+    for (const CopyGroup& group : copies.groups) places.push_back(PlacesOf(group));
     for (std::size_t k = 0; k < found.size(); ++k) {
       const MbarrierWait& wait = found[k];
       std::set<std::size_t> parts{wait.question, wait.branch};
@@ -131,9 +133,7 @@ class FunctionWaits {
       const double times = wait.early() ? code_.executed[wait.branch] : TimesLeft(wait);
       if (times <= 0.0) continue;
       AsyncWait& added = Add("mbarrier", wait.branch, times, cycles, waits);
-      for (const std::size_t copy : copies[k]) {
-        if (code_.executed[copy] > 0.0) added.copies.push_back({code_.PhaseAt(copy), PlaceOf(copy)});
-      }
+      if (copies.group_of_wait[k]) AddCopies(places[*copies.group_of_wait[k]], added.copies);
     }
   }
 
@@ -176,6 +176,31 @@ class FunctionWaits {
       if (work > 0.0) added.beside_cycles[code_.PhaseAt(i)] += work;
     }
     added.issued_before_cycles = issued_before;
+  }
+
+  /// Of copies that ran, sorted; the first ones.
+  std::vector<PhasePlace> PlacesOf(const CopyGroup& copies) const {
+    std::vector<PhasePlace> places;
+    for (const std::size_t copy : copies) {
+      if (code_.executed[copy] > 0.0) places.push_back({code_.PhaseAt(copy), PlaceOf(copy)});
+    }
+    return KeepFirst(std::move(places));
+  }
+
+  static std::vector<PhasePlace> KeepFirst(std::vector<PhasePlace> places) {
+    constexpr std::size_t kMostPlaces = 16;
+    const auto order = [](const PhasePlace& place) { return std::pair(place.phase, OrderOfPlace(place.place)); };
+    std::ranges::sort(places, {}, order);
+    const auto repeated = std::ranges::unique(places);
+    places.erase(repeated.begin(), repeated.end());
+    places.resize(std::min(places.size(), kMostPlaces));
+    return places;
+  }
+
+  static void AddCopies(const std::vector<PhasePlace>& more, std::vector<PhasePlace>& copies) {
+    if (copies == more) return;
+    copies.insert(copies.end(), more.begin(), more.end());
+    copies = KeepFirst(std::move(copies));
   }
 
   std::string PlaceOf(std::size_t i) const {
@@ -226,6 +251,15 @@ TimedCode SampledCode(const LabelledFunction& labelled, const PcSampling& sampli
 
 }  // namespace
 
+std::pair<std::string, long> OrderOfPlace(const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  const bool line = colon != std::string::npos;
+  const std::size_t begin = line ? colon + 1 : place.starts_with("0x") ? 2 : 0;
+  long number = 0;
+  std::from_chars(place.data() + begin, place.data() + place.size(), number, line ? 10 : 16);
+  return {line ? place.substr(0, colon) : std::string(), number};
+}
+
 std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functions, const PcSampling& sampling,
                                     const SassCounting& counting, double warp_cycles) {
   std::vector<TimedCode> codes;
@@ -251,9 +285,6 @@ std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functio
     wait.waited_cycles /= wait.waits;
     if (wait.issued_before_cycles) *wait.issued_before_cycles /= wait.waits;
     for (auto& [phase, cycles] : wait.beside_cycles) cycles /= wait.waits;
-    std::ranges::sort(wait.copies);
-    const auto repeated = std::ranges::unique(wait.copies);
-    wait.copies.erase(repeated.begin(), repeated.end());
   }
   return waits;
 }

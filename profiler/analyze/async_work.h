@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "fa_profile/profile.h"
@@ -16,6 +18,10 @@ namespace fa_profile::analyze {
 /// A warp is at work where it does not wait: not at an mbarrier, not for a group, not at a barrier.
 std::vector<AsyncWait> AsyncWaitsOf(const std::vector<LabelledFunction>& functions, const PcSampling& sampling,
                                     const SassCounting& counting, double warp_cycles);
+
+/// By which places are in the order of the source or of the code: "schedule.h:126" is ("schedule.h", 126), "0x3a40" is
+/// ("", 0x3a40).
+std::pair<std::string, long> OrderOfPlace(const std::string& place);
 
 /// Of all waits for groups of products; nothing where there are none.
 std::optional<ProductOverlap> OverlapOf(const std::vector<AsyncWait>& waits);

@@ -1,12 +1,12 @@
 #include "diff_waits.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "async_work.h"
 #include "derive.h"
 
 namespace fa_profile::analyze {
@@ -23,21 +23,11 @@ using Waits = std::vector<const AsyncWait*>;
 /// By phase and kind; of each the places in the order of the source, or of the code.
 using Groups = std::map<std::pair<std::string, std::string>, Waits>;
 
-/// "schedule.h:126": ("schedule.h", 126); "0x3a40": ("", 0x3a40).
-std::pair<std::string, long> OrderOf(const AsyncWait& wait) {
-  const std::size_t colon = wait.place.rfind(':');
-  const bool line = colon != std::string::npos;
-  const std::size_t begin = line ? colon + 1 : wait.place.starts_with("0x") ? 2 : 0;
-  long number = 0;
-  std::from_chars(wait.place.data() + begin, wait.place.data() + wait.place.size(), number, line ? 10 : 16);
-  return {line ? wait.place.substr(0, colon) : std::string(), number};
-}
-
 Groups GroupsOf(const ProfileEntry& entry) {
   Groups groups;
   for (const AsyncWait& wait : entry.phases->async_waits) groups[{wait.phase, wait.kind}].push_back(&wait);
   for (auto& [key, waits] : groups)
-    std::ranges::stable_sort(waits, {}, [](const auto* wait) { return OrderOf(*wait); });
+    std::ranges::stable_sort(waits, {}, [](const auto* wait) { return OrderOfPlace(wait->place); });
   return groups;
 }
 

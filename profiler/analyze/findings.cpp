@@ -310,11 +310,14 @@ void DevicePrintf(const Subject& subject, Findings& findings) {
 /// "what an mbarrier announces"; "the copies of load_kv (schedule.h:81, schedule.h:83)", where they are known.
 std::string WaitedFor(const AsyncWait& wait) {
   if (wait.copies.empty()) return "what an mbarrier announces";
+  constexpr std::size_t kMostCopies = 2;
   std::map<std::string, std::vector<std::string>> places;
-  for (const PhasePlace& copy : wait.copies) places[copy.phase].push_back(copy.place);
+  for (std::size_t i = 0; i < std::min(wait.copies.size(), kMostCopies); ++i) {
+    places[wait.copies[i].phase].push_back(wait.copies[i].place);
+  }
   std::vector<std::string> phases;
   for (const auto& [phase, lines] : places) phases.push_back(fmt::format("{} ({})", phase, fmt::join(lines, ", ")));
-  return fmt::format("the copies of {}", fmt::join(phases, " and "));
+  return fmt::format("the copies of {}{}", fmt::join(phases, " and "), wait.copies.size() > kMostCopies ? " ..." : "");
 }
 
 /// Places where many warps wait long for an mbarrier: what completes it comes late. A producer that waits for room in

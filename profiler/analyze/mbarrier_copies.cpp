@@ -16,6 +16,9 @@
 namespace fa_profile::analyze {
 namespace {
 
+/// CUDA keeps the first KiB of shared memory. An address below it lacks its base.
+constexpr std::int64_t kFirstPlace = 0x400;
+
 /// "[UR17]", the mbarrier's address: of TMA's copies "[UR16][UR24]" it is behind the address of the destination.
 std::string BehindFirstRegister(const Instruction& copy) {
   const std::vector<std::string_view> operands = SplitOperands(copy.operands);
@@ -29,41 +32,60 @@ std::string BehindFirstRegister(const Instruction& copy) {
 /// The address of the mbarrier that a copy completes; empty: the instruction is no such copy.
 std::string MbarrierOfCopy(const Instruction& instruction) {
   const std::string_view opcode = instruction.opcode;
-  if (opcode.starts_with("UTMALDG.") || opcode.starts_with("UBLKCP")) return BehindFirstRegister(instruction);
+  if (opcode.starts_with("UTMALDG.") || opcode.starts_with("UBLKCP.S.")) return BehindFirstRegister(instruction);
   if (opcode.starts_with("ARRIVES.LDGSTSBAR")) return std::string(SharedAddress(instruction));
   return {};
 }
 
+/// Of a warp that has read or written; not of one that announces how many bytes a copy will bring.
+bool IsArrivalOfWarps(const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  return opcode.starts_with("SYNCS.ARRIVE") && opcode.ends_with(".A1T0");
+}
+
 }  // namespace
 
-std::vector<std::vector<std::size_t>> CopiesWaitedFor(const DeviceFunction& function,
-                                                      const std::vector<MbarrierWait>& waits) {
-  std::vector<std::vector<std::size_t>> copies(waits.size());
+MbarrierCopies CopiesWaitedFor(const DeviceFunction& function, const std::vector<MbarrierWait>& waits) {
+  MbarrierCopies found{{}, std::vector<std::optional<std::size_t>>(waits.size())};
   std::map<std::size_t, std::string> mbarriers;  // by copy
+  std::vector<std::size_t> arrivals;
   std::vector<Operands> operands;
   StepBudget budget;
   for (const Instruction& instruction : function.instructions) {
     std::string mbarrier = MbarrierOfCopy(instruction);
     if (!mbarrier.empty()) mbarriers[operands.size()] = std::move(mbarrier);
+    if (IsArrivalOfWarps(instruction)) arrivals.push_back(operands.size());
     operands.push_back(ReadOperands(instruction));
-    if (!budget.Spend(1 + operands.back().uses.size() + operands.back().definitions.size())) return copies;
+    if (!budget.Spend(1 + operands.back().uses.size() + operands.back().definitions.size())) return found;
   }
-  if (mbarriers.empty() || waits.empty()) return copies;
+  if (mbarriers.empty() || waits.empty()) return found;
   const Flow flow = ReadFlow(function, budget);
   const Values values(operands, flow, budget);
-  ConstantParts parts(function, values, budget, ConstantParts::Scaled::kIsIgnored);
-  std::map<std::int64_t, std::vector<std::size_t>> by_place;
+  ConstantParts parts(function, values, budget, ConstantParts::Rule::kOnlyKnown);
+  const auto place_of = [&](std::size_t i, std::string_view address) {
+    const auto place = parts.KnownOfAddress(static_cast<std::uint32_t>(i), address);
+    return place && *place >= kFirstPlace ? place : std::nullopt;
+  };
+  std::map<std::int64_t, CopyGroup> by_place;
   for (const auto& [copy, mbarrier] : mbarriers) {
-    by_place[parts.OfAddress(static_cast<std::uint32_t>(copy), mbarrier)].push_back(copy);
+    if (const auto place = place_of(copy, mbarrier)) by_place[*place].push_back(copy);
+  }
+  for (const std::size_t arrival : arrivals) {
+    if (const auto place = place_of(arrival, SharedAddress(function.instructions[arrival]))) by_place.erase(*place);
+  }
+  std::map<std::int64_t, std::size_t> groups;
+  for (auto& [place, copies] : by_place) {
+    groups[place] = found.groups.size();
+    found.groups.push_back(std::move(copies));
   }
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    const Instruction& question = function.instructions[waits[i].question];
-    const std::int64_t place = parts.OfAddress(static_cast<std::uint32_t>(waits[i].question), SharedAddress(question));
-    const auto found = by_place.find(place);
-    if (place != 0 && found != by_place.end()) copies[i] = found->second;
+    const std::size_t question = waits[i].question;
+    const auto place = place_of(question, SharedAddress(function.instructions[question]));
+    const auto group = place ? groups.find(*place) : groups.end();
+    if (group != groups.end()) found.group_of_wait[i] = group->second;
   }
-  if (budget.exhausted()) copies.assign(waits.size(), {});
-  return copies;
+  if (budget.exhausted()) return {{}, std::vector<std::optional<std::size_t>>(waits.size())};
+  return found;
 }
 
 }  // namespace fa_profile::analyze

@@ -1,19 +1,28 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "mbarrier_waits.h"
 
 namespace fa_profile::analyze {
 
-/// By wait of `waits`: the copies that complete its mbarrier, as indices of instructions in the order of the code.
-/// Copies are TMA's (UTMALDG, UBLKCP) and those of cp.async (ARRIVES.LDGSTSBAR).
+/// Copies that complete one mbarrier, or one of the stages of an array of them: indices of instructions, in the order
+/// of the code.
+using CopyGroup = std::vector<std::size_t>;
+
+struct MbarrierCopies {
+  std::vector<CopyGroup> groups;
+  /// By wait: the index of its group. Absent: other warps complete its mbarrier, or the copies are not known.
+  std::vector<std::optional<std::size_t>> group_of_wait;
+};
+
+/// The copies that `waits` are for: TMA's loads (UTMALDG, UBLKCP.S) and those of cp.async (ARRIVES.LDGSTSBAR).
 ///
-/// Mbarriers are told apart by the constant parts of their addresses in shared memory, which are not 0 (the first KiB
-/// is CUDA's) unless the address is unknown. The stages of one array count as one. Empty: other warps complete it, or
-/// the copies were not found.
-std::vector<std::vector<std::size_t>> CopiesWaitedFor(const DeviceFunction& function,
-                                                      const std::vector<MbarrierWait>& waits);
+/// Mbarriers are told apart by their places in shared memory: the constant parts of their addresses without scaled
+/// indices. A place where other warps arrive (SYNCS.ARRIVE...A1T0) is not known: such an array may be the neighbour
+/// whose elements an unrolled loop reaches with constants.
+MbarrierCopies CopiesWaitedFor(const DeviceFunction& function, const std::vector<MbarrierWait>& waits);
 
 }  // namespace fa_profile::analyze

@@ -69,7 +69,6 @@ function measuredNote(phases) {
   ];
 }
 
-/** Places where warps wait for asynchronous work; those with little of the warps' time are left out. */
 /** What is waited for; of an mbarrier that copies complete, where these are issued. */
 function waitedFor(kind, copies) {
   if (copies.length === 0) return kind;
@@ -78,6 +77,7 @@ function waitedFor(kind, copies) {
   return [...places].map(([phase, lines]) => `${phase} ${lines.join(", ")}`).join("; ");
 }
 
+/** Places where warps wait for asynchronous work; those with little of the warps' time are left out. */
 function waitsTable(entry) {
   const LEAST_SHARE = 0.005;
   const warpCycles = entry.metric("warps_active_cycles");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "opcode.h"
 
@@ -37,6 +38,15 @@ bool OpcodeIs(std::string_view opcode, std::string_view base) {
   return opcode.starts_with(base) && (opcode.size() == base.size() || opcode[base.size()] == '.');
 }
 
+/// "IADD3 R5, R5, 0x8, RZ": a step to the next element.
+bool AddsToItself(const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  if (!OpcodeIs(opcode, "IADD3") && !OpcodeIs(opcode, "VIADD") && !OpcodeIs(opcode, "IADD")) return false;
+  const std::vector<std::string_view> texts = SplitOperands(instruction.operands);
+  const auto is_step = [](std::string_view text) { return Immediate(text).value_or(0) != 0; };
+  return !texts.empty() && std::ranges::count(texts, texts.front()) > 1 && std::ranges::any_of(texts, is_step);
+}
+
 }  // namespace
 
 std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_view address) {
@@ -53,38 +63,60 @@ std::int64_t ConstantParts::OfAddress(std::uint32_t instruction, std::string_vie
     if (part.ends_with(".X4")) scale = 4;
     if (part.ends_with(".X8")) scale = 8;
     if (part.ends_with(".X16")) scale = 16;
-    if (scale == 1 || scaled_ == Scaled::kCounts) sum += scale * OfOperand(instruction, part, 0);
+    if (scale == 1 || rule_ == Rule::kGuess) sum += scale * OfOperand(instruction, part, 0);
   }
   return Wrap(sum);
+}
+
+std::optional<std::int64_t> ConstantParts::KnownOfAddress(std::uint32_t instruction, std::string_view address) {
+  now_uncertain_ = address.empty();
+  const std::int64_t place = OfAddress(instruction, address);
+  return now_uncertain_ ? std::nullopt : std::optional(place);
 }
 
 std::int64_t ConstantParts::OfOperand(std::uint32_t instruction, std::string_view text, int depth) {
   const bool negative = text.starts_with('-');
   const auto slot = ReadSlot(negative ? text.substr(1) : text);
-  if (!slot) return Immediate(text).value_or(0);
+  if (!slot) {
+    const auto immediate = Immediate(text);
+    now_uncertain_ = now_uncertain_ || !(immediate || text.empty() || IsZeroRegister(text));
+    return immediate.value_or(0);
+  }
   for (const ValueUse& use : values_.UsesOf(instruction)) {
     if (use.slot != *slot) continue;
     const std::int64_t value = OfValue(use.value, depth + 1).value_or(0);
     return negative ? -value : value;
   }
+  now_uncertain_ = true;
   return 0;
 }
 
 std::optional<std::int64_t> ConstantParts::OfValue(Value value, int depth) {
   std::optional<std::int64_t> smallest;
-  for (const std::uint32_t definition : values_.DefinitionsOf(value, budget_)) {
+  const auto definitions = values_.DefinitionsOf(value, budget_);
+  for (const std::uint32_t definition : definitions) {
+    if (rule_ == Rule::kOnlyKnown && definitions.size() > 1 && AddsToItself(function_.instructions[definition]))
+      continue;
     const auto constant = OfDefinition(definition, depth);
+    now_uncertain_ = now_uncertain_ || (constant && smallest && *constant != *smallest);
     if (constant && (!smallest || *constant < *smallest)) smallest = constant;
   }
+  now_uncertain_ = now_uncertain_ || !smallest;
   return smallest;
 }
 
 // Of a value that goes round in a loop, what it is made of before the loop counts.
 std::optional<std::int64_t> ConstantParts::OfDefinition(std::uint32_t instruction, int depth) {
-  if (state_[instruction] == kKnown) return known_[instruction];
+  if (state_[instruction] == kKnown) {
+    now_uncertain_ = now_uncertain_ || uncertain_[instruction];
+    return known_[instruction];
+  }
   if (state_[instruction] == kRunning || depth > kLongestChain || !budget_.Spend(20)) return std::nullopt;
   state_[instruction] = kRunning;
+  const bool uncertain_before = std::exchange(now_uncertain_, false);
   known_[instruction] = Wrap(OfInstruction(instruction, depth));
+  uncertain_[instruction] = now_uncertain_;
+  now_uncertain_ = now_uncertain_ || uncertain_before;
   state_[instruction] = kKnown;
   return known_[instruction];
 }
@@ -93,17 +125,23 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
   const Instruction& instruction = function_.instructions[index];
   const std::string_view opcode = instruction.opcode;
   std::vector<std::string_view> texts = SplitOperands(instruction.operands);
-  if (!texts.empty()) texts.erase(texts.begin());
+  const bool predicate_first = !texts.empty() && IsPredicateOperand(texts.front());
+  for (int i = 0; i < (predicate_first ? 2 : 1) && !texts.empty(); ++i) texts.erase(texts.begin());
   while (!texts.empty() && IsPredicateOperand(texts.front())) texts.erase(texts.begin());
   const auto text = [&](std::size_t i) { return i < texts.size() ? texts[i] : std::string_view(); };
   const auto value = [&](std::size_t i) { return i < texts.size() ? OfOperand(index, texts[i], depth) : 0; };
 
+  if (rule_ == Rule::kOnlyKnown && OpcodeIs(opcode, "SEL")) {
+    const std::int64_t first = value(0);
+    now_uncertain_ = now_uncertain_ || first != value(1);
+    return first;
+  }
   if (OpcodeIs(opcode, "MOV") || OpcodeIs(opcode, "SEL") || opcode.starts_with("R2UR") || OpcodeIs(opcode, "VIMNMX") ||
       OpcodeIs(opcode, "IMNMX")) {
     return value(0);
   }
   if (OpcodeIs(opcode, "IADD3") || OpcodeIs(opcode, "VIADD") || OpcodeIs(opcode, "IADD")) {
-    if (HasModifier(opcode, "X")) return 0;
+    if (HasModifier(opcode, "X")) return Unknown();
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < 3; ++i) {
       if (!IsPredicateOperand(text(i))) sum += value(i);
@@ -111,30 +149,36 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
     return sum;
   }
   if (OpcodeIs(opcode, "IMAD")) {
-    if (HasModifier(opcode, "HI") || HasModifier(opcode, "X")) return 0;
+    if (HasModifier(opcode, "HI") || HasModifier(opcode, "X")) return Unknown();
     const std::int64_t added = value(2);
     if (IsZeroRegister(text(0)) || IsZeroRegister(text(1))) return added;
     for (const auto& [factor, constant] : {std::pair<std::size_t, std::size_t>{0, 1}, {1, 0}}) {
       const auto times = Immediate(text(constant));
-      if (times && *times != 1 && scaled_ == Scaled::kIsIgnored) return added;
-      if (times) return Wrap(value(factor) * *times) + added;
+      if (times && *times != 1 && rule_ == Rule::kOnlyKnown) return added;
+      if (times) return Wrap(value(factor) * Wrap(*times)) + added;
     }
-    return added;
+    return added;  // what is left out is scaled
   }
   if (OpcodeIs(opcode, "LEA") && !HasModifier(opcode, "HI")) {
     const std::int64_t shift = Immediate(text(2)).value_or(0) & 31;
-    if (shift > 0 && scaled_ == Scaled::kIsIgnored) return value(1);
+    if (shift > 0 && rule_ == Rule::kOnlyKnown) return value(1);
     return Wrap(value(0) * (std::int64_t{1} << shift)) + value(1);
   }
   if (OpcodeIs(opcode, "SHF") && HasModifier(opcode, "L")) {
-    const auto shift = scaled_ == Scaled::kIsIgnored ? std::nullopt : Immediate(text(1));
+    const auto shift = Immediate(text(1));
+    if (rule_ == Rule::kOnlyKnown) return Unknown();
     return shift ? Wrap(value(0) * (std::int64_t{1} << (*shift & 31))) : 0;
   }
   if (OpcodeIs(opcode, "LOP3")) {
     // By truth table: "-x & 0x3ff", which aligns, is 0 of an aligned x, and "x | 0x14000" adds.
     const auto table = Immediate(text(3));
-    if (table == 0xc0) return value(0) & value(1);
-    if (table == 0xfc) return value(0) | value(1);
+    if (table == 0xc0 || table == 0xfc) {
+      const std::int64_t a = value(0);
+      const std::int64_t b = value(1);
+      if (table == 0xfc) return a | b;
+      if ((a != 0 || Immediate(text(0))) && (b != 0 || Immediate(text(1)))) return a & b;
+    }
+    if (rule_ == Rule::kOnlyKnown) return Unknown();
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, texts.size()); ++i) {
       if (Immediate(texts[i])) continue;  // a mask
@@ -143,6 +187,11 @@ std::int64_t ConstantParts::OfInstruction(std::uint32_t index, int depth) {
     }
     return largest;
   }
+  return Unknown();
+}
+
+std::int64_t ConstantParts::Unknown() {
+  now_uncertain_ = true;
   return 0;
 }
 

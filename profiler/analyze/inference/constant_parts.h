@@ -15,23 +15,27 @@ namespace fa_profile::analyze {
 /// through a loop is where it begins.
 class ConstantParts {
  public:
-  /// What is scaled, mostly an index: "4 * R1" of "R0 + 4 * R1 + 0x600".
-  enum class Scaled : std::uint8_t {
-    kCounts,    ///< its constant part counts, scaled
-    kIsIgnored  ///< all elements of an array have the same constant part
+  enum class Rule : std::uint8_t {
+    kGuess,  ///< as above
+    /// The place of a whole array, or nothing. What is scaled, mostly an index, is left out: all elements have one
+    /// place. Nothing: something else that is unknown was added, or several places may reach the use.
+    kOnlyKnown
   };
 
-  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget,
-                Scaled scaled = Scaled::kCounts)
+  ConstantParts(const DeviceFunction& function, const Values& values, StepBudget& budget, Rule rule = Rule::kGuess)
       : function_(function),
         values_(values),
         budget_(budget),
-        scaled_(scaled),
+        rule_(rule),
         known_(values.instructions()),
-        state_(values.instructions(), kUnknown) {}
+        state_(values.instructions(), kUnknown),
+        uncertain_(values.instructions(), false) {}
 
   /// Of the address "[R0+UR4+0x600]" in an instruction's operands.
   std::int64_t OfAddress(std::uint32_t instruction, std::string_view address);
+
+  /// The same by Rule::kOnlyKnown.
+  std::optional<std::int64_t> KnownOfAddress(std::uint32_t instruction, std::string_view address);
 
  private:
   enum State : std::uint8_t { kUnknown, kRunning, kKnown };
@@ -39,14 +43,17 @@ class ConstantParts {
   std::optional<std::int64_t> OfValue(Value value, int depth);
   std::optional<std::int64_t> OfDefinition(std::uint32_t instruction, int depth);
   std::int64_t OfInstruction(std::uint32_t instruction, int depth);
+  std::int64_t Unknown();
   std::int64_t OfOperand(std::uint32_t instruction, std::string_view text, int depth);
 
   const DeviceFunction& function_;
   const Values& values_;
   StepBudget& budget_;
-  Scaled scaled_;
+  Rule rule_;
   std::vector<std::int64_t> known_;
   std::vector<State> state_;
+  std::vector<bool> uncertain_;  // by instruction: what it defines, by Rule::kOnlyKnown
+  bool now_uncertain_ = false;   // of what is being followed
 };
 
 }  // namespace fa_profile::analyze

@@ -107,7 +107,8 @@ struct AsyncWait {
   /// warps or copies complete.
   std::optional<double> issued_before_cycles;
   std::map<std::string, double> beside_cycles;  ///< of these, the ones at work: by phase; no waits
-  /// Of an mbarrier: where the copies are issued that complete it. Empty: other warps complete it, or it is not known.
+  /// Of an mbarrier: where the copies are issued that complete it, in the order of the source; the first 16. Empty:
+  /// other warps complete it, or it is not known.
   std::vector<PhasePlace> copies;
 
   /// Of the cycles from issue to result, those in which the warp did other work. Where nothing is waited for, the
