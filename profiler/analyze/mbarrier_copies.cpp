@@ -29,7 +29,7 @@ std::string BehindFirstRegister(const Instruction& copy) {
   return fmt::format("[{}R{}]", uniform ? "U" : "", *slot + 1 - (uniform ? kFirstUniform : 0));
 }
 
-/// The address of the mbarrier that a copy completes; empty: the instruction is no such copy.
+/// The address of the mbarrier that a copy completes; empty: the instruction completes none.
 std::string MbarrierOfCopy(const Instruction& instruction) {
   const std::string_view opcode = instruction.opcode;
   if (opcode.starts_with("UTMALDG.") || opcode.starts_with("UBLKCP.S.")) return BehindFirstRegister(instruction);
