@@ -155,12 +155,18 @@ TEST(MbarrierCopiesTest, CopiesOfThreadsCompleteTheMbarrierTheyArriveAt) {
 }
 
 TEST(MbarrierCopiesTest, StrangeOperandsAreNoCopies) {
-  for (const char* const operands : {"", "[", "[]", "[R", "R4", "[URZ][UR4]", "[UR63][UR4]", "[P0]", "UR4]["}) {
-    const std::vector<Copies> copies = CopiesOf({{"", "UTMALDG.3D", operands, {}},
-                                                 {"", "ARRIVES.LDGSTSBAR.64", operands, {}},
-                                                 Question("P0[UR5+0x8], R4"),
-                                                 {"@!P0", "BRA", "0x20", {}}});
-    EXPECT_EQ(copies, (std::vector<Copies>{{}})) << operands;
+  const auto copies_with = [](const char* operands) {
+    return CopiesOf({{"", "UMOV", "UR5, 0x400", {}},
+                     {"", "UTMALDG.3D", operands, {}},
+                     {"", "ARRIVES.LDGSTSBAR.64", operands, {}},
+                     Question("P0[UR5], R4"),
+                     {"@!P0", "BRA", "0x30", {}}});
+  };
+  EXPECT_EQ(copies_with("[UR4][UR8]"), (std::vector<Copies>{{1}}));
+  EXPECT_EQ(copies_with("[UR5]"), (std::vector<Copies>{{2}}));
+  for (const char* const operands :
+       {"", "[", "[]", "[U", "[R", "R4", "[R4][UR8]", "[URZ][UR4]", "[UR63][UR4]", "[P0]"}) {
+    EXPECT_EQ(copies_with(operands), (std::vector<Copies>{{}})) << operands;
   }
   EXPECT_TRUE(CopiesOf({}).empty());
 }
