@@ -24,7 +24,7 @@ using namespace hopper;  // NOLINT(google-build-using-namespace): this file is t
 bool PrefersRows128(const AttentionParams& params, int sms) {
   const int heads = params.batch * params.num_heads;
   return WaveRows(heads, params.seqlen, Rows128::kRows, sms) * 119 <
-         WaveRows(heads, params.seqlen, Persistent64::kRows, sms) * 100;
+         WaveRows(heads, params.seqlen, Chosen64::kRows, sms) * 100;
 }
 
 /// Whether all blocks of the kernel that splits the keys run at once on `sms` SMs.
@@ -39,11 +39,10 @@ cudaError_t LaunchHopper(const AttentionParams& params, cudaStream_t stream) {
   if (const cudaError_t status = CountSms(sms); status != cudaSuccess) return status;
   if (params.head_dim == 128) {
     return FitsSplitKeys<SplitKeys128>(params, sms) ? LaunchSplit<SplitKeys128>(params, stream)
-                                                    : LaunchForward<Persistent128>(params, stream);
+                                                    : LaunchForward<Chosen128>(params, stream);
   }
   if (FitsSplitKeys<SplitKeys64>(params, sms)) return LaunchSplit<SplitKeys64>(params, stream);
-  return PrefersRows128(params, sms) ? LaunchForward<Rows128>(params, stream)
-                                     : LaunchForward<Persistent64>(params, stream);
+  return PrefersRows128(params, sms) ? LaunchForward<Rows128>(params, stream) : LaunchForward<Chosen64>(params, stream);
 }
 #else
 cudaError_t LaunchHopper(const AttentionParams&, cudaStream_t) { return cudaErrorNoKernelImageForDevice; }

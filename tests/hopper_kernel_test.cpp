@@ -102,7 +102,8 @@ void ExpectForward(const AttentionShape& shape, Copies copies) {
   }
   const int items = call.order.items();
   const unsigned clusters = static_cast<unsigned>(T::kPersistent && items > 2 ? 2 : items);
-  const emulator::Launch launch{clusters * T::kCluster, T::kThreads, T::kCluster, 1, hopper::kSharedBytes<T>, copies};
+  const emulator::Launch launch{clusters * T::kCluster,  T::kThreads, T::kCluster,        1,
+                                hopper::kSharedBytes<T>, copies,      T::kDependentLaunch};
   ASSERT_EQ(emulator::Run(launch, [&] { hopper::HopperForward<T>(call); }), "") << shape.ToString();
   tensors.ExpectCorrect();
 }
@@ -115,7 +116,7 @@ void ExpectSplit(const AttentionShape& shape, Copies copies) {
   const auto heads = static_cast<unsigned>(shape.batch * shape.num_heads);
   const auto clusters = static_cast<unsigned>(hopper::Blocks(shape.seqlen, 64 * T::kQueries));
   const emulator::Launch launch{
-      heads * clusters * T::kCluster, T::kThreads, T::kCluster, heads, T::kSharedBytes, copies};
+      heads * clusters * T::kCluster, T::kThreads, T::kCluster, heads, T::kSharedBytes, copies, T::kDependentLaunch};
   ASSERT_EQ(emulator::Run(launch, [&] { hopper::HopperSplitKeys<T>(call); }), "") << shape.ToString();
   tensors.ExpectCorrect();
 }
@@ -146,6 +147,29 @@ TEST(HopperKernelTest, AllSwitchesTogetherAreCorrect) {
 TEST(HopperKernelTest, ItemsThatAreContinuedAreCorrect) {
   ExpectForward<hopper::Polynomial<hopper::Continued<Plain64>, 3>>({1, 3, 250, 64, false}, Copies::kAtOnce);
   ExpectForward<hopper::Polynomial<hopper::Continued<Plain64>, 3>>({1, 1, 200, 64, true}, Copies::kAsLateAsPossible);
+}
+
+TEST(HopperKernelTest, SumsByTheProductAreCorrect) {
+  ExpectForward<hopper::Chosen64>({1, 3, 250, 64, false}, Copies::kAtOnce);
+  ExpectForward<hopper::Chosen64>({1, 1, 300, 64, true}, Copies::kAsLateAsPossible);
+  ExpectForward<hopper::Chosen128>({1, 2, 200, 128, false}, Copies::kAsLateAsPossible);
+  ExpectForward<hopper::Rows128>({1, 1, 1, 64, false}, Copies::kAtOnce);
+  ExpectForward<hopper::Bf16<hopper::Chosen128>>({1, 1, 140, 128, true}, Copies::kAtOnce);
+}
+
+template <class T>
+struct Impatient : T {
+  static constexpr bool kDependentLaunch = false;
+};
+
+TEST(HopperKernelTest, ATensorTouchedBeforeTheKernelBeforeHasEndedIsSeen) {
+  using T = Impatient<hopper::Chosen64>;
+  Tensors<T::Element> tensors({1, 1, 100, 64, false});
+  hopper::Call call;
+  ASSERT_EQ(hopper::MakeCall<T>(call, tensors.Params()), cudaSuccess);
+  const emulator::Launch launch{1, T::kThreads, 1, 1, hopper::kSharedBytes<T>, Copies::kAtOnce, true};
+  EXPECT_NE(emulator::Run(launch, [&] { hopper::HopperForward<T>(call); }).find("before the kernel before has ended"),
+            std::string::npos);
 }
 
 TEST(HopperKernelTest, HeadDimension128IsCorrect) {

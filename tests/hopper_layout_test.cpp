@@ -261,6 +261,22 @@ TEST(HopperOrderTest, WavesCountTheLastOneInFull) {
   EXPECT_EQ(hopper::WaveRows(1, 1, 192, 132), 192);
 }
 
+TEST(HopperOrderTest, DivisorsDivide) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  std::mt19937 random(5);
+  for (int value : {1, 2, 3, 7, 11, 86, 4096, 65535, 65537, kMost - 1, kMost}) {
+    const hopper::Divisor divisor(value);
+    EXPECT_EQ(int{divisor}, value);
+    std::vector<int> dividends{
+        0, 1, value - 1, value, kMost - 1, kMost, kMost / value * value, kMost / value * value - 1};
+    for (int i = 0; i < 1000; ++i) dividends.push_back(static_cast<int>(random() >> 1U));
+    for (const int dividend : dividends) {
+      ASSERT_EQ(dividend / divisor, dividend / value) << dividend << " / " << value;
+      ASSERT_EQ(dividend % divisor, dividend % value) << dividend << " % " << value;
+    }
+  }
+}
+
 TEST(HopperOrderTest, EveryItemComesOnceAndTheLongestFirst) {
   for (const bool longest_first : {false, true}) {
     for (const int heads : {1, 2, 7, 16}) {

@@ -21,29 +21,47 @@ cudaGraphExec_t Capture(const std::function<cudaError_t(cudaStream_t)>& launch, 
   return executable;
 }
 
-/// Microseconds of each of `replays` batches of `batch` replays, divided by `batch`; the median.
-double Median(cudaGraphExec_t graph, int replays, int batch, cudaStream_t stream) {
+/// Microseconds of `batch` replays, divided by `batch`.
+double Time(cudaGraphExec_t graph, int batch, cudaStream_t stream) {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   Check(cudaEventCreate(&begin), "cudaEventCreate");
   Check(cudaEventCreate(&end), "cudaEventCreate");
-  std::vector<double> times;
-  for (int i = 0; i < replays + 3; ++i) {
-    Check(cudaEventRecord(begin, stream), "cudaEventRecord");
-    for (int j = 0; j < batch; ++j) Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
-    Check(cudaEventRecord(end, stream), "cudaEventRecord");
-    Check(cudaEventSynchronize(end), "cudaEventSynchronize");
-    float milliseconds = 0.0F;
-    Check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
-    if (i >= 3) times.push_back(static_cast<double>(milliseconds) * 1000.0 / batch);
-  }
+  Check(cudaEventRecord(begin, stream), "cudaEventRecord");
+  for (int j = 0; j < batch; ++j) Check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+  Check(cudaEventRecord(end, stream), "cudaEventRecord");
+  Check(cudaEventSynchronize(end), "cudaEventSynchronize");
+  float milliseconds = 0.0F;
+  Check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
   Check(cudaEventDestroy(begin), "cudaEventDestroy");
   Check(cudaEventDestroy(end), "cudaEventDestroy");
+  return static_cast<double>(milliseconds) * 1000.0 / batch;
+}
+
+/// The median of `replays` such times, after three more.
+double Median(cudaGraphExec_t graph, int replays, int batch, cudaStream_t stream) {
+  for (int i = 0; i < 3; ++i) Time(graph, batch, stream);
+  std::vector<double> times;
+  for (int i = 0; i < replays; ++i) times.push_back(Time(graph, batch, stream));
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
 
 }  // namespace
+
+Chain::Chain(const std::function<cudaError_t(cudaStream_t)>& launch) {
+  Check(cudaStreamCreate(&stream_), "cudaStreamCreate");
+  Check(launch(stream_), "launch");  // loads the code
+  Check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  graph_ = Capture(launch, kChain, stream_);
+}
+
+Chain::~Chain() {
+  (void)cudaGraphExecDestroy(graph_);
+  (void)cudaStreamDestroy(stream_);
+}
+
+double Chain::TimeUs(int replays) { return Time(graph_, replays, stream_) / kChain; }
 
 ReplayTime TimeReplays(const std::function<cudaError_t(cudaStream_t)>& launch, int replays) {
   cudaStream_t stream = nullptr;

@@ -15,4 +15,21 @@ struct ReplayTime {
 /// Times `launch` in CUDA graphs. Throws Error when CUDA refuses.
 ReplayTime TimeReplays(const std::function<cudaError_t(cudaStream_t)>& launch, int replays);
 
+/// A chain of calls in a graph, to be replayed in turn with others.
+class Chain {
+ public:
+  /// Throws Error when CUDA refuses.
+  explicit Chain(const std::function<cudaError_t(cudaStream_t)>& launch);
+  ~Chain();
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+
+  /// Microseconds of a call, over `replays` replays of the chain.
+  double TimeUs(int replays);
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
 }  // namespace fa_profile::hopper

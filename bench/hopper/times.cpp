@@ -1,9 +1,11 @@
 // Times of rung 8's variants beside rung 7, at the shapes of docs/kernels.md.
 //
-//   hopper_times [--shape B,H,S,D] [--causal] [--only NAME]...
+//   hopper_times [--shape B,H,S,D] [--causal] [--only NAME]... [--rounds N]
 //
 // A line for each variant: microseconds of a call in a chain of calls and of a call alone, both of replayed graphs,
 // TFLOP/s, and whether the result is correct (one draw against float64; at large shapes, near that of rung 7).
+// With --rounds all chains of a shape are replayed in turn, N times, so that all see the same clocks: the median time,
+// and how many times as fast as the first one each is, median, smallest and largest of the rounds.
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
@@ -28,6 +30,7 @@ namespace {
 struct Options {
   std::vector<AttentionShape> shapes;
   std::vector<std::string> only;
+  int rounds = 0;
 };
 
 Options Parse(const std::vector<std::string>& arguments) {
@@ -39,11 +42,12 @@ Options Parse(const std::vector<std::string>& arguments) {
       causal = true;
       continue;
     }
-    if (name != "--shape" && name != "--only") {
-      throw Error("unknown argument '" + name + "'", "the arguments are --shape, --causal and --only");
+    if (name != "--shape" && name != "--only" && name != "--rounds") {
+      throw Error("unknown argument '" + name + "'", "the arguments are --shape, --causal, --only and --rounds");
     }
     if (++i == arguments.size()) throw Error(name + " needs a value");
     if (name == "--shape") options.shapes.push_back(AttentionShape::Parse(arguments[i]));
+    if (name == "--rounds") options.rounds = std::stoi(arguments[i]);
     if (name == "--only") options.only.push_back(arguments[i]);
   }
   if (options.shapes.empty()) {
@@ -127,22 +131,82 @@ void Print(const Kernel& kernel, const AttentionShape& shape, const std::vector<
   std::fflush(stdout);
 }
 
+/// The rungs and variants that are wanted at this shape, as (kernel, what it changes, whether it is fp16).
+struct Wanted {
+  std::unique_ptr<AttentionKernel> variant;  // null: a rung
+  const Kernel* kernel;
+  const char* changes;
+  bool is_fp16;
+};
+std::vector<Wanted> WantedAt(const AttentionShape& shape, const Options& options) {
+  std::vector<Wanted> wanted;
+  if (IsWanted(options, "mma")) wanted.push_back({nullptr, &FindRung("mma"), "rung 7", true});
+  if (IsWanted(options, "hopper")) wanted.push_back({nullptr, &FindRung("hopper"), "rung 8", true});
+  for (const Variants& variants : {ForwardVariants(), TuningVariants(), SplitVariants()}) {
+    for (const Variant& variant : variants) {
+      const bool fits = variant.max_seqlen == 0 || shape.seqlen <= variant.max_seqlen;
+      if (variant.head_dim != shape.head_dim || !fits || !IsWanted(options, variant.name)) continue;
+      auto kernel = KernelOf(variant);
+      const Kernel* const address = kernel.get();
+      wanted.push_back({std::move(kernel), address, variant.changes, !variant.bf16});
+    }
+  }
+  return wanted;
+}
+
+void PrintRounds(const std::vector<Wanted>& wanted, const AttentionShape& shape, int rounds) {
+  std::printf("%s, %d rounds in turn\n%-24s %10s %8s  %s\n", shape.ToString().c_str(), rounds, "", "chain us",
+              "TFLOP/s", "times as fast as the first");
+  std::vector<std::unique_ptr<Workload>> workloads;
+  std::vector<std::unique_ptr<Chain>> chains;
+  for (const Wanted& one : wanted) {
+    workloads.push_back(one.kernel->MakeWorkload(shape, 1));
+    chains.push_back(std::make_unique<Chain>([&workload = *workloads.back()](cudaStream_t stream) {
+      workload.Launch(stream);
+      return cudaPeekAtLastError();
+    }));
+  }
+  constexpr double kTurnUs = 20e3;
+  const int replays = std::max(1, static_cast<int>(kTurnUs / 20 / chains.front()->TimeUs(1)));
+  std::vector<std::vector<double>> times(chains.size());
+  std::vector<std::vector<double>> ratios(chains.size());
+  for (int round = -1; round < rounds; ++round) {  // one to warm up
+    double first = 0.0;
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      const double us = chains[i]->TimeUs(replays);
+      if (i == 0) first = us;
+      if (round < 0) continue;
+      times[i].push_back(us);
+      ratios[i].push_back(first / us);
+    }
+  }
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    std::ranges::sort(times[i]);
+    std::ranges::sort(ratios[i]);
+    const double us = times[i][times[i].size() / 2];
+    std::printf("%-24s %10.2f %8.1f  %.3f  %.3f to %.3f  %s\n", wanted[i].kernel->id().c_str(), us,
+                Flop(shape) / us * 1e-6, ratios[i][ratios[i].size() / 2], ratios[i].front(), ratios[i].back(),
+                wanted[i].changes);
+  }
+  std::fflush(stdout);
+}
+
 void Run(const std::vector<std::string>& arguments) {
   const Options options = Parse(arguments);
   for (const AttentionShape& shape : options.shapes) {
+    const std::vector<Wanted> wanted = WantedAt(shape, options);
+    if (wanted.empty()) continue;
+    if (options.rounds > 0) {
+      PrintRounds(wanted, shape, options.rounds);
+      continue;
+    }
     std::printf("%s\n%-24s %10s %10s %8s\n", shape.ToString().c_str(), "", "chain us", "alone us", "TFLOP/s");
     const std::vector<float> expected = OutputsOfRung7(shape);
-    if (IsWanted(options, "mma")) Print(FindRung("mma"), shape, expected, true, "rung 7");
-    if (IsWanted(options, "hopper")) Print(FindRung("hopper"), shape, expected, true, "rung 8");
-    for (const Variants& variants : {ForwardVariants(), TuningVariants(), SplitVariants()}) {
-      for (const Variant& variant : variants) {
-        const bool fits = variant.max_seqlen == 0 || shape.seqlen <= variant.max_seqlen;
-        if (variant.head_dim != shape.head_dim || !fits || !IsWanted(options, variant.name)) continue;
-        try {
-          Print(*KernelOf(variant), shape, expected, !variant.bf16, variant.changes);
-        } catch (const Error& error) {
-          std::printf("%-24s %s\n", variant.name, error.what());
-        }
+    for (const Wanted& one : wanted) {
+      try {
+        Print(*one.kernel, shape, expected, one.is_fp16, one.changes);
+      } catch (const Error& error) {
+        std::printf("%-24s %s\n", one.kernel->id().c_str(), error.what());
       }
     }
   }

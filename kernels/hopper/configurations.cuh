@@ -18,7 +18,7 @@ struct Lazy : Overlap<T> {
   static constexpr bool kLazyRescale = true;
 };
 template <class T>
-struct PingPong : Lazy<T> {  // gains nothing, and the next steps go on without it
+struct PingPong : Lazy<T> {  // gains little, and the next steps go on without it
   static constexpr bool kPingPong = true;
 };
 template <class T>
@@ -33,6 +33,19 @@ template <class T>
 struct Continued : Persistent<T> {  // loses
   static constexpr bool kContinue = true;
 };
+template <class T>
+struct Summed : Persistent<T> {
+  static constexpr bool kSumByProduct = true;
+};
+template <class T>
+struct InTurn : Summed<T> {  // ping-pong, which gains here
+  static constexpr bool kPingPong = true;
+};
+/// Any configuration, of both kernels, begun while the kernel before it in the stream ends.
+template <class T>
+struct Dependent : T {
+  static constexpr bool kDependentLaunch = true;
+};
 /// Any configuration, with so many of 16 exponentials on the FMA pipe.
 template <class T, int kOf16>
 struct Polynomial : T {
@@ -44,12 +57,14 @@ using Plain64 = Tile<64, 3, 128, 2>;
 using Plain128 = Tile<128, 2, 128, 2>;
 using Persistent64 = Persistent<Plain64>;
 using Persistent128 = Persistent<Plain128>;
+using Chosen64 = Dependent<InTurn<Plain64>>;
+using Chosen128 = Dependent<InTurn<Plain128>>;
 /// 128 rows a block, for shapes that fill the last wave better with it.
-using Rows128 = Persistent<Tile<64, 2, 128, 2>>;
+using Rows128 = Dependent<InTurn<Tile<64, 2, 128, 2>>>;
 
 // Few, short heads: the keys over the 2 blocks of a cluster, 2 warpgroups of 128 keys in each.
-using SplitKeys64 = SplitTile<64, 2, 1, 2, 128>;
-using SplitKeys128 = SplitTile<128, 2, 1, 2, 128>;
+using SplitKeys64 = Dependent<SplitTile<64, 2, 1, 2, 128>>;
+using SplitKeys128 = Dependent<SplitTile<128, 2, 1, 2, 128>>;
 
 }  // namespace
 }  // namespace fa_profile::hopper

@@ -12,6 +12,7 @@
 
 #include "hopper/barriers.cuh"
 #include "hopper/elements.h"
+#include "hopper/launch.h"
 #include "hopper/layout.h"
 #include "hopper/schedule.h"
 #include "hopper/softmax.cuh"
@@ -85,7 +86,7 @@ struct Producer {
     Mbarrier* const full = Prepare(Operand::kQ, T::kQBytes);
 #pragma unroll
     for (int slab = 0; slab < T::kSlabs; ++slab) {
-      LoadBox(shared + T::kQAt + slab * SlabBytes(T::kRows), &call.q, slab * kSlabColumns, item.strip * kWarpgroupRows,
+      LoadBox(shared + kQAt<T> + slab * SlabBytes(T::kRows), &call.q, slab * kSlabColumns, item.strip * kWarpgroupRows,
               item.head, full);
     }
     rings.Next(Operand::kQ);
@@ -96,7 +97,8 @@ struct Producer {
     constexpr int kPartKeys = T::kKeys / T::kCluster;
     const bool is_k = operand == Operand::kK;
     const CUtensorMap* const map = is_k ? &call.k : &call.v;
-    const std::uint32_t to = shared + (is_k ? T::kKAt : T::kVAt) + rings.StageOf(operand) * T::kKvBytes;
+    const int stage = rings.StageOf(operand);
+    const std::uint32_t to = shared + (is_k ? kKAt<T> + stage * T::kKvBytes : kVAt<T> + stage * kVStageBytes<T>);
     Mbarrier* const full = Prepare(operand, T::kKvBytes);
 #pragma unroll
     for (int slab = 0; slab < T::kSlabs; ++slab) {
@@ -138,7 +140,7 @@ struct Consumer {
 
   float scores[T::kKeys / 2];                   // (64, kKeys) fp32
   std::uint32_t p[T::kKeys / kStepDepth][4];    // (64, kKeys) Element
-  float o[T::kHeadDim / 2];                     // (64, kHeadDim) fp32
+  float o[kOutColumns<T> / 2];                  // (64, kOutColumns) fp32
   float row_max[2], row_sum[2], correction[2];  // of the thread's two rows
   bool must_rescale = true;
 
@@ -149,7 +151,7 @@ struct Consumer {
     item = next;
     last_item = last;
 #pragma unroll
-    for (int i = 0; i < T::kHeadDim / 2; ++i) o[i] = 0.0F;
+    for (int i = 0; i < kOutColumns<T> / 2; ++i) o[i] = 0.0F;
     row_max[0] = row_max[1] = MinusInfinity();
     row_sum[0] = row_sum[1] = 0.0F;
   }
@@ -189,8 +191,8 @@ struct Consumer {
 
   /// Starts scores (64, kKeys) = Q (64, kHeadDim) x K^T. Not scaled.
   __device__ __forceinline__ void qk() {
-    const std::uint64_t a = KMajorDescriptor(shared + T::kQAt + warpgroup * SlabBytes(kWarpgroupRows));
-    const std::uint64_t b = KMajorDescriptor(shared + T::kKAt + rings.k.stage * T::kKvBytes);
+    const std::uint64_t a = KMajorDescriptor(shared + kQAt<T> + warpgroup * SlabBytes(kWarpgroupRows));
+    const std::uint64_t b = KMajorDescriptor(shared + kKAt<T> + rings.k.stage * T::kKvBytes);
     Pin(scores);
     FenceOperands();
 #pragma unroll
@@ -234,20 +236,22 @@ struct Consumer {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         correction[half] = Exp2OnMufu((row_max[half] - max[half]) * call.c);
-        row_sum[half] *= correction[half];
+        if constexpr (!T::kSumByProduct) row_sum[half] *= correction[half];
         row_max[half] = max[half];
       }
     }
     const float shift[2] = {row_max[0] * call.c, row_max[1] * call.c};
-    Exponentiate<T::kPolynomialOf16>(scores, row_sum, call.c, shift);
-    if constexpr (T::kOverlap) FinishFirst(row_sum[0] + row_sum[1]);  // before the wait for PV
+    Exponentiate<T::kPolynomialOf16>(scores, call.c, shift);
+    if constexpr (!T::kSumByProduct) AddScores(row_sum, scores);
+    // Before the wait for PV. The last score is the last to be computed.
+    if constexpr (T::kOverlap) FinishFirst(T::kSumByProduct ? scores[T::kKeys / 2 - 1] : row_sum[0] + row_sum[1]);
   }
 
-  /// o *= correction: what was summed under the old maximum.
+  /// o *= correction: what was summed under the old maximum, the columns of sums too.
   __device__ __forceinline__ void rescale() {
     if (!must_rescale) return;
 #pragma unroll
-    for (int i = 0; i < T::kHeadDim / 2; ++i) o[i] *= correction[HalfOf(i)];
+    for (int i = 0; i < kOutColumns<T> / 2; ++i) o[i] *= correction[HalfOf(i)];
   }
 
   /// Probabilities become the A operand of PV: the softmax's second half, which a profile counts to its phase.
@@ -262,15 +266,15 @@ struct Consumer {
   }
   __device__ __forceinline__ void convert() { softmax(); }
 
-  /// Starts o (64, kHeadDim) += P (64, kKeys) x V (kKeys, kHeadDim).
+  /// Starts o (64, kOutColumns) += P (64, kKeys) x V (kKeys, kOutColumns).
   __device__ __forceinline__ void pv() {
-    const std::uint64_t b = MnMajorDescriptor(shared + T::kVAt + rings.v.stage * T::kKvBytes, T::kKeys);
+    const std::uint64_t b = MnMajorDescriptor(shared + kVAt<T> + rings.v.stage * kVStageBytes<T>, T::kKeys);
     Pin(o);
     Pin(p);
     FenceOperands();
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
-      Product<T::kHeadDim, Element>::Multiply(o, p[step], Advance(b, MnMajorStep(step)), 1);
+      Product<kOutColumns<T>, Element>::Multiply(o, p[step], Advance(b, MnMajorStep(step)), 1);
     }
     CommitProducts();
   }
@@ -293,9 +297,15 @@ struct Consumer {
     qk();
   }
 
+  /// The sum of the probabilities of the thread's row `half`.
+  __device__ __forceinline__ float SumOf(int half) const {
+    if constexpr (T::kSumByProduct) return o[T::kHeadDim / 2 + 2 * half];  // all columns of ones give the same
+    return QuadSum(row_sum[half]);
+  }
+
   /// Divides by the sums and stores the rows that exist.
   __device__ __forceinline__ void epilogue() {
-    const float inverse[2] = {Reciprocal(QuadSum(row_sum[0])), Reciprocal(QuadSum(row_sum[1]))};
+    const float inverse[2] = {Reciprocal(SumOf(0)), Reciprocal(SumOf(1))};
     if constexpr (T::kTmaStore) {
       store_by_tma(inverse);
     } else {
@@ -321,7 +331,7 @@ struct Consumer {
   }
 
   __device__ __forceinline__ void store_by_tma(const float (&inverse)[2]) {
-    const std::uint32_t box = shared + T::kOAt + warpgroup * T::kWarpgroupOBytes;
+    const std::uint32_t box = shared + kOAt<T> + warpgroup * T::kWarpgroupOBytes;
     const int barrier = 1 + T::kWarpgroups + warpgroup;
     const int here = Here(thread);
     if (thread == 0) WaitStoresRead();  // the item's before
@@ -383,6 +393,23 @@ __device__ __forceinline__ Item ItemAt(const Call& call, int index, int rank) {
   return item;
 }
 
+/// The consumers write the ones behind each stage of V. A product reads 8 of a slab's 64 columns, and the swizzle says
+/// where in each row: so all are ones.
+template <class T>
+__device__ __forceinline__ void WriteOnes(std::uint32_t shared) {
+  constexpr int kConsumers = T::kWarpgroups * kWarpgroupThreads;
+  const std::uint32_t ones = Pack<typename T::Element>(1.0F, 1.0F);
+#pragma unroll
+  for (int stage = 0; stage < T::kStages; ++stage) {
+    const std::uint32_t slab = shared + kVAt<T> + stage * kVStageBytes<T> + T::kKvBytes;
+    for (std::uint32_t at = 4U * ThreadIndex(); at < SlabBytes(T::kKeys); at += 4U * kConsumers) {
+      StoreShared(slab + at, ones);
+    }
+  }
+  PublishToTma();  // products read shared memory as TMA does
+  NamedSync<kConsumers>(1 + 2 * T::kWarpgroups);
+}
+
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_constant__ Call call) {
   unsigned char* const memory = DynamicMemory();
@@ -410,6 +437,10 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
       PrefetchMap(&call.q);
       PrefetchMap(&call.k);
       PrefetchMap(&call.v);
+      if constexpr (T::kDependentLaunch) {
+        WaitForKernelBefore();  // nothing was read or written before here, and consumers write what they make of it
+        LetNextKernelBegin();
+      }
       Producer<T> producer{call, shared, barriers, rank};
       for (int index = first; index < items; index += stride) {
         producer.item = ItemAt<T>(call, index, rank);
@@ -420,6 +451,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperForward(const __grid_con
     GrowTo<T::kConsumerRegisters>();
     typename ConsumerOf<T>::Type consumer{
         Consumer<T>{call, shared, barriers, warpgroup, ThreadIndex() % kWarpgroupThreads}};
+    if constexpr (T::kSumByProduct) WriteOnes<T>(shared);  // beside the first copies
     consumer.GiveFirstTurn();
     if constexpr (T::kContinue) {
       consumer.item = ItemAt<T>(call, first, rank);
@@ -498,20 +530,8 @@ cudaError_t LaunchForward(const AttentionParams& params, cudaStream_t stream) {
   if (persistent && T::kNarrowItems && T::kCluster == 1) call.order = WithNarrowItems(call.order, params.seqlen, sms);
   const int items = call.order.items();
   const int clusters = persistent ? sms / T::kCluster : items;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = T::kCluster;
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(clusters * T::kCluster));
-  config.blockDim = dim3(T::kThreads);
-  config.dynamicSmemBytes = kBytes;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = T::kCluster > 1 ? 1 : 0;
-  void* arguments[] = {&call};
-  return cudaLaunchKernelExC(&config, kernel, arguments);
+  const dim3 grid(static_cast<unsigned>(clusters * T::kCluster));
+  return Launch(kernel, call, {grid, T::kThreads, kBytes, T::kCluster, T::kDependentLaunch}, stream);
 }
 
 /// LaunchForward<T> as a variant.

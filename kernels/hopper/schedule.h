@@ -214,16 +214,40 @@ struct Item {
   int strips;
 };
 
-/// The order of work. Heads go in groups whose K and V fit into L2 together; in a group one head after the other, or
-/// with a causal mask the last row blocks of all its heads first: they have the most keys. Behind them come the narrow
-/// items, of one strip each: the rows that are left of each head.
+/// A positive number that the host knows and a kernel divides by, without the hundred cycles of an integer division: a
+/// multiplication gives the quotient or one less (Granlund and Montgomery, "Division by Invariant Integers using
+/// Multiplication", 1994). Of 0 it is 1: nothing is divided by it then.
+class Divisor {
+ public:
+  constexpr Divisor(int value = 1)  // NOLINT(google-explicit-constructor): it is a number
+      : value_(value), reciprocal_(~0U / (value > 0 ? static_cast<std::uint32_t>(value) : 1U)) {}
+  FA_HOPPER_BOTH constexpr operator int() const { return value_; }  // NOLINT(google-explicit-constructor)
+
+  /// `dividend` is 0 or more.
+  FA_HOPPER_BOTH friend constexpr int operator/(int dividend, const Divisor& divisor) {
+    const auto n = static_cast<std::uint32_t>(dividend);
+    const auto quotient = static_cast<int>(std::uint64_t{n} * divisor.reciprocal_ >> 32U);
+    return dividend - quotient * divisor.value_ >= divisor.value_ ? quotient + 1 : quotient;
+  }
+  FA_HOPPER_BOTH friend constexpr int operator%(int dividend, const Divisor& divisor) {
+    return dividend - dividend / divisor * divisor.value_;
+  }
+
+ private:
+  int value_;
+  std::uint32_t reciprocal_;  // floor((2^32 - 1) / value)
+};
+
+/// The order of work: one head after the other. With a causal mask the last row blocks have the most keys and come
+/// first: heads go in groups whose K and V fit into L2 together, and of a group the last row blocks of all its heads.
+/// Behind them come the narrow items, of one strip each: the rows that are left of each head.
 struct Order {
   int heads;
-  int row_blocks;  // of a head
+  Divisor row_blocks;  // of a head
   int block_strips;
   int heads_per_group;
   bool longest_first;
-  int narrow = 0;  // of a head
+  Divisor narrow = 0;  // of a head
 
   FA_HOPPER_BOTH constexpr int items() const { return heads * (row_blocks + narrow); }
   FA_HOPPER_BOTH constexpr Item At(int index) const {
@@ -231,16 +255,14 @@ struct Order {
       const int left = index - heads * row_blocks;
       return {left / narrow, row_blocks * block_strips + left % narrow, 1};
     }
+    if (!longest_first) return {index / row_blocks, index % row_blocks * block_strips, block_strips};
     const int group = index / (heads_per_group * row_blocks);
     const int first_head = group * heads_per_group;
     const int within = index - first_head * row_blocks;
     const int left = heads - first_head;
     const int group_heads = left < heads_per_group ? left : heads_per_group;
-    if (longest_first) {
-      const int row_block = row_blocks - 1 - within / group_heads;
-      return {first_head + within % group_heads, row_block * block_strips, block_strips};
-    }
-    return {first_head + within / row_blocks, within % row_blocks * block_strips, block_strips};
+    const int row_block = row_blocks - 1 - within / group_heads;
+    return {first_head + within % group_heads, row_block * block_strips, block_strips};
   }
 };
 

@@ -38,18 +38,22 @@ __device__ __forceinline__ void RaiseMaxima(float (&max)[2], const float (&score
   }
 }
 
-/// scores = 2^(scores * c - shift), added up in `sum` (this thread's columns only). One FFMA and one MUFU a score, or
-/// for kOf16 of 16 the polynomial.
+/// scores = 2^(scores * c - shift). One FFMA and one MUFU a score, or for kOf16 of 16 the polynomial.
 template <int kOf16, int kCount>
-__device__ __forceinline__ void Exponentiate(float (&scores)[kCount], float (&sum)[2], float c,
-                                             const float (&shift)[2]) {
-  float partial[2][2] = {};
+__device__ __forceinline__ void Exponentiate(float (&scores)[kCount], float c, const float (&shift)[2]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     const float x = scores[i] * c - shift[HalfOf(i)];
     scores[i] = IsOnFma(i, kOf16) ? Exp2OnFma(x) : Exp2OnMufu(x);
-    partial[HalfOf(i)][i % 2] += scores[i];
   }
+}
+
+/// sum[half] += the scores of the row, this thread's columns only.
+template <int kCount>
+__device__ __forceinline__ void AddScores(float (&sum)[2], const float (&scores)[kCount]) {
+  float partial[2][2] = {};
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) partial[HalfOf(i)][i % 2] += scores[i];
 #pragma unroll
   for (int half = 0; half < 2; ++half) sum[half] += partial[half][0] + partial[half][1];
 }

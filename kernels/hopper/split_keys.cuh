@@ -13,6 +13,7 @@
 
 #include "hopper/barriers.cuh"
 #include "hopper/elements.h"
+#include "hopper/launch.h"
 #include "hopper/layout.h"
 #include "hopper/merge.h"
 #include "hopper/schedule.h"
@@ -37,8 +38,9 @@ struct SplitTile {
   static constexpr int kWarpgroups = kWarpgroupsArg;
   static constexpr int kKeys = kKeysArg;
   static constexpr Until kUntil = Until::kStore;
-  static constexpr int kPolynomialOf16 = 0;   // of 16 exponentials so many on the FMA pipe
-  static constexpr bool kCopyToPush = false;  // parts go to other blocks through shared memory and TMA
+  static constexpr int kPolynomialOf16 = 0;        // of 16 exponentials so many on the FMA pipe
+  static constexpr bool kDependentLaunch = false;  // begins while the kernel before it in the stream ends
+  static constexpr bool kCopyToPush = false;       // parts go to other blocks through shared memory and TMA
   using Element = __half;
 
   static constexpr int kCluster = kSplits * kQueries;
@@ -196,7 +198,8 @@ struct SplitWarpgroup {
       // No key: subtract 0 instead of minus infinity, so that masked scores give 0 and not NaN.
       shift[half] = row_max[half] == MinusInfinity() ? 0.0F : row_max[half];
     }
-    Exponentiate<T::kPolynomialOf16>(scores, row_sum, call.c, shift);
+    Exponentiate<T::kPolynomialOf16>(scores, call.c, shift);
+    AddScores(row_sum, scores);
 #pragma unroll
     for (int step = 0; step < T::kKeys / kStepDepth; ++step) {
 #pragma unroll
@@ -454,6 +457,12 @@ __global__ void __launch_bounds__(T::kThreads, 1) HopperSplitKeys(const __grid_c
     PrefetchMap(&call.k);
     PrefetchMap(&call.v);
   }
+  if constexpr (T::kDependentLaunch) {
+    if (loads) {
+      WaitForKernelBefore();  // nothing was read or written before here, and all that is written comes of what is read
+      LetNextKernelBegin();
+    }
+  }
   if (loads && has_keys) wg.load_q();  // without keys for the first warpgroup no one would wait for it
   if constexpr (T::kQueries == 1) {
     if (loads) wg.load_kv();
@@ -525,20 +534,9 @@ cudaError_t LaunchSplit(const AttentionParams& params, cudaStream_t stream) {
     status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   }
   if (status != cudaSuccess) return status;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = T::kCluster;
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(clusters_per_head * T::kCluster), static_cast<unsigned>(heads));
-  config.blockDim = dim3(T::kThreads);
-  config.dynamicSmemBytes = kBytes;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = T::kCluster > 1 && T::kUntil >= Until::kCluster ? 1 : 0;
-  void* arguments[] = {&call};
-  return cudaLaunchKernelExC(&config, kernel, arguments);
+  const dim3 grid(static_cast<unsigned>(clusters_per_head * T::kCluster), static_cast<unsigned>(heads));
+  const int cluster = T::kUntil >= Until::kCluster ? T::kCluster : 1;
+  return Launch(kernel, call, {grid, T::kThreads, kBytes, cluster, T::kDependentLaunch}, stream);
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ Variants SplitVariants() {
       SplitVariant<CopyToPush<Polynomial<SplitTile<64, 2, 1, 2, 128>, 6>>>("split_64_2_1_2_128_copy_poly_6", "6 of 16"),
       SplitVariant<Polynomial<SplitTile<64, 2, 1, 2, 128>, 4>>("split_64_2_1_2_128_poly_4",
                                                                "4 of 16 exponentials on the FMA pipe"),
+      SplitVariant<SplitKeys64>("split_64_2_1_2_128_dependent", "begins while the kernel before ends"),
       SplitVariant<SplitTile<128, 2, 1, 2, 128>>("split_128_2_1_2_128", "head dimension 128"),
       SplitVariant<SplitTile<128, 2, 2, 2, 128>>("split_128_2_2_2_128", "and 2 query tiles share K and V"),
       SplitVariant<SplitTile<128, 2, 4, 2, 128>>("split_128_2_4_2_128", "and 4"),

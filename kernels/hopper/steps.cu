@@ -14,6 +14,9 @@ Variants ForwardVariants() {
       ForwardVariant<PingPong<Plain64>>("64_ping_pong", "warpgroups in turn"),
       ForwardVariant<Store<Plain64>>("64_store", "O by TMA"),
       ForwardVariant<Persistent64>("64_persistent", "as many blocks as SMs"),
+      ForwardVariant<Summed<Plain64>>("64_sum", "row sums by the product"),
+      ForwardVariant<InTurn<Plain64>>("64_in_turn", "ping-pong again"),
+      ForwardVariant<Chosen64>("64_dependent", "begins while the kernel before ends"),
       ForwardVariant<Continued<Plain64>>("64_continued", "next item's QK before the epilogue"),
       ForwardVariant<Polynomial<Persistent64, 3>>("64_poly_3", "3 of 16 exponentials on the FMA pipe"),
       ForwardVariant<Plain128>("128_plain", "one product after the other"),
@@ -22,6 +25,9 @@ Variants ForwardVariants() {
       ForwardVariant<PingPong<Plain128>>("128_ping_pong", "warpgroups in turn"),
       ForwardVariant<Store<Plain128>>("128_store", "O by TMA"),
       ForwardVariant<Persistent128>("128_persistent", "as many blocks as SMs"),
+      ForwardVariant<Summed<Plain128>>("128_sum", "row sums by the product"),
+      ForwardVariant<InTurn<Plain128>>("128_in_turn", "ping-pong again"),
+      ForwardVariant<Chosen128>("128_dependent", "begins while the kernel before ends"),
       ForwardVariant<Continued<Plain128>>("128_continued", "next item's QK before the epilogue"),
   };
   return {kVariants, kVariants + std::size(kVariants)};

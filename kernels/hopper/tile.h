@@ -21,16 +21,18 @@ struct Tile {
   using Element = __half;
 
   // The switches; off is the plain version.
-  static constexpr bool kOverlap = false;      // QK of the next tile before PV of this one
-  static constexpr bool kPingPong = false;     // warpgroups issue their products in turn
-  static constexpr bool kLazyRescale = false;  // O is rescaled only when a maximum grows by more than 2^8
-  static constexpr int kPolynomialOf16 = 0;    // of 16 exponentials so many on the FMA pipe
-  static constexpr bool kTmaStore = false;     // O through shared memory and TMA
-  static constexpr bool kSwizzleO = true;      // its rows there begin at different banks
-  static constexpr int kCluster = 1;           // neighbouring row blocks load K and V together, a part each
-  static constexpr bool kPersistent = false;   // without a mask: as many blocks as SMs, which take item after item
-  static constexpr bool kNarrowItems = true;   // persistent: the rows that are left of each head in items of 64 rows
-  static constexpr bool kContinue = false;     // QK of the next item's first tile before the epilogue of this one
+  static constexpr bool kOverlap = false;       // QK of the next tile before PV of this one
+  static constexpr bool kPingPong = false;      // warpgroups issue their products in turn
+  static constexpr bool kLazyRescale = false;   // O is rescaled only when a maximum grows by more than 2^8
+  static constexpr int kPolynomialOf16 = 0;     // of 16 exponentials so many on the FMA pipe
+  static constexpr bool kTmaStore = false;      // O through shared memory and TMA
+  static constexpr bool kSwizzleO = true;       // its rows there begin at different banks
+  static constexpr int kCluster = 1;            // neighbouring row blocks load K and V together, a part each
+  static constexpr bool kPersistent = false;    // without a mask: as many blocks as SMs, which take item after item
+  static constexpr bool kNarrowItems = true;    // persistent: the rows that are left of each head in items of 64 rows
+  static constexpr bool kContinue = false;      // QK of the next item's first tile before the epilogue of this one
+  static constexpr bool kSumByProduct = false;  // the sums of P's rows come from PV: V has columns of ones
+  static constexpr bool kDependentLaunch = false;  // begins while the kernel before it in the stream ends
 
   static constexpr int kRows = kWarpgroups * kWarpgroupRows;
   static constexpr int kThreads = (kWarpgroups + 1) * kWarpgroupThreads;
@@ -45,20 +47,31 @@ struct Tile {
   static constexpr std::uint32_t kKvBytes = SlabBytes(kKeys) * kSlabs;
   static constexpr std::uint32_t kWarpgroupOBytes = SlabBytes(kWarpgroupRows) * kSlabs;
 
-  // Bytes from the aligned beginning of shared memory.
-  static constexpr std::uint32_t kQAt = 0;
-  static constexpr std::uint32_t kKAt = kQAt + kQBytes;
-  static constexpr std::uint32_t kVAt = kKAt + kStages * kKvBytes;
-  static constexpr std::uint32_t kOAt = kVAt + kStages * kKvBytes;
-
   static_assert(kHeadDim == 64 || kHeadDim == 128);
   static_assert(kWarpgroups == 2 || kWarpgroups == 3, "registers are planned for these");
   static_assert(kKeys % kStepDepth == 0 && kKeys <= 256 && kRows <= 256, "a box of TMA has at most 256 rows");
 };
 
+/// Columns of PV's product: those of the ones are the fewest that a product can have more.
+template <class T>
+inline constexpr int kOutColumns = T::kHeadDim + (T::kSumByProduct ? 8 : 0);
+
+/// A stage of V: the tile, and the slab of ones behind it.
+template <class T>
+inline constexpr std::uint32_t kVStageBytes = T::kKvBytes + (T::kSumByProduct ? SlabBytes(T::kKeys) : 0);
+
+// Bytes from the aligned beginning of shared memory.
+template <class T>
+inline constexpr std::uint32_t kQAt = 0;
+template <class T>
+inline constexpr std::uint32_t kKAt = kQAt<T> + T::kQBytes;
+template <class T>
+inline constexpr std::uint32_t kVAt = kKAt<T> + T::kStages* T::kKvBytes;
+template <class T>
+inline constexpr std::uint32_t kOAt = kVAt<T> + T::kStages* kVStageBytes<T>;
 /// Where a block's barriers are, behind its tiles.
 template <class T>
-inline constexpr std::uint32_t kBarriersAt = T::kOAt + (T::kTmaStore ? T::kWarpgroups * T::kWarpgroupOBytes : 0);
+inline constexpr std::uint32_t kBarriersAt = kOAt<T> + (T::kTmaStore ? T::kWarpgroups * T::kWarpgroupOBytes : 0);
 
 /// All that a block needs: 1 KiB is plenty for the barriers, and one atom is room to align the beginning.
 template <class T>

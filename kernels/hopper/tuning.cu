@@ -47,6 +47,7 @@ Variants TuningVariants() {
       ForwardVariant<Persistent<Tile<64, 3, 64, 4>>>("64_64_keys", "64 keys, 4 stages"),
       ForwardVariant<Persistent<Tile<64, 2, 128, 2>>>("64_2_warpgroups", "128 rows"),
       ForwardVariant<Turns<Persistent<Tile<64, 2, 128, 2>>>>("64_2_turns", "128 rows, ping-pong"),
+      ForwardVariant<Rows128>("64_2_chosen", "128 rows, as it is chosen"),
       ForwardVariant<Persistent<Tile<64, 2, 176, 2>>>("64_2_176_keys", "128 rows, 176 keys"),
       ForwardVariant<Persistent<Tile<64, 2, 192, 2>>>("64_2_192_keys", "128 rows, 192 keys"),
       ForwardVariant<Turns<Persistent<Tile<64, 2, 192, 2>>>>("64_2_192_turns", "the same with ping-pong"),

@@ -33,6 +33,13 @@ __device__ __forceinline__ void StoreShared(std::uint32_t address, std::uint32_t
 __device__ __forceinline__ void SyncBlock() { __syncthreads(); }
 __device__ __forceinline__ void SyncWarp() { __syncwarp(); }
 
+/// Programmatic dependent launch (PTX ISA, "griddepcontrol"): waits until the kernel before in the stream has ended and
+/// what it wrote is visible. Does nothing in an ordinary launch.
+__device__ __forceinline__ void WaitForKernelBefore() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+/// Lets the next kernel in the stream, if it was launched so, begin as soon as every block has said this or ended.
+__device__ __forceinline__ void LetNextKernelBegin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 /// The value of a warp's first lane: the compiler then knows that it is the same for all.
 __device__ __forceinline__ int OfWarp(int x) { return __shfl_sync(0xffffffffU, x, 0); }
 

@@ -50,16 +50,20 @@ struct Product;
 #define FA_32(d, i) FA_EIGHT(d, i), FA_EIGHT(d, i + 8), FA_EIGHT(d, i + 16), FA_EIGHT(d, i + 24)
 
 #define FA_NAMES_32 FA_NAMES() ", " FA_NAMES(1) ", " FA_NAMES(2) ", %30, %31"
+#define FA_NAMES_36 FA_NAMES_32 ", %32, %33, %34, %35"
 #define FA_NAMES_40 FA_NAMES() ", " FA_NAMES(1) ", " FA_NAMES(2) ", " FA_NAMES(3)
 #define FA_NAMES_48 FA_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define FA_NAMES_64 FA_NAMES_40 ", " FA_NAMES(4) ", " FA_NAMES(5) ", %60, %61, %62, %63"
+#define FA_NAMES_68 FA_NAMES_64 ", %64, %65, %66, %67"
 #define FA_NAMES_80 FA_NAMES_40 ", " FA_NAMES(4) ", " FA_NAMES(5) ", " FA_NAMES(6) ", " FA_NAMES(7)
 #define FA_NAMES_88 FA_NAMES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
 #define FA_NAMES_96 FA_NAMES_88 ", %88, %89, %90, %91, %92, %93, %94, %95"
 
 #define FA_OPERANDS_32(d) FA_32(d, 0)
+#define FA_OPERANDS_36(d) FA_32(d, 0), FA_FOUR(d, 32)
 #define FA_OPERANDS_48(d) FA_32(d, 0), FA_EIGHT(d, 32), FA_EIGHT(d, 40)
 #define FA_OPERANDS_64(d) FA_32(d, 0), FA_32(d, 32)
+#define FA_OPERANDS_68(d) FA_OPERANDS_64(d), FA_FOUR(d, 64)
 #define FA_OPERANDS_80(d) FA_OPERANDS_64(d), FA_EIGHT(d, 64), FA_EIGHT(d, 72)
 #define FA_OPERANDS_88(d) FA_OPERANDS_80(d), FA_EIGHT(d, 80)
 #define FA_OPERANDS_96(d) FA_OPERANDS_88(d), FA_EIGHT(d, 88)
@@ -105,8 +109,10 @@ struct Product;
   FA_PRODUCT(n, __nv_bfloat16, "bf16", registers, r0, r1, r2, r3, r4)
 
 FA_PRODUCTS(64, 32, 32, 33, 34, 35, 36)
+FA_PRODUCTS(72, 36, 36, 37, 38, 39, 40)
 FA_PRODUCTS(96, 48, 48, 49, 50, 51, 52)
 FA_PRODUCTS(128, 64, 64, 65, 66, 67, 68)
+FA_PRODUCTS(136, 68, 68, 69, 70, 71, 72)
 FA_PRODUCTS(160, 80, 80, 81, 82, 83, 84)
 FA_PRODUCTS(176, 88, 88, 89, 90, 91, 92)
 FA_PRODUCTS(192, 96, 96, 97, 98, 99, 100)

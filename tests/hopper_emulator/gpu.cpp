@@ -178,6 +178,10 @@ void EndPhase(Mbarrier& barrier) {
   barrier.pending = barrier.arrivals;
 }
 
+void ExpectKernelBeforeEnded() {
+  if (machine->launch.dependent && !ThisBlock().waited) Fail("a tensor is touched before the kernel before has ended");
+}
+
 void StartCopy(std::function<void()> copy) {
   if (machine->launch.copies == Copies::kAtOnce) {
     copy();

@@ -60,6 +60,7 @@ struct Block {
   unsigned rank = 0;
   std::vector<unsigned char> memory;
   unsigned char* shared = nullptr;  // where dynamic shared memory begins
+  bool waited = false;              // for the kernel before it in the stream
   std::vector<std::unique_ptr<Thread>> threads;
   std::map<std::size_t, Mbarrier> mbarriers;  // by their place in shared memory
   std::map<int, Meeting> named;
@@ -78,6 +79,7 @@ struct Launch {
   unsigned rows = 1;  // into which the blocks fall: the grid's second dimension
   std::size_t shared_bytes = 0;
   Copies copies = Copies::kAtOnce;
+  bool dependent = false;  // the kernel before it in the stream may not have ended
 };
 
 /// Runs `kernel` as each thread of each block, cluster after cluster. "" or why it did not end: a deadlock, or a use of
@@ -111,6 +113,9 @@ constexpr std::uint32_t kSharedBase = 1040;  // address of dynamic shared memory
 unsigned char* MemoryAt(std::uint32_t address);
 Mbarrier& BarrierAt(Block& block, std::uint32_t address);
 void EndPhase(Mbarrier& barrier);
+
+/// Fails if the kernel before in the stream may be running: tensors must not be touched.
+void ExpectKernelBeforeEnded();
 
 /// A copy by TMA: at once, or when nothing else can go on.
 void StartCopy(std::function<void()> copy);

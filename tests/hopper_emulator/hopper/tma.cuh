@@ -39,6 +39,7 @@ inline void CopyBox(const emulator::Tensor& map, emulator::Block& block, std::ui
 inline void LoadBoxInCluster(std::uint32_t shared, const CUtensorMap* map, int column, int row, int head,
                              Mbarrier* barrier, std::uint16_t ranks) {
   if (shared % 1024 != 0) emulator::Fail("a box must begin with an atom");
+  emulator::ExpectKernelBeforeEnded();
   const emulator::Tensor tensor = emulator::TensorOf(*map);
   const std::uint32_t barrier_address = SharedAddress(barrier);
   for (unsigned rank = 0; rank < 16; ++rank) {
@@ -56,6 +57,7 @@ inline void LoadBox(std::uint32_t shared, const CUtensorMap* map, int column, in
 inline void PublishToTma() {}
 
 inline void StoreBox(const CUtensorMap* map, std::uint32_t shared, int column, int row, int head) {
+  emulator::ExpectKernelBeforeEnded();
   const emulator::Tensor tensor = emulator::TensorOf(*map);
   for (int r = 0; r < tensor.box_rows && row + r < tensor.seqlen; ++r) {
     for (int c = 0; c < 64; ++c) {

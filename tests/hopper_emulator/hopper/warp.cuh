@@ -50,6 +50,9 @@ inline void SyncBlock() {
 }
 inline void SyncWarp() { (void)emulator::ExchangeInWarp(0); }
 
+inline void WaitForKernelBefore() { emulator::ThisBlock().waited = true; }
+inline void LetNextKernelBegin() {}
+
 inline int OfWarp(int x) { return static_cast<int>(emulator::ExchangeInWarp(static_cast<std::uint32_t>(x))[0]); }
 inline float OfLaneXor(float x, int mask) {
   const auto& words = emulator::ExchangeInWarp(std::bit_cast<std::uint32_t>(x));
