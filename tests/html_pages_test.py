@@ -177,7 +177,7 @@ class LadderTest(Pages):
         waits = [row for row in rows if ".h:" in row or ".cuh:" in row]
         self.assertEqual(len(waits), 8)
         self.assertTrue(any("load_kv schedule.h:81, schedule.h:83" in row for row in waits), waits)
-        self.assertTrue(any("forward.cuh:284" in row and "softmax" in row for row in waits), waits)
+        self.assertTrue(any("pvmatrixforward.cuh:" in row and "softmax" in row for row in waits), waits)
         self.assertRegex("".join(self.browser.text("#phases")), r"Of all products together 9\d\.\d.% ?, 8\d\.\d.% in softmax\.")
         self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=mma@1,8,512,64")
         self.assertIn("copy", "".join(self.browser.text("#phases")))

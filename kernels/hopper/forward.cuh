@@ -172,10 +172,11 @@ struct Consumer {
     rings.Next(operand);
   }
 
-  /// Who has the turn issues products.
-  __device__ __forceinline__ void take_turn() {
+  /// Who has the turn issues products. The wait for it counts to the phase of waits.
+  __device__ __forceinline__ void sync() {
     if constexpr (T::kPingPong) NamedSync<2 * kWarpgroupThreads>(TurnOf(warpgroup));
   }
+  __device__ __forceinline__ void take_turn() { sync(); }
   __device__ __forceinline__ void pass_turn(bool last_tile) {
     if constexpr (T::kPingPong) {
       const int next = TurnAfter(warpgroup, T::kWarpgroups, last_tile && last_item);
