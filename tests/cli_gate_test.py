@@ -63,6 +63,11 @@ class SlipsOfRung8Test(unittest.TestCase):
     def test_the_kernel_itself_and_its_other_recording_pass(self):
         self.assertEqual(self.judge("slip-none.fap", "6-persistent.fap")[0], 0)
 
+    def test_ping_pong_taken_away_is_suspect_and_names_its_phase(self):
+        code, out, err = self.judge("8-sums.fap", "9-ping-pong-again.fap")
+        self.assertEqual(code, 0, out + err)
+        self.assertTrue(out.startswith("SUSPECT: hopper_64 4,16,2048,64: perhaps 2.8 % slower: qk costs 62 % more\n"), out)
+
     def test_waits_name_the_copies_that_they_wait_for(self):
         # schedule.h: Q is loaded in line 77, K in 78 and 80, V in 81 and 83.
         copies = {"K": {78, 80}, "V": {81, 83}, "Q": {77}}
@@ -84,7 +89,7 @@ class SlipsOfRung8Test(unittest.TestCase):
         self.assertEqual(seen, {"Q", "K", "V"})
 
     def test_the_steps_become_faster(self):
-        steps = ["1-plain", "2-overlap", "3-lazy-rescale", "5-tma-store", "6-persistent"]
+        steps = ["1-plain", "2-overlap", "3-lazy-rescale", "5-tma-store", "6-persistent", "8-sums", "9-ping-pong-again"]
         for before, after in zip(steps, steps[1:]):
             diff = subprocess.run(
                 [PROGRAM, "diff", self.HOPPER / f"{before}.fap", self.HOPPER / f"{after}.fap", "--format", "json"],

@@ -210,6 +210,12 @@ std::vector<Edge> EdgesOfTheKernel() {
          e.occupancy = Occupancy{0.5, 8, {"registers"}, v};
        },
        0.499, 0.50},
+      {"reduced-clock", "GHz of 1.98",
+       [](ProfileEntry& e, double v) {
+         e.timing.emplace();
+         e.timing->sm_clock_hz = v * 1e9;
+       },
+       1.781, 1.783},
       {"launch-gaps", "of 100 us", [](ProfileEntry& e, double v) { e.metrics["gap_timing_seconds"] = v * 1e-6; }, 10.01,
        9.99},
   };

@@ -167,6 +167,15 @@ const std::vector<Row>& Table() {
        [](ProfileEntry& e) {
          e.occupancy = Occupancy{0.5, 8, {"registers"}, 0.51};
        }},
+      {"reduced-clock", "",
+       [](ProfileEntry& e) {
+         e.timing.emplace();
+         e.timing->sm_clock_hz = 1.6e9;
+       },
+       [](ProfileEntry& e) {
+         e.timing.emplace();
+         e.timing->sm_clock_hz = 1.9e9;
+       }},
       {"launch-gaps", "", [](ProfileEntry& e) { e.metrics["gap_timing_seconds"] = 1.2e-5; },
        [](ProfileEntry& e) { e.metrics["gap_timing_seconds"] = 0.9e-5; }},
   };

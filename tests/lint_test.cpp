@@ -197,6 +197,12 @@ TEST(LintTest, ABarrierPerRowIsAFindingAndOnePerTileIsNot) {
   // No tile comes in: each turn is a row, or a step of a reduction.
   lines[0] = {"LDS", "R2, [R3]"};
   EXPECT_NE(Evidence(Lint(Kernel(lines)), "barrier-per-row").find("2 of 2 barriers"), std::string::npos);
+  // A loop in a loop whose turns are tiles: they are multiplied, or other warps copy them.
+  for (const Line& tile :
+       {Line{"HGMMA.64x128x16.F32", "R24, gdesc[UR8], R24"}, Line{"SYNCS.PHASECHK.TRANS64.TRYWAIT", "P2, [R2], R3"}}) {
+    lines[2] = tile;
+    EXPECT_EQ(Ids(Lint(Kernel(lines))), kNone);
+  }
   // One that only arrives, and one outside all loops, wait for nobody.
   EXPECT_EQ(Ids(Lint(Kernel({{"BAR.ARV", "0x0, 0x80"}, {"BRA", "0x0", "@P0"}, {"BAR.SYNC", "0x0"}, {"EXIT"}}))), kNone);
 }

@@ -14,6 +14,7 @@
 
 #include "attention_workload.h"
 #include "fa_profile/error.h"
+#include "hopper/configurations.cuh"
 #include "hopper/split_keys.cuh"
 #include "random_inputs.h"
 #include "replay.h"
@@ -42,7 +43,8 @@ std::vector<FloorStep> Steps() {
           {"+ softmax", LaunchSplit<Up<T, Until::kSoftmax>>},
           {"+ PV", LaunchSplit<Up<T, Until::kPv>>},
           {"+ combine", LaunchSplit<Up<T, Until::kMerge>>},
-          {"+ store", LaunchSplit<Up<T, Until::kStore>>}};
+          {"+ store", LaunchSplit<Up<T, Until::kStore>>},
+          {"+ dependent launch", LaunchSplit<Dependent<T>>}};
 }
 
 void PrintSteps(const char* title, const std::vector<FloorStep>& steps, const AttentionParams& params) {

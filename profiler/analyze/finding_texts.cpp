@@ -35,6 +35,7 @@ std::string WithThresholds(std::string_view text) {
                      fmt::arg("busy_pipe", percent(kBusyPipe)),                                 //
                      fmt::arg("small_grid", kSmallGrid),                                        //
                      fmt::arg("exponentials", percent(kExponentials)),                          //
+                     fmt::arg("reduced_clock", percent(kReducedClock)),                         //
                      fmt::arg("gaps", percent(kGaps)),                                          //
                      fmt::arg("softmax_bound", percent(kSoftmaxBound)),                         //
                      fmt::arg("computed_again", kComputedAgain),                                //

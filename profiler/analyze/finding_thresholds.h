@@ -20,6 +20,7 @@ inline constexpr double kIdleIssueSlots = 0.70;  ///< idle, that is
 inline constexpr double kBusyPipe = 0.60;        ///< Nsight Compute's rule of a kernel that is bound by a pipe
 inline constexpr double kSmallGrid = 0.50;       ///< waves
 inline constexpr double kExponentials = 0.60;    ///< of the special-function units' peak
+inline constexpr double kReducedClock = 0.10;    ///< below the highest SM clock
 inline constexpr double kGaps = 0.10;            ///< of the call
 inline constexpr double kSoftmaxBound = 0.40;    ///< of the time, and more than both products
 inline constexpr double kComputedAgain = 1.5;    ///< exponentials for each score; rescaling alone makes 1.1

@@ -278,6 +278,19 @@ void ExponentialBound(const Subject& subject, Findings& findings) {
   }
 }
 
+void ReducedClock(const Subject& subject, Findings& findings) {
+  const auto highest = static_cast<double>(subject.device.sm_clock_max_hz);
+  if (!subject.entry.timing || !subject.entry.timing->sm_clock_hz || highest <= 0.0) return;
+  const double clock = *subject.entry.timing->sm_clock_hz;
+  const double below = 1.0 - clock / highest;
+  if (below < kReducedClock) return;
+  findings.push_back(Found({},
+                           fmt::format("the SM clock was {} on average while the kernel was timed, {} below the {} "
+                                       "that this GPU can have",
+                                       FormatValue(clock, "hertz"), Share(below), FormatValue(highest, "hertz")),
+                           below));
+}
+
 void LaunchGaps(const Subject& subject, Findings& findings) {
   const Metrics& metrics = subject.entry.metrics;
   const auto duration = Find(metrics, "duration_seconds");
@@ -387,6 +400,7 @@ constexpr Rule kRules[] = {
     {"tensor-absent", TensorAbsent},
     {"low-occupancy", LowOccupancy},
     {"small-grid", SmallGrid},
+    {"reduced-clock", ReducedClock},
     {"launch-gaps", LaunchGaps},
     {"device-printf", DevicePrintf},
 };

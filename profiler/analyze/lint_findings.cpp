@@ -168,13 +168,16 @@ MaybeFinding LocalTrafficInLoop(const LintSubject& subject) {
                               Count(subject, "local")));
 }
 
-/// Whether a loop brings in or multiplies a tile: it loads from global memory, copies, or runs matrix instructions.
-bool MovesATile(const LintSubject& subject, const std::vector<std::size_t>& loop) {
+/// Whether a turn of a loop is one tile and not one row. It is when it multiplies by matrix instructions, or waits at
+/// an mbarrier for a tile that other warps copy. Loads and copies of its own tell in an outermost loop alone: inside a
+/// loop over tiles they may be those of a row.
+bool TurnIsATile(const LintSubject& subject, const std::vector<std::size_t>& loop, bool outermost) {
   const auto& code = subject.kernel.function.instructions;
   for (const std::size_t block : loop) {
     const BasicBlock& b = subject.code.flow.blocks[block];
     for (std::size_t i = b.first; i < b.end; ++i) {
-      if (IsCounted(code[i], "global") || IsCounted(code[i], "tensor")) return true;
+      if (IsCounted(code[i], "tensor") || code[i].opcode.starts_with("SYNCS.PHASECHK")) return true;
+      if (outermost && IsCounted(code[i], "global")) return true;
     }
   }
   return false;
@@ -190,10 +193,9 @@ MaybeFinding BarriersPerRow(const LintSubject& subject) {
     ++barriers;
     const int depth = subject.code.flow.loop_depth[i];
     if (depth == 0) continue;
-    if (depth < kRowLoopDepth) {
-      const std::vector<std::size_t> loop = LoopAround(subject.code.flow, i);
-      if (loop.empty() || MovesATile(subject, loop)) continue;
-    }
+    const std::vector<std::size_t> loop = LoopAround(subject.code.flow, i);
+    const bool outermost = depth < kRowLoopDepth;
+    if ((outermost && loop.empty()) || TurnIsATile(subject, loop, outermost)) continue;
     ++per_row;
     if (!deepest || subject.code.flow.loop_depth[*deepest] < depth) deepest = i;
   }

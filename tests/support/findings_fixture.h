@@ -15,6 +15,7 @@ inline Device H200() {
   Device device;
   device.compute_capability_major = 9;
   device.sm_count = 132;
+  device.sm_clock_max_hz = 1'980'000'000;
   return device;
 }
 

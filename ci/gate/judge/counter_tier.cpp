@@ -177,6 +177,8 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
     const bool exact = counter.facts.stability == Stability::kDeterministic;
     if (counter.demand.severity == Severity::kOff) continue;
     if (!limited && (!exact || counter.facts.polarity == Polarity::kNeutral)) continue;
+    // Code in no phase is a mix: a mean over it moves with what is in the mix.
+    if (!limited && key.phase == kUnattributed && !AddsUp(counter.facts.unit)) continue;
     if (!exact && enough_pairs) continue;                                 // the paired test judges it
     if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 judged it
     counter.comparison = Compared(key, base, MedianOf(after->second));
