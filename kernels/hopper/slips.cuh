@@ -1,7 +1,7 @@
 #pragma once
 
-// Slips: the chosen configuration for head dimension 64 with one thing done worse, for asking whether the gate and the
-// profiler point at it. All are correct.
+// Slips: the configuration of step `persistent` for head dimension 64 with one thing done worse, for asking whether the
+// gate and the profiler point at it. All are correct.
 
 #include "hopper/configurations.cuh"
 #include "hopper/forward.cuh"

@@ -52,7 +52,7 @@ struct Tile {
   static_assert(kKeys % kStepDepth == 0 && kKeys <= 256 && kRows <= 256, "a box of TMA has at most 256 rows");
 };
 
-/// Columns of PV's product: those of the ones are the fewest that a product can have more.
+/// Columns of PV's product: with the ones 8 more, because a product's columns are a multiple of 8.
 template <class T>
 inline constexpr int kOutColumns = T::kHeadDim + (T::kSumByProduct ? 8 : 0);
 
