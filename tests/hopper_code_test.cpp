@@ -27,6 +27,7 @@ struct KernelCode {
   // Between the wait for scores that lets PV go on, and the wait for PV; -1: the kernel has no such wait.
   int exponentials_beside_pv = -1;
   bool has_gpu_fence = false;
+  std::vector<std::string> order;  // of dependent launch, and of what first follows
 };
 
 Opcodes Count(const DeviceFunction& function) {
@@ -57,6 +58,17 @@ bool HasGpuFence(const DeviceFunction& function) {
   });
 }
 
+/// The first of each: the wait for the kernel before (ACQBULK), the next kernel's leave to begin (PREEXIT), a copy.
+std::vector<std::string> OrderOfDependentLaunch(const DeviceFunction& function) {
+  std::vector<std::string> order;
+  for (const Instruction& instruction : function.instructions) {
+    const std::string opcode = instruction.opcode.substr(0, instruction.opcode.find('.'));
+    const bool counts = opcode == "ACQBULK" || opcode == "PREEXIT" || opcode == "UTMALDG";
+    if (counts && std::ranges::find(order, opcode) == order.end()) order.push_back(opcode);
+  }
+  return order;
+}
+
 std::vector<KernelCode> ReadKernels() {
   std::vector<KernelCode> kernels;
   const std::string nvdisasm = sass::RequireNvdisasm();
@@ -69,7 +81,8 @@ std::vector<KernelCode> ReadKernels() {
     for (const sass::CubinFunction& function : sass::ReadCubin(cubin.bytes).functions) {
       const DeviceFunction& instructions = code.at(function.name);
       kernels.push_back({Demangle(function.name.c_str()), function, Count(instructions),
-                         ExponentialsBesidePv(instructions), HasGpuFence(instructions)});
+                         ExponentialsBesidePv(instructions), HasGpuFence(instructions),
+                         OrderOfDependentLaunch(instructions)});
     }
   }
   return kernels;
@@ -108,6 +121,25 @@ TEST_F(HopperCodeTest, CopiesBarriersAndRegisterMovesAreThere) {
 // count bytes.
 TEST_F(HopperCodeTest, NoKernelWaitsForAFenceOfTheGpu) {
   for (const KernelCode& kernel : kernels_) EXPECT_FALSE(kernel.has_gpu_fence) << kernel.name;
+}
+
+// A tensor is touched after the kernel before has ended. The next one may begin after that, too: earlier it would wait
+// on the SMs that this one needs.
+TEST_F(HopperCodeTest, EachKernelWaitsForTheOneBeforeItAndThenCopies) {
+  const std::vector<std::string> expected = {"ACQBULK", "PREEXIT", "UTMALDG"};
+  for (const KernelCode& kernel : kernels_) {
+    EXPECT_EQ(kernel.order, expected) << kernel.name;
+    EXPECT_EQ(kernel.opcodes.at("ACQBULK"), 1) << kernel.name;
+  }
+}
+
+// Threads write and products read: the barriers, the ones behind V, and O's tile, which TMA reads. A fence of the
+// asynchronous proxy is between.
+TEST_F(HopperCodeTest, TheOnesAreFenced) {
+  for (const KernelCode& kernel : kernels_) {
+    if (!Has(kernel, "HopperForward")) continue;
+    EXPECT_GE(kernel.opcodes.at("FENCE"), 4) << kernel.name;
+  }
 }
 
 // QK: head_dim / 16 products; PV: keys / 16. With the next QK before this PV each is there twice: before, or behind,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -91,6 +92,59 @@ TEST_P(HopperTest, RepeatingACallGivesTheSameBits) {
     ASSERT_EQ(cudaMemcpy(again.data(), o, bytes, cudaMemcpyDefault), cudaSuccess);
     if (call == 0) first = again;
     ASSERT_EQ(std::memcmp(first.data(), again.data(), bytes), 0) << "call " << call;
+  }
+}
+
+// Each call reads what the one before it wrote, and overwrites what that one read: a kernel that begins while the one
+// before it ends must touch neither too early. Probabilities are sharp, so a wrong value stays wrong.
+TEST_P(HopperTest, CallsThatFollowEachOtherGiveTheBitsOfCallsAlone) {
+  constexpr int kCalls = 20;
+  const int head_dim = GetParam().head_dim;
+  for (const AttentionShape shape : {AttentionShape{1, 8, 512, head_dim, false}, {2, 16, 700, head_dim, true}}) {
+    if (!Takes(GetParam(), shape)) continue;
+    const auto workload = KernelOf(GetParam()).MakeWorkload(shape, 7);
+    AttentionParams params = dynamic_cast<const AttentionWorkload&>(*workload).params();
+    params.softmax_scale = 8.0F;
+    const auto bytes = static_cast<std::size_t>(shape.Elements()) * sizeof(__half);
+    const __half* const q = params.q;
+    const DeviceBuffer buffers[] = {DeviceBuffer(bytes), DeviceBuffer(bytes)};
+    const auto launch = [&](cudaStream_t stream, bool alone) {
+      for (int call = 0; call < kCalls; ++call) {
+        params.q = buffers[call % 2].as<__half>();
+        params.o = buffers[1 - call % 2].as<__half>();
+        EXPECT_EQ(GetParam().launch(params, stream), cudaSuccess);
+        if (alone) {
+          EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        }
+      }
+    };
+    const auto result_of = [&](const std::function<void()>& calls) {
+      std::vector<char> last(bytes);
+      EXPECT_EQ(cudaMemcpy(buffers[0].as<void>(), q, bytes, cudaMemcpyDefault), cudaSuccess);
+      calls();
+      EXPECT_EQ(cudaMemcpy(last.data(), params.o, bytes, cudaMemcpyDefault), cudaSuccess);
+      return last;
+    };
+    const std::vector<char> expected = result_of([&] { launch(nullptr, true); });
+    // In a graph no call waits for the host.
+    cudaStream_t stream = nullptr;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t chain = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    launch(stream, false);
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&chain, graph, 0), cudaSuccess);
+    for (int again = 0; again < 5; ++again) {
+      const std::vector<char> last = result_of([&] {
+        EXPECT_EQ(cudaGraphLaunch(chain, stream), cudaSuccess);
+        EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      });
+      EXPECT_EQ(std::memcmp(last.data(), expected.data(), bytes), 0) << shape.ToString() << ", again " << again;
+    }
+    EXPECT_EQ(cudaGraphExecDestroy(chain), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   }
 }
 

@@ -8,8 +8,6 @@
 namespace fa_profile::hopper {
 namespace {
 
-constexpr int kChain = 20;
-
 cudaGraphExec_t Capture(const std::function<cudaError_t(cudaStream_t)>& launch, int calls, cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -53,7 +51,7 @@ Chain::Chain(const std::function<cudaError_t(cudaStream_t)>& launch) {
   Check(cudaStreamCreate(&stream_), "cudaStreamCreate");
   Check(launch(stream_), "launch");  // loads the code
   Check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-  graph_ = Capture(launch, kChain, stream_);
+  graph_ = Capture(launch, Chain::kCalls, stream_);
 }
 
 Chain::~Chain() {
@@ -61,18 +59,18 @@ Chain::~Chain() {
   (void)cudaStreamDestroy(stream_);
 }
 
-double Chain::TimeUs(int replays) { return Time(graph_, replays, stream_) / kChain; }
+double Chain::TimeUs(int replays) { return Time(graph_, replays, stream_) / Chain::kCalls; }
 
 ReplayTime TimeReplays(const std::function<cudaError_t(cudaStream_t)>& launch, int replays) {
   cudaStream_t stream = nullptr;
   Check(cudaStreamCreate(&stream), "cudaStreamCreate");
   Check(launch(stream), "launch");  // loads the code
   Check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  const cudaGraphExec_t chain = Capture(launch, kChain, stream);
+  const cudaGraphExec_t chain = Capture(launch, Chain::kCalls, stream);
   const cudaGraphExec_t one = Capture(launch, 1, stream);
   ReplayTime time;
-  time.in_chain_us = Median(chain, std::max(replays / kChain, 5), 1, stream) / kChain;
-  time.alone_us = Median(one, std::max(replays / kChain, 5), kChain, stream);
+  time.in_chain_us = Median(chain, std::max(replays / Chain::kCalls, 5), 1, stream) / Chain::kCalls;
+  time.alone_us = Median(one, std::max(replays / Chain::kCalls, 5), Chain::kCalls, stream);
   Check(cudaGraphExecDestroy(chain), "cudaGraphExecDestroy");
   Check(cudaGraphExecDestroy(one), "cudaGraphExecDestroy");
   Check(cudaStreamDestroy(stream), "cudaStreamDestroy");

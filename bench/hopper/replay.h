@@ -18,6 +18,8 @@ ReplayTime TimeReplays(const std::function<cudaError_t(cudaStream_t)>& launch, i
 /// A chain of calls in a graph, to be replayed in turn with others.
 class Chain {
  public:
+  static constexpr int kCalls = 20;
+
   /// Throws Error when CUDA refuses.
   explicit Chain(const std::function<cudaError_t(cudaStream_t)>& launch);
   ~Chain();

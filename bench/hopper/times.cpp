@@ -5,11 +5,13 @@
 // A line for each variant: microseconds of a call in a chain of calls and of a call alone, both of replayed graphs,
 // TFLOP/s, and whether the result is correct (one draw against float64; at large shapes, near that of rung 7).
 // With --rounds all chains of a shape are replayed in turn, N times, so that all see the same clocks: the median time,
-// and how many times as fast as the first one each is, median, smallest and largest of the rounds.
+// and how many times as fast as the first one each is, median, smallest and largest of the rounds. Results are not
+// verified then.
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -33,6 +35,15 @@ struct Options {
   int rounds = 0;
 };
 
+int ParseRounds(const std::string& text) {
+  int rounds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounds);
+  if (error != std::errc() || end != text.data() + text.size() || rounds < 1) {
+    throw Error("--rounds '" + text + "' must be a number of 1 or more");
+  }
+  return rounds;
+}
+
 Options Parse(const std::vector<std::string>& arguments) {
   Options options;
   bool causal = false;
@@ -47,7 +58,7 @@ Options Parse(const std::vector<std::string>& arguments) {
     }
     if (++i == arguments.size()) throw Error(name + " needs a value");
     if (name == "--shape") options.shapes.push_back(AttentionShape::Parse(arguments[i]));
-    if (name == "--rounds") options.rounds = std::stoi(arguments[i]);
+    if (name == "--rounds") options.rounds = ParseRounds(arguments[i]);
     if (name == "--only") options.only.push_back(arguments[i]);
   }
   if (options.shapes.empty()) {
@@ -131,13 +142,15 @@ void Print(const Kernel& kernel, const AttentionShape& shape, const std::vector<
   std::fflush(stdout);
 }
 
-/// The rungs and variants that are wanted at this shape, as (kernel, what it changes, whether it is fp16).
+/// A rung or variant to be measured.
 struct Wanted {
   std::unique_ptr<AttentionKernel> variant;  // null: a rung
   const Kernel* kernel;
   const char* changes;
   bool is_fp16;
 };
+
+/// Rung 7 and 8 and the variants that take this shape, as far as they are asked for.
 std::vector<Wanted> WantedAt(const AttentionShape& shape, const Options& options) {
   std::vector<Wanted> wanted;
   if (IsWanted(options, "mma")) wanted.push_back({nullptr, &FindRung("mma"), "rung 7", true});
@@ -154,6 +167,7 @@ std::vector<Wanted> WantedAt(const AttentionShape& shape, const Options& options
   return wanted;
 }
 
+/// Replays the chains of all in turn. Throws Error when CUDA refuses one.
 void PrintRounds(const std::vector<Wanted>& wanted, const AttentionShape& shape, int rounds) {
   std::printf("%s, %d rounds in turn\n%-24s %10s %8s  %s\n", shape.ToString().c_str(), rounds, "", "chain us",
               "TFLOP/s", "times as fast as the first");
@@ -166,8 +180,8 @@ void PrintRounds(const std::vector<Wanted>& wanted, const AttentionShape& shape,
       return cudaPeekAtLastError();
     }));
   }
-  constexpr double kTurnUs = 20e3;
-  const int replays = std::max(1, static_cast<int>(kTurnUs / 20 / chains.front()->TimeUs(1)));
+  constexpr double kTurnUs = 20e3;  // of each chain
+  const int replays = std::max(1, static_cast<int>(kTurnUs / Chain::kCalls / chains.front()->TimeUs(1)));
   std::vector<std::vector<double>> times(chains.size());
   std::vector<std::vector<double>> ratios(chains.size());
   for (int round = -1; round < rounds; ++round) {  // one to warm up

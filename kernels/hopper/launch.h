@@ -8,6 +8,7 @@
 
 namespace fa_profile::hopper {
 
+/// Grid, block and attributes of a launch.
 struct LaunchShape {
   dim3 grid;
   int threads;  // of a block

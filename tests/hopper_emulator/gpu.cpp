@@ -103,6 +103,10 @@ void RunCluster(const Launch& launch, unsigned first_block) {
     machine->copies.pop_front();
     copy();
   }
+  for (const auto& block : machine->blocks) {
+    if (launch.dependent && !block->waited && machine->error.empty())
+      machine->error = "a block ended without a wait for the kernel before";
+  }
 }
 
 }  // namespace

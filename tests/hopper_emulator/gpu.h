@@ -79,7 +79,7 @@ struct Launch {
   unsigned rows = 1;  // into which the blocks fall: the grid's second dimension
   std::size_t shared_bytes = 0;
   Copies copies = Copies::kAtOnce;
-  bool dependent = false;  // the kernel before it in the stream may not have ended
+  bool dependent = false;  // the kernel before it in the stream may not have ended: each block must wait for that
 };
 
 /// Runs `kernel` as each thread of each block, cluster after cluster. "" or why it did not end: a deadlock, or a use of

@@ -51,7 +51,7 @@ inline void SyncBlock() {
 inline void SyncWarp() { (void)emulator::ExchangeInWarp(0); }
 
 inline void WaitForKernelBefore() { emulator::ThisBlock().waited = true; }
-inline void LetNextKernelBegin() {}
+inline void LetNextKernelBegin() { emulator::ExpectKernelBeforeEnded(); }
 
 inline int OfWarp(int x) { return static_cast<int>(emulator::ExchangeInWarp(static_cast<std::uint32_t>(x))[0]); }
 inline float OfLaneXor(float x, int mask) {
