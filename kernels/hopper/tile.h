@@ -66,9 +66,9 @@ inline constexpr std::uint32_t kQAt = 0;
 template <class T>
 inline constexpr std::uint32_t kKAt = kQAt<T> + T::kQBytes;
 template <class T>
-inline constexpr std::uint32_t kVAt = kKAt<T> + T::kStages* T::kKvBytes;
+inline constexpr std::uint32_t kVAt = kKAt<T> + (T::kStages * T::kKvBytes);
 template <class T>
-inline constexpr std::uint32_t kOAt = kVAt<T> + T::kStages* kVStageBytes<T>;
+inline constexpr std::uint32_t kOAt = kVAt<T> + (T::kStages * kVStageBytes<T>);
 /// Where a block's barriers are, behind its tiles.
 template <class T>
 inline constexpr std::uint32_t kBarriersAt = kOAt<T> + (T::kTmaStore ? T::kWarpgroups * T::kWarpgroupOBytes : 0);

@@ -177,7 +177,7 @@ void JudgeCounters(const JudgeContext& context, CaseWork& work) {
     const bool exact = counter.facts.stability == Stability::kDeterministic;
     if (counter.demand.severity == Severity::kOff) continue;
     if (!limited && (!exact || counter.facts.polarity == Polarity::kNeutral)) continue;
-    // Code in no phase is a mix: a mean over it moves with what is in the mix.
+    // A mean over code in no phase changes with which code that is.
     if (!limited && key.phase == kUnattributed && !AddsUp(counter.facts.unit)) continue;
     if (!exact && enough_pairs) continue;                                 // the paired test judges it
     if (code_known && FindStaticMetric(key.metric) != nullptr) continue;  // tier 0 judged it
