@@ -174,7 +174,14 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
   }
   gate.aa_trials = 60 * std::floor((now - started_) / interval_seconds_);
   const SimulationInfo simulation{hosts_, recording_};
-  return MakeFamilies({&totals, &reading, baseline, &gate, &collector, &simulation});
+  PageInput input;
+  input.totals = &totals;
+  input.host = &reading;
+  input.baseline = baseline;
+  input.gate = &gate;
+  input.collector = &collector;
+  input.simulation = &simulation;
+  return MakeFamilies(input);
 }
 
 std::string SimulatedFleet::Targets(const std::string& address) const {

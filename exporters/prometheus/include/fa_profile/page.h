@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,8 @@ struct SimulationInfo {
 /// Everything that a page is made from; an absent part has no series.
 struct PageInput {
   const Totals* totals = nullptr;
+  const Totals* held = nullptr;                                 ///< kernels whose sums are shown instead: PageHistory
+  double gauges_for = std::numeric_limits<double>::infinity();  ///< seconds; kernels idle for longer have only sums
   const HostReading* host = nullptr;
   const Baseline* baseline = nullptr;
   const GateState* gate = nullptr;
