@@ -305,6 +305,7 @@ void SetCollector(const PageInput& input, Builder& page) {
   page.Set("faprof_collector_spool_files", {}, collector.spool_files);
   page.Set("faprof_collector_perfmon_conflicts_total", {}, collector.perfmon_conflicts);
   page.Set("faprof_collector_failed_runs_total", {}, collector.failed_runs);
+  page.Set("faprof_collector_refused_states", {}, collector.refused_states);
   for (const auto& [code, count] : collector.http_requests) {
     page.Set("faprof_collector_http_requests_total", {std::to_string(code)}, static_cast<double>(count));
   }

@@ -129,6 +129,7 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
     }
     state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
     state_ = state_folder_->Load();
+    collector_.refused_states = state_folder_->CountRefused();
     collector_.up["state"] = true;
     aged_ = Clock::now();
     if (state_.last_recording) {

@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -46,7 +45,6 @@ std::string Text(const ExporterState& state) {
             {"counted", state.counted}};
   for (const auto& [name, number] : kNumbers) json[name] = state.*number;
   if (state.last_recording) json["last_recording"] = *state.last_recording;
-  if (state.refused) json["refused"] = *state.refused;
   return json.dump();
 }
 
@@ -94,7 +92,6 @@ ExporterState FromText(const std::string& path, const std::string& text) {
   state.counted = Hashes(root.At("counted"));
   for (const auto& [name, number] : kNumbers) state.*number = Count(root, name);
   state.last_recording = Time(root, "last_recording");
-  state.refused = Time(root, "refused");
   return state;
 }
 
@@ -135,10 +132,18 @@ ExporterState StateFolder::Load() const {
     fs::rename(path_, aside, failed);
     spdlog::error("the state {} is damaged ({}): it is kept as {}, and counters start from zero", path_, error.what(),
                   aside);
-    ExporterState state;
-    state.refused = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    return state;
+    return {};
   }
+}
+
+int StateFolder::CountRefused() const {
+  int count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with("exporter.json.damaged")) ++count;
+  }
+  return count;
 }
 
 void StateFolder::Save(const ExporterState& state) {

@@ -151,6 +151,8 @@ constexpr ExportedMetric kTable[] = {
      "Runs that could not profile because something else held the GPU's counters.", "failure notes in the spool"},
     {"faprof_collector_failed_runs_total", kCounter, "count", "", "Runs that left a failure note in the spool.",
      "failure notes in the spool"},
+    {"faprof_collector_refused_states", kGauge, "count", "",
+     "Damaged or impossible state files that were refused and kept aside: counters started from zero.", "exporter"},
     {"faprof_collector_series", kGauge, "count", "", "Series on the newest page.", "exporter"},
     {"faprof_collector_series_dropped_total", kCounter, "count", "",
      "Series left out of pages because of the limit, and kernels, phases and Xids folded into `other`.", "exporter"},

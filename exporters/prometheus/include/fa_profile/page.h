@@ -30,7 +30,8 @@ struct CollectorState {
   double spool_files = 0;
   double perfmon_conflicts = 0;
   double failed_runs = 0;
-  double series_dropped = 0;  ///< summed over the pages before
+  std::optional<double> refused_states;  ///< kept aside; absent: it has no state
+  double series_dropped = 0;             ///< summed over the pages before
   std::map<int, std::uint64_t> http_requests;
   int http_connections = 0;
   double started = 0;  ///< Unix time

@@ -23,7 +23,6 @@ struct ExporterState {
   double recordings_duplicate = 0;
   double perfmon_conflicts = 0;
   double failed_runs = 0;
-  std::optional<double> refused;  ///< Unix time when the state before was refused; absent: never
 };
 
 inline constexpr std::size_t kMostRemembered = 20000;
@@ -44,6 +43,9 @@ class StateFolder {
   /// renamed and logged: the counters then start from zero, as after any reset. Throws Error for a file that cannot be
   /// read or is a newer version's.
   ExporterState Load() const;
+
+  /// How many files Load() has renamed, ever, that are still there.
+  int CountRefused() const;
 
   /// Durable when it returns. Throws StateError; the old state is then still there.
   void Save(const ExporterState& state);
