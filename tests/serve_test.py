@@ -418,8 +418,8 @@ class ServeTest(unittest.TestCase):
         spool = pathlib.Path(self.folder) / "spool"
         spool.mkdir()
         for number in range(300):
-            # Half of them cannot be told from a recording without reading them.
-            (spool / f"a{number}.fap").write_bytes(b"SQLite format 3\0" + b"x" * 5000 if number % 2 else b"x")
+            # The first cannot be told from a recording without reading them.
+            (spool / f"a{number}.fap").write_bytes(b"SQLite format 3\0" + b"x" * 5000 if number < 80 else b"x")
             (spool / f"b{number}.failure").write_bytes(b"x")
         shutil.copy(self.small(0), spool / "good.fap")
         with Serve(self.folder, interval="1h") as serve:  # there is one collection alone

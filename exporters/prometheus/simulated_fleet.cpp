@@ -167,6 +167,7 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
   collector.last_collection = now;
   collector.last_recording = now;
   collector.recordings = {{"counted", std::floor((now - started_) / interval_seconds_) * kSimulatedGpusPerHost}};
+  collector.refused_states = 0;
   collector.started = started_;
   GateState gate;
   for (const auto& [name, kernel] : measured.kernels) {
@@ -174,14 +175,7 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
   }
   gate.aa_trials = 60 * std::floor((now - started_) / interval_seconds_);
   const SimulationInfo simulation{hosts_, recording_};
-  PageInput input;
-  input.totals = &totals;
-  input.host = &reading;
-  input.baseline = baseline;
-  input.gate = &gate;
-  input.collector = &collector;
-  input.simulation = &simulation;
-  return MakeFamilies(input);
+  return MakeFamilies({&totals, &reading, baseline, &gate, &collector, &simulation});
 }
 
 std::string SimulatedFleet::Targets(const std::string& address) const {

@@ -59,13 +59,13 @@ struct SimulationInfo {
 /// Everything that a page is made from; an absent part has no series.
 struct PageInput {
   const Totals* totals = nullptr;
-  const Totals* held = nullptr;                                 ///< kernels whose sums are shown instead: PageHistory
-  double gauges_for = std::numeric_limits<double>::infinity();  ///< seconds; kernels idle for longer have only sums
   const HostReading* host = nullptr;
   const Baseline* baseline = nullptr;
   const GateState* gate = nullptr;
   const CollectorState* collector = nullptr;
   const SimulationInfo* simulation = nullptr;
+  const Totals* held = nullptr;                                 ///< kernels whose sums are shown instead: PageHistory
+  double gauges_for = std::numeric_limits<double>::infinity();  ///< seconds; kernels idle for longer have only sums
 };
 
 /// The families of a page, in the order of the table of exported metrics. A GPU has kMaxSeriesPerGpu series at most:
