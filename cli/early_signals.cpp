@@ -13,7 +13,7 @@ void BlockSignalsOfServe(int argc, char** argv, char** /*environment*/) {
   (void)pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-// The loader runs these before any constructor. main() comes some milliseconds later.
+// The loader runs these before any constructor, once the libraries are loaded. main() comes later.
 [[gnu::used, gnu::section(".preinit_array")]] void (*const kFirst)(int, char**, char**) = BlockSignalsOfServe;
 
 }  // namespace
