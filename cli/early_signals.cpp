@@ -1,6 +1,7 @@
 #include <csignal>
 #include <string_view>
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own runtime must come first
 namespace {
 
 // A service manager may stop `serve` at once: SIGTERM and SIGINT wait until serve asks for them, and it ends with 0.
@@ -17,3 +18,4 @@ void BlockSignalsOfServe(int argc, char** argv, char** /*environment*/) {
 [[gnu::used, gnu::section(".preinit_array")]] void (*const kFirst)(int, char**, char**) = BlockSignalsOfServe;
 
 }  // namespace
+#endif

@@ -14,10 +14,14 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) {
   const char* const path = std::getenv("SET_CLOCK");
   if (result != 0 || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || path == nullptr) return result;
   if (std::FILE* const file = std::fopen(path, "r")) {
-    long of_day = 0;
-    long passed = 0;
-    (void)std::fscanf(file, "%ld %ld", &of_day, &passed);
-    time->tv_sec += clock == CLOCK_REALTIME ? of_day : passed;
+    double of_day = 0;
+    double steady = 0;
+    const int numbers = std::fscanf(file, "%lf %lf", &of_day, &steady);
+    if (clock == CLOCK_REALTIME) time->tv_sec += static_cast<time_t>(of_day);
+    if (clock == CLOCK_MONOTONIC && numbers == 2) {
+      time->tv_sec = static_cast<time_t>(steady);
+      time->tv_nsec = static_cast<long>((steady - static_cast<double>(time->tv_sec)) * 1e9);
+    }
     (void)std::fclose(file);
   }
   return result;
