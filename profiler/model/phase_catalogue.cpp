@@ -57,20 +57,20 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
      "clock."},
 
     // Memory.
-    {"phase_shared_wavefronts", "shared wavefronts", "count", kLower, kExact,
-     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass, "Wavefronts that shared-memory instructions took."},
-    {"phase_shared_wavefronts_ideal", "ideal wavefronts", "count", kNeutral, kExact,
+    {"phase_shared_wavefronts", "SASS shared wavefronts", "count", kLower, kExact,
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass, "Wavefronts that shared-memory instructions took, cp.async included, counted per instruction."},
+    {"phase_shared_wavefronts_ideal", "ideal SASS shared wavefronts", "count", kNeutral, kExact,
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal", kSass,
-     "Wavefronts that shared-memory instructions would have taken without bank conflicts."},
+     "SASS shared wavefronts without bank conflicts."},
     {"phase_bank_conflicts", "bank conflicts", "count", kLower, kExact,
      "max(0, sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared - "
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal)",
-     kSass, "Wavefronts beyond the ideal: each one repeats an access."},
+     kSass, "SASS shared wavefronts beyond the ideal: each one repeats an access."},
     {"phase_bank_conflict_ratio", "conflicting wavefronts", "ratio", kLower, kExact,
      "max(0, sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared - "
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal) / "
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
-     kSass, "Of the phase's shared-memory wavefronts, those beyond the ideal."},
+     kSass, "Of the phase's SASS shared wavefronts, those beyond the ideal."},
     {"phase_global_sectors", "global sectors", "sectors", kLower, kExact, "sass.smsp__sass_sectors_mem_global", kSass,
      "32-byte sectors of global memory that L1 was asked for."},
     {"phase_global_sectors_ideal", "ideal global sectors", "sectors", kNeutral, kExact,
