@@ -1,0 +1,450 @@
+#!/usr/bin/env python3
+"""Numbers that several formats carry agree, and keep to their bounds: numbers_test.py PROGRAM SOURCE [PACKAGE]
+
+Every bundled recording goes through every format. The JSON report is the reference. PACKAGE: the folder that has the
+Python package.
+"""
+
+import base64
+import collections
+import csv
+import io
+import itertools
+import json
+import math
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import unittest
+import zlib
+
+PROGRAM, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+if sys.argv[3:]:
+    sys.path.insert(0, sys.argv[3])
+    import fa_profile
+else:
+    fa_profile = None
+del sys.argv[1:]
+
+RECORDINGS = sorted(SOURCE.glob("recordings/**/*.fap")) + [SOURCE / "tests/data/version1.fap"]
+
+# What a name that ends in _ratio compares, if it is not a share: an error with its tolerance, p95 - p05 with the median,
+# two kinds of work.
+UNBOUNDED = {"max_error_ratio", "spread_ratio", "qk_to_pv_ratio"}
+# A difference of two times: it is negative where parts overlap.
+SIGNED = {"gap_timing_seconds"}
+# What a recording of all stall reasons adds up to: counters of 19 passes (docs/known-limits.md).
+WARP_STATES = (0.97, 1.03)
+# The fewest comparisons of each kind: with fewer, a format or a check is gone.
+LEAST = {
+    "bounds": 15000,
+    "sums": 600,
+    "within JSON": 400,
+    "CSV": 5000,
+    "HTML": 5000,
+    "HTML code": 400,
+    "text": 1000,
+    "Prometheus": 500,
+    "stacks": 250,
+    "Perfetto": 100,
+    "Python": 5000,
+}
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], check=True, stdout=subprocess.PIPE).stdout
+
+
+def report(path, form):
+    return run("report", path, "--format", form)
+
+
+def near(a, b, ratio=1e-9):
+    return math.isclose(a, b, rel_tol=ratio, abs_tol=1e-300)
+
+
+def call_name(entry):
+    """As CallName() has it."""
+    shape = entry["shape"] or {}
+    values = [str(shape[key]) for key in ("batch", "num_heads", "seqlen", "head_dim") if key in shape]
+    name = entry["kernel"]
+    if values:
+        name += "@" + ",".join(values) + (",causal" if shape["causal"] else "")
+    return name + ("/" + entry["part"] if entry["part"] else "")
+
+
+def leaves(value, path=()):
+    """(path, number) of every number."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from leaves(item, (*path, index))
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path, value
+
+
+def fields(message):
+    """(number, value) of a protobuf message's fields."""
+
+    def varint(at):
+        value = shift = 0
+        while True:
+            byte = message[at]
+            value |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                return value, at
+
+    at = 0
+    while at < len(message):
+        key, at = varint(at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(at)
+        else:
+            size, at = varint(at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
+            value, at = message[at : at + size], at + size
+        yield key >> 3, value
+
+
+def slices(trace):
+    """The debug annotations of each slice of a Perfetto trace, texts and doubles."""
+    for packet in (value for number, value in fields(trace) if number == 1):
+        for event in (value for number, value in fields(packet) if number == 11):
+            annotations = {}
+            for annotation in (value for number, value in fields(event) if number == 4):
+                given = dict(fields(annotation))
+                if 5 in given:
+                    annotations[given[10].decode()] = struct.unpack("<d", given[5])[0]
+                elif 6 in given:
+                    annotations[given[10].decode()] = given[6].decode()
+            if annotations:
+                yield annotations
+
+
+PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
+UNITS = ("FLOP/s", "FLOP/B", "FLOP", "B/s", "B", "s", "Hz", "%", "")
+
+
+def printed(text):
+    """The value of "1.04 kFLOP/B" and its resolution, or None."""
+    match = re.fullmatch(r"(-?[\d,]+(?:\.\d+)?)\s*(\S*)", text)
+    if match is None:
+        return None
+    digits, word = match[1].replace(",", ""), match[2]
+    decimals = len(digits.partition(".")[2])
+    for unit in UNITS:
+        if word.endswith(unit) and word[: len(word) - len(unit)] in PREFIXES:
+            scale = 0.01 if unit == "%" else PREFIXES[word[: len(word) - len(unit)]]
+            return float(digits) * scale, 10**-decimals * scale
+    return None
+
+
+class Numbers(unittest.TestCase):
+    counts = collections.Counter()
+
+    def agree(self, kind, a, b, what, ratio=1e-9):
+        self.counts[kind] += 1
+        if not near(a, b, ratio):
+            self.wrong.append(f"{kind}: {what}: {a!r} and {b!r}")
+
+    def holds(self, kind, condition, what):
+        self.counts[kind] += 1
+        if not condition:
+            self.wrong.append(f"{kind}: {what}")
+
+    def test_every_recording(self):
+        for path in RECORDINGS:
+            with self.subTest(recording=path.name):
+                self.wrong = []
+                self.document = json.loads(report(path, "json"))
+                self.bounds()
+                for entry in self.document["entries"]:
+                    self.entry(entry)
+                self.program()
+                self.csv(report(path, "csv"), "CSV")
+                self.html(report(path, "html").decode())
+                self.text(run("report", path, "--format", "text").decode())
+                self.prometheus(run("textfile", path).decode())
+                self.stacks(report(path, "folded").decode(), json.loads(report(path, "speedscope")))
+                self.perfetto(report(path, "perfetto"))
+                if fa_profile:
+                    self.python(path)
+                self.assertFalse(self.wrong, "\n".join([f"{len(self.wrong)} contradictions:", *self.wrong[:40]]))
+
+    # Within the JSON report.
+
+    def bounds(self):
+        for path, value in leaves(self.document):
+            where = ".".join(map(str, path))
+            name = next(key for key in reversed(path) if isinstance(key, str))
+            if name.endswith("_ratio") and name not in UNBOUNDED or name == "ratio":
+                self.holds("bounds", 0 <= value <= 1 + 1e-12, f"{where} = {value} is outside 0 to 1")
+            elif name not in SIGNED and "temperature" not in name:
+                self.holds("bounds", value >= 0, f"{where} = {value} is negative")
+
+    def entry(self, entry):
+        name, metrics = call_name(entry), entry["metrics"]
+        same = lambda a, b, what: self.agree("within JSON", a, b, f"{name}: {what}")  # noqa: E731
+        if entry["timing"]:
+            timing = entry["timing"]
+            if metrics["duration_seconds"] is not None:
+                same(timing["median_ns"] * 1e-9, metrics["duration_seconds"], "median and duration_seconds")
+            ordered = [timing[key] for key in ("min_ns", "p05_ns", "median_ns", "p95_ns")]
+            self.holds("within JSON", ordered == sorted(ordered), f"{name}: quantiles {ordered}")
+            same((timing["p95_ns"] - timing["p05_ns"]) / timing["median_ns"], timing["spread_ratio"], "spread_ratio")
+        if entry["occupancy"]:
+            same(entry["occupancy"]["theoretical_ratio"], metrics["theoretical_occupancy_ratio"], "theoretical occupancy")
+            same(entry["occupancy"]["waves"], metrics["waves"], "waves")
+        for stall in entry["stalls"]:
+            same(stall["ratio"], metrics[f"stall_{stall['reason']}_ratio"], f"stall {stall['reason']}")
+        states = [metrics[key] for key in metrics if key.startswith("stall_") or key == "warp_issuing_ratio"]
+        if None not in states:
+            low, high = WARP_STATES
+            self.holds("sums", low <= sum(states) <= high, f"{name}: warp states add up to {sum(states)}")
+        if metrics["l2_bytes_per_second"] and metrics["duration_seconds"]:
+            # Bytes of a whole call over its own duration.
+            same(metrics["l2_bytes"] / metrics["duration_seconds"], metrics["l2_bytes_per_second"], "L2 bandwidth")
+            same(metrics["dram_bytes"] / metrics["duration_seconds"], metrics["dram_bytes_per_second"], "DRAM bandwidth")
+        if entry["phases"]:
+            self.phases(name, entry)
+
+    def phases(self, name, entry):
+        table, metrics = entry["phases"], entry["metrics"]
+        phases = table["phases"]
+        column = lambda key: [phase["metrics"][key] for phase in phases if phase["metrics"][key] is not None]  # noqa: E731
+        for key in ("phase_time_ratio", "phase_warp_time_ratio", "phase_issue_ratio"):
+            if column(key):
+                self.agree("sums", sum(column(key)), 1, f"{name}: {key}")
+        if column("phase_time_seconds"):
+            total = metrics["duration_seconds"] or entry["timing"]["median_ns"] * 1e-9
+            self.agree("sums", sum(column("phase_time_seconds")), total, f"{name}: phase_time_seconds")
+        for phase in phases:
+            stalled = sum(stall["ratio"] for stall in phase["stalls"])
+            self.holds("sums", stalled <= 1 + 1e-9, f"{name}: stalls of {phase['phase']} are {stalled}")
+            values = phase["metrics"]
+            wavefronts, ideal = values["phase_shared_wavefronts"], values["phase_shared_wavefronts_ideal"]
+            if wavefronts:
+                excess = max(0, wavefronts - ideal)
+                self.agree("within JSON", excess, values["phase_bank_conflicts"], f"{name}: conflicts of {phase['phase']}")
+                ratio = values["phase_bank_conflict_ratio"]
+                self.agree("within JSON", excess / wavefronts, ratio, f"{name}: conflict ratio of {phase['phase']}")
+        whole = {"instructions": metrics["instructions"], "HMMA instructions": metrics["hmma_instructions"]}
+        parts = {"instructions": "phase_instructions"}
+        for closure in table["closures"]:
+            quantity, off = closure["quantity"], abs(closure["phases"] - closure["whole"])
+            allowed = closure["limit_ratio"] * closure["whole"]
+            self.holds("sums", closure["closes"] == (off <= allowed), f"{name}: closure of {quantity}")
+            if quantity in whole:
+                self.agree("within JSON", closure["whole"], whole[quantity], f"{name}: {quantity}")
+            if quantity in parts:
+                self.agree("sums", sum(column(parts[quantity])), closure["phases"], f"{name}: {quantity} of the phases")
+            if not closure["closes"]:
+                losses = [loss for loss in self.document["losses"] if loss["kind"] == "phase_sums_open"]
+                named = any(loss["subject"] == name and loss["reason"].startswith(quantity) for loss in losses)
+                self.holds("sums", named, f"{name}: {quantity} do not close, and the report does not say so")
+
+    def program(self):
+        program = self.document["program"]
+        if program is None:
+            return
+        used = [entry["use"] for entry in self.document["entries"] if entry["use"]]
+        same = lambda a, b, what: self.agree("sums", a, b, what)  # noqa: E731
+        same(program["busy_ratio"] + program["idle_ratio"], 1, "busy and idle")
+        same(program["busy_ns"] / program["watched_ns"], program["busy_ratio"], "busy_ratio")
+        for key, total in (("total_ns", "kernel_ns"), ("launches", "launches"), ("graph_launches", "graph_launches")):
+            same(sum(use[key] for use in used), program[total], total)
+        same(sum(use["share_ratio"] for use in used), 1, "shares of the kernels")
+        same(sum(use["total_ns"] for use in program["memory"]), program["memory_ns"], "memory_ns")
+        gpu_ns = program["kernel_ns"] + program["memory_ns"]
+        for use in program["memory"]:
+            same(use["total_ns"] / gpu_ns, use["share_ratio"], f"share of {use['kind']}")
+        for use in program["nvtx"]:
+            same(use["gpu_ns"] / program["kernel_ns"], use["share_ratio"], f"share of {use['path']}")
+
+    # Other formats against it.
+
+    def identified(self):
+        """Values by what a row of the CSV report is identified with."""
+        values = {}
+        for entry in self.document["entries"]:
+            shape = entry["shape"] or {}
+            attention = [str(int(shape[key])) for key in ("batch", "num_heads", "seqlen", "head_dim", "causal") if key in shape]
+            parameters = "" if attention else ",".join(f"{name}={value}" for name, value in shape.items())
+            identity = (entry["kernel"], entry["part"] or "", *(attention or [""] * 5), parameters)
+            tables = [("", entry["metrics"])]
+            tables += [(phase["phase"], phase["metrics"]) for phase in (entry["phases"] or {"phases": []})["phases"]]
+            for phase, metrics in tables:
+                for key, value in metrics.items():
+                    if value is not None:
+                        values[(*identity, key, phase)] = value
+        return values
+
+    def csv(self, text, kind):
+        rows = {}
+        for row in csv.reader(io.StringIO(text.decode())):
+            rows[(*row[:8], row[8], row[11])] = row[9]
+        for key, value in self.identified().items():
+            self.holds(kind, key in rows, f"{key} is missing")
+            if key in rows:
+                self.agree(kind, float(rows[key]), value, key, 0)
+
+    def html(self, page):
+        documents = dict(re.findall(r'<script type="application/json" id="(.*?)">(.*?)</script>', page, re.S))
+        self.holds("HTML", json.loads(documents["report"]) == self.document, "the page's report is not the JSON report")
+        self.counts["HTML"] += sum(1 for _ in leaves(self.document))
+        entries = {call_name(entry): entry for entry in self.document["entries"]}
+        sums = collections.defaultdict(collections.Counter)
+        counted = collections.defaultdict(lambda: True)
+        for packed in re.findall(r'<script type="application/octet-stream" id="code-\d+">(.*?)</script>', page, re.S):
+            for function in json.loads(zlib.decompress(base64.b64decode(packed)))[0]["kernels"]:
+                name = call_name(function)
+                counted[name] &= function["counted"] and len(function["instructions"]) == function["of_instructions"]
+                for row in function["instructions"]:
+                    for key in ("executed", "shared_wavefronts", "excess_wavefronts", "global_sectors"):
+                        sums[name][row["phase"], key] += row[key] or 0
+                    stalled = sum(stall["ratio"] for stall in row["stalls"])
+                    self.holds("HTML code", stalled <= 1 + 1e-9, f"{name}: stalls of {row['offset']:#x} are {stalled}")
+        metrics = {
+            "executed": "phase_instructions",
+            "shared_wavefronts": "phase_shared_wavefronts",
+            "global_sectors": "phase_global_sectors",
+        }
+        for name, of_phases in sums.items():
+            if name not in entries or not entries[name]["phases"] or not counted[name]:
+                continue
+            for phase, (key, metric) in itertools.product(entries[name]["phases"]["phases"], metrics.items()):
+                value = phase["metrics"][metric]
+                if value is not None:
+                    self.agree("HTML code", of_phases[phase["phase"], key], value, f"{name}: {metric} of {phase['phase']}")
+
+    def text(self, page):
+        """Metrics in the blocks of kernels: as many digits as are printed."""
+        labels = {metric["label"]: key for key, metric in self.document["metrics"].items()}
+        line = re.compile(
+            r"(?:^|\s\s)(" + "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True)) + r")"
+            r"\s\s+(-?[\d,]+(?:\.\d+)?(?: \S+)?)(?=\s|$)",
+            re.M,
+        )
+        for block in re.split(r"^── ", page, flags=re.M)[1:]:
+            title = block.partition("\n")[0].rstrip("─ ")
+            entry = next((entry for entry in self.document["entries"] if self.is_titled(entry, title)), None)
+            for label, text in line.findall(block) if entry else ():
+                key, value = labels[label], printed(text)
+                self.holds("text", value is not None, f"{title}: {key} is printed as '{text}'")
+                if value and entry["metrics"][key] is not None:
+                    off = abs(value[0] - entry["metrics"][key])
+                    self.holds("text", off <= 0.501 * value[1], f"{title}: {key}: {text}, {entry['metrics'][key]}")
+
+    @staticmethod
+    def is_titled(entry, title):
+        kernel, at, shape = call_name({**entry, "part": None}).partition("@")
+        kernel += "/" + entry["part"] if entry["part"] else ""
+        shown, *rest = title.split(" · ")
+        return (kernel.startswith(shown[:-3]) if title.endswith("...") else kernel == shown) and (not at or shape in rest)
+
+    def prometheus(self, page):
+        """Counters, added up over kernels: labels of a program's kernels are shortened."""
+        series = collections.Counter()
+        for name, labels, value in re.findall(r"^(faprof_\w+)\{(.*?)\} (\S+)$", page, re.M):
+            by_label = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+            series[name, by_label.get("phase", ""), by_label.get("reason", "")] += float(value)
+            if name.endswith("_ratio"):
+                self.holds("Prometheus", "overhead" in name or 0 <= float(value) <= 1, f"{name}{{{labels}}} is {value}")
+        groups = {reason: row["group"] for reason, row in self.document["stall_reasons"].items()}
+        expected = collections.Counter()
+        for entry in self.document["entries"]:
+            if entry["part"] and entry["shape"]:
+                continue
+            metrics = entry["metrics"]
+            launches = entry["use"]["launches"] if entry["use"] else entry["timing"]["samples"] if entry["timing"] else 0
+            expected["faprof_kernel_launches_total", "", ""] += launches
+            expected["faprof_kernel_profiled_launches_total", "", ""] += metrics["sm_active_cycles"] is not None
+            for name in ("sm_active_cycles", "tensor_active_cycles", "warps_active_cycles", "dram_bytes"):
+                expected[f"faprof_{name}_total", "", ""] += metrics[name] or 0
+            for phase in (entry["phases"] or {"phases": []})["phases"]:
+                label, values = phase["phase"], phase["metrics"]
+                label = "unattributed" if label == "(unattributed)" else label
+                expected["faprof_phase_instructions_total", label, ""] += values["phase_instructions"] or 0
+                expected["faprof_shared_wavefronts_total", label, ""] += values["phase_shared_wavefronts"] or 0
+                expected["faprof_shared_excess_wavefronts_total", label, ""] += values["phase_bank_conflicts"] or 0
+                cycles = (values["phase_time_ratio"] or 0) * (metrics["sm_active_cycles"] or 0)
+                expected["faprof_phase_cycles_total", label, ""] += cycles
+                warps = (values["phase_warp_time_ratio"] or 0) * (metrics["warps_active_cycles"] or 0)
+                for stall in phase["stalls"]:
+                    key = "faprof_phase_stall_cycles_total", label, groups.get(stall["reason"], "other")
+                    expected[key] += stall["ratio"] * warps
+        for key, value in expected.items():
+            if not any(mark in key[1] for mark in "~ /") and (value or key in series):
+                self.agree("Prometheus", series[key], value, key)
+        unknown = {key[2] for key in series if key[0] == "faprof_phase_stall_cycles_total"} - set(groups.values()) - {"other"}
+        self.holds("Prometheus", not unknown, f"unknown groups {unknown}")
+
+    def stacks(self, folded, speedscope):
+        stacks = [line.rpartition(" ") for line in folded.splitlines()]
+        own = collections.Counter()
+        for stack, _, value in stacks:
+            own[stack] += int(value)
+        profile = speedscope["profiles"][0]
+        frames = [frame["name"] for frame in speedscope["shared"]["frames"]]
+        other = collections.Counter()
+        for sample, weight in zip(profile["samples"], profile["weights"]):
+            other[";".join(frames[index].replace(";", ",") for index in sample)] += weight
+        self.holds("stacks", set(own) == set(other), "the stacks of folded and speedscope differ")
+        for stack, value in own.items():
+            self.agree("stacks", value, other[stack], stack)
+        self.agree("stacks", sum(own.values()), profile["endValue"], "all GPU time")
+        for entry in self.document["entries"]:
+            if entry["part"] or not entry["timing"] or not entry["phases"] or entry["use"] or not own:
+                continue
+            name = call_name(entry)
+            time = collections.Counter()
+            for stack, value in own.items():
+                if stack.startswith(name + ";"):
+                    time.update({phase: value for phase in stack.split(";")[1:]})
+            if any(part["part"] for part in self.document["entries"] if part["kernel"] == entry["kernel"]):
+                continue  # its parts are frames of their own
+            for phase in entry["phases"]["phases"]:
+                seconds = phase["metrics"]["phase_time_seconds"]
+                if seconds and phase["phase"] in time:
+                    # Whole nanoseconds of each line.
+                    shown = time[phase["phase"]]
+                    self.holds("stacks", abs(shown - seconds * 1e9) <= 2, f"{name}: {phase['phase']}: {shown} ns, {seconds} s")
+
+    def perfetto(self, trace):
+        entries = {call_name(entry): entry for entry in self.document["entries"]}
+        for annotations in slices(trace):
+            entry = entries.get(annotations.get("call"))
+            if entry is None or annotations.get("part"):
+                continue
+            for key, value in annotations.items():
+                if isinstance(value, float) and entry["metrics"].get(key) is not None:
+                    self.agree("Perfetto", value, entry["metrics"][key], f"{call_name(entry)}: {key}")
+
+    def python(self, path):
+        recording = fa_profile.open(path)
+        self.holds("Python", json.loads(recording.report("json")) == self.document, "its JSON is not the program's")
+        self.csv(recording.report("csv").encode(), "Python")
+
+    @classmethod
+    def tearDownClass(cls):
+        print("compared:", ", ".join(f"{kind} {cls.counts[kind]:,}" for kind in LEAST), file=sys.stderr)
+
+
+class Enough(unittest.TestCase):
+    """Runs last."""
+
+    def test_that_enough_was_compared(self):
+        for kind, least in LEAST.items():
+            if kind != "Python" or fa_profile:
+                self.assertGreaterEqual(Numbers.counts[kind], least, kind)
+
+
+if __name__ == "__main__":
+    suite = unittest.TestSuite()
+    suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(each) for each in (Numbers, Enough))
+    sys.exit(not unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful())
