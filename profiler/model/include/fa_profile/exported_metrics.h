@@ -30,7 +30,7 @@ inline constexpr int kMaxPhaseLabels = 8;   ///< besides "other" and "unattribut
 inline constexpr int kMaxReasonLabels = 9;  ///< StallGroups() without "issuing"
 inline constexpr int kMaxXidLabels = 8;
 /// Series of one GPU: what a ladder needs, and what is never exceeded.
-inline constexpr int kUsualSeriesPerGpu = 800;
+inline constexpr int kUsualSeriesPerGpu = 850;
 inline constexpr int kMaxSeriesPerGpu = 2000;
 /// Series of all GPUs of a host together: eight at their most.
 inline constexpr int kMaxSeriesPerPage = 8 * kMaxSeriesPerGpu;
