@@ -28,6 +28,7 @@ else:
     fa_profile = None
 del sys.argv[1:]
 
+METRICS_PAGE = (SOURCE / "docs/metrics.md").read_text()
 RECORDINGS = sorted(SOURCE.glob("recordings/**/*.fap")) + [SOURCE / "tests/data/version1.fap"]
 
 # What a name that ends in _ratio compares, if it is not a share: an error with its tolerance, p95 - p05 with the median,
@@ -37,6 +38,28 @@ UNBOUNDED = {"max_error_ratio", "spread_ratio", "qk_to_pv_ratio"}
 SIGNED = {"gap_timing_seconds"}
 # What a recording of all stall reasons adds up to: counters of 19 passes (docs/known-limits.md).
 WARP_STATES = (0.97, 1.03)
+# What a metric of the kernel is, by other metrics that the report shows.
+IDENTITIES = {
+    "achieved_flops_per_second": lambda m: m["shape_flops"] / m["duration_seconds"],
+    "arithmetic_intensity_dram": lambda m: (m["tensor_flops"] + m["fp32_flops"]) / m["dram_bytes"],
+    "dram_bytes_per_second": lambda m: m["dram_bytes"] / m["duration_seconds"],
+    "dram_sol_ratio": lambda m: m["dram_bytes_per_second"] / m["peak_dram_bytes_per_second"],
+    "executed_flops_per_second": lambda m: (m["tensor_flops"] + m["fp32_flops"]) / m["duration_seconds"],
+    "hmma_instruction_ratio": lambda m: m["hmma_instructions"] / m["instructions"],
+    "instructions_per_cycle": lambda m: m["instructions"] / m["sm_active_cycles"],
+    "l2_bytes_per_second": lambda m: m["l2_bytes"] / m["duration_seconds"],
+    "roofline_ratio": lambda m: max(
+        m["executed_flops_per_second"] / m["peak_tensor_flops_per_second"],
+        m["dram_bytes_per_second"] / m["peak_dram_bytes_per_second"],
+    ),
+    "roofline_ridge": lambda m: m["peak_tensor_flops_per_second"] / m["peak_dram_bytes_per_second"],
+    "shared_conflicts_per_request": lambda m: m["shared_excess_wavefronts"] / m["shared_instructions"],
+    "shared_wavefronts_per_request": lambda m: m["shared_wavefronts"] / m["shared_instructions"],
+    "tensor_core_utilization_ratio": lambda m: m["tensor_active_cycles"] / m["sm_active_cycles"],
+}
+# Sums over phases, from another run than the kernel's counter: polling is never the same twice (docs/phases.md).
+PHASE_SUMS = {"phase_tensor_flops": 1e-9, "phase_instructions": 0.04}
+LIMITS = {"threads_per_instruction": 32, "instructions_per_cycle": 4}
 # The fewest comparisons of each kind: with fewer, a format or a check is gone.
 LEAST = {
     "bounds": 15000,
@@ -126,6 +149,26 @@ def slices(trace):
                 yield annotations
 
 
+PHASE_COLUMNS = {
+    "time%": "phase_time_ratio",
+    "time": "phase_time_seconds",
+    "warps%": "phase_warp_time_ratio",
+    "issue%": "phase_issue_ratio",
+    "waits%": "phase_waiting_ratio",
+    "instr": "phase_instructions",
+    "thr/instr": "phase_threads_per_instruction",
+    "tensor": "phase_tensor_instructions",
+    "peak%": "phase_tensor_utilization_ratio",
+    "FLOPs": "phase_flops",
+    "exp": "phase_exponentials",
+    "MUFU%": "phase_mufu_utilization_ratio",
+    "shared": "phase_shared_wavefronts",
+    "confl%": "phase_bank_conflict_ratio",
+    "global": "phase_global_bytes",
+    "useful%": "phase_coalescing_ratio",
+    "local": "phase_local_sectors",
+    "barriers": "phase_barriers",
+}
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 UNITS = ("FLOP/s", "FLOP/B", "FLOP", "B/s", "B", "s", "Hz", "%", "")
 
@@ -206,10 +249,20 @@ class Numbers(unittest.TestCase):
         if None not in states:
             low, high = WARP_STATES
             self.holds("sums", low <= sum(states) <= high, f"{name}: warp states add up to {sum(states)}")
-        if metrics["l2_bytes_per_second"] and metrics["duration_seconds"]:
-            # Bytes of a whole call over its own duration.
-            same(metrics["l2_bytes"] / metrics["duration_seconds"], metrics["l2_bytes_per_second"], "L2 bandwidth")
-            same(metrics["dram_bytes"] / metrics["duration_seconds"], metrics["dram_bytes_per_second"], "DRAM bandwidth")
+        for key, formula in IDENTITIES.items():
+            try:
+                value = formula(collections.defaultdict(lambda: None, metrics))
+            except (TypeError, ZeroDivisionError):
+                continue  # absent
+            if metrics[key] is not None:
+                same(value, metrics[key], key)
+        for key, most in LIMITS.items():
+            if metrics[key] is not None:
+                self.holds("bounds", metrics[key] <= most, f"{name}: {key} = {metrics[key]}, at most {most}")
+        # A call of several kernels has the limit of its longest (docs/known-limits.md).
+        if len(entry["launches"]) == 1 and metrics["achieved_occupancy_ratio"]:
+            possible, achieved = metrics["theoretical_occupancy_ratio"], metrics["achieved_occupancy_ratio"]
+            self.holds("within JSON", achieved <= 1.02 * possible, f"{name}: occupancy {achieved} of {possible}")
         if entry["phases"]:
             self.phases(name, entry)
 
@@ -233,6 +286,9 @@ class Numbers(unittest.TestCase):
                 self.agree("within JSON", excess, values["phase_bank_conflicts"], f"{name}: conflicts of {phase['phase']}")
                 ratio = values["phase_bank_conflict_ratio"]
                 self.agree("within JSON", excess / wavefronts, ratio, f"{name}: conflict ratio of {phase['phase']}")
+        for phase, kernel in (("phase_tensor_flops", "tensor_flops"), ("phase_instructions", "instructions")):
+            if len(column(phase)) == len(phases) and metrics[kernel] is not None:
+                self.agree("sums", sum(column(phase)), metrics[kernel], f"{name}: {phase}", PHASE_SUMS[phase])
         whole = {"instructions": metrics["instructions"], "HMMA instructions": metrics["hmma_instructions"]}
         parts = {"instructions": "phase_instructions"}
         for closure in table["closures"]:
@@ -339,6 +395,28 @@ class Numbers(unittest.TestCase):
                 if value and entry["metrics"][key] is not None:
                     off = abs(value[0] - entry["metrics"][key])
                     self.holds("text", off <= 0.501 * value[1], f"{title}: {key}: {text}, {entry['metrics'][key]}")
+            if entry and entry["phases"]:
+                self.text_phases(entry, block)
+
+    def text_phases(self, entry, block):
+        """Tables of phases: "softmax  52  286 us  51 ..."; a column ends where its title ends."""
+        phases = {phase["phase"]: phase["metrics"] for phase in entry["phases"]["phases"]}
+        columns = []
+        for line in block.splitlines():
+            if re.match(r"  phase  +\S", line):
+                columns = [(m[0], m.end()) for m in re.finditer(r"\S+", line) if m[0] in PHASE_COLUMNS]
+                continue
+            name = next((phase for phase in phases if line.startswith(f"  {phase} ")), None)
+            if not line.strip():
+                columns = []
+            for title, end in columns if name else ():
+                text = re.search(r"(\S+(?: \D\S*)?)$", line[:end])[1]
+                value, metric = printed(text), phases[name][PHASE_COLUMNS[title]]
+                scale = 100 if title.endswith("%") else 1
+                if value is None or metric is None:
+                    self.holds("text", text == "n/a" and metric is None, f"{name}: {title}: {text}, {metric}")
+                else:
+                    self.holds("text", abs(value[0] - scale * metric) <= 0.501 * value[1], f"{name}: {title}: {text}, {metric}")
 
     @staticmethod
     def is_titled(entry, title):
@@ -355,6 +433,7 @@ class Numbers(unittest.TestCase):
             series[name, by_label.get("phase", ""), by_label.get("reason", "")] += float(value)
             if name.endswith("_ratio"):
                 self.holds("Prometheus", "overhead" in name or 0 <= float(value) <= 1, f"{name}{{{labels}}} is {value}")
+        self.gauges(page)
         groups = {reason: row["group"] for reason, row in self.document["stall_reasons"].items()}
         expected = collections.Counter()
         for entry in self.document["entries"]:
@@ -386,6 +465,26 @@ class Numbers(unittest.TestCase):
                 self.agree("Prometheus", series[key], value, key)
         unknown = {key[2] for key in series if key[0] == "faprof_phase_stall_cycles_total"} - set(groups.values()) - {"other"}
         self.holds("Prometheus", not unknown, f"unknown groups {unknown}")
+
+    def gauges(self, page):
+        """Gauges of a kernel are those of its costliest call. Labels of a program's kernels are shortened."""
+        costliest = {}
+        for entry in self.document["entries"]:
+            before = costliest.get(entry["kernel"])
+            if not entry["part"] and entry["timing"]:
+                if before is None or entry["timing"]["median_ns"] > before["timing"]["median_ns"]:
+                    costliest[entry["kernel"]] = entry
+        sources = dict(re.findall(r"^\| `(faprof_kernel_\w+)` \| gauge \|.*\| (\w+) \|$", METRICS_PAGE, re.M))
+        for name, kernel, value in re.findall(r'^(faprof_kernel_\w+)\{gpu="\d+",kernel="([^"]+)"\} (\S+)$', page, re.M):
+            source = sources.get(name)
+            if kernel in costliest and source in costliest[kernel]["metrics"]:
+                self.agree("Prometheus", float(value), costliest[kernel]["metrics"][source], f"{name} of {kernel}")
+        for bucket in ("_bucket", "_count"):
+            histogram = re.findall(rf'^faprof_kernel_duration_seconds{bucket}\{{(.*?)(?:,le="\+Inf")?\}} (\S+)$', page, re.M)
+            launches = dict(re.findall(r"^faprof_kernel_launches_total\{(.*?)\} (\S+)$", page, re.M))
+            for labels, value in histogram:
+                if "le=" not in labels:
+                    self.agree("Prometheus", float(value), float(launches[labels]), f"duration_seconds{bucket} of {labels}")
 
     @staticmethod
     def over_phases(sums):
@@ -438,7 +537,12 @@ class Numbers(unittest.TestCase):
     def python(self, path):
         recording = fa_profile.open(path)
         self.holds("Python", json.loads(recording.report("json")) == self.document, "its JSON is not the program's")
-        self.csv(recording.report("csv").encode(), "Python")
+        values = collections.defaultdict(list)
+        for row in self.identified().items():
+            values[row[0][0], row[0][1], row[0][9], row[0][8]].append(row[1])
+        for row in recording.metrics.rows():
+            key = row["kernel"], row["part"] or "", row["phase"] or "", row["metric"]
+            self.holds("Python", row["value"] in values[key], f"{key} is {row['value']}, not one of {values[key]}")
 
     @classmethod
     def tearDownClass(cls):

@@ -322,7 +322,7 @@ constexpr CatalogueMetric kMetrics[] = {
     {"global_store_sectors_per_request", "sectors per global store", "sectors", kLower, kNoisy,
      "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", kNcuMemory,
      "32-byte sectors per warp-level global store."},
-    {"l1_global_bytes", "L1 global bytes", "bytes", kLower, kNoisy,
+    {"l1_global_bytes", "global load/store bytes", "bytes", kLower, kNoisy,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum)",
      kNcuMemory, "Bytes of global loads and stores that reached the L1; cp.async and TMA are not in it."},
     {"l1_hit_ratio", "L1 hit rate", "ratio", kHigher, kNoisy, "l1tex__t_sector_hit_rate.pct / 100", kNcuMemory,

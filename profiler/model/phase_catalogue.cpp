@@ -77,7 +77,7 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
      "sass.smsp__sass_sectors_mem_global_ideal", kSass,
      "Sectors that the same threads would have needed side by side."},
     {"phase_global_bytes", "global bytes", "bytes", kLower, kExact, "32 * sass.smsp__sass_sectors_mem_global", kSass,
-     "Bytes of the global-memory sectors that L1 was asked for; what it has itself never reaches L2 or DRAM."},
+     "Bytes of the global-memory sectors that L1 was asked for, cp.async included; what it has itself never reaches L2 or DRAM."},
     {"phase_coalescing_ratio", "coalescing", "ratio", kHigher, kExact,
      "sass.smsp__sass_sectors_mem_global_ideal / sass.smsp__sass_sectors_mem_global", kSass,
      "Ideal sectors over sectors: 1 when neighbouring threads use neighbouring bytes."},

@@ -131,8 +131,9 @@ class Entry {
     return this.phases.find((phase) => phase.phase !== UNATTRIBUTED && phase.metrics.phase_time_ratio > 0) || null;
   }
 
+  /** Null where only some reasons were counted, as by the set `phases`. */
   get topStall() {
-    return this.json.stalls[0] || null;
+    return this.metric("stall_wait_ratio") === null ? null : this.json.stalls[0] || null;
   }
 }
 
