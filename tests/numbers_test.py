@@ -62,17 +62,17 @@ PHASE_SUMS = {"phase_tensor_flops": 1e-9, "phase_instructions": 0.04}
 LIMITS = {"threads_per_instruction": 32, "instructions_per_cycle": 4}
 # The fewest comparisons of each kind: with fewer, a format or a check is gone.
 LEAST = {
-    "bounds": 15000,
-    "sums": 600,
-    "within JSON": 400,
-    "CSV": 5000,
-    "HTML": 5000,
-    "HTML code": 400,
-    "text": 1000,
-    "Prometheus": 500,
-    "stacks": 250,
-    "Perfetto": 100,
-    "Python": 5000,
+    "bounds": 40000,
+    "sums": 900,
+    "within JSON": 1500,
+    "CSV": 20000,
+    "HTML": 40000,
+    "HTML code": 60000,
+    "text": 8000,
+    "Prometheus": 1800,
+    "stacks": 2000,
+    "Perfetto": 120,
+    "Python": 10000,
 }
 
 

@@ -371,10 +371,10 @@ void AddPhaseLosses(Profile& profile) {
 void AddContradictions(Profile& profile) {
   for (const ProfileEntry& entry : profile.entries) {
     for (const std::string& id : entry.contradictory) {
-      profile.losses.push_back({"metric_contradictory", std::string(FindMetric(id)->label) + " of " +
-                                                            CallName(entry.kernel, entry.shape, entry.part),
-                                "outside 0 to 100 %: its counters come from different passes and contradict each other",
-                                1});
+      profile.losses.push_back(
+          {"metric_contradictory",
+           std::string(FindMetric(id)->label) + " of " + CallName(entry.kernel, entry.shape, entry.part),
+           "outside 0 to 100 %: its counters come from different passes and contradict each other", 1});
     }
   }
 }

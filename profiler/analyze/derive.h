@@ -20,8 +20,8 @@ using Metrics = std::map<std::string, double>;
 
 std::optional<double> Find(const Metrics& values, const std::string& name);
 
-/// Metrics by id. `contradictory`: ids of ratios that were left out, because they were outside 0 to 1 by more than their
-/// sources may differ.
+/// Metrics by id. `contradictory`: ids of ratios that were left out, because they were outside 0 to 1 by more than
+/// their sources may differ.
 struct Derived {
   Metrics metrics;
   std::vector<std::string> contradictory;

@@ -457,7 +457,7 @@ class TimelineMaker {
   const Recording& recording_;
   const Profile& profile_;
   const CodeShares& shares_;
-  std::map<std::int64_t, const ProfileEntry*> calls_;  // by case
+  std::map<std::int64_t, const ProfileEntry*> calls_;                          // by case
   std::map<std::pair<std::int64_t, std::string>, const ProfileEntry*> parts_;  // by case and part
   Clock clock_;
 };

@@ -301,19 +301,20 @@ constexpr CatalogueMetric kMetrics[] = {
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum | "
      "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
      kNcuMemory,
-     "Wavefronts that the L1 data pipe took for shared memory: loads, stores, and parts of cp.async, matrix operands and "
-     "mbarrier operations; on an H200 a kernel without any still counts one a warp."},
+     "Wavefronts that the L1 data pipe took for shared memory: loads, stores, and parts of cp.async, matrix operands "
+     "and mbarrier operations; on an H200 a kernel without any still counts one a warp."},
     {"shared_excess_wavefronts", "data-pipe bank conflicts", "count", kLower, kNoisy,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", kNcuMemory,
-     "Wavefronts that the L1 data pipe repeated: conflicts of loads and stores among each other and with other traffic; "
-     "those of cp.async are not counted."},
+     "Wavefronts that the L1 data pipe repeated: conflicts of loads and stores among each other and with other "
+     "traffic; those of cp.async are not counted."},
     {"shared_conflicts_per_request", "data-pipe conflicts per request", "count", kLower, kNoisy,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory,
-     "Data-pipe bank conflicts per shared-memory instruction: 0 is conflict-free, 1 a two-way conflict on one-wavefront "
-     "loads."},
+     "Data-pipe bank conflicts per shared-memory instruction: 0 is conflict-free, 1 a two-way conflict on "
+     "one-wavefront loads."},
     {"shared_wavefronts_per_request", "data-pipe wavefronts per request", "count", kLower, kNoisy,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory,
-     "Data-pipe shared wavefronts per shared-memory instruction; 128-bit and matrix loads need several without any conflict."},
+     "Data-pipe shared wavefronts per shared-memory instruction; 128-bit and matrix loads need several without any "
+     "conflict."},
 
     // Caches and memory.
     {"global_load_sectors_per_request", "sectors per global load", "sectors", kLower, kExact,
@@ -332,7 +333,8 @@ constexpr CatalogueMetric kMetrics[] = {
     {"l2_bytes_per_second", "L2 bandwidth", "bytes_per_second", kNeutral, kNoisy,
      "32 * lts__t_sectors_srcunit_tex.sum / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction", kNcuMemory,
      "Bytes between L1 and L2 per second of the profiled pass."},
-    {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy, "lts__t_sectors_lookup_hit.sum / (lts__t_sectors_lookup_hit.sum + lts__t_sectors_lookup_miss.sum) | "
+    {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy,
+     "lts__t_sectors_lookup_hit.sum / (lts__t_sectors_lookup_hit.sum + lts__t_sectors_lookup_miss.sum) | "
      "lts__t_sector_hit_rate.pct / 100",
      kNcuMemory, "Share of L2 sector lookups that hit."},
     {"dram_bytes", "DRAM bytes", "bytes", kLower, kNoisy, kDramBytes, kNcuMemory,
@@ -354,10 +356,15 @@ constexpr CatalogueMetric kMetrics[] = {
 
 // Warp states: what share of the warp-cycles was spent in each.
 constexpr auto kStallRows = Stalls(std::make_index_sequence<std::ranges::count_if(kStallReasons, IsCounted)>());
-constexpr CatalogueMetric kIssuing = {"warp_issuing_ratio", "issuing", "ratio", kNeutral, kNoisy,
+constexpr CatalogueMetric kIssuing = {"warp_issuing_ratio",
+                                      "issuing",
+                                      "ratio",
+                                      kNeutral,
+                                      kNoisy,
                                       "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio / "
                                       "smsp__average_warp_latency_per_inst_issued.ratio",
-                                      kNcuStates, "Share of the warp-cycles in which the warp issued an instruction."};
+                                      kNcuStates,
+                                      "Share of the warp-cycles in which the warp issued an instruction."};
 
 constexpr auto kCatalogue = Join(kMetrics, kStallRows, kIssuing);
 

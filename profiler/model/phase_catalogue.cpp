@@ -58,7 +58,8 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
 
     // Memory.
     {"phase_shared_wavefronts", "SASS shared wavefronts", "count", kLower, kExact,
-     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass, "Wavefronts that shared-memory instructions took, cp.async included, counted per instruction."},
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass,
+     "Wavefronts that shared-memory instructions took, cp.async included, counted per instruction."},
     {"phase_shared_wavefronts_ideal", "ideal SASS shared wavefronts", "count", kNeutral, kExact,
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal", kSass,
      "SASS shared wavefronts without bank conflicts."},
@@ -77,7 +78,8 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
      "sass.smsp__sass_sectors_mem_global_ideal", kSass,
      "Sectors that the same threads would have needed side by side."},
     {"phase_global_bytes", "global bytes", "bytes", kLower, kExact, "32 * sass.smsp__sass_sectors_mem_global", kSass,
-     "Bytes of the global-memory sectors that L1 was asked for, cp.async included; what it has itself never reaches L2 or DRAM."},
+     "Bytes of the global-memory sectors that L1 was asked for, cp.async included; what it has itself never reaches L2 "
+     "or DRAM."},
     {"phase_coalescing_ratio", "coalescing", "ratio", kHigher, kExact,
      "sass.smsp__sass_sectors_mem_global_ideal / sass.smsp__sass_sectors_mem_global", kSass,
      "Ideal sectors over sectors: 1 when neighbouring threads use neighbouring bytes."},

@@ -251,13 +251,13 @@ struct ProfileEntry {
   Work work;         ///< as in Case
   std::string part;  ///< empty: the whole call
   std::optional<Verification> verification;
-  std::optional<KernelUse> use;           ///< of a launch class of a program that was watched
-  std::optional<TimingSummary> timing;    ///< absent when not timed, and when the kernel is not correct
-  bool has_counters = false;              ///< counters were measured
-  std::map<std::string, double> metrics;  ///< catalogue id -> value; what could not be derived is absent
-  std::vector<std::string> contradictory;  ///< ids of ratios left out of `metrics`: their counters contradict each other
-  std::vector<Launch> launches;           ///< the launches of one call (or one part)
-  std::optional<Occupancy> occupancy;     ///< of the longest launch
+  std::optional<KernelUse> use;            ///< of a launch class of a program that was watched
+  std::optional<TimingSummary> timing;     ///< absent when not timed, and when the kernel is not correct
+  bool has_counters = false;               ///< counters were measured
+  std::map<std::string, double> metrics;   ///< catalogue id -> value; what could not be derived is absent
+  std::vector<std::string> contradictory;  ///< ids of ratios left out of `metrics`: their counters disagree
+  std::vector<Launch> launches;            ///< the launches of one call (or one part)
+  std::optional<Occupancy> occupancy;      ///< of the longest launch
   std::vector<StallShare> stalls;
   std::string bottleneck;  ///< "compute", "memory", "latency"; empty when unknown
   std::optional<PhaseTable> phases;

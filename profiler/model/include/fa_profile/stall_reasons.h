@@ -14,9 +14,9 @@ struct StallGroup {
 
 /// Which counters of the range profiler count a reason for a whole kernel.
 enum class StallCounters {
-  kNone,             ///< PC samples only
-  kNamed,            ///< smsp__average_warps_issue_stalled_<reason>_per_issue_active.ratio
-  kNamedAndTriage,   ///< also one that the single pass of set `phases` takes
+  kNone,            ///< PC samples only
+  kNamed,           ///< smsp__average_warps_issue_stalled_<reason>_per_issue_active.ratio
+  kNamedAndTriage,  ///< also one that the single pass of set `phases` takes
 };
 
 /// Why a resident warp did not issue an instruction: one row of the table that the metric catalogue, Prometheus, the
