@@ -7,6 +7,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
+#include "fa_profile/stall_reasons.h"
 #include "fa_profile/text.h"
 #include "fa_profile/timeline_metrics.h"
 #include "json_parts.h"
@@ -347,6 +348,10 @@ Json ToJson(const CatalogueMetric& m) {
           {"help", m.help}};
 }
 
+Json ToJson(const StallGroup& g) { return {{"group", g.id}, {"title", g.title}, {"help", g.help}}; }
+
+Json ToJson(const StallReason& r) { return {{"group", r.group}, {"help", r.help}}; }
+
 Json ToJson(const MetricChange& c) {
   return {{"kernel", c.kernel},          {"part", KnownText(c.part)}, {"shape", KnownText(c.shape)},
           {"phase", KnownText(c.phase)}, {"metric", c.metric},        {"before", OrNull(c.before)},
@@ -498,6 +503,10 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
     for (const CatalogueMetric& metric : catalogue) json[std::string(metric.id)] = ToJson(metric);
     return json;
   };
+  Json groups = Json::array();
+  for (const StallGroup& group : StallGroups()) groups.push_back(ToJson(group));
+  Json reasons = Json::object();
+  for (const StallReason& reason : StallReasons()) reasons[std::string(reason.reason)] = ToJson(reason);
   WriteJsonDocument(out, {{"format", "fa-profile report"},
                           {"version", kJsonVersion},
                           {"session", ToJson(profile.session)},
@@ -507,7 +516,9 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
                           {"entries", ToArray(profile.entries)},
                           {"losses", ToArray(profile.losses)},
                           {"metrics", by_id(MetricCatalogue())},
-                          {"phase_metrics", by_id(PhaseCatalogue())}});
+                          {"phase_metrics", by_id(PhaseCatalogue())},
+                          {"stall_groups", std::move(groups)},
+                          {"stall_reasons", std::move(reasons)}});
 }
 
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, const Profile&, const ReportOptions&) {

@@ -281,7 +281,7 @@ std::string TopPhase(const ProfileEntry& entry) {
   double most = 0.0;
   for (const PhaseEntry& phase : entry.phases->phases) {
     const auto share = Metric(phase, "phase_time_ratio");
-    if (!share || (top != nullptr && *share <= most)) continue;
+    if (!share || *share <= most || phase.name == kUnattributed) continue;
     top = &phase;
     most = *share;
   }

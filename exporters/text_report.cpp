@@ -167,8 +167,8 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   page.Line();
   page.Paragraph(
       "", std::string(profile.program ? "time: median of watched launches. " : "time: median without the profiler. ") +
-              "tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: excess "
-              "shared-memory wavefronts per request. top stall: % of warp-cycles." +
+              "tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: data-pipe "
+              "bank conflicts per request. top stall: % of warp-cycles." +
               std::string(with_phases ? " top phase: % of the time." : ""));
 }
 

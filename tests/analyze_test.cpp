@@ -198,6 +198,27 @@ TEST(AnalyzeTest, ConflictsPerRequestAreAbsentWithoutRequests) {
   EXPECT_FALSE(entry.metrics.contains("shared_conflicts_per_request"));
 }
 
+TEST(AnalyzeTest, TheL2HitRateComparesHitsWithLookupsAndNotWithSectorsOfAnotherPass) {
+  // mma at 1,8,512,64 in recordings/h100-hopper.fap: Nsight Compute's own rate is 121.5 %.
+  const ProfileEntry entry = Analyze(WithCounters({{"lts__t_sector_hit_rate.pct", 121.5},
+                                                   {"lts__t_sectors_lookup_hit.sum", 382342},
+                                                   {"lts__t_sectors_lookup_miss.sum", 123}}))
+                                 .entries[0];
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "l2_hit_ratio"), 382342.0 / 382465.0);
+}
+
+TEST(AnalyzeTest, ARatioFarOutsideItsBoundsIsMissingAndTheReportNamesIt) {
+  const Profile profile =
+      Analyze(WithCounters({{"lts__t_sector_hit_rate.pct", 121.5}, {"l1tex__t_sector_hit_rate.pct", 101.5}}));
+  EXPECT_FALSE(profile.entries[0].metrics.contains("l2_hit_ratio"));
+  EXPECT_EQ(MetricOf(profile.entries[0], "l1_hit_ratio"), 1.0) << "two passes differ by so much";
+  const auto named = std::ranges::find(profile.losses, "metric_contradictory", &DataLoss::kind);
+  ASSERT_NE(named, profile.losses.end());
+  EXPECT_TRUE(named->subject.starts_with("L2 hit rate of ")) << named->subject;
+  EXPECT_EQ(std::ranges::count(profile.losses, "metric_contradictory", &DataLoss::kind), 1);
+  EXPECT_EQ(std::ranges::count(profile.losses, "l2_hit_ratio", &DataLoss::subject), 0) << "its counters are there";
+}
+
 TEST(AnalyzeTest, RooflineUsesExecutedFlopsAndDramBytes) {
   const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
   const double flops = 536870912.0 + 2 * 4e6 + 1e6 + 1e6;

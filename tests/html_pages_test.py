@@ -171,6 +171,24 @@ class LadderTest(Pages):
         self.browser.value("[...document.querySelectorAll('#phases thead .sort')].find((e) => e.textContent === 'phase').click()")
         self.assertEqual(self.browser.value("document.querySelectorAll('#phases tr.below:not([hidden])').length"), 1)
 
+    def test_stalls_are_in_the_groups_of_the_report_and_only_what_issued_is_issuing(self):
+        path = self.report("h100-hopper")
+        self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
+        report = json.loads(re.search(r'id="report">(.*?)</script>', path.read_text(), re.S)[1])
+        titles = [group["title"] for group in report["stall_groups"]]
+        self.assertEqual(self.browser.text("[aria-label='colours of stalls'] li"), titles)
+        entry = next(entry for entry in report["entries"] if entry["shape"]["seqlen"] == 512)
+        issuing = f"issuing {100 * entry['metrics']['warp_issuing_ratio']:.1f}\u202f%"
+        self.assertIn(issuing, self.browser.value("document.querySelector('#stalls .bar').getAttribute('aria-label')"))
+
+    def test_where_two_stall_reasons_were_counted_the_rest_is_not_issuing_and_there_is_no_top_stall(self):
+        path = self.write("phases-set", "report", ROOT / "recordings" / "hopper" / "1-plain.fap")
+        self.browser.open(path, "#view=kernel&kernel=hopper_64@4,16,2048,64")
+        label = self.browser.value("document.querySelector('#stalls .bar').getAttribute('aria-label')")
+        self.assertIn("global memory", label)
+        self.assertNotIn("issuing", label)
+        self.assertNotIn("long_scoreboard", " ".join(self.browser.text(".tiles")))
+
     def test_waits_for_asynchronous_work_stand_below_the_phases(self):
         self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=hopper@4,16,2048,64")
         rows = self.browser.text("#phases table:has(caption.hidden) tbody tr")
@@ -849,7 +867,7 @@ class ColourTest(unittest.TestCase):
 
     def test_colours_of_phases_and_of_stalls_can_be_told_apart(self):
         style = (ROOT / "exporters" / "html" / "view" / "style.css").read_text()
-        for kind, count in (("p", 9), ("s", 9)):
+        for kind, count in (("p", 9), ("s", 10)):
             colours = re.findall(rf"--{kind}-?\w+: (#[0-9a-f]{{6}});", style)
             self.assertEqual(len(colours), count)
             for who, matrix in self.SEEN.items():

@@ -48,10 +48,10 @@ constexpr ClosureRow kClosures[] = {
     {"instructions", "sass.smsp__sass_inst_executed", "metric.instructions", 0.0, "inst.polling", "0"},
     {"HMMA instructions", "inst.hmma", "metric.hmma_instructions", 0.0, "0", "0"},
     {"warpgroup MMA instructions", "inst.gmma", "metric.gmma_instructions", 0.0, "0", "0"},
-    {"shared wavefronts", "wavefronts.ldst",
+    {"shared load/store wavefronts", "wavefronts.ldst",
      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
      0.01, "0", "inst.mbarrier"},
-    {"shared wavefronts without conflicts", "wavefronts.ldst_ideal",
+    {"shared load/store wavefronts less conflicts", "wavefronts.ldst_ideal",
      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum - l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum "
      "+ "
      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum - l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
@@ -85,33 +85,22 @@ class PhaseDeriver {
   }
 
   Metrics Derive(const PhaseVariables& phase) const {
-    static const ParsedCatalogue catalogue(PhaseCatalogue());
-    return catalogue.Evaluate([&](const std::string& name) {
+    // A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the
+    // work (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
+    constexpr double kSampleSlack = 0.1;
+    static const ParsedCatalogue catalogue(PhaseCatalogue(), kSampleSlack);
+    Derived derived = catalogue.Evaluate([&](const std::string& name) {
       if (const auto value = FindMetricOf(entry_, name)) return value;
       if (const auto value = Find(phase, name)) return value;
       return Find(common_, name);
     });
+    return std::move(derived.metrics);
   }
 
  private:
   const ProfileEntry& entry_;
   PhaseVariables common_;
 };
-
-/// A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the work
-/// (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
-void KeepRatiosOfPeaks(Metrics& metrics) {
-  constexpr double kMostOvershoot = 1.1;
-  for (const char* const id : {"phase_tensor_utilization_ratio", "phase_mufu_utilization_ratio"}) {
-    const auto found = metrics.find(id);
-    if (found == metrics.end() || found->second <= 1.0) continue;
-    if (found->second <= kMostOvershoot) {
-      found->second = 1.0;
-    } else {
-      metrics.erase(found);
-    }
-  }
-}
 
 std::vector<StallShare> StallsOfPhase(const PhaseVariables& phase) {
   constexpr std::string_view kPrefix = "samples.";
@@ -179,7 +168,6 @@ std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& der
   std::vector<PhaseEntry> entries;
   for (const auto& [name, variables] : sums.phases) {
     entries.push_back({name, deriver.Derive(variables), StallsOfPhase(variables)});
-    KeepRatiosOfPeaks(entries.back().metrics);
   }
   const auto rank = [](const PhaseEntry& entry) {
     return std::tuple(entry.name != kUnattributed, Find(entry.metrics, "phase_time_ratio").value_or(0.0),

@@ -51,7 +51,7 @@ struct PhaseTotals {
   std::optional<double> instructions;
   std::optional<double> wavefronts;
   std::optional<double> excess_wavefronts;
-  std::map<std::string, double> stall_cycles;  ///< by group of reasons: StallGroup()
+  std::map<std::string, double> stall_cycles;  ///< by group of reasons: StallGroupOf()
 
   bool operator==(const PhaseTotals&) const = default;
 };
@@ -131,10 +131,6 @@ Totals TotalsFromJson(std::string_view text);
 
 /// "le_512", "le_2048", "le_8192", "gt_8192" by the longer sequence; "none" without a sequence length.
 std::string ShapeBucket(const std::optional<Shape>& shape);
-
-/// The group of a stall reason ("long_scoreboard" -> "memory"): memory, shared_memory, barrier, math_pipe, tensor,
-/// dependency, issue, other.
-std::string_view StallGroup(std::string_view reason);
 
 /// The label of an entry's kernel. The ladder and kernel libraries choose names: "mma". Of a program's kernel
 /// QualifiedName(): "void ns::k<int>(float*)" is "ns::k", so that all instantiations of a function share one. At most
