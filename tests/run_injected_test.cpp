@@ -87,7 +87,7 @@ TEST_F(RunInjectedTest, ACuptiOfAnotherCudaThatProgramsWouldFindIsNamed) {
 }
 
 TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
-  const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan.json\" > " + output_ + "; echo " + output_ +
+  const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan\" > " + output_ + "; echo " + output_ +
                               " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"");
   EXPECT_EQ(end.recordings, std::vector{output_});
   EXPECT_EQ(end.status, 0);

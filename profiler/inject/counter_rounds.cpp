@@ -174,6 +174,17 @@ void ProgramCounters::Stop() {
   counting_ = false;
 }
 
+void ProgramCounters::WatchRoom() {
+  const LaunchLock lock = Lock();
+  if (!MayMeasure()) return;
+  try {
+    RequireRoom();
+  } catch (const std::exception& error) {
+    lacks_room_ = true;
+    losses_.push_back({"counters_ended", "", error.what(), 1});
+  }
+}
+
 // Under launch_mutex_, while the GPU is idle and no launch is measured.
 void ProgramCounters::EndRound() {
   if (!spread_ || given_up_ || spread_->passes_taken() == 0) return;
