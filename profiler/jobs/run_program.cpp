@@ -59,6 +59,14 @@ void List(const RunOptions& options, const std::vector<std::string>& recordings)
   }
 }
 
+void NoticeOfRunning(const RunOptions& options, const inject::InjectedEnd::Running& running) {
+  const std::string process = running.process > 0 ? fmt::format("process {}", running.process) : "a process";
+  const std::string name = Listed(options, running.recording);
+  Notice(fmt::format("{} of {} still runs and is not in the report; when it ends, its recording is {}{}", process,
+                     options.program[0], running.recording,
+                     name == running.recording ? "" : " (rename it to " + name + " for the exporter)"));
+}
+
 }  // namespace
 
 int RunProgram(const RunOptions& options, const Report& report) {
@@ -97,7 +105,7 @@ int RunProgram(const RunOptions& options, const Report& report) {
   try {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
-    report(end.recordings.front(), Listed(options, end.recordings.front()));
+    if (!end.recordings.empty()) report(end.recordings.front(), Listed(options, end.recordings.front()));
   } catch (...) {
     List(options, end.recordings);
     throw;
@@ -107,6 +115,7 @@ int RunProgram(const RunOptions& options, const Report& report) {
     const std::string name = Listed(options, end.recordings[i]);
     PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", name, name));
   }
+  for (const inject::InjectedEnd::Running& running : end.running) NoticeOfRunning(options, running);
   if (WIFSIGNALED(end.status)) {
     Notice(fmt::format("{} was killed ({})", options.program[0], strsignal(WTERMSIG(end.status))));
   } else if (WEXITSTATUS(end.status) != 0) {
