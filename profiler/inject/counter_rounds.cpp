@@ -251,6 +251,12 @@ std::vector<DataLoss> ProgramCounters::Finish() {
          plan_.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",
          "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured});
   }
+  if (const std::int64_t graphs = device_graphs_; graphs > 0) {
+    losses_.push_back({"launch_not_watched", "CUDA graphs that were instantiated for device launch",
+                       "launches that the GPU itself makes are not counted, and the counts of these graphs' kernels, "
+                       "and of those that launch them, may be wrong",
+                       graphs});
+  }
   if (captured_ > 0) {
     losses_.push_back({"launch_not_watched", "launches during stream captures",
                        "they cannot be told from captured ones; up to this many are not counted", captured_});

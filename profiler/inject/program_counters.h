@@ -41,6 +41,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   void OnLaunched() noexcept override;
   void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override;
+  void OnDeviceGraph() noexcept override { ++device_graphs_; }
   void OnProfiler(bool on) noexcept override;
   void OnContextBegins(const void* context) noexcept override;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
@@ -148,6 +149,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool stopped_ = false;  // by Stop()
   bool lacks_room_ = false;
   std::set<const void*> capturing_;
+  std::atomic<std::int64_t> device_graphs_ = 0;
   bool counting_;
   bool ends_sampling_ = false;  // EndSampling() waits for a launch
   int sampling_ends_tried_ = 0;

@@ -118,6 +118,16 @@ CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams
 CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams*) { return CUPTI_SUCCESS; }
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams*) { return CUPTI_SUCCESS; }
 
+// As at the end of a call of the driver.
+__attribute__((visibility("default"))) void EndDriverCall(CUpti_CallbackId id, const void* parameters,
+                                                          CUresult result) {
+  CUpti_CallbackData data = {};
+  data.callbackSite = CUPTI_API_EXIT;
+  data.functionParams = parameters;
+  data.functionReturnValue = &result;
+  the_callback(the_user, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+}
+
 // A context whose GPU never becomes idle: there is no driver to wait for it.
 __attribute__((visibility("default"))) int CreateContext() {
   CUpti_ResourceData data = {};
