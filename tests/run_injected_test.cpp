@@ -133,6 +133,15 @@ TEST_F(RunInjectedTest, EveryProcessThatRecordedIsListedInItsOrder) {
   EXPECT_EQ(end.recordings, (std::vector{output_ + ".a", output_ + ".c"}));
 }
 
+TEST_F(RunInjectedTest, WhatAKilledProcessLeftIsListedWhenItWasStartedAgain) {
+  const InjectedEnd end = Run("echo x > " + output_ + "; for line in '" + output_ + "\t" + output_ + ".part.1' '" +
+                              output_ + "\t" + output_ +
+                              ".part.2'; do printf \"$line\\n\" >> "
+                              "\"$FA_PROFILE_INJECT_FOLDER/recordings\"; done");
+  // The first is of an earlier run.
+  EXPECT_EQ(end.recordings, (std::vector{output_, output_ + ".part.2"}));
+}
+
 // Writes a recording until the other end of the pipe closes.
 class OtherWriter {
  public:

@@ -75,8 +75,8 @@ void ProgramCounters::OpenRecording() {
   sampler_.OnRecordedContext(context_);
   device_ = collect::OpenCurrentDevice();
   const std::string path = ExpandOutput(plan_.output, claim >= 0);
-  recording_.Create(path, device_);
-  std::ofstream(told / kInjectRecordings, std::ios::app) << path << '\n';
+  const std::string kept_aside = recording_.Create(path, device_);
+  std::ofstream(told / kInjectRecordings, std::ios::app) << path + (kept_aside.empty() ? "" : '\t' + kept_aside) + '\n';
 }
 
 void ProgramCounters::EndMeasuring() noexcept {

@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -72,8 +73,22 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
 
 // The files that the library named: whole, or the ".part" of a process that was killed or still runs.
 void FindRecordings(const fs::path& list, InjectedEnd& end) {
+  std::vector<std::string> paths;
+  std::vector<std::string> killed;
   std::ifstream file(list);
-  for (std::string path; std::getline(file, path);) {
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t tab = line.find('\t');
+    std::string path = line.substr(0, tab);
+    const auto earlier = std::ranges::find(paths, path);
+    // Of an earlier run, which is not told.
+    if (earlier != paths.end() && tab == std::string::npos) continue;
+    if (earlier != paths.end()) {  // a process was started again, as torchrun does it
+      killed.push_back(line.substr(tab + 1));
+    } else {
+      paths.push_back(std::move(path));
+    }
+  }
+  for (const std::string& path : paths) {
     if (const std::optional<int> process = store::WriterOf(path + ".part")) {
       end.running.push_back({path, *process});
       continue;
@@ -87,6 +102,7 @@ void FindRecordings(const fs::path& list, InjectedEnd& end) {
       end.recordings.push_back(path + ".part");
     }
   }
+  end.recordings.insert(end.recordings.end(), killed.begin(), killed.end());
 }
 
 // How a program ended that left no recording.

@@ -15,6 +15,7 @@
 #include "fa_profile/jobs.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/recording_file.h"
 #include "fa_profile/run_injected.h"
 #include "run_setup.h"
 
@@ -47,7 +48,7 @@ std::string Unlisted(const std::string& path) { return path.substr(0, path.rfind
 
 // The name to have: of ".new.4711", which the library makes of it for a later process, ".4711.fap".
 std::string Listed(const RunOptions& options, const std::string& path) {
-  if (options.spool.empty() || path.ends_with(".part")) return path;
+  if (options.spool.empty() || store::IsPart(path)) return path;
   const std::size_t at = path.rfind(kUnlisted);
   return path.substr(0, at) + path.substr(at + kUnlisted.size()) + ".fap";
 }
@@ -99,7 +100,7 @@ int RunProgram(const RunOptions& options, const Report& report) {
 
   const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
   for (const std::string& recording : end.recordings) {
-    const bool was_killed = recording.ends_with(".part");  // it has no samples
+    const bool was_killed = store::IsPart(recording);  // it has no samples
     if (plan.phases && !was_killed) AddInstructions(recording);
   }
   try {

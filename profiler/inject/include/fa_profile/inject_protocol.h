@@ -47,7 +47,7 @@ InjectPlan ReadInjectPlan(const std::string& text);
 
 /// Environment variable with the run's folder, which is fa-profile's. It holds kInjectPlanFile, and the library puts
 /// there what it has to tell: kInjectFirst, made by the first process that records, and a line for each recording in
-/// kInjectRecordings.
+/// kInjectRecordings: its path, and after a tab the new name of the ".part" that a killed process had left there.
 inline constexpr const char* kInjectFolder = "FA_PROFILE_INJECT_FOLDER";
 inline constexpr const char* kInjectPlanFile = "plan";
 inline constexpr const char* kInjectFirst = "first";

@@ -10,8 +10,8 @@ namespace fa_profile::inject {
 
 /// How a program ended that was watched.
 struct InjectedEnd {
-  /// One for each process that recorded and has ended, the first one's first; a killed process's ends in ".part". Empty
-  /// only when all that recorded still run.
+  /// One for each process that recorded and has ended, the first one's first; a killed process's is a ".part", and
+  /// ".part.1" when the process was started again under that name. Empty only when all that recorded still run.
   std::vector<std::string> recordings;
   /// A process of the program that outlives it, as a daemon does: its recording gets its name when it ends.
   struct Running {
