@@ -153,6 +153,19 @@ TEST(ProgramReportTest, ARankThatWasKilledNamesTheOneStartedInItsPlace) {
   EXPECT_TRUE(Has(text, "r2.fap.part (killed)")) << text;
 }
 
+TEST(ProgramReportTest, AProcessKilledBeforeItsFirstWindowIsAProgramWhoseKernelsAreNotKnown) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.session.complete = false;
+  recording.watch_windows = {{1, 5'000, 5'000}};
+  recording.kernel_work.clear();
+  recording.memory_work.clear();
+  recording.nvtx_work.clear();
+  recording.nvtx_kernel_work.clear();
+  const Profile profile = analyze::Analyze(recording);
+  ASSERT_TRUE(profile.program);
+  EXPECT_TRUE(Has(Written(WriteTextReport, profile, ReportOptions{}), "the recording ended before its first kernel."));
+}
+
 TEST(ProgramReportTest, RanksAsJsonFollowTheSchema) {
   const nlohmann::json json = nlohmann::json::parse(Written(WriteJsonRanks, ThreeRanks(), ReportOptions{}));
   const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
