@@ -61,7 +61,10 @@ std::string Headline(const TextPage& page, const Profile& profile) {
   const ProgramUse& use = *profile.program;
   std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
                                  UseTime(use.watched_ns), UseShare(use.busy_ratio));
-  if (use.launches == 0) return text + "no kernel was launched.";
+  if (use.launches == 0) {
+    return text +
+           (profile.session.complete ? "no kernel was launched." : "the recording ended before its first kernel.");
+  }
   text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
                       Plural(use.classes, "class", "classes"));
   if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", UseCount(use.graph_launches));

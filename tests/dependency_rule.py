@@ -49,7 +49,7 @@ RULE = {
     "profiler/collect/control": (MODEL, {"re2"} | TEXT),
     "profiler/collect": (MODEL | {"profiler/collect/control"}, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
     "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
-    "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, {"json"} | TEXT),
+    "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, TEXT),
     "profiler/sass": (MODEL, {"json"} | TEXT),
     "profiler/analyze": (MODEL, TEXT),
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),

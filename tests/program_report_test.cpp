@@ -137,6 +137,35 @@ TEST(ProgramReportTest, RanksStandSideBySideWithTheirSpread) {
   ExpectGolden("tests/data/golden/ranks.txt", Written(WriteTextRanks, report, ReportOptions{}));
 }
 
+TEST(ProgramReportTest, ARankThatWasKilledNamesTheOneStartedInItsPlace) {
+  std::vector<std::pair<std::string, Profile>> profiles;
+  for (const char* const name : {"r0.fap", "r1.fap", "r0.fap.part.10", "r0.fap.part.9", "r1.fap.part", "r2.fap.part"}) {
+    Recording recording = sample::MakeProgramRecording();
+    recording.session.complete = std::string(name).find(".part") == std::string::npos;
+    profiles.emplace_back(name, analyze::Analyze(recording));
+  }
+  const RankReport report = analyze::JoinRanks(profiles);
+  std::vector<std::string> next;
+  for (const Rank& rank : report.ranks) next.push_back(rank.next);
+  EXPECT_EQ(next, (std::vector<std::string>{"", "", "r0.fap", "r0.fap.part.10", "r1.fap", ""}));
+  const std::string text = Written(WriteTextRanks, report, ReportOptions{});
+  EXPECT_TRUE(Has(text, "r0.fap.part.9 (restarted: r0.fap.part.10)")) << text;
+  EXPECT_TRUE(Has(text, "r2.fap.part (killed)")) << text;
+}
+
+TEST(ProgramReportTest, AProcessKilledBeforeItsFirstWindowIsAProgramWhoseKernelsAreNotKnown) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.session.complete = false;
+  recording.watch_windows = {{1, 5'000, 5'000}};
+  recording.kernel_work.clear();
+  recording.memory_work.clear();
+  recording.nvtx_work.clear();
+  recording.nvtx_kernel_work.clear();
+  const Profile profile = analyze::Analyze(recording);
+  ASSERT_TRUE(profile.program);
+  EXPECT_TRUE(Has(Written(WriteTextReport, profile, ReportOptions{}), "the recording ended before its first kernel."));
+}
+
 TEST(ProgramReportTest, RanksAsJsonFollowTheSchema) {
   const nlohmann::json json = nlohmann::json::parse(Written(WriteJsonRanks, ThreeRanks(), ReportOptions{}));
   const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
