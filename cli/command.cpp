@@ -65,6 +65,12 @@ void AddPhaseMap(CLI::App& app, Invocation& invocation) {
       ->check(help::OneOf({"map", "functions", "code", "opcodes"}));
 }
 
+void AddLength(CLI::App& app, ReportFilter& filter) {
+  CLI::Option* const details =
+      app.add_flag("--details", filter.details, "Everything of each kernel; the default for one kernel at one shape");
+  app.add_flag("--summary", filter.summary, "Tables and findings, also of one kernel at one shape")->excludes(details);
+}
+
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {
   if (invocation.phase_map.empty()) return std::nullopt;
   return load::LoadPhaseMap(invocation.phase_map);
