@@ -109,6 +109,8 @@ struct ReportFilter {
 
 /// --details and --summary.
 void AddLength(CLI::App& app, ReportFilter& filter);
+/// Throws Error for an option that only the text report obeys, with another format.
+void CheckTextOptions(const CLI::App& app, const Format& format);
 
 /// What the main job was asked for, as parsed.
 struct RunOptions : jobs::RunOptions {

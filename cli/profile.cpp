@@ -207,6 +207,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
     RunOptions& asked = shared->run;
     RefuseTerminal(*asked.format,
                    "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
+    CheckTextOptions(app, *asked.format);
     asked.program = invocation.program;
     asked.shapes = shared->shapes.Parse();
     asked.report.phase_source = ReadPhaseSource(invocation);

@@ -25,12 +25,6 @@ namespace {
 
 constexpr int kWidestReport = 100;
 
-// Only the text report draws and has two lengths, and only the report of one recording.
-void CheckTextOptions(const CLI::App& report, const Format& format) {
-  if (format.for_people) return;
-  RefuseOptions(report, {"--bars", "--details"}, std::string(" has no effect with --format ") + format.name);
-}
-
 /// A format of time alone: it has no words of a report.
 bool IsTrace(const Format& format) { return format.timeline != nullptr || format.gpu_time != nullptr; }
 

@@ -29,7 +29,7 @@ void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCas
     rows.push_back({{UseShare(kernel.share_ratio)},
                     {UseTime(kernel.gpu_ns)},
                     {UseCount(kernel.launches)},
-                    {page.Safe(kernel.kernel)},
+                    {Truncate(page.Safe(kernel.kernel), kLongestWrappedKernel)},
                     {entry == entries.end() ? "" : WhyText(page, *entry->second)}});
   }
   if (use.kernels.size() > shown) {
@@ -39,7 +39,8 @@ void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCas
     if (use.launches > 0) page.Line("  Its kernels are not known: the recording is of an older version.");
     return;
   }
-  page.Table({{"share"}, {"GPU time"}, {"launches"}, {"kernel", true}, {"why", true, /*wraps=*/true}}, rows);
+  page.Table({{"share"}, {"GPU time"}, {"launches"}, {"kernel", true, /*wraps=*/true}, {"why", true, /*wraps=*/true}},
+             rows);
 }
 
 void WriteFindingsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCase& entries) {

@@ -41,7 +41,6 @@ constexpr std::size_t kLeastRows = 5;
 constexpr std::size_t kMostKernels = 100;
 constexpr std::size_t kMostRanges = 60;
 constexpr std::size_t kMostRowsWithoutDetails = 10;
-constexpr std::size_t kLongestKernel = 120;
 constexpr std::size_t kDeepestIndent = 12;
 constexpr std::size_t kLongestProgram = 60;
 constexpr std::size_t kLongestRange = 40;
@@ -91,7 +90,7 @@ void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& cla
     explained |= !why.empty();
     rows.push_back({{UseShare(entry->use->share_ratio)},
                     {UseTime(entry->use->total_ns)},
-                    {Truncate(page.Safe(entry->kernel), kLongestKernel)},
+                    {Truncate(page.Safe(entry->kernel), kLongestWrappedKernel)},
                     {why}});
   }
   if (rows.empty()) return;
@@ -265,8 +264,8 @@ void WriteProgramSummary(TextPage& page, const Profile& profile) {
     page.Line("The run ended early: this is what had been recorded by then.", Style::kBad);
   }
   WriteTopKernels(page, ClassesByTime(profile));
-  if (!program.memory.empty()) page.Line(MemorySentence(page, program));
-  if (!program.nvtx.empty()) page.Line(NvtxSentence(page, program));
+  if (!program.memory.empty()) page.Paragraph("", MemorySentence(page, program));
+  if (!program.nvtx.empty()) page.Paragraph("", NvtxSentence(page, program));
 }
 
 void WriteProgramTables(TextPage& page, const Profile& profile, bool details) {

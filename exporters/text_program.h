@@ -11,6 +11,9 @@
 
 namespace fa_profile::exporters {
 
+/// Columns of a kernel's name where it wraps.
+inline constexpr std::size_t kLongestWrappedKernel = 120;
+
 /// At most fifteen lines (at 100 columns) for a reader who sees no more: what ran, how busy the GPU was, which kernels took
 /// the time and why, what memory operations took, and where NVTX ranges point. `profile` has a program.
 void WriteProgramSummary(TextPage& page, const Profile& profile);

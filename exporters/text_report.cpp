@@ -408,7 +408,7 @@ void WriteFewLosses(std::ostream& out, const Profile& profile, const ReportOptio
   }
   if (left_out > 0) page.Line(fmt::format("and {} more", left_out));
   if (const std::size_t names = profile.losses.size() - losses.size(); names > 0) {
-    page.Line(fmt::format("{}: {} names of the metric set", kNotACounter, names));
+    page.Line(fmt::format("{} names of the set are not counters", names));
   }
 }
 
