@@ -520,6 +520,21 @@ class TimelineTest(Pages):
 
 
 class ProgramTest(Pages):
+    def test_nothing_is_beyond_a_window_of_900_pixels(self):
+        self.addCleanup(self.browser.resize, 1400)
+        self.browser.resize(900)
+        self.browser.open(self.report("pytorch-sdpa"))
+        self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), 900)
+        self.assertEqual(self.browser.value("[...document.querySelectorAll('.table-scroll')].filter((e) => e.scrollWidth > e.clientWidth).length"), 0)
+
+    def test_a_name_fills_its_column_before_it_is_cut(self):
+        self.browser.open(self.report("pytorch-sdpa"))
+        rooms = self.browser.value(
+            "[...document.querySelectorAll('#time .kernel-name')].filter((e) => e.scrollWidth > e.clientWidth)"
+            ".map((e) => e.closest('th, td').clientWidth - e.clientWidth)"
+        )
+        self.assertEqual([room for room in rooms if room > 40], [])
+
     def test_a_program_shows_its_time_by_kernel_and_its_ranges(self):
         self.browser.open(self.report("program"))
         self.assertEqual(self.browser.text("h1"), ["python3 decode.py"])
