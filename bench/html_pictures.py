@@ -25,7 +25,7 @@ SHOTS = {
     "program-dark": (PYTORCH, "dark", "", 640),
     "timeline-light": ("h100-timeline", "light", "#view=kernel&kernel=wmma@2,16,4096,64", 620),
 }
-SCROLL_TO = {"timeline-light": "timeline"}  # the id of an element
+SCROLL_TO = {"program-dark": "time", "timeline-light": "timeline"}  # the id of an element
 FIRST_KERNEL = "JSON.parse(document.getElementById('code').textContent).kernels.find((each) => !each.missing)?.kernel ?? ''"
 
 

@@ -485,7 +485,7 @@ class Commands:
     def judge(self, name, good, path, number):
         job = f"case-{number}"
         arguments, codes, wrong_output = {
-            "report text": (["report", path], (0, 2), lambda out: wrong_text(out, "the report")),
+            "report text": (["report", "--details", path], (0, 2), lambda out: wrong_text(out, "the report")),
             "report json": (["report", "--format", "json", path], (0, 2), wrong_json),
             "report csv": (["report", "--format", "csv", path], (0, 2), wrong_csv),
             "perfetto": (["report", "--format", "perfetto", path], (0, 2), lambda _: []),

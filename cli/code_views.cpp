@@ -161,7 +161,7 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
     throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
   }
   if (given.empty()) return;
-  RefuseOptions(report, {"--summary", "--bars", "--explain"}, " has no effect with " + given.front());
+  RefuseOptions(report, {"--details", "--summary", "--bars", "--explain"}, " has no effect with " + given.front());
   if (views.instructions || views.compare) {
     RefuseOptions(report, {"--source-root"}, " has no effect with " + given.front(), "leave it out");
   }

@@ -102,7 +102,7 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.text("main h2"), ["What to act on", "Kernels", "Roofline", "Missing data", "How it was measured"])
         rows = self.table("kernels")
         self.assertEqual(len(rows), 30)
-        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 \u00b5s", "915 GFLOP/s"])
+        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 us", "915 GFLOP/s"])
         self.assertIn("tensor-absent", self.browser.text(".finding .chip")[0])
 
     def test_a_kernel_has_all_that_the_report_knows(self):
@@ -112,7 +112,7 @@ class LadderTest(Pages):
             self.browser.text("main h2"),
             ["What to act on", "Phases", "Code", "Roofline", "Speed of light", "What warps did", "Occupancy", "Launches"],
         )
-        self.assertIn("5.85 \u00b5s", self.browser.text(".tile-value"))
+        self.assertIn("5.85 us", self.browser.text(".tile-value"))
         phases = self.browser.text("#phases tbody tr:not(.below) th")
         self.assertEqual(phases[:2], ["softmax", "load_kv"])
         self.assertIn("registers", self.browser.text("#occupancy .chip"))
@@ -437,7 +437,7 @@ class TimelineTest(Pages):
         self.assertEqual(names[0], "SMs activemean 90.8\u202f%, largest 100\u202f%")
         self.assertEqual(len(names), 10)
         self.assertEqual(names[-1], "time")
-        self.assertEqual(self.browser.text("#timeline .tick text, #timeline text.tick"), [f"{each} \u00b5s" for each in ("0", "200", "400", "600", "800", "1,000")])
+        self.assertEqual(self.browser.text("#timeline .tick text, #timeline text.tick"), [f"{each} us" for each in ("0", "200", "400", "600", "800", "1,000")])
         lefts = self.browser.value("[...new Set([...document.querySelectorAll('#timeline .series-plot')].map((e) => e.getBoundingClientRect().left))].length")
         self.assertEqual(lefts, 1)
         # Rows of one launch are together.
@@ -453,11 +453,11 @@ class TimelineTest(Pages):
         words = self.browser.text("#timeline p")
         self.assertEqual(
             words[0],
-            "Tail: in the last 200 \u00b5s, 20.0\u202f% of the call, SMs active stays below 90\u202f% of its largest value; "
-            "in the last 40 \u00b5s, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
+            "Tail: in the last 200 us, 20.0\u202f% of the call, SMs active stays below 90\u202f% of its largest value; "
+            "in the last 40 us, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
         )
         self.assertIn("other programs on it are counted too", words[-1])
-        self.assertIn("The call takes 9.92 \u00b5s; the GPU was active for 1.01 ms in the longest launch", words[-1])
+        self.assertIn("The call takes 9.92 us; the GPU was active for 1.01 ms in the longest launch", words[-1])
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-tail').length"), 4)
 
     def test_the_slider_and_the_pointer_read_all_rows(self):
@@ -465,21 +465,21 @@ class TimelineTest(Pages):
         self.assertEqual(set(self.values()), {""})
         self.browser.value("document.querySelector('.series-slider').focus()")
         self.browser.press("End")
-        self.assertEqual(self.values(), ["n/a"] * 6 + ["50.0\u202f%"] + ["n/a"] * 2 + ["1,005 \u00b5s"])
+        self.assertEqual(self.values(), ["n/a"] * 6 + ["50.0\u202f%"] + ["n/a"] * 2 + ["1,005 us"])
         self.browser.press("ArrowDown")
-        self.assertEqual(self.values(), ["30.0\u202f%"] + ["50.0\u202f%"] * 8 + ["995 \u00b5s"])
+        self.assertEqual(self.values(), ["30.0\u202f%"] + ["50.0\u202f%"] * 8 + ["995 us"])
         said = self.browser.value("document.querySelector('.series-slider').getAttribute('aria-valuetext')")
-        self.assertTrue(said.startswith("995 \u00b5s: SMs active 30.0\u202f%, tensor pipe 50.0\u202f%, "), said)
+        self.assertTrue(said.startswith("995 us: SMs active 30.0\u202f%, tensor pipe 50.0\u202f%, "), said)
         point = "(() => { const e = document.querySelectorAll('.series-plot')[2], b = e.getBoundingClientRect(); e.dispatchEvent(new PointerEvent('pointermove', {clientX: b.left + b.width * 455 / 1010, clientY: b.top + 5})); })()"
         self.browser.value(point)
-        self.assertEqual((self.values()[0], self.values()[-2:]), ("100\u202f%", ["n/a", "455 \u00b5s"]))
+        self.assertEqual((self.values()[0], self.values()[-2:]), ("100\u202f%", ["n/a", "455 us"]))
 
     def test_the_chart_is_a_table_too(self):
         self.browser.open(self.report("timeline"), self.KERNEL)
         self.browser.value("document.querySelector('#timeline summary').click()")
         self.browser.wait("document.querySelector('[role=grid]')")
         rows = self.table("metrics over time")
-        self.assertEqual(rows[0], ["5 \u00b5s", "100\u202f%"] + ["50.0\u202f%"] * 8)
+        self.assertEqual(rows[0], ["5 us", "100\u202f%"] + ["50.0\u202f%"] * 8)
         self.assertEqual(self.browser.value("document.querySelector('[role=grid]').getAttribute('aria-rowcount')"), "102")
 
     def test_a_call_that_was_not_sampled_says_why(self):
@@ -502,8 +502,8 @@ class TimelineTest(Pages):
         path = self.write("longer", "diff", self.folder / "timeline.fap", self.folder / "longer.fap")
         self.browser.open(path, self.KERNEL)
         words = self.browser.text("#timeline p")
-        self.assertTrue(words[0].startswith("Tail before: in the last 200 \u00b5s"), words)
-        self.assertTrue(words[1].startswith("Tail after: in the last 400 \u00b5s"), words)
+        self.assertTrue(words[0].startswith("Tail before: in the last 200 us"), words)
+        self.assertTrue(words[1].startswith("Tail after: in the last 400 us"), words)
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-before').length"), 9)
         # The path of a long call is whole.
         self.assertGreater(self.browser.value("document.querySelector('.series-steps').getAttribute('d').length"), 2000)
@@ -538,11 +538,26 @@ class TimelineTest(Pages):
 
 
 class ProgramTest(Pages):
+    def test_nothing_is_beyond_a_window_of_900_pixels(self):
+        self.addCleanup(self.browser.resize, 1400)
+        self.browser.resize(900)
+        self.browser.open(self.report("pytorch-sdpa"))
+        self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), 900)
+        self.assertEqual(self.browser.value("[...document.querySelectorAll('.table-scroll')].filter((e) => e.scrollWidth > e.clientWidth).length"), 0)
+
+    def test_a_name_fills_its_column_before_it_is_cut(self):
+        self.browser.open(self.report("pytorch-sdpa"))
+        rooms = self.browser.value(
+            "[...document.querySelectorAll('#time .kernel-name')].filter((e) => e.scrollWidth > e.clientWidth)"
+            ".map((e) => e.closest('th, td').clientWidth - e.clientWidth)"
+        )
+        self.assertEqual([room for room in rooms if room > 40], [])
+
     def test_a_program_shows_its_time_by_kernel_and_its_ranges(self):
         self.browser.open(self.report("program"))
         self.assertEqual(self.browser.text("h1"), ["python3 decode.py"])
         self.assertEqual(
-            self.browser.text("main h2")[:5], ["Time by kernel", "NVTX ranges", "Copies and sets", "What to act on", "Kernels"]
+            self.browser.text("main h2")[:5], ["What to act on", "Time by kernel", "NVTX ranges", "Copies and sets", "Kernels"]
         )
         self.assertTrue(self.browser.text("#time tbody th")[0].startswith("flash_fwd_kernel"))
         self.assertEqual(self.browser.text(".icicle-label"), ["step", "attn", "torch: mlp"])
@@ -599,9 +614,9 @@ class DiffTest(Pages):
         self.browser.open(path)
         self.assertEqual(self.browser.text("main h2"), ["Calls", "What moved", "Before", "After"])
         mma = next(row for row in self.table("calls") if row[0] == "mma")
-        self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 \u00b5s", "+50.0\u202f%", "\u25b2 worse", "14.9 \u00b5s"])
+        self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 us", "+50.0\u202f%", "\u25b2 worse", "14.9 us"])
         rows = self.table("changes")
-        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
+        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration duration_seconds", "9.92 us", "14.9 us", "+50.0\u202f%", "", "\u25b2 worse"], rows)
         self.assertNotIn("same", {row[-1] for row in rows})
         # The time of the call comes first, then the times of its phases.
         of_mma = [row[1:3] for row in rows if row[0] == "mma \u00b7 1,8,512,64"]
@@ -749,7 +764,7 @@ class GateTest(Pages):
         self.browser.open(self.folder / "regression.html")
         self.assertEqual(self.browser.text("h1"), ["\u2717 REGRESSION mma 1,8,512,64 is 11.8 % slower: softmax"])
         rows = self.table("cases")
-        self.assertEqual(rows[1][:5], ["\u2717 REGRESSION", "mma \u00b7 1,8,512,64", "5.86 \u00b5s", "6.55 \u00b5s", "+11.8\u202f%"])
+        self.assertEqual(rows[1][:5], ["\u2717 REGRESSION", "mma \u00b7 1,8,512,64", "5.86 us", "6.55 us", "+11.8\u202f%"])
         self.browser.value("document.querySelector('[role=grid]').focus()")
         self.browser.press("Home", "ArrowDown", "Enter")
         self.browser.wait("document.querySelector('nav[aria-label=cases]')")

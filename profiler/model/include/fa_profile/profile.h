@@ -140,11 +140,12 @@ struct PhaseTable {
 
 /// Something worth acting on, from a rule of the findings' table.
 struct Finding {
-  std::string id;        ///< "serial-softmax"
-  std::string phase;     ///< empty: the whole kernel
-  std::string evidence;  ///< one line with the numbers
-  std::string cure;      ///< one line
-  double weight = 0.0;   ///< share of the kernel's time that it is about, for ranking; 0..1
+  std::string id;          ///< "serial-softmax"
+  std::string phase;       ///< empty: the whole kernel
+  std::string evidence;    ///< one line with the numbers
+  std::string cure;        ///< one line
+  double weight = 0.0;     ///< share of the kernel's time that it is about, for ranking; 0..1
+  std::string cause = {};  ///< id of a finding in the same phase that explains this one and has the cure; else empty
 };
 
 /// The launches of one launch class of a program, in all its watch windows. Median and p95 are in the entry's timing.
