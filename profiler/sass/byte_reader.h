@@ -7,6 +7,10 @@
 
 namespace fa_profile::sass {
 
+inline std::string_view Text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// Reads little-endian values off bytes from anywhere. Reading past the end throws an Error: the cubin is damaged.
 class ByteReader {
  public:

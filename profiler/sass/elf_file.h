@@ -16,9 +16,6 @@ inline constexpr std::string_view kElfMagic =
 /// Whether a cubin begins here: ELF for the machine EM_CUDA.
 bool IsCubin(std::string_view bytes);
 
-/// Whether 64-bit ELF code for GPUs begins here.
-bool IsCubin(std::string_view bytes);
-
 /// A cubin's ELF structure: views into the bytes it was read from, which must outlive it.
 struct ElfFile {
   struct Section {
