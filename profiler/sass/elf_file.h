@@ -13,6 +13,12 @@ inline constexpr std::string_view kElfMagic =
     "\x7f"
     "ELF\x02";
 
+inline constexpr std::size_t kMachineOffset = 18;   ///< of e_machine, in two little-endian bytes
+inline constexpr std::uint16_t kMachineCuda = 190;  ///< EM_CUDA
+/// Types of sections that have no bytes in the file; the second: .nv.shared of relocatable code.
+inline constexpr std::uint32_t kNoBits = 8;
+inline constexpr std::uint32_t kCudaShared = 0x7000000a;
+
 /// Whether a cubin begins here: ELF for the machine EM_CUDA.
 bool IsCubin(std::string_view bytes);
 

@@ -33,12 +33,6 @@ constexpr std::uint64_t kElfHeaderBytes = 64;
 constexpr std::uint64_t kFatbinHeaderBytes = 16;
 constexpr std::uint64_t kEntryHeaderBytes = 64;
 
-std::string Hex(std::uint64_t value) {
-  std::array<char, 16> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, /*base=*/16).ptr;
-  return "0x" + std::string(text.data(), end);
-}
-
 std::string TooLarge(std::uint64_t bytes) {
   return "it has " + std::to_string(bytes) + " bytes, more than the " + std::to_string(kLargestImage) +
          " that are read";
@@ -144,23 +138,74 @@ std::string ArchitectureOf(const Entry& entry, Kind kind) {
   return name;
 }
 
-}  // namespace
+/// The bytes of an open file, or of a buffer.
+class CodeBytes {
+ public:
+  /// `path` empty: the buffer. Throws Error.
+  CodeBytes(const std::string& path, std::span<const std::uint8_t> buffer) : path_(path), buffer_(buffer) {
+    size_ = buffer.size();
+    if (path.empty()) return;
+    file_ = OpenFile(path);
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) throw Error(path + " cannot be read: " + std::strerror(errno));
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+
+  std::uint64_t size() const { return size_; }
+
+  std::vector<std::uint8_t> ReadAt(std::uint64_t offset, std::uint64_t size) const {
+    if (offset > size_ || size > size_ - offset) RefuseShort();
+    if (path_.empty()) {
+      const auto bytes = buffer_.subspan(offset, size);
+      return {bytes.begin(), bytes.end()};
+    }
+    std::vector<std::uint8_t> bytes(size);
+    for (std::uint64_t got = 0; got < size;) {
+      const ssize_t part = ::pread(file_.get(), bytes.data() + got, size - got, static_cast<off_t>(offset + got));
+      if (part < 0 && errno == EINTR) continue;
+      if (part < 0) throw Error(path_ + " cannot be read: " + std::strerror(errno));
+      if (part == 0) RefuseShort();
+      got += static_cast<std::uint64_t>(part);
+    }
+    return bytes;
+  }
+
+  /// The first `most` bytes of an image.
+  std::vector<std::uint8_t> Unpack(const CodeImage& image, std::uint64_t most) const {
+    if (image.packing == Packing::kNone) return ReadAt(image.offset, std::min(image.stored_bytes, most));
+    // The beginning of a zstd frame is unpacked from a block of it, which has at most this many bytes.
+    constexpr std::uint64_t kBlockBytes = std::uint64_t{256} << 10U;
+    const std::uint64_t needed = most < kBlockBytes ? std::min(image.stored_bytes, kBlockBytes) : image.stored_bytes;
+    const auto unpack = image.packing == Packing::kLz4 ? UnpackLz4 : UnpackZstd;
+    return unpack(ReadAt(image.offset, needed), image.bytes, most);
+  }
+
+ private:
+  [[noreturn]] void RefuseShort() const {
+    throw Error(path_ + " became shorter while it was read", "read it again when it is complete");
+  }
+
+  std::string path_;
+  Descriptor file_;
+  std::span<const std::uint8_t> buffer_;
+  std::uint64_t size_ = 0;
+};
 
 /// Goes through a file once, from its beginning.
 class CodeWalk {
  public:
-  explicit CodeWalk(MachineCode& code) : code_(code), tables_left_(code.size_) {}
+  explicit CodeWalk(CodeBytes code) : code_(std::move(code)), tables_left_(code_.size()) {}
 
-  void Run() {
+  std::vector<CodeImage> Run() {
     BeginContainer();
     constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20U;
     std::uint64_t at = 0;
-    while (at < code_.size_ && !is_full_) {
+    while (at < code_.size() && !is_full_) {
       const std::uint64_t start = at;
-      const auto window = code_.ReadAt(start, std::min(kWindowBytes, code_.size_ - start));
+      const auto window = code_.ReadAt(start, std::min(kWindowBytes, code_.size() - start));
       const std::uint64_t end = start + window.size();
       // A header that the window cuts off is read with the next one.
-      const std::uint64_t last = end == code_.size_ ? end : end - kElfHeaderBytes;
+      const std::uint64_t last = end == code_.size() ? end : end - kElfHeaderBytes;
       Mark fatbin{kFatbinMagic};
       Mark elf{kAnyElfMagic};
       while (at < last && !is_full_) {
@@ -174,6 +219,7 @@ class CodeWalk {
     }
     EndContainer();
     DropLinked();
+    return std::move(images_);
   }
 
  private:
@@ -191,10 +237,9 @@ class CodeWalk {
   // Both read what begins at `at`, and return where to go on. `bytes`: from there on, 64 unless the file ends.
 
   std::uint64_t TakeElf(std::uint64_t at, std::span<const std::uint8_t> bytes) {
-    constexpr std::size_t kMachineAt = 18;
-    constexpr std::uint8_t kMachineCuda = 190;
     const std::uint64_t next = at + kAnyElfMagic.size();
-    if (bytes.size() < kMachineAt + 2 || bytes[kMachineAt] != kMachineCuda || bytes[kMachineAt + 1] != 0) return next;
+    if (bytes.size() < kMachineOffset + 2 || bytes[kMachineOffset] != kMachineCuda || bytes[kMachineOffset + 1] != 0)
+      return next;
     CodeImage image{.kind = Kind::kCubin, .offset = at};
     if (!IsCubin(Text(bytes))) {
       image.unread = "it is a 32-bit cubin, which current GPUs do not load";
@@ -202,14 +247,14 @@ class CodeWalk {
       image.unread = "the cubin is cut off in its header";
     } else {
       const auto head = bytes.first(kElfHeaderBytes);
-      image.bytes = image.stored_bytes = CubinBytes(at, ElfHead(head), code_.size_ - at, image.unread);
+      image.bytes = image.stored_bytes = CubinBytes(at, ElfHead(head), code_.size() - at, image.unread);
       // As in ReadElf(): CUDA 13 moved the architecture one byte up.
       image.architecture = "sm_" + std::to_string(head[8] >= 8 ? head[49] : head[48]);
       if (ElfHead(head).type == kRelocatableType) image.kind = Kind::kRelocatable;
       if (image.bytes > kLargestImage) image.unread = TooLarge(image.bytes);
     }
     Add(std::move(image));
-    return std::max(at + code_.images_.back().stored_bytes, next);
+    return std::max(at + images_.back().stored_bytes, next);
   }
 
   /// The size of a cubin that lies by itself, from its headers; 0 with a reason where it is damaged.
@@ -232,8 +277,6 @@ class CodeWalk {
     }
     tables_left_ -= head.sections_bytes;
     std::uint64_t end = std::max({kElfHeaderBytes, *segments, *sections});
-    constexpr std::uint32_t kNoBits = 8;
-    constexpr std::uint32_t kCudaShared = 0x7000000a;
     const auto table = code_.ReadAt(at + head.sections_at, head.sections_bytes);
     for (std::uint64_t i = 0; i + kSectionBytes <= table.size(); i += kSectionBytes) {
       ByteReader section{std::span<const std::uint8_t>(table).subspan(i, kSectionBytes)};
@@ -271,14 +314,14 @@ class CodeWalk {
       return next;
     }
     const std::uint64_t begin = at + header_bytes;
-    const auto end = EndWithin(begin, size, code_.size_);
+    const auto end = EndWithin(begin, size, code_.size());
     if (!end) AddDamaged(at, "fatbin", "it is cut off: it ends after the end of the file");
-    return TakeEntries(at, std::min(begin, code_.size_), end.value_or(code_.size_));
+    return TakeEntries(at, std::min(begin, code_.size()), end.value_or(code_.size()));
   }
 
   /// Reads the entries of the fatbin at `fatbin`; returns where to go on: at the first that is damaged, or at `end`.
   std::uint64_t TakeEntries(std::uint64_t fatbin, std::uint64_t at, std::uint64_t end) {
-    const std::size_t first = code_.images_.size();
+    const std::size_t first = images_.size();
     while (end - at >= kEntryHeaderBytes && !is_full_) {
       const Entry entry(code_.ReadAt(at, kEntryHeaderBytes));
       const auto payload = EndWithin(at, entry.header_bytes, end);
@@ -327,7 +370,7 @@ class CodeWalk {
 
   /// PTX next to machine code is there for GPUs to come. By itself it is the only form of its kernels.
   void NamePtxAlone(std::size_t first) {
-    const auto images = std::span<CodeImage>(code_.images_).subspan(std::min(first, code_.images_.size()));
+    const auto images = std::span<CodeImage>(images_).subspan(std::min(first, images_.size()));
     const auto is_machine_code = [](const CodeImage& image) {
       return image.kind == Kind::kCubin || image.kind == Kind::kRelocatable;
     };
@@ -344,7 +387,7 @@ class CodeWalk {
     if (ptx.bytes > ptx_left_) return true;
     ptx_left_ -= ptx.bytes;
     try {
-      return Text(code_.Read(ptx)).find(".entry") != std::string_view::npos;
+      return Text(code_.Unpack(ptx, kLargestImage)).find(".entry") != std::string_view::npos;
     } catch (const Error&) {
       return true;
     }
@@ -353,10 +396,10 @@ class CodeWalk {
   /// Of relocatable code, what was linked from it is what runs.
   void DropLinked() {
     std::set<std::string> linked;
-    for (const CodeImage& image : code_.images_) {
+    for (const CodeImage& image : images_) {
       if (is_linked_file_ && image.kind == Kind::kCubin && image.unread.empty()) linked.insert(image.architecture);
     }
-    for (CodeImage& image : code_.images_) {
+    for (CodeImage& image : images_) {
       if (image.kind == Kind::kRelocatable && !linked.contains(image.architecture)) image.kind = Kind::kCubin;
       if (image.kind == Kind::kIntermediate && !linked.empty()) image.unread.clear();
     }
@@ -365,7 +408,7 @@ class CodeWalk {
   // --- the file itself ---
 
   void BeginContainer() {
-    const auto head = code_.ReadAt(0, std::min(kElfHeaderBytes, code_.size_));
+    const auto head = code_.ReadAt(0, std::min(kElfHeaderBytes, code_.size()));
     is_archive_ = Text(head).starts_with("!<arch>\n");
     if (Text(head).starts_with("!<thin>\n"))
       AddDamaged(0, "thin archive", "its members lie in other files: give those");
@@ -373,24 +416,24 @@ class CodeWalk {
       return;
     const ElfHead elf(head);
     is_linked_file_ = elf.type != kRelocatableType;
-    is_cut_off_ = !EndWithin(elf.sections_at, elf.sections_bytes, code_.size_);
+    is_cut_off_ = !EndWithin(elf.sections_at, elf.sections_bytes, code_.size());
   }
 
   void EndContainer() {
-    (void)MemberAt(code_.size_);
-    if (is_cut_off_) AddDamaged(code_.size_, "end of the file", "it is cut off: its section table is missing");
+    (void)MemberAt(code_.size());
+    if (is_cut_off_) AddDamaged(code_.size(), "end of the file", "it is cut off: its section table is missing");
   }
 
   /// The name of the archive's member that `offset` lies in, with a colon after it; empty outside archives.
   std::string MemberAt(std::uint64_t offset) {
     constexpr std::uint64_t kHeaderBytes = 60;
     constexpr int kMostMembers = 1 << 20;
-    while (is_archive_ && offset >= next_member_ && next_member_ + kHeaderBytes <= code_.size_) {
+    while (is_archive_ && offset >= next_member_ && next_member_ + kHeaderBytes <= code_.size()) {
       const auto head = code_.ReadAt(next_member_, kHeaderBytes);
       const std::string_view text = Text(head);
       std::uint64_t size = 0;
       const auto number = std::from_chars(text.data() + 48, text.data() + 58, size);
-      const auto end = EndWithin(next_member_ + kHeaderBytes, size, code_.size_);
+      const auto end = EndWithin(next_member_ + kHeaderBytes, size, code_.size());
       if (number.ec != std::errc() || !text.ends_with("`\n") || !end || ++members_ > kMostMembers) {
         is_archive_ = false;  // the rest has no names
         member_.clear();
@@ -407,8 +450,8 @@ class CodeWalk {
   std::string MemberName(std::string_view field, std::uint64_t content) const {
     constexpr std::uint64_t kMostBytes = 256;
     const auto name_at = [&](std::uint64_t at, std::uint64_t most) {
-      if (at > code_.size_) return std::string();
-      const auto bytes = code_.ReadAt(at, std::min({kMostBytes, most, code_.size_ - at}));
+      if (at > code_.size()) return std::string();
+      const auto bytes = code_.ReadAt(at, std::min({kMostBytes, most, code_.size() - at}));
       const std::string_view text = Text(bytes);
       return std::string(text.substr(0, text.find_first_of(std::string_view("/\n\0", 3))));
     };
@@ -417,7 +460,7 @@ class CodeWalk {
       return name_at(content, number);  // BSD
     }
     if (field.starts_with('/') && std::from_chars(field.data() + 1, field.end(), number).ec == std::errc() &&
-        number < code_.size_) {
+        number < code_.size()) {
       return name_at(long_names_ + number, kMostBytes);  // GNU
     }
     return std::string(field.substr(0, field.find_first_of("/ ")));
@@ -425,7 +468,7 @@ class CodeWalk {
 
   void Add(CodeImage image) {
     if (is_full_) return;
-    if (code_.images_.size() == kMostImages) {
+    if (images_.size() == kMostImages) {
       image = {.kind = Kind::kDamaged, .offset = image.offset};
       image.unread = "the file has more than " + std::to_string(kMostImages) + " images: the rest was not read";
       is_full_ = true;
@@ -436,14 +479,15 @@ class CodeWalk {
     }
     const std::string member = MemberAt(image.offset);
     image.name = member + image.name + " at " + Hex(image.offset);
-    code_.images_.push_back(std::move(image));
+    images_.push_back(std::move(image));
   }
 
   void AddDamaged(std::uint64_t at, std::string what, std::string why) {
     Add({.kind = Kind::kDamaged, .name = std::move(what), .unread = std::move(why), .offset = at});
   }
 
-  MachineCode& code_;
+  CodeBytes code_;
+  std::vector<CodeImage> images_;
   bool is_full_ = false;
   bool is_linked_file_ = false;  // a program or a shared library
   bool is_cut_off_ = false;
@@ -456,49 +500,18 @@ class CodeWalk {
   std::uint64_t ptx_left_ = std::uint64_t{256} << 20U;  // bytes of PTX that may still be searched
 };
 
-MachineCode::MachineCode(const std::string& path) : path_(path), file_(OpenFile(path)) {
-  struct stat status {};
-  if (::fstat(file_.get(), &status) != 0) throw Error(path + " cannot be read: " + std::strerror(errno));
-  size_ = static_cast<std::uint64_t>(status.st_size);
-  CodeWalk(*this).Run();
-}
+}  // namespace
 
-MachineCode::MachineCode(std::span<const std::uint8_t> buffer) : buffer_(buffer), size_(buffer.size()) {
-  CodeWalk(*this).Run();
+MachineCode::MachineCode(const std::string& path) : path_(path) { images_ = CodeWalk(CodeBytes(path_, {})).Run(); }
+
+MachineCode::MachineCode(std::span<const std::uint8_t> buffer) : buffer_(buffer) {
+  images_ = CodeWalk(CodeBytes({}, buffer_)).Run();
 }
 
 std::vector<std::uint8_t> MachineCode::Read(const CodeImage& image) const {
-  auto bytes = Unpack(image, kLargestImage);
+  auto bytes = CodeBytes(path_, buffer_).Unpack(image, kLargestImage);
   if ((image.kind == Kind::kCubin || image.kind == Kind::kRelocatable) && !IsCubin(Text(bytes))) {
     throw Error("it is not a cubin, which its container says it is", "build the file again, or copy it again");
-  }
-  return bytes;
-}
-
-std::vector<std::uint8_t> MachineCode::Unpack(const CodeImage& image, std::uint64_t most) const {
-  switch (image.packing) {
-    case Packing::kNone:
-      return ReadAt(image.offset, std::min(image.stored_bytes, most));
-    case Packing::kLz4:
-      return UnpackLz4(ReadAt(image.offset, image.stored_bytes), image.bytes, most);
-    case Packing::kZstd:
-      return UnpackZstd(ReadAt(image.offset, image.stored_bytes), image.bytes, most);
-  }
-  return {};
-}
-
-std::vector<std::uint8_t> MachineCode::ReadAt(std::uint64_t offset, std::uint64_t size) const {
-  if (path_.empty()) {
-    const auto bytes = buffer_.subspan(offset, size);
-    return {bytes.begin(), bytes.end()};
-  }
-  std::vector<std::uint8_t> bytes(size);
-  for (std::uint64_t got = 0; got < size;) {
-    const ssize_t part = ::pread(file_.get(), bytes.data() + got, size - got, static_cast<off_t>(offset + got));
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) throw Error(path_ + " cannot be read: " + std::strerror(errno));
-    if (part == 0) throw Error(path_ + " became shorter while it was read", "read it again when it is complete");
-    got += static_cast<std::uint64_t>(part);
   }
   return bytes;
 }

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "fa_profile/descriptor.h"
-
 namespace fa_profile::sass {
 
 /// Code for GPUs found in a file, whether or not it can be read.
@@ -56,15 +54,8 @@ class MachineCode {
   std::vector<std::uint8_t> Read(const CodeImage& image) const;
 
  private:
-  friend class CodeWalk;
-
-  std::vector<std::uint8_t> ReadAt(std::uint64_t offset, std::uint64_t size) const;
-  std::vector<std::uint8_t> Unpack(const CodeImage& image, std::uint64_t most) const;
-
-  std::string path_;  // of file_; empty: the buffer
-  Descriptor file_;
+  std::string path_;  // empty: the buffer
   std::span<const std::uint8_t> buffer_;
-  std::uint64_t size_ = 0;
   std::vector<CodeImage> images_;
 };
 
