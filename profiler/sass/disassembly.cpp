@@ -281,7 +281,8 @@ class SectionText {
       const std::size_t at = instruction.operands.find(form);
       if (at != std::string::npos) instruction.operands.replace(at, form.size(), by);
     };
-    if (instruction.opcode.starts_with("LDS") || instruction.opcode.starts_with("LDL")) replace(", [", "[");
+    const bool loads = instruction.opcode.starts_with("LD") && !instruction.operands.starts_with('[');
+    if (loads) replace(", [", "[");
     if (instruction.opcode.starts_with("RET")) replace(" `(", ", `(");
     functions_.back().instructions.push_back(std::move(instruction));
     next_ = offset + kInstructionBytes;
