@@ -163,7 +163,7 @@ TEST_F(CliLintTest, CsvPutsSkippedFilesOnStderr) {
   std::filesystem::create_directories(folder_ / "package");
   std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
   std::ofstream(folder_ / "package/broken.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
-  const std::string program = ReadFile(FA_PROFILE_PROGRAM);
+  const std::string program = ReadFile("/bin/true");
   WriteFile(folder_ / "package/cut.so", program.substr(0, program.size() / 2));
   const Outcome outcome = Run("--from-wheel package --format csv");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

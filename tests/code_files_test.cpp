@@ -85,7 +85,7 @@ TEST_F(CodeFilesTest, AWheelGivesItsFilesWithCode) {
                                {"package/__init__.py", "import torch\n"},
                                {"package/empty.so", ""},
                                {"package/host.so", std::string("\x7f") + "ELF\x02 without a section for fatbins"},
-                               {"package/deep/library.a", "!<arch>\n ... .nv_fatbin ..."}});
+                               {"package/deep/library.a", "!<arch>\n" + cubin_}});
   Read(folder_ / "a.whl");
   EXPECT_EQ(taken_, (Names{"package/kernels.cubin", "package/deep/library.a"}));
   EXPECT_EQ(bytes_.front(), cubin_);

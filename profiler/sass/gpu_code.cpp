@@ -35,7 +35,7 @@ bool IsFor(std::string_view architecture, std::string_view asked) {
                 "build it with machine code, for instance nvcc -gencode arch=compute_90a,code=sm_90a");
   }
   const CodeImage& first = unread.front();
-  if (first.offset == 0) throw Error(path + ": " + first.unread, "build it again, or copy it again");
+  if (first.offset == 0) throw Error(first.unread, "build it again, or copy it again");  // the file itself
   const std::string more = unread.size() > 1 ? ", and " + std::to_string(unread.size() - 1) + " more" : "";
   throw Error(path + " holds no GPU code that can be read: " + first.name + ": " + first.unread + more,
               "build it again, or copy it again");
