@@ -50,12 +50,12 @@ void RefuseForPackage(const LintCommand& command) {
   }
 }
 
-/// CSV has no place for what was not read.
-void NoteSkipped(const PackageLint& package) {
-  for (const SkippedFile& skipped : package.skipped) {
+/// CSV has no place for what was not read. `count`: of all, also of those that are not listed.
+void NoteSkipped(const std::vector<SkippedFile>& files, int count) {
+  for (const SkippedFile& skipped : files) {
     Notice("skipped " + (skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why);
   }
-  const auto more = package.skipped_files - static_cast<int>(package.skipped.size());
+  const auto more = count - static_cast<int>(files.size());
   if (more > 0) Notice("skipped " + std::to_string(more) + " more");
 }
 
@@ -79,17 +79,20 @@ int RunLint(const LintCommand& command) {
       progress.Show("lint", file, done, total);
     });
   }
-  const std::vector<KernelLint> lints = from_package ? package.attention : load::LintFiles(command);
+  const FileLint of_files = from_package ? FileLint() : load::LintFiles(command);
+  const std::vector<KernelLint>& lints = from_package ? package.attention : of_files.kernels;
   if (const auto& map = command.options.phase_map) {
     for (const std::string& phase : load::RequirePhases(lints, *map)) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
+  const bool is_csv = command.format->name == std::string_view("csv");
   if (from_package) {
     command.format->package(std::cout, package, TerminalOptions());
-    if (command.format->name == std::string_view("csv")) NoteSkipped(package);
+    if (is_csv) NoteSkipped(package.skipped, package.skipped_files);
   } else {
-    command.format->lint(std::cout, lints, TerminalOptions());
+    command.format->lint(std::cout, of_files, TerminalOptions());
+    if (is_csv) NoteSkipped(of_files.skipped, static_cast<int>(of_files.skipped.size()));
   }
 
   int exit_code = kExitFine;
@@ -99,6 +102,12 @@ int RunLint(const LintCommand& command) {
       Notice(lint.file + ": " + std::string(finding.id) + " in " + lint.name + " (" + lint.architecture + ")");
       exit_code = kExitRegression;
     }
+  }
+  if (exit_code == kExitFine && !command.fail_on.empty() && !of_files.skipped.empty()) {
+    throw Error(std::to_string(of_files.skipped.size()) + " of " + std::to_string(of_files.found) +
+                    " cubins were not read: --fail-on cannot tell what is in them, the first: " +
+                    of_files.skipped.front().file + ": " + of_files.skipped.front().why,
+                "build them again, choose others with --arch, or leave --fail-on out");
   }
   return exit_code;
 }

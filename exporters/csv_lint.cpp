@@ -44,9 +44,7 @@ void WriteKernels(std::ostream& out, const std::vector<KernelLint>& kernels) {
 
 }  // namespace
 
-void WriteCsvLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
-  WriteKernels(out, kernels);
-}
+void WriteCsvLint(std::ostream& out, const FileLint& lint, const ReportOptions&) { WriteKernels(out, lint.kernels); }
 
 void WriteCsvPackage(std::ostream& out, const PackageLint& package, const ReportOptions&) {
   WriteKernels(out, package.attention);

@@ -9,6 +9,7 @@
 #include "fa_profile/lint_report.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "text_skipped.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -62,16 +63,6 @@ void WriteRefused(TextPage& page, const PackageLint& package) {
   }
 }
 
-void WriteSkipped(TextPage& page, const PackageLint& package) {
-  constexpr std::size_t kShown = 10;
-  for (std::size_t i = 0; i < std::min(kShown, package.skipped.size()); ++i) {
-    const SkippedFile& skipped = package.skipped[i];
-    page.Paragraph("  skipped    ", page.Safe((skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why));
-  }
-  const int more = package.skipped_files - static_cast<int>(std::min(kShown, package.skipped.size()));
-  if (more > 0) page.Line(fmt::format("  skipped    {} more; --format json lists them", more));
-}
-
 }  // namespace
 
 void WriteTextPackage(std::ostream& out, const PackageLint& package, const ReportOptions& options) {
@@ -111,7 +102,7 @@ void WriteTextPackage(std::ostream& out, const PackageLint& package, const Repor
   for (const auto& [word, count] : package.refused) {
     words.push_back(fmt::format("{} {}", count, word == "gemm" ? "GEMM or convolution" : word));
   }
-  WriteSkipped(page, package);
+  WriteSkippedCode(page, package.skipped, package.skipped_files);
   const auto cut = std::ranges::count_if(package.attention, [](const KernelLint& kernel) {
     return !kernel.inference || kernel.inference->refusal.empty();
   });

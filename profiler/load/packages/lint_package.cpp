@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -27,9 +26,6 @@ namespace {
 
 constexpr unsigned kMostThreads = 8;
 
-/// cuobjdump reads some 100 MB a second; ten times that, and never less than for a small file.
-double ExtractionLimit(std::uint64_t bytes) { return 120.0 + static_cast<double>(bytes) / 10e6; }
-
 class PackageLinter {
  public:
   PackageLinter(const LintRequest& request, const PackageProgress& progress, const PackageLimits& limits)
@@ -37,19 +33,15 @@ class PackageLinter {
         progress_(progress),
         limits_(limits),
         pattern_(request.kernel_pattern),
-        nvdisasm_(sass::RequireNvdisasm()) {
-    if (!sass::FindCuobjdump()) {
-      throw Error("cuobjdump is missing: it extracts the GPU code of libraries",
-                  "install the CUDA toolkit's binary utilities (or `pip install nvidia-cuda-cuobjdump`), or set "
-                  "FA_PROFILE_CUOBJDUMP=/path/to/cuobjdump");
-    }
-  }
+        nvdisasm_(sass::RequireNvdisasm()) {}
 
   void LintFile(const std::string& name, const std::string& path) {
     try {
-      const sass::CubinSet cubins(path, request_.architecture, ExtractionLimit(std::filesystem::file_size(path)));
+      const sass::MachineCode code(path);
+      const sass::CodeSelection selection = sass::SelectCode(code, path, request_.architecture);
       ++package_.files;
-      LintCubins(name, cubins);
+      for (const sass::CodeImage& image : selection.unread) Skip(name + " (" + image.name + ")", image.unread);
+      LintCubins(name, code, selection.cubins);
     } catch (const Error& error) {  // the path of an unpacked file tells a user nothing
       std::string why = error.message();
       if (const std::size_t at = why.find(path); at != std::string::npos) why.replace(at, path.size(), "it");
@@ -94,7 +86,7 @@ class PackageLinter {
     std::string error;
   };
 
-  void LintCubins(const std::string& name, const sass::CubinSet& cubins) {
+  void LintCubins(const std::string& name, const sass::MachineCode& code, const std::vector<sass::CodeImage>& cubins) {
     std::vector<Part> parts(cubins.size());
     std::atomic<std::size_t> next = 0;
     int done = 0;
@@ -103,7 +95,7 @@ class PackageLinter {
     const auto work = [&] {
       for (std::size_t i = next++; i < cubins.size(); i = next++) {
         try {
-          LintCubin(name, cubins, i, parts[i]);
+          LintCubin(name, code, cubins[i], parts[i]);
         } catch (const Error& error) {
           parts[i].error = error.message();
         } catch (...) {
@@ -122,22 +114,23 @@ class PackageLinter {
     work();
     workers.clear();  // joins
     if (failure) std::rethrow_exception(failure);
-    for (std::size_t i = 0; i < parts.size(); ++i) Add(name, cubins.name(i), std::move(parts[i]));
+    for (std::size_t i = 0; i < parts.size(); ++i) Add(name, cubins[i].name, std::move(parts[i]));
   }
 
-  void LintCubin(const std::string& name, const sass::CubinSet& cubins, std::size_t i, Part& part) const {
-    if (cubins.bytes(i) > limits_.cubin_bytes) {
+  void LintCubin(const std::string& name, const sass::MachineCode& code, const sass::CodeImage& image,
+                 Part& part) const {
+    if (image.bytes > limits_.cubin_bytes) {
       part.error = "it has more than " + FormatValue(static_cast<double>(limits_.cubin_bytes), "bytes");
       return;
     }
-    const sass::EmbeddedCubin cubin = cubins.Read(i);
-    const auto is_wanted = [&](const std::string& kernel) {
-      if (pattern_.Finds(kernel)) return true;
-      if (part.others.size() < kMostOthers) part.others.insert(FunctionName(kernel));
+    const sass::EmbeddedCubin cubin{image.name, image.architecture, code.Read(image)};
+    const auto is_wanted = [&](const std::string& kernel_name) {
+      if (pattern_.Finds(kernel_name)) return true;
+      if (part.others.size() < kMostOthers) part.others.insert(FunctionName(kernel_name));
       return false;
     };
-    for (const analyze::KernelCode& code : DisassembleWanted(name, cubin, is_wanted, nvdisasm_)) {
-      KernelLint lint = analyze::Lint(code, request_.options);
+    for (const analyze::KernelCode& kernel : DisassembleWanted(name, cubin, is_wanted, nvdisasm_)) {
+      KernelLint lint = analyze::Lint(kernel, request_.options);
       ++part.kernels;
       const std::string word = lint.inference ? lint.inference->refusal_word : "other";
       if (IsAttention(lint, word)) {

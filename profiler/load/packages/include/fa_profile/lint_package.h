@@ -15,9 +15,9 @@ using PackageProgress = std::function<void(const std::string& file, int done, in
 /// Lints every attention kernel of a Python package, a wheel or a folder: of `request` all but its files count. Several
 /// threads work, and each holds one cubin.
 ///
-/// What cannot be read is counted with its reason. Throws Error: nvdisasm or cuobjdump is missing; the package cannot
-/// be read (ForEachCodeFile()); no file in it has GPU code, or none for the request's architecture; no kernel in it
-/// matches the request's pattern.
+/// What cannot be read is counted with its reason. Throws Error: nvdisasm is missing; the package cannot be read
+/// (ForEachCodeFile()); no file in it has GPU code, or none for the request's architecture; no kernel in it matches the
+/// request's pattern.
 PackageLint LintPackage(const std::string& package, const LintRequest& request, const PackageProgress& progress = {},
                         const PackageLimits& limits = {});
 
