@@ -210,24 +210,16 @@ std::string Speed(const Comparison& comparison) {
                               : "faster");
 }
 
-/// The same, with how certain it is.
-std::string CertainSpeed(const Comparison& comparison) {
-  const std::string speed = Speed(comparison);
-  switch (comparison.verdict) {
-    case Verdict::kSuspect:
-      return "perhaps " + speed;
-    case Verdict::kInconclusive:
-      return speed + ", unconfirmed";
-    case Verdict::kPass:
-      return *comparison.change == 0.0 ? "the same time" : speed + ", which may be noise";
-    default:
-      return speed;
-  }
+/// What the verdict on a time leaves open, after its change.
+std::string Doubt(const Comparison& comparison) {
+  if (comparison.verdict == Verdict::kInconclusive) return ", unconfirmed";
+  return comparison.verdict == Verdict::kPass ? ", which may be noise" : "";
 }
 
 /// The time of the whole call, as its headline begins.
 struct CallTime {
-  std::string text;      ///< empty: not measured
+  std::string change;    ///< empty: not measured
+  std::string doubt;     ///< of the change
   bool decides = false;  ///< the verdict is about time
   bool slower = false;   ///< or seems to be
 };
@@ -242,13 +234,16 @@ CallTime TimeOfCall(const CaseWork& work, Verdict verdict) {
     if (work.broken_demands.contains(comparison.reason) || !comparison.phase.empty()) continue;
     const bool decides = comparison.blocking && comparison.verdict == verdict;
     // The median hides them.
-    if (comparison.metric == kSlowProcesses && decides) return {comparison.reason, true, true};
+    if (comparison.metric == kSlowProcesses && decides) return {comparison.reason, "", true, true};
     if ((comparison.metric != kDuration && comparison.metric != kCycles) || !comparison.change) continue;
     if (told == nullptr || rank(comparison) > rank(*told)) told = &comparison;
   }
   if (told == nullptr) return {};
-  CallTime time{CertainSpeed(*told), rank(*told).first, *told->change > 0.0 && told->verdict != Verdict::kPass};
-  if (told->metric == kCycles && told->reason.starts_with("hidden")) time.text += ", " + told->reason;
+  const bool suspect = told->verdict == Verdict::kSuspect;
+  CallTime time{(suspect ? "perhaps " : "") + Speed(*told), Doubt(*told), rank(*told).first,
+                *told->change > 0.0 && told->verdict != Verdict::kPass};
+  if (*told->change == 0.0) time = {"the same time", "", time.decides, false};
+  if (told->metric == kCycles && told->reason.starts_with("hidden")) time.doubt = ", " + told->reason;
   return time;
 }
 
@@ -276,12 +271,14 @@ std::string Headline(const CaseWork& work, const Shares& shares, const Cause& ca
     const Comparison& worst = verdict.comparisons.front();
     if (work.broken_demands.contains(worst.reason)) return fmt::format("{} ({})", worst.reason, worst.rule);
   }
+  std::string why = time.decides ? std::string() : WorstReason(verdict, shares, worse);
   if (worse && (time.decides || time.slower)) {
-    if (!cause.line.empty()) return time.text + ": " + cause.line;
-    if (EveryPhaseIsSlower(shares)) return time.text + " in every phase";
+    if (cause.line.empty() && EveryPhaseIsSlower(shares)) return time.change + " in every phase" + time.doubt;
+    // Of the same phase, what decided tells why it costs more.
+    if (!cause.line.empty() && (why.empty() || verdict.comparisons.front().phase != cause.phase)) why = cause.line;
   }
-  const std::string reason = time.decides ? std::string() : WorstReason(verdict, shares, worse);
-  return time.text.empty() || reason.empty() ? time.text + reason : time.text + ": " + reason;
+  const std::string speed = time.change + time.doubt;
+  return speed.empty() || why.empty() ? speed + why : speed + ": " + why;
 }
 
 }  // namespace
