@@ -115,6 +115,20 @@ TEST(JudgeTimeDecidesTest, RecordedTimesDecideBeyondTheirErrorTermAndCountersAre
   EXPECT_EQ(with(1.10).headline, "10.0 % slower");
 }
 
+TEST(JudgeTimeDecidesTest, EqualMachineCodeThatWasNotTimedSaysThatHostCodeWasNotCompared) {
+  for (const char* const design : {"static", "pairs"}) {
+    Scenario scenario(design);
+    scenario.MakeIdentical();
+    EXPECT_EQ(scenario.Of().headline, "the same machine code; host code was not compared") << design;
+  }
+  Scenario is_static("static");
+  is_static.MakeIdentical();
+  EXPECT_EQ(is_static.Judged().headline, "PASS: 1 case, 1 with the same machine code; host code was not compared");
+  Scenario timed = FirstStage({1.0});
+  timed.MakeIdentical();
+  EXPECT_EQ(timed.Of().headline, "the same machine code");
+}
+
 TEST(JudgeTimeDecidesTest, CyclesDecideToo) {
   Scenario scenario = Measured({1.0, 1.04});  // hidden by a higher clock
   scenario.Code().spill_bytes = 8;

@@ -256,14 +256,22 @@ std::string WorstReason(const CaseVerdict& verdict, const Shares& shares, bool w
   return line.empty() ? worst.reason : line;
 }
 
+/// Host code decides when and with what the kernel runs: only a time of the call covers it.
+std::string EqualCode(const JudgeContext& context, const CaseVerdict& verdict) {
+  const bool timed = std::ranges::any_of(
+      verdict.comparisons, [](const Comparison& one) { return one.metric == kDuration || one.metric == kCycles; });
+  const bool compared = timed || (context.Dynamic() && !context.Paired());
+  return std::string("the same machine code") + (compared ? "" : "; host code was not compared");
+}
+
 /// The time comes first wherever it was measured: then its cause, or what decided in its place.
-std::string Headline(const CaseWork& work, const Shares& shares, const Cause& cause) {
+std::string Headline(const JudgeContext& context, const CaseWork& work, const Shares& shares, const Cause& cause) {
   const CaseVerdict& verdict = work.verdict;
   if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: the base does not have it";
   if (work.candidate == nullptr) {
     return verdict.verdict == Verdict::kPass ? "removed, which a rule allows" : "only in the base";
   }
-  if (verdict.verdict == Verdict::kPass) return verdict.identical ? "the same machine code" : "";
+  if (verdict.verdict == Verdict::kPass) return verdict.identical ? EqualCode(context, verdict) : "";
   const bool worse = verdict.verdict == Verdict::kRegression || verdict.verdict == Verdict::kSuspect;
   CallTime time = verdict.incorrect ? CallTime{} : TimeOfCall(work, verdict.verdict);
   if (!worse && (!time.decides || verdict.verdict != Verdict::kImproved)) time = {};
@@ -305,7 +313,7 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
   }
   const Cause cause = worse && !verdict.incorrect ? CauseOfCase(context, work, shares) : Cause{};
   verdict.phase = cause.phase;
-  verdict.headline = Headline(work, shares, cause);
+  verdict.headline = Headline(context, work, shares, cause);
   if (verdict.verdict == Verdict::kIncomparable) verdict.headline = "not comparable";
   if (work.candidate == nullptr) return;
   if (worse && work.base != nullptr && !verdict.incorrect) TellWorse(context, work, shares);
