@@ -111,6 +111,12 @@ TEST(GateStepsTest, EachSlipIsARegressionAndItsRepairNone) {
   EXPECT_EQ(JudgeStep("slip-none", "slip-none").verdict, Verdict::kPass);
 }
 
+TEST(GateStepsTest, BytesThatTmaStoresAreNotCountedAndSoNotBetter) {
+  const MetricKey key{"epilogue", "phase_global_bytes"};
+  EXPECT_TRUE(Recorded("hopper/4-ping-pong").processes.at(0).values.at(0).contains(key));
+  EXPECT_FALSE(Recorded("hopper/5-tma-store").processes.at(0).values.at(0).contains(key));
+}
+
 /// One rung of the ladder at one shape, under a name that all rungs share.
 Evidence Rung(std::size_t index) {
   Evidence rung = Recorded("h200-ladder-full");
