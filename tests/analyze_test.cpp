@@ -665,5 +665,48 @@ TEST(DiffTest, ReasonsWhyTwoRunsCannotBeComparedAreReported) {
                                    "SM clock: 1980 MHz before, 1200 MHz after"}));
 }
 
+TEST(DiffTest, WhatCannotBeComparedIsNotJudged) {
+  const Profile before = Analyze(MakeRecording());
+  Profile after = before;
+  after.device.name = "NVIDIA L4";
+  after.entries[0].metrics["duration_seconds"] *= 2.0;
+  after.entries[0].findings.push_back({"exp-bound", "softmax", "", "", 0.5});
+  const ProfileDiff diff = Diff(before, after);
+  EXPECT_EQ(ChangeOf(diff, "duration_seconds").judgement, "not comparable");
+  EXPECT_TRUE(ChangeOf(diff, "duration_seconds").ratio);
+  for (const MetricChange& change : diff.changes) {
+    EXPECT_EQ(change.judgement, change.before == change.after ? "same" : "not comparable") << change.metric;
+  }
+  EXPECT_TRUE(diff.findings.empty());
+}
+
+TEST(DiffTest, ACountThatOneSideDoesNotTakeIsNotCounted) {
+  Profile before = Analyze(MakeRecording());
+  std::vector<PhaseEntry>& phases = before.entries[0].phases->phases;
+  phases.resize(1);
+  phases[0].metrics = {{"phase_instructions", 10.0}, {"phase_global_bytes", 64.0}};
+  before.entries.resize(1);
+  Profile after = before;
+  auto& metrics = after.entries[0].phases->phases[0].metrics;
+  metrics.erase("phase_global_bytes");
+  EXPECT_EQ(ChangeOf(Diff(before, after), "phase_global_bytes").judgement, "not counted");
+  EXPECT_EQ(ChangeOf(Diff(after, before), "phase_global_bytes").judgement, "not counted");
+  metrics.clear();
+  EXPECT_EQ(ChangeOf(Diff(before, after), "phase_global_bytes").judgement, "gone");
+}
+
+TEST(DiffTest, PhasesOfTwoModelsAreNotCompared) {
+  const Profile named = Analyze(MakeRecording());
+  Profile inferred = named;
+  inferred.entries[0].phases->attribution = kInferredPhasesName;
+  inferred.entries[0].findings.clear();
+  const ProfileDiff diff = Diff(named, inferred);
+  ASSERT_EQ(diff.not_compared.size(), 1U);
+  EXPECT_TRUE(diff.not_compared[0].ends_with(": named before, inferred after")) << diff.not_compared[0];
+  for (const MetricChange& change : diff.changes)
+    EXPECT_NE(std::pair(change.entry, !change.phase.empty()), std::pair(std::optional<std::size_t>(0), true));
+  for (const FindingChange& change : diff.findings) EXPECT_NE(change.entry, 0U);
+}
+
 }  // namespace
 }  // namespace fa_profile::analyze::analyze_test

@@ -31,7 +31,6 @@ Profile ChangedProfile() {
   recording.samplings[0].total_samples += 1400;
   recording.countings[0].counts[4].values["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared"] *= 2;
   recording.cases.pop_back();
-  recording.device.driver_version = "590.10";
   return analyze::Analyze(recording);
 }
 
@@ -195,6 +194,15 @@ TEST(ReportTest, JsonReportEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/report.json", JsonText(SampleProfile()));
 }
 TEST(ReportTest, CsvReportEqualsTheGoldenFile) { ExpectGolden("tests/data/golden/report.csv", Csv(SampleProfile())); }
+TEST(ReportTest, ADiffOfWhatCannotBeComparedJudgesNothing) {
+  Profile other = ChangedProfile();
+  other.device.driver_version = "590.10";
+  const std::string text = TextDiff(SampleProfile(), other);
+  EXPECT_TRUE(Contains(text, "not comparable: driver: 580.159.04 before, 590.10 after"));
+  EXPECT_FALSE(Contains(text, "worse"));
+  EXPECT_FALSE(Contains(text, "better"));
+}
+
 TEST(ReportTest, TextDiffEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/diff.txt", TextDiff(SampleProfile(), ChangedProfile()));
 }

@@ -309,8 +309,9 @@ std::string Headline(const GateResult& result, const std::string& unread) {
   const auto count = [&](auto&& matches) { return std::ranges::count_if(result.cases, matches); };
   if (result.verdict == Verdict::kPass) {
     const auto same = count([](const CaseVerdict& one) { return one.identical; });
-    return fmt::format("{}{} case{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
-                       same > 0 ? fmt::format(", {} with the same machine code", same) : "");
+    return fmt::format("{}{} case{}{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
+                       same > 0 ? fmt::format(", {} with the same machine code", same) : "",
+                       result.design == "static" ? "; host code was not compared" : "");
   }
   const auto others = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; }) - 1;
   const std::string name = worst.shape.empty() ? worst.kernel : worst.kernel + " " + worst.shape;
