@@ -414,6 +414,7 @@ Json ToJson(const KernelLint& k) {
                {"occupancy", ObjectOrNull(k.occupancy)},
                {"occupancy_limit_ratio", OrNull(k.occupancy_limit_ratio)},
                {"externals", k.externals},
+               {"unknown_branches", k.unknown_branches},
                {"attribution", k.attribution},
                {"inference", ObjectOrNull(k.inference)},
                {"phases", ToArray(k.phases)},

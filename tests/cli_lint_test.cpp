@@ -58,6 +58,14 @@ TEST_F(CliLintTest, EachKernelHasItsPlantedFindings) {
   for (const auto& [name, ids] : expected) EXPECT_EQ(Ids(kernels.at(name)), ids) << name;
 }
 
+TEST_F(CliLintTest, IndirectBranchesMakeNoLoops) {
+  const auto kernels = Kernels(cubins_ + "switch_sm_100a.cubin");
+  const nlohmann::json& kernel = kernels.at("switches");
+  EXPECT_EQ(kernel.at("unknown_branches"), 0);
+  EXPECT_EQ(Ids(kernel), std::set<std::string>{});
+  for (const nlohmann::json& row : kernel.at("phases")) EXPECT_EQ(row.at("loop_depth"), 0) << row;
+}
+
 TEST_F(CliLintTest, CountsOfWmmaTilesAreThoseOfTheSource) {
   const auto kernels = Kernels(lint_ + " --kernel 'wmma_on_global|tiles<true>'");
   ASSERT_EQ(kernels.size(), 2U);

@@ -125,6 +125,46 @@ TEST(DisassemblyTest, OnlyTheRequestedFunctionsAreDisassembled) {
   EXPECT_TRUE(Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {"no such function"}).empty());
 }
 
+TEST(DisassemblyTest, IndirectBranchesHaveTheirTargets) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  const auto functions = Disassemble(SampleCubin("switch_sm_100a.cubin"), 0, *nvdisasm);
+  ASSERT_EQ(functions.size(), 1);
+  const auto& code = functions[0].instructions;
+  // The listing has them as labels: `nvdisasm` prints (*"BRANCH_TARGETS .L_x_9,.L_x_2"*).
+  std::map<std::string, std::string> offsets;  // by label
+  std::istringstream listing(RunCudaTool({*nvdisasm, "-c", SampleCubinPath("switch_sm_100a.cubin")}).out);
+  std::vector<std::string> labels;
+  std::map<std::string, std::string> targets;  // labels, by the branch's offset
+  for (std::string line; std::getline(listing, line);) {
+    if (line.starts_with(".L_") && line.ends_with(":")) labels.push_back(line.substr(0, line.size() - 1));
+    const std::size_t at = line.find("/*");
+    if (at == std::string::npos) continue;
+    const std::size_t digits = std::min(line.find_first_not_of('0', at + 2), at + 5);
+    for (const std::string& label : labels) offsets[label] = "0x" + line.substr(digits, at + 6 - digits);
+    labels.clear();
+    constexpr std::string_view kTargets = "BRANCH_TARGETS ";
+    if (const std::size_t list = line.find(kTargets); list != std::string::npos) {
+      const std::size_t begin = list + kTargets.size();
+      targets["0x" + line.substr(digits, at + 6 - digits)] = line.substr(begin, line.find('"', begin) - begin);
+    }
+  }
+  std::size_t branches = 0;
+  for (const Instruction& instruction : code) {
+    if (!instruction.opcode.starts_with("BRX")) continue;
+    char offset[16];
+    (void)std::snprintf(offset, sizeof offset, "0x%x", instruction.offset);
+    ASSERT_TRUE(targets.contains(offset)) << offset;
+    std::string list;
+    std::istringstream names(targets.at(offset));
+    for (std::string label; std::getline(names, label, ',');) list += (list.empty() ? "" : ", ") + offsets.at(label);
+    EXPECT_TRUE(instruction.operands.ends_with(", {" + list + "}")) << instruction.operands << ", not " << list;
+    ++branches;
+  }
+  EXPECT_EQ(branches, targets.size());
+  EXPECT_GE(branches, 2);
+}
+
 TEST(DisassemblyTest, AnUnknownArchitectureIsAnErrorThatNamesIt) {
   const auto nvdisasm = FindNvdisasm();
   if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;

@@ -14,6 +14,7 @@
 #include "fa_profile/files.h"
 #include "fa_profile/line_table.h"
 #include "fa_profile/private_folder.h"
+#include "kernel_attributes.h"
 
 namespace fa_profile::sass {
 namespace {
@@ -81,6 +82,12 @@ std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& 
               "the cubin may be damaged: build it again, or copy it again");
 }
 
+std::string HexOf(std::uint64_t value) {
+  std::array<char, 2 + 16> text{'0', 'x'};
+  const auto written = std::to_chars(text.data() + 2, text.data() + text.size(), value, /*base=*/16);
+  return {text.data(), written.ptr};
+}
+
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
 void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, DeviceFunction& function) {
   for (Instruction& instruction : function.instructions) {
@@ -88,11 +95,20 @@ void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, Devic
     for (const auto& [name, start] : starts) {
       const std::size_t at = instruction.operands.find(name);
       if (at == std::string::npos) continue;
-      std::array<char, 2 + 16> text{'0', 'x'};
-      const auto written = std::to_chars(text.data() + 2, text.data() + text.size(), start, /*base=*/16);
-      instruction.operands.replace(at, name.size(), text.data(), static_cast<std::size_t>(written.ptr - text.data()));
+      instruction.operands.replace(at, name.size(), HexOf(start));
       break;
     }
+  }
+}
+
+// Of an indirect branch nvdisasm's JSON has the register alone. Where it may go is in the cubin's headers.
+void ResolveIndirectBranches(const ElfFile& elf, const ElfFile::Symbol& outer, DeviceFunction& function) {
+  for (const auto& [branch, targets] : ReadIndirectBranches(elf, outer.name)) {
+    const auto found = std::ranges::lower_bound(function.instructions, branch - outer.value, {}, &Instruction::offset);
+    if (found == function.instructions.end() || found->offset != branch - outer.value) continue;
+    std::string list;
+    for (const std::uint32_t target : targets) list += (list.empty() ? "" : ", ") + HexOf(target - outer.value);
+    found->operands += ", {" + list + "}";
   }
 }
 
@@ -116,6 +132,7 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
   std::stable_sort(whole.instructions.begin(), whole.instructions.end(),
                    [](const Instruction& a, const Instruction& b) { return a.offset < b.offset; });
   ResolveCalls(starts, whole);
+  ResolveIndirectBranches(elf, outer, whole);
   return whole;
 }
 

@@ -151,7 +151,7 @@ class PackageLinter {
   /// Inferred, or refused by a check that only attention comes to, or both of its products are named: by the code's
   /// own functions, or by a phase map.
   static bool IsAttention(const KernelLint& lint, std::string_view word) {
-    if (lint.inference) return word != "gemm" && word != "other" && word != "code";
+    if (lint.inference) return word != "gemm" && word != "other" && word != "code" && word != "branches";
     const auto has = [&lint](std::string_view phase) {
       return std::ranges::any_of(lint.phases, [phase](const PhaseCode& row) { return row.phase == phase; });
     };
