@@ -125,6 +125,51 @@ TEST(DisassemblyTest, OnlyTheRequestedFunctionsAreDisassembled) {
   EXPECT_TRUE(Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {"no such function"}).empty());
 }
 
+TEST(DisassemblyTest, CubinsDisassembledTogetherAreAsDisassembledAlone) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  // Two of one layout with subroutines and calls, one of them twice; others that take runs of their own.
+  std::vector<std::vector<std::uint8_t>> cubins;
+  for (const char* const name :
+       {"sm_90a.cubin", "lint_sm_90a.cubin", "sm_90a.cubin", "switch_sm_100a.cubin", "sm_80_cuda12.cubin"}) {
+    cubins.push_back(SampleCubin(name));
+  }
+  std::vector<CubinPart> parts;
+  for (const auto& cubin : cubins) parts.push_back({cubin, {}});
+  parts[2].wanted = {kIndexed};
+  const auto together = DisassembleTogether(parts, *nvdisasm);
+  ASSERT_EQ(together.size(), parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto alone = Disassemble(cubins[i], 0, *nvdisasm, parts[i].wanted);
+    ASSERT_EQ(together[i].size(), alone.size());
+    for (std::size_t f = 0; f < alone.size(); ++f) {
+      SCOPED_TRACE(alone[f].name);
+      EXPECT_EQ(together[i][f].name, alone[f].name);
+      ASSERT_EQ(together[i][f].instructions.size(), alone[f].instructions.size());
+      for (std::size_t k = 0; k < alone[f].instructions.size(); ++k) {
+        const Instruction& a = together[i][f].instructions[k];
+        const Instruction& b = alone[f].instructions[k];
+        ASSERT_EQ(std::tie(a.offset, a.predicate, a.opcode, a.operands),
+                  std::tie(b.offset, b.predicate, b.opcode, b.operands));
+        ASSERT_EQ(a.frames.size(), b.frames.size());
+      }
+    }
+  }
+}
+
+TEST(DisassemblyTest, CubinsOfOneLayoutTakeOneRunTogether) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  const PrivateFolder folder;
+  const std::string runs = (folder.path() / "runs").string();
+  const Script counting("echo run >> " + runs + "; exec " + *nvdisasm + " \"$@\"");
+  const auto first = SampleCubin("sm_90a.cubin");
+  const auto second = SampleCubin("lint_sm_90a.cubin");
+  (void)DisassembleTogether({{first, {}}, {second, {}}}, counting.path());
+  EXPECT_EQ(ReadFile(runs), "run\n");
+}
+
 TEST(DisassemblyTest, IndirectBranchesHaveTheirTargets) {
   const auto nvdisasm = FindNvdisasm();
   if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;

@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "code_bundle.h"
 #include "cuda_tool.h"
 #include "elf_file.h"
 #include "fa_profile/error.h"
-#include "fa_profile/files.h"
 #include "fa_profile/line_table.h"
-#include "fa_profile/private_folder.h"
+#include "fa_profile/nameless_file.h"
 #include "kernel_attributes.h"
 
 namespace fa_profile::sass {
@@ -57,12 +59,14 @@ DeviceFunction ParseFunction(const nlohmann::json& json) {
 
 std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& nvdisasm, const std::string& indices,
                         int sm) {
-  const PrivateFolder folder;
-  const std::string path = (folder.path() / "code.cubin").string();
-  WriteWholeFile(path, {reinterpret_cast<const char*>(cubin.data()), cubin.size()});
+  NamelessFile file;
+  if (!file.Append({reinterpret_cast<const char*>(cubin.data()), cubin.size()})) {
+    throw Error(std::string("cannot write a temporary file: ") + std::strerror(errno),
+                "set TMPDIR to a folder with more space");
+  }
   std::vector<std::string> arguments{nvdisasm, "-json"};
   if (!indices.empty()) arguments.insert(arguments.end(), {"-fun", indices});
-  arguments.push_back(path);
+  arguments.push_back(file.path());
   ChildEnd result = RunCudaTool(arguments);
   if (result.status == 0) return std::move(result.out);
   const std::string said = result.err.substr(0, result.err.find_last_not_of(" \n") + 1);
@@ -132,8 +136,30 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
   std::stable_sort(whole.instructions.begin(), whole.instructions.end(),
                    [](const Instruction& a, const Instruction& b) { return a.offset < b.offset; });
   ResolveCalls(starts, whole);
-  ResolveIndirectBranches(elf, outer, whole);
   return whole;
+}
+
+/// The outer functions that are wanted, as indices of symbols.
+std::vector<std::uint32_t> Choose(const ElfFile& elf, const std::vector<std::string>& wanted) {
+  std::vector<std::uint32_t> chosen;
+  for (const auto& [section, index] : elf.OuterFunctions()) {
+    if (wanted.empty() || std::ranges::find(wanted, elf.symbols[index].name) != wanted.end()) chosen.push_back(index);
+  }
+  return chosen;
+}
+
+/// Adds what the cubin alone tells: targets of indirect branches, inline stacks.
+void Complete(std::span<const std::uint8_t> cubin, std::uint64_t crc, const ElfFile& elf,
+              const std::vector<std::uint32_t>& symbols, std::vector<DeviceFunction>& functions) {
+  const LineTable lines(cubin);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    DeviceFunction& function = functions[i];
+    function.cubin_crc = crc;
+    ResolveIndirectBranches(elf, elf.symbols[symbols[i]], function);
+    for (Instruction& instruction : function.instructions) {
+      instruction.frames = lines.Frames(function.name, instruction.offset);
+    }
+  }
 }
 
 }  // namespace
@@ -148,30 +174,56 @@ std::string RequireNvdisasm() {
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted) {
   const ElfFile elf = ReadElf(cubin);
-  const LineTable lines(cubin);
-  std::vector<const ElfFile::Symbol*> chosen;
-  std::string indices;
-  for (const auto& [section, index] : elf.OuterFunctions()) {
-    const ElfFile::Symbol& symbol = elf.symbols[index];
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol.name) == wanted.end()) continue;
-    chosen.push_back(&symbol);
-    if (!wanted.empty()) indices += (indices.empty() ? "" : ",") + std::to_string(index);
-  }
+  const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
   if (chosen.empty()) return {};
-
+  std::string indices;
+  if (!wanted.empty()) {
+    for (const std::uint32_t index : chosen) indices += (indices.empty() ? "" : ",") + std::to_string(index);
+  }
   const std::vector<DeviceFunction> parsed = ParseNvdisasmJson(RunNvdisasm(cubin, nvdisasm, indices, elf.sm));
   std::map<std::string_view, const DeviceFunction*> listed;
   for (const DeviceFunction& function : parsed) listed.emplace(function.name, &function);
   std::vector<DeviceFunction> functions;
-  for (const ElfFile::Symbol* symbol : chosen) {
-    DeviceFunction function = Whole(elf, *symbol, listed);
-    function.cubin_crc = crc;
-    for (Instruction& instruction : function.instructions) {
-      instruction.frames = lines.Frames(function.name, instruction.offset);
-    }
-    functions.push_back(std::move(function));
-  }
+  for (const std::uint32_t index : chosen) functions.push_back(Whole(elf, elf.symbols[index], listed));
+  Complete(cubin, crc, elf, chosen, functions);
   return functions;
+}
+
+std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<CubinPart>& parts,
+                                                             const std::string& nvdisasm) {
+  CodeBundle bundle;
+  std::vector<std::pair<std::size_t, std::size_t>> place_of;  // in the result, by function of the bundle
+  std::vector<std::vector<DeviceFunction>> results(parts.size());
+  std::vector<std::size_t> bundled;
+  int sm = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto& [cubin, wanted] = parts[part];
+    const ElfFile elf = ReadElf(cubin);
+    const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
+    if (!std::ranges::all_of(chosen, [&](auto index) { return bundle.Fits(cubin, elf, elf.symbols[index]); })) {
+      results[part] = Disassemble(cubin, 0, nvdisasm, wanted);
+      continue;
+    }
+    for (const std::uint32_t index : chosen) {
+      bundle.Add(cubin, elf, elf.symbols[index]);
+      place_of.emplace_back(part, results[part].size());
+      results[part].emplace_back().name = elf.symbols[index].name;
+    }
+    bundled.push_back(part);
+    sm = elf.sm;
+  }
+  if (place_of.empty()) return results;
+  for (DeviceFunction& function : ParseNvdisasmJson(RunNvdisasm(bundle.ToElf(), nvdisasm, {}, sm))) {
+    const auto index = bundle.IndexOf(function.name);
+    if (!index) continue;
+    const auto& [part, place] = place_of[*index];
+    results[part][place].instructions = std::move(function.instructions);
+  }
+  for (const std::size_t part : bundled) {
+    const ElfFile elf = ReadElf(parts[part].cubin);
+    Complete(parts[part].cubin, 0, elf, Choose(elf, parts[part].wanted), results[part]);
+  }
+  return results;
 }
 
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
