@@ -74,10 +74,19 @@ int RunLint(const LintCommand& command) {
   const bool from_package = !command.package.empty();
   PackageLint package;
   if (from_package) {
-    ProgressBar progress;
-    package = load::LintPackage(command.package, command, [&](const std::string& file, int done, int total) {
-      progress.Show("lint", file, done, total);
-    });
+    ProgressBar progress(ProgressBar::Elsewhere::kLines);
+    const auto writer = command.format->package(std::cout, TerminalOptions());
+    package = load::LintPackage(
+        command.package, command,
+        {.progress = [&](const std::string& file, int done, int total) { progress.Show("lint", file, done, total); },
+         .kernel =
+             [&](const KernelLint& kernel) {
+               progress.Clear();
+               writer->Kernel(command.package, kernel);
+               std::cout.flush();
+             }});
+    progress.Clear();
+    writer->End(package);
   }
   const std::vector<KernelLint> lints = from_package ? package.attention : load::LintFiles(command);
   if (const auto& map = command.options.phase_map) {
@@ -85,12 +94,8 @@ int RunLint(const LintCommand& command) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
-  if (from_package) {
-    command.format->package(std::cout, package, TerminalOptions());
-    if (command.format->name == std::string_view("csv")) NoteSkipped(package);
-  } else {
-    command.format->lint(std::cout, lints, TerminalOptions());
-  }
+  if (!from_package) command.format->lint(std::cout, lints, TerminalOptions());
+  if (from_package && command.format->name == std::string_view("csv")) NoteSkipped(package);
 
   int exit_code = kExitFine;
   for (const KernelLint& lint : lints) {

@@ -562,7 +562,9 @@ void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, co
       {{"format", "fa-profile lint"}, {"version", kJsonVersion}, {"package", nullptr}, {"kernels", ToArray(kernels)}});
 }
 
-void WriteJsonPackage(std::ostream& out, const PackageLint& package, const ReportOptions&) {
+namespace {
+
+void WriteJsonPackage(std::ostream& out, const PackageLint& package) {
   Json skipped = Json::array();
   for (const SkippedFile& file : package.skipped)
     skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
@@ -578,6 +580,22 @@ void WriteJsonPackage(std::ostream& out, const PackageLint& package, const Repor
                             {"skipped_files", package.skipped_files},
                             {"skipped", std::move(skipped)}}},
                           {"kernels", ToArray(package.attention)}});
+}
+
+class JsonPackage : public PackageWriter {
+ public:
+  explicit JsonPackage(std::ostream& out) : out_(out) {}
+  void Kernel(const std::string&, const KernelLint&) override {}
+  void End(const PackageLint& package) override { WriteJsonPackage(out_, package); }
+
+ private:
+  std::ostream& out_;
+};
+
+}  // namespace
+
+std::unique_ptr<PackageWriter> JsonPackageWriter(std::ostream& out, const ReportOptions&) {
+  return std::make_unique<JsonPackage>(out);
 }
 
 void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {

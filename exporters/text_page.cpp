@@ -109,27 +109,32 @@ void TextPage::Table(const std::vector<Column>& columns, const std::vector<std::
     --widths[widest];
   }
 
-  const auto print = [&](auto&& cell_of, Style header) {
-    std::size_t used = 0;
-    std::string line;
-    for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
-      const auto& [text, style] = cell_of(c);
-      const std::size_t room = std::min(widths[c], width_ - used);
-      std::string cell = Pad(Truncate(text, room), room, columns[c].left);
-      if (c + 1 == columns.size()) cell = TrimRight(cell);
-      line += Paint(cell, header == Style::kPlain ? style : header);
-      used += room;
-      if (c + 1 < columns.size() && used + gap < width_) {
-        line += std::string(gap, ' ');
-        used += gap;
-      } else {
-        break;
-      }
-    }
-    out_ << TrimRight(line) << '\n';
-  };
-  print([&](std::size_t c) { return Cell{columns[c].title, Style::kPlain}; }, Style::kBold);
-  for (const auto& row : rows) print([&](std::size_t c) { return row[c]; }, Style::kPlain);
+  std::vector<Cell> titles;
+  for (const Column& column : columns) titles.push_back({column.title, Style::kBold});
+  PrintRow(columns, widths, gap, titles);
+  for (const auto& row : rows) PrintRow(columns, widths, gap, row);
+}
+
+void TextPage::Row(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+                   const std::vector<Cell>& row) {
+  PrintRow(columns, widths, 1, row);
+}
+
+void TextPage::PrintRow(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                        const std::vector<Cell>& row) {
+  std::size_t used = 0;
+  std::string line;
+  for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
+    const std::size_t room = std::min(widths[c], width_ - used);
+    std::string cell = Pad(Truncate(row[c].text, room), room, columns[c].left);
+    if (c + 1 == columns.size()) cell = TrimRight(cell);
+    line += Paint(cell, row[c].style);
+    used += room;
+    if (c + 1 == columns.size() || used + gap >= width_) break;
+    line += std::string(gap, ' ');
+    used += gap;
+  }
+  out_ << TrimRight(line) << '\n';
 }
 
 void TextPage::Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent) {

@@ -50,7 +50,7 @@ RULE = {
     "profiler/collect": (MODEL | {"profiler/collect/control"}, {"cuda", "cupti", "nvtx", "nvml"} | TEXT),
     "profiler/store": (MODEL, {"sqlite", "zstd"} | TEXT),
     "profiler/inject": (MODEL | {"profiler/base/readers", "profiler/store", "profiler/collect/control", "profiler/collect"}, {"json"} | TEXT),
-    "profiler/sass": (MODEL, {"json"} | TEXT),
+    "profiler/sass": (MODEL, {"json", "zstd"} | TEXT),
     "profiler/analyze": (MODEL, TEXT),
     "profiler/load": (CODE | {"profiler/base/readers", "profiler/store"}, {"yaml", "re2"} | TEXT),
     "profiler/load/packages": (CODE | {"profiler/base/readers", "profiler/load"}, {"re2", "archive"} | TEXT),

@@ -9,7 +9,7 @@
 namespace fa_profile::sass {
 namespace {
 
-constexpr std::size_t kElfHeaderBytes = 64;
+constexpr std::size_t kCubinHeaderBytes = 64;
 constexpr std::size_t kIdentBytes = 16;
 constexpr std::size_t kFlagsAt = 0x30;
 constexpr std::size_t kFlagsBytes = 4;
@@ -85,7 +85,7 @@ bool CodeBundle::Fits(std::span<const std::uint8_t> cubin, const ElfFile& elf, c
 }
 
 void CodeBundle::Add(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function) {
-  if (header_.empty()) header_.assign(cubin.begin(), cubin.begin() + kElfHeaderBytes);
+  if (header_.empty()) header_.assign(cubin.begin(), cubin.begin() + kCubinHeaderBytes);
   const ElfFile::Section& section = elf.sections[function.section];
   functions_.push_back({section.bytes, section.type, section.flags, section.info});
 }

@@ -52,10 +52,6 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
   return names;
 }
 
-std::string_view Text(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved
 // out, tables of jumps and addresses, and the initial values of __constant__ and __device__ variables. Those of the
 // module count for all of its functions: which of them reads what is not known. Bank 0 holds a launch's parameters.
