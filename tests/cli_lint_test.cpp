@@ -127,7 +127,6 @@ TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
   std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
   std::ofstream(folder_ / "package/broken.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
   const Outcome outcome = Run("--from-wheel package");
-  if (outcome.err.find("cuobjdump is missing") != std::string::npos) GTEST_SKIP() << outcome.err;
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(Contains(outcome.out, "skipped    broken.cubin")) << outcome.out;
   EXPECT_TRUE(Contains(outcome.out, "11 kernels in 1 file: phases of 0; not inferred 0; not attention: "))
@@ -137,8 +136,23 @@ TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
   ExpectRefused("--from-wheel missing.whl", "missing.whl", "");
 }
 
+TEST_F(CliLintTest, EqualCubinsOfAPackageAreDisassembledOnceAndOthersTogether) {
+  std::filesystem::create_directories(folder_ / "package");
+  for (const char* const copy : {"a.cubin", "b.cubin", "c.cubin"}) {
+    std::filesystem::copy(lint_, folder_ / "package" / copy);
+  }
+  const std::string script = (folder_ / "nvdisasm").string();
+  std::ofstream(script) << "#!/bin/sh\necho run >> '" << (folder_ / "runs").string() << "'\nexec '"
+                        << sass::FindNvdisasm().value() << "' \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Outcome outcome = Run("--from-wheel package", "FA_PROFILE_NVDISASM=" + script);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(Contains(outcome.out, "33 kernels in 3 files: ")) << outcome.out;
+  EXPECT_EQ(ReadFile(folder_ / "runs"), "run\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
 TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {
-  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   std::filesystem::create_directories(folder_ / "source");
   std::ofstream(folder_ / "source/kernel.cu") << "__global__ void f() {}\n";
   ExpectRefused("--from-wheel source", "no GPU code in source", "a source folder has none");
@@ -162,7 +176,6 @@ TEST_F(CliLintTest, OptionsWithoutEffectOnAPackageAreRefused) {
 }
 
 TEST_F(CliLintTest, ThePhasesOfBothProductsMakeAttention) {
-  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   std::filesystem::create_directories(folder_ / "package");
   std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
   std::ofstream(folder_ / "map.yaml") << "phases:\n  qk:\n    opcodes: [HMMA]\n  pv:\n    opcodes: [STG]\n";
@@ -172,7 +185,6 @@ TEST_F(CliLintTest, ThePhasesOfBothProductsMakeAttention) {
 }
 
 TEST_F(CliLintTest, CsvPutsSkippedFilesOnStderr) {
-  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   std::filesystem::create_directories(folder_ / "package");
   std::filesystem::copy(lint_, folder_ / "package/lint.cubin");
   std::ofstream(folder_ / "package/broken.cubin", std::ios::binary) << ReadFile(lint_).substr(0, 2000);
@@ -192,7 +204,6 @@ TEST_F(CliLintTest, APackageIsToldFromAFile) {
   ExpectRefused("x.whl", "x.whl is a zip archive", "fa-profile lint --from-wheel x.whl");
   ExpectRefused("package", "package is a directory", "fa-profile lint --from-wheel package");
   std::filesystem::copy(lint_, folder_ / "x.cubin");
-  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   ExpectRefused("--from-wheel x.cubin", "x.cubin", "fa-profile lint x.cubin");
 }
 
@@ -284,7 +295,6 @@ TEST_F(CliLintTest, AStrippedCubinIsAnErrorWithItsCure) {
 }
 
 TEST_F(CliLintTest, AFileWithoutGpuCodeIsAnErrorWithItsCure) {
-  if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   std::ofstream(folder_ / "text.txt") << "not a cubin\n";
   ExpectRefused("text.txt", "text.txt holds no GPU code", "give the cubin");
   ExpectRefused("/bin/true", "holds no GPU code", "give the cubin");

@@ -20,7 +20,6 @@ class LintLadderTest : public LintFixture {
  protected:
   void SetUp() override {
     LintFixture::SetUp();
-    if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
   }
 
   // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
@@ -90,7 +89,7 @@ TEST_F(LintLadderTest, APackageGivesItsAttentionKernelsInOneTable) {
   const Outcome text = Run("--from-wheel package" + two);
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(Contains(text.out, "every tile")) << text.out;
-  EXPECT_TRUE(Contains(text.out, "  MmaForward<Tile<")) << text.out;
+  EXPECT_TRUE(Contains(text.out, "  MmaForward<")) << text.out;
   EXPECT_TRUE(Contains(text.out, "not attention: ")) << text.out;
   const Outcome csv = Run("--from-wheel package --format csv" + two);
   EXPECT_EQ(std::ranges::count(csv.out, '\n'), inferred + 1) << csv.out;

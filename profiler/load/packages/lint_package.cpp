@@ -113,7 +113,8 @@ class PackageLinter {
     std::size_t shown = 0;
     const auto show = [&] {
       while (shown < parts.size() && parts[shown].is_done) Add(name, parts[shown++]);
-      if (watch_.progress) watch_.progress(name, static_cast<int>(shown), static_cast<int>(parts.size()));
+      const auto done = std::ranges::count(parts, true, &Part::is_done);
+      if (watch_.progress) watch_.progress(name, static_cast<int>(done), static_cast<int>(parts.size()));
     };
     show();
     LintBatches(name, code, parts, show);
@@ -145,7 +146,7 @@ class PackageLinter {
 
   /// Cubins of one architecture, each batch with so much code that starting nvdisasm costs little.
   static std::vector<Batch> MakeBatches(const std::vector<Part>& parts) {
-    constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 20U;
+    constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 19U;
     struct Open {
       Batch batch;
       std::uint64_t bytes = 0;
