@@ -9,6 +9,7 @@
 
 #include "attention_text.h"
 #include "fa_profile/lint_report.h"
+#include "fa_profile/text.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
 
@@ -120,7 +121,7 @@ class TextPackage : public PackageWriter {
     Begin(package);
     if (std::exchange(has_rows_, true) == false) page_.Row(columns_, widths_, Titles());
     if (kernel.file != file_) page_.Line(page_.Safe(kernel.file), Style::kBold);
-    if (kernel.file != file_ || kernel.label != label_) page_.Paragraph("  ", page_.Safe(kernel.label));
+    if (kernel.file != file_ || kernel.label != label_) PrintLabel(kernel.label);
     file_ = kernel.file;
     label_ = kernel.label;
     page_.Row(columns_, widths_, PackageRow(page_, kernel));
@@ -139,6 +140,11 @@ class TextPackage : public PackageWriter {
  private:
   void Begin(const std::string& package) {
     if (!std::exchange(begun_, true)) page_.Rule(page_.Safe(package));
+  }
+  /// On a line before the row: no column is wide enough. A name that cannot be demangled may be pages long.
+  void PrintLabel(const std::string& label) {
+    constexpr std::size_t kMostLines = 3;
+    page_.Paragraph("  ", Truncate(page_.Safe(label), kMostLines * (page_.width() - 3)));
   }
   std::vector<Cell> Titles() const {
     std::vector<Cell> titles;
