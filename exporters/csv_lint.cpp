@@ -64,9 +64,9 @@ class Writer : public PackageWriter {
 
 }  // namespace
 
-void WriteCsvLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
+void WriteCsvLint(std::ostream& out, const FileLint& lint, const ReportOptions&) {
   WriteHead(out);
-  for (const KernelLint& kernel : kernels) WriteKernel(out, kernel);
+  for (const KernelLint& kernel : lint.kernels) WriteKernel(out, kernel);
 }
 
 std::unique_ptr<PackageWriter> CsvPackageWriter(std::ostream& out, const ReportOptions&) {

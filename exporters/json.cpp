@@ -556,18 +556,26 @@ void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOpt
                           {"nvtx", times(report.ranges, "range", true)}});
 }
 
-void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
-  WriteJsonDocument(
-      out,
-      {{"format", "fa-profile lint"}, {"version", kJsonVersion}, {"package", nullptr}, {"kernels", ToArray(kernels)}});
+Json SkippedJson(const std::vector<SkippedFile>& files) {
+  Json skipped = Json::array();
+  for (const SkippedFile& file : files) skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
+  return skipped;
+}
+
+void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&) {
+  WriteJsonDocument(out, {{"format", "fa-profile lint"},
+                          {"version", kJsonVersion},
+                          {"package", nullptr},
+                          {"cubins",
+                           {{"found", lint.found},
+                            {"read", lint.found - static_cast<int>(lint.skipped.size())},
+                            {"skipped", SkippedJson(lint.skipped)}}},
+                          {"kernels", ToArray(lint.kernels)}});
 }
 
 namespace {
 
 void WriteJsonPackage(std::ostream& out, const PackageLint& package) {
-  Json skipped = Json::array();
-  for (const SkippedFile& file : package.skipped)
-    skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
   Json refused = Json::object();
   for (const auto& [word, count] : package.refused) refused[word] = count;
   WriteJsonDocument(out, {{"format", "fa-profile lint"},
@@ -578,7 +586,8 @@ void WriteJsonPackage(std::ostream& out, const PackageLint& package) {
                             {"kernels", package.kernels},
                             {"not_attention", std::move(refused)},
                             {"skipped_files", package.skipped_files},
-                            {"skipped", std::move(skipped)}}},
+                            {"skipped", SkippedJson(package.skipped)}}},
+                          {"cubins", nullptr},
                           {"kernels", ToArray(package.attention)}});
 }
 

@@ -12,6 +12,7 @@
 #include "fa_profile/text.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "text_skipped.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -66,16 +67,6 @@ void WriteRefused(TextPage& page, const PackageLint& package) {
   }
 }
 
-void WriteSkipped(TextPage& page, const PackageLint& package) {
-  constexpr std::size_t kShown = 10;
-  for (std::size_t i = 0; i < std::min(kShown, package.skipped.size()); ++i) {
-    const SkippedFile& skipped = package.skipped[i];
-    page.Paragraph("  skipped    ", page.Safe((skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why));
-  }
-  const int more = package.skipped_files - static_cast<int>(std::min(kShown, package.skipped.size()));
-  if (more > 0) page.Line(fmt::format("  skipped    {} more; --format json lists them", more));
-}
-
 /// What was refused and skipped, and the totals.
 void WriteEnd(TextPage& page, const PackageLint& package) {
   page.Line();
@@ -87,7 +78,7 @@ void WriteEnd(TextPage& page, const PackageLint& package) {
                                 : word == "branches" ? "with unknown branches"
                                                      : word));
   }
-  WriteSkipped(page, package);
+  WriteSkippedCode(page, package.skipped, package.skipped_files);
   const auto cut = std::ranges::count_if(package.attention, [](const KernelLint& kernel) {
     return !kernel.inference || kernel.inference->refusal.empty();
   });

@@ -42,6 +42,28 @@ std::string ErrorOf(const std::string& script) {
   return "no error";
 }
 
+TEST(DisassemblyTest, TextIsReadWhereJsonFailsAndTellsTheSame) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << "no nvdisasm here: ci/setup.sh fetches one";
+  const Script crashes("[ \"$1\" != -json ] || kill -SEGV $$\nexec " + *nvdisasm + " \"$@\"");
+  for (const char* const name : {"sm_90a.cubin", "sm_80_cuda12.cubin"}) {
+    const auto json = Disassemble(SampleCubin(name), 7, *nvdisasm);
+    const auto text = Disassemble(SampleCubin(name), 7, crashes.path());
+    ASSERT_EQ(text.size(), json.size()) << name;
+    for (std::size_t f = 0; f < json.size(); ++f) {
+      EXPECT_EQ(text[f].name, json[f].name);
+      ASSERT_EQ(text[f].instructions.size(), json[f].instructions.size()) << json[f].name;
+      for (std::size_t i = 0; i < json[f].instructions.size(); ++i) {
+        const Instruction& is = text[f].instructions[i];
+        const Instruction& wanted = json[f].instructions[i];
+        EXPECT_EQ(is.offset, wanted.offset);
+        EXPECT_EQ(is.predicate + " " + is.opcode, wanted.predicate + " " + wanted.opcode) << is.offset;
+        EXPECT_EQ(is.operands, wanted.operands) << is.opcode;
+      }
+    }
+  }
+}
+
 TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
   const auto functions = ParseNvdisasmJson(
       R"([{"SM":{}},[{"function-name":"f","start":0,"length":48,"other-attributes":[],"sass-instructions":[

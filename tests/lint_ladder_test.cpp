@@ -8,7 +8,6 @@
 
 #include "cuda_tool.h"
 #include "fa_profile/demangle.h"
-#include "fa_profile/gpu_code.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/occupancy.h"
 #include "lint_fixture.h"
@@ -18,9 +17,7 @@ namespace {
 
 class LintLadderTest : public LintFixture {
  protected:
-  void SetUp() override {
-    LintFixture::SetUp();
-  }
+  void SetUp() override { LintFixture::SetUp(); }
 
   // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
   int ExpectWhatPtxasSays(const std::string& source) const {

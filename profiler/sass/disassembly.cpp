@@ -38,7 +38,7 @@ std::string Spaced(const std::string& operands) {
     spaced += c;
     if (c == ',') spaced += ' ';
   }
-  return spaced;
+  return spaced.substr(0, spaced.find_last_not_of(' ') + 1);
 }
 
 std::string TextOf(const nlohmann::json& object, const char* key) {
@@ -341,6 +341,13 @@ class SectionText {
     const std::size_t first = text.find_first_not_of(' ');
     if (first != std::string_view::npos)
       instruction.operands = text.substr(first, text.find_last_not_of(' ') + 1 - first);
+    // -json prints these two otherwise, and what reads operands knows its form.
+    const auto replace = [&](std::string_view form, std::string_view by) {
+      const std::size_t at = instruction.operands.find(form);
+      if (at != std::string::npos) instruction.operands.replace(at, form.size(), by);
+    };
+    if (instruction.opcode.starts_with("LDS") || instruction.opcode.starts_with("LDL")) replace(", [", "[");
+    if (instruction.opcode.starts_with("RET")) replace(" `(", ", `(");
     functions_.back().instructions.push_back(std::move(instruction));
     next_ = offset + kInstructionBytes;
   }

@@ -11,14 +11,14 @@
 namespace fa_profile::exporters {
 
 /// One block per kernel: what the compiler fixed, its code by phase and loop depth, findings with their cures. Strings
-/// of a cubin are printed escaped, as a recording's are.
-void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
+/// of a cubin are printed escaped, as a recording's are. Then what was found, and each cubin that was not read.
+void WriteTextLint(std::ostream& out, const FileLint& lint, const ReportOptions& options = {});
 
 /// docs/lint.schema.json describes it. Absent values are null.
-void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
+void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions& options = {});
 
-/// One row per kernel. Absent values are empty.
-void WriteCsvLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options = {});
+/// One row per kernel. Absent values are empty. It has no place for what was not read.
+void WriteCsvLint(std::ostream& out, const FileLint& lint, const ReportOptions& options = {});
 
 /// Writes a package's attention kernels while it is read, and then what was refused and what was skipped.
 class PackageWriter {

@@ -73,6 +73,13 @@ struct SkippedFile {
   std::string why;
 };
 
+/// The kernels of files.
+struct FileLint {
+  std::vector<KernelLint> kernels;
+  int found = 0;                     ///< cubins, and what else may hold machine code; those not in `skipped` were read
+  std::vector<SkippedFile> skipped;  ///< "FILE (CUBIN)"
+};
+
 /// The attention kernels of a Python package.
 struct PackageLint {
   std::string package;                 ///< as given
