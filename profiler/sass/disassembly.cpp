@@ -235,7 +235,15 @@ std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<C
     const auto index = bundle.IndexOf(function.name);
     if (!index) continue;
     const auto& [part, place] = place_of[*index];
-    results[part][place].instructions = std::move(function.instructions);
+    DeviceFunction& result = results[part][place];
+    result.instructions = std::move(function.instructions);
+    // RET names the function that it returns to.
+    const std::string bundled_name = ", " + function.name;
+    for (Instruction& instruction : result.instructions) {
+      std::string& operands = instruction.operands;
+      if (operands.ends_with(bundled_name))
+        operands.replace(operands.size() - function.name.size(), operands.npos, result.name);
+    }
   }
   for (const std::size_t part : bundled) {
     const ElfFile elf = ReadElf(parts[part].cubin);
