@@ -257,7 +257,8 @@ struct Instruction {
   std::uint32_t offset = 0;         ///< bytes from the start of its function
   std::string predicate;            ///< "@!P0"; empty: unconditional
   std::string opcode;               ///< "HMMA.16816.F32"
-  std::string operands;             ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"
+  std::string operands;             ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"; of an indirect
+                                    ///< branch, where the cubin tells, every target: "R2, -0x150, {0x1b0, 0x150}"
   std::vector<InlineFrame> frames;  ///< innermost first; the last is the function that holds the instruction
 };
 
