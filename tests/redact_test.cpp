@@ -228,6 +228,32 @@ TEST_F(RedactTest, CodeOfClosedLibrariesGoesWithEveryCubinThatHoldsIt) {
   EXPECT_EQ(r.losses.back().kind, "redacted");
 }
 
+TEST_F(RedactTest, OtherFunctionsOfACallKeepTheirShare) {
+  Recording recording = SecretProgram();
+  const InlineFrame frame{"main", "a.cu", 1};
+  recording.cubins.clear();
+  recording.functions[1].name = "nvjet_sm90_hss_128x128";
+  recording.functions[1].instructions = {{0, "", "HGMMA", "R1", {frame}}, {16, "", "EXIT", "", {frame}}};
+  recording.samplings[0].samples = {
+      {21, 0, {{"wait", 4}}}, {22, 0, {{"wait", 5}}}, {22, 16, {{"wait", 6}, {"barrier", 1}}}};
+  SassCounting counting{40, 1, "", {{21, 0, {{"smsp__sass_inst_executed", 7}}}}};
+  counting.counts.push_back({22, 0, {{"smsp__sass_inst_executed", 8}}});
+  counting.counts.push_back({22, 16, {{"smsp__sass_inst_executed", 9}}});
+  recording.countings = {counting};
+  Redaction closed;
+  closed.closed_code = true;
+  (void)RedactFile(Write(recording), Copy(), closed, false);
+  const Recording r = Read(Copy());
+  ASSERT_EQ(r.samplings.size(), 1U) << "of the second call nothing else was sampled";
+  ASSERT_EQ(r.samplings[0].samples.size(), 2U);
+  EXPECT_EQ(r.samplings[0].samples[1].function_id, 22);
+  EXPECT_EQ(r.samplings[0].samples[1].samples, (std::map<std::string, std::uint64_t>{{"wait", 11}, {"barrier", 1}}));
+  ASSERT_EQ(r.countings.at(0).counts.size(), 2U);
+  EXPECT_EQ(r.countings[0].counts[1].values.at("smsp__sass_inst_executed"), 17U);
+  ASSERT_EQ(r.functions.size(), 2U);
+  EXPECT_TRUE(r.functions[1].instructions.empty());
+}
+
 TEST_F(RedactTest, CubinsStayWithoutTheirPaths) {
   Recording recording = SecretProgram();
   const std::vector<std::uint8_t> sample = SampleCubin("sm_90a.cubin");

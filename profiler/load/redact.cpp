@@ -106,7 +106,25 @@ std::set<std::int64_t> FunctionsOfKernels(const Recording& recording, const Kern
   RefusePattern(kernels, {names.begin(), names.end()});
 }
 
-// Takes the functions that are not wanted with their samples, counts and cubins. Returns how many.
+// Whether only entries that `is_gone` are left.
+bool IsAllGone(const auto& entries, const auto& is_gone) { return std::ranges::all_of(entries, is_gone); }
+
+// What was sampled or counted of functions that are gone, as one entry for each: without it, the other functions of the
+// call would take all of its time.
+template <typename Entry>
+void FoldEntries(std::vector<Entry>& entries, auto Entry::*values, const auto& is_gone) {
+  std::map<std::int64_t, Entry> folded;
+  for (const Entry& entry : entries) {
+    if (!is_gone(entry)) continue;
+    Entry& sum = folded.try_emplace(entry.function_id, Entry{entry.function_id, 0, {}}).first->second;
+    for (const auto& [name, value] : entry.*values) (sum.*values)[name] += value;
+  }
+  std::erase_if(entries, is_gone);
+  for (auto& [function, entry] : folded) entries.push_back(std::move(entry));
+}
+
+// Takes the code of functions, and their cubins. A call that ran no other function loses its samples and counts; of
+// another one the functions stay as their names and sums. Returns how many.
 std::size_t RemoveFunctions(Recording& recording, const auto& condition, std::size_t& cubins) {
   std::set<std::int64_t> functions;
   std::set<std::uint64_t> modules;
@@ -116,11 +134,21 @@ std::size_t RemoveFunctions(Recording& recording, const auto& condition, std::si
     modules.insert(function.cubin_crc);
   }
   const auto is_gone = [&](const auto& entry) { return functions.contains(entry.function_id); };
-  std::erase_if(recording.functions, [&](const DeviceFunction& f) { return functions.contains(f.id); });
-  for (PcSampling& sampling : recording.samplings) std::erase_if(sampling.samples, is_gone);
-  for (SassCounting& counting : recording.countings) std::erase_if(counting.counts, is_gone);
-  std::erase_if(recording.samplings, [](const PcSampling& sampling) { return sampling.samples.empty(); });
-  std::erase_if(recording.countings, [](const SassCounting& counting) { return counting.counts.empty(); });
+  std::erase_if(recording.samplings, [&](const PcSampling& sampling) { return IsAllGone(sampling.samples, is_gone); });
+  std::erase_if(recording.countings, [&](const SassCounting& counting) { return IsAllGone(counting.counts, is_gone); });
+  std::set<std::int64_t> named;
+  const auto fold = [&](auto& entries, auto values) {
+    FoldEntries(entries, values, is_gone);
+    for (const auto& entry : entries) named.insert(entry.function_id);
+  };
+  for (PcSampling& sampling : recording.samplings) fold(sampling.samples, &PcSample::samples);
+  for (SassCounting& counting : recording.countings) fold(counting.counts, &SassCount::values);
+  std::erase_if(recording.functions, [&](const DeviceFunction& function) {
+    return functions.contains(function.id) && !named.contains(function.id);
+  });
+  for (DeviceFunction& function : recording.functions) {
+    if (functions.contains(function.id)) function.instructions.clear();
+  }
   cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return modules.contains(cubin.crc); });
   return functions.size();
 }
@@ -312,8 +340,8 @@ Redacted Redact(Recording& recording, const Redaction& redaction) {
   if (redaction.names || redaction.raw) {
     for (Range& range : recording.ranges) range.image_id = 0;
   }
-  Lose(recording, "functions", "their machine code was left out: they have no phases and no findings of instructions",
-       redacted.functions);
+  Lose(recording, "functions",
+       "code removed by redact: they have no phases of their own and no findings of instructions", redacted.functions);
   Lose(recording, "cubins", "left out: phases cannot be cut again with nvdisasm", redacted.cubins);
   Lose(recording, "names", "kernels, ranges and functions have numbers: there are no phases by function",
        redacted.names);
