@@ -215,6 +215,7 @@ void RemovePaths(Recording& recording) {
       for (InlineFrame& frame : instruction.frames) frame.file = PortablePath(frame.file);
     }
   }
+  for (SourceHash& source : recording.source_hashes) source.file = PortablePath(source.file);
   for (DataLoss& loss : recording.losses) {
     loss.subject = WithoutFolders(std::move(loss.subject));
     loss.reason = WithoutFolders(std::move(loss.reason));
@@ -307,6 +308,7 @@ std::size_t RemoveNames(Recording& recording) {
       }
     }
   }
+  recording.source_hashes.clear();  // whoever has the file would know it by them
   // A loss of counters names a metric; another one may name anything.
   for (DataLoss& loss : recording.losses) {
     if (!loss.kind.starts_with("metric_")) loss.subject = numbers.In(std::move(loss.subject));
