@@ -96,7 +96,7 @@ std::string NamesOf(const std::vector<std::string>& files, std::size_t most) {
       fmt::format("{}{}", fmt::join(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
 }
 
-void AddSourceText(std::vector<SourceListing>& listings, const load::SourceSearch& search) {
+void ReadSources(std::vector<SourceListing>& listings, const load::SourceSearch& search) {
   const load::UnreadSources unread = load::AddSourceText(listings, search);
   if (!unread.differ.empty()) {
     PrintToStderr(
@@ -117,7 +117,7 @@ void PrintSource(const std::vector<InstructionListing>& listings, const Format& 
   for (const InstructionListing& listing : listings) sources.push_back(analyze::ListLines(listing));
   std::vector<SourceListing> shown = sources;
   for (SourceListing& source : shown) analyze::KeepHottest(source, views.limit > 0 ? views.limit : kDefaultLines);
-  AddSourceText(shown, search);
+  ReadSources(shown, search);
   format.source(std::cout, shown, TerminalOptions(kWidestCode));
   if (!folder) return;
   // The list of files is for people: a program that parses stdout finds it on stderr.
@@ -203,7 +203,7 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
 exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter) {
   exporters::ReportCode code{ListSelected(recording, profile, filter), {}};
   for (const InstructionListing& listing : code.instructions) code.lines.push_back(analyze::ListLines(listing));
-  AddSourceText(code.lines, load::SearchFor(recording, filter.sources));
+  ReadSources(code.lines, load::SearchFor(recording, filter.sources));
   std::set<std::string> read;
   for (const SourceListing& listing : code.lines) read.insert(listing.read_files.begin(), listing.read_files.end());
   if (!read.empty()) {
