@@ -67,6 +67,7 @@ const std::vector<Section> kSections = {{".note.gnu.build-id", "id", SHF_ALLOC, 
                                         {".nvFatBinSegment", "at"},
                                         {"__nv_module_id", "module"},
                                         {".bss", "....", SHF_ALLOC | SHF_WRITE, SHT_NOBITS},
+                                        {".eh_frame", "unwind"},
                                         {".debug_line", "lines", 0},
                                         {".symtab", "symbols", 0, SHT_SYMTAB}};
 
@@ -90,8 +91,8 @@ class HostCodeTest : public FolderTest {
 TEST_F(HostCodeTest, OnlyCodeAndDataOfTheHostCount) {
   EXPECT_EQ(hash_.size(), 16U);
   EXPECT_EQ(hash_.find_first_not_of("0123456789abcdef"), std::string::npos);
-  for (const char* const other :
-       {".note.gnu.build-id", ".nv_fatbin", ".nvFatBinSegment", "__nv_module_id", ".debug_line", ".symtab"}) {
+  for (const char* const other : {".note.gnu.build-id", ".nv_fatbin", ".nvFatBinSegment", "__nv_module_id", ".eh_frame",
+                                  ".debug_line", ".symtab"}) {
     EXPECT_EQ(With(other, "other bytes"), hash_) << other;
   }
   EXPECT_NE(With(".text", "Code"), hash_);

@@ -24,10 +24,11 @@ bool IsSharedLibrary(const Elf64_Ehdr& header) {
          header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shstrndx < header.e_shnum;
 }
 
-/// Of the sections in memory, those of nvcc and notes do not count.
+/// Of the sections in memory, those of nvcc and notes do not count, nor do unwind tables, which have distances to code
+/// across the fatbin.
 bool IsHostCode(const Elf64_Shdr& section, std::string_view name) {
   return (section.sh_flags & SHF_ALLOC) != 0 && section.sh_type != SHT_NOTE && !name.starts_with(".nv") &&
-         !name.starts_with("__nv");
+         !name.starts_with(".eh_frame") && !name.starts_with("__nv");
 }
 
 /// nvcc names what is internal to a file by a hash of the file's path: "_GLOBAL__N__21b11bff_4_k_cu_07245e80".

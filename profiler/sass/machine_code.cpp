@@ -405,7 +405,7 @@ class CodeWalk {
     const auto head = code_.ReadAt(0, std::min(kElfHeaderBytes, code_.size()));
     is_archive_ = Text(head).starts_with("!<arch>\n");
     if (Text(head).starts_with("!<thin>\n"))
-      AddDamaged(0, "thin archive", "its members lie in other files: give those");
+      AddDamaged(0, "thin archive", "its members are in other files: give those");
     if (!Text(head).starts_with(kElfMagic) || IsCubin(Text(head)) || head.size() < kElfHeaderBytes || head[5] != 1)
       return;
     const ElfHead elf(head);
