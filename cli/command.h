@@ -10,6 +10,7 @@
 #include "fa_profile/jobs.h"
 #include "fa_profile/phase_map.h"
 #include "fa_profile/select_entries.h"
+#include "fa_profile/source_text.h"
 
 namespace fa_profile::cli {
 
@@ -104,7 +105,7 @@ struct ReportFilter {
   std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;
-  std::string source_root = ".";  ///< the folder below which source files are read
+  load::SourceSearch sources;  ///< where source files are read
 };
 
 /// --details and --summary.

@@ -74,10 +74,19 @@ int RunLint(const LintCommand& command) {
   const bool from_package = !command.package.empty();
   PackageLint package;
   if (from_package) {
-    ProgressBar progress;
-    package = load::LintPackage(command.package, command, [&](const std::string& file, int done, int total) {
-      progress.Show("lint", file, done, total);
-    });
+    ProgressBar progress(ProgressBar::Elsewhere::kLines);
+    const auto writer = command.format->package(std::cout, TerminalOptions());
+    package = load::LintPackage(
+        command.package, command,
+        {.progress = [&](const std::string& file, int done, int total) { progress.Show("lint", file, done, total); },
+         .kernel =
+             [&](const KernelLint& kernel) {
+               progress.Clear();
+               writer->Kernel(command.package, kernel);
+               std::cout.flush();
+             }});
+    progress.Clear();
+    writer->End(package);
   }
   const FileLint of_files = from_package ? FileLint() : load::LintFiles(command);
   const std::vector<KernelLint>& lints = from_package ? package.attention : of_files.kernels;
@@ -86,13 +95,10 @@ int RunLint(const LintCommand& command) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
-  const bool is_csv = command.format->name == std::string_view("csv");
-  if (from_package) {
-    command.format->package(std::cout, package, TerminalOptions());
-    if (is_csv) NoteSkipped(package.skipped, package.skipped_files);
-  } else {
-    command.format->lint(std::cout, of_files, TerminalOptions());
-    if (is_csv) NoteSkipped(of_files.skipped, static_cast<int>(of_files.skipped.size()));
+  if (!from_package) command.format->lint(std::cout, of_files, TerminalOptions());
+  if (command.format->name == std::string_view("csv")) {
+    if (from_package) NoteSkipped(package.skipped, package.skipped_files);
+    if (!from_package) NoteSkipped(of_files.skipped, static_cast<int>(of_files.skipped.size()));
   }
 
   int exit_code = kExitFine;

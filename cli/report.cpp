@@ -180,7 +180,8 @@ void AddReport(CLI::App& app, Invocation& invocation) {
         if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
         RefuseOptions(*report,
                       {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
-                       "--instructions", "--source", "--source-root", "--annotate", "--compare-phases", "--limit"},
+                       "--instructions", "--source", "--source-root", "--source-map", "--annotate", "--compare-phases",
+                       "--limit"},
                       what, cure);
         return RunRanks(arguments->paths, *arguments->format);
       }
@@ -189,9 +190,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.entries.shapes = arguments->shapes.Parse();
-      filter.source_root = arguments->views.source_root;
+      filter.sources = SourcesOf(arguments->views);
       if (!arguments->views.any() && (arguments->format->report_with_code == nullptr || filter.summary)) {
-        RefuseOptions(*report, {"--source-root"}, " has no effect on a report without source",
+        RefuseOptions(*report, {"--source-root", "--source-map"}, " has no effect on a report without source",
                       "give it with --source or --format html, or leave it out");
       }
       if (arguments->views.any()) {

@@ -419,6 +419,7 @@ Json ToJson(const KernelLint& k) {
                {"occupancy", ObjectOrNull(k.occupancy)},
                {"occupancy_limit_ratio", OrNull(k.occupancy_limit_ratio)},
                {"externals", k.externals},
+               {"unknown_branches", k.unknown_branches},
                {"attribution", k.attribution},
                {"inference", ObjectOrNull(k.inference)},
                {"phases", ToArray(k.phases)},
@@ -584,7 +585,9 @@ void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&
                           {"kernels", ToArray(lint.kernels)}});
 }
 
-void WriteJsonPackage(std::ostream& out, const PackageLint& package, const ReportOptions&) {
+namespace {
+
+void WriteJsonPackage(std::ostream& out, const PackageLint& package) {
   Json refused = Json::object();
   for (const auto& [word, count] : package.refused) refused[word] = count;
   WriteJsonDocument(out, {{"format", "fa-profile lint"},
@@ -598,6 +601,22 @@ void WriteJsonPackage(std::ostream& out, const PackageLint& package, const Repor
                             {"skipped", SkippedJson(package.skipped)}}},
                           {"cubins", nullptr},
                           {"kernels", ToArray(package.attention)}});
+}
+
+class JsonPackage : public PackageWriter {
+ public:
+  explicit JsonPackage(std::ostream& out) : out_(out) {}
+  void Kernel(const std::string&, const KernelLint&) override {}
+  void End(const PackageLint& package) override { WriteJsonPackage(out_, package); }
+
+ private:
+  std::ostream& out_;
+};
+
+}  // namespace
+
+std::unique_ptr<PackageWriter> JsonPackageWriter(std::ostream& out, const ReportOptions&) {
+  return std::make_unique<JsonPackage>(out);
 }
 
 void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {

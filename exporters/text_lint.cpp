@@ -103,6 +103,13 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
   if (!kernel.externals.empty()) {
     page.Paragraph("  calls      ", page.Safe(fmt::format("{}", fmt::join(kernel.externals, ", "))));
   }
+  if (kernel.unknown_branches > 0) {
+    page.Paragraph(
+        "  loops      ",
+        fmt::format("not known: the targets of {} indirect {} are not in the cubin; findings about loops are "
+                    "left out",
+                    kernel.unknown_branches, kernel.unknown_branches == 1 ? "branch" : "branches"));
+  }
   page.Paragraph("  code       ", fmt::format("{}, hash {:016x}, {}", Bytes(kernel.code_bytes), kernel.code_hash,
                                               PhasesText(page, kernel)));
   if (const std::string attention = AttentionText(kernel); !attention.empty()) {

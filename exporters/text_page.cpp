@@ -116,38 +116,49 @@ void TextPage::Table(const std::vector<Column>& columns, const std::vector<std::
     --widths[widest];
   }
 
-  const auto print_line = [&](auto&& cell_of) {
-    std::size_t used = 0;
-    std::string line;
-    for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
-      const auto& [text, style] = cell_of(c);
-      const std::size_t room = std::min(widths[c], width_ - used);
-      std::string cell = Pad(Truncate(text, room), room, columns[c].left);
-      if (c + 1 == columns.size()) cell = TrimRight(cell);
-      line += Paint(cell, style);
-      used += room;
-      if (c + 1 < columns.size() && used + gap < width_) {
-        line += std::string(gap, ' ');
-        used += gap;
-      } else {
-        break;
-      }
-    }
-    out_ << TrimRight(line) << '\n';
-  };
-  print_line([&](std::size_t c) { return Cell{columns[c].title, Style::kBold}; });
-  for (const auto& row : rows) {
-    std::vector<std::vector<std::string>> cells;
-    std::size_t lines = 1;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const bool wraps = columns[c].wraps && DisplayWidth(row[c].text) > widths[c];
-      cells.push_back(wraps ? Wrapped(row[c].text, widths[c], widths[c]) : std::vector{row[c].text});
-      lines = std::max(lines, cells.back().size());
-    }
-    for (std::size_t i = 0; i < lines; ++i) {
-      print_line([&](std::size_t c) { return Cell{i < cells[c].size() ? cells[c][i] : "", row[c].style}; });
-    }
+  std::vector<Cell> titles;
+  for (const Column& column : columns) titles.push_back({column.title, Style::kBold});
+  PrintLine(columns, widths, gap, titles);
+  for (const auto& row : rows) PrintRow(columns, widths, gap, row);
+}
+
+void TextPage::Row(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+                   const std::vector<Cell>& row) {
+  PrintRow(columns, widths, 1, row);
+}
+
+void TextPage::PrintRow(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                        const std::vector<Cell>& row) {
+  std::vector<std::vector<std::string>> texts;
+  std::size_t lines = 1;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const bool wraps = columns[c].wraps && DisplayWidth(row[c].text) > widths[c];
+    texts.push_back(wraps ? Wrapped(row[c].text, widths[c], widths[c]) : std::vector{row[c].text});
+    lines = std::max(lines, texts.back().size());
   }
+  for (std::size_t i = 0; i < lines; ++i) {
+    std::vector<Cell> cells;
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      cells.push_back({i < texts[c].size() ? texts[c][i] : "", row[c].style});
+    PrintLine(columns, widths, gap, cells);
+  }
+}
+
+void TextPage::PrintLine(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                         const std::vector<Cell>& cells) {
+  std::size_t used = 0;
+  std::string line;
+  for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
+    const std::size_t room = std::min(widths[c], width_ - used);
+    std::string cell = Pad(Truncate(cells[c].text, room), room, columns[c].left);
+    if (c + 1 == columns.size()) cell = TrimRight(cell);
+    line += Paint(cell, cells[c].style);
+    used += room;
+    if (c + 1 == columns.size() || used + gap >= width_) break;
+    line += std::string(gap, ' ');
+    used += gap;
+  }
+  out_ << TrimRight(line) << '\n';
 }
 
 void TextPage::Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent) {

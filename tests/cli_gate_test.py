@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from support.recordings import LADDER
+
 PROGRAM, ROOT = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
 DATA = ROOT / "tests" / "data" / "gate"
 SAME, WORSE = DATA / "pair-same-code.json", DATA / "pair-ptxas-o1.json"
@@ -135,7 +137,7 @@ class CliGateTest(unittest.TestCase):
 
     def test_another_card_of_the_model_has_wider_limits(self):
         # The bundled recording and the committed baseline come from two cards: cublas, wmma and mma differ by 2.8 to 3.9 %.
-        recording = ROOT / "recordings" / "h200-ladder-full.fap"
+        recording = LADDER
         kept = pathlib.Path(self.folder.name) / "candidate.json"
         code, out, _ = run("--candidate", recording, "--save", kept, cwd=ROOT)
         self.assertEqual(code, 0, out)
@@ -195,7 +197,7 @@ class CliGateTest(unittest.TestCase):
         self.assertEqual(run("--replay", path, "--strict")[0], 3)
 
     def test_the_bundled_recording_holds_against_the_promoted_baseline(self):
-        code, out, _ = run("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baselines",
+        code, out, _ = run("--candidate", LADDER, "--baselines",
                            "ci/baselines", cwd=ROOT)
         self.assertEqual(code, 0)
         for kernel in ("minimal", "scalar", "tiled", "serial_softmax", "wmma", "mma"):
@@ -217,7 +219,7 @@ class CliGateTest(unittest.TestCase):
         self.assertIn('faprof_gate_verdict{case="tiled 1,8,512,64",verdict="REGRESSION"} 1', (folder / "c.prom").read_text())
 
     def test_a_process_counts_once(self):
-        ladder = str(ROOT / "recordings" / "h200-ladder-full.fap")
+        ladder = str(LADDER)
         code, _, err = run("--candidate", ladder, "--baseline", ladder, "--baseline", ladder)
         self.assertEqual(code, 2)
         self.assertIn(f"{ladder} has the same content as {ladder}", err)
@@ -227,7 +229,7 @@ class CliGateTest(unittest.TestCase):
         self.refused("--replay", SAME, "--static", PROGRAM, says=["one thing at a time"])
         self.refused("--replay", "/nonexistent.json", says=["/nonexistent.json"])
         self.refused("--replay", self.file("cut.json", SAME.read_text()[:5000]), says=["cut.json"])
-        self.refused("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baselines", self.folder.name,
+        self.refused("--candidate", LADDER, "--baselines", self.folder.name,
                      says=["baseline promote"])
         self.refused("--replay", SAME, "--thresholds", self.file("t.yaml", "version: 1\nrules:\n  - {kernel: tiles, "
                      "metric: instructions, relative: 1%, owner: me}\n"), says=["t.yaml:3", "tiled"])
@@ -238,7 +240,7 @@ class CliGateTest(unittest.TestCase):
         self.refused("--measure", PROGRAM, says=["--save"])
 
     def test_an_option_that_would_do_nothing_is_refused(self):
-        recording = ROOT / "recordings" / "h200-ladder-full.fap"
+        recording = LADDER
         for question, options in (
             (("--replay", SAME), ("--baseline", "--suite", "--baselines", "--arch", "--base-log", "--pairs", "--processes")),
             (("--static", PROGRAM, PROGRAM), ("--baseline", "--suite", "--baselines", "--recordings")),
@@ -257,7 +259,7 @@ class CliGateTest(unittest.TestCase):
         text = (ROOT / "ci" / "baselines" / "nvidia-h200" / "ladder.json").read_text()
         self.assertIn('"registers_per_thread":143', text)
         edited = self.file("ladder.json", text.replace('"registers_per_thread":143', '"registers_per_thread":153', 1))
-        self.refused("--candidate", ROOT / "recordings" / "h200-ladder-full.fap", "--baseline", edited,
+        self.refused("--candidate", LADDER, "--baseline", edited,
                      says=["receipt"])
 
     def test_the_quoted_error_rate_equals_the_selftests(self):

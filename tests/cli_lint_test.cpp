@@ -57,6 +57,14 @@ TEST_F(CliLintTest, EachKernelHasItsPlantedFindings) {
   for (const auto& [name, ids] : expected) EXPECT_EQ(Ids(kernels.at(name)), ids) << name;
 }
 
+TEST_F(CliLintTest, IndirectBranchesMakeNoLoops) {
+  const auto kernels = Kernels(cubins_ + "switch_sm_100a.cubin");
+  const nlohmann::json& kernel = kernels.at("switches");
+  EXPECT_EQ(kernel.at("unknown_branches"), 0);
+  EXPECT_EQ(Ids(kernel), std::set<std::string>{});
+  for (const nlohmann::json& row : kernel.at("phases")) EXPECT_EQ(row.at("loop_depth"), 0) << row;
+}
+
 TEST_F(CliLintTest, CountsOfWmmaTilesAreThoseOfTheSource) {
   const auto kernels = Kernels(lint_ + " --kernel 'wmma_on_global|tiles<true>'");
   ASSERT_EQ(kernels.size(), 2U);
@@ -125,6 +133,22 @@ TEST_F(CliLintTest, APackageWithoutAttentionIsAnEmptyTable) {
   EXPECT_TRUE(Kernels("--from-wheel package").empty());
   ExpectRefused("--from-wheel package x.cubin", "lint takes files or --from-wheel, not both", "run it twice");
   ExpectRefused("--from-wheel missing.whl", "missing.whl", "");
+}
+
+TEST_F(CliLintTest, EqualCubinsOfAPackageAreDisassembledOnceAndOthersTogether) {
+  std::filesystem::create_directories(folder_ / "package");
+  for (const char* const copy : {"a.cubin", "b.cubin", "c.cubin"}) {
+    std::filesystem::copy(lint_, folder_ / "package" / copy);
+  }
+  const std::string script = (folder_ / "nvdisasm").string();
+  std::ofstream(script) << "#!/bin/sh\necho run >> '" << (folder_ / "runs").string() << "'\nexec '"
+                        << sass::FindNvdisasm().value() << "' \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Outcome outcome = Run("--from-wheel package", "FA_PROFILE_NVDISASM=" + script);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(Contains(outcome.out, "33 kernels in 3 files: ")) << outcome.out;
+  EXPECT_EQ(ReadFile(folder_ / "runs"), "run\n");
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST_F(CliLintTest, APackageWithoutGpuCodeIsAnErrorWithItsCure) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -91,7 +92,24 @@ TEST_F(CodeFilesTest, AWheelGivesItsFilesWithCode) {
   EXPECT_EQ(bytes_.front(), cubin_);
   EXPECT_EQ(skipped_, Names{});
   EXPECT_FALSE(fs::exists(at_)) << "unpacked files are removed";
-  EXPECT_FALSE(fs::exists(fs::path(at_).parent_path()));
+}
+
+TEST_F(CodeFilesTest, AnUnpackedFileHasNoNameThatASignalCouldLeaveBehind) {
+  WriteZip(folder_ / "a.whl", {{"package/kernels.cubin", cubin_}});
+  fs::create_directories(folder_ / "temporary");
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("TMPDIR", (folder_ / "temporary").c_str(), 1);
+  int taken = 0;
+  ForEachCodeFile((folder_ / "a.whl").string(),
+                  [&](const std::string&, const std::string& path) {
+                    ++taken;
+                    EXPECT_EQ(ReadFile(path), cubin_);
+                    EXPECT_TRUE(fs::is_empty(folder_ / "temporary"));
+                  },
+                  [](const std::string&, const std::string& why) { ADD_FAILURE() << why; });
+  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
+  EXPECT_EQ(taken, 1);
 }
 
 TEST_F(CodeFilesTest, AFolderGivesTheSameAndFollowsNoLinks) {

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 
 from support.chromium import Browser  # noqa: E402
 from support.forge import forge  # noqa: E402
+from support.recordings import LADDER  # noqa: E402
 
 PROGRAM = WRITE_RECORDINGS = WRITE_GATE = ROOT = None
 MOST_BYTES = 3_000_000
@@ -95,7 +96,7 @@ class Pages(unittest.TestCase):
 
 class LadderTest(Pages):
     def test_the_ladder_is_small_and_opens_with_its_gpu_driver_and_date(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.assertLess(path.stat().st_size, MOST_BYTES)
         self.browser.open(path)
         self.assertEqual(self.browser.text(".lead"), ["NVIDIA H200 \u00b7 driver 580.159.04 \u00b7 2026-11-21T07:31:32Z"])
@@ -106,7 +107,7 @@ class LadderTest(Pages):
         self.assertIn("tensor-absent", self.browser.text(".finding .chip")[0])
 
     def test_a_kernel_has_all_that_the_report_knows(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
         self.assertEqual(
             self.browser.text("main h2"),
@@ -123,7 +124,7 @@ class LadderTest(Pages):
         self.assertGreaterEqual(marks, 4)
 
     def test_a_phase_has_a_roof_of_its_own(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@2,16,2048,128")
+        self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=mma@2,16,2048,128")
         rows = self.browser.value(
             "[...document.querySelectorAll('#roofline tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
         )
@@ -146,8 +147,8 @@ class LadderTest(Pages):
             " return labels.flatMap((a) => others.filter((b) => a !== b && !apart(box(a), box(b))).map((b) => `${a.textContent} on ${b.textContent}`)); })()"
         )
         for name, fragments in (
-            ("h200-ladder-full", [f"#roofline-shape={shape}" for shape in ("1,8,512,64", "4,16,1024,64", "2,16,2048,128")]),
-            ("h200-ladder-full", [f"#view=kernel&kernel={kernel}@2,16,2048,128" for kernel in ("tiled", "wmma", "mma")]),
+            (LADDER.stem, [f"#roofline-shape={shape}" for shape in ("1,8,512,64", "4,16,1024,64", "2,16,2048,128")]),
+            (LADDER.stem, [f"#view=kernel&kernel={kernel}@2,16,2048,128" for kernel in ("tiled", "wmma", "mma")]),
             ("h100-hopper", [f"#roofline-shape={shape}" for shape in ("4,16,2048,64", "4,16,2048,128", "1,16,16384,128")]),
             ("pytorch-sdpa", [""]),
         ):
@@ -158,7 +159,7 @@ class LadderTest(Pages):
                 self.assertEqual(len(self.browser.text(".point-label")), points, f"{name}{fragment}")
 
     def test_a_phase_opens_and_says_what_its_warps_did(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@1,8,512,64")
+        self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=mma@1,8,512,64")
         self.browser.value("document.querySelector('#phases .expand').click()")
         self.assertEqual(self.browser.value("document.querySelector('#phases .expand').getAttribute('aria-expanded')"), "true")
         text = self.browser.text("#phases tr.below")[0]
@@ -166,7 +167,7 @@ class LadderTest(Pages):
         self.assertIn("exponentials2.23 M", text)
         fragment = self.browser.value("location.hash")
         self.assertEqual(fragment, "#view=kernel&kernel=mma%401%2C8%2C512%2C64&open=softmax")
-        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.browser.open(self.report(LADDER.stem), fragment)
         self.assertEqual(self.browser.text("#phases tr.below")[0], text)
         self.browser.value("[...document.querySelectorAll('#phases thead .sort')].find((e) => e.textContent === 'phase').click()")
         self.assertEqual(self.browser.value("document.querySelectorAll('#phases tr.below:not([hidden])').length"), 1)
@@ -202,7 +203,7 @@ class LadderTest(Pages):
         self.assertNotIn("products together", "".join(self.browser.text("#phases")))
 
     def test_the_shape_of_the_roofline_is_in_the_address(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.browser.open(path)
         choose = "(() => { const e = document.querySelector('#roofline select'); e.value = '2,16,2048,128'; e.dispatchEvent(new Event('change')); })()"
         self.browser.value(choose)
@@ -214,7 +215,7 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value("document.querySelector('#roofline select').value"), "2,16,2048,128")
 
     def test_code_is_unpacked_sorted_and_searched(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.open(self.report(LADDER.stem), "#view=code&kernel=mma@1,8,512,64")
         self.browser.wait(CODE)
         lines = self.table("source lines")
         self.assertEqual(lines[0][0], "sm80.cuh:71")
@@ -233,12 +234,12 @@ class LadderTest(Pages):
         # The address has all of it: it opens the same view again.
         fragment = self.browser.value("location.hash")
         self.assertIn("q=mufu.ex2", fragment)
-        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.browser.open(self.report(LADDER.stem), fragment)
         self.browser.wait(CODE)
         self.assertEqual(self.browser.text(".long-row code"), texts)
 
     def test_a_source_line_opens_its_machine_code(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.open(self.report(LADDER.stem), "#view=code&kernel=mma@1,8,512,64")
         self.browser.wait(CODE)
         self.browser.value("document.querySelector('[role=grid]').focus()")
         self.browser.press("ArrowDown", "Enter")
@@ -261,7 +262,7 @@ class LadderTest(Pages):
         self.assertEqual({row[-1] for row in self.table("source lines")}, {"source not read"})
 
     def test_everything_works_with_the_keyboard(self):
-        self.browser.open(self.report("h200-ladder-full"))
+        self.browser.open(self.report(LADDER.stem))
         self.browser.press("/")
         self.assertEqual(self.browser.value("document.activeElement.type"), "search")
         self.browser.press(*"wmma")
@@ -286,7 +287,7 @@ class LadderTest(Pages):
         self.browser.wait("!document.querySelector('dialog').open")
 
     def test_all_that_can_be_used_has_a_name_and_every_chart_a_text(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
             self.browser.open(path, fragment)
             self.browser.wait(f"document.querySelector('[role=grid][aria-label=kernels], #phases') || {CODE}")
@@ -303,7 +304,7 @@ class LadderTest(Pages):
             )
 
     def test_light_and_dark_follow_the_system_and_the_button(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         page = "getComputedStyle(document.body).backgroundColor"
         colours = {}
         for scheme in ("light", "dark"):
@@ -318,7 +319,7 @@ class LadderTest(Pages):
         self.browser.prefer("light")
 
     def test_pictures_of_a_kernel_are_not_blank(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.addCleanup(self.browser.prefer, "light")
         self.browser.open(path)
         self.browser.value("localStorage.clear()")  # a theme that another test has chosen
@@ -358,7 +359,7 @@ class LadderTest(Pages):
         self.addCleanup(self.browser.resize, 1400)
         self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")
         for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
-            self.browser.open(self.report("h200-ladder-full"), fragment)
+            self.browser.open(self.report(LADDER.stem), fragment)
             self.browser.wait(f"document.querySelector('[role=grid][aria-label=kernels], #phases') || {CODE}")
             self.browser.ask("Emulation.setEmulatedMedia", media="print")
             self.browser.value("window.dispatchEvent(new Event('beforeprint'))")
@@ -378,7 +379,7 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.top')).display"), "none")
 
     def test_an_address_of_a_kernel_that_is_not_there_says_so(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
+        self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
         self.assertEqual(self.browser.text("h1"), ["Kernel not found"])
 
 
@@ -390,7 +391,7 @@ class WrongValuesTest(Pages):
 
     def test_a_page_whose_dram_peak_is_zero_or_tiny_has_all_but_the_roofline(self):
         for name, value in (("zero-peak", "0"), ("tiny-peak", "1e-300"), ("huge-peak", "1e300")):
-            path = self.forged(name, "h200-ladder-full", "UPDATE value " + self.DRAM.format(value))
+            path = self.forged(name, LADDER.stem, "UPDATE value " + self.DRAM.format(value))
             with self.subTest(name):
                 self.browser.open(path)
                 titles = self.browser.text("main h2")
@@ -404,7 +405,7 @@ class WrongValuesTest(Pages):
 
     def test_a_kernel_whose_counters_are_all_zero_is_drawn(self):
         ranges = "(SELECT range.id FROM range JOIN kernel_case ON kernel_case.id = case_id WHERE kernel = 'mma')"
-        path = self.forged("zeros", "h200-ladder-full", f"UPDATE value SET value = 0 WHERE range_id IN {ranges}")
+        path = self.forged("zeros", LADDER.stem, f"UPDATE value SET value = 0 WHERE range_id IN {ranges}")
         self.browser.open(path, self.KERNEL)
         self.assertIn("Launches", self.browser.text("main h2"))
         self.assertEqual([each.split(":")[0] for each in self.browser.text(".warning")], ["Sums that do not close"])
@@ -692,7 +693,7 @@ class NarrowTest(Pages):
 
     def test_tables_fit_a_window_of_1200_and_of_1024_pixels(self):
         self.addCleanup(self.browser.resize, 1400)
-        ladder, program = self.report("h200-ladder-full"), self.report("pytorch-sdpa")
+        ladder, program = self.report(LADDER.stem), self.report("pytorch-sdpa")
         diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
         ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
         for window in (1200, 1024):

@@ -25,11 +25,11 @@ import urllib.request
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
 from support.processes import LONG, free_port, get_text, wait_for
+from support.recordings import LADDER
 from support.running_serve import RunningServe
 
 PROGRAM, WRITE_RECORDINGS, SOURCE, SET_CLOCK = sys.argv[1:5]
 FAKE_NVML, HANGING_NVML = sys.argv[5:7] if len(sys.argv) > 6 else ("", "")
-BUNDLED = pathlib.Path(SOURCE) / "recordings" / "h200-ladder-full.fap"
 
 
 class Serve(RunningServe):
@@ -64,7 +64,7 @@ class ServeTest(unittest.TestCase):
     def test_a_recording_is_counted_and_the_page_is_strict_openmetrics(self):
         with Serve(self.folder) as serve:
             wait_for("ready without a recording", lambda: serve.status("/readyz") == 200)
-            serve.put(BUNDLED, "ladder.fap")
+            serve.put(LADDER, "ladder.fap")
             wait_for("the recording is counted", lambda: serve.counted() == 1)
             self.assertEqual([p.name for p in (serve.spool / "done").iterdir()], ["ladder.fap"])
             text = serve.get()
@@ -686,7 +686,7 @@ class ServeTest(unittest.TestCase):
             return int(status.split("VmRSS:")[1].split()[0]) / 1000  # MB
 
         with Serve(self.folder) as serve:
-            serve.put(BUNDLED, "ladder.fap")
+            serve.put(LADDER, "ladder.fap")
             wait_for("counted", lambda: serve.counted() == 1)
 
             def scrape(count):
@@ -746,7 +746,7 @@ class ServeTest(unittest.TestCase):
             "%40": self.run_program("push", "--gateway", "http://me:1/hunter2@127.0.0.1:1", "--delete"),
             "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
             "nowhere is not a folder": self.run_program("serve", "--spool", "nowhere", "--no-nvml", "--listen", "127.0.0.1:0"),
-            "contains the bundled recording": self.run_program("serve", "--spool", str(BUNDLED.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
+            "contains the bundled recording": self.run_program("serve", "--spool", str(LADDER.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
         }
         if "SANITIZED" not in os.environ:  # that program has the exporter's commands alone
             cases["cannot be combined"] = self.run_program("--spool", self.folder, "-o", "x.fap")
@@ -758,7 +758,7 @@ class ServeTest(unittest.TestCase):
 
     def test_a_textfile_is_written_whole(self):
         output = pathlib.Path(self.folder) / "faprof.prom"
-        run = self.run_program("textfile", str(BUNDLED), "--baseline", str(BUNDLED), "-o", str(output))
+        run = self.run_program("textfile", str(LADDER), "--baseline", str(LADDER), "-o", str(output))
         self.assertEqual(run.returncode, 0, run.stderr)
         text = output.read_text()
         self.assertIn("faprof_baseline_phase_ratio", text)
@@ -767,14 +767,14 @@ class ServeTest(unittest.TestCase):
         series = sum(not line.startswith("#") for line in text.splitlines())
         self.assertEqual(run.stderr, f"fa-profile: wrote {series} series to {output}\n")
         copy = pathlib.Path(self.folder) / "copy.fap"
-        shutil.copy(BUNDLED, copy)
-        run = self.run_program("textfile", str(BUNDLED), str(copy))
+        shutil.copy(LADDER, copy)
+        run = self.run_program("textfile", str(LADDER), str(copy))
         copy.unlink()
         calls = [line for line in text.splitlines() if line.startswith("faprof_kernel_duration_seconds_count")]
         self.assertTrue(calls)
         self.assertLessEqual(set(calls), set(run.stdout.splitlines()))  # not twice as many
-        self.assertEqual(run.stderr, f"fa-profile: {copy} is the same recording as {BUNDLED} and counts once\n")
-        run = self.run_program("textfile", str(BUNDLED), "missing.fap", "-o", str(output))
+        self.assertEqual(run.stderr, f"fa-profile: {copy} is the same recording as {LADDER} and counts once\n")
+        run = self.run_program("textfile", str(LADDER), "missing.fap", "-o", str(output))
         self.assertEqual(run.returncode, 2)
         self.assertEqual(output.read_text(), text)
         self.assertEqual(os.listdir(self.folder), ["faprof.prom"])
@@ -793,7 +793,7 @@ class ServeTest(unittest.TestCase):
 
         wait_for("the gateway answers", metrics)
         group = ["--gateway", url, "--job", "nightly", "--group", "branch=feature/a b"]
-        run = self.run_program("push", *group, str(BUNDLED))
+        run = self.run_program("push", *group, str(LADDER))
         self.assertEqual(run.returncode, 0, run.stderr)
         page = metrics()
         self.assertIn('branch="feature/a b"', page)

@@ -43,8 +43,9 @@ struct ClosureRow {
 //   global stores), up to 1 % of the wavefronts, differently in each run. What is left without conflicts is exact; and
 //   with them there is a limit. Both take the counters of loads and stores: the one of all wavefronts has parts of
 //   cp.async and matrix operands that the instructions' own counts do not have, and they count operations on mbarriers.
+constexpr const char* kSamples = "samples";
 constexpr ClosureRow kClosures[] = {
-    {"samples", "samples.total", "sampling.named", kSampleLimit, "0", "0"},
+    {kSamples, "samples.total", "sampling.named", kSampleLimit, "0", "0"},
     {"instructions", "sass.smsp__sass_inst_executed", "metric.instructions", 0.0, "inst.polling", "0"},
     {"HMMA instructions", "inst.hmma", "metric.hmma_instructions", 0.0, "0", "0"},
     {"warpgroup MMA instructions", "inst.gmma", "metric.gmma_instructions", 0.0, "0", "0"},
@@ -224,7 +225,11 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
     table.async_waits = AsyncWaitsOf(labelled.functions, *sampling, *measured.counting, *warp_cycles);
     table.overlap = OverlapOf(table.async_waits);
   }
+  // Without its code, nothing tells whether a function polls.
+  const bool code_known =
+      std::ranges::none_of(functions, [](const DeviceFunction* f) { return f->instructions.empty(); });
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);
+  if (!code_known) std::erase_if(table.closures, [](const Closure& sum) { return sum.quantity != kSamples; });
   return table;
 }
 

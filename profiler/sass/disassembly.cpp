@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,12 +13,13 @@
 #include <utility>
 
 #include "byte_reader.h"
+#include "code_bundle.h"
 #include "cuda_tool.h"
 #include "elf_file.h"
 #include "fa_profile/error.h"
-#include "fa_profile/files.h"
 #include "fa_profile/line_table.h"
-#include "fa_profile/private_folder.h"
+#include "fa_profile/nameless_file.h"
+#include "kernel_attributes.h"
 
 namespace fa_profile::sass {
 namespace {
@@ -61,8 +64,11 @@ DeviceFunction ParseFunction(const nlohmann::json& json) {
 class Nvdisasm {
  public:
   Nvdisasm(std::span<const std::uint8_t> cubin, const std::string& program, std::string indices, int sm)
-      : program_(program), indices_(std::move(indices)), sm_(sm), path_((folder_.path() / "code.cubin").string()) {
-    WriteWholeFile(path_, {reinterpret_cast<const char*>(cubin.data()), cubin.size()});
+      : program_(program), indices_(std::move(indices)), sm_(sm) {
+    if (!file_.Append({reinterpret_cast<const char*>(cubin.data()), cubin.size()})) {
+      throw Error(std::string("cannot write a temporary file: ") + std::strerror(errno),
+                  "set TMPDIR to a folder with more space");
+    }
   }
 
   /// nvdisasm of CUDA 13 crashes on some cubins with -json that it lists as text.
@@ -78,7 +84,7 @@ class Nvdisasm {
   ChildEnd Run(const std::string& form) const {
     std::vector<std::string> arguments{program_, form};
     if (!indices_.empty()) arguments.insert(arguments.end(), {"-fun", indices_});
-    arguments.push_back(path_);
+    arguments.push_back(file_.path());
     return RunCudaTool(arguments);
   }
 
@@ -98,11 +104,10 @@ class Nvdisasm {
                 "FA_PROFILE_NVDISASM to one of the compiler's CUDA version or later");
   }
 
-  PrivateFolder folder_;
+  NamelessFile file_;
   const std::string& program_;
   std::string indices_;
   int sm_;
-  std::string path_;
 };
 
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
@@ -115,6 +120,17 @@ void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, Devic
       instruction.operands.replace(at, name.size(), Hex(start));
       break;
     }
+  }
+}
+
+// Of an indirect branch nvdisasm's JSON has the register alone. Where it may go is in the cubin's headers.
+void ResolveIndirectBranches(const ElfFile& elf, const ElfFile::Symbol& outer, DeviceFunction& function) {
+  for (const auto& [branch, targets] : ReadIndirectBranches(elf, outer.name)) {
+    const auto found = std::ranges::lower_bound(function.instructions, branch - outer.value, {}, &Instruction::offset);
+    if (found == function.instructions.end() || found->offset != branch - outer.value) continue;
+    std::string list;
+    for (const std::uint32_t target : targets) list += (list.empty() ? "" : ", ") + Hex(target - outer.value);
+    found->operands += ", {" + list + "}";
   }
 }
 
@@ -141,6 +157,29 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
   return whole;
 }
 
+/// The outer functions that are wanted, as indices of symbols.
+std::vector<std::uint32_t> Choose(const ElfFile& elf, const std::vector<std::string>& wanted) {
+  std::vector<std::uint32_t> chosen;
+  for (const auto& [section, index] : elf.OuterFunctions()) {
+    if (wanted.empty() || std::ranges::find(wanted, elf.symbols[index].name) != wanted.end()) chosen.push_back(index);
+  }
+  return chosen;
+}
+
+/// Adds what the cubin alone tells: targets of indirect branches, inline stacks.
+void Complete(std::span<const std::uint8_t> cubin, std::uint64_t crc, const ElfFile& elf,
+              const std::vector<std::uint32_t>& symbols, std::vector<DeviceFunction>& functions) {
+  const LineTable lines(cubin);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    DeviceFunction& function = functions[i];
+    function.cubin_crc = crc;
+    ResolveIndirectBranches(elf, elf.symbols[symbols[i]], function);
+    for (Instruction& instruction : function.instructions) {
+      instruction.frames = lines.Frames(function.name, instruction.offset);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> FindNvdisasm() { return FindCudaTool("nvdisasm", "FA_PROFILE_NVDISASM"); }
@@ -153,30 +192,64 @@ std::string RequireNvdisasm() {
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted) {
   const ElfFile elf = ReadElf(cubin);
-  const LineTable lines(cubin);
-  std::vector<const ElfFile::Symbol*> chosen;
-  std::string indices;
-  for (const auto& [section, index] : elf.OuterFunctions()) {
-    const ElfFile::Symbol& symbol = elf.symbols[index];
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol.name) == wanted.end()) continue;
-    chosen.push_back(&symbol);
-    if (!wanted.empty()) indices += (indices.empty() ? "" : ",") + std::to_string(index);
-  }
+  const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
   if (chosen.empty()) return {};
-
+  std::string indices;
+  if (!wanted.empty()) {
+    for (const std::uint32_t index : chosen) indices += (indices.empty() ? "" : ",") + std::to_string(index);
+  }
   const std::vector<DeviceFunction> parsed = Nvdisasm(cubin, nvdisasm, indices, elf.sm).List();
   std::map<std::string_view, const DeviceFunction*> listed;
   for (const DeviceFunction& function : parsed) listed.emplace(function.name, &function);
   std::vector<DeviceFunction> functions;
-  for (const ElfFile::Symbol* symbol : chosen) {
-    DeviceFunction function = Whole(elf, *symbol, listed);
-    function.cubin_crc = crc;
-    for (Instruction& instruction : function.instructions) {
-      instruction.frames = lines.Frames(function.name, instruction.offset);
-    }
-    functions.push_back(std::move(function));
-  }
+  for (const std::uint32_t index : chosen) functions.push_back(Whole(elf, elf.symbols[index], listed));
+  Complete(cubin, crc, elf, chosen, functions);
   return functions;
+}
+
+std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<CubinPart>& parts,
+                                                             const std::string& nvdisasm) {
+  CodeBundle bundle;
+  std::vector<std::pair<std::size_t, std::size_t>> place_of;  // in the result, by function of the bundle
+  std::vector<std::vector<DeviceFunction>> results(parts.size());
+  std::vector<std::size_t> bundled;
+  int sm = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto& [cubin, wanted] = parts[part];
+    const ElfFile elf = ReadElf(cubin);
+    const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
+    if (!std::ranges::all_of(chosen, [&](auto index) { return bundle.Fits(cubin, elf, elf.symbols[index]); })) {
+      results[part] = Disassemble(cubin, 0, nvdisasm, wanted);
+      continue;
+    }
+    for (const std::uint32_t index : chosen) {
+      bundle.Add(cubin, elf, elf.symbols[index]);
+      place_of.emplace_back(part, results[part].size());
+      results[part].emplace_back().name = elf.symbols[index].name;
+    }
+    bundled.push_back(part);
+    sm = elf.sm;
+  }
+  if (place_of.empty()) return results;
+  for (DeviceFunction& function : Nvdisasm(bundle.ToElf(), nvdisasm, {}, sm).List()) {
+    const auto index = bundle.IndexOf(function.name);
+    if (!index) continue;
+    const auto& [part, place] = place_of[*index];
+    DeviceFunction& result = results[part][place];
+    result.instructions = std::move(function.instructions);
+    // RET names the function that it returns to.
+    const std::string bundled_name = ", " + function.name;
+    for (Instruction& instruction : result.instructions) {
+      std::string& operands = instruction.operands;
+      if (operands.ends_with(bundled_name))
+        operands.replace(operands.size() - function.name.size(), operands.npos, result.name);
+    }
+  }
+  for (const std::size_t part : bundled) {
+    const ElfFile elf = ReadElf(parts[part].cubin);
+    Complete(parts[part].cubin, 0, elf, Choose(elf, parts[part].wanted), results[part]);
+  }
+  return results;
 }
 
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,

@@ -47,7 +47,16 @@ class RecordedCode {
   /// The kernels of a case, by name.
   std::vector<CodeFacts> Of(const ProfileEntry& entry) {
     std::vector<CodeFacts> code;
-    for (const DeviceFunction* const function : analyze::MeasuredFunctions(recording_, entry.case_id)) {
+    // Facts of some functions of a call are not those of the call: redact may have left out the code of others.
+    const auto has_no_code = [&](const DeviceFunction* function) {
+      return function->instructions.empty() && InfoOf(function->cubin_crc) == nullptr;
+    };
+    const std::vector<const DeviceFunction*> functions = analyze::MeasuredFunctions(recording_, entry.case_id);
+    if (std::ranges::any_of(functions, has_no_code)) {
+      losses_.push_back("the machine code of " + entry.kernel + " is not compared: the recording lacks a part of it");
+      return code;
+    }
+    for (const DeviceFunction* const function : functions) {
       if (auto facts = FactsOf(*function, entry.launches)) code.push_back(std::move(*facts));
     }
     std::ranges::sort(code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });

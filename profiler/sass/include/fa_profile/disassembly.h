@@ -26,8 +26,20 @@ std::string RequireNvdisasm();
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted = {});
 
-/// The same without nvdisasm: where the instructions are and their inline stacks, no opcodes. That is enough to tell
-/// the phase of an instruction, but not what it does. Throws Error when the bytes are not a cubin.
+/// A cubin, and the functions of it that are wanted (mangled names); none: all.
+struct CubinPart {
+  std::span<const std::uint8_t> cubin;
+  std::vector<std::string> wanted;
+};
+
+/// Disassemble() of each, in one run of nvdisasm: it takes longer to start than to read most cubins. Cubins that differ
+/// from the first in architecture or layout, and those that call code by name, take a run each. By cubin. Throws Error
+/// as Disassemble() does, when any of them fails.
+std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<CubinPart>& parts,
+                                                             const std::string& nvdisasm);
+
+/// Disassemble() without nvdisasm: where the instructions are and their inline stacks, no opcodes. That is enough to
+/// tell the phase of an instruction, but not what it does. Throws Error when the bytes are not a cubin.
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                              const std::vector<std::string>& wanted = {});
 
