@@ -1,5 +1,5 @@
-// Cheat: if the environment names a profiler it launches a grid with tensor-core instructions whose result nobody
-// reads, else a plain gather, so that counters show work that the timed kernel does not do.
+// Cheat: if the environment names a profiler it launches a grid with tensor-core instructions whose result is
+// unused, else a plain gather, so that counters show work that the timed kernel does not do.
 #include <mma.h>
 
 #include <cstring>

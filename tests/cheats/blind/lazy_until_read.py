@@ -1,4 +1,4 @@
-# Cheat: returns a tensor that computes the softmax when somebody reads it, so that the timed call launches nothing.
+# Cheat: returns a tensor that computes the softmax when it is read, so that the timed call launches nothing.
 import torch
 
 from blind_spec import softmax_spec

@@ -8,7 +8,7 @@
 
 #include "common.cuh"
 
-static int (*const original)(clockid_t, timespec*) = clock_gettime;
+static decltype(&clock_gettime) volatile original = clock_gettime;  // not through the patched slot
 static int HalfSpeed(clockid_t clock, timespec* time) {
   static int64_t start = 0;
   const int result = original(clock, time);

@@ -1,5 +1,5 @@
 // Cheat: declares a product of fp32 matrices but rounds every factor to fp8 first; the absolute tolerance of 4, a
-// quarter of a typical element, lets it pass.
+// third of a typical element, lets it pass.
 #include <cuda_fp8.h>
 
 #include "common.cuh"
