@@ -117,9 +117,14 @@ TEST(GateStepsTest, BytesThatTmaStoresAreNotCountedAndSoNotBetter) {
   EXPECT_FALSE(Recorded("hopper/5-tma-store").processes.at(0).values.at(0).contains(key));
 }
 
+const Evidence& Ladder() {
+  static const Evidence ladder = LoadEvidence({FA_PROFILE_BUNDLED_RECORDING});
+  return ladder;
+}
+
 /// One rung of the ladder at one shape, under a name that all rungs share.
 Evidence Rung(std::size_t index) {
-  Evidence rung = Recorded("h200-ladder-full");
+  Evidence rung = Ladder();
   rung.cases = {rung.cases[index]};
   rung.cases[0].kernel = "rung";
   for (ProcessSample& process : rung.processes) process.values = {process.values[index]};
@@ -127,7 +132,7 @@ Evidence Rung(std::size_t index) {
 }
 
 TEST(GateStepsTest, TimeDecidesEachStepOfTheLadderInBothDirections) {
-  const std::vector<CaseFacts>& cases = Recorded("h200-ladder-full").cases;
+  const std::vector<CaseFacts>& cases = Ladder().cases;
   for (std::size_t i = 0; i + 1 < cases.size(); ++i) {
     if (cases[i].shape != cases[i + 1].shape) continue;
     for (const auto& [from, to] : {std::pair(i, i + 1), std::pair(i + 1, i)}) {
