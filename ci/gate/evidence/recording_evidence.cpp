@@ -53,7 +53,8 @@ class RecordedCode {
     const std::vector<const DeviceFunction*> functions = analyze::MeasuredFunctions(recording_, entry.case_id);
     if (std::ranges::any_of(functions, has_no_code)) {
       if (lacking_.insert(entry.kernel).second) {
-        losses_.push_back("no machine code of " + entry.kernel + " in the recording: code removed, so none is compared");
+        losses_.push_back("no machine code of " + entry.kernel +
+                          " in the recording: code removed, so none is compared");
       }
       return code;
     }
