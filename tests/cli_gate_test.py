@@ -15,6 +15,8 @@ from support.recordings import LADDER
 PROGRAM, ROOT = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
 DATA = ROOT / "tests" / "data" / "gate"
 SAME, WORSE = DATA / "pair-same-code.json", DATA / "pair-ptxas-o1.json"
+# Evidence of the ladder from another H200 than that of the promoted baseline, without the code of cuBLAS.
+OTHER_CARD = DATA / "h200-ladder.json"
 
 
 def run(*arguments, cwd=None):
@@ -136,19 +138,17 @@ class CliGateTest(unittest.TestCase):
         self.assertNotIn("not checked", out)
 
     def test_another_card_of_the_model_has_wider_limits(self):
-        # The bundled recording and the committed baseline come from two cards: cublas, wmma and mma differ by 2.8 to 3.9 %.
-        recording = LADDER
-        kept = pathlib.Path(self.folder.name) / "candidate.json"
-        code, out, _ = run("--candidate", recording, "--save", kept, cwd=ROOT)
+        # They come from two cards: cublas, wmma and mma differ by 2.8 to 3.9 %.
+        code, out, _ = run("--candidate", OTHER_CARD, cwd=ROOT)
         self.assertEqual(code, 0, out)
-        self.assertRegex(out, r"cublas 1,8,512,64\n +duration: .*\+3\.9 %.*\n +- time: another card: within 2\.0 % and 6\.8 % between cards")
+        self.assertRegex(out, r"cublas 1,8,512,64: no machine code in the candidate\n +duration: .*\+3\.9 %.*\n +- time: another card: within 2\.0 % and 6\.8 % between cards")
         self.assertRegex(out, r"the candidate ran on another card, GPU-f6af83b6-[0-9a-f-]+, than the\s+base, GPU-0d3da9e9-")
         # Their code is equal, and so they pass untimed. As if it were not:
-        candidate = json.loads(kept.read_text())
+        candidate = json.loads(OTHER_CARD.read_text())
         for case in candidate["cases"]:
             for function in case.get("code", []):
                 function["code_hash"] = "f" * 16
-        kept.write_text(json.dumps(candidate))
+        kept = self.file("candidate.json", json.dumps(candidate))
         code, out, _ = run("--candidate", kept, "--format", "json", cwd=ROOT)
         self.assertEqual(code, 0, out)
         times = {case["kernel"]: comparison for case in json.loads(out)["cases"] for comparison in case["comparisons"]
@@ -196,14 +196,23 @@ class CliGateTest(unittest.TestCase):
         self.assertTrue(out.startswith("INCOMPARABLE"), out[:200])
         self.assertEqual(run("--replay", path, "--strict")[0], 3)
 
-    def test_the_bundled_recording_holds_against_the_promoted_baseline(self):
-        code, out, _ = run("--candidate", LADDER, "--baselines",
-                           "ci/baselines", cwd=ROOT)
+    def test_a_recording_of_another_card_holds_against_the_promoted_baseline(self):
+        code, out, _ = run("--candidate", OTHER_CARD, "--baselines", "ci/baselines", cwd=ROOT)
         self.assertEqual(code, 0)
         for kernel in ("minimal", "scalar", "tiled", "serial_softmax", "wmma", "mma"):
             self.assertRegex(out, rf"PASS +{kernel} 1,8,512,64: the same machine code")
-        # The baseline is of version 1, which does not hold the clusters of cuBLAS's launches.
-        self.assertRegex(out, r"PASS +cublas 1,8,512,64\n")
+
+    def test_code_that_redact_removed_leaves_its_case_incomplete(self):
+        code, out, _ = run("--candidate", OTHER_CARD, "--strict", cwd=ROOT)
+        self.assertEqual(code, 3, out)
+        self.assertTrue(out.startswith("INCONCLUSIVE: cublas 1,8,512,64: no machine code in the candidate\n"), out)
+        self.assertEqual(out.count("candidate: no machine code of cublas in the recording: code removed"), 1, out)
+        # The bundled recording lacks it on both sides: counters and times alone are compared.
+        code, out, _ = run("--candidate", LADDER, "--baseline", LADDER)
+        self.assertEqual(code, 0, out)
+        self.assertTrue(out.startswith("PASS: "), out)
+        for side in ("base", "candidate"):
+            self.assertEqual(out.count(f"{side}: no machine code of cublas in the recording: code removed"), 1, out)
 
     def test_every_report_is_written_whole(self):
         folder = pathlib.Path(self.folder.name)
