@@ -115,7 +115,7 @@ class RecordedCode {
 
   const Recording& recording_;
   std::vector<std::string>& losses_;
-  std::set<std::string> lacking_;  // kernels whose missing code is told
+  std::set<std::string> lacking_;  // kernels whose missing code is among the losses
   std::map<std::uint64_t, std::optional<sass::CubinInfo>> infos_;
   std::map<std::tuple<std::int64_t, int, std::int64_t>, std::optional<CodeFacts>> facts_;
 };
