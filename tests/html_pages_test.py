@@ -99,11 +99,11 @@ class LadderTest(Pages):
         path = self.report(LADDER.stem)
         self.assertLess(path.stat().st_size, MOST_BYTES)
         self.browser.open(path)
-        self.assertEqual(self.browser.text(".lead"), ["NVIDIA H200 \u00b7 driver 580.159.04 \u00b7 2026-11-21T07:31:32Z"])
+        self.assertEqual(self.browser.text(".lead"), ["NVIDIA H100 80GB HBM3 \u00b7 driver 580.159.04 \u00b7 2026-11-26T17:48:27Z"])
         self.assertEqual(self.browser.text("main h2"), ["What to act on", "Kernels", "Roofline", "Missing data", "How it was measured"])
         rows = self.table("kernels")
-        self.assertEqual(len(rows), 30)
-        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 us", "915 GFLOP/s"])
+        self.assertEqual(len(rows), 33)
+        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "559 us", "960 GFLOP/s"])
         self.assertIn("tensor-absent", self.browser.text(".finding .chip")[0])
 
     def test_a_kernel_has_all_that_the_report_knows(self):
@@ -113,7 +113,7 @@ class LadderTest(Pages):
             self.browser.text("main h2"),
             ["What to act on", "Phases", "Code", "Roofline", "Speed of light", "What warps did", "Occupancy", "Launches"],
         )
-        self.assertIn("5.85 us", self.browser.text(".tile-value"))
+        self.assertIn("5.81 us", self.browser.text(".tile-value"))
         phases = self.browser.text("#phases tbody tr:not(.below) th")
         self.assertEqual(phases[:2], ["softmax", "load_kv"])
         self.assertIn("registers", self.browser.text("#occupancy .chip"))
@@ -129,7 +129,7 @@ class LadderTest(Pages):
             "[...document.querySelectorAll('#roofline tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
         )
         roofs = {row[0]: row[-3:] for row in rows}
-        self.assertEqual(roofs["qk"], ["567 TFLOP/s", "87.6\u202f%", "shared memory"])
+        self.assertEqual(roofs["qk"], ["573 TFLOP/s", "88.1\u202f%", "shared memory"])
         self.assertEqual((roofs["softmax"][-1], roofs["(unattributed)"][-1]), ("MUFU", "instruction issue"))
         # The work of these overlaps other phases: more than their share of the time could hold.
         self.assertEqual((roofs["pv"], roofs["rescale"]), (["n/a"] * 3, ["n/a"] * 3))
@@ -278,7 +278,7 @@ class LadderTest(Pages):
         self.browser.wait("document.querySelector('h1').textContent === 'wmma \u00b7 4,16,1024,64'")
         self.assertEqual(self.browser.value("document.activeElement.tagName"), "H1")
         self.browser.value("history.back()")
-        self.browser.wait("document.querySelector('h1').textContent === '7 kernels at 3 shapes'")
+        self.browser.wait("document.querySelector('h1').textContent === '8 kernels at 3 shapes'")
         self.assertEqual(self.browser.value("location.hash"), "#query=wmma")
         self.assertEqual({row[0] for row in self.table("kernels")}, {"wmma"})
         self.browser.press("?")
@@ -396,7 +396,7 @@ class WrongValuesTest(Pages):
                 self.browser.open(path)
                 titles = self.browser.text("main h2")
                 self.assertEqual([each for each in titles if each != "Roofline"], ["What to act on", "Kernels", "Missing data", "How it was measured"])
-                self.assertEqual(len(self.table("kernels")), 30)
+                self.assertEqual(len(self.table("kernels")), 33)
                 self.browser.open(path, self.KERNEL)
                 self.assertIn("Speed of light", self.browser.text("main h2"))
                 self.assertEqual(self.browser.text("#roofline svg"), [])
