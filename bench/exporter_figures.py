@@ -28,7 +28,7 @@ def state_of(series):
     """The exporter's state with so many series, spread over GPUs within their budget."""
     now = time.time()
     phase = {"cycles": 123456789.5, "instructions": 1e9, "wavefronts": 1e6, "excess_wavefronts": 1e5,
-             "stall_cycles": {r: 1e8 / 3 for r in ("memory", "shared_memory", "barrier", "math_pipe", "dependency", "issue")}}
+             "stall_cycles": {r: 1e8 / 3 for r in ("memory", "shared_memory", "barrier", "math_pipe", "dependency", "ready")}}
     phases = ("load_q", "load_kv", "qk", "softmax", "pv", "rescale", "epilogue")
     gpus, have = [], 0
     while have < series:

@@ -15,17 +15,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.chromium import Browser  # noqa: E402
+from support.recordings import LADDER  # noqa: E402
 
 MOST_BYTES = 150_000
-LADDER, PYTORCH = "h200-ladder-full", "pytorch-sdpa"
+PYTORCH = "pytorch-sdpa"
 # name: (recording, light or dark, view, height)
 SHOTS = {
-    "kernel-light": (LADDER, "light", "#view=kernel&kernel=mma@2,16,2048,128", 760),
+    "kernel-light": (LADDER.stem, "light", "#view=kernel&kernel=mma@2,16,2048,128", 760),
     "code-dark": (PYTORCH, "dark", "#view=code&kernel={kernel}&sort=share_ratio", 620),
     "program-dark": (PYTORCH, "dark", "", 640),
     "timeline-light": ("h100-timeline", "light", "#view=kernel&kernel=wmma@2,16,4096,64", 620),
 }
-SCROLL_TO = {"timeline-light": "timeline"}  # the id of an element
+SCROLL_TO = {"program-dark": "time", "timeline-light": "timeline"}  # the id of an element
 FIRST_KERNEL = "JSON.parse(document.getElementById('code').textContent).kernels.find((each) => !each.missing)?.kernel ?? ''"
 
 

@@ -344,7 +344,7 @@ def sources(program, folder):
     corpus = ROOT / "tests/fuzz/corpus/recording/good"
     small = [ROOT / "tests/data/version1.fap", *sorted(corpus.glob("**/many.fap")), *sorted(corpus.glob("**/one-4096.fap"))]
     found = {str(path.relative_to(ROOT)): path.read_bytes() for path in small}
-    bundled = ROOT / "recordings/h200-ladder-full.fap"
+    bundled = next((ROOT / "recordings").glob("*-ladder-full.fap"))
     thin = folder / "thin.fap"
     shutil.copy(bundled, thin)
     tables = Tables(thin, random.Random(0))
@@ -485,7 +485,7 @@ class Commands:
     def judge(self, name, good, path, number):
         job = f"case-{number}"
         arguments, codes, wrong_output = {
-            "report text": (["report", path], (0, 2), lambda out: wrong_text(out, "the report")),
+            "report text": (["report", "--details", path], (0, 2), lambda out: wrong_text(out, "the report")),
             "report json": (["report", "--format", "json", path], (0, 2), wrong_json),
             "report csv": (["report", "--format", "csv", path], (0, 2), wrong_csv),
             "perfetto": (["report", "--format", "perfetto", path], (0, 2), lambda _: []),

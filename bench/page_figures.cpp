@@ -34,7 +34,7 @@ prom::Totals Make(std::size_t series) {
         sums.cycles = 123456789.5 + i;
         sums.instructions = 1e9 + i;
         sums.wavefronts = sums.excess_wavefronts = 1e6 + i;
-        for (const char* const reason : {"memory", "shared_memory", "barrier", "math_pipe", "dependency", "issue"}) {
+        for (const char* const reason : {"memory", "shared_memory", "barrier", "math_pipe", "dependency", "ready"}) {
           sums.stall_cycles[reason] = 1e8 / 3 + i;
         }
       }

@@ -84,22 +84,16 @@ add_licences() {
 }
 
 stage() {
-  mkdir -p "$tree"/{bin,lib,include/fa_profile,share/fa-profile/recordings,share/doc/fa-profile}
-  local data=$tree/share/fa-profile doc=$tree/share/doc/fa-profile
+  mkdir -p "$tree"/{bin,lib,include/fa_profile,share/doc/fa-profile}
+  local doc=$tree/share/doc/fa-profile
   strip -o "$tree/bin/fa-profile" "$build/cli/fa-profile"
   strip --strip-unneeded -o "$tree/lib/libfa_profile_inject.so" "$build/cli/libfa_profile_inject.so"
-  cp kernels/include/fa_profile/kernel_abi.h "$tree/include/fa_profile/"
-  cp recordings/*.fap "$data/recordings/"
-  cp -r ci/gate/data "$data/gate"
-  cp -r ci/workflows "$data/"
+  cmake --install "$build" --component fa_profile_data --prefix "$tree" >/dev/null
+  cp kernels/include/fa_profile/kernel_abi{,_2}.h "$tree/include/fa_profile/"
+  mkdir "$doc/examples"
+  cp -r examples/python "$doc/examples/"  # the documents link to it
   cp README.md CHANGELOG.md SECURITY.md LICENSE NOTICE "$doc/"
   cp -r docs "$doc/"
-  # For a gate, a fleet and a kernel of one's own.
-  cp ci/comment.sh ci/action/gate.sh ci/thresholds.schema.json "$data/workflows/"
-  mkdir "$data/kernel-lib" "$data/dashboards"
-  cp kernels/example_kernel_lib/example_kernel.cu "$data/kernel-lib/"
-  cp -r dashboards/{grafana,rules,alertmanager.yml,prometheus.yml,compose.yaml,deploy} "$data/dashboards/"
-  find "$data/dashboards" -name '*.py' -delete  # they write files of the repository
   carry_libraries
   add_licences
   mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}

@@ -84,8 +84,27 @@ expect 0 'fa-profile ' "$program" --version
 expect 0 'complete -F _fa_profile fa-profile' "$program" completion bash
 expect 0 '.SH OPTIONS' "$program" man report
 expect 0 'REPLAY, not a measurement' "$program" --ncu-set full
-expect 0 'softmax' "$program" report "$tree/share/fa-profile/recordings/h200-ladder-full.fap" --kernel serial_softmax
+expect 0 'softmax' "$program" report "$tree"/share/fa-profile/recordings/*-ladder-full.fap --kernel serial_softmax
 expect 0 'flash_fwd_kernel' "$program" report "$tree/share/fa-profile/recordings/pytorch-sdpa.fap"
+# The doors that the README names, from the packed files alone.
+recordings=$tree/share/fa-profile/recordings
+expect 0 'rung' "$program" report "$recordings/h200-ladder-full.fap" --summary
+expect 0 'fa-profile' "$program" report "$recordings/h100-hopper.fap"
+expect 0 'fa-profile' "$program" diff "$recordings/hopper/1-plain.fap" "$recordings/hopper/8-sums.fap"
+expect 0 '' "$program" report "$recordings/pytorch-sdpa.fap" --format html -o sdpa.html
+expect 0 '' "$program" report "$recordings/pytorch-sdpa.fap" --format perfetto -o sdpa.pftrace
+expect 0 'serial-softmax' "$program" report "$recordings/h200-ladder-full.fap" --explain serial-softmax
+expect 0 'mma' "$program" report "$recordings/h200-ladder-full.fap" --source --kernel '^mma$'
+expect 0 '' "$program" textfile "$recordings/h200-ladder-full.fap" -o a.prom
+expect 0 '' "$program" new kernel-lib mine
+expect 2 'needs a GPU' "$program" selftest
+expect 2 'checkout' "$program" demo
+# The runner is found; the root has no Python.
+echo 'def kernel(): pass' >k.py
+expect 2 'python3' "$program" verify --kernel-py k.py:kernel
+for file in share/fa-profile/python/fa_profile_kernel.py include/fa_profile/kernel_abi_2.h; do
+  if ! [ -e "$tree/$file" ] && ! [ -e "/usr/$file" ]; then echo "FAILED: the package lacks $file"; failed=1; fi
+done
 expect 0 'PASS' "$program" gate --replay /inputs/pair-same-code.json
 expect 1 'REGRESSION' "$program" gate --replay /inputs/pair-ptxas-o1.json
 expect 2 'needs a GPU' "$program" gate --pair /inputs/a.cubin /inputs/a.cubin

@@ -9,7 +9,7 @@ import tempfile
 import fa_profile
 
 recordings = pathlib.Path(sys.argv[1]).resolve()
-ladder = fa_profile.open(recordings / "h200-ladder-full.fap")
+ladder = fa_profile.open(*recordings.glob("*-ladder-full.fap"))
 assert ladder.kernels.shape[0] == 30, ladder.kernels.shape
 assert len(ladder.phases.select(kernel="mma", phase="softmax")) == 3
 assert ladder.diff(recordings / "pytorch-sdpa.fap").incomparable

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRecording = "h200-ladder-full.fap";
+constexpr const char* kRecording = FA_PROFILE_LADDER_RECORDING;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <set>
@@ -64,7 +65,7 @@ void PrintInstructions(std::vector<InstructionListing> listings, const Format& f
 
 /// Writes a copy of every source file that has samples and can be read; `out` says which.
 void Annotate(const NewFolder& folder, const std::string& folder_name, const std::vector<SourceListing>& listings,
-              const std::string& recorded_at, const std::string& root, std::ostream& out) {
+              const load::SourceSearch& search, std::ostream& out) {
   const std::vector<ListedLine> lines = analyze::SumLines(listings);
   std::vector<std::string> files;
   for (const ListedLine& line : lines) {
@@ -74,7 +75,7 @@ void Annotate(const NewFolder& folder, const std::string& folder_name, const std
   const std::vector<std::string> names = exporters::AnnotatedNames(files);
   std::size_t written = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const SourceText source = load::ReadSource(files[i], recorded_at, root);
+    const SourceText source = load::ReadSource(files[i], search);
     if (!source.unread.empty()) {
       out << "not annotated: " << Printable(files[i]) << ": " << Printable(source.unread) << '\n';
       continue;
@@ -95,29 +96,34 @@ std::string NamesOf(const std::vector<std::string>& files, std::size_t most) {
       fmt::format("{}{}", fmt::join(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
 }
 
-void AddSourceText(std::vector<SourceListing>& listings, const std::string& recorded_at, const std::string& root) {
-  const std::vector<std::string> outside = load::AddSourceText(listings, recorded_at, root);
-  if (outside.empty()) return;
+void ReadSources(std::vector<SourceListing>& listings, const load::SourceSearch& search) {
+  const load::UnreadSources unread = load::AddSourceText(listings, search);
+  if (!unread.differ.empty()) {
+    PrintToStderr(
+        fmt::format("source that is not shown, because it is not what was recorded: {}", NamesOf(unread.differ, 3)));
+    PrintToStderr("  hint: check out the version of the recording, or name its folder with --source-root DIR");
+  }
+  if (unread.outside.empty()) return;
   PrintToStderr(fmt::format("source that was not read, because it is not below {}: {}",
-                            root == "." ? "this folder" : Printable(root), NamesOf(outside, 3)));
+                            search.root == "." ? "this folder" : Printable(search.root), NamesOf(unread.outside, 3)));
   PrintToStderr("  hint: --source-root DIR reads files below another folder; a recording may name any file");
 }
 
 void PrintSource(const std::vector<InstructionListing>& listings, const Format& format, const CodeViews& views,
-                 const std::string& recorded_at, const std::string& root) {
+                 const load::SourceSearch& search) {
   std::optional<NewFolder> folder;  // refused before anything is printed
   if (!views.annotate.empty()) folder.emplace(views.annotate);
   std::vector<SourceListing> sources;
   for (const InstructionListing& listing : listings) sources.push_back(analyze::ListLines(listing));
   std::vector<SourceListing> shown = sources;
   for (SourceListing& source : shown) analyze::KeepHottest(source, views.limit > 0 ? views.limit : kDefaultLines);
-  AddSourceText(shown, recorded_at, root);
+  ReadSources(shown, search);
   format.source(std::cout, shown, TerminalOptions(kWidestCode));
   if (!folder) return;
   // The list of files is for people: a program that parses stdout finds it on stderr.
   std::ostream& out = format.for_people ? std::cout : std::cerr;
   if (format.for_people) out << '\n';
-  Annotate(*folder, views.annotate, sources, recorded_at, root, out);
+  Annotate(*folder, views.annotate, sources, search, out);
 }
 
 }  // namespace
@@ -138,6 +144,11 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
                   "The folder below which source files are read (default: the current folder)")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  report
+      .add_option("--source-map", views.source_maps,
+                  "Read source files that the recording names below the folder OLD from the folder NEW; may be given "
+                  "several times")
+      ->type_name("OLD=NEW");
   report.add_flag(
       "--compare-phases", views.compare,
       "Compare the phases that functions name with those inferred from machine code, instead of the report");
@@ -146,6 +157,20 @@ void AddCodeViews(CLI::App& report, CodeViews& views) {
                   "With --instructions: only the N hottest of each kernel; with --source: N lines (default 20)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
+}
+
+load::SourceSearch SourcesOf(const CodeViews& views) {
+  load::SourceSearch search;
+  search.root = views.source_root;
+  for (const std::string& map : views.source_maps) {
+    const std::size_t end = map.find('=');
+    if (end == 0 || end == std::string::npos || !std::filesystem::is_directory(map.substr(end + 1))) {
+      throw Error(fmt::format("--source-map must be OLD=NEW with an existing folder NEW, not '{}'", map),
+                  "OLD is a folder as the recording names it: --source-map /build/app=.");
+    }
+    search.moved.emplace_back(map.substr(0, end), map.substr(end + 1));
+  }
+  return search;
 }
 
 void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation) {
@@ -161,9 +186,9 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
     throw Error("--limit has no effect on the report", "give it with --instructions or --source, or leave it out");
   }
   if (given.empty()) return;
-  RefuseOptions(report, {"--summary", "--bars", "--explain"}, " has no effect with " + given.front());
+  RefuseOptions(report, {"--details", "--summary", "--bars", "--explain"}, " has no effect with " + given.front());
   if (views.instructions || views.compare) {
-    RefuseOptions(report, {"--source-root"}, " has no effect with " + given.front(), "leave it out");
+    RefuseOptions(report, {"--source-root", "--source-map"}, " has no effect with " + given.front(), "leave it out");
   }
   if (!views.compare) return;
   if (views.limit > 0) throw Error("--limit has no effect with --compare-phases", "leave it out");
@@ -178,7 +203,7 @@ void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invoca
 exporters::ReportCode ListCode(const Recording& recording, const Profile& profile, const ReportFilter& filter) {
   exporters::ReportCode code{ListSelected(recording, profile, filter), {}};
   for (const InstructionListing& listing : code.instructions) code.lines.push_back(analyze::ListLines(listing));
-  AddSourceText(code.lines, recording.session.created_at, filter.source_root);
+  ReadSources(code.lines, load::SearchFor(recording, filter.sources));
   std::set<std::string> read;
   for (const SourceListing& listing : code.lines) read.insert(listing.read_files.begin(), listing.read_files.end());
   if (!read.empty()) {
@@ -207,8 +232,7 @@ int RunCodeViews(const std::string& path, const Format& format, const ReportFilt
   } else if (views.instructions) {
     PrintInstructions(ListSelected(recording, profile, filter), format, views.limit);
   } else {
-    PrintSource(ListSelected(recording, profile, filter), format, views, recording.session.created_at,
-                filter.source_root);
+    PrintSource(ListSelected(recording, profile, filter), format, views, load::SearchFor(recording, filter.sources));
   }
   CheckOutput();
   return kExitFine;

@@ -12,8 +12,9 @@ namespace fa_profile::cli {
 struct CodeViews {
   bool instructions = false;
   bool source = false;
-  std::string annotate;           ///< the folder for annotated copies; implies `source`
-  std::string source_root = ".";  ///< the folder below which source files are read
+  std::string annotate;                  ///< the folder for annotated copies; implies `source`
+  std::string source_root = ".";         ///< the folder below which source files are read
+  std::vector<std::string> source_maps;  ///< "OLD=NEW"
   bool compare = false;
   std::size_t limit = 0;  ///< instructions or lines of each kernel; 0: not given
 
@@ -21,6 +22,9 @@ struct CodeViews {
 };
 
 void AddCodeViews(CLI::App& report, CodeViews& views);
+
+/// Where source files are read. Throws Error: a --source-map that is not OLD=NEW.
+load::SourceSearch SourcesOf(const CodeViews& views);
 
 /// Throws Error for options that contradict each other or have no effect together.
 void CheckCodeViews(const CLI::App& report, const CodeViews& views, const Invocation& invocation);

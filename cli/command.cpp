@@ -4,6 +4,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/phase_map_file.h"
 #include "fa_profile/usage_errors.h"
+#include "formats.h"
 
 namespace fa_profile::cli {
 
@@ -16,7 +17,7 @@ void RefuseOptions(const CLI::App& app, const std::vector<const char*>& options,
 }
 
 void AddShapes(CLI::App& app, ShapeArguments& shapes, const std::string& help) {
-  app.add_option("--shape", shapes.texts, help)->type_name("SHAPE");
+  app.add_option("--shape", shapes.texts, help)->type_name("SHAPE")->allow_extra_args(false);  // a file may follow
   app.add_flag("--causal", shapes.causal, "Causal attention, for --shape");
 }
 
@@ -63,6 +64,17 @@ void AddPhaseMap(CLI::App& app, Invocation& invocation) {
                  "Where phases come from: map (--phase-map), functions (of the code), code (inferred from machine "
                  "code), opcodes; default: the first of these that there is")
       ->check(help::OneOf({"map", "functions", "code", "opcodes"}));
+}
+
+void AddLength(CLI::App& app, ReportFilter& filter) {
+  CLI::Option* const details =
+      app.add_flag("--details", filter.details, "Everything of each kernel; the default for one kernel at one shape");
+  app.add_flag("--summary", filter.summary, "Tables and findings, also of one kernel at one shape")->excludes(details);
+}
+
+void CheckTextOptions(const CLI::App& app, const Format& format) {
+  if (format.for_people) return;
+  RefuseOptions(app, {"--bars", "--details"}, std::string(" has no effect with --format ") + format.name);
 }
 
 std::optional<PhaseMap> ReadPhaseMap(const Invocation& invocation) {

@@ -10,6 +10,7 @@
 #include "fa_profile/jobs.h"
 #include "fa_profile/phase_map.h"
 #include "fa_profile/select_entries.h"
+#include "fa_profile/source_text.h"
 
 namespace fa_profile::cli {
 
@@ -98,13 +99,19 @@ struct Format;  // formats.h
 /// What of a recording a report shows.
 struct ReportFilter {
   load::EntrySelection entries;
-  bool summary = false;               ///< tables only, no block per kernel
+  bool details = false;               ///< everything of each kernel, also of many
+  bool summary = false;               ///< a few lines, also of one kernel at one shape
   std::string bars = "auto";          ///< bars beside phases, and sparklines: "auto", "always", "never"
   std::string explain;                ///< id of a finding: its story and where it was found, instead of the report
   std::optional<PhaseMap> phase_map;  ///< says which instructions are which phase
   PhaseSource phase_source = PhaseSource::kBest;
-  std::string source_root = ".";  ///< the folder below which source files are read
+  load::SourceSearch sources;  ///< where source files are read
 };
+
+/// --details and --summary.
+void AddLength(CLI::App& app, ReportFilter& filter);
+/// Throws Error for an option that only the text report obeys, with another format.
+void CheckTextOptions(const CLI::App& app, const Format& format);
 
 /// What the main job was asked for, as parsed.
 struct RunOptions : jobs::RunOptions {

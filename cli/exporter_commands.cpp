@@ -41,8 +41,8 @@ void AddServe(CLI::App& app, Invocation& invocation) {
   help::AddDuration(serve, "--interval", options->interval_seconds,
                     "Time between two collections: 15s, 1m; default 15s", 0.1, kDay);
   help::AddDuration(serve, "--recording-interval", options->recording_interval_seconds,
-                    "Expected time between two recordings; a kernel missing three times is dropped; default 1h", 1,
-                    31 * kDay);
+                    "Expected time between two recordings; a kernel missing three times loses its gauges; default 1h",
+                    1, 31 * kDay);
   serve.add_option("--baseline", options->baseline, kBaseline);
   serve.add_flag_callback(
       "--no-nvml", [options] { options->nvml = false; }, "Do not read the GPUs");
@@ -57,6 +57,7 @@ void AddServe(CLI::App& app, Invocation& invocation) {
                   1, std::uint64_t{1} << 50U);
   help::AddNumber(serve, "--keep", options->keep,
                   "Files kept in the spool's done/ and in its bad/; older ones are deleted", 0, 1000000);
+  help::AddNumber(serve, "--keep-bytes", options->keep_bytes, "Bytes kept in each of them", 0, std::uint64_t{1} << 50U);
   invocation.When(serve, [options] {
     if (!options->spool.empty()) RefuseBundledFolder(options->spool);
     serve::Serve(*options, options->nvml ? jobs::MakeGpuReader(options->nvml_library) : nullptr, BundledRecording);

@@ -40,8 +40,8 @@ struct Format {
                        const exporters::ReportOptions&) = nullptr;
   void (*source)(std::ostream&, const std::vector<SourceListing>&, const exporters::ReportOptions&) = nullptr;
   void (*comparison)(std::ostream&, const std::vector<PhaseComparison>&, const exporters::ReportOptions&) = nullptr;
-  void (*lint)(std::ostream&, const std::vector<KernelLint>&, const exporters::ReportOptions&) = nullptr;
-  void (*package)(std::ostream&, const PackageLint&, const exporters::ReportOptions&) = nullptr;
+  void (*lint)(std::ostream&, const FileLint&, const exporters::ReportOptions&) = nullptr;
+  std::unique_ptr<exporters::PackageWriter> (*package)(std::ostream&, const exporters::ReportOptions&) = nullptr;
   void (*selftest)(std::ostream&, const SelftestReport&, const exporters::ReportOptions&) = nullptr;
   /// Instead of a report: what a recording knows of time. A format has a report or one of these.
   void (*timeline)(std::ostream&, const Timeline&) = nullptr;

@@ -50,12 +50,12 @@ void RefuseForPackage(const LintCommand& command) {
   }
 }
 
-/// CSV has no place for what was not read.
-void NoteSkipped(const PackageLint& package) {
-  for (const SkippedFile& skipped : package.skipped) {
+/// CSV has no place for what was not read. `count`: of all, also of those that are not listed.
+void NoteSkipped(const std::vector<SkippedFile>& files, int count) {
+  for (const SkippedFile& skipped : files) {
     Notice("skipped " + (skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why);
   }
-  const auto more = package.skipped_files - static_cast<int>(package.skipped.size());
+  const auto more = count - static_cast<int>(files.size());
   if (more > 0) Notice("skipped " + std::to_string(more) + " more");
 }
 
@@ -74,22 +74,31 @@ int RunLint(const LintCommand& command) {
   const bool from_package = !command.package.empty();
   PackageLint package;
   if (from_package) {
-    ProgressBar progress;
-    package = load::LintPackage(command.package, command, [&](const std::string& file, int done, int total) {
-      progress.Show("lint", file, done, total);
-    });
+    ProgressBar progress(ProgressBar::Elsewhere::kLines);
+    const auto writer = command.format->package(std::cout, TerminalOptions());
+    package = load::LintPackage(
+        command.package, command,
+        {.progress = [&](const std::string& file, int done, int total) { progress.Show("lint", file, done, total); },
+         .kernel =
+             [&](const KernelLint& kernel) {
+               progress.Clear();
+               writer->Kernel(command.package, kernel);
+               std::cout.flush();
+             }});
+    progress.Clear();
+    writer->End(package);
   }
-  const std::vector<KernelLint> lints = from_package ? package.attention : load::LintFiles(command);
+  const FileLint of_files = from_package ? FileLint() : load::LintFiles(command);
+  const std::vector<KernelLint>& lints = from_package ? package.attention : of_files.kernels;
   if (const auto& map = command.options.phase_map) {
     for (const std::string& phase : load::RequirePhases(lints, *map)) {
       Notice("phase '" + phase + "' of the " + map->name + " matches no instruction");
     }
   }
-  if (from_package) {
-    command.format->package(std::cout, package, TerminalOptions());
-    if (command.format->name == std::string_view("csv")) NoteSkipped(package);
-  } else {
-    command.format->lint(std::cout, lints, TerminalOptions());
+  if (!from_package) command.format->lint(std::cout, of_files, TerminalOptions());
+  if (command.format->name == std::string_view("csv")) {
+    if (from_package) NoteSkipped(package.skipped, package.skipped_files);
+    if (!from_package) NoteSkipped(of_files.skipped, static_cast<int>(of_files.skipped.size()));
   }
 
   int exit_code = kExitFine;
@@ -99,6 +108,12 @@ int RunLint(const LintCommand& command) {
       Notice(lint.file + ": " + std::string(finding.id) + " in " + lint.name + " (" + lint.architecture + ")");
       exit_code = kExitRegression;
     }
+  }
+  if (exit_code == kExitFine && !command.fail_on.empty() && !of_files.skipped.empty()) {
+    throw Error(std::to_string(of_files.skipped.size()) + " of " + std::to_string(of_files.found) +
+                    " cubins were not read: --fail-on cannot tell what is in them, the first: " +
+                    of_files.skipped.front().file + ": " + of_files.skipped.front().why,
+                "build them again, choose others with --arch, or leave --fail-on out");
   }
   return exit_code;
 }

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
+#include "fa_profile/gpu_access.h"
 #include "fa_profile/new_folder.h"
 #include "fa_profile/output_path.h"
 #include "fa_profile/text.h"
@@ -45,10 +46,12 @@ void RefuseUnreadable(const std::string& name) {
               "give one of letters a to z, digits, '-' and '_'");
 }
 
-// The command that configures it: the header of a source tree is not found by itself.
-std::string ConfigureCommand(const std::string& folder) {
-  std::string command = fmt::format("cmake -S {} -B {} -DCMAKE_CUDA_ARCHITECTURES=native", ShellWord(folder),
-                                    ShellWord((fs::path(folder) / "build").string()));
+// The command that configures it: the header of a source tree is not found by itself. Without a GPU CMake does not know
+// the architecture `native`.
+std::string ConfigureCommand(const std::string& folder, bool has_gpu) {
+  std::string command =
+      fmt::format("cmake -S {} -B {} {}", ShellWord(folder), ShellWord((fs::path(folder) / "build").string()),
+                  ShellWord(std::string("-DCMAKE_CUDA_ARCHITECTURES=") + (has_gpu ? "native" : "80-real;90")));
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path header = "fa_profile/kernel_abi_2.h";
@@ -78,14 +81,17 @@ int NewKernelLib(const std::string& folder) {
     return Printable(ShellWord((fs::path(folder) / below).string()));
   };
   const std::string build = word("build");
+  const bool has_gpu = jobs::WhyNoGpu().empty();
   fmt::print(
-      "{}: the kernel library {}. Put your kernel into kernel.cu; then\n"
+      "{}: the kernel library {}. Put your kernel into kernel.cu; then{}\n"
       "  {}\n"
       "  cmake --build {} && ctest --test-dir {}\n"
       "  fa-profile --kernel-lib {} --kernel '^{}$' --phase-map {}\n"
       "thresholds.yaml and .github/workflows/gate.yml are its gate. GitHub reads workflows at the top of a repository "
       "alone:\nif {} is not that, move .github there.\n",
-      Printable(folder), name, Printable(ConfigureCommand(folder)), build, build, word("build/" + name + ".so"), name,
+      Printable(folder), name,
+      has_gpu ? "" : " (this machine has no GPU: ctest skips what needs one; run the last command where there is one)",
+      Printable(ConfigureCommand(folder, has_gpu)), build, build, word("build/" + name + ".so"), name,
       word("phases.yaml"), Printable(folder));
   return kExitFine;
 }

@@ -197,7 +197,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
   help::AddChoice(app, "--raw", run.raw,
                   "Raw counter data to keep: of all shapes, of the first, or none (most of a recording's size)",
                   {"all", "first", "none"});
-  app.add_flag("--summary", run.report.summary, "Print the tables only, no block for each kernel");
+  AddLength(app, run.report);
   app.add_option("--explain", run.report.explain,
                  "Explain a finding and list where it was found, instead of the report")
       ->type_name("FINDING");
@@ -207,6 +207,7 @@ void AddProfile(CLI::App& app, Invocation& invocation) {
     RunOptions& asked = shared->run;
     RefuseTerminal(*asked.format,
                    "keep it in a file: add > report.html, or fa-profile report FILE.fap --format html -o report.html");
+    CheckTextOptions(app, *asked.format);
     asked.program = invocation.program;
     asked.shapes = shared->shapes.Parse();
     asked.report.phase_source = ReadPhaseSource(invocation);

@@ -20,8 +20,8 @@ struct RedactArguments {
 
 int RunRedact(const RedactArguments& arguments) {
   const load::Redaction& redaction = arguments.redaction;
-  if (!redaction.code && !redaction.names && !redaction.paths && !redaction.raw) {
-    throw Error("redact needs at least one of --code, --names, --paths and --raw",
+  if (!redaction.code && !redaction.closed_code && !redaction.names && !redaction.paths && !redaction.raw) {
+    throw Error("redact needs at least one of --code, --closed-code, --names, --paths and --raw",
                 "fa-profile redact --help says what each leaves out");
   }
   if (!redaction.kernels.empty() && !redaction.code) {
@@ -45,7 +45,10 @@ void AddRedact(CLI::App& app, Invocation& invocation) {
   redact->add_flag("--code", arguments->redaction.code, "Leave out machine code, and its samples and counts");
   redact->add_option("--kernel", arguments->redaction.kernels,
                      "With --code: only that of kernels that match this regular expression");
-  redact->add_flag("--paths", arguments->redaction.paths, "Leave out folders of files, and the command line");
+  redact->add_flag("--closed-code", arguments->redaction.closed_code,
+                   "Leave out machine code of cuBLAS, cuDNN and other closed libraries, and its samples and counts");
+  redact->add_flag("--paths", arguments->redaction.paths,
+                   "Leave out the folders of absolute paths, and the command line");
   redact->add_flag("--names", arguments->redaction.names,
                    "Give kernels, functions and NVTX ranges numbers; leave out the GPU's UUID");
   redact->add_flag("--raw", arguments->redaction.raw, "Leave out raw counter data");

@@ -51,8 +51,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   if (options.kernel_libraries.empty()) RequireRecorded(options.kernel_pattern, kernels);
   if (!options.gpu_only_option.empty()) {
     throw Error(options.gpu_only_option + " needs a GPU (" + why_no_gpu + "), and a replay has none",
-                "without a GPU use only --ncu-set, --kernel, --shape, --causal, --summary, --explain, --phase-map, "
-                "--phase-from and --format, or report FILE.fap");
+                "without a GPU use only --ncu-set, --kernel, --shape, --causal, --details, --summary, --explain, "
+                "--phase-map, --phase-from and --format, or report FILE.fap");
   }
   for (const Shape& shape : options.shapes) {
     if (std::find(recorded.begin(), recorded.end(), shape) == recorded.end()) {
@@ -76,9 +76,8 @@ int ReplayBundled(const RunOptions& options, const std::string& why_no_gpu) {
   ReportFilter filter = options.report;
   filter.entries = {.kernel_pattern = options.kernel_pattern, .shapes = options.shapes};
   PrintReport(path, *options.format, filter);
-  if (options.format->for_people && !filter.summary && options.kernel_pattern.empty() && filter.explain.empty()) {
-    std::cout << "\n--summary prints the tables alone; --kernel REGEX and --shape B,H,S,D choose.\n"
-              << "Rung 8, hopper, is in another recording: fa-profile report " << BundledRecordingOfRung8() << '\n';
+  if (options.format->for_people && options.kernel_pattern.empty() && filter.explain.empty()) {
+    std::cout << "Rung 8, hopper, is in another recording: fa-profile report " << BundledRecordingOfRung8() << '\n';
   }
   return kExitFine;
 }

@@ -25,11 +25,6 @@ namespace {
 
 constexpr int kWidestReport = 100;
 
-// Only the text report draws, and only the report of one recording.
-void CheckBars(const CLI::App& report, const Format& format) {
-  if (!format.for_people) RefuseOptions(report, {"--bars"}, std::string(" has no effect with --format ") + format.name);
-}
-
 /// A format of time alone: it has no words of a report.
 bool IsTrace(const Format& format) { return format.timeline != nullptr || format.gpu_time != nullptr; }
 
@@ -62,6 +57,13 @@ void WriteTrace(std::ostream& out, const std::string& path, const Format& format
   }
 }
 
+/// One kernel at one shape is shown whole.
+bool IsOneCall(const Profile& profile) {
+  return std::ranges::all_of(profile.entries, [&](const ProfileEntry& entry) {
+    return entry.kernel == profile.entries.front().kernel && entry.shape == profile.entries.front().shape;
+  });
+}
+
 void WriteReport(std::ostream& out, const std::string& path, const Format& format, const ReportFilter& filter) {
   if (IsTrace(format)) return WriteTrace(out, path, format, filter);
   auto [recording, profile] = load::LoadProfile(path, filter.phase_map, /*cubins=*/false, filter.phase_source);
@@ -71,7 +73,7 @@ void WriteReport(std::ostream& out, const std::string& path, const Format& forma
     exporters::WriteExplanation(out, analyze::RequireFinding(filter.explain), profile, options);
     return;
   }
-  options.details = !filter.summary;
+  options.details = filter.details || (!filter.summary && IsOneCall(profile));
   if (format.report_with_code == nullptr) return format.report(out, profile, options);
   const exporters::ReportCode code = filter.summary ? exporters::ReportCode() : ListCode(recording, profile, filter);
   format.report_with_code(out, profile, code, options);
@@ -157,7 +159,7 @@ void AddReport(CLI::App& app, Invocation& invocation) {
                      "Of a program: the kernels in NVTX ranges whose path (\"step / attn\") matches this regular "
                      "expression, and what was found in them");
   AddShapes(*report, arguments->shapes, "Only this shape (repeatable)");
-  report->add_flag("--summary", arguments->filter.summary, "Tables only, no block for each kernel");
+  AddLength(*report, arguments->filter);
   report
       ->add_option("--bars", arguments->filter.bars,
                    "Bars beside the phases' shares, and sparklines of the timed calls: auto (on a terminal that shows "
@@ -170,15 +172,16 @@ void AddReport(CLI::App& app, Invocation& invocation) {
   invocation.When(*report, [arguments, report, &invocation] {
     const auto print = [arguments, report, &invocation] {
       CheckCodeViews(*report, arguments->views, invocation);
-      CheckBars(*report, *arguments->format);
+      CheckTextOptions(*report, *arguments->format);
       if (arguments->paths.size() > 1) {
         const char* const what = " has no effect on several recordings";
         const char* const cure = "report one, or leave it out";
         if (!invocation.phase_map.empty()) throw Error(std::string("--phase-map") + what, cure);
         if (!invocation.phase_from.empty()) throw Error(std::string("--phase-from") + what, cure);
         RefuseOptions(*report,
-                      {"--kernel", "--nvtx", "--shape", "--causal", "--summary", "--bars", "--explain",
-                       "--instructions", "--source", "--source-root", "--annotate", "--compare-phases", "--limit"},
+                      {"--kernel", "--nvtx", "--shape", "--causal", "--details", "--summary", "--bars", "--explain",
+                       "--instructions", "--source", "--source-root", "--source-map", "--annotate", "--compare-phases",
+                       "--limit"},
                       what, cure);
         return RunRanks(arguments->paths, *arguments->format);
       }
@@ -187,9 +190,9 @@ void AddReport(CLI::App& app, Invocation& invocation) {
       filter.phase_map = ReadPhaseMap(invocation);
       if (!filter.explain.empty()) (void)analyze::RequireFinding(filter.explain);
       filter.entries.shapes = arguments->shapes.Parse();
-      filter.source_root = arguments->views.source_root;
+      filter.sources = SourcesOf(arguments->views);
       if (!arguments->views.any() && (arguments->format->report_with_code == nullptr || filter.summary)) {
-        RefuseOptions(*report, {"--source-root"}, " has no effect on a report without source",
+        RefuseOptions(*report, {"--source-root", "--source-map"}, " has no effect on a report without source",
                       "give it with --source or --format html, or leave it out");
       }
       if (arguments->views.any()) {

@@ -32,11 +32,19 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/fa_profile-config-version
 install(FILES ${PROJECT_BINARY_DIR}/fa_profile-config.cmake ${PROJECT_BINARY_DIR}/fa_profile-config-version.cmake cmake/re2.cmake
         DESTINATION ${package_dir})
 
-install(DIRECTORY recordings DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile FILES_MATCHING PATTERN "*.fap")
-install(DIRECTORY ci/gate/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/gate OPTIONAL FILES_MATCHING PATTERN "*.json")
-install(DIRECTORY ci/workflows DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
-install(FILES profiler/python/fa_profile_kernel.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/python)
-install(PROGRAMS ci/comment.sh ci/action/gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile/workflows)
+# What the program reads beside itself, and what it is used with: the one list, of ci/package.sh too.
+set(data DESTINATION ${CMAKE_INSTALL_DATADIR}/fa-profile)
+set(part COMPONENT fa_profile_data)
+install(DIRECTORY recordings ${data} ${part} FILES_MATCHING PATTERN "*.fap")
+install(DIRECTORY ci/gate/data/ ${data}/gate ${part})
+install(DIRECTORY ci/workflows ${data} ${part})
+install(FILES profiler/python/fa_profile_kernel.py ${data}/python ${part})
+install(PROGRAMS ci/comment.sh ci/action/gate.sh ${data}/workflows ${part})
+install(FILES ci/thresholds.schema.json ${data}/workflows ${part})
+install(FILES kernels/example_kernel_lib/example_kernel.cu ${data}/kernel-lib ${part})
+install(DIRECTORY dashboards/grafana dashboards/rules dashboards/deploy ${data}/dashboards ${part} PATTERN "*.py" EXCLUDE)
+install(FILES dashboards/alertmanager.yml dashboards/prometheus.yml dashboards/compose.yaml ${data}/dashboards ${part})
+
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.py")  # the documents link to it
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -19,8 +19,4 @@ std::string AttentionText(const KernelLint& kernel);
 /// kernel has no such phase.
 std::optional<double> StaticShare(const KernelLint& kernel, std::string_view phase);
 
-/// The name that tells kernels of one package apart in little space: without return type, namespaces and the
-/// wrappers of CUTLASS and FlashAttention; "FlashAttnFwdSm90<2,<1,1,1>,<128,128,128>,half_t" of cutlass' device_kernel.
-std::string ShortKernelName(std::string_view demangled);
-
 }  // namespace fa_profile::exporters

@@ -7,6 +7,7 @@
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/selftest_report.h"
+#include "fa_profile/stall_reasons.h"
 #include "fa_profile/text.h"
 #include "fa_profile/timeline_metrics.h"
 #include "json_parts.h"
@@ -347,6 +348,10 @@ Json ToJson(const CatalogueMetric& m) {
           {"help", m.help}};
 }
 
+Json ToJson(const StallGroup& g) { return {{"group", g.id}, {"title", g.title}, {"help", g.help}}; }
+
+Json ToJson(const StallReason& r) { return {{"group", r.group}, {"help", r.help}}; }
+
 Json ToJson(const MetricChange& c) {
   return {{"kernel", c.kernel},          {"part", KnownText(c.part)}, {"shape", KnownText(c.shape)},
           {"phase", KnownText(c.phase)}, {"metric", c.metric},        {"before", OrNull(c.before)},
@@ -414,6 +419,7 @@ Json ToJson(const KernelLint& k) {
                {"occupancy", ObjectOrNull(k.occupancy)},
                {"occupancy_limit_ratio", OrNull(k.occupancy_limit_ratio)},
                {"externals", k.externals},
+               {"unknown_branches", k.unknown_branches},
                {"attribution", k.attribution},
                {"inference", ObjectOrNull(k.inference)},
                {"phases", ToArray(k.phases)},
@@ -498,6 +504,10 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
     for (const CatalogueMetric& metric : catalogue) json[std::string(metric.id)] = ToJson(metric);
     return json;
   };
+  Json groups = Json::array();
+  for (const StallGroup& group : StallGroups()) groups.push_back(ToJson(group));
+  Json reasons = Json::object();
+  for (const StallReason& reason : StallReasons()) reasons[std::string(reason.reason)] = ToJson(reason);
   WriteJsonDocument(out, {{"format", "fa-profile report"},
                           {"version", kJsonVersion},
                           {"session", ToJson(profile.session)},
@@ -507,13 +517,16 @@ void WriteJsonReport(std::ostream& out, const Profile& profile, const ReportOpti
                           {"entries", ToArray(profile.entries)},
                           {"losses", ToArray(profile.losses)},
                           {"metrics", by_id(MetricCatalogue())},
-                          {"phase_metrics", by_id(PhaseCatalogue())}});
+                          {"phase_metrics", by_id(PhaseCatalogue())},
+                          {"stall_groups", std::move(groups)},
+                          {"stall_reasons", std::move(reasons)}});
 }
 
 void WriteJsonDiff(std::ostream& out, const ProfileDiff& diff, const Profile&, const Profile&, const ReportOptions&) {
   WriteJsonDocument(out, {{"format", "fa-profile diff"},
                           {"version", kJsonVersion},
                           {"incomparable", diff.incomparable},
+                          {"not_compared", diff.not_compared},
                           {"entries", ToArray(diff.entries)},
                           {"changes", ToArray(diff.changes)},
                           {"waits", ToArray(diff.waits)},
@@ -555,16 +568,26 @@ void WriteJsonRanks(std::ostream& out, const RankReport& report, const ReportOpt
                           {"nvtx", times(report.ranges, "range", true)}});
 }
 
-void WriteJsonLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions&) {
-  WriteJsonDocument(
-      out,
-      {{"format", "fa-profile lint"}, {"version", kJsonVersion}, {"package", nullptr}, {"kernels", ToArray(kernels)}});
+Json SkippedJson(const std::vector<SkippedFile>& files) {
+  Json skipped = Json::array();
+  for (const SkippedFile& file : files) skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
+  return skipped;
 }
 
-void WriteJsonPackage(std::ostream& out, const PackageLint& package, const ReportOptions&) {
-  Json skipped = Json::array();
-  for (const SkippedFile& file : package.skipped)
-    skipped.push_back({{"file", KnownText(file.file)}, {"why", file.why}});
+void WriteJsonLint(std::ostream& out, const FileLint& lint, const ReportOptions&) {
+  WriteJsonDocument(out, {{"format", "fa-profile lint"},
+                          {"version", kJsonVersion},
+                          {"package", nullptr},
+                          {"cubins",
+                           {{"found", lint.found},
+                            {"read", lint.found - static_cast<int>(lint.skipped.size())},
+                            {"skipped", SkippedJson(lint.skipped)}}},
+                          {"kernels", ToArray(lint.kernels)}});
+}
+
+namespace {
+
+void WriteJsonPackage(std::ostream& out, const PackageLint& package) {
   Json refused = Json::object();
   for (const auto& [word, count] : package.refused) refused[word] = count;
   WriteJsonDocument(out, {{"format", "fa-profile lint"},
@@ -575,8 +598,25 @@ void WriteJsonPackage(std::ostream& out, const PackageLint& package, const Repor
                             {"kernels", package.kernels},
                             {"not_attention", std::move(refused)},
                             {"skipped_files", package.skipped_files},
-                            {"skipped", std::move(skipped)}}},
+                            {"skipped", SkippedJson(package.skipped)}}},
+                          {"cubins", nullptr},
                           {"kernels", ToArray(package.attention)}});
+}
+
+class JsonPackage : public PackageWriter {
+ public:
+  explicit JsonPackage(std::ostream& out) : out_(out) {}
+  void Kernel(const std::string&, const KernelLint&) override {}
+  void End(const PackageLint& package) override { WriteJsonPackage(out_, package); }
+
+ private:
+  std::ostream& out_;
+};
+
+}  // namespace
+
+std::unique_ptr<PackageWriter> JsonPackageWriter(std::ostream& out, const ReportOptions&) {
+  return std::make_unique<JsonPackage>(out);
 }
 
 void WriteJsonSelftest(std::ostream& out, const SelftestReport& report, const ReportOptions&) {

@@ -5,6 +5,7 @@
 #include "fa_profile/exported_metrics.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
+#include "fa_profile/stall_reasons.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -21,10 +22,17 @@ A metric without its inputs is absent, never zero. A kernel that is not correct 
 
 *Exact* metrics (`"deterministic": true` in JSON) have the same value for two launches of the same code on the same
 inputs: counts of instructions, requests, wavefronts and sectors, and facts of the launch. *Noisy* ones do not: cycles,
-durations, rates, hit rates. Counters are collected in several passes, so a ratio of two noisy counters can exceed its
-limit in a single run. Bank conflicts have two metrics: `shared_excess_wavefronts` is a counter of the whole kernel, and
-`phase_bank_conflicts` is counted per instruction. Prometheus serves the second, as
-`faprof_shared_excess_wavefronts_total`.
+durations, rates, hit rates. Counters are collected in several passes, and two passes differ. A ratio that exceeds 0 to 1
+by up to 2 % is 0 or 1; beyond that it is absent, and the report names it under what is missing.
+
+Shared-memory wavefronts are counted in three ways that do not add up to each other:
+
+| name | counts |
+|---|---|
+| data-pipe shared wavefronts (`shared_wavefronts`), their bank conflicts (`shared_excess_wavefronts`) | hardware, whole kernel: what the L1 data pipe processed, with parts of cp.async, matrix operands and mbarrier operations |
+| SASS shared wavefronts (`phase_shared_wavefronts`), bank conflicts (`phase_bank_conflicts`) | per instruction, cp.async included; Prometheus serves these |
+| shared load/store wavefronts (closures of the phases) | loads and stores only, per instruction and in hardware: what can be compared |
+
 Counters that lie are listed in [measuring.md](measuring.md#counters-that-lie-and-are-not-used) and not used.
 
 )";
@@ -84,6 +92,28 @@ Prometheus adds `job` and `instance`. A quantity that was not measured has no se
 |---|---|---|---|---|---|
 )";
 
+constexpr const char* kStallIntroduction = R"(# Stall reasons
+
+Why a resident warp did not issue an instruction (`profiler/model/stall_table.h`): a share of the warp-cycles of a
+kernel, or of the samples of a phase. Prometheus has the groups. A reason's twin `..._not_issued` in a recording counts
+those of its samples in which the scheduler issued nothing at all; it is part of the reason.
+
+| group | what its warps do |
+|---|---|
+)";
+
+void WriteStalls(std::ostream& out) {
+  out << kStallIntroduction;
+  for (const StallGroup& group : StallGroups()) {
+    out << fmt::format("| `{}`: {} | {} |\n", group.id, group.title, group.help);
+  }
+  out << "\n| reason | group | a warp in it is |\n|---|---|---|\n";
+  for (const StallReason& stall : StallReasons()) {
+    out << fmt::format("| `{}` | {} | {} |\n", stall.reason, stall.group, stall.help);
+  }
+  out << '\n';
+}
+
 void WriteExported(std::ostream& out) {
   out << kExportedIntroduction;
   for (const ExportedMetric& metric : ExportedMetrics()) {
@@ -99,6 +129,7 @@ void WriteMetricsMarkdown(std::ostream& out) {
   for (const CatalogueMetric& metric : MetricCatalogue()) WriteMetric(metric, out);
   out << kPhaseIntroduction;
   for (const CatalogueMetric& metric : PhaseCatalogue()) WriteMetric(metric, out);
+  WriteStalls(out);
   WriteExported(out);
 }
 

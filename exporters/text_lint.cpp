@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <span>
 
 #include "attention_text.h"
 #include "fa_profile/demangle.h"
@@ -10,6 +11,7 @@
 #include "fa_profile/phase_map.h"
 #include "fa_profile/text_page.h"
 #include "text_phases.h"
+#include "text_skipped.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -101,6 +103,13 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
   if (!kernel.externals.empty()) {
     page.Paragraph("  calls      ", page.Safe(fmt::format("{}", fmt::join(kernel.externals, ", "))));
   }
+  if (kernel.unknown_branches > 0) {
+    page.Paragraph(
+        "  loops      ",
+        fmt::format("not known: the targets of {} indirect {} are not in the cubin; findings about loops are "
+                    "left out",
+                    kernel.unknown_branches, kernel.unknown_branches == 1 ? "branch" : "branches"));
+  }
   page.Paragraph("  code       ", fmt::format("{}, hash {:016x}, {}", Bytes(kernel.code_bytes), kernel.code_hash,
                                               PhasesText(page, kernel)));
   if (const std::string attention = AttentionText(kernel); !attention.empty()) {
@@ -117,7 +126,18 @@ void WriteKernel(TextPage& page, const KernelLint& kernel) {
 
 }  // namespace
 
-void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, const ReportOptions& options) {
+void WriteSkippedCode(TextPage& page, const std::vector<SkippedFile>& skipped, int count) {
+  constexpr std::size_t kShown = 10;
+  const std::size_t shown = std::min(kShown, skipped.size());
+  for (const SkippedFile& one : std::span(skipped).first(shown)) {
+    page.Paragraph("  skipped    ", page.Safe((one.file.empty() ? "" : one.file + ": ") + one.why));
+  }
+  const int more = count - static_cast<int>(shown);
+  if (more > 0) page.Line(fmt::format("  skipped    {} more; --format json lists them", more));
+}
+
+void WriteTextLint(std::ostream& out, const FileLint& lint, const ReportOptions& options) {
+  const std::vector<KernelLint>& kernels = lint.kernels;
   TextPage page(out, options);
   std::size_t findings = 0;
   for (const KernelLint& kernel : kernels) {
@@ -126,6 +146,10 @@ void WriteTextLint(std::ostream& out, const std::vector<KernelLint>& kernels, co
   }
   page.Line(fmt::format("{} kernel{}, {} finding{}", kernels.size(), kernels.size() == 1 ? "" : "s", findings,
                         findings == 1 ? "" : "s"));
+  const int skipped = static_cast<int>(lint.skipped.size());
+  page.Line(fmt::format("{} cubin{} found, {} read{}", lint.found, lint.found == 1 ? "" : "s", lint.found - skipped,
+                        skipped == 0 ? "" : fmt::format(", {} skipped:", skipped)));
+  WriteSkippedCode(page, lint.skipped, skipped);
   if (std::ranges::any_of(kernels, [](const KernelLint& kernel) { return kernel.attribution == kOpcodePhasesName; })) {
     page.Line("phases by opcode classes: --phase-map FILE gives your own, by function or line (docs/phase-map.md)",
               Style::kDim);

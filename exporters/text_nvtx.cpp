@@ -7,6 +7,7 @@
 
 #include "fa_profile/text.h"
 #include "fa_profile/units.h"
+#include "text_phases.h"
 #include "text_program.h"
 
 namespace fa_profile::exporters {
@@ -28,7 +29,7 @@ void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCas
     rows.push_back({{UseShare(kernel.share_ratio)},
                     {UseTime(kernel.gpu_ns)},
                     {UseCount(kernel.launches)},
-                    {page.Safe(kernel.kernel)},
+                    {Truncate(page.Safe(kernel.kernel), kLongestWrappedKernel)},
                     {entry == entries.end() ? "" : WhyText(page, *entry->second)}});
   }
   if (use.kernels.size() > shown) {
@@ -38,7 +39,8 @@ void WriteKernelsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCas
     if (use.launches > 0) page.Line("  Its kernels are not known: the recording is of an older version.");
     return;
   }
-  page.Table({{"share"}, {"GPU time"}, {"launches"}, {"kernel", true}, {"why", true}}, rows);
+  page.Table({{"share"}, {"GPU time"}, {"launches"}, {"kernel", true, /*wraps=*/true}, {"why", true, /*wraps=*/true}},
+             rows);
 }
 
 void WriteFindingsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCase& entries) {
@@ -46,9 +48,8 @@ void WriteFindingsOfARange(TextPage& page, const NvtxUse& use, const EntriesByCa
     const auto entry = entries.find(kernel.case_id);
     if (entry == entries.end() || kernel.share_ratio.value_or(0.0) < kLeastShareOfARange) continue;
     for (const Finding& finding : entry->second->findings) {
-      page.Paragraph("  finding    ", fmt::format("{} in {}, {} of the range: {}. Cure: {}.", page.Safe(finding.id),
-                                                  page.Safe(kernel.kernel), UseShare(kernel.share_ratio),
-                                                  page.Safe(finding.evidence), page.Safe(finding.cure)));
+      WriteFinding(page, finding,
+                   fmt::format(" in {}, {} of the range", page.Safe(kernel.kernel), UseShare(kernel.share_ratio)));
     }
   }
 }

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <ostream>
+#include <utility>
 
 #include "attention_text.h"
 #include "fa_profile/lint_report.h"
+#include "fa_profile/text.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "text_skipped.h"
 
 namespace fa_profile::exporters {
 namespace {
@@ -22,13 +26,14 @@ std::string PhaseShareText(const KernelLint& kernel, const char* phase) {
   return share ? ShortPercent(*share) : "";
 }
 
+/// All columns but the first.
 std::vector<Cell> PackageRow(const TextPage& page, const KernelLint& kernel) {
   const auto& inference = kernel.inference;
   const bool inferred = inference && inference->refusal.empty();
   const std::string how = inferred    ? ShortPercent(inference->direct_ratio) + " % direct"
-                          : inference ? inference->refusal_word
+                          : inference ? "not: " + inference->refusal_word
                                       : "named";
-  std::vector<Cell> cells{{page.Safe(ShortKernelName(kernel.name))}, {page.Safe(kernel.architecture)}, {how}};
+  std::vector<Cell> cells{{page.Safe(kernel.architecture)}, {page.Safe(how)}};
   const bool has_phases = inferred || !inference;
   for (const char* const phase : {"qk", "softmax", "pv"})
     cells.push_back({has_phases ? PhaseShareText(kernel, phase) : ""});
@@ -62,56 +67,18 @@ void WriteRefused(TextPage& page, const PackageLint& package) {
   }
 }
 
-void WriteSkipped(TextPage& page, const PackageLint& package) {
-  constexpr std::size_t kShown = 10;
-  for (std::size_t i = 0; i < std::min(kShown, package.skipped.size()); ++i) {
-    const SkippedFile& skipped = package.skipped[i];
-    page.Paragraph("  skipped    ", page.Safe((skipped.file.empty() ? "" : skipped.file + ": ") + skipped.why));
-  }
-  const int more = package.skipped_files - static_cast<int>(std::min(kShown, package.skipped.size()));
-  if (more > 0) page.Line(fmt::format("  skipped    {} more; --format json lists them", more));
-}
-
-}  // namespace
-
-void WriteTextPackage(std::ostream& out, const PackageLint& package, const ReportOptions& options) {
-  TextPage page(out, options);
-  page.Rule(page.Safe(package.package));
-  std::string file;
-  std::vector<std::vector<Cell>> rows;
-  for (const KernelLint& kernel : package.attention) {
-    if (kernel.file != file || rows.empty()) {
-      file = kernel.file;
-      rows.push_back({{page.Safe(file), Style::kBold}});
-      rows.back().resize(12);
-    }
-    rows.push_back(PackageRow(page, kernel));
-    rows.back().front().text.insert(0, "  ");
-  }
-  if (!rows.empty()) {
-    page.Table({{"file, kernel", true},
-                {"arch"},
-                {"phases"},
-                {"qk%"},
-                {"softmax%"},
-                {"pv%"},
-                {"instr"},
-                {"exp"},
-                {"rescale"},
-                {"QK:PV"},
-                {"regs"},
-                {"spills"}},
-               rows);
-    page.Line("instr and exp: softmax instructions and exponentials in a tile of keys; spills: bytes", Style::kDim);
-    page.Line("shares: of the code's instructions, ten times as heavy for each loop around them", Style::kDim);
-  }
+/// What was refused and skipped, and the totals.
+void WriteEnd(TextPage& page, const PackageLint& package) {
   page.Line();
   WriteRefused(page, package);
   std::vector<std::string> words;
   for (const auto& [word, count] : package.refused) {
-    words.push_back(fmt::format("{} {}", count, word == "gemm" ? "GEMM or convolution" : word));
+    words.push_back(fmt::format("{} {}", count,
+                                word == "gemm"       ? "GEMM or convolution"
+                                : word == "branches" ? "with unknown branches"
+                                                     : word));
   }
-  WriteSkipped(page, package);
+  WriteSkippedCode(page, package.skipped, package.skipped_files);
   const auto cut = std::ranges::count_if(package.attention, [](const KernelLint& kernel) {
     return !kernel.inference || kernel.inference->refusal.empty();
   });
@@ -119,6 +86,76 @@ void WriteTextPackage(std::ostream& out, const PackageLint& package, const Repor
                                  CountText(package.files, "file"), cut,
                                  static_cast<std::ptrdiff_t>(package.attention.size()) - cut,
                                  words.empty() ? "" : fmt::format("; not attention: {}", fmt::join(words, ", "))));
+}
+
+struct WideColumn : Column {
+  std::size_t width = 0;  ///< rows are printed before later ones are known
+};
+
+const std::vector<WideColumn>& PackageColumns() {
+  static const std::vector<WideColumn> columns{{{"arch"}, 7},  {{"phases"}, 18}, {{"qk%"}, 4},   {{"softmax%"}, 8},
+                                               {{"pv%"}, 4},   {{"instr"}, 5},   {{"exp"}, 3},   {{"rescale"}, 10},
+                                               {{"QK:PV"}, 5}, {{"regs"}, 4},    {{"spills"}, 6}};
+  return columns;
+}
+
+class TextPackage : public PackageWriter {
+ public:
+  TextPackage(std::ostream& out, const ReportOptions& options) : page_(out, options) {
+    for (const WideColumn& column : PackageColumns()) {
+      columns_.push_back(column);
+      widths_.push_back(column.width);
+    }
+  }
+
+  void Kernel(const std::string& package, const KernelLint& kernel) override {
+    Begin(package);
+    if (std::exchange(has_rows_, true) == false) page_.Row(columns_, widths_, Titles());
+    if (kernel.file != file_) page_.Line(page_.Safe(kernel.file), Style::kBold);
+    if (kernel.file != file_ || kernel.label != label_) PrintLabel(kernel.label);
+    file_ = kernel.file;
+    label_ = kernel.label;
+    page_.Row(columns_, widths_, PackageRow(page_, kernel));
+  }
+
+  void End(const PackageLint& package) override {
+    Begin(package.package);
+    if (has_rows_) {
+      page_.Line("instr and exp: softmax instructions and exponentials in a tile of keys; spills: bytes", Style::kDim);
+      page_.Line("shares: of the code's instructions, ten times as heavy for each loop around them", Style::kDim);
+      page_.Line("names: template arguments that differ among the kernels of a name in a file", Style::kDim);
+    }
+    WriteEnd(page_, package);
+  }
+
+ private:
+  void Begin(const std::string& package) {
+    if (!std::exchange(begun_, true)) page_.Rule(page_.Safe(package));
+  }
+  /// On a line before the row: no column is wide enough. A name that cannot be demangled may be pages long.
+  void PrintLabel(const std::string& label) {
+    constexpr std::size_t kMostLines = 3;
+    page_.Paragraph("  ", Truncate(page_.Safe(label), kMostLines * (page_.width() - 3)));
+  }
+  std::vector<Cell> Titles() const {
+    std::vector<Cell> titles;
+    for (const Column& column : columns_) titles.push_back({column.title, Style::kBold});
+    return titles;
+  }
+
+  TextPage page_;
+  std::vector<Column> columns_;
+  std::vector<std::size_t> widths_;
+  bool begun_ = false;
+  bool has_rows_ = false;
+  std::string file_;   // of the row before
+  std::string label_;  // of it
+};
+
+}  // namespace
+
+std::unique_ptr<PackageWriter> TextPackageWriter(std::ostream& out, const ReportOptions& options) {
+  return std::make_unique<TextPackage>(out, options);
 }
 
 }  // namespace fa_profile::exporters

@@ -24,6 +24,31 @@ std::string TrimRight(std::string text) {
   return text;
 }
 
+/// Words in lines of at most `first` columns, then `others`; both at least 2, which fits any character. At least one
+/// line. A word longer than a line is broken rather than cut: it may be a metric's name.
+std::vector<std::string> Wrapped(std::string_view text, std::size_t first, std::size_t others) {
+  std::vector<std::string> lines{""};
+  const auto room = [&] { return (lines.size() == 1 ? first : others) - DisplayWidth(lines.back()); };
+  std::istringstream words{std::string(text)};
+  for (std::string each; words >> each;) {
+    std::string_view word = each;
+    if (!lines.back().empty()) {
+      if (DisplayWidth(word) < room()) {
+        lines.back() += ' ';
+      } else {
+        lines.emplace_back();
+      }
+    }
+    for (std::string_view part = Prefix(word, room()); part != word; part = Prefix(word, room())) {
+      lines.back() += part;
+      word.remove_prefix(part.size());
+      lines.emplace_back();
+    }
+    lines.back() += word;
+  }
+  return lines;
+}
+
 }  // namespace
 
 TextPage::TextPage(std::ostream& out, const ReportOptions& options)
@@ -60,30 +85,12 @@ void TextPage::Rule(std::string_view title) {
 }
 
 void TextPage::Paragraph(std::string_view lead, std::string_view text) {
-  const std::size_t indent = std::min(DisplayWidth(lead), kMaxIndent);
-  std::string line = Truncate(lead, width_ - 2);
-  bool first = true;
-  const auto break_line = [&] {
-    out_ << TrimRight(line) << '\n';
-    line.assign(indent, ' ');
-    first = true;
-  };
-  std::istringstream words{std::string(text)};
-  for (std::string each; words >> each;) {
-    std::string_view word = each;
-    const auto head = [&] { return Prefix(word, width_ - std::min(DisplayWidth(line) + (first ? 0 : 1), width_)); };
-    if (!first && head() != word) break_line();
-    // A word longer than a line is broken rather than cut: it may be a metric's name. Two columns fit any character.
-    for (std::string_view part = head(); part != word; part = head()) {
-      line += part;
-      word.remove_prefix(part.size());
-      break_line();
-    }
-    if (!first) line += ' ';
-    line += word;
-    first = false;
+  const std::string head = Truncate(lead, width_ - 2);
+  const std::size_t indent = std::min(DisplayWidth(head), kMaxIndent);
+  const std::vector<std::string> lines = Wrapped(text, width_ - DisplayWidth(head), width_ - indent);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    out_ << TrimRight((i == 0 ? head : std::string(indent, ' ')) + lines[i]) << '\n';
   }
-  out_ << TrimRight(line) << '\n';
 }
 
 void TextPage::Table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows) {
@@ -109,27 +116,49 @@ void TextPage::Table(const std::vector<Column>& columns, const std::vector<std::
     --widths[widest];
   }
 
-  const auto print = [&](auto&& cell_of, Style header) {
-    std::size_t used = 0;
-    std::string line;
-    for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
-      const auto& [text, style] = cell_of(c);
-      const std::size_t room = std::min(widths[c], width_ - used);
-      std::string cell = Pad(Truncate(text, room), room, columns[c].left);
-      if (c + 1 == columns.size()) cell = TrimRight(cell);
-      line += Paint(cell, header == Style::kPlain ? style : header);
-      used += room;
-      if (c + 1 < columns.size() && used + gap < width_) {
-        line += std::string(gap, ' ');
-        used += gap;
-      } else {
-        break;
-      }
-    }
-    out_ << TrimRight(line) << '\n';
-  };
-  print([&](std::size_t c) { return Cell{columns[c].title, Style::kPlain}; }, Style::kBold);
-  for (const auto& row : rows) print([&](std::size_t c) { return row[c]; }, Style::kPlain);
+  std::vector<Cell> titles;
+  for (const Column& column : columns) titles.push_back({column.title, Style::kBold});
+  PrintLine(columns, widths, gap, titles);
+  for (const auto& row : rows) PrintRow(columns, widths, gap, row);
+}
+
+void TextPage::Row(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+                   const std::vector<Cell>& row) {
+  PrintRow(columns, widths, 1, row);
+}
+
+void TextPage::PrintRow(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                        const std::vector<Cell>& row) {
+  std::vector<std::vector<std::string>> texts;
+  std::size_t lines = 1;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const bool wraps = columns[c].wraps && DisplayWidth(row[c].text) > widths[c];
+    texts.push_back(wraps ? Wrapped(row[c].text, widths[c], widths[c]) : std::vector{row[c].text});
+    lines = std::max(lines, texts.back().size());
+  }
+  for (std::size_t i = 0; i < lines; ++i) {
+    std::vector<Cell> cells;
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      cells.push_back({i < texts[c].size() ? texts[c][i] : "", row[c].style});
+    PrintLine(columns, widths, gap, cells);
+  }
+}
+
+void TextPage::PrintLine(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                         const std::vector<Cell>& cells) {
+  std::size_t used = 0;
+  std::string line;
+  for (std::size_t c = 0; c < columns.size() && used < width_; ++c) {
+    const std::size_t room = std::min(widths[c], width_ - used);
+    std::string cell = Pad(Truncate(cells[c].text, room), room, columns[c].left);
+    if (c + 1 == columns.size()) cell = TrimRight(cell);
+    line += Paint(cell, cells[c].style);
+    used += room;
+    if (c + 1 == columns.size() || used + gap >= width_) break;
+    line += std::string(gap, ' ');
+    used += gap;
+  }
+  out_ << TrimRight(line) << '\n';
 }
 
 void TextPage::Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent) {

@@ -253,9 +253,9 @@ std::string InferenceText(const PhaseInference& inference) {
   return text;
 }
 
-void WriteFinding(TextPage& page, const Finding& finding) {
-  page.Paragraph("  finding    ", fmt::format("{}: {}. Cure: {}.", page.Safe(finding.id), page.Safe(finding.evidence),
-                                              page.Safe(finding.cure)));
+void WriteFinding(TextPage& page, const Finding& finding, std::string_view where, std::string_view lead) {
+  page.Paragraph(lead, fmt::format("{}{}: {}. Cure: {}.", page.Safe(finding.id), where, page.Safe(finding.evidence),
+                                   page.Safe(finding.cure)));
 }
 
 void WriteFindings(TextPage& page, const ProfileEntry& entry) {
@@ -281,7 +281,7 @@ std::string TopPhase(const ProfileEntry& entry) {
   double most = 0.0;
   for (const PhaseEntry& phase : entry.phases->phases) {
     const auto share = Metric(phase, "phase_time_ratio");
-    if (!share || (top != nullptr && *share <= most)) continue;
+    if (!share || *share <= most || phase.name == kUnattributed) continue;
     top = &phase;
     most = *share;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fa_profile/profile.h"
@@ -8,8 +9,9 @@
 
 namespace fa_profile::exporters {
 
-/// What is wrong, how it was measured, and the cure.
-void WriteFinding(TextPage& page, const Finding& finding);
+/// What is wrong, `where` (" at 1,8,512,64"), how it was measured, and the cure.
+void WriteFinding(TextPage& page, const Finding& finding, std::string_view where = {},
+                  std::string_view lead = "  finding    ");
 
 /// Each of the entry's.
 void WriteFindings(TextPage& page, const ProfileEntry& entry);

@@ -40,6 +40,7 @@ constexpr double kLeastShownShare = 0.001;
 constexpr std::size_t kLeastRows = 5;
 constexpr std::size_t kMostKernels = 100;
 constexpr std::size_t kMostRanges = 60;
+constexpr std::size_t kMostRowsWithoutDetails = 10;
 constexpr std::size_t kDeepestIndent = 12;
 constexpr std::size_t kLongestProgram = 60;
 constexpr std::size_t kLongestRange = 40;
@@ -61,11 +62,25 @@ std::string Headline(const TextPage& page, const Profile& profile) {
   const ProgramUse& use = *profile.program;
   std::string text = fmt::format("{}: watched {}, GPU busy {}, ", ProgramName(page, profile.session),
                                  UseTime(use.watched_ns), UseShare(use.busy_ratio));
-  if (use.launches == 0) return text + "no kernel was launched.";
+  if (use.launches == 0) {
+    return text +
+           (profile.session.complete ? "no kernel was launched." : "the recording ended before its first kernel.");
+  }
   text += fmt::format("{} of {}", Plural(use.launches, "kernel launch", "kernel launches"),
                       Plural(use.classes, "class", "classes"));
   if (use.graph_launches > 0) text += fmt::format(" ({} in CUDA graphs)", UseCount(use.graph_launches));
   return text + ".";
+}
+
+/// Most time first.
+std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile) {
+  std::vector<const ProfileEntry*> classes;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (entry.use) classes.push_back(&entry);
+  }
+  std::ranges::stable_sort(
+      classes, [](const ProfileEntry* a, const ProfileEntry* b) { return a->use->total_ns > b->use->total_ns; });
+  return classes;
 }
 
 void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
@@ -76,13 +91,15 @@ void WriteTopKernels(TextPage& page, const std::vector<const ProfileEntry*>& cla
     if (rows.size() == kTopKernels || (small && !rows.empty())) break;
     const std::string why = WhyText(page, *entry);
     explained |= !why.empty();
-    rows.push_back(
-        {{UseShare(entry->use->share_ratio)}, {UseTime(entry->use->total_ns)}, {page.Safe(entry->kernel)}, {why}});
+    rows.push_back({{UseShare(entry->use->share_ratio)},
+                    {UseTime(entry->use->total_ns)},
+                    {Truncate(page.Safe(entry->kernel), kLongestWrappedKernel)},
+                    {why}});
   }
   if (rows.empty()) return;
-  std::vector<Column> columns{{"share"}, {"GPU time"}, {"top kernels", true}};
+  std::vector<Column> columns{{"share"}, {"GPU time"}, {"top kernels", true, /*wraps=*/true}};
   if (explained) {
-    columns.push_back({"why", true});
+    columns.push_back({"why", true, /*wraps=*/true});
   } else {
     for (auto& row : rows) row.pop_back();
   }
@@ -119,11 +136,11 @@ std::string NvtxSentence(const TextPage& page, const ProgramUse& use) {
                      UseShare(use.nvtx_ratio), page.Safe(Truncate(name, kLongestRange)), UseShare(most.share_ratio));
 }
 
-void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes) {
+void WriteKernels(TextPage& page, const std::vector<const ProfileEntry*>& classes, std::size_t most) {
   if (classes.empty()) return;
   std::vector<std::vector<Cell>> rows;
   std::size_t shown = 0;
-  for (; shown < std::min(classes.size(), kMostKernels); ++shown) {
+  for (; shown < std::min(classes.size(), most); ++shown) {
     const ProfileEntry& entry = *classes[shown];
     const KernelUse& use = *entry.use;
     if (shown >= kLeastRows && use.share_ratio.value_or(0.0) < kLeastShownShare) break;
@@ -182,7 +199,7 @@ void WriteMemory(TextPage& page, const ProgramUse& program) {
 
 /// Which ranges are shown: those with the greatest share of the kernels' time or of the watched time, and, because they
 /// have no smaller one, the ranges around them.
-std::vector<bool> ShownRanges(const ProgramUse& program) {
+std::vector<bool> ShownRanges(const ProgramUse& program, std::size_t most) {
   std::vector<std::pair<double, std::size_t>> weights;
   for (std::size_t i = 0; i < program.nvtx.size(); ++i) {
     const NvtxUse& use = program.nvtx[i];
@@ -192,15 +209,15 @@ std::vector<bool> ShownRanges(const ProgramUse& program) {
   }
   std::ranges::stable_sort(weights, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<bool> shown(weights.size(), false);
-  for (std::size_t i = 0; i < std::min(weights.size(), kMostRanges); ++i) {
+  for (std::size_t i = 0; i < std::min(weights.size(), most); ++i) {
     if (i < kLeastRows || weights[i].first >= kLeastShownShare) shown[weights[i].second] = true;
   }
   return shown;
 }
 
-void WriteRanges(TextPage& page, const ProgramUse& program) {
+void WriteRanges(TextPage& page, const ProgramUse& program, std::size_t most) {
   if (program.nvtx.empty()) return;
-  const std::vector<bool> shown = ShownRanges(program);
+  const std::vector<bool> shown = ShownRanges(program, most);
   std::vector<std::vector<Cell>> rows;
   for (std::size_t i = 0; i < program.nvtx.size(); ++i) {
     if (!shown[i]) continue;
@@ -222,14 +239,21 @@ void WriteRanges(TextPage& page, const ProgramUse& program) {
 
 }  // namespace
 
-std::vector<const ProfileEntry*> ClassesByTime(const Profile& profile) {
-  std::vector<const ProfileEntry*> classes;
-  for (const ProfileEntry& entry : profile.entries) {
-    if (entry.use) classes.push_back(&entry);
+std::string NameOf(const ProfileEntry& entry) {
+  return entry.part.empty() ? entry.kernel : entry.kernel + "/" + entry.part;
+}
+
+std::vector<const ProfileEntry*> ShownEntries(const Profile& profile) {
+  constexpr double kLeastShareOfFindings = 0.01;
+  std::vector<const ProfileEntry*> shown;
+  for (const ProfileEntry* entry : ClassesByTime(profile)) {
+    const bool found = !entry->findings.empty() && entry->use->share_ratio.value_or(0.0) >= kLeastShareOfFindings;
+    if (IsMeasured(profile, *entry) || found) shown.push_back(entry);
   }
-  std::ranges::stable_sort(
-      classes, [](const ProfileEntry* a, const ProfileEntry* b) { return a->use->total_ns > b->use->total_ns; });
-  return classes;
+  for (const ProfileEntry& entry : profile.entries) {
+    if (!entry.use && IsMeasured(profile, entry)) shown.push_back(&entry);
+  }
+  return shown;
 }
 
 bool IsMeasured(const Profile& profile, const ProfileEntry& entry) {
@@ -243,15 +267,15 @@ void WriteProgramSummary(TextPage& page, const Profile& profile) {
     page.Line("The run ended early: this is what had been recorded by then.", Style::kBad);
   }
   WriteTopKernels(page, ClassesByTime(profile));
-  if (!program.memory.empty()) page.Line(MemorySentence(page, program));
-  if (!program.nvtx.empty()) page.Line(NvtxSentence(page, program));
+  if (!program.memory.empty()) page.Paragraph("", MemorySentence(page, program));
+  if (!program.nvtx.empty()) page.Paragraph("", NvtxSentence(page, program));
 }
 
-void WriteProgramTables(TextPage& page, const Profile& profile) {
+void WriteProgramTables(TextPage& page, const Profile& profile, bool details) {
   const ProgramUse& program = *profile.program;
-  WriteKernels(page, ClassesByTime(profile));
+  WriteKernels(page, ClassesByTime(profile), details ? kMostKernels : kMostRowsWithoutDetails);
   WriteMemory(page, program);
-  WriteRanges(page, program);
+  WriteRanges(page, program, details ? kMostRanges : kMostRowsWithoutDetails);
   if (program.launches == 0 && program.memory.empty()) return;
   page.Line();
   page.Paragraph("",

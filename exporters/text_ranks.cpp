@@ -31,7 +31,10 @@ void WriteRanks(TextPage& page, const RankReport& report) {
   std::vector<std::vector<Cell>> rows;
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
     const Rank& rank = report.ranks[i];
-    rows.push_back({{page.Safe(rank.recording) + (rank.complete ? "" : " (killed)")},
+    const std::string end = !rank.next.empty() ? fmt::format(" (restarted: {})", rank.next)
+                            : rank.complete    ? ""
+                                               : " (killed)";
+    rows.push_back({{page.Safe(rank.recording + end)},
                     {Gpu(page, rank.device)},
                     {Seconds(static_cast<double>(rank.use.watched_ns))},
                     {rank.use.busy_ratio ? Percent(*rank.use.busy_ratio) : "n/a"},

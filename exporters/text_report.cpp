@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <ostream>
+#include <ranges>
 #include <set>
+#include <sstream>
 
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/report.h"
 #include "fa_profile/text.h"
 #include "fa_profile/text_page.h"
 #include "fa_profile/units.h"
+#include "text_actions.h"
 #include "text_kernel.h"
 #include "text_phases.h"
 #include "text_program.h"
@@ -54,9 +58,7 @@ std::string Clock(const Profile& profile, const char* when) {
   return "n/a";
 }
 
-void WriteHeader(TextPage& page, const Profile& profile) {
-  const Device& device = profile.device;
-  const Session& session = profile.session;
+void WriteGpu(TextPage& page, const Device& device) {
   const std::string_view dot = page.separator();
   std::string gpu = page.Safe(OrUnknown(device.name));
   if (!device.chip.empty()) gpu += std::string(dot) + page.Safe(device.chip);
@@ -66,6 +68,13 @@ void WriteHeader(TextPage& page, const Profile& profile) {
                        device.compute_capability_minor);
   }
   page.Paragraph("GPU       ", gpu);
+}
+
+/// How it was measured.
+void WriteRun(TextPage& page, const Profile& profile) {
+  const Device& device = profile.device;
+  const Session& session = profile.session;
+  const std::string_view dot = page.separator();
   page.Paragraph("software  ", fmt::format("driver {}{}CUDA {}{}CUPTI {}", page.Safe(OrUnknown(device.driver_version)),
                                            dot, page.Safe(OrUnknown(device.cuda_runtime_version)), dot,
                                            page.Safe(OrUnknown(device.cupti_version))));
@@ -167,8 +176,8 @@ void WriteSummary(TextPage& page, const Profile& profile) {
   page.Line();
   page.Paragraph(
       "", std::string(profile.program ? "time: median of watched launches. " : "time: median without the profiler. ") +
-              "tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: excess "
-              "shared-memory wavefronts per request. top stall: % of warp-cycles." +
+              "tensor, occ (achieved/theoretical), SM and mem: % of peak. confl: data-pipe "
+              "bank conflicts per request. top stall: % of warp-cycles." +
               std::string(with_phases ? " top phase: % of the time." : ""));
 }
 
@@ -312,8 +321,7 @@ void WriteMetrics(TextPage& page, const ProfileEntry& entry) {
 }
 
 void WriteEntry(TextPage& page, const ProfileEntry& entry) {
-  std::string title = page.Safe(entry.kernel);
-  if (!entry.part.empty()) title.append("/").append(page.Safe(entry.part));
+  std::string title = page.Safe(NameOf(entry));
   if (entry.shape) title += std::string(page.separator()) + entry.shape->ToString();
   if (!entry.bottleneck.empty()) title += fmt::format("{}bound by {}", page.separator(), page.Safe(entry.bottleneck));
   page.Line();
@@ -333,50 +341,101 @@ void WriteEntry(TextPage& page, const ProfileEntry& entry) {
   WriteMetrics(page, entry);
 }
 
-/// In recording order. Of a watched program first, and most time first, the classes that have counters or a finding.
-void WriteEntries(TextPage& page, const Profile& profile) {
-  constexpr double kLeastShareOfFindings = 0.01;
-  for (const ProfileEntry* entry : ClassesByTime(profile)) {
-    const bool found = !entry->findings.empty() && entry->use->share_ratio.value_or(0.0) >= kLeastShareOfFindings;
-    if (IsMeasured(profile, *entry) || found) WriteEntry(page, *entry);
-  }
-  for (const ProfileEntry& entry : profile.entries) {
-    if (!entry.use && IsMeasured(profile, entry)) WriteEntry(page, entry);
-  }
-}
+struct LossGroup {
+  std::string kind;
+  std::string reason;  ///< empty: of many
+  std::int64_t count = 0;
+  std::vector<std::string> subjects;
+};
 
-void WriteLosses(TextPage& page, const Profile& profile, std::size_t most_subjects) {
-  page.Line();
-  page.Rule("what is missing");
-  if (profile.losses.empty()) {
-    page.Line("Nothing.");
-    return;
-  }
-  // One paragraph per kind and reason. The reasons of a kind that has many share one.
+/// One group per kind and reason, in their order. The reasons of a kind that has many share one.
+std::vector<LossGroup> GroupLosses(const std::vector<DataLoss>& losses) {
   constexpr std::size_t kMaxReasons = 10;
-  struct Group {
-    std::int64_t count = 0;
-    std::vector<std::string> subjects;
-  };
   std::map<std::string, std::set<std::string>> reasons;
-  for (const DataLoss& loss : profile.losses) reasons[loss.kind].insert(loss.reason);
-  std::map<std::pair<std::string, std::string>, Group> groups;
-  for (const DataLoss& loss : profile.losses) {
-    const bool many = reasons[loss.kind].size() > kMaxReasons;
-    Group& group = groups[{loss.kind, many ? std::string() : loss.reason}];
+  for (const DataLoss& loss : losses) reasons[loss.kind].insert(loss.reason);
+  std::map<std::pair<std::string, std::string>, LossGroup> groups;
+  for (const DataLoss& loss : losses) {
+    const std::string reason = reasons[loss.kind].size() > kMaxReasons ? "" : loss.reason;
+    LossGroup& group = groups.try_emplace({loss.kind, reason}, LossGroup{loss.kind, reason, 0, {}}).first->second;
     if (loss.count > 0 && group.count < INT64_MAX - loss.count) group.count += loss.count;
     group.subjects.push_back(loss.subject);
   }
-  for (const auto& [key, group] : groups) {
-    const auto& [kind, reason] = key;
-    page.Paragraph(page.Safe(Truncate(kind, 60)) + ": ",
-                   fmt::format("{}{}{}", group.count, reason.empty() ? "" : ", ", page.Safe(reason)));
-    std::string text;
-    const std::size_t shown = std::min(group.subjects.size(), most_subjects);
-    for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + page.Safe(group.subjects[i]);
-    if (shown < group.subjects.size()) text += fmt::format(" and {} more", group.subjects.size() - shown);
-    page.Paragraph("  ", text);
+  const auto values = std::views::values(groups);
+  return {values.begin(), values.end()};
+}
+
+void WriteLossGroup(TextPage& page, const LossGroup& group, std::size_t most_subjects) {
+  page.Paragraph(page.Safe(Truncate(group.kind, 60)) + ": ",
+                 fmt::format("{}{}{}", group.count, group.reason.empty() ? "" : ", ", page.Safe(group.reason)));
+  std::string text;
+  const std::size_t shown = std::min(group.subjects.size(), most_subjects);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + page.Safe(group.subjects[i]);
+  if (shown < group.subjects.size()) text += fmt::format(" and {} more", group.subjects.size() - shown);
+  page.Paragraph("  ", text);
+}
+
+void WriteLosses(TextPage& page, const Profile& profile) {
+  page.Line();
+  page.Rule("what is missing");
+  if (profile.losses.empty()) page.Line("Nothing.");
+  for (const LossGroup& group : GroupLosses(profile.losses)) WriteLossGroup(page, group, kMaxSubjects);
+}
+
+/// At most twelve lines. Names of a metric set that are not counters are only counted.
+void WriteFewLosses(std::ostream& out, const Profile& profile, const ReportOptions& options) {
+  constexpr std::size_t kMostLines = 12;
+  constexpr std::size_t kOtherLines = 3;  // the title, how many groups more, names that are not counters
+  constexpr const char* kNotACounter = "metric_not_a_counter";
+  TextPage page(out, options);
+  page.Line();
+  page.Rule("what is missing");
+  if (profile.losses.empty()) page.Line("Nothing.");
+  std::vector<DataLoss> losses;
+  std::ranges::copy_if(profile.losses, std::back_inserter(losses),
+                       [](const DataLoss& loss) { return loss.kind != kNotACounter; });
+  std::size_t lines = kOtherLines;
+  std::size_t left_out = 0;
+  for (const LossGroup& group : GroupLosses(losses)) {
+    std::ostringstream text;
+    TextPage part(text, options);
+    WriteLossGroup(part, group, kMaxSubjectsOfSummary);
+    lines += static_cast<std::size_t>(std::ranges::count(text.view(), '\n'));
+    if (lines <= kMostLines) {
+      out << text.view();
+    } else {
+      ++left_out;
+    }
   }
+  if (left_out > 0) page.Line(fmt::format("and {} more", left_out));
+  if (const std::size_t names = profile.losses.size() - losses.size(); names > 0) {
+    page.Line(fmt::format("{} names of the set are not counters", names));
+  }
+}
+
+void WriteTables(TextPage& page, const Profile& profile, const ReportOptions& options) {
+  if (profile.program) {
+    WriteProgramTables(page, profile, options.details);
+    WriteNvtxBlocks(page, profile, options.nvtx_ranges);
+  }
+  WriteSummary(page, profile);
+}
+
+void WriteWhole(TextPage& page, const Profile& profile, const ReportOptions& options) {
+  WriteGpu(page, profile.device);
+  WriteRun(page, profile);
+  WriteTables(page, profile, options);
+  for (const ProfileEntry* const entry : ShownEntries(profile)) WriteEntry(page, *entry);
+  WriteLosses(page, profile);
+}
+
+/// The answer first: of a program its summary, which is above, has the kernels.
+void WriteShort(TextPage& page, const Profile& profile, const ReportOptions& options) {
+  WriteGpu(page, profile.device);
+  if (profile.program) WriteActions(page, profile);
+  WriteTables(page, profile, options);
+  if (!profile.program) WriteActions(page, profile);
+  page.Line();
+  WriteRun(page, profile);
 }
 
 }  // namespace
@@ -388,12 +447,11 @@ void WriteTextReport(std::ostream& out, const Profile& profile, const ReportOpti
     WriteProgramSummary(page, profile);
     page.Line();
   }
-  WriteHeader(page, profile);
-  if (profile.program) WriteProgramTables(page, profile);
-  if (profile.program) WriteNvtxBlocks(page, profile, options.nvtx_ranges);
-  WriteSummary(page, profile);
-  if (options.details) WriteEntries(page, profile);
-  WriteLosses(page, profile, options.details ? kMaxSubjects : kMaxSubjectsOfSummary);
+  if (options.details) return WriteWhole(page, profile, options);
+  WriteShort(page, profile, options);
+  WriteFewLosses(out, profile, options);
+  page.Line();
+  page.Paragraph("", "More: --details has everything of each kernel; --kernel REGEX and --shape S choose.");
 }
 
 }  // namespace fa_profile::exporters

@@ -198,6 +198,27 @@ TEST(AnalyzeTest, ConflictsPerRequestAreAbsentWithoutRequests) {
   EXPECT_FALSE(entry.metrics.contains("shared_conflicts_per_request"));
 }
 
+TEST(AnalyzeTest, TheL2HitRateComparesHitsWithLookupsAndNotWithSectorsOfAnotherPass) {
+  // mma at 1,8,512,64 in recordings/h100-hopper.fap: Nsight Compute's own rate is 121.5 %.
+  const ProfileEntry entry = Analyze(WithCounters({{"lts__t_sector_hit_rate.pct", 121.5},
+                                                   {"lts__t_sectors_lookup_hit.sum", 382342},
+                                                   {"lts__t_sectors_lookup_miss.sum", 123}}))
+                                 .entries[0];
+  EXPECT_DOUBLE_EQ(MetricOf(entry, "l2_hit_ratio"), 382342.0 / 382465.0);
+}
+
+TEST(AnalyzeTest, ARatioFarOutsideItsBoundsIsMissingAndTheReportNamesIt) {
+  const Profile profile =
+      Analyze(WithCounters({{"lts__t_sector_hit_rate.pct", 121.5}, {"l1tex__t_sector_hit_rate.pct", 101.5}}));
+  EXPECT_FALSE(profile.entries[0].metrics.contains("l2_hit_ratio"));
+  EXPECT_EQ(MetricOf(profile.entries[0], "l1_hit_ratio"), 1.0) << "two passes differ by so much";
+  const auto named = std::ranges::find(profile.losses, "metric_contradictory", &DataLoss::kind);
+  ASSERT_NE(named, profile.losses.end());
+  EXPECT_TRUE(named->subject.starts_with("L2 hit rate of ")) << named->subject;
+  EXPECT_EQ(std::ranges::count(profile.losses, "metric_contradictory", &DataLoss::kind), 1);
+  EXPECT_EQ(std::ranges::count(profile.losses, "l2_hit_ratio", &DataLoss::subject), 0) << "its counters are there";
+}
+
 TEST(AnalyzeTest, RooflineUsesExecutedFlopsAndDramBytes) {
   const ProfileEntry entry = EntryOf(Analyze(MakeRecording()), "mma");
   const double flops = 536870912.0 + 2 * 4e6 + 1e6 + 1e6;
@@ -642,6 +663,49 @@ TEST(DiffTest, ReasonsWhyTwoRunsCannotBeComparedAreReported) {
                                    "GPU: NVIDIA H200 before, NVIDIA L4 after", "driver: 580.159.04 before, 590.1 after",
                                    "metric set: full before, basic after", "cache policy: warm before, flush after",
                                    "SM clock: 1980 MHz before, 1200 MHz after"}));
+}
+
+TEST(DiffTest, WhatCannotBeComparedIsNotJudged) {
+  const Profile before = Analyze(MakeRecording());
+  Profile after = before;
+  after.device.name = "NVIDIA L4";
+  after.entries[0].metrics["duration_seconds"] *= 2.0;
+  after.entries[0].findings.push_back({"exp-bound", "softmax", "", "", 0.5});
+  const ProfileDiff diff = Diff(before, after);
+  EXPECT_EQ(ChangeOf(diff, "duration_seconds").judgement, "not comparable");
+  EXPECT_TRUE(ChangeOf(diff, "duration_seconds").ratio);
+  for (const MetricChange& change : diff.changes) {
+    EXPECT_EQ(change.judgement, change.before == change.after ? "same" : "not comparable") << change.metric;
+  }
+  EXPECT_TRUE(diff.findings.empty());
+}
+
+TEST(DiffTest, ACountThatOneSideDoesNotTakeIsNotCounted) {
+  Profile before = Analyze(MakeRecording());
+  std::vector<PhaseEntry>& phases = before.entries[0].phases->phases;
+  phases.resize(1);
+  phases[0].metrics = {{"phase_instructions", 10.0}, {"phase_global_bytes", 64.0}};
+  before.entries.resize(1);
+  Profile after = before;
+  auto& metrics = after.entries[0].phases->phases[0].metrics;
+  metrics.erase("phase_global_bytes");
+  EXPECT_EQ(ChangeOf(Diff(before, after), "phase_global_bytes").judgement, "not counted");
+  EXPECT_EQ(ChangeOf(Diff(after, before), "phase_global_bytes").judgement, "not counted");
+  metrics.clear();
+  EXPECT_EQ(ChangeOf(Diff(before, after), "phase_global_bytes").judgement, "gone");
+}
+
+TEST(DiffTest, PhasesOfTwoModelsAreNotCompared) {
+  const Profile named = Analyze(MakeRecording());
+  Profile inferred = named;
+  inferred.entries[0].phases->attribution = kInferredPhasesName;
+  inferred.entries[0].findings.clear();
+  const ProfileDiff diff = Diff(named, inferred);
+  ASSERT_EQ(diff.not_compared.size(), 1U);
+  EXPECT_TRUE(diff.not_compared[0].ends_with(": named before, inferred after")) << diff.not_compared[0];
+  for (const MetricChange& change : diff.changes)
+    EXPECT_NE(std::pair(change.entry, !change.phase.empty()), std::pair(std::optional<std::size_t>(0), true));
+  for (const FindingChange& change : diff.findings) EXPECT_NE(change.entry, 0U);
 }
 
 }  // namespace

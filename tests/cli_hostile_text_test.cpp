@@ -104,6 +104,7 @@ TEST_F(CliHostileTextTest, ReportsOfARecordingAreHarmless) {
   WriteHostile("b.fap");
   const std::vector<std::string> commands{"report " + file,
                                           "report --summary " + file,
+                                          "report --details " + file,
                                           "report --explain bottleneck-phase " + file,
                                           "report --format csv " + file,
                                           "report --format folded " + file,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -43,8 +44,42 @@ TEST_F(CliTest, WithoutAGpuTheFirstLineSaysThatTheBundledRecordingIsReported) {
   }
 }
 
+// A rung more has a row at each of three shapes and at most five lines of findings: 120 lines are for eight rungs.
+TEST_F(CliTest, TheFirstReportHasTheAnswerAndAtMost112Lines) {
+  const std::string replay = Run("--ncu-set full").out;
+  EXPECT_LE(std::ranges::count(replay, '\n'), 112);
+  EXPECT_NE(replay.find("\nserial_softmax\n  serial-softmax at 1,8,512,64 and 2 other shapes: softmax takes"),
+            std::string::npos);
+  EXPECT_LT(replay.find("batch,heads,seqlen,head_dim = 1,8,512,64"), replay.find("what to act on"));
+  EXPECT_LT(replay.find("what to act on"), replay.find("software  driver"));
+  EXPECT_NE(replay.find("374 names of the set are not counters\n"), std::string::npos);
+  EXPECT_NE(replay.find("\nMore: --details"), std::string::npos);
+  const std::string file = Run("report " + bundled_).out;
+  EXPECT_NE(replay.find(file), std::string::npos) << "one text";
+  EXPECT_EQ(Run("report --summary " + bundled_).out, file);
+  EXPECT_EQ(Run("report --shape 1,8,512,64 " + bundled_ + " --summary").exit_code, 0) << "--shape takes one word";
+}
+
+TEST_F(CliTest, DetailsAndOneKernelAtOneShapeAreShownWhole) {
+  const std::string all = Run("report --details " + bundled_).out;
+  EXPECT_GT(std::ranges::count(all, '\n'), 2000);
+  EXPECT_EQ(all.find("More: --details"), std::string::npos);
+  const std::string one = "report " + bundled_ + " --kernel serial_softmax --shape 1,8,512,64";
+  EXPECT_NE(Run(one).out.find("  phase          time%"), std::string::npos);
+  EXPECT_EQ(Run(one + " --details").out, Run(one).out);
+  EXPECT_EQ(Run(one + " --summary").out.find("  phase          time%"), std::string::npos);
+  EXPECT_EQ(Run("report --kernel serial_softmax " + bundled_).out.find("  phase          time%"), std::string::npos);
+  EXPECT_NE(Run("--details --kernel serial_softmax").out.find("  phase          time%"), std::string::npos);
+  ExpectRefused(one + " --details --summary", "--details excludes --summary", "");
+  ExpectRefused("--details --format json", "--details has no effect with --format json", "leave");
+  for (const char* const format : {"json", "csv", "html", "perfetto"}) {
+    const std::string what = std::string("--details has no effect with --format ") + format;
+    ExpectRefused(one + " --details --format " + format, what, "leave");
+  }
+}
+
 TEST_F(CliTest, NoLineOfTheReportIsWiderThan100Columns) {
-  const Outcome outcome = Run("report " + bundled_);
+  const Outcome outcome = Run("report --details " + bundled_);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::size_t start = 0;
   for (std::size_t end = outcome.out.find('\n'); end != std::string::npos; end = outcome.out.find('\n', start)) {
@@ -82,7 +117,7 @@ TEST_F(CliTest, ARecordingDoesNotDifferFromItself) {
 
 TEST_F(CliTest, DataLossIsReportedForTheSelectedKernelsAndShapesOnly) {
   const auto missing = [&](const std::string& arguments) {
-    const std::string out = Run("report --format text " + arguments + " " + bundled_).out;
+    const std::string out = Run("report --details --format text " + arguments + " " + bundled_).out;
     const std::size_t rule = out.find("what is missing");
     return rule == std::string::npos ? std::string() : out.substr(rule);
   };
@@ -308,8 +343,8 @@ TEST_F(CliTest, ColoursAreForTerminalsThatHaveThem) {
 TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
   const auto in_terminal = [&](const std::string& environment, const std::string& options = "") {
     return RunInShell(folder_, "env -u LC_ALL -u LC_CTYPE " + environment +
-                                   " script -qec '" FA_PROFILE_PROGRAM " report " + bundled_ + " --kernel ^mma$ " +
-                                   options + "' /dev/null")
+                                   " script -qec '" FA_PROFILE_PROGRAM " report " + bundled_ +
+                                   " --kernel ^mma$ --shape 1,8,512,64 " + options + "' /dev/null")
         .out;
   };
   EXPECT_TRUE(Contains(in_terminal("TERM=xterm LANG=C.UTF-8"), "█"));
@@ -318,7 +353,8 @@ TEST_F(CliTest, BarsAreForTerminalsThatShowThemOrWhereAskedFor) {
   EXPECT_FALSE(Contains(in_terminal("TERM=dumb LANG=C.UTF-8"), "█"));
   EXPECT_FALSE(Contains(in_terminal("TERM=xterm LANG=C.UTF-8 LC_ALL=C"), "█"));
   const auto piped = [&](const std::string& environment, const std::string& options) {
-    return RunInShell(folder_, environment + " " FA_PROFILE_PROGRAM " report " + bundled_ + " --kernel ^mma$" + options)
+    return RunInShell(folder_, environment + " " FA_PROFILE_PROGRAM " report " + bundled_ +
+                                   " --kernel ^mma$ --shape 1,8,512,64" + options)
         .out;
   };
   EXPECT_FALSE(Contains(piped("LC_ALL=C.UTF-8", ""), "█"));

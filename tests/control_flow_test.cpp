@@ -69,6 +69,26 @@ TEST(ControlFlowTest, ABsyncElsewhereJumpsToTheTargetOfItsBssy) {
   EXPECT_NE(std::ranges::find(block.successors, flow.block_of[3]), block.successors.end());
 }
 
+TEST(ControlFlowTest, ABsyncGoesOnWhereTheBssyThatReachesItSays) {
+  // The first BSSY is left from rare code behind the exit, the second where it should be: no branch leads back.
+  const ControlFlow flow = ReadControlFlow(MakeFunction({
+      {"", "BSSY", "B0, 0x30", {}},    // 0
+      {"@P0", "BRA", "0x90", {}},      // 1
+      {"", "BRA", "0x90", {}},         // 2
+      {"", "BAR.SYNC", "0x0", {}},     // 3
+      {"", "BSSY", "B0, 0x80", {}},    // 4
+      {"@P0", "BRA", "0x70", {}},      // 5
+      {"", "FADD", "R1, R1, R1", {}},  // 6
+      {"", "BSYNC", "B0", {}},         // 7
+      {"", "EXIT", "", {}},            // 8
+      {"", "BSYNC", "B0", {}},         // 9: to 3
+      {"", "NOP", "", {}},             // 10
+  }));
+  EXPECT_EQ(flow.loop_depth, (std::vector<int>(11, 0)));
+  EXPECT_EQ(flow.blocks[flow.block_of[9]].successors, (Indices{flow.block_of[3]}));
+  EXPECT_EQ(flow.block_of[7], flow.block_of[8]) << "nothing ends at a BSYNC that falls through";
+}
+
 TEST(ControlFlowTest, LoopDepthCountsNestedLoops) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
       {"", "MOV", "R1,RZ", {}},      // 0: outside
@@ -124,15 +144,31 @@ TEST(ControlFlowTest, ACallOfCodeThatNeverReturnsIsAJump) {
   EXPECT_TRUE(flow.blocks[flow.block_of[3]].callee);
 }
 
-TEST(ControlFlowTest, AnIndirectBranchLeadsToBlocksWithoutOtherPredecessors) {
+TEST(ControlFlowTest, AnIndirectBranchLeadsToTheTargetsInItsOperands) {
   const ControlFlow flow = ReadControlFlow(MakeFunction({
-      {"", "BRX", "R2 -0x10", {}},
-      {"", "BRA", "0x40", {}},
+      {"", "BRX", "R2, -0x10, {0x20, 0x30}", {}},
+      {"", "BRA", "0x30", {}},
       {"", "FADD", "R1,R1,R1", {}},
-      {"", "BRA", "0x40", {}},
       {"", "EXIT", "", {}},
   }));
-  EXPECT_EQ(flow.blocks[0].successors, (Indices{1, 2}));
+  EXPECT_EQ(flow.blocks[0].successors, (Indices{flow.block_of[2], flow.block_of[3]}));
+  EXPECT_EQ(flow.unknown_branches, 0);
+}
+
+TEST(ControlFlowTest, AnIndirectBranchWithoutKnownTargetsMakesNoLoop) {
+  // Two tables of jumps. If each may go to any block that nothing else leads to, the second leads back to itself.
+  for (const char* const operands : {"R2, -0x10", "R2, -0x10, {", "R2, -0x10, {}", "R2, -0x10, {0x20, 0x8}"}) {
+    SCOPED_TRACE(operands);
+    const ControlFlow flow = ReadControlFlow(MakeFunction({
+        {"", "BRX", operands, {}},
+        {"", "BAR.SYNC", "0x0", {}},
+        {"", "BRX", operands, {}},
+        {"", "FADD", "R1,R1,R1", {}},
+        {"", "EXIT", "", {}},
+    }));
+    EXPECT_EQ(flow.unknown_branches, 2);
+    EXPECT_EQ(flow.loop_depth, (std::vector<int>(5, 0)));
+  }
 }
 
 TEST(ControlFlowTest, ABarrierWaitsForTheCodeSinceThePreviousBarrier) {

@@ -18,12 +18,12 @@ import unittest
 import yaml
 
 from support.processes import LONG, free_port, get, wait_for
+from support.recordings import LADDER
 
 PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 DEPLOY = SOURCE / "dashboards" / "deploy"
 SYSTEMD = DEPLOY / "systemd"
 KUBERNETES = DEPLOY / "kubernetes"
-BUNDLED = SOURCE / "recordings" / "h200-ladder-full.fap"
 SPOOL, STATE = "/var/spool/fa-profile", "/var/lib/fa-profile"
 
 
@@ -171,7 +171,7 @@ class Commands(unittest.TestCase):
     def serve_until_ready(self, folder, words, probes):
         spool, state = folder / "spool", folder / "state"
         spool.mkdir()
-        shutil.copy(BUNDLED, spool)
+        shutil.copy(LADDER, spool)
         port = free_port()
         words = [word.replace(SPOOL, str(spool)).replace(STATE, str(state)).replace("=:9407", f"=127.0.0.1:{port}")
                  for word in words]

@@ -42,6 +42,28 @@ std::string ErrorOf(const std::string& script) {
   return "no error";
 }
 
+TEST(DisassemblyTest, TextIsReadWhereJsonFailsAndTellsTheSame) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << "no nvdisasm here: ci/setup.sh fetches one";
+  const Script crashes("[ \"$1\" != -json ] || kill -SEGV $$\nexec " + *nvdisasm + " \"$@\"");
+  for (const char* const name : {"sm_90a.cubin", "sm_80_cuda12.cubin"}) {
+    const auto json = Disassemble(SampleCubin(name), 7, *nvdisasm);
+    const auto text = Disassemble(SampleCubin(name), 7, crashes.path());
+    ASSERT_EQ(text.size(), json.size()) << name;
+    for (std::size_t f = 0; f < json.size(); ++f) {
+      EXPECT_EQ(text[f].name, json[f].name);
+      ASSERT_EQ(text[f].instructions.size(), json[f].instructions.size()) << json[f].name;
+      for (std::size_t i = 0; i < json[f].instructions.size(); ++i) {
+        const Instruction& is = text[f].instructions[i];
+        const Instruction& wanted = json[f].instructions[i];
+        EXPECT_EQ(is.offset, wanted.offset);
+        EXPECT_EQ(is.predicate + " " + is.opcode, wanted.predicate + " " + wanted.opcode) << is.offset;
+        EXPECT_EQ(is.operands, wanted.operands) << is.opcode;
+      }
+    }
+  }
+}
+
 TEST(DisassemblyTest, ParsesWhatNvdisasmPrints) {
   const auto functions = ParseNvdisasmJson(
       R"([{"SM":{}},[{"function-name":"f","start":0,"length":48,"other-attributes":[],"sass-instructions":[
@@ -123,6 +145,91 @@ TEST(DisassemblyTest, OnlyTheRequestedFunctionsAreDisassembled) {
   const auto& code = functions[0].instructions;
   EXPECT_TRUE(std::any_of(code.begin(), code.end(), [](const Instruction& i) { return i.opcode == "LDL"; }));
   EXPECT_TRUE(Disassemble(SampleCubin("sm_90a.cubin"), 0, *nvdisasm, {"no such function"}).empty());
+}
+
+TEST(DisassemblyTest, CubinsDisassembledTogetherAreAsDisassembledAlone) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  // Two of one layout with subroutines and calls, one of them twice; others that take runs of their own.
+  std::vector<std::vector<std::uint8_t>> cubins;
+  for (const char* const name :
+       {"sm_90a.cubin", "lint_sm_90a.cubin", "sm_90a.cubin", "switch_sm_100a.cubin", "sm_80_cuda12.cubin"}) {
+    cubins.push_back(SampleCubin(name));
+  }
+  std::vector<CubinPart> parts;
+  for (const auto& cubin : cubins) parts.push_back({cubin, {}});
+  parts[2].wanted = {kIndexed};
+  const auto together = DisassembleTogether(parts, *nvdisasm);
+  ASSERT_EQ(together.size(), parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto alone = Disassemble(cubins[i], 0, *nvdisasm, parts[i].wanted);
+    ASSERT_EQ(together[i].size(), alone.size());
+    for (std::size_t f = 0; f < alone.size(); ++f) {
+      SCOPED_TRACE(alone[f].name);
+      EXPECT_EQ(together[i][f].name, alone[f].name);
+      ASSERT_EQ(together[i][f].instructions.size(), alone[f].instructions.size());
+      for (std::size_t k = 0; k < alone[f].instructions.size(); ++k) {
+        const Instruction& a = together[i][f].instructions[k];
+        const Instruction& b = alone[f].instructions[k];
+        ASSERT_EQ(std::tie(a.offset, a.predicate, a.opcode, a.operands),
+                  std::tie(b.offset, b.predicate, b.opcode, b.operands));
+        ASSERT_EQ(a.frames.size(), b.frames.size());
+      }
+    }
+  }
+}
+
+TEST(DisassemblyTest, CubinsOfOneLayoutTakeOneRunTogether) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  const PrivateFolder folder;
+  const std::string runs = (folder.path() / "runs").string();
+  const Script counting("echo run >> " + runs + "; exec " + *nvdisasm + " \"$@\"");
+  const auto first = SampleCubin("sm_90a.cubin");
+  const auto second = SampleCubin("lint_sm_90a.cubin");
+  (void)DisassembleTogether({{first, {}}, {second, {}}}, counting.path());
+  EXPECT_EQ(ReadFile(runs), "run\n");
+}
+
+TEST(DisassemblyTest, IndirectBranchesHaveTheirTargets) {
+  const auto nvdisasm = FindNvdisasm();
+  if (!nvdisasm) GTEST_SKIP() << kNoNvdisasm;
+  const auto functions = Disassemble(SampleCubin("switch_sm_100a.cubin"), 0, *nvdisasm);
+  ASSERT_EQ(functions.size(), 1);
+  const auto& code = functions[0].instructions;
+  // The listing has them as labels: `nvdisasm` prints (*"BRANCH_TARGETS .L_x_9,.L_x_2"*).
+  std::map<std::string, std::string> offsets;  // by label
+  std::istringstream listing(RunCudaTool({*nvdisasm, "-c", SampleCubinPath("switch_sm_100a.cubin")}).out);
+  std::vector<std::string> labels;
+  std::map<std::string, std::string> targets;  // labels, by the branch's offset
+  for (std::string line; std::getline(listing, line);) {
+    if (line.starts_with(".L_") && line.ends_with(":")) labels.push_back(line.substr(0, line.size() - 1));
+    const std::size_t at = line.find("/*");
+    if (at == std::string::npos) continue;
+    const std::size_t digits = std::min(line.find_first_not_of('0', at + 2), at + 5);
+    for (const std::string& label : labels) offsets[label] = "0x" + line.substr(digits, at + 6 - digits);
+    labels.clear();
+    constexpr std::string_view kTargets = "BRANCH_TARGETS ";
+    if (const std::size_t list = line.find(kTargets); list != std::string::npos) {
+      const std::size_t begin = list + kTargets.size();
+      targets["0x" + line.substr(digits, at + 6 - digits)] = line.substr(begin, line.find('"', begin) - begin);
+    }
+  }
+  std::size_t branches = 0;
+  for (const Instruction& instruction : code) {
+    if (!instruction.opcode.starts_with("BRX")) continue;
+    char offset[16];
+    (void)std::snprintf(offset, sizeof offset, "0x%x", instruction.offset);
+    ASSERT_TRUE(targets.contains(offset)) << offset;
+    std::string list;
+    std::istringstream names(targets.at(offset));
+    for (std::string label; std::getline(names, label, ',');) list += (list.empty() ? "" : ", ") + offsets.at(label);
+    EXPECT_TRUE(instruction.operands.ends_with(", {" + list + "}")) << instruction.operands << ", not " << list;
+    ++branches;
+  }
+  EXPECT_EQ(branches, targets.size());
+  EXPECT_GE(branches, 2);
 }
 
 TEST(DisassemblyTest, AnUnknownArchitectureIsAnErrorThatNamesIt) {

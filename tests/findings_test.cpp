@@ -317,11 +317,14 @@ TEST(FindingsTest, SerialSoftmaxComesAfterTheBottleneckWithItsNumbers) {
   ASSERT_GE(findings.size(), 3U);
   EXPECT_EQ(findings[0].id, "bottleneck-phase");
   EXPECT_EQ(findings[0].cure, "see serial-softmax, which is found in this phase too");
+  EXPECT_EQ(findings[0].cause, "serial-softmax");
   EXPECT_EQ(findings[1].id, "serial-softmax");
+  EXPECT_EQ(findings[1].cause, "");
   EXPECT_EQ(findings[1].evidence,
             "softmax takes 56 % of the time (322 us) with 1.0 of 32 threads per instruction; 64 % of all warp-cycles "
             "wait at a barrier");
   EXPECT_EQ(findings[2].id, "tensor-idle");
+  EXPECT_EQ(findings[2].cause, "serial-softmax") << findings[2].phase;
 }
 
 TEST(FindingsTest, AnIncorrectKernelGetsNoOtherFinding) {

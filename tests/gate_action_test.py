@@ -19,6 +19,8 @@ import unittest
 import jsonschema
 import yaml
 
+from support.recordings import LADDER
+
 PROGRAM, ROOT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 ACTION, WORKFLOWS, SCHEMAS = ROOT / "ci" / "action", ROOT / "ci" / "workflows", ROOT / "tests" / "data" / "schemas"
 CUBINS = ROOT / "tests" / "data" / "cubins"
@@ -262,7 +264,7 @@ class GateInitTest(FolderTest):
         self.assertEqual(sorted(self.folder.rglob("*")), before)
 
     def test_the_file_passes_explain_and_judges_as_no_file_does(self):
-        cubin, recording = CUBINS / "sm_90a.cubin", ROOT / "recordings" / "h200-ladder-full.fap"
+        cubin, recording = CUBINS / "sm_90a.cubin", LADDER
         code, out, err = self.init(cubin, recording)
         self.assertEqual(code, 0, err)
         self.assertTrue(out.startswith("wrote ci/thresholds.yaml\n"), out)

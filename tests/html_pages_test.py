@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 
 from support.chromium import Browser  # noqa: E402
 from support.forge import forge  # noqa: E402
+from support.recordings import LADDER  # noqa: E402
 
 PROGRAM = WRITE_RECORDINGS = WRITE_GATE = ROOT = None
 MOST_BYTES = 3_000_000
@@ -95,24 +96,24 @@ class Pages(unittest.TestCase):
 
 class LadderTest(Pages):
     def test_the_ladder_is_small_and_opens_with_its_gpu_driver_and_date(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.assertLess(path.stat().st_size, MOST_BYTES)
         self.browser.open(path)
         self.assertEqual(self.browser.text(".lead"), ["NVIDIA H200 \u00b7 driver 580.159.04 \u00b7 2026-11-21T07:31:32Z"])
         self.assertEqual(self.browser.text("main h2"), ["What to act on", "Kernels", "Roofline", "Missing data", "How it was measured"])
         rows = self.table("kernels")
         self.assertEqual(len(rows), 30)
-        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 \u00b5s", "915 GFLOP/s"])
+        self.assertEqual(rows[0][:5], ["minimal", "1,8,512,64", "yes", "587 us", "915 GFLOP/s"])
         self.assertIn("tensor-absent", self.browser.text(".finding .chip")[0])
 
     def test_a_kernel_has_all_that_the_report_knows(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
         self.assertEqual(
             self.browser.text("main h2"),
             ["What to act on", "Phases", "Code", "Roofline", "Speed of light", "What warps did", "Occupancy", "Launches"],
         )
-        self.assertIn("5.85 \u00b5s", self.browser.text(".tile-value"))
+        self.assertIn("5.85 us", self.browser.text(".tile-value"))
         phases = self.browser.text("#phases tbody tr:not(.below) th")
         self.assertEqual(phases[:2], ["softmax", "load_kv"])
         self.assertIn("registers", self.browser.text("#occupancy .chip"))
@@ -123,7 +124,7 @@ class LadderTest(Pages):
         self.assertGreaterEqual(marks, 4)
 
     def test_a_phase_has_a_roof_of_its_own(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@2,16,2048,128")
+        self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=mma@2,16,2048,128")
         rows = self.browser.value(
             "[...document.querySelectorAll('#roofline tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
         )
@@ -146,8 +147,8 @@ class LadderTest(Pages):
             " return labels.flatMap((a) => others.filter((b) => a !== b && !apart(box(a), box(b))).map((b) => `${a.textContent} on ${b.textContent}`)); })()"
         )
         for name, fragments in (
-            ("h200-ladder-full", [f"#roofline-shape={shape}" for shape in ("1,8,512,64", "4,16,1024,64", "2,16,2048,128")]),
-            ("h200-ladder-full", [f"#view=kernel&kernel={kernel}@2,16,2048,128" for kernel in ("tiled", "wmma", "mma")]),
+            (LADDER.stem, [f"#roofline-shape={shape}" for shape in ("1,8,512,64", "4,16,1024,64", "2,16,2048,128")]),
+            (LADDER.stem, [f"#view=kernel&kernel={kernel}@2,16,2048,128" for kernel in ("tiled", "wmma", "mma")]),
             ("h100-hopper", [f"#roofline-shape={shape}" for shape in ("4,16,2048,64", "4,16,2048,128", "1,16,16384,128")]),
             ("pytorch-sdpa", [""]),
         ):
@@ -158,7 +159,7 @@ class LadderTest(Pages):
                 self.assertEqual(len(self.browser.text(".point-label")), points, f"{name}{fragment}")
 
     def test_a_phase_opens_and_says_what_its_warps_did(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=mma@1,8,512,64")
+        self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=mma@1,8,512,64")
         self.browser.value("document.querySelector('#phases .expand').click()")
         self.assertEqual(self.browser.value("document.querySelector('#phases .expand').getAttribute('aria-expanded')"), "true")
         text = self.browser.text("#phases tr.below")[0]
@@ -166,10 +167,28 @@ class LadderTest(Pages):
         self.assertIn("exponentials2.23 M", text)
         fragment = self.browser.value("location.hash")
         self.assertEqual(fragment, "#view=kernel&kernel=mma%401%2C8%2C512%2C64&open=softmax")
-        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.browser.open(self.report(LADDER.stem), fragment)
         self.assertEqual(self.browser.text("#phases tr.below")[0], text)
         self.browser.value("[...document.querySelectorAll('#phases thead .sort')].find((e) => e.textContent === 'phase').click()")
         self.assertEqual(self.browser.value("document.querySelectorAll('#phases tr.below:not([hidden])').length"), 1)
+
+    def test_stalls_are_in_the_groups_of_the_report_and_only_what_issued_is_issuing(self):
+        path = self.report("h100-hopper")
+        self.browser.open(path, "#view=kernel&kernel=mma@1,8,512,64")
+        report = json.loads(re.search(r'id="report">(.*?)</script>', path.read_text(), re.S)[1])
+        titles = [group["title"] for group in report["stall_groups"]]
+        self.assertEqual(self.browser.text("[aria-label='colours of stalls'] li"), titles)
+        entry = next(entry for entry in report["entries"] if entry["shape"]["seqlen"] == 512)
+        issuing = f"issuing {100 * entry['metrics']['warp_issuing_ratio']:.1f}\u202f%"
+        self.assertIn(issuing, self.browser.value("document.querySelector('#stalls .bar').getAttribute('aria-label')"))
+
+    def test_where_two_stall_reasons_were_counted_the_rest_is_not_issuing_and_there_is_no_top_stall(self):
+        path = self.write("phases-set", "report", ROOT / "recordings" / "hopper" / "1-plain.fap")
+        self.browser.open(path, "#view=kernel&kernel=hopper_64@4,16,2048,64")
+        label = self.browser.value("document.querySelector('#stalls .bar').getAttribute('aria-label')")
+        self.assertIn("global memory", label)
+        self.assertNotIn("issuing", label)
+        self.assertNotIn("long_scoreboard", " ".join(self.browser.text(".tiles")))
 
     def test_waits_for_asynchronous_work_stand_below_the_phases(self):
         self.browser.open(self.report("h100-hopper"), "#view=kernel&kernel=hopper@4,16,2048,64")
@@ -184,7 +203,7 @@ class LadderTest(Pages):
         self.assertNotIn("products together", "".join(self.browser.text("#phases")))
 
     def test_the_shape_of_the_roofline_is_in_the_address(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.browser.open(path)
         choose = "(() => { const e = document.querySelector('#roofline select'); e.value = '2,16,2048,128'; e.dispatchEvent(new Event('change')); })()"
         self.browser.value(choose)
@@ -196,7 +215,7 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value("document.querySelector('#roofline select').value"), "2,16,2048,128")
 
     def test_code_is_unpacked_sorted_and_searched(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.open(self.report(LADDER.stem), "#view=code&kernel=mma@1,8,512,64")
         self.browser.wait(CODE)
         lines = self.table("source lines")
         self.assertEqual(lines[0][0], "sm80.cuh:71")
@@ -215,12 +234,12 @@ class LadderTest(Pages):
         # The address has all of it: it opens the same view again.
         fragment = self.browser.value("location.hash")
         self.assertIn("q=mufu.ex2", fragment)
-        self.browser.open(self.report("h200-ladder-full"), fragment)
+        self.browser.open(self.report(LADDER.stem), fragment)
         self.browser.wait(CODE)
         self.assertEqual(self.browser.text(".long-row code"), texts)
 
     def test_a_source_line_opens_its_machine_code(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=code&kernel=mma@1,8,512,64")
+        self.browser.open(self.report(LADDER.stem), "#view=code&kernel=mma@1,8,512,64")
         self.browser.wait(CODE)
         self.browser.value("document.querySelector('[role=grid]').focus()")
         self.browser.press("ArrowDown", "Enter")
@@ -243,7 +262,7 @@ class LadderTest(Pages):
         self.assertEqual({row[-1] for row in self.table("source lines")}, {"source not read"})
 
     def test_everything_works_with_the_keyboard(self):
-        self.browser.open(self.report("h200-ladder-full"))
+        self.browser.open(self.report(LADDER.stem))
         self.browser.press("/")
         self.assertEqual(self.browser.value("document.activeElement.type"), "search")
         self.browser.press(*"wmma")
@@ -268,7 +287,7 @@ class LadderTest(Pages):
         self.browser.wait("!document.querySelector('dialog').open")
 
     def test_all_that_can_be_used_has_a_name_and_every_chart_a_text(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
             self.browser.open(path, fragment)
             self.browser.wait(f"document.querySelector('[role=grid][aria-label=kernels], #phases') || {CODE}")
@@ -285,7 +304,7 @@ class LadderTest(Pages):
             )
 
     def test_light_and_dark_follow_the_system_and_the_button(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         page = "getComputedStyle(document.body).backgroundColor"
         colours = {}
         for scheme in ("light", "dark"):
@@ -300,7 +319,7 @@ class LadderTest(Pages):
         self.browser.prefer("light")
 
     def test_pictures_of_a_kernel_are_not_blank(self):
-        path = self.report("h200-ladder-full")
+        path = self.report(LADDER.stem)
         self.addCleanup(self.browser.prefer, "light")
         self.browser.open(path)
         self.browser.value("localStorage.clear()")  # a theme that another test has chosen
@@ -340,7 +359,7 @@ class LadderTest(Pages):
         self.addCleanup(self.browser.resize, 1400)
         self.addCleanup(self.browser.ask, "Emulation.setEmulatedMedia", media="")
         for fragment in ("", "#view=kernel&kernel=mma@1,8,512,64", "#view=code&kernel=mma@1,8,512,64"):
-            self.browser.open(self.report("h200-ladder-full"), fragment)
+            self.browser.open(self.report(LADDER.stem), fragment)
             self.browser.wait(f"document.querySelector('[role=grid][aria-label=kernels], #phases') || {CODE}")
             self.browser.ask("Emulation.setEmulatedMedia", media="print")
             self.browser.value("window.dispatchEvent(new Event('beforeprint'))")
@@ -360,7 +379,7 @@ class LadderTest(Pages):
         self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.top')).display"), "none")
 
     def test_an_address_of_a_kernel_that_is_not_there_says_so(self):
-        self.browser.open(self.report("h200-ladder-full"), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
+        self.browser.open(self.report(LADDER.stem), "#view=kernel&kernel=<img src=x onerror=alert(1)>")
         self.assertEqual(self.browser.text("h1"), ["Kernel not found"])
 
 
@@ -372,7 +391,7 @@ class WrongValuesTest(Pages):
 
     def test_a_page_whose_dram_peak_is_zero_or_tiny_has_all_but_the_roofline(self):
         for name, value in (("zero-peak", "0"), ("tiny-peak", "1e-300"), ("huge-peak", "1e300")):
-            path = self.forged(name, "h200-ladder-full", "UPDATE value " + self.DRAM.format(value))
+            path = self.forged(name, LADDER.stem, "UPDATE value " + self.DRAM.format(value))
             with self.subTest(name):
                 self.browser.open(path)
                 titles = self.browser.text("main h2")
@@ -386,7 +405,7 @@ class WrongValuesTest(Pages):
 
     def test_a_kernel_whose_counters_are_all_zero_is_drawn(self):
         ranges = "(SELECT range.id FROM range JOIN kernel_case ON kernel_case.id = case_id WHERE kernel = 'mma')"
-        path = self.forged("zeros", "h200-ladder-full", f"UPDATE value SET value = 0 WHERE range_id IN {ranges}")
+        path = self.forged("zeros", LADDER.stem, f"UPDATE value SET value = 0 WHERE range_id IN {ranges}")
         self.browser.open(path, self.KERNEL)
         self.assertIn("Launches", self.browser.text("main h2"))
         self.assertEqual([each.split(":")[0] for each in self.browser.text(".warning")], ["Sums that do not close"])
@@ -419,7 +438,7 @@ class TimelineTest(Pages):
         self.assertEqual(names[0], "SMs activemean 90.8\u202f%, largest 100\u202f%")
         self.assertEqual(len(names), 10)
         self.assertEqual(names[-1], "time")
-        self.assertEqual(self.browser.text("#timeline .tick text, #timeline text.tick"), [f"{each} \u00b5s" for each in ("0", "200", "400", "600", "800", "1,000")])
+        self.assertEqual(self.browser.text("#timeline .tick text, #timeline text.tick"), [f"{each} us" for each in ("0", "200", "400", "600", "800", "1,000")])
         lefts = self.browser.value("[...new Set([...document.querySelectorAll('#timeline .series-plot')].map((e) => e.getBoundingClientRect().left))].length")
         self.assertEqual(lefts, 1)
         # Rows of one launch are together.
@@ -435,11 +454,11 @@ class TimelineTest(Pages):
         words = self.browser.text("#timeline p")
         self.assertEqual(
             words[0],
-            "Tail: in the last 200 \u00b5s, 20.0\u202f% of the call, SMs active stays below 90\u202f% of its largest value; "
-            "in the last 40 \u00b5s, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
+            "Tail: in the last 200 us, 20.0\u202f% of the call, SMs active stays below 90\u202f% of its largest value; "
+            "in the last 40 us, 4.0\u202f% of the call, SMs active stays below 50\u202f% of its largest value.",
         )
         self.assertIn("other programs on it are counted too", words[-1])
-        self.assertIn("The call takes 9.92 \u00b5s; the GPU was active for 1.01 ms in the longest launch", words[-1])
+        self.assertIn("The call takes 9.92 us; the GPU was active for 1.01 ms in the longest launch", words[-1])
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-tail').length"), 4)
 
     def test_the_slider_and_the_pointer_read_all_rows(self):
@@ -447,21 +466,21 @@ class TimelineTest(Pages):
         self.assertEqual(set(self.values()), {""})
         self.browser.value("document.querySelector('.series-slider').focus()")
         self.browser.press("End")
-        self.assertEqual(self.values(), ["n/a"] * 6 + ["50.0\u202f%"] + ["n/a"] * 2 + ["1,005 \u00b5s"])
+        self.assertEqual(self.values(), ["n/a"] * 6 + ["50.0\u202f%"] + ["n/a"] * 2 + ["1,005 us"])
         self.browser.press("ArrowDown")
-        self.assertEqual(self.values(), ["30.0\u202f%"] + ["50.0\u202f%"] * 8 + ["995 \u00b5s"])
+        self.assertEqual(self.values(), ["30.0\u202f%"] + ["50.0\u202f%"] * 8 + ["995 us"])
         said = self.browser.value("document.querySelector('.series-slider').getAttribute('aria-valuetext')")
-        self.assertTrue(said.startswith("995 \u00b5s: SMs active 30.0\u202f%, tensor pipe 50.0\u202f%, "), said)
+        self.assertTrue(said.startswith("995 us: SMs active 30.0\u202f%, tensor pipe 50.0\u202f%, "), said)
         point = "(() => { const e = document.querySelectorAll('.series-plot')[2], b = e.getBoundingClientRect(); e.dispatchEvent(new PointerEvent('pointermove', {clientX: b.left + b.width * 455 / 1010, clientY: b.top + 5})); })()"
         self.browser.value(point)
-        self.assertEqual((self.values()[0], self.values()[-2:]), ("100\u202f%", ["n/a", "455 \u00b5s"]))
+        self.assertEqual((self.values()[0], self.values()[-2:]), ("100\u202f%", ["n/a", "455 us"]))
 
     def test_the_chart_is_a_table_too(self):
         self.browser.open(self.report("timeline"), self.KERNEL)
         self.browser.value("document.querySelector('#timeline summary').click()")
         self.browser.wait("document.querySelector('[role=grid]')")
         rows = self.table("metrics over time")
-        self.assertEqual(rows[0], ["5 \u00b5s", "100\u202f%"] + ["50.0\u202f%"] * 8)
+        self.assertEqual(rows[0], ["5 us", "100\u202f%"] + ["50.0\u202f%"] * 8)
         self.assertEqual(self.browser.value("document.querySelector('[role=grid]').getAttribute('aria-rowcount')"), "102")
 
     def test_a_call_that_was_not_sampled_says_why(self):
@@ -484,8 +503,8 @@ class TimelineTest(Pages):
         path = self.write("longer", "diff", self.folder / "timeline.fap", self.folder / "longer.fap")
         self.browser.open(path, self.KERNEL)
         words = self.browser.text("#timeline p")
-        self.assertTrue(words[0].startswith("Tail before: in the last 200 \u00b5s"), words)
-        self.assertTrue(words[1].startswith("Tail after: in the last 400 \u00b5s"), words)
+        self.assertTrue(words[0].startswith("Tail before: in the last 200 us"), words)
+        self.assertTrue(words[1].startswith("Tail after: in the last 400 us"), words)
         self.assertEqual(self.browser.value("document.querySelectorAll('.series-before').length"), 9)
         # The path of a long call is whole.
         self.assertGreater(self.browser.value("document.querySelector('.series-steps').getAttribute('d').length"), 2000)
@@ -520,11 +539,26 @@ class TimelineTest(Pages):
 
 
 class ProgramTest(Pages):
+    def test_nothing_is_beyond_a_window_of_900_pixels(self):
+        self.addCleanup(self.browser.resize, 1400)
+        self.browser.resize(900)
+        self.browser.open(self.report("pytorch-sdpa"))
+        self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), 900)
+        self.assertEqual(self.browser.value("[...document.querySelectorAll('.table-scroll')].filter((e) => e.scrollWidth > e.clientWidth).length"), 0)
+
+    def test_a_name_fills_its_column_before_it_is_cut(self):
+        self.browser.open(self.report("pytorch-sdpa"))
+        rooms = self.browser.value(
+            "[...document.querySelectorAll('#time .kernel-name')].filter((e) => e.scrollWidth > e.clientWidth)"
+            ".map((e) => e.closest('th, td').clientWidth - e.clientWidth)"
+        )
+        self.assertEqual([room for room in rooms if room > 40], [])
+
     def test_a_program_shows_its_time_by_kernel_and_its_ranges(self):
         self.browser.open(self.report("program"))
         self.assertEqual(self.browser.text("h1"), ["python3 decode.py"])
         self.assertEqual(
-            self.browser.text("main h2")[:5], ["Time by kernel", "NVTX ranges", "Copies and sets", "What to act on", "Kernels"]
+            self.browser.text("main h2")[:5], ["What to act on", "Time by kernel", "NVTX ranges", "Copies and sets", "Kernels"]
         )
         self.assertTrue(self.browser.text("#time tbody th")[0].startswith("flash_fwd_kernel"))
         self.assertEqual(self.browser.text(".icicle-label"), ["step", "attn", "torch: mlp"])
@@ -581,9 +615,9 @@ class DiffTest(Pages):
         self.browser.open(path)
         self.assertEqual(self.browser.text("main h2"), ["Calls", "What moved", "Before", "After"])
         mma = next(row for row in self.table("calls") if row[0] == "mma")
-        self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 \u00b5s", "+50.0\u202f%", "\u25b2 worse", "14.9 \u00b5s"])
+        self.assertEqual(mma[2:7:2] + mma[3:4], ["9.92 us", "+50.0\u202f%", "\u25b2 worse", "14.9 us"])
         rows = self.table("changes")
-        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration duration_seconds", "9.92 \u00b5s", "14.9 \u00b5s", "+50.0\u202f%", "", "\u25b2 worse"], rows)
+        self.assertIn(["mma \u00b7 1,8,512,64", "whole kernel", "duration duration_seconds", "9.92 us", "14.9 us", "+50.0\u202f%", "", "\u25b2 worse"], rows)
         self.assertNotIn("same", {row[-1] for row in rows})
         # The time of the call comes first, then the times of its phases.
         of_mma = [row[1:3] for row in rows if row[0] == "mma \u00b7 1,8,512,64"]
@@ -659,7 +693,7 @@ class NarrowTest(Pages):
 
     def test_tables_fit_a_window_of_1200_and_of_1024_pixels(self):
         self.addCleanup(self.browser.resize, 1400)
-        ladder, program = self.report("h200-ladder-full"), self.report("pytorch-sdpa")
+        ladder, program = self.report(LADDER.stem), self.report("pytorch-sdpa")
         diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
         ranks = self.write("ranks", "report", self.folder / "program.fap", self.folder / "rank1.fap")
         for window in (1200, 1024):
@@ -731,7 +765,7 @@ class GateTest(Pages):
         self.browser.open(self.folder / "regression.html")
         self.assertEqual(self.browser.text("h1"), ["\u2717 REGRESSION mma 1,8,512,64 is 11.8 % slower: softmax"])
         rows = self.table("cases")
-        self.assertEqual(rows[1][:5], ["\u2717 REGRESSION", "mma \u00b7 1,8,512,64", "5.86 \u00b5s", "6.55 \u00b5s", "+11.8\u202f%"])
+        self.assertEqual(rows[1][:5], ["\u2717 REGRESSION", "mma \u00b7 1,8,512,64", "5.86 us", "6.55 us", "+11.8\u202f%"])
         self.browser.value("document.querySelector('[role=grid]').focus()")
         self.browser.press("Home", "ArrowDown", "Enter")
         self.browser.wait("document.querySelector('nav[aria-label=cases]')")
@@ -849,7 +883,7 @@ class ColourTest(unittest.TestCase):
 
     def test_colours_of_phases_and_of_stalls_can_be_told_apart(self):
         style = (ROOT / "exporters" / "html" / "view" / "style.css").read_text()
-        for kind, count in (("p", 9), ("s", 9)):
+        for kind, count in (("p", 9), ("s", 10)):
             colours = re.findall(rf"--{kind}-?\w+: (#[0-9a-f]{{6}});", style)
             self.assertEqual(len(colours), count)
             for who, matrix in self.SEEN.items():

@@ -155,6 +155,18 @@ TEST(InferPhasesTest, EveryRefusalHasAWord) {
   std::vector<Line> no_loop = MmaAttention();
   no_loop[35] = {"", "NOP", "", {}};
   EXPECT_EQ(WordOf(no_loop), "loop");
+  DeviceFunction backward = MakeFunction(no_loop);
+  backward.name = "_ZN5flash16flash_bwd_kernelEv";
+  EXPECT_EQ(InferPhases(backward).refusal_word, "backward");
+  EXPECT_EQ(InferPhases(backward).refusal,
+            "backward pass, by the kernel's name; the code alone says: no loop over keys holds both products");
+  backward = MakeFunction(MmaAttention());
+  backward.name = "_ZN5flash16flash_bwd_kernelEv";
+  EXPECT_EQ(InferPhases(backward).refusal_word, "") << "what the code shows counts more than its name";
+  std::vector<Line> branch = MmaAttention();
+  branch.push_back({"", "BRX", "R2, -0x10", {}});
+  EXPECT_EQ(WordOf(branch), "branches");
+  EXPECT_EQ(RefusalOf(branch), "the targets of 1 indirect branch are not known");
   std::vector<Line> unknown = MmaAttention();
   unknown[12] = {"", "QQMMA.16832.F32", "R60, R8, R12, RZ", {}};
   EXPECT_EQ(WordOf(unknown), "opcode");

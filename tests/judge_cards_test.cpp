@@ -73,8 +73,9 @@ TEST(JudgeCardsTest, AnotherCardAddsTwoDeviationsOfTheDifferenceBetweenTwoCards)
   EXPECT_EQ(Find(over.Of("mma"), kDuration).tier, 3);
   EXPECT_TRUE(Has(NoteOn(over), "another card, GPU-9, than the base, GPU-1")) << NoteOn(over);
   EXPECT_TRUE(Has(NoteOn(over), "2.4 % at least (between_cards)")) << NoteOn(over);
-  EXPECT_EQ(Baseline({{"GPU-1", {100}}}, {89.0}).Judged().verdict, Verdict::kPass);
-  EXPECT_EQ(Baseline({{"GPU-1", {100}}}, {88.0}).Judged().verdict, Verdict::kImproved);
+  // A gain has no budget to use up: 1.8 % between processes and 6.8 % between cards, as independent errors.
+  EXPECT_EQ(Baseline({{"GPU-1", {100}}}, {93.2}).Judged().verdict, Verdict::kPass);
+  EXPECT_EQ(Baseline({{"GPU-1", {100}}}, {92.8}).Judged().verdict, Verdict::kImproved);
 }
 
 TEST(JudgeCardsTest, TheDefaultIsASetting) {

@@ -393,7 +393,7 @@ TEST(JudgePairedTest, APhaseThatGrewIsARegressionWhereTimeCannotTell) {
   EXPECT_EQ(verdict(0.216).phase, "softmax");
   EXPECT_EQ(Find(verdict(0.216), kPhaseTime, "qk").verdict, Verdict::kPass);
   EXPECT_NEAR(*Find(verdict(0.216), kPhaseTime, "softmax").change, 0.016, 1e-6);
-  EXPECT_EQ(verdict(0.216).headline, "softmax costs 8.0 % more: 20.0 -> 21.6 % of the time");
+  EXPECT_EQ(verdict(0.216).headline, "the same time: softmax costs 8.0 % more: 20.0 -> 21.6 % of the time");
 }
 
 TEST(JudgePairedTest, TheRelativeLimitAppliesToALargePhase) {

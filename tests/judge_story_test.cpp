@@ -194,9 +194,9 @@ TEST(JudgeStoryTest, MoreWorkIsToldAsItIsCounted) {
     kernel.Count("softmax", "phase_shared_wavefronts", before, after);
     EXPECT_TRUE(Has(kernel.Judged().headline, text)) << kernel.Judged().headline;
   };
-  says(1000.0, 8000.0, ": softmax has 8 times the shared wavefronts");
-  says(1000.0, 1030.0, ": softmax has 3.0 % more shared wavefronts");
-  says(0.0, 64.0, ": softmax has 64 shared wavefronts instead of none");
+  says(1000.0, 8000.0, ": softmax has 8 times the SASS shared wavefronts");
+  says(1000.0, 1030.0, ": softmax has 3.0 % more SASS shared wavefronts");
+  says(0.0, 64.0, ": softmax has 64 SASS shared wavefronts instead of none");
 }
 
 TEST(JudgeStoryTest, TheTimeNamesTheCauseWhereTheWorkDoesNot) {

@@ -307,7 +307,7 @@ TEST(JudgeTest, MuchMoreCodeOrRegistersAreSuspectWithoutAGpu) {
 TEST(JudgeTest, BlocksPerSmComeFromTheLaunchWhenKnown) {
   Scenario scenario = Measured(kTooShort);
   scenario.Candidate().launches[0].blocks_per_sm = 2;
-  EXPECT_EQ(scenario.Of().headline, "resident blocks per SM 4 -> 2");
+  EXPECT_EQ(scenario.Of().headline, "0.3 % slower, which may be noise: resident blocks per SM 4 -> 2");
   scenario.Candidate().launches[0].block = {256, 1, 1};
   EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
 }

@@ -80,6 +80,55 @@ TEST(JudgeTimeDecidesTest, ACallThatMayBeSlowerKeepsTheRegressionOfItsCode) {
   EXPECT_EQ(untimed.Of().verdict, Verdict::kRegression);
 }
 
+TEST(JudgeTimeDecidesTest, AShortCallThatIsFasterThanItsWideToleranceIsNotSlower) {
+  Scenario scenario = Measured({0.7, 0.0, 1e-6}, 0.0);
+  scenario.Code().spill_bytes = 8;
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kImproved);
+  EXPECT_TRUE(Find(scenario.Of(), "spill_bytes").overruled);
+}
+
+TEST(JudgeTimeDecidesTest, PIsTheChanceOfTheVerdict) {
+  const Comparison faster = Find(Measured({0.9}).Of(), kDuration);
+  EXPECT_EQ(faster.verdict, Verdict::kImproved);
+  EXPECT_LT(*faster.p, 0.01);
+  EXPECT_GT(*Find(Measured({0.99}).Of(), kDuration).p, 0.99) << "not worse";
+}
+
+TEST(JudgeTimeDecidesTest, RecordedTimesDecideBeyondTheirErrorTermAndCountersAreSuspectWithinIt) {
+  const auto with = [](double time) {
+    Scenario scenario("recordings");
+    const auto values = [](double seconds, double count) {
+      return Scenario::Values{{{"", kDuration}, seconds}, {{"", "instructions"}, count}};
+    };
+    scenario.Record(1, values(100e-6, 100), values(time * 100e-6, 120));
+    return scenario.Of();
+  };
+  EXPECT_EQ(with(0.90).verdict, Verdict::kImproved);
+  EXPECT_EQ(with(0.90).headline, "10.0 % faster");
+  EXPECT_EQ(Find(with(0.90), "instructions").reason, "instructions 100 -> 120, and 10.0 % faster all the same");
+  EXPECT_EQ(with(0.97).verdict, Verdict::kSuspect) << "time cannot tell, and speaks against the counter";
+  EXPECT_EQ(with(0.97).headline, "3.0 % faster, which may be noise: instructions 100 -> 120");
+  EXPECT_EQ(Find(with(0.97), kDuration).reason, "too few processes to tell 3.0 % from noise: run gate --pair");
+  EXPECT_EQ(with(1.00).verdict, Verdict::kRegression) << "time cannot tell: counters decide";
+  EXPECT_EQ(with(1.03).verdict, Verdict::kRegression);
+  EXPECT_EQ(with(1.03).headline, "perhaps 3.0 % slower: instructions 100 -> 120");
+  EXPECT_EQ(with(1.10).headline, "10.0 % slower");
+}
+
+TEST(JudgeTimeDecidesTest, EqualMachineCodeThatWasNotTimedSaysThatHostCodeWasNotCompared) {
+  for (const char* const design : {"static", "pairs"}) {
+    Scenario scenario(design);
+    scenario.MakeIdentical();
+    EXPECT_EQ(scenario.Of().headline, "the same machine code; host code was not compared") << design;
+  }
+  Scenario is_static("static");
+  is_static.MakeIdentical();
+  EXPECT_EQ(is_static.Judged().headline, "PASS: 1 case, 1 with the same machine code; host code was not compared");
+  Scenario timed = FirstStage({1.0});
+  timed.MakeIdentical();
+  EXPECT_EQ(timed.Of().headline, "the same machine code");
+}
+
 TEST(JudgeTimeDecidesTest, CyclesDecideToo) {
   Scenario scenario = Measured({1.0, 1.04});  // hidden by a higher clock
   scenario.Code().spill_bytes = 8;

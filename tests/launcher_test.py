@@ -125,6 +125,22 @@ class LauncherTest(unittest.TestCase):
         (self.root / "headers" / "more.h").unlink()
         self.assertTrue(self.launch()[1])
 
+    def test_help_of_any_command_installs_builds_and_writes_nothing(self):
+        (self.root / "ci/setup.sh").write_text("#!/bin/sh\necho installed >&2; exit 9\n")
+        shutil.copytree(SOURCE / "dashboards", self.root / "dashboards", ignore=shutil.ignore_patterns("*.png", "__pycache__"))
+        before = self.state()
+        for words, printed in ((["--help"], "not built yet"), (["report", "-h"], "not built yet"), (["demo", "--help"], "--hosts N")):
+            with self.subTest(words):
+                command = [self.root / "fa-profile", *words]
+                environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "FA_PROFILE_PRESET": "host"}
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG, cwd="/")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(printed, done.stdout)
+                self.assertEqual(self.state(), before)
+                self.assertEqual(list(self.home.iterdir()), [])
+        done = subprocess.run([self.root / "fa-profile", "--", "x", "--help"], env=environment, capture_output=True, text=True, timeout=LONG)
+        self.assertEqual(done.returncode, 2, "the help of the user's program: this launch builds")
+
     def test_a_new_commit_is_a_reason_to_build(self):
         self.launch()
         self.git("commit", "-q", "--allow-empty", "-m", "next")

@@ -42,6 +42,37 @@ TEST(LineTableTest, FramesHaveFileLineAndQualifiedName) {
   EXPECT_EQ(first[0].line, 19);
 }
 
+TEST(LineTableTest, PathsAreRewrittenInPlaceAndLinesStay) {
+  for (const char* const name : {"sm_80.cubin", "sm_90a.cubin", "sm_90_cuda12.cubin"}) {
+    SCOPED_TRACE(name);
+    const std::vector<std::uint8_t> original = SampleCubin(name);
+    for (const auto& [to, expected] : {std::pair{"a/b.cu", "a/kernels.cu"}, std::pair{"b.cu", "kernels.cu"}}) {
+      std::vector<std::uint8_t> cubin = original;
+      EXPECT_TRUE(RewriteSourcePaths(cubin, [&](const std::string& path) { return path == "/src/f" ? to : path; }));
+      EXPECT_EQ(cubin.size(), original.size());
+      for (std::uint64_t offset = 0; offset < 4096; offset += 16) {
+        const std::vector<InlineFrame> before = LineTable(original).Frames(kReduce, offset);
+        const std::vector<InlineFrame> after = LineTable(cubin).Frames(kReduce, offset);
+        ASSERT_EQ(after.size(), before.size());
+        if (before.empty()) continue;
+        EXPECT_EQ(after[0].line, before[0].line);
+        EXPECT_EQ(after[0].file, before[0].file == "/src/kernels.cu" ? expected : before[0].file);
+      }
+    }
+  }
+  std::vector<std::uint8_t> cubin = SampleCubin("sm_90a.cubin");
+  EXPECT_FALSE(RewriteSourcePaths(cubin, [](const std::string& path) { return "/longer" + path; })) << "no room";
+  EXPECT_EQ(cubin, SampleCubin("sm_90a.cubin"));
+  cubin = SampleCubin("sm_90a_debug.cubin");
+  EXPECT_FALSE(RewriteSourcePaths(cubin, [](const std::string&) { return "b.cu"; })) << "-G writes paths elsewhere too";
+}
+
+TEST(LineTableTest, AbsolutePathsAreFoundAnywhere) {
+  EXPECT_TRUE(HoldsAbsolutePath(std::string_view("x\0/home/me/a.cu", 15)));
+  EXPECT_TRUE(HoldsAbsolutePath("-o=/tmp/a"));
+  EXPECT_FALSE(HoldsAbsolutePath("a/b.cu ./////kernels/a.cu sm__inst/cycle"));
+}
+
 TEST(LineTableTest, InstructionsOfASubroutineBelongToIt) {
   const LineTable table(SampleCubin("sm_90a.cubin"));
   bool outlined = false;

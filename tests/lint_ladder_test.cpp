@@ -8,7 +8,6 @@
 
 #include "cuda_tool.h"
 #include "fa_profile/demangle.h"
-#include "fa_profile/gpu_code.h"
 #include "fa_profile/lint.h"
 #include "fa_profile/occupancy.h"
 #include "lint_fixture.h"
@@ -18,10 +17,7 @@ namespace {
 
 class LintLadderTest : public LintFixture {
  protected:
-  void SetUp() override {
-    LintFixture::SetUp();
-    if (!sass::FindCuobjdump()) GTEST_SKIP() << "no cuobjdump here: ci/setup.sh fetches one";
-  }
+  void SetUp() override { LintFixture::SetUp(); }
 
   // What ptxas says, while it compiles `source` for sm_90a, is what lint says of the result. Returns the kernels seen.
   int ExpectWhatPtxasSays(const std::string& source) const {
@@ -90,7 +86,7 @@ TEST_F(LintLadderTest, APackageGivesItsAttentionKernelsInOneTable) {
   const Outcome text = Run("--from-wheel package" + two);
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(Contains(text.out, "every tile")) << text.out;
-  EXPECT_TRUE(Contains(text.out, "  MmaForward<Tile<")) << text.out;
+  EXPECT_TRUE(Contains(text.out, "  MmaForward<")) << text.out;
   EXPECT_TRUE(Contains(text.out, "not attention: ")) << text.out;
   const Outcome csv = Run("--from-wheel package --format csv" + two);
   EXPECT_EQ(std::ranges::count(csv.out, '\n'), inferred + 1) << csv.out;

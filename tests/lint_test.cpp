@@ -152,6 +152,34 @@ TEST(LintTest, SpillsAreSlotsAboveTheLowestLastUseReload) {
   EXPECT_EQ(Ids(lint), std::set<std::string>{"spills"});
 }
 
+TEST(LintTest, ASlotThatIsStoredAndReloadedIsASpillWhereNoAddressIsComputed) {
+  const std::vector<Line> lines{{"LDC", "R1, c[0x0][0x28]"},    {"VIADD", "R1, R1, 0xfffffff0"},
+                                {"STL.64", "[R1+0x8], R4"},  // a spill
+                                {"LDL", "R5, [R1+0xc]"},     // half of it
+                                {"LDL", "R5, [R1+0xc]"},        {"LDL", "R5, [R1+0xc]"},
+                                {"LDL", "R4, [R1+0x8]", "@P0"}, {"STL", "[R1], R6"},  // never loaded
+                                {"BRA", "0x30", "@P1"},         {"EXIT"}};
+  KernelCode kernel = Kernel(lines);
+  kernel.stack_frame_bytes = 16;
+  const KernelLint lint = Lint(kernel);
+  EXPECT_EQ(lint.spills.stores, 1);
+  EXPECT_EQ(lint.spills.store_bytes, 8);
+  EXPECT_EQ(lint.spills.loads, 4);
+  EXPECT_EQ(lint.spills.load_bytes, 16);
+  EXPECT_EQ(lint.arrays.stores, 1);
+  EXPECT_EQ(Ids(lint), (std::set<std::string>{"spills", "local-traffic-in-loop"}));
+
+  // The address of the frame goes elsewhere: the slots may be those of an array.
+  for (const Line& line : {Line{"IADD3", "R8, R1, 0x8, RZ"}, Line{"MOV", "R8, R1"}, Line{"LDL", "R8, [R1+UR4]"},
+                           Line{"LDL", "R8, [R9]"}, Line{"VIADD", "R1, R1, 0x8"}}) {
+    SCOPED_TRACE(line.operands);
+    kernel.function.instructions[7].opcode = line.opcode;
+    kernel.function.instructions[7].operands = line.operands;
+    EXPECT_EQ(Lint(kernel).spills.loads, 0);
+    EXPECT_TRUE(Ids(Lint(kernel)).contains("stack-without-spills"));
+  }
+}
+
 TEST(LintTest, AStackFrameWithoutSpillsIsReportedAsAnArray) {
   KernelCode kernel = Kernel({{"STL", "[R1], R4"}, {"LDL", "R4, [R14+0x4]"}, {"EXIT"}});
   kernel.stack_frame_bytes = 128;
@@ -205,6 +233,19 @@ TEST(LintTest, ABarrierPerRowIsAFindingAndOnePerTileIsNot) {
   }
   // One that only arrives, and one outside all loops, wait for nobody.
   EXPECT_EQ(Ids(Lint(Kernel({{"BAR.ARV", "0x0, 0x80"}, {"BRA", "0x0", "@P0"}, {"BAR.SYNC", "0x0"}, {"EXIT"}}))), kNone);
+}
+
+TEST(LintTest, FindingsAboutLoopsAreLeftOutWhereIndirectBranchesHaveUnknownTargets) {
+  KernelCode kernel = Kernel({{"BRX", "R2, -0x10, {0x10, 0x40}"},
+                              {"BAR.SYNC", "0x0"},
+                              {"LDL", "R4, [R14]"},
+                              {"BRA", "0x10", "@P0"},
+                              {"EXIT"}});
+  EXPECT_EQ(Lint(kernel).unknown_branches, 0);
+  EXPECT_EQ(Ids(Lint(kernel)), (std::set<std::string>{"barrier-per-row", "local-traffic-in-loop"}));
+  kernel.function.instructions[0].operands = "R2, -0x10";
+  EXPECT_EQ(Lint(kernel).unknown_branches, 1);
+  EXPECT_EQ(Ids(Lint(kernel)), kNone);
 }
 
 TEST(LintTest, WmmaWithoutMatrixInstructionsIsFoundByInlineStackAndByName) {

@@ -51,6 +51,31 @@ TEST_F(NewKernelLibTest, ItsFilesBuildALibraryThatDescribesItself) {
   EXPECT_EQ(gated.exit_code, 0) << gated.out << gated.err;
 }
 
+// As a user pastes them, with no GPU in sight.
+TEST_F(NewKernelLibTest, ThePrintedCommandsConfigureBuildAndTestWithoutAGpu) {
+  const Outcome made = New("mine", "CUDA_VISIBLE_DEVICES= ");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(Contains(made.out, "this machine has no GPU: ctest skips what needs one"));
+  const std::size_t begin = made.out.find("  cmake -S ");
+  const std::string commands = made.out.substr(begin, made.out.find("  fa-profile --kernel-lib") - begin);
+  EXPECT_TRUE(Contains(commands, " && ctest --test-dir ")) << made.out;
+  const std::string tools =
+      fs::path(FA_PROFILE_NVCC).parent_path().string() + ":" + fs::path(FA_PROFILE_CMAKE).parent_path().string();
+  const Outcome done = Shell("set -e; export CUDA_VISIBLE_DEVICES= PATH=" + tools + ":$PATH\n" + commands);
+  EXPECT_EQ(done.exit_code, 0) << commands << done.out << done.err;
+  EXPECT_TRUE(Contains(done.out, "verify ...........................***Skipped")) << done.out;
+  EXPECT_TRUE(Contains(done.out, "100% tests passed")) << done.out;
+  // A program that was built without CUDA cannot load the library.
+  WriteFile(
+      folder_ / "no-cuda",
+      "#!/bin/sh\necho \"fa-profile: error: $1 needs CUDA, and this program was built without it\" >&2; exit 2\n");
+  const Outcome tested =
+      Shell("chmod +x no-cuda && " FA_PROFILE_CMAKE " -DFA_PROFILE=$PWD/no-cuda mine/build && " FA_PROFILE_CMAKE
+            " --build mine/build && ctest --test-dir mine/build -R description");
+  EXPECT_EQ(tested.exit_code, 0) << tested.out;
+  EXPECT_TRUE(Contains(tested.out, "***Skipped")) << tested.out;
+}
+
 TEST_F(NewKernelLibTest, TheExampleOfTheDocumentIsComplete) {
   const std::string document = ReadSourceFile("docs/kernels.md");
   const std::size_t begin = document.find("```cpp\n") + 7;

@@ -146,6 +146,48 @@ TEST(PageTest, AGpuStaysWithinItsSeriesBudgetAndDropsStallsFirst) {
   EXPECT_LT(Lines(text, "faprof_phase_stall_cycles_total{"), 32U * 8U * 4U);
 }
 
+TEST(PageTest, AKernelThatIsIdleForLongHasNoGaugesAndOneThatIsHiddenHasNoSeries) {
+  Totals totals;
+  for (const char* const name : {"new", "idle", "hidden"}) {
+    KernelTotals& kernel = totals.gpus[0].kernels[name];
+    kernel.sm_active_cycles = 1;
+    kernel.gauges["faprof_kernel_registers"] = 40;
+    kernel.shapes["none"].phase_ratios["qk"] = 1;
+  }
+  totals.gpus[0].kernels["idle"].idle_seconds = 101;
+  totals.gpus[0].kernels["hidden"].hidden = true;
+  PageInput input;
+  input.totals = &totals;
+  input.gauges_for = 100;
+  const std::string text = Text(input);
+  EXPECT_EQ(Lines(text, "faprof_sm_active_cycles_total"), 2U) << text;
+  for (const char* const gauge : {"faprof_kernel_registers", "faprof_kernel_phase_ratio", "faprof_kernel_bottleneck"}) {
+    EXPECT_EQ(Lines(text, gauge), 1U) << text;
+  }
+}
+
+TEST(PageTest, AKernelThatIsHeldHasItsOldSumsAndAllOfItsSeries) {
+  Totals held;
+  Totals totals;
+  for (const double sum : {1.0, 2.0}) {
+    Totals one;
+    KernelTotals& kernel = one.gpus[0].kernels["k"];
+    kernel.sm_active_cycles = sum;
+    kernel.shapes["none"].launches = sum;
+    kernel.shapes["none"].flops = sum;
+    Merge(totals, one, {&held});
+  }
+  PageInput input;
+  input.totals = &totals;
+  input.held = &held;
+  const std::string text = Text(input);
+  for (const char* const name : {"faprof_sm_active_cycles_total{gpu=\"0\",kernel=\"k\"}",
+                                 "faprof_kernel_flops_total{gpu=\"0\",kernel=\"k\",shape=\"none\"}",
+                                 "faprof_kernel_duration_seconds_count{gpu=\"0\",kernel=\"k\",shape=\"none\"}"}) {
+    EXPECT_NE(text.find(std::string(name) + " 0\n"), std::string::npos) << text;
+  }
+}
+
 TEST(PageTest, APageFitsEightGpusAtTheirBudget) {
   Totals totals;
   for (int gpu = 0; gpu < 16; ++gpu) totals.gpus[gpu] = Many(kMaxKernelLabels).gpus.at(0);
@@ -259,6 +301,7 @@ TEST(PageTest, PagesHaveExactlyTheFamiliesOfTheCatalogue) {
   collector.up["spool"] = true;
   collector.recordings["counted"] = 1;
   collector.last_collection = collector.last_recording = 1;
+  collector.refused_states = 0;
   collector.http_requests[200] = 3;
   const SimulationInfo simulation{1, "x.fap"};
   const Families families = MakeFamilies({&totals, &host, &baseline, &gate, &collector, &simulation});

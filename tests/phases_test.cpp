@@ -504,8 +504,8 @@ TEST(PhasesTest, SumsAreComparedWithTheRangeProfiler) {
   for (const Closure& closure : TableOf(recording).closures) closes[closure.quantity] = closure.closes();
   EXPECT_EQ(closes, (std::map<std::string, bool>{{"instructions", true},
                                                  {"HMMA instructions", false},
-                                                 {"shared wavefronts", false},
-                                                 {"shared wavefronts without conflicts", true}}));
+                                                 {"shared load/store wavefronts", false},
+                                                 {"shared load/store wavefronts less conflicts", true}}));
   const std::vector<std::string> names = MetricsForAnalysis();
   for (const auto& [name, value] : counters) EXPECT_TRUE(std::ranges::binary_search(names, name)) << name;
 }

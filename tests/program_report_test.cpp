@@ -137,6 +137,35 @@ TEST(ProgramReportTest, RanksStandSideBySideWithTheirSpread) {
   ExpectGolden("tests/data/golden/ranks.txt", Written(WriteTextRanks, report, ReportOptions{}));
 }
 
+TEST(ProgramReportTest, ARankThatWasKilledNamesTheOneStartedInItsPlace) {
+  std::vector<std::pair<std::string, Profile>> profiles;
+  for (const char* const name : {"r0.fap", "r1.fap", "r0.fap.part.10", "r0.fap.part.9", "r1.fap.part", "r2.fap.part"}) {
+    Recording recording = sample::MakeProgramRecording();
+    recording.session.complete = std::string(name).find(".part") == std::string::npos;
+    profiles.emplace_back(name, analyze::Analyze(recording));
+  }
+  const RankReport report = analyze::JoinRanks(profiles);
+  std::vector<std::string> next;
+  for (const Rank& rank : report.ranks) next.push_back(rank.next);
+  EXPECT_EQ(next, (std::vector<std::string>{"", "", "r0.fap", "r0.fap.part.10", "r1.fap", ""}));
+  const std::string text = Written(WriteTextRanks, report, ReportOptions{});
+  EXPECT_TRUE(Has(text, "r0.fap.part.9 (restarted: r0.fap.part.10)")) << text;
+  EXPECT_TRUE(Has(text, "r2.fap.part (killed)")) << text;
+}
+
+TEST(ProgramReportTest, AProcessKilledBeforeItsFirstWindowIsAProgramWhoseKernelsAreNotKnown) {
+  Recording recording = sample::MakeProgramRecording();
+  recording.session.complete = false;
+  recording.watch_windows = {{1, 5'000, 5'000}};
+  recording.kernel_work.clear();
+  recording.memory_work.clear();
+  recording.nvtx_work.clear();
+  recording.nvtx_kernel_work.clear();
+  const Profile profile = analyze::Analyze(recording);
+  ASSERT_TRUE(profile.program);
+  EXPECT_TRUE(Has(Written(WriteTextReport, profile, ReportOptions{}), "the recording ended before its first kernel."));
+}
+
 TEST(ProgramReportTest, RanksAsJsonFollowTheSchema) {
   const nlohmann::json json = nlohmann::json::parse(Written(WriteJsonRanks, ThreeRanks(), ReportOptions{}));
   const JsonSchema schema(nlohmann::json::parse(ReadSourceFile("docs/report.schema.json")));
@@ -174,6 +203,39 @@ TEST(ProgramReportTest, CsvHasRowsOfTheProgramItsClassesItsMemoryAndItsRanges) {
       commas += c == ',' && !quoted ? 1 : 0;
     }
     EXPECT_EQ(commas, 11u) << line;
+  }
+}
+
+/// The words of a column that begins at `title`, over all lines of the table.
+std::string Column(const std::vector<std::string>& table, const std::string& title) {
+  const std::size_t begin = table[0].find(title);
+  std::string words;
+  for (const std::string& line : table) {
+    if (line.size() > begin) words += line.substr(begin) + " ";
+  }
+  return words;
+}
+
+TEST(ProgramReportTest, WhyAKernelTakesItsTimeIsReadableAtAnyWidth) {
+  Profile profile = analyze::Analyze(sample::MakeProgramRecording());
+  profile.entries[0].kernel = "a_kernel_with_a_name_of_more_columns_than_half_a_page<of, arguments>";
+  profile.entries[0].findings = {{"a-finding-with-a-long-name", "", "", "", 1}};
+  profile.program->nvtx[0].kernels = {{profile.entries[0].case_id, profile.entries[0].kernel, 1, 1, 1.0}};
+  for (const int width : {80, 100, 120}) {
+    ReportOptions options{.width = width};
+    options.nvtx_ranges = {profile.program->nvtx[0].path};
+    const std::string text = Written(WriteTextReport, profile, options);
+    std::vector<std::string> top = Lines(text);
+    top.erase(top.begin(), std::ranges::find_if(top, [](const std::string& line) { return Has(line, "top kernels"); }));
+    top.resize(4);
+    const std::vector<std::string> range = Section(text, "NVTX range " + profile.program->nvtx[0].path);
+    const auto head = std::ranges::find_if(range, [](const std::string& line) { return Has(line, " why"); });
+    for (const std::vector<std::string>& table : {top, std::vector<std::string>(head, range.end())}) {
+      ASSERT_FALSE(table.empty());
+      EXPECT_TRUE(Has(Column(table, "why"), "bound by latency, ")) << text;
+      EXPECT_TRUE(Has(Column(table, "why"), "a-finding-with-a-long-name ")) << text;
+      for (const std::string& line : table) EXPECT_FALSE(Has(line, "...")) << line;
+    }
   }
 }
 
@@ -266,6 +328,21 @@ TEST(ProgramReportTest, SummaryLeavesOutTheBlocksAndKeepsTheTables) {
   const std::string text = Text(sample::MakeProgramRecording(), {.details = false});
   EXPECT_FALSE(Has(text, "\u2500\u2500 flash_fwd_kernel"));
   for (const char* title : {"Kernels", "Memory", "NVTX ranges"}) EXPECT_FALSE(Section(text, title).empty()) << title;
+}
+
+TEST(ProgramReportTest, TheShortReportFoldsMoreThanTenKernelsAndRanges) {
+  Recording recording = sample::EmptyProgram();
+  for (std::int64_t id = 1; id <= 30; ++id) {
+    sample::AddClass(recording, id, "k" + std::to_string(id), "k()");
+    recording.kernel_work.push_back({1, id, 1, 0, 1000, 1000, 1000});
+    recording.nvtx_work.push_back({1, "range " + std::to_string(id), 0, 1, 10, 1, 1000});
+  }
+  for (const char* const title : {"Kernels", "NVTX ranges"}) {
+    const std::vector<std::string> section = Section(Text(recording, {.details = false}), title);
+    ASSERT_EQ(section.size(), 12u) << title;
+    EXPECT_TRUE(Has(section.back(), "and 20 more")) << section.back();
+    EXPECT_EQ(Section(Text(recording), title).size(), 31u);
+  }
 }
 
 TEST(ProgramReportTest, RangesAreIndentedByTheirLevel) {

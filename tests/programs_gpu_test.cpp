@@ -2,6 +2,7 @@
 // work.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -83,6 +84,48 @@ INSTANTIATE_TEST_SUITE_P(Modes, WatchedModeTest,
                                          "memory", "reset", "children", "fork", "exit7", "_exit", "abort", "kill",
                                          "term", "throw", "profiler", "late_profiler", "profiler_threads"),
                          [](const auto& mode) { return std::string(mode.param[0] == '_' ? "now" : "") + mode.param; });
+
+TEST_F(ProgramsGpuTest, AProgramThatLimitsItselfEndsAndComputesAsItDoesAlone) {
+  for (const std::string mode : {"as", "fsize", "nofile"}) {
+    const Outcome alone = Shell(std::string(FA_PROFILE_LIMITED_PROGRAM) + " " + mode);
+    ASSERT_EQ(alone.exit_code, 11) << mode << alone.out;
+    for (const char* const options : {"--replay none", "--ncu-set basic", "--ncu-set full"}) {
+      const Outcome watched = Shell(std::string(FA_PROFILE_PROGRAM) + " --force -o w.fap " + options +
+                                    " -- " FA_PROFILE_LIMITED_PROGRAM " " + mode);
+      EXPECT_EQ(watched.exit_code, 11) << mode << " " << options << ": " << watched.err;
+      EXPECT_EQ(watched.out, alone.out) << mode << " " << options << ": " << watched.err;
+    }
+  }
+}
+
+TEST_F(ProgramsGpuTest, AProcessThatOutlivesTheProgramIsNamedAndRecordsToItsEnd) {
+  const Outcome watched = Shell(std::string(FA_PROFILE_PROGRAM) +
+                                " --replay none --force -o w.fap -- " FA_PROFILE_LIMITED_PROGRAM " daemon");
+  EXPECT_EQ(watched.exit_code, 11) << watched.err;
+  EXPECT_TRUE(Contains(watched.err, "still runs and is not in the report"));
+  // Either may have been the first to use the GPU.
+  const auto whole = [this] {
+    return std::count_if(fs::directory_iterator(folder_), fs::directory_iterator(),
+                         [](const fs::directory_entry& file) { return file.path().extension() == ".fap"; });
+  };
+  for (int k = 0; k < 600 && whole() < 2; ++k) usleep(100'000);
+  EXPECT_EQ(whole(), 2);
+}
+
+TEST_F(ProgramsGpuTest, GraphsThatTheGpuLaunchesAreNamedAsALoss) {
+  const Outcome alone = Shell(FA_PROFILE_DEVICE_GRAPH);
+  ASSERT_EQ(alone.exit_code, 0) << alone.out;
+  const Outcome watched =
+      Shell(std::string(FA_PROFILE_PROGRAM) + " --replay none --force -o w.fap -- " FA_PROFILE_DEVICE_GRAPH);
+  EXPECT_EQ(watched.exit_code, 0) << watched.err;
+  EXPECT_EQ(watched.out, alone.out);
+  const Recording recording = Recorded();
+  const auto loss = std::find_if(recording.losses.begin(), recording.losses.end(), [](const DataLoss& candidate) {
+    return candidate.subject == "CUDA graphs that were instantiated for device launch";
+  });
+  ASSERT_NE(loss, recording.losses.end());
+  EXPECT_EQ(loss->count, 2);
+}
 
 TEST_F(ProgramsGpuTest, EveryLaunchIsCountedAndTimed) {
   ASSERT_EQ(Watched("--replay none", "plain").exit_code, 0);

@@ -38,8 +38,8 @@ from fa_profile import _core  # noqa: E402
 from fa_profile.frame import Frame  # noqa: E402
 from support.forge import forge  # noqa: E402
 from support.processes import LONG  # noqa: E402
+from support.recordings import LADDER  # noqa: E402
 
-LADDER = SOURCE / "recordings/h200-ladder-full.fap"
 SDPA = SOURCE / "recordings/pytorch-sdpa.fap"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), *PACKAGES]), "CUDA_VISIBLE_DEVICES": ""}
 
@@ -188,8 +188,10 @@ class TablesTest(unittest.TestCase):
             fa_profile.open(LADDER, phase_map="no.yaml")
 
     def test_the_report_is_the_programs(self):
-        said = subprocess.run([PROGRAM, "report", LADDER], capture_output=True, text=True, timeout=LONG, check=True)
-        self.assertEqual(str(ladder()), said.stdout)
+        said = subprocess.run([PROGRAM, "report", "--details", LADDER], capture_output=True, text=True, timeout=LONG, check=True)
+        self.assertEqual(ladder().report(), said.stdout)
+        self.assertLess(len(str(ladder()).splitlines()), 15)
+        self.assertIn("NVIDIA H200", str(ladder()))
         json.loads(ladder().report("json"))
         with self.assertRaisesRegex(fa_profile.Error, "unknown format 'html'"):
             ladder().report("html")
@@ -367,7 +369,7 @@ class NotebookTest(Scratch):
             if last is not None:
                 value = eval(compile(last, "python.ipynb", "eval"), values)
                 shown.append("" if value is None else value._repr_html_())
-        self.assertIn("h200-ladder-full.fap", shown[0])
+        self.assertIn(LADDER.name, shown[0])
         self.assertIn("<td style=\"text-align:left\">softmax</td><td style=\"text-align:right\">0.3091</td>", shown[1])
         self.assertIn("0.309", shown[2])
         self.assertIn("exp-bound", shown[3])

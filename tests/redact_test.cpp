@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "fa_profile/error.h"
+#include "fa_profile/line_table.h"
 #include "fa_profile/load_profile.h"
 #include "fa_profile/recording_file.h"
+#include "sample_cubins.h"
 #include "test_files.h"
 
 namespace fa_profile::load::redact_test {
@@ -180,6 +182,108 @@ TEST_F(RedactTest, CodeOfSomeKernelsGoesWithItsSamples) {
   EXPECT_EQ(r.cubins[0].crc, 11U);
 }
 
+TEST_F(RedactTest, CodeOfClosedLibrariesIsKnownByItsNames) {
+  for (const char* const name : {
+           "nvjet_sm90_hss_128x128_64x6_2x1_v_bz_TNT",
+           "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128",
+           "sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__"
+           "5x_"
+           "cublas",
+           "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_nn",
+           "volta_h884gemm_64x128_ldg8_nn",
+           "_ZN7cutlass7Kernel2I66cutlass_80_wmma_tensorop_f16_s161616gemm_f16_16x16_64x2_nn_align8EEvNT_6ParamsE",
+           "_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiEEvi",
+           "_Z6gemmSNIfLi128ELi16EEvi",
+           "_ZN5cudnn3ops13nchwToNhwcKernelI6__halfEEvi",
+       }) {
+    EXPECT_TRUE(IsClosedCode(name)) << name;
+  }
+  for (const char* const name : {
+           "_ZN10fa_profile48_GLOBAL__N__da485928_15_rung4_cublas_cu_f6dd503716RowSoftmaxKernelEPKfP6__halfjiib",
+           "_ZN10fa_profile6hopper48_GLOBAL__N__7615f673_15_rung8_hopper_cu_80848d8813HopperForwardIiEEvi",
+           "_Z39fmha_cutlassF_f16_aligned_64x64_rf_sm80N22PyTorchMemEffAttention15AttentionKernelIN7cutlass6half_tEEE",
+           "_ZN13pytorch_flash16flash_fwd_kernelIN7cutlass6half_tEEEvi",
+           "attend_causal",
+       }) {
+    EXPECT_FALSE(IsClosedCode(name)) << name;
+  }
+}
+
+TEST_F(RedactTest, CodeOfClosedLibrariesGoesWithEveryCubinThatHoldsIt) {
+  Recording recording = SecretProgram();
+  recording.functions[1].name = "nvjet_sm90_hss_128x128_64x6_2x1_v_bz_TNT";
+  const std::vector<std::uint8_t> sample = SampleCubin("sm_90a.cubin");
+  recording.cubins = {{1, 11, sample}, {2, 12, sample}, {3, 13, {1, 2}}};
+  Redaction closed;
+  closed.closed_code = true;
+  const Redacted redacted = RedactFile(Write(recording), Copy(), closed, false);
+  EXPECT_EQ(redacted.functions, 1U);
+  EXPECT_EQ(redacted.cubins, 2U) << "a cubin that cannot be read may hold anything";
+  const Recording r = Read(Copy());
+  ASSERT_EQ(r.cubins.size(), 1U);
+  EXPECT_EQ(r.cubins[0].crc, 11U);
+  ASSERT_EQ(r.samplings.size(), 1U);
+  EXPECT_EQ(r.samplings[0].case_id, 1);
+  EXPECT_EQ(r.ranges.size(), recording.ranges.size()) << "figures stay";
+  EXPECT_EQ(r.losses.back().kind, "redacted");
+}
+
+TEST_F(RedactTest, OtherFunctionsOfACallKeepTheirShare) {
+  Recording recording = SecretProgram();
+  const InlineFrame frame{"main", "a.cu", 1};
+  recording.cubins.clear();
+  recording.functions[1].name = "nvjet_sm90_hss_128x128";
+  recording.functions[1].instructions = {{0, "", "HGMMA", "R1", {frame}}, {16, "", "EXIT", "", {frame}}};
+  recording.samplings[0].samples = {
+      {21, 0, {{"wait", 4}}}, {22, 0, {{"wait", 5}}}, {22, 16, {{"wait", 6}, {"barrier", 1}}}};
+  SassCounting counting{40, 1, "", {{21, 0, {{"smsp__sass_inst_executed", 7}}}}};
+  counting.counts.push_back({22, 0, {{"smsp__sass_inst_executed", 8}}});
+  counting.counts.push_back({22, 16, {{"smsp__sass_inst_executed", 9}}});
+  recording.countings = {counting};
+  Redaction closed;
+  closed.closed_code = true;
+  (void)RedactFile(Write(recording), Copy(), closed, false);
+  const Recording r = Read(Copy());
+  ASSERT_EQ(r.samplings.size(), 1U) << "of the second call nothing else was sampled";
+  ASSERT_EQ(r.samplings[0].samples.size(), 2U);
+  EXPECT_EQ(r.samplings[0].samples[1].function_id, 22);
+  EXPECT_EQ(r.samplings[0].samples[1].samples, (std::map<std::string, std::uint64_t>{{"wait", 11}, {"barrier", 1}}));
+  ASSERT_EQ(r.countings.at(0).counts.size(), 2U);
+  EXPECT_EQ(r.countings[0].counts[1].values.at("smsp__sass_inst_executed"), 17U);
+  ASSERT_EQ(r.functions.size(), 2U);
+  EXPECT_TRUE(r.functions[1].instructions.empty());
+}
+
+TEST_F(RedactTest, CubinsStayWithoutTheirPaths) {
+  Recording recording = SecretProgram();
+  const std::vector<std::uint8_t> sample = SampleCubin("sm_90a.cubin");
+  recording.cubins = {{1, 11, sample}, {2, 12, SampleCubin("sm_90a_debug.cubin")}};
+  Redaction paths;
+  paths.paths = true;
+  EXPECT_EQ(RedactFile(Write(recording), Copy(), paths, false).cubins, 1U) << "-G writes paths in other places too";
+  const Recording r = Read(Copy());
+  ASSERT_EQ(r.cubins.size(), 1U);
+  EXPECT_EQ(r.cubins[0].bytes.size(), sample.size());
+  const std::vector<InlineFrame> before = sass::LineTable(sample).Frames(kReduce, 0);
+  const std::vector<InlineFrame> after = sass::LineTable(r.cubins[0].bytes).Frames(kReduce, 0);
+  ASSERT_EQ(after.size(), before.size());
+  EXPECT_EQ(before[0].file, "/src/kernels.cu");
+  EXPECT_EQ(after[0].file, "kernels.cu");
+  EXPECT_EQ(after[0].line, before[0].line);
+}
+
+TEST_F(RedactTest, PathsBelowTheRepositoryStay) {
+  Recording recording = SecretProgram();
+  recording.functions[0].instructions[0].frames[0].file = "kernels/./hopper/a.cuh";
+  recording.functions[1].instructions[0].frames[0].file = "../../b.cu";
+  Redaction paths;
+  paths.paths = true;
+  (void)RedactFile(Write(recording), Copy(), paths, false);
+  const Recording r = Read(Copy());
+  EXPECT_EQ(r.functions[0].instructions[0].frames[0].file, "kernels/hopper/a.cuh");
+  EXPECT_EQ(r.functions[1].instructions[0].frames[0].file, "b.cu");
+}
+
 TEST_F(RedactTest, PathsLoseTheirFolders) {
   Redaction paths;
   paths.paths = true;
@@ -190,7 +294,7 @@ TEST_F(RedactTest, PathsLoseTheirFolders) {
   EXPECT_EQ(r.losses[0].reason, "secret_gemm(float*) ended in x");
   EXPECT_EQ(r.losses[1].reason, "of run.fap: out of memory");
   EXPECT_EQ(r.session.command_line, "fa-profile (redacted)");
-  EXPECT_TRUE(r.cubins.empty()) << "line information holds paths";
+  EXPECT_TRUE(r.cubins.empty()) << "nothing tells whether bytes that are not a cubin hold paths";
 }
 
 TEST_F(RedactTest, TheReaderIsToldWhatIsGone) {

@@ -31,7 +31,6 @@ Profile ChangedProfile() {
   recording.samplings[0].total_samples += 1400;
   recording.countings[0].counts[4].values["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared"] *= 2;
   recording.cases.pop_back();
-  recording.device.driver_version = "590.10";
   return analyze::Analyze(recording);
 }
 
@@ -195,6 +194,15 @@ TEST(ReportTest, JsonReportEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/report.json", JsonText(SampleProfile()));
 }
 TEST(ReportTest, CsvReportEqualsTheGoldenFile) { ExpectGolden("tests/data/golden/report.csv", Csv(SampleProfile())); }
+TEST(ReportTest, ADiffOfWhatCannotBeComparedJudgesNothing) {
+  Profile other = ChangedProfile();
+  other.device.driver_version = "590.10";
+  const std::string text = TextDiff(SampleProfile(), other);
+  EXPECT_TRUE(Contains(text, "not comparable: driver: 580.159.04 before, 590.10 after"));
+  EXPECT_FALSE(Contains(text, "worse"));
+  EXPECT_FALSE(Contains(text, "better"));
+}
+
 TEST(ReportTest, TextDiffEqualsTheGoldenFile) {
   ExpectGolden("tests/data/golden/diff.txt", TextDiff(SampleProfile(), ChangedProfile()));
 }
@@ -278,14 +286,77 @@ TEST(ReportTest, DetailsCanBeLeftOut) {
   EXPECT_NE(text.find("what is missing"), std::string::npos) << "what is missing is never left out";
 }
 
-TEST(ReportTest, ASummaryNamesFewSubjectsOfWhatIsMissing) {
+/// `mma` at two shapes and `tiled`, with findings made up.
+Profile ProfileWithFindings() {
+  Profile profile = SampleProfile();
+  profile.entries.resize(1);
+  profile.entries[0].kernel = "first";
+  profile.entries[0].part = "";
+  profile.entries[0].verification.reset();
+  profile.entries[0].findings = {{"symptom", "qk", "qk is slow", "see cause", 0.9, "cause"},
+                                 {"rare", "", "once", "cure rare", 0.5},
+                                 {"cause", "qk", "a little", "cure cause", 0.4}};
+  ProfileEntry again = profile.entries[0];
+  again.shape = AttentionShape{2, 16, 2048, 128};
+  again.findings = {{"cause", "qk", "a lot", "cure cause", 0.45}};
+  ProfileEntry fine = profile.entries[0];
+  fine.kernel = "fine";
+  fine.findings.clear();
+  profile.entries.push_back(again);
+  profile.entries.push_back(fine);
+  return profile;
+}
+
+std::string ActionsOf(const Profile& profile) {
+  const std::string text = Text(profile, {.details = false});
+  const std::size_t begin = text.find("what to act on");
+  return begin == std::string::npos ? "" : text.substr(text.find('\n', begin) + 1);
+}
+
+TEST(ReportTest, FindingsOfAKernelAreRankedOverItsShapesWithoutWhatAnotherOneExplains) {
+  EXPECT_TRUE(ActionsOf(ProfileWithFindings())
+                  .starts_with("first\n"
+                               "  cause at 2,16,2048,128 and 1 other shape: a lot. Cure: cure cause.\n"
+                               "  rare at 1,8,512,64: once. Cure: cure rare.\n\n"))
+      << ActionsOf(ProfileWithFindings());
+}
+
+TEST(ReportTest, OfManyKernelsOneFindingIsShownInFullAndOfTooManyTheNumber) {
+  Profile profile = ProfileWithFindings();
+  const ProfileEntry entry = profile.entries[0];
+  for (int i = 0; i < 9; ++i) {
+    profile.entries.push_back(entry);
+    profile.entries.back().kernel = "k" + std::to_string(i);
+  }
+  const std::string actions = ActionsOf(profile);
+  EXPECT_TRUE(Contains(actions, "k0\n  rare at 1,8,512,64: once. Cure: cure rare.\n  also: cause\n")) << actions;
+  EXPECT_TRUE(Contains(actions, "\nand 2 more kernels\n")) << actions;
+}
+
+TEST(ReportTest, TheShortReportCountsNamesThatAreNotCountersAndHasTwelveLinesOfWhatIsMissing) {
   Profile profile = SampleProfile();
   profile.losses.clear();
   for (const char* const metric : {"first", "second", "third", "fourth"}) {
     profile.losses.push_back({"metric_not_a_counter", metric, "a fact about the device", 1});
+    profile.losses.push_back({"metric_unavailable", metric, "refused", 1});
   }
+  for (int i = 0; i < 9; ++i) profile.losses.push_back({"loss", "subject", "reason " + std::to_string(i), 1});
   EXPECT_NE(Text(profile).find("first, second, third, fourth"), std::string::npos);
-  EXPECT_NE(Text(profile, {.details = false}).find("first, second and 2 more"), std::string::npos);
+  for (const int width : {40, 80, 100, 120}) {
+    const std::string text = Text(profile, {.width = width, .details = false});
+    const std::size_t begin = text.find("what is missing");
+    const std::string missing = text.substr(begin, text.find("\n\n", begin) - begin);
+    EXPECT_LE(std::ranges::count(missing, '\n') + 1, 12) << missing;
+    EXPECT_TRUE(Contains(missing, "loss: 1, reason 0\n  subject\n")) << missing;
+    EXPECT_TRUE(Contains(missing, "\nand 6 more\n4 names of the set are not counters")) << missing;
+  }
+  std::erase_if(profile.losses, [](const DataLoss& loss) { return loss.kind == "loss"; });
+  EXPECT_TRUE(Contains(Text(profile, {.details = false}), "first, second and 2 more\n4 names of the set"));
+}
+
+TEST(ReportTest, OnlyTheShortReportNamesTheOptionsThatShowMore) {
+  EXPECT_TRUE(Contains(Text(SampleProfile(), {.details = false}), "\nMore: --details has everything"));
+  EXPECT_FALSE(Contains(Text(SampleProfile()), "--details"));
 }
 
 TEST(ReportTest, HostileStringsAreEscapedInText) {

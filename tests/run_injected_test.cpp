@@ -12,6 +12,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/inject_protocol.h"
 #include "fa_profile/private_folder.h"
+#include "fa_profile/recording_file.h"
 
 namespace fa_profile::inject::run_injected_test {
 namespace {
@@ -87,7 +88,7 @@ TEST_F(RunInjectedTest, ACuptiOfAnotherCudaThatProgramsWouldFindIsNamed) {
 }
 
 TEST_F(RunInjectedTest, ThePlanCrossesTheProcessBoundary) {
-  const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan.json\" > " + output_ + "; echo " + output_ +
+  const InjectedEnd end = Run("cat \"$FA_PROFILE_INJECT_FOLDER/plan\" > " + output_ + "; echo " + output_ +
                               " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"");
   EXPECT_EQ(end.recordings, std::vector{output_});
   EXPECT_EQ(end.status, 0);
@@ -130,6 +131,65 @@ TEST_F(RunInjectedTest, EveryProcessThatRecordedIsListedInItsOrder) {
   const InjectedEnd end = Run("for name in a b c; do echo x > " + output_ + ".$name; echo " + output_ +
                               ".$name >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"; done; rm " + output_ + ".b");
   EXPECT_EQ(end.recordings, (std::vector{output_ + ".a", output_ + ".c"}));
+}
+
+TEST_F(RunInjectedTest, WhatAKilledProcessLeftIsListedWhenItWasStartedAgain) {
+  const InjectedEnd end = Run("echo x > " + output_ + "; for line in '" + output_ + "\t" + output_ + ".part.1' '" +
+                              output_ + "\t" + output_ +
+                              ".part.2'; do printf \"$line\\n\" >> "
+                              "\"$FA_PROFILE_INJECT_FOLDER/recordings\"; done");
+  // The first is of an earlier run.
+  EXPECT_EQ(end.recordings, (std::vector{output_, output_ + ".part.2"}));
+}
+
+// Writes a recording until the other end of the pipe closes.
+class OtherWriter {
+ public:
+  explicit OtherWriter(const std::string& path) {
+    int start[2];
+    int end[2];
+    EXPECT_EQ(pipe(start) + pipe(end), 0);
+    process_ = fork();
+    if (process_ == 0) {
+      (void)close(end[1]);
+      store::RecordingWriter writer(path);
+      writer.Commit();
+      char byte = 0;
+      (void)!write(start[1], &byte, 1);
+      (void)!read(end[0], &byte, 1);
+      writer.Finish();
+      _exit(0);
+    }
+    char byte = 0;
+    EXPECT_EQ(read(start[0], &byte, 1), 1);
+    (void)close(end[0]);
+    end_ = end[1];
+  }
+  void End() const {
+    (void)close(end_);
+    (void)waitpid(process_, nullptr, 0);
+  }
+  pid_t process() const { return process_; }
+
+ private:
+  pid_t process_ = 0;
+  int end_ = -1;
+};
+
+TEST_F(RunInjectedTest, AProcessThatOutlivesTheProgramIsNamedAndNotWaitedFor) {
+  const std::string list = " >> \"$FA_PROFILE_INJECT_FOLDER/recordings\"";
+  const OtherWriter daemon(output_);
+  const InjectedEnd end =
+      Run("echo x > " + output_ + ".main; echo " + output_ + list + "; echo " + output_ + ".main" + list + "; exit 5");
+  EXPECT_EQ(WEXITSTATUS(end.status), 5);
+  EXPECT_EQ(end.recordings, std::vector{output_ + ".main"});
+  ASSERT_EQ(end.running.size(), 1U);
+  EXPECT_EQ(end.running[0].recording, output_);
+  EXPECT_EQ(end.running[0].process, daemon.process());
+  EXPECT_TRUE(Run("echo " + output_ + list).recordings.empty());  // of the daemon alone
+  daemon.End();
+  EXPECT_EQ(store::WriterOf(output_ + ".part"), std::nullopt);
+  EXPECT_FALSE(Written().empty());  // it has its name now
 }
 
 TEST_F(RunInjectedTest, AProgramThatMeasuredNothingIsAnErrorThatTellsItsEnd) {

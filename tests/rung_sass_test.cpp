@@ -21,7 +21,7 @@ class RungSassTest : public testing::Test {
  protected:
   void SetUp() override {
     const auto nvdisasm = sass::FindNvdisasm();
-    const auto cuobjdump = sass::FindCuobjdump();
+    const auto cuobjdump = sass::FindCudaTool("cuobjdump", "FA_PROFILE_CUOBJDUMP");
     if (!nvdisasm || !cuobjdump) GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
     nvdisasm_ = *nvdisasm;
     cuobjdump_ = *cuobjdump;

@@ -3,6 +3,7 @@
 Real processes, a real Pushgateway, promtool, and the strict OpenMetrics parser of Prometheus's Python client.
 """
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -23,12 +24,12 @@ import urllib.request
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
-from support.processes import LONG, free_port, wait_for
+from support.processes import LONG, free_port, get_text, wait_for
+from support.recordings import LADDER
 from support.running_serve import RunningServe
 
 PROGRAM, WRITE_RECORDINGS, SOURCE, SET_CLOCK = sys.argv[1:5]
 FAKE_NVML, HANGING_NVML = sys.argv[5:7] if len(sys.argv) > 6 else ("", "")
-BUNDLED = pathlib.Path(SOURCE) / "recordings" / "h200-ladder-full.fap"
 
 
 class Serve(RunningServe):
@@ -36,6 +37,10 @@ class Serve(RunningServe):
 
     def __init__(self, folder, *options, **settings):
         super().__init__(PROGRAM, folder, *options, **settings)
+
+    def wait_for_launches(self, launches, kernel="small"):
+        name = "faprof_kernel_launches_total"
+        wait_for(f"{launches} launches of {kernel}", lambda: self.value(name, kernel=kernel) == launches)
 
 
 class ServeTest(unittest.TestCase):
@@ -58,10 +63,9 @@ class ServeTest(unittest.TestCase):
 
     def test_a_recording_is_counted_and_the_page_is_strict_openmetrics(self):
         with Serve(self.folder) as serve:
-            self.assertEqual(serve.status("/readyz"), 503)
-            serve.put(BUNDLED, "ladder.fap")
+            wait_for("ready without a recording", lambda: serve.status("/readyz") == 200)
+            serve.put(LADDER, "ladder.fap")
             wait_for("the recording is counted", lambda: serve.counted() == 1)
-            wait_for("ready", lambda: serve.status("/readyz") == 200)
             self.assertEqual([p.name for p in (serve.spool / "done").iterdir()], ["ladder.fap"])
             text = serve.get()
             promtool = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True)
@@ -91,10 +95,10 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 1)
             serve.put(self.small(0), "b.fap")
             wait_for("known", lambda: serve.counted("duplicate") == 1)
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            serve.wait_for_launches(10)
             serve.put(self.small(1), "c.fap")
             wait_for("another", lambda: serve.counted() == 2)
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 20)
+            serve.wait_for_launches(20)
 
     def test_invalid_recordings_are_moved_aside_and_serving_continues(self):
         outside = pathlib.Path(self.folder) / "outside.fap"
@@ -133,7 +137,7 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 1)
             self.assertEqual(serve.stop(), 0)
         with Serve(self.folder) as serve:
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            serve.wait_for_launches(10)
             for number in range(1, 30):
                 serve.put(self.small(number), f"{number}.fap")
             time.sleep(0.35)  # in the middle of them
@@ -142,7 +146,7 @@ class ServeTest(unittest.TestCase):
             # What was counted and not yet moved is a duplicate now; what was not is counted now.
             wait_for("all are counted", lambda: serve.counted() == 30)
             wait_for("the spool is empty", lambda: not list(serve.spool.glob("*.fap")))
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 300)
+            serve.wait_for_launches(300)
 
     def test_a_damaged_state_is_kept_and_reported(self):
         with Serve(self.folder) as serve:
@@ -165,7 +169,7 @@ class ServeTest(unittest.TestCase):
             self.assertTrue(state.with_suffix(".json.damaged").exists())
             serve.put(self.small(0), "a.fap")
             wait_for("counted", lambda: serve.counted() == 1)
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            serve.wait_for_launches(10)
 
     def test_a_full_disk_of_the_state_is_not_ready_and_nothing_is_said_to_be_counted(self):
         # The state is larger than the limit of file sizes, which is a full disk to the exporter; the log is smaller.
@@ -197,7 +201,7 @@ class ServeTest(unittest.TestCase):
             resource.prlimit(serve.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             wait_for("counted", lambda: serve.counted() == 3)
             wait_for("ready", lambda: serve.status("/readyz") == 200)
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 30)
+            serve.wait_for_launches(30)
             for words in ("b.fap is counted", "c.fap is counted", "a run failed"):
                 self.assertEqual(serve.log_text().count(words), 1)
 
@@ -214,7 +218,7 @@ class ServeTest(unittest.TestCase):
                     "a collection after the jump",
                     lambda: abs(serve.value("faprof_collector_last_collection_timestamp_seconds") - time.time() - seconds) < 3600,
                 )
-                self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+                serve.wait_for_launches(10)
                 wait_for("ready", lambda: serve.status("/readyz") == 200)
 
     def test_a_spool_that_vanishes_is_reported_until_it_returns(self):
@@ -225,7 +229,7 @@ class ServeTest(unittest.TestCase):
             wait_for("said", lambda: serve.value("faprof_collector_up", collector="spool") == 0)
             self.assertEqual(serve.value("faprof_collector_up", collector="state"), 1)
             wait_for("not ready", lambda: "not ready: the spool" in serve.answer("/readyz"))
-            self.assertEqual(serve.value("faprof_kernel_launches_total", kernel="small"), 10)
+            serve.wait_for_launches(10)
             serve.spool.mkdir()
             serve.put(self.small(1), "b.fap")
             wait_for("counted again", lambda: serve.counted() == 2)
@@ -254,17 +258,251 @@ class ServeTest(unittest.TestCase):
             wait_for("counted", lambda: serve.counted() == 1)
             self.assertFalse(left.exists())
 
-    def test_kernels_that_are_no_longer_recorded_are_dropped(self):
+    def test_a_kernel_that_is_no_longer_recorded_keeps_its_counters_alone(self):
         with Serve(self.folder, "--recording-interval", "1h") as serve:
             serve.put(self.small(0), "a.fap")
-            wait_for("counted", lambda: serve.counted() == 1)
-            self.assertIsNotNone(serve.value("faprof_kernel_launches_total", kernel="small"))
+            serve.wait_for_launches(10)
+            self.assertIsNotNone(serve.value("faprof_kernel_correct", kernel="small"))
             wait_for("ready", lambda: serve.status("/readyz") == 200)
             self.assertEqual(serve.stop(), 0)
         with Serve(self.folder, "--recording-interval", "1s") as serve:
-            wait_for("gone", lambda: serve.value("faprof_kernel_launches_total", kernel="small") is None)
+            wait_for("no gauges", lambda: serve.value("faprof_kernel_correct", kernel="small") is None)
+            serve.wait_for_launches(10)
             wait_for("stale is not ready", lambda: serve.status("/readyz") == 503)
             self.assertEqual(serve.status("/healthz"), 200)
+
+    @contextlib.contextmanager
+    def prometheus(self, pages):
+        """A Prometheus that has scraped these pages: [(Unix time, OpenMetrics)]. Gives its query()."""
+        families = {}
+        for when, page in pages:
+            for family in parse_openmetrics(page):
+                head, lines = families.setdefault(family.name, (family.type, []))
+                for sample in family.samples:
+                    labels = ",".join(f"{name}={json.dumps(value)}" for name, value in sample.labels.items())
+                    lines.append(f"{sample.name}{{{labels}}} {sample.value!r} {when:.3f}")
+        text = "".join(f"# TYPE {name} {kind}\n" + "".join(line + "\n" for line in lines) for name, (kind, lines) in families.items())
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (folder / "pages").write_text(text + "# EOF\n")
+        (folder / "prometheus.yml").touch()
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", folder / "pages", folder / "data"], check=True, capture_output=True)
+        port = free_port()
+        with open(folder / "log", "wb") as log:
+            process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                                        "--storage.tsdb.retention.time=1y", f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+        try:
+            wait_for("Prometheus is ready", lambda: get_text(port, "/-/ready"))
+
+            def query(expression, when):
+                answer = json.loads(get_text(port, "/api/v1/query", query=expression, time=f"{when:.3f}"))
+                return [float(each["value"][1]) for each in answer["data"]["result"]]
+
+            yield query
+        finally:
+            process.kill()
+            process.wait()
+
+    def record_at_intervals(self, seconds, times):
+        """[(Unix time, page)] of a serve whose clock the test moves, and the time of the page before each recording. A second kernel is
+        recorded the last time alone."""
+        second = tempfile.mkdtemp(dir=self.folder)
+        subprocess.run([WRITE_RECORDINGS, second, "1", "second"], check=True)
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        clock = folder / "clock"
+        interval = 0.1
+        passed = 0.0
+        began = time.time() - times * seconds - 86400
+        pages, marks = [], []
+
+        def start():
+            return Serve(folder, "--recording-interval", "1s", interval=f"{interval}s", env=os.environ | {"LD_PRELOAD": SET_CLOCK, "SET_CLOCK": str(clock)})
+
+        def a_collection():
+            before = serve.value("faprof_collector_last_collection_timestamp_seconds")
+            wait_for("a collection", lambda: serve.value("faprof_collector_last_collection_timestamp_seconds") > before)
+
+        def move_clock(by):
+            nonlocal passed
+            passed += by
+            (folder / "moved").write_text(f"{passed} {1000 + passed}")
+            (folder / "moved").rename(clock)
+
+        def scrape_after(by):
+            """The page of a collection that began after the clock was moved."""
+            move_clock(by)
+            a_collection()
+            a_collection()
+            page = serve.get(Accept="application/openmetrics-text")
+            pages.append((began + passed, page))
+            return page
+
+        move_clock(0)
+        serve = start()
+        try:
+            for number in range(times):
+                scrape_after(max(seconds - 10 * interval, 0) if number else interval)
+                marks.append(pages[-1][0])
+                serve.put(self.small(number), f"{number}.fap")
+                if number == times - 1:
+                    serve.put(pathlib.Path(second) / "small-0.fap", "second.fap")
+                wait_for("counted", lambda wanted=number + 1 + (number == times - 1): serve.counted() == wanted)
+                scrape_after(interval)
+                if number < 2:  # while the page shows the old sums of a new kernel; and later
+                    serve.stop(signal.SIGKILL)
+                    serve = start()
+                for _ in range(4):
+                    scrape_after(interval)
+        finally:
+            serve.__exit__()
+        return pages, marks
+
+    @unittest.skipIf("SANITIZED" in os.environ, "a sanitizer must be loaded first")
+    def test_increase_is_what_was_recorded_at_any_interval(self):
+        for seconds in (1, 60, 3600, 25 * 3600):
+            pages, marks = self.record_at_intervals(seconds, times=3)
+            last = pages[-1][0]
+            with self.subTest(seconds=seconds), self.prometheus(pages) as query:
+                for metric, each in (("faprof_kernel_launches_total", 10), ("faprof_kernel_duration_seconds_count", 10),
+                                     ("faprof_sm_active_cycles_total", 1000)):
+                    # From a scrape to a scrape, so that Prometheus extrapolates nothing.
+                    for since, kernel, recordings in ((pages[0][0], "small", 3), (marks[1], "small", 2), (marks[2], "small", 1), (marks[2], "second", 1)):
+                        ms = round(last * 1000) - round(since * 1000)
+                        (increase,) = query(f'increase({metric}{{kernel="{kernel}"}}[{ms}ms])', last)
+                        self.assertAlmostEqual(increase, recordings * each, 6, f"{metric} of {kernel} since {since}")
+
+    def test_one_exporter_empties_a_spool(self):
+        with Serve(self.folder) as serve:
+            second = ["serve", "--spool", str(serve.spool), "--state", str(serve.folder / "second"), "--no-nvml", "--listen", "127.0.0.1:0"]
+            for number in range(20):
+                serve.put(self.small(number), f"{number}.fap")
+            refused = self.run_program(*second)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(f"another exporter uses the spool {serve.spool}", refused.stderr)
+            wait_for("counted", lambda: serve.counted() == 20)
+            # Its lock may be deleted, and then be another one's: it stops counting, and takes over when that one ends.
+            (serve.spool / "exporter.lock").unlink()
+            lock = open(serve.spool / "exporter.lock", "w")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            serve.put(self.small(20), "20.fap")
+            wait_for("not ready", lambda: "not ready: another exporter uses the spool" in serve.answer("/readyz"))
+            self.assertTrue((serve.spool / "20.fap").exists())
+            lock.close()
+            wait_for("counted", lambda: serve.counted() == 21)
+            serve.stop(signal.SIGKILL)  # its lock ends with it
+        with Serve(self.folder) as serve:
+            serve.put(self.small(21), "21.fap")
+            wait_for("counted", lambda: serve.counted() == 22)
+            self.assertEqual(serve.counted("duplicate"), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "another user's folder takes root to make")
+    def test_a_spool_that_cannot_be_written_is_refused_and_not_ready(self):
+        nobody = 65534
+        for folder in (self.folder, self.recordings.name):
+            os.chmod(folder, 0o755)
+        os.chown(self.folder, nobody, nobody)
+        spool = pathlib.Path(self.folder) / "spool"
+        spool.mkdir(mode=0o555)
+        os.chown(spool, nobody, nobody)
+        refused = self.run_program("serve", "--spool", str(spool), "--state", f"{self.folder}/state", "--no-nvml", "--listen", "127.0.0.1:0",
+                                   user=nobody, group=nobody)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn(f"the spool {spool} cannot be written to", refused.stderr)
+        spool.chmod(0o755)
+        with Serve(self.folder, user=nobody, group=nobody) as serve:
+            wait_for("ready", lambda: serve.status("/readyz") == 200)
+            spool.chmod(0o555)
+            wait_for("not ready", lambda: f"not ready: the spool {spool} cannot be written to" in serve.answer("/readyz"))
+            self.assertEqual(serve.value("faprof_collector_up", collector="spool"), 0)
+            spool.chmod(0o755)
+            wait_for("ready", lambda: serve.status("/readyz") == 200)
+            (spool / "done").mkdir()  # root's
+            serve.put(self.small(0), "a.fap")
+            wait_for("not ready", lambda: "not ready: a.fap cannot be moved" in serve.answer("/readyz"))
+            self.assertEqual(serve.counted(), 1)
+            (spool / "done").rmdir()
+            wait_for("ready", lambda: serve.status("/readyz") == 200)
+            self.assertEqual(serve.counted() + serve.counted("duplicate"), 1)
+
+    def test_many_bad_files_hold_back_no_good_one(self):
+        spool = pathlib.Path(self.folder) / "spool"
+        spool.mkdir()
+        for number in range(300):
+            # The first cannot be told from a recording without reading them.
+            (spool / f"a{number}.fap").write_bytes(b"SQLite format 3\0" + b"x" * 5000 if number < 80 else b"x")
+            (spool / f"b{number}.failure").write_bytes(b"x")
+        shutil.copy(self.small(0), spool / "good.fap")
+        with Serve(self.folder, interval="1h") as serve:  # there is one collection alone
+            self.assertEqual(serve.counted(), 1)
+            self.assertEqual(serve.counted("bad"), 300)
+
+    def test_done_and_bad_have_a_limit_of_bytes(self):
+        size = self.small(0).stat().st_blocks * 512
+        with Serve(self.folder, "--keep-bytes", str(3 * size + size // 2)) as serve:
+            for number in range(6):
+                serve.put(self.small(number), f"{number}.fap")
+                wait_for("counted", lambda last=number: serve.counted() == last + 1)
+                (serve.spool / f"bad{number}.part").write_bytes(b"x" * size)
+                (serve.spool / f"bad{number}.part").rename(serve.spool / f"bad{number}.fap")
+                wait_for("bad", lambda last=number: serve.counted("bad") == last + 1)
+            for folder, names in (("done", {"3.fap", "4.fap", "5.fap"}), ("bad", {"bad3.fap", "bad4.fap", "bad5.fap"})):
+                wait_for("the oldest are deleted", lambda folder=folder, names=names: set(os.listdir(serve.spool / folder)) == names)
+
+    def test_a_state_with_impossible_numbers_is_kept_aside(self):
+        with Serve(self.folder) as serve:
+            serve.put(self.small(0), "a.fap")
+            serve.wait_for_launches(10)
+            self.assertEqual(serve.value("faprof_collector_refused_states"), 0)
+            serve.stop()
+        state = pathlib.Path(self.folder) / "state" / "exporter.json"
+        good = state.read_text()
+        kernel = '"sm_active_cycles":1000.0'
+        self.assertIn(kernel, good)
+
+        def edited(change):
+            content = json.loads(good)
+            change(content)
+            return json.dumps(content)
+
+        small = lambda content: content["totals"]["gpus"][0]["kernels"]["small"]  # noqa: E731
+        cases = {
+            "negative": good.replace(kernel, '"sm_active_cycles":-5'),
+            "nan": good.replace(kernel, '"sm_active_cycles":NaN'),
+            "huge": good.replace(kernel, '"sm_active_cycles":1e308'),
+            "too huge": good.replace(kernel, '"sm_active_cycles":1e400'),
+            "text": good.replace(kernel, '"sm_active_cycles":"1000"'),
+            "flag": good.replace(kernel, '"sm_active_cycles":true'),
+            "key twice": good.replace(kernel, kernel + "," + kernel),
+            "GPU twice": edited(lambda content: content["totals"]["gpus"].append(content["totals"]["gpus"][0])),
+            "GPU 1.5": edited(lambda content: content["totals"]["gpus"][0].update(gpu=1.5)),
+            "hash twice": edited(lambda content: content["counted"].append(content["counted"][0])),
+            "no hash": edited(lambda content: content["counted"].append("x")),
+            "negative count": edited(lambda content: content.update(recordings_counted=-5)),
+            "half a count": edited(lambda content: content.update(failed_runs=0.5)),
+            "negative time": edited(lambda content: content.update(last_recording=-1)),
+            "unknown gauge": edited(lambda content: small(content)["gauges"].update(faprof_forged=1)),
+            "calls": edited(lambda content: list(small(content)["shapes"].values())[0].update(duration_counts=[1e99] * 11)),
+            "text version": edited(lambda content: content.update(version="2")),
+            "array": "[]",
+        }
+        for number, (name, text) in enumerate(cases.items()):
+            with self.subTest(name):
+                state.write_text(text)
+                for old in state.parent.glob("*.damaged*"):
+                    old.unlink()
+                with Serve(self.folder) as serve:
+                    self.assertIsNone(serve.value("faprof_kernel_launches_total"))
+                    self.assertEqual(serve.counted(), 0)
+                    self.assertEqual(serve.value("faprof_collector_refused_states"), 1)
+                    self.assertEqual(state.with_suffix(".json.damaged").read_text(), text)
+                    self.assertEqual(serve.log_text().count("is damaged"), number + 1)
+                    serve.stop()
+
+    @unittest.skipIf("SANITIZED" in os.environ, "a sanitizer must be loaded first")
+    def test_a_stop_before_main_ends_it_with_0(self):
+        run = self.run_program("serve", "--spool", self.folder, "--state", f"{self.folder}/state", "--no-nvml", "--listen", "127.0.0.1:0",
+                               env=os.environ | {"LD_PRELOAD": SET_CLOCK, "END_AT_START": "1"})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("stopping", run.stderr)
 
     def test_nothing_in_a_recording_forges_a_metric(self):
         hostile = tempfile.TemporaryDirectory()
@@ -386,6 +624,7 @@ class ServeTest(unittest.TestCase):
             wait_for("bad", lambda: serve.counted("bad") == len(uncountable))
             for words in uncountable:
                 self.assertIn(words, serve.log_text())
+            serve.wait_for_launches(10)
             self.assertEqual(serve.value("faprof_sm_active_cycles_total", kernel="small"), 1000)
 
     def test_replacing_the_program_does_not_mark_recordings_bad(self):
@@ -447,7 +686,7 @@ class ServeTest(unittest.TestCase):
             return int(status.split("VmRSS:")[1].split()[0]) / 1000  # MB
 
         with Serve(self.folder) as serve:
-            serve.put(BUNDLED, "ladder.fap")
+            serve.put(LADDER, "ladder.fap")
             wait_for("counted", lambda: serve.counted() == 1)
 
             def scrape(count):
@@ -507,7 +746,7 @@ class ServeTest(unittest.TestCase):
             "%40": self.run_program("push", "--gateway", "http://me:1/hunter2@127.0.0.1:1", "--delete"),
             "at http://127.0.0.1:1/metrics/job/": self.run_program("push", "--gateway", "http://me:hunter2@127.0.0.1:1", "--delete"),
             "nowhere is not a folder": self.run_program("serve", "--spool", "nowhere", "--no-nvml", "--listen", "127.0.0.1:0"),
-            "contains the bundled recording": self.run_program("serve", "--spool", str(BUNDLED.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
+            "contains the bundled recording": self.run_program("serve", "--spool", str(LADDER.parent), "--no-nvml", "--listen", "127.0.0.1:0"),
         }
         if "SANITIZED" not in os.environ:  # that program has the exporter's commands alone
             cases["cannot be combined"] = self.run_program("--spool", self.folder, "-o", "x.fap")
@@ -519,7 +758,7 @@ class ServeTest(unittest.TestCase):
 
     def test_a_textfile_is_written_whole(self):
         output = pathlib.Path(self.folder) / "faprof.prom"
-        run = self.run_program("textfile", str(BUNDLED), "--baseline", str(BUNDLED), "-o", str(output))
+        run = self.run_program("textfile", str(LADDER), "--baseline", str(LADDER), "-o", str(output))
         self.assertEqual(run.returncode, 0, run.stderr)
         text = output.read_text()
         self.assertIn("faprof_baseline_phase_ratio", text)
@@ -528,14 +767,14 @@ class ServeTest(unittest.TestCase):
         series = sum(not line.startswith("#") for line in text.splitlines())
         self.assertEqual(run.stderr, f"fa-profile: wrote {series} series to {output}\n")
         copy = pathlib.Path(self.folder) / "copy.fap"
-        shutil.copy(BUNDLED, copy)
-        run = self.run_program("textfile", str(BUNDLED), str(copy))
+        shutil.copy(LADDER, copy)
+        run = self.run_program("textfile", str(LADDER), str(copy))
         copy.unlink()
         calls = [line for line in text.splitlines() if line.startswith("faprof_kernel_duration_seconds_count")]
         self.assertTrue(calls)
         self.assertLessEqual(set(calls), set(run.stdout.splitlines()))  # not twice as many
-        self.assertEqual(run.stderr, f"fa-profile: {copy} is the same recording as {BUNDLED} and counts once\n")
-        run = self.run_program("textfile", str(BUNDLED), "missing.fap", "-o", str(output))
+        self.assertEqual(run.stderr, f"fa-profile: {copy} is the same recording as {LADDER} and counts once\n")
+        run = self.run_program("textfile", str(LADDER), "missing.fap", "-o", str(output))
         self.assertEqual(run.returncode, 2)
         self.assertEqual(output.read_text(), text)
         self.assertEqual(os.listdir(self.folder), ["faprof.prom"])
@@ -554,7 +793,7 @@ class ServeTest(unittest.TestCase):
 
         wait_for("the gateway answers", metrics)
         group = ["--gateway", url, "--job", "nightly", "--group", "branch=feature/a b"]
-        run = self.run_program("push", *group, str(BUNDLED))
+        run = self.run_program("push", *group, str(LADDER))
         self.assertEqual(run.returncode, 0, run.stderr)
         page = metrics()
         self.assertIn('branch="feature/a b"', page)

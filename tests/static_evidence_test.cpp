@@ -50,8 +50,7 @@ void Run(float* p) {
 class StaticEvidenceTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (!sass::FindNvdisasm() || !sass::FindCuobjdump())
-      GTEST_SKIP() << "no nvdisasm or cuobjdump here: ci/setup.sh fetches them";
+    if (!sass::FindNvdisasm()) GTEST_SKIP() << "no nvdisasm here: ci/setup.sh fetches it";
   }
   // kSource as it is, compiled once for all cases: a copy of the object with its log.
   std::string Clean(const std::string& name = "clean.o") const {
@@ -181,6 +180,25 @@ TEST_F(StaticEvidenceTest, TheLadderIsIdenticalToItself) {
   EXPECT_EQ(result.verdict, gate::Verdict::kPass);
   EXPECT_EQ(result.cases.size(), BuiltRungs().size());
   for (const gate::CaseVerdict& verdict : result.cases) EXPECT_TRUE(verdict.identical) << verdict.kernel;
+}
+
+TEST_F(StaticEvidenceTest, NoBuildPassesWithCodeThatWasNotRead) {
+  const std::string object = Clean();
+  const std::string ptx = ReadFile(FA_PROFILE_TEST_DATA "/../fuzz/corpus/machine_code/refused/ptx_only.fatbin");
+  const gate::Evidence whole = Of(object);
+  const gate::Evidence partly = Of(Write("partly.o", ReadFile(object) + ptx));
+  EXPECT_TRUE(whole.unread_code.empty());
+  ASSERT_EQ(partly.unread_code.size(), 1U);
+  EXPECT_TRUE(partly.unread_code[0].ends_with("PTX only, not machine code")) << partly.unread_code[0];
+  EXPECT_EQ(gate::EvidenceFromJson(gate::ToJson(partly), "a").unread_code, partly.unread_code);
+  EXPECT_EQ(JudgeBuilds(whole, whole).verdict, gate::Verdict::kPass);
+  for (const auto& [base, candidate] :
+       {std::pair(whole, partly), std::pair(partly, whole), std::pair(partly, partly)}) {
+    const gate::GateResult result = JudgeBuilds(base, candidate);
+    EXPECT_EQ(result.verdict, gate::Verdict::kInconclusive);
+    EXPECT_NE(result.headline.find("not read"), std::string::npos) << result.headline;
+    EXPECT_EQ(gate::ExitCode(result, true), 3);
+  }
 }
 
 TEST_F(StaticEvidenceTest, DeviceDebugCodeIsRefusedWithTheCure) {

@@ -23,6 +23,7 @@ import unittest
 import urllib.request
 
 from support.processes import LONG, free_port, wait_for
+from support.recordings import LADDER
 from support.running_serve import RunningServe
 
 PROGRAM, SOURCE = sys.argv[1:3]
@@ -144,7 +145,7 @@ class TopTest(unittest.TestCase):
         cls.serve = RunningServe(PROGRAM, folder.name)
         cls.addClassCleanup(cls.serve.__exit__)
         cls.address = f"127.0.0.1:{cls.serve.port}"
-        cls.serve.put(RECORDINGS / "h200-ladder-full.fap", "ladder.fap")
+        cls.serve.put(LADDER, "ladder.fap")
         wait_for("counted", lambda: cls.serve.counted() == 1)
 
     def setUp(self):
@@ -227,7 +228,7 @@ class TopTest(unittest.TestCase):
         folder.mkdir()
         with RunningServe(PROGRAM, folder) as serve, Terminal(f"127.0.0.1:{serve.port}", "--interval", "200ms", lines=60) as terminal:
             terminal.wait_for("No kernel was counted")
-            serve.put(RECORDINGS / "h200-ladder-full.fap", "ladder.fap")
+            serve.put(LADDER, "ladder.fap")
             terminal.wait_for(r"Kernels by newest GPU time")
             terminal.wait_for(r"minimal")
             serve.put(RECORDINGS / "pytorch-sdpa.fap", "sdpa.fap")
@@ -255,7 +256,7 @@ class TopTest(unittest.TestCase):
         serve = RunningServe(PROGRAM, self.folder)
         with Terminal(f"127.0.0.1:{serve.port}", "--interval", "200ms") as terminal:
             with serve:
-                serve.put(RECORDINGS / "h200-ladder-full.fap", "ladder.fap")
+                serve.put(LADDER, "ladder.fap")
                 terminal.wait_for("minimal")
                 self.assertEqual(serve.stop(), 0)
             terminal.wait_for("did not answer")

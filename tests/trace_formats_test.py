@@ -17,10 +17,10 @@ import unittest
 import jsonschema
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from recordings import LADDER  # noqa: E402
 from trace_processor import trace_processor  # noqa: E402
 
 PROGRAM, SOURCE, WRITE_RECORDINGS = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
-LADDER = SOURCE / "recordings" / "h200-ladder-full.fap"
 WATCHED = SOURCE / "recordings" / "pytorch-sdpa.fap"
 STATISTICAL = "share of samples, order not measured"
 LAID_OUT = "laid end to end, order not measured"

@@ -321,12 +321,13 @@ def exporter():
             ),
             series(
                 "Recordings",
-                "Recordings found in the spool in the window, by result.",
+                "Recordings found in the spool in the window, by result; and damaged state files that are kept aside.",
                 "none",
                 (
                     "sum by (instance, result) (increase(faprof_collector_recordings_total{*}[$window]))",
                     "{{instance}} {{result}}",
                 ),
+                ("faprof_collector_refused_states{*}", "refused states {{instance}}"),
                 minimum=0,
             ),
             series(

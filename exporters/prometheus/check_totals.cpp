@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 #include "fa_profile/error.h"
+#include "fa_profile/exported_metrics.h"
 #include "fa_profile/totals.h"
 #include "sums.h"
 
@@ -18,9 +21,8 @@ class Place {
     inner.words_ += (words_.empty() ? "" : ", ") + what + " '" + name + "'";
     return inner;
   }
-  void Sum(const std::string& name, double value) const {
-    if (!(value >= 0 && value <= most_)) Refuse(name, value, "from 0 to " + Text(most_));
-  }
+  void Sum(const std::string& name, double value) const { Limited(name, value, most_); }
+  void Calls(const std::string& name, double value) const { Limited(name, value, std::min(most_, kMostCalls)); }
   void Sum(const std::string& name, const std::optional<double>& value) const {
     if (value) Sum(name, *value);
   }
@@ -29,6 +31,9 @@ class Place {
   }
 
  private:
+  void Limited(const std::string& name, double value, double most) const {
+    if (!(value >= 0 && value <= most)) Refuse(name, value, "from 0 to " + Text(most));
+  }
   static std::string Text(double value) {
     std::array<char, 32> text{};
     (void)std::snprintf(text.data(), text.size(), "%g", value);
@@ -45,7 +50,7 @@ class Place {
 
 void Check(const Place& place, const ShapeTotals& shape) {
   for (const auto& sum : kShapeSums) place.Sum(sum.name, shape.*sum.value);
-  for (const double count : shape.duration_counts) place.Sum("duration_counts", count);
+  for (const double count : shape.duration_counts) place.Calls("duration_counts", count);
   for (const auto& [phase, ratio] : shape.phase_ratios) place.In("phase", phase).Gauge("phase_ratios", ratio);
 }
 
@@ -55,9 +60,18 @@ void Check(const Place& place, const PhaseTotals& phase) {
   for (const auto& [reason, cycles] : phase.stall_cycles) place.In("reason", reason).Sum("stall_cycles", cycles);
 }
 
+bool IsKernelGauge(const std::string& name) {
+  const std::span<const ExportedMetric> metrics = ExportedMetrics();
+  const auto found = std::ranges::find(metrics, name, &ExportedMetric::name);
+  return found != metrics.end() && found->type == ExportedType::kGauge && found->labels == "gpu kernel";
+}
+
 void Check(const Place& place, const KernelTotals& kernel) {
   for (const auto& sum : kKernelSums) place.Sum(sum.name, kernel.*sum.value);
-  for (const auto& [name, value] : kernel.gauges) place.Gauge(name, value);
+  for (const auto& [name, value] : kernel.gauges) {
+    if (!IsKernelGauge(name)) throw Error("'" + name + "' must be an exported gauge of a kernel");
+    place.Gauge(name, value);
+  }
   place.Sum("idle_seconds", kernel.idle_seconds);
   for (const auto& [bucket, shape] : kernel.shapes) Check(place.In("shape", bucket), shape);
   for (const auto& [name, phase] : kernel.phases) Check(place.In("phase", name), phase);

@@ -8,6 +8,7 @@
 
 #include "fa_profile/demangle.h"
 #include "fa_profile/exported_metrics.h"
+#include "fa_profile/stall_reasons.h"
 #include "fa_profile/text.h"
 #include "fa_profile/totals.h"
 #include "sums.h"
@@ -121,7 +122,7 @@ void AddPhases(const ProfileEntry& entry, KernelTotals& kernel) {
     const std::optional<double> of_samples = Metric(phase.metrics, "phase_warp_time_ratio");
     if (!of_samples || !warp_cycles) continue;
     for (const StallShare& stall : phase.stalls) {
-      totals.stall_cycles[std::string(StallGroup(stall.reason))] += stall.ratio * *of_samples * *warp_cycles;
+      totals.stall_cycles[std::string(StallGroupOf(stall.reason))] += stall.ratio * *of_samples * *warp_cycles;
     }
   }
   AddIfThere(kernel.dropped_samples, static_cast<double>(entry.phases->dropped_samples));
@@ -185,34 +186,6 @@ std::string ShapeBucket(const std::optional<Shape>& shape) {
     if (attention->seqlen <= bound) return "le_" + std::to_string(bound);
   }
   return "gt_8192";
-}
-
-std::string_view StallGroup(std::string_view reason) {
-  // What a warp waits for, in the terms of docs/phases.md's glossary.
-  static constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
-      {"long_scoreboard", "memory"},
-      {"lg_throttle", "memory"},
-      {"tex_throttle", "memory"},
-      {"drain", "memory"},
-      {"short_scoreboard", "shared_memory"},
-      {"mio_throttle", "shared_memory"},
-      {"barrier", "barrier"},
-      {"membar", "barrier"},
-      {"sleeping", "barrier"},
-      {"math_pipe_throttle", "math_pipe"},
-      {"gmma", "tensor"},
-      {"wait", "dependency"},
-      {"not_selected", "issue"},
-      {"dispatch_stall", "issue"},
-      {"no_instructions", "issue"},
-      {"no_instruction", "issue"},
-      {"branch_resolving", "issue"},
-      {"imc_miss", "issue"},
-  };
-  for (const auto& [name, group] : kGroups) {
-    if (name == reason) return group;
-  }
-  return "other";
 }
 
 std::string KernelLabel(const ProfileEntry& entry) {

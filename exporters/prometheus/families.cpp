@@ -167,57 +167,87 @@ void SetDevice(const GpuReading& reading, const std::string& driver, Builder& pa
   page.Set("faprof_device_dram_active_ratio", {gpu}, reading.dram_active_ratio);
 }
 
-void SetKernel(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
-  page.Set("faprof_kernel_info", {gpu, name, kernel.origin, kernel.commit}, 1.0);
-  for (const auto& [gauge, value] : kernel.gauges) page.Set(gauge, {gpu, name}, value);
-  for (const auto& sum : kKernelSums) page.Set(sum.metric, {gpu, name}, kernel.*sum.value);
+// A kernel on the page. Its sums may be older than the rest.
+struct ShownKernel {
+  std::string gpu;
+  std::string name;
+  const KernelTotals& newest;
+  const KernelTotals& sums;
+  bool has_gauges;
+};
+
+void SetGauges(const ShownKernel& kernel, Builder& page) {
+  if (!kernel.has_gauges) return;
+  page.Set("faprof_kernel_info", {kernel.gpu, kernel.name, kernel.newest.origin, kernel.newest.commit}, 1.0);
+  for (const auto& [gauge, value] : kernel.newest.gauges) page.Set(gauge, {kernel.gpu, kernel.name}, value);
 }
 
-void SetPhaseRatios(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
-  for (const auto& [shape, totals] : kernel.shapes) {
+void SetKernelSums(const ShownKernel& kernel, Builder& page) {
+  for (const auto& sum : kKernelSums) page.Set(sum.metric, {kernel.gpu, kernel.name}, kernel.sums.*sum.value);
+}
+
+void SetPhaseRatios(const ShownKernel& kernel, Builder& page) {
+  if (!kernel.has_gauges) return;
+  for (const auto& [shape, totals] : kernel.newest.shapes) {
     double longest = 0;
     for (const auto& [phase, ratio] : totals.phase_ratios) {
-      page.Set("faprof_kernel_phase_ratio", {gpu, name, shape, phase}, ratio);
+      page.Set("faprof_kernel_phase_ratio", {kernel.gpu, kernel.name, shape, phase}, ratio);
       if (phase != "unattributed") longest = std::max(longest, ratio);
     }
     for (const auto& [phase, ratio] : totals.phase_ratios) {
       if (phase == "unattributed" || longest <= 0) continue;
-      page.Set("faprof_kernel_bottleneck", {gpu, name, shape, phase}, ratio == longest ? 1.0 : 0.0);
+      page.Set("faprof_kernel_bottleneck", {kernel.gpu, kernel.name, shape, phase}, ratio == longest ? 1.0 : 0.0);
     }
   }
 }
 
-void SetShapes(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
-  for (const auto& [shape, totals] : kernel.shapes) {
+void SetShapes(const ShownKernel& kernel, Builder& page) {
+  for (const auto& [shape, totals] : kernel.sums.shapes) {
+    const auto newest = kernel.newest.shapes.find(shape);
+    if (newest == kernel.newest.shapes.end()) continue;
     for (const auto& sum : kShapeSums) {
-      if (sum.metric != nullptr) page.Set(sum.metric, {gpu, name, shape}, totals.*sum.value);
+      if (sum.metric != nullptr) page.Set(sum.metric, {kernel.gpu, kernel.name, shape}, totals.*sum.value);
     }
-    if (totals.flops > 0) page.Set("faprof_kernel_flops_total", {gpu, name, shape}, totals.flops);
-    if (totals.launches > 0) page.SetHistogram("faprof_kernel_duration_seconds", {gpu, name, shape}, totals);
+    if (newest->second.HasFlops())
+      page.Set("faprof_kernel_flops_total", {kernel.gpu, kernel.name, shape}, totals.flops);
+    if (newest->second.HasDurations())
+      page.SetHistogram("faprof_kernel_duration_seconds", {kernel.gpu, kernel.name, shape}, totals);
   }
 }
 
-void SetPhases(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
-  for (const auto& [phase, totals] : kernel.phases) {
-    page.Set("faprof_phase_cycles_total", {gpu, name, phase}, totals.cycles);
-    for (const auto& sum : kPhaseSums) page.Set(sum.metric, {gpu, name, phase}, totals.*sum.value);
+void SetPhases(const ShownKernel& kernel, Builder& page) {
+  for (const auto& [phase, totals] : kernel.sums.phases) {
+    page.Set("faprof_phase_cycles_total", {kernel.gpu, kernel.name, phase}, totals.cycles);
+    for (const auto& sum : kPhaseSums) page.Set(sum.metric, {kernel.gpu, kernel.name, phase}, totals.*sum.value);
   }
 }
 
-void SetStalls(const std::string& gpu, const std::string& name, const KernelTotals& kernel, Builder& page) {
-  for (const auto& [phase, totals] : kernel.phases) {
+void SetStalls(const ShownKernel& kernel, Builder& page) {
+  for (const auto& [phase, totals] : kernel.sums.phases) {
     for (const auto& [reason, cycles] : totals.stall_cycles) {
-      page.Set("faprof_phase_stall_cycles_total", {gpu, name, phase, reason}, cycles);
+      page.Set("faprof_phase_stall_cycles_total", {kernel.gpu, kernel.name, phase, reason}, cycles);
     }
   }
+}
+
+std::vector<ShownKernel> ShownKernels(const PageInput& input) {
+  std::vector<ShownKernel> kernels;
+  for (const auto& [index, gpu] : input.totals->gpus) {
+    for (const auto& [name, kernel] : gpu.kernels) {
+      if (kernel.hidden) continue;
+      const KernelTotals* const held = input.held == nullptr ? nullptr : FindKernel(*input.held, index, name);
+      kernels.push_back({std::to_string(index), name, kernel, held == nullptr ? kernel : *held,
+                         kernel.idle_seconds <= input.gauges_for});
+    }
+  }
+  return kernels;
 }
 
 // The most needed first: the limit cuts the end.
-void SetTotals(const Totals& totals, Builder& page) {
-  for (const auto set : {SetKernel, SetShapes, SetPhaseRatios, SetPhases, SetStalls}) {
-    for (const auto& [index, gpu] : totals.gpus) {
-      for (const auto& [name, kernel] : gpu.kernels) set(std::to_string(index), name, kernel, page);
-    }
+void SetTotals(const PageInput& input, Builder& page) {
+  const std::vector<ShownKernel> kernels = ShownKernels(input);
+  for (const auto set : {SetGauges, SetKernelSums, SetShapes, SetPhaseRatios, SetPhases, SetStalls}) {
+    for (const ShownKernel& kernel : kernels) set(kernel, page);
   }
 }
 
@@ -275,6 +305,7 @@ void SetCollector(const PageInput& input, Builder& page) {
   page.Set("faprof_collector_spool_files", {}, collector.spool_files);
   page.Set("faprof_collector_perfmon_conflicts_total", {}, collector.perfmon_conflicts);
   page.Set("faprof_collector_failed_runs_total", {}, collector.failed_runs);
+  page.Set("faprof_collector_refused_states", {}, collector.refused_states);
   for (const auto& [code, count] : collector.http_requests) {
     page.Set("faprof_collector_http_requests_total", {std::to_string(code)}, static_cast<double>(count));
   }
@@ -301,7 +332,7 @@ Families MakeFamilies(const PageInput& input) {
   }
   if (input.baseline != nullptr) SetBaseline(*input.baseline, page);
   if (input.gate != nullptr) SetGate(*input.gate, page);
-  if (input.totals != nullptr) SetTotals(*input.totals, page);
+  if (input.totals != nullptr) SetTotals(input, page);
   if (input.collector != nullptr) {
     page.Set("faprof_collector_series", {}, static_cast<double>(page.series() + 1));  // itself included
   }

@@ -167,6 +167,7 @@ Families SimulatedFleet::At(int host, double now, const Baseline* baseline) cons
   collector.last_collection = now;
   collector.last_recording = now;
   collector.recordings = {{"counted", std::floor((now - started_) / interval_seconds_) * kSimulatedGpusPerHost}};
+  collector.refused_states = 0;
   collector.started = started_;
   GateState gate;
   for (const auto& [name, kernel] : measured.kernels) {

@@ -36,6 +36,7 @@ void Fields(const Field& field, KernelTotals& totals) {
   field("origin", totals.origin);
   field("commit", totals.commit);
   field.Added("idle_seconds", totals.idle_seconds);
+  field.Added("hidden", totals.hidden);
   for (const auto& sum : kKernelSums) field(sum.name, totals.*sum.value);
 }
 
@@ -68,26 +69,33 @@ struct Writer {
   }
 };
 
+// get<double>() takes true for 1.
+double Number(const Json& value) {
+  if (!value.is_number()) throw Error("'" + value.dump() + "' must be a number");
+  return value.get<double>();
+}
+
 struct Reader {
   const Json& json;
 
   void operator()(const char* name, std::string& text) const { text = json.at(name).get<std::string>(); }
-  void operator()(const char* name, double& sum) const { sum = json.at(name).get<double>(); }
+  void operator()(const char* name, bool& flag) const { flag = json.at(name).get<bool>(); }
+  void operator()(const char* name, double& sum) const { sum = Number(json.at(name)); }
   void operator()(const char* name, std::optional<double>& sum) const {
-    if (const auto found = json.find(name); found != json.end()) sum = found->get<double>();
+    if (const auto found = json.find(name); found != json.end()) sum = Number(*found);
   }
   template <std::size_t kCount>
   void operator()(const char* name, std::array<double, kCount>& counts) const {
     const Json& values = json.at(name);
     if (values.size() != kCount) throw Error("the histogram's buckets differ from this program's");
-    for (std::size_t i = 0; i < kCount; ++i) counts[i] = values.at(i).get<double>();
+    for (std::size_t i = 0; i < kCount; ++i) counts[i] = Number(values.at(i));
   }
   template <typename Value>
   void operator()(const char* name, std::map<std::string, Value>& values) const {
     for (const auto& [key, value] : json.at(name).items()) Fields(Reader{value}, values[key]);
   }
   void operator()(const char* name, std::map<std::string, double>& sums) const {
-    for (const auto& [key, value] : json.at(name).items()) sums[key] = value.get<double>();
+    for (const auto& [key, value] : json.at(name).items()) sums[key] = Number(value);
   }
   template <typename Value>
   void Added(const char* name, Value& value) const {
@@ -112,10 +120,13 @@ Totals TotalsFromJson(std::string_view text) {
                   std::to_string(kVersion));
     }
     Totals totals;
-    totals.folded = json.at("folded").get<double>();
-    totals.merged = json.value("merged", 0.0);  // early totals of this version have none
+    totals.folded = Number(json.at("folded"));
+    if (json.contains("merged")) totals.merged = Number(json.at("merged"));  // early totals of this version have none
     for (const Json& entry : json.at("gpus")) {
-      Fields(Reader{entry}, totals.gpus[entry.at("gpu").get<int>()]);
+      if (!entry.at("gpu").is_number_integer()) throw Error("a GPU's number must be an integer");
+      const auto [gpu, is_new] = totals.gpus.try_emplace(entry.at("gpu").get<int>());
+      if (!is_new) throw Error("GPU " + std::to_string(gpu->first) + " is there twice");
+      Fields(Reader{entry}, gpu->second);
     }
     CheckTotals(totals, kMostOfASum);
     return totals;

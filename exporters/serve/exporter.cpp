@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -24,10 +26,11 @@ using Json = nlohmann::json;
 
 // Intervals without a collection or a recording after which the exporter is not ready.
 constexpr double kMissed = 3;
-// Recordings counted between two saves of the state, and the share of the interval in which counting may begin: a full
-// spool must not delay the page.
-constexpr std::size_t kMostPerCollection = 64;
+// Collections in which the page shows a series that is new or was hidden with its old value: each must be scraped once.
+constexpr double kHeldCollections = 4;
+// How long counting may take: a share of the interval, because a full spool must not delay the page, and at most this.
 constexpr double kCountingShare = 0.5;
+constexpr double kMostCountingSeconds = 60;
 // Works also after an upgrade has replaced the file.
 constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr std::size_t kMostFailureBytes = std::size_t{64} << 10U;
@@ -48,6 +51,13 @@ web::WebReply Rendered(const prom::Page& page, const web::WebRequest& request) {
 
 // What a recording adds, read by a separate process. Throws Error with the reason when it cannot be read.
 Json Contributed(const Descriptor& file) {
+  // Without a process for each: many files of another kind must not hold back a recording.
+  constexpr std::string_view kDatabase("SQLite format 3", 16);
+  std::array<char, kDatabase.size()> start{};
+  const ssize_t bytes = pread(file.get(), start.data(), start.size(), 0);
+  if (bytes >= 0 && std::string_view(start.data(), static_cast<std::size_t>(bytes)) != kDatabase) {
+    throw Error("it is not a recording");
+  }
   ChildOutput output;
   try {
     output = CaptureChild(kThisProgram, {"fa-profile", "contribute"}, file.get());
@@ -119,13 +129,14 @@ Exporter::Exporter(const ServeOptions& options, std::function<HostReading()> rea
     }
     state_folder_.emplace(options_.state.empty() ? DefaultStateFolder() : options_.state);
     state_ = state_folder_->Load();
+    collector_.refused_states = state_folder_->CountRefused();
     collector_.up["state"] = true;
     aged_ = Clock::now();
     if (state_.last_recording) {
       const std::chrono::duration<double> age(std::max(0.0, Now() - *state_.last_recording));
       recorded_ = aged_ - std::chrono::duration_cast<Clock::duration>(age);
     }
-    spool_.emplace(options_.spool, options_.max_recording_bytes, options_.keep);
+    spool_.emplace(options_.spool, SpoolLimits{options_.max_recording_bytes, options_.keep, options_.keep_bytes});
   }
   if (options_.nvml) gpus_.emplace(std::move(read_gpus), options_.interval_seconds);
   if (options_.simulated_hosts > 0) {
@@ -161,7 +172,8 @@ void Exporter::CountRecording(const std::string& name, ExporterState& next, Leav
       next.recordings_duplicate += 1;
       leaving[name] = {"done", identity, name + " was counted before"};
     } else {
-      prom::Merge(next.totals, ByHostIndex(prom::TotalsFromJson(answer.at("totals").dump()), host_));
+      prom::Merge(next.totals, ByHostIndex(prom::TotalsFromJson(answer.at("totals").dump()), host_),
+                  {&next.held, kMissed * options_.recording_interval_seconds});
       next.counted.push_back(hash);
       if (next.counted.size() > kMostRemembered) next.counted.pop_front();
       next.recordings_counted += 1;
@@ -211,49 +223,74 @@ void Exporter::SaveState(ExporterState next) {
 // Another file that has the name by now stays: it was not counted.
 void Exporter::Move(const Leaving& leaving) {
   for (const auto& [name, target] : leaving) {
-    if (spool_->Identity(name) != target.identity || spool_->MoveTo(target.subfolder, name)) {
+    try {
+      if (spool_->Identity(name) == target.identity) spool_->MoveTo(target.subfolder, name);
       stuck_.erase(name);
-    } else {
+    } catch (const Error& error) {
       stuck_[name] = target;
+      not_now_ = error.message();
     }
   }
+  if (!leaving.empty()) spool_->Prune();
+}
+
+// The state is saved first: after a crash a counter must not fall back to its old value.
+void Exporter::ShowHeld() {
+  const Clock::time_point now = Clock::now();
+  const double passed = Seconds(now - std::exchange(aged_, now));
+  prom::AgeKernels(state_.totals, passed);
+  prom::AgeKernels(state_.held, passed);
+  prom::Totals held = state_.held;
+  prom::AgeKernels(held, 0, (kHeldCollections - 0.5) * options_.interval_seconds);
+  // What cannot be saved is not read again and again.
+  if (held == state_.held && collector_.up.at("state")) return;
+  ExporterState next = state_;
+  next.held = std::move(held);
+  SaveState(std::move(next));
 }
 
 // The state is saved before a file leaves the spool, and a file that is still there after a crash is known by its hash:
 // nothing is counted twice, and nothing is lost.
+void Exporter::CountFiles() {
+  not_now_.clear();
+  Spool::Listing listing = spool_->List();
+  Move(Leaving(stuck_));
+  collector_.spool_files = static_cast<double>(listing.recordings.size());
+  // Files that could not be read at the last collection come last, so that they do not block the others.
+  std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
+  waiting_.clear();
+  const Clock::time_point began = Clock::now();
+  const double most_seconds = std::min(kCountingShare * options_.interval_seconds, kMostCountingSeconds);
+  const auto is_over = [&](double share) {
+    return Seconds(Clock::now() - began) > share * most_seconds || (cancelled_ && cancelled_());
+  };
+  ExporterState next = state_;
+  Leaving leaving;
+  for (const std::string& name : listing.failures) {
+    if (is_over(0.5)) break;
+    if (!stuck_.contains(name)) CountFailure(name, next, leaving);
+  }
+  for (const std::string& name : listing.recordings) {
+    if (is_over(1)) break;
+    if (!stuck_.contains(name)) CountRecording(name, next, leaving);
+  }
+  if (!leaving.empty()) {
+    spool_->RequireOwned();
+    SaveState(std::move(next));
+  }
+  Leave(leaving);
+  const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
+  collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
+}
+
 void Exporter::CountSpool() {
-  const Clock::time_point now = Clock::now();
-  prom::AgeKernels(state_.totals, Seconds(now - std::exchange(aged_, now)),
-                   kMissed * options_.recording_interval_seconds);
   std::string cannot_count;
   try {
-    Move(Leaving(stuck_));
-    Spool::Listing listing = spool_->List();
-    collector_.spool_files = static_cast<double>(listing.recordings.size());
-    // What cannot be saved is not read again and again.
-    if (!collector_.up.at("state")) SaveState(state_);
-    // Files that could not be read at the last collection come last, so that they do not block the others.
-    std::ranges::stable_partition(listing.recordings, [this](const auto& name) { return !waiting_.contains(name); });
-    waiting_.clear();
-    not_now_.clear();
-    ExporterState next = state_;
-    Leaving leaving;
-    for (const std::string& name : listing.recordings) {
-      if (leaving.size() >= kMostPerCollection ||
-          Seconds(Clock::now() - now) > kCountingShare * options_.interval_seconds || (cancelled_ && cancelled_()))
-        break;
-      if (!stuck_.contains(name)) CountRecording(name, next, leaving);
-    }
-    for (const std::string& name : listing.failures) {
-      if (leaving.size() >= 2 * kMostPerCollection) break;
-      if (!stuck_.contains(name)) CountFailure(name, next, leaving);
-    }
-    Say("spool", not_now_.empty(), not_now_);
-    if (!leaving.empty()) SaveState(std::move(next));
+    ShowHeld();
     Say("state", true, "");
-    Leave(leaving);
-    const auto waits = [this](const std::string& name) { return !spool_->Identity(name).empty(); };
-    collector_.spool_files = static_cast<double>(std::ranges::count_if(listing.recordings, waits));
+    CountFiles();
+    Say("spool", not_now_.empty(), not_now_);
+    if (!stuck_.empty()) cannot_count = not_now_;
   } catch (const StateError& error) {
     Say("state", false, InOneLine(error));
     cannot_count = error.message();
@@ -300,10 +337,16 @@ void Exporter::Publish(Clock::time_point started) {
   collector_.collection_seconds = Seconds(Clock::now() - started);
   prom::PageInput input;
   input.totals = &state_.totals;
+  input.held = &state_.held;
+  input.gauges_for = kMissed * options_.recording_interval_seconds;
   input.host = host_.nvml ? &host_ : nullptr;
   input.baseline = baseline_ ? &*baseline_ : nullptr;
   input.collector = &collector_;
-  const auto page = std::make_shared<const prom::Page>(prom::MakeFamilies(input));
+  prom::Families families = prom::MakeFamilies(input);
+  while (families.dropped > 0 && prom::HideOldest(state_.totals, {&state_.held, input.gauges_for})) {
+    families = prom::MakeFamilies(input);
+  }
+  const auto page = std::make_shared<const prom::Page>(families);
   collector_.series_dropped += static_cast<double>(page->dropped());
   if (page->dropped() != dropped_) {
     dropped_ = page->dropped();
@@ -323,8 +366,7 @@ web::WebReply Exporter::Ready() const {
     return web::TextReply(503, fmt::format("not ready: the newest collection is {:.0f} s old\n", since_collection));
   }
   if (!cannot_count_.empty()) return web::TextReply(503, "not ready: " + Printable(cannot_count_) + "\n");
-  if (spool_ && !last_recording_) return web::TextReply(503, "not ready: no recording was counted yet\n");
-  const double since_recording = spool_ ? Seconds(Clock::now() - *last_recording_) : 0;
+  const double since_recording = last_recording_ ? Seconds(Clock::now() - *last_recording_) : 0;
   if (since_recording > kMissed * options_.recording_interval_seconds) {
     return web::TextReply(503,
                           fmt::format("not ready: the newest recording was counted {:.0f} s ago\n", since_recording));

@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 struct Found {
   timespec changed;
   std::string name;
+  std::uintmax_t bytes = 0;  // on the disk
 };
 
 bool Older(const Found& a, const Found& b) {
@@ -46,16 +47,19 @@ std::string WhatItIs(mode_t mode) {
 
 }  // namespace
 
-Spool::Spool(std::string folder, std::uintmax_t most_bytes, int keep)
-    : folder_(std::move(folder)), most_bytes_(most_bytes), keep_(keep) {}
+Spool::Spool(std::string folder, const SpoolLimits& limits)
+    : folder_(std::move(folder)), limits_(limits), lock_(folder_, "spool", "--spool") {
+  lock_.Hold();
+}
 
-Spool::Listing Spool::List() const {
+Spool::Listing Spool::List() {
   std::error_code error;
   fs::directory_iterator entries(folder_, error);
   if (error) {
     throw Error("the spool " + folder_ + " cannot be read: " + error.message(),
                 "it must be a folder that this user can read and write; the next collection tries again");
   }
+  lock_.Hold();
   std::vector<Found> recordings;
   std::vector<Found> failures;
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
@@ -84,9 +88,9 @@ Descriptor Spool::Open(const std::string& name) const {
     throw NotNow(reason);
   }
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw Error("it is not a file");
-  if (static_cast<std::uintmax_t>(status.st_size) > most_bytes_) {
-    throw Error("it has " + std::to_string(status.st_size) + " bytes, more than the " + std::to_string(most_bytes_) +
-                " allowed (--max-recording-bytes)");
+  if (static_cast<std::uintmax_t>(status.st_size) > limits_.most_bytes) {
+    throw Error("it has " + std::to_string(status.st_size) + " bytes, more than the " +
+                std::to_string(limits_.most_bytes) + " allowed (--max-recording-bytes)");
   }
   return file;
 }
@@ -98,37 +102,48 @@ std::string Spool::Identity(const std::string& name) const {
          std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
 }
 
-bool Spool::MoveTo(const std::string& subfolder, const std::string& name) const {
-  // By descriptors: a link in the spool must not move or remove files elsewhere.
+// By descriptors: a link in the spool must not move or remove files elsewhere.
+Descriptor Spool::OpenSubfolder(const std::string& subfolder) const {
   const Descriptor spool(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  (void)mkdirat(spool.get(), subfolder.c_str(), 0770);
-  const Descriptor target(openat(spool.get(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (target.get() < 0 || renameat(spool.get(), name.c_str(), target.get(), name.c_str()) != 0) {
-    spdlog::warn("{} cannot be moved to {}/{}: {}", name, folder_, subfolder, std::strerror(errno));
-    return false;
-  }
-  Prune(target.get(), subfolder);
-  return true;
+  return Descriptor(openat(spool.get(), subfolder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-void Spool::Prune(int folder, const std::string& name_of_folder) const {
-  DIR* const entries = fdopendir(dup(folder));
-  if (entries == nullptr) return;
-  std::vector<Found> files;
-  rewinddir(entries);
-  while (const dirent* const entry = readdir(entries)) {
-    const std::string name = entry->d_name;
-    if (!name.ends_with(".fap") && !name.ends_with(".failure")) continue;
-    struct stat status {};
-    if (fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) files.push_back({status.st_ctim, name});
+void Spool::MoveTo(const std::string& subfolder, const std::string& name) const {
+  const Descriptor spool(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)mkdirat(spool.get(), subfolder.c_str(), 0770);
+  const Descriptor target = OpenSubfolder(subfolder);
+  if (!target || renameat(spool.get(), name.c_str(), target.get(), name.c_str()) != 0) {
+    throw Error(name + " cannot be moved to " + folder_ + "/" + subfolder + ": " + std::strerror(errno));
   }
-  closedir(entries);
-  if (files.size() <= static_cast<std::size_t>(keep_)) return;
-  const std::vector<std::string> names = Names(std::move(files));
-  for (std::size_t i = 0; i + static_cast<std::size_t>(keep_) < names.size(); ++i) {
-    // A folder with the name of a recording goes only when it is empty.
-    if (unlinkat(folder, names[i].c_str(), 0) == 0 || unlinkat(folder, names[i].c_str(), AT_REMOVEDIR) == 0) {
-      spdlog::info("{}/{} is deleted: --keep {}", name_of_folder, names[i], keep_);
+}
+
+void Spool::Prune() const {
+  for (const std::string subfolder : {"done", "bad"}) {
+    const Descriptor folder = OpenSubfolder(subfolder);
+    DIR* const entries = folder ? fdopendir(dup(folder.get())) : nullptr;
+    if (entries == nullptr) continue;
+    std::vector<Found> files;
+    while (const dirent* const entry = readdir(entries)) {
+      const std::string name = entry->d_name;
+      if (!name.ends_with(".fap") && !name.ends_with(".failure")) continue;
+      struct stat status {};
+      if (fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      files.push_back({status.st_ctim, name, static_cast<std::uintmax_t>(status.st_blocks) * 512});
+    }
+    closedir(entries);
+    std::ranges::sort(files, [](const Found& a, const Found& b) { return Older(b, a); });
+    int kept = 0;
+    std::uintmax_t bytes = 0;
+    for (const Found& file : files) {                             // the newest first
+      if (file.bytes <= limits_.keep_bytes) bytes += file.bytes;  // a larger one goes alone
+      const bool fits = file.bytes <= limits_.keep_bytes && bytes <= limits_.keep_bytes;
+      if (fits && ++kept <= limits_.keep) continue;
+      // A folder with the name of a recording goes only when it is empty.
+      if (unlinkat(folder.get(), file.name.c_str(), 0) == 0 ||
+          unlinkat(folder.get(), file.name.c_str(), AT_REMOVEDIR) == 0) {
+        spdlog::info("{}/{} is deleted: --keep {}, --keep-bytes {}", subfolder, file.name, limits_.keep,
+                     limits_.keep_bytes);
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "clocked.h"
 
+#include <chrono>
 #include <utility>
 
 #include "cuda_result.h"
@@ -16,6 +17,18 @@ Truth Share(const char* name, const char* phase, double expected, double toleran
 std::vector<WarpClocks> RunClocked(int warps, const std::function<cudaError_t(std::uint64_t* sums)>& launch) {
   std::vector<WarpClocks> clocks(static_cast<std::size_t>(warps));
   const DeviceBuffer buffer = ZeroedBuffer(clocks.size() * sizeof(WarpClocks));
+  // Of an idle GPU the clocks rise at first: the SM's against that of L2 and DRAM, so that loads take other numbers of
+  // cycles than later, when phases are sampled.
+  static const bool warm = [&] {
+    constexpr std::chrono::milliseconds kWarmUp{300};
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < kWarmUp) {
+      CheckCudaResult(launch(buffer.as<std::uint64_t>()), "a kernel that reads the clock");
+      CheckCudaResult(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+    return true;
+  }();
+  (void)warm;
   for (int run = 0; run < 2; ++run)
     CheckCudaResult(launch(buffer.as<std::uint64_t>()), "a kernel that reads the clock");
   CheckCudaResult(cudaMemcpy(clocks.data(), buffer.as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");

@@ -252,14 +252,16 @@ class CaseAnalyzer {
       entry.occupancy = TheoreticalOccupancy(device_, *longest);
     }
     entry.has_counters = range != nullptr && !range->metrics.empty();
-    entry.metrics = Derive(entry, range);
+    Derived derived = Derive(entry, range);
+    entry.metrics = std::move(derived.metrics);
+    entry.contradictory = std::move(derived.contradictory);
     if (data_.incorrect()) DropSpeeds(entry.metrics);
     entry.stalls = StallsOf(entry.metrics);
     entry.bottleneck = BottleneckOf(entry.metrics);
     return entry;
   }
 
-  Metrics Derive(const ProfileEntry& entry, const Range* range) const {
+  Derived Derive(const ProfileEntry& entry, const Range* range) const {
     DeriveInputs inputs;
     inputs.device = &device_;
     inputs.counters = range == nullptr ? nullptr : &range->metrics;
@@ -337,8 +339,9 @@ void AddUnderived(const Recording& recording, Profile& profile) {
   }
   if (known.empty()) return;
   for (const CatalogueMetric& metric : MetricCatalogue()) {
-    const bool present = std::ranges::any_of(
-        profile.entries, [&](const ProfileEntry& entry) { return entry.metrics.contains(std::string(metric.id)); });
+    const bool present = std::ranges::any_of(profile.entries, [&](const ProfileEntry& entry) {
+      return entry.metrics.contains(std::string(metric.id)) || std::ranges::count(entry.contradictory, metric.id) > 0;
+    });
     if (present) continue;
     const std::string missing = MissingInputs(metric.formula, known);
     if (!missing.empty()) profile.losses.push_back({"metric_not_derived", std::string(metric.id), missing, 1});
@@ -361,6 +364,18 @@ void AddPhaseLosses(Profile& profile) {
     profile.losses.push_back(
         {"phase_unattributed", subject,
          Percent(*ratio, 0) + " of the time belongs to no phase (" + entry.phases->attribution + ")", 1});
+  }
+}
+
+/// One DataLoss for each ratio that was left out.
+void AddContradictions(Profile& profile) {
+  for (const ProfileEntry& entry : profile.entries) {
+    for (const std::string& id : entry.contradictory) {
+      profile.losses.push_back(
+          {"metric_contradictory",
+           std::string(FindMetric(id)->label) + " of " + CallName(entry.kernel, entry.shape, entry.part),
+           "outside 0 to 100 %: its counters come from different passes and contradict each other", 1});
+    }
   }
 }
 
@@ -390,6 +405,7 @@ Profile Analyze(const Recording& recording, const std::optional<PhaseMap>& map, 
     AddTimelineLoss(data, profile.losses);
   }
   AddProgram(recording, profile);
+  AddContradictions(profile);
   AddPhaseLosses(profile);
   if (map) std::ranges::copy(OverlapsOf(*map), std::back_inserter(profile.losses));
   AddGraphLoss(recording, profile);

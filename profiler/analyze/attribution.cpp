@@ -53,7 +53,8 @@ class RuleFinder {
   const PhaseRule* ByLine(const InlineFrame& frame) const {
     return First([&](const PhaseRule& rule) {
       return std::ranges::any_of(rule.lines, [&](const PhaseRule::Lines& lines) {
-        return lines.first <= frame.line && frame.line <= lines.last && IsEndOf(lines.file, frame.file);
+        return lines.first <= frame.line && frame.line <= lines.last &&
+               (IsEndOf(lines.file, frame.file) || (lines.file.starts_with('/') && IsEndOf(frame.file, lines.file)));
       });
     });
   }

@@ -21,34 +21,45 @@ bool IsConditional(const Instruction& branch) {
   return !branch.predicate.empty() || branch.operands.find(',') != std::string::npos;
 }
 
+/// Index of the instruction at an offset like "0x2b0".
+std::optional<std::size_t> InstructionAt(const Instructions& instructions, std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  std::uint32_t offset = 0;
+  const auto [rest, error] = std::from_chars(text.data() + 2, end, offset, 16);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  const auto found = std::ranges::lower_bound(instructions, offset, {}, &Instruction::offset);
+  if (found == instructions.end() || found->offset != offset) return std::nullopt;
+  return static_cast<std::size_t>(found - instructions.begin());
+}
+
 /// Where instructions can go on to, before blocks are cut.
 struct Exits {
   bool falls_through = true;
   bool ends_block = false;
-  bool indirect = false;
+  bool unknown = false;  ///< it may go anywhere
   std::vector<std::size_t> targets;
   std::optional<std::size_t> callee;
 };
 
-/// The BSSY of each convergence barrier, by register: where its warps go on after BSYNC.
-using ConvergencePoints = std::map<std::string, std::set<std::size_t>, std::less<>>;
-
-ConvergencePoints ReadConvergence(const Instructions& instructions) {
-  ConvergencePoints points;
-  for (const Instruction& instruction : instructions) {
-    if (BaseOpcode(instruction) != "BSSY") continue;
-    const auto target = BranchTarget(instructions, instruction);
-    if (target) points[instruction.operands.substr(0, instruction.operands.find(','))].insert(*target);
+/// The targets of an indirect branch: the offsets of "R2, -0x150, {0x1b0, 0x150}". Empty where they are not known.
+std::vector<std::size_t> IndirectTargets(const Instructions& instructions, const Instruction& branch) {
+  std::vector<std::size_t> targets;
+  std::string_view rest = branch.operands;
+  const std::size_t open = rest.find('{');
+  if (open == std::string_view::npos || !rest.ends_with('}')) return targets;
+  rest = rest.substr(open + 1, rest.size() - open - 2);
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(", "), rest.size());
+    const auto target = InstructionAt(instructions, rest.substr(0, comma));
+    if (!target) return {};
+    targets.push_back(*target);
+    rest.remove_prefix(std::min(comma + 2, rest.size()));
   }
-  // Mostly a BSYNC is right before the place its BSSY names. The others are places reached from elsewhere.
-  for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
-    if (BaseOpcode(instructions[i]) != "BSYNC") continue;
-    if (const auto found = points.find(instructions[i].operands); found != points.end()) found->second.erase(i + 1);
-  }
-  return points;
+  return targets;
 }
 
-Exits ExitsOf(const Instructions& instructions, std::size_t index, const ConvergencePoints& convergence) {
+Exits ExitsOf(const Instructions& instructions, std::size_t index) {
   const Instruction& instruction = instructions[index];
   const std::string_view base = BaseOpcode(instruction);
   Exits exits;
@@ -59,21 +70,61 @@ Exits ExitsOf(const Instructions& instructions, std::size_t index, const Converg
   } else if (base == "BRX" || base == "BRXU" || base == "JMX" || base == "JMXU") {
     exits.ends_block = true;
     exits.falls_through = !instruction.predicate.empty();
-    exits.indirect = true;
+    exits.targets = IndirectTargets(instructions, instruction);
+    exits.unknown = exits.targets.empty();
   } else if (base == "EXIT" || base == "RET" || base == "KILL") {
     exits.ends_block = true;
     exits.falls_through = !instruction.predicate.empty();
   } else if (base == "CALL") {
     exits.ends_block = true;
     exits.callee = BranchTarget(instructions, instruction);
-  } else if (base == "BSYNC") {
-    // Two BSSY that share a register may leave several places; the warp goes on at one of them.
-    if (const auto found = convergence.find(instruction.operands); found != convergence.end()) {
-      exits.targets.assign(found->second.begin(), found->second.end());
-    }
-    exits.ends_block = !exits.targets.empty();
   }
   return exits;
+}
+
+std::string_view FirstOperand(const Instruction& instruction) {
+  return std::string_view(instruction.operands).substr(0, instruction.operands.find(','));
+}
+
+/// Lets each BSYNC go on where the BSSY that set its register says: mostly right behind it, but the compiler also puts
+/// code with a BSYNC far from there. Several BSSY may reach one BSYNC. One that none reaches, because its register was
+/// saved and restored, falls through.
+void ResolveConvergence(const Instructions& instructions, std::vector<Exits>& exits) {
+  // Nested BSSY are searched once for each level. Code that takes more steps than this is none of a compiler's.
+  std::size_t steps = 16 * instructions.size() + 1'000'000;
+  std::vector<std::set<std::size_t>> found(instructions.size());
+  std::vector<std::size_t> seen_by(instructions.size(), 0);
+  for (std::size_t bssy = 0; bssy < instructions.size(); ++bssy) {
+    if (BaseOpcode(instructions[bssy]) != "BSSY") continue;
+    const std::string_view barrier = FirstOperand(instructions[bssy]);
+    const auto target = BranchTarget(instructions, instructions[bssy]);
+    if (!target) continue;
+    std::vector<std::size_t> pending;
+    const auto visit = [&](std::size_t i) {
+      if (i >= instructions.size() || seen_by[i] == bssy + 1) return;
+      seen_by[i] = bssy + 1;
+      pending.push_back(i);
+    };
+    visit(bssy + 1);
+    while (!pending.empty()) {
+      if (steps-- == 0) return;
+      const std::size_t i = pending.back();
+      pending.pop_back();
+      const std::string_view base = BaseOpcode(instructions[i]);
+      const bool is_same = (base == "BSYNC" || base == "BSSY") && FirstOperand(instructions[i]) == barrier;
+      if (is_same && base == "BSYNC") found[i].insert(*target);
+      if (is_same && instructions[i].predicate.empty()) continue;
+      if (exits[i].falls_through) visit(i + 1);
+      for (const std::size_t next : exits[i].targets) visit(next);
+      if (exits[i].callee) visit(*exits[i].callee);
+    }
+  }
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (found[i].empty() || (found[i].size() == 1 && *found[i].begin() == i + 1)) continue;
+    exits[i].ends_block = true;
+    exits[i].falls_through = found[i].erase(i + 1) > 0 || !instructions[i].predicate.empty();
+    exits[i].targets.assign(found[i].begin(), found[i].end());
+  }
 }
 
 void AddEdge(std::vector<BasicBlock>& blocks, std::size_t from, std::size_t to) {
@@ -89,27 +140,6 @@ void AddEdges(ControlFlow& flow, const std::vector<Exits>& exits) {
     for (const std::size_t target : last.targets) AddEdge(flow.blocks, block, flow.block_of[target]);
     if (last.falls_through && block + 1 < flow.blocks.size()) AddEdge(flow.blocks, block, block + 1);
     if (last.callee) flow.blocks[block].callee = flow.block_of[*last.callee];
-  }
-  std::vector<bool> reached(flow.blocks.size(), false);
-  for (const BasicBlock& block : flow.blocks) {
-    if (block.callee) reached[*block.callee] = true;
-  }
-  std::vector<std::size_t> loose;
-  for (std::size_t block = 1; block < flow.blocks.size(); ++block) {
-    if (!reached[block] && flow.blocks[block].predecessors.empty()) loose.push_back(block);
-  }
-  // A compiler makes a jump table or two. Code with thousands is none of a compiler's, and gets no edges for them.
-  constexpr std::size_t kMostEdges = 1'000'000;
-  std::vector<std::size_t> indirect;
-  for (std::size_t block = 0; block < flow.blocks.size(); ++block) {
-    if (exits[flow.blocks[block].end - 1].indirect) indirect.push_back(block);
-  }
-  if (loose.size() * indirect.size() > kMostEdges) return;
-  for (const std::size_t block : indirect) {
-    for (const std::size_t target : loose) {
-      flow.blocks[block].successors.push_back(target);
-      flow.blocks[target].predecessors.push_back(block);
-    }
   }
 }
 
@@ -203,13 +233,7 @@ std::string_view BaseOpcode(const Instruction& instruction) {
 std::optional<std::size_t> BranchTarget(const std::vector<Instruction>& instructions, const Instruction& branch) {
   const std::size_t start = branch.operands.rfind("0x");
   if (start == std::string::npos) return std::nullopt;
-  const char* const end = branch.operands.data() + branch.operands.size();
-  std::uint32_t offset = 0;
-  const auto [rest, error] = std::from_chars(branch.operands.data() + start + 2, end, offset, 16);
-  if (error != std::errc{} || rest != end) return std::nullopt;
-  const auto found = std::ranges::lower_bound(instructions, offset, {}, &Instruction::offset);
-  if (found == instructions.end() || found->offset != offset) return std::nullopt;
-  return static_cast<std::size_t>(found - instructions.begin());
+  return InstructionAt(instructions, std::string_view(branch.operands).substr(start));
 }
 
 ControlFlow ReadControlFlow(const DeviceFunction& function) {
@@ -217,12 +241,13 @@ ControlFlow ReadControlFlow(const DeviceFunction& function) {
   ControlFlow flow;
   if (instructions.empty()) return flow;
 
-  const ConvergencePoints convergence = ReadConvergence(instructions);
   std::vector<Exits> exits;
   exits.reserve(instructions.size());
+  for (std::size_t i = 0; i < instructions.size(); ++i) exits.push_back(ExitsOf(instructions, i));
+  ResolveConvergence(instructions, exits);
   std::vector<bool> leads(instructions.size() + 1, false);  // a block begins here
   for (std::size_t i = 0; i < instructions.size(); ++i) {
-    exits.push_back(ExitsOf(instructions, i, convergence));
+    flow.unknown_branches += exits[i].unknown ? 1 : 0;
     if (exits[i].ends_block) leads[i + 1] = true;
     for (const std::size_t target : exits[i].targets) leads[target] = true;
     if (exits[i].callee) leads[*exits[i].callee] = true;

@@ -28,14 +28,15 @@ struct BasicBlock {
 /// Which instruction can follow which in one function.
 ///
 /// Read from opcodes, predicates and branch targets ("0x2b0" in the operands). A branch with a predicate, and one with
-/// a condition among its operands, may fall through. BSYNC goes on behind itself, or where its BSSY says when that is
-/// elsewhere. A CALL of code that reaches no RET is a jump. An indirect branch (BRX, JMX) may go to any block that
-/// nothing else leads to. RET and EXIT end a path. A target outside the function, or between two instructions, is none:
-/// any sequence of instructions has a graph.
+/// a condition among its operands, may fall through. BSYNC goes on where the BSSY that reaches it says. A CALL of code
+/// that reaches no RET is a jump. An indirect branch (BRX, JMX) goes to the targets in its operands; without them it
+/// has no edge, and `unknown_branches` counts it. RET and EXIT end a path. A target outside the function, or between
+/// two instructions, is ignored: any sequence of instructions has a graph.
 struct ControlFlow {
   std::vector<BasicBlock> blocks;     ///< in the order of their code; the first is the entry
   std::vector<std::size_t> block_of;  ///< by instruction
   std::vector<int> loop_depth;        ///< by instruction: loops it is in, those around calls of its subroutine included
+  int unknown_branches = 0;           ///< indirect branches without known targets: more may be in loops than shown
 };
 
 ControlFlow ReadControlFlow(const DeviceFunction& function);

@@ -5,6 +5,9 @@
 namespace fa_profile::analyze {
 namespace {
 
+/// Two passes of the same code differ by up to this, and so do a profiled range and the timed call.
+constexpr double kPassSlack = 0.02;
+
 double DurationNs(const Launch& launch) { return ElapsedNs(launch.start_ns, launch.end_ns); }
 
 template <typename Number>
@@ -68,16 +71,25 @@ std::optional<double> Find(const Metrics& values, const std::string& name) {
   return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
-ParsedCatalogue::ParsedCatalogue(std::span<const CatalogueMetric> catalogue) {
+ParsedCatalogue::ParsedCatalogue(std::span<const CatalogueMetric> catalogue, double slack) : slack_(slack) {
   for (const CatalogueMetric& metric : catalogue) formulas_.emplace_back(&metric, Expression(metric.formula));
 }
 
-Metrics ParsedCatalogue::Evaluate(const Lookup& lookup) const {
-  Metrics metrics;
+Derived ParsedCatalogue::Evaluate(const Lookup& lookup) const {
+  Derived derived;
   for (const auto& [metric, formula] : formulas_) {
-    if (const auto value = formula.Evaluate(lookup)) metrics.emplace(metric->id, *value);
+    auto value = formula.Evaluate(lookup);
+    if (!value) continue;
+    if (metric->unit == "ratio") {
+      if (*value < -slack_ || *value > 1.0 + slack_) {
+        derived.contradictory.emplace_back(metric->id);
+        continue;
+      }
+      value = std::clamp(*value, 0.0, 1.0);
+    }
+    derived.metrics.emplace(metric->id, *value);
   }
-  return metrics;
+  return derived;
 }
 
 const Launch* LongestLaunch(const std::vector<Launch>& launches) {
@@ -85,8 +97,8 @@ const Launch* LongestLaunch(const std::vector<Launch>& launches) {
   return longest == launches.end() ? nullptr : &*longest;
 }
 
-Metrics DeriveMetrics(const DeriveInputs& inputs) {
-  static const ParsedCatalogue catalogue(MetricCatalogue());
+Derived DeriveMetrics(const DeriveInputs& inputs) {
+  static const ParsedCatalogue catalogue(MetricCatalogue(), kPassSlack);
   const Metrics variables = MakeVariables(inputs);
   return catalogue.Evaluate([&](const std::string& name) {
     const auto variable = Find(variables, name);

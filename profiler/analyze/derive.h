@@ -20,16 +20,26 @@ using Metrics = std::map<std::string, double>;
 
 std::optional<double> Find(const Metrics& values, const std::string& name);
 
+/// Metrics by id. `contradictory`: ids of ratios that were left out, because they were outside 0 to 1 by more than
+/// their sources may differ.
+struct Derived {
+  Metrics metrics;
+  std::vector<std::string> contradictory;
+};
+
 /// The formulas of a catalogue, parsed once.
 class ParsedCatalogue {
  public:
-  explicit ParsedCatalogue(std::span<const CatalogueMetric> catalogue);
+  /// `slack`: what is read comes from several runs of the same code, so a ratio that exceeds 0 to 1 by up to this is 0
+  /// or 1.
+  ParsedCatalogue(std::span<const CatalogueMetric> catalogue, double slack);
 
-  /// The metrics that have a value, by id.
-  Metrics Evaluate(const Lookup& lookup) const;
+  /// The metrics that have a value.
+  Derived Evaluate(const Lookup& lookup) const;
 
  private:
   std::vector<std::pair<const CatalogueMetric*, Expression>> formulas_;
+  double slack_;
 };
 
 /// What the formulas of one entry may read. Nothing is owned.
@@ -48,7 +58,7 @@ struct DeriveInputs {
 /// The longest launch, or null.
 const Launch* LongestLaunch(const std::vector<Launch>& launches);
 
-/// All catalogue metrics that have a value, by id.
-Metrics DeriveMetrics(const DeriveInputs& inputs);
+/// All catalogue metrics that have a value.
+Derived DeriveMetrics(const DeriveInputs& inputs);
 
 }  // namespace fa_profile::analyze

@@ -10,6 +10,7 @@
 #include "diff_waits.h"
 #include "fa_profile/analyze.h"
 #include "fa_profile/call_name.h"
+#include "fa_profile/phase_map.h"
 
 namespace fa_profile::analyze {
 namespace {
@@ -92,6 +93,14 @@ double Weight(const MetricChange& change) {
   return *change.before == *change.after ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
+/// Why one side alone has a count. A side that counted the instructions of the phase did not count this of them, as the
+/// bytes of copies by TMA.
+std::string OneSided(const CatalogueMetric& metric, const Metrics& before, const Metrics& after, bool is_new) {
+  const bool adds_up = metric.unit == "bytes" || metric.unit == "sectors" || metric.unit == "count";
+  if (adds_up && Find(is_new ? before : after, "phase_instructions")) return "not counted";
+  return is_new ? "new" : "gone";
+}
+
 /// The metrics of a catalogue on both sides. `change` says whose they are; `floors` how far a noisy metric of a unit
 /// may move unnoticed, in that unit.
 void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& before, const Metrics& after,
@@ -104,7 +113,7 @@ void CompareMetrics(std::span<const CatalogueMetric> catalogue, const Metrics& b
     change.ratio.reset();
     if (!change.before && !change.after) continue;
     if (!change.before || !change.after) {
-      change.judgement = change.before ? "gone" : "new";
+      change.judgement = OneSided(metric, before, after, !change.before);
     } else {
       const double difference = *change.after - *change.before;
       if (*change.before != 0.0) change.ratio = difference / std::abs(*change.before);
@@ -174,10 +183,15 @@ double MedianTolerance(const TimingSummary& before, const TimingSummary& after) 
          1e-9;
 }
 
+/// Empty: it has no phases.
+std::string PhaseModel(const ProfileEntry& entry) {
+  return entry.phases ? PhaseModelOf(entry.phases->attribution) : std::string();
+}
+
 /// What an entry's findings may come from.
 auto KindsOfMeasurement(const Profile& profile, const ProfileEntry& entry) {
   return std::tuple(profile.session.metric_set, WasSampled(entry), WereInstructionsCounted(entry),
-                    entry.timing.has_value());
+                    entry.timing.has_value(), PhaseModel(entry));
 }
 
 void CompareFindings(const ProfileEntry& before, const ProfileEntry& after, const FindingChange& names,
@@ -205,7 +219,14 @@ std::optional<double> Overlap(const ProfileEntry& entry) {
 void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_ratio, ProfileDiff& diff) {
   std::vector<MetricChange>& changes = diff.changes;
   const std::size_t pair = diff.entries.size() - 1;
-  CompareWaits(before, after, {pair, before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}}, diff.waits);
+  const bool one_model = PhaseModel(before) == PhaseModel(after);
+  if (!one_model && before.phases && after.phases) {
+    diff.not_compared.push_back("phases of " + NameOf(before) + ": " + PhaseModel(before) + " before, " +
+                                PhaseModel(after) + " after");
+  }
+  if (one_model)
+    CompareWaits(before, after, {pair, before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}},
+                 diff.waits);
   MetricChange change{before.kernel, before.part, ShapeOf(before), {}, {}, {}, {}, {}, {}, pair};
   const auto first = static_cast<std::ptrdiff_t>(changes.size());
   std::map<std::string_view, double> floors;
@@ -216,7 +237,7 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
   }
   CompareMetrics(MetricCatalogue(), before.metrics, after.metrics, min_ratio, floors, change, changes);
   CompareShare("product_overlap_ratio", Overlap(before), Overlap(after), kOverlapTolerance, change, changes);
-  ComparePhases(before, after, min_ratio, change, changes);
+  if (one_model) ComparePhases(before, after, min_ratio, change, changes);
   std::stable_sort(changes.begin() + first, changes.end(), [](const MetricChange& a, const MetricChange& b) {
     return std::pair(Group(a), -Weight(a)) < std::pair(Group(b), -Weight(b));
   });
@@ -230,6 +251,16 @@ void Compare(const ProfileEntry& before, const ProfileEntry& after, double min_r
     change.judgement = correct ? "better" : "worse";
     changes.insert(changes.begin() + first, change);
   }
+}
+
+/// Measurements that cannot be compared stand side by side, and are not judged.
+void TakeBackJudgements(ProfileDiff& diff) {
+  constexpr const char* kNotComparable = "not comparable";
+  for (MetricChange& change : diff.changes) {
+    if (change.before != change.after) change.judgement = kNotComparable;
+  }
+  for (WaitChange& change : diff.waits) change.judgement = kNotComparable;
+  diff.findings.clear();
 }
 
 }  // namespace
@@ -263,6 +294,7 @@ ProfileDiff Diff(const Profile& before, const Profile& after, double min_ratio) 
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) diff.only_after.push_back(NameOf(after.entries[i]));
   }
+  if (!diff.incomparable.empty()) TakeBackJudgements(diff);
   return diff;
 }
 

@@ -430,12 +430,16 @@ std::vector<Finding> FindProblems(const ProfileEntry& entry, const Device& devic
     if (kRules[i].find == NotCorrect && !findings.empty()) return findings;
   }
   // A rule that knows what is wrong with the longest phase cures it better than the phase's stalls do.
-  for (Finding& finding : findings) {
+  const auto is_symptom = [](const Finding& finding) {
+    return finding.id == "bottleneck-phase" || finding.id == "tensor-idle";
+  };
+  for (Finding& finding : findings | std::views::filter(is_symptom)) {
+    const auto cause = std::ranges::find_if(
+        findings, [&](const Finding& other) { return other.phase == finding.phase && !is_symptom(other); });
+    if (cause == findings.end()) continue;
+    finding.cause = cause->id;
     if (finding.id != "bottleneck-phase") continue;
-    const auto cause = std::ranges::find_if(findings, [&](const Finding& other) {
-      return other.phase == finding.phase && other.id != finding.id && other.id != "tensor-idle";
-    });
-    if (cause != findings.end()) finding.cure = "see " + cause->id + ", which is found in this phase too";
+    finding.cure = "see " + cause->id + ", which is found in this phase too";
   }
   if (entry.phases && entry.phases->attribution == kInferredPhasesName) {
     for (Finding& finding : findings) {

@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <charconv>
+#include <climits>
 #include <iterator>
 #include <limits>
 #include <list>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,6 +80,33 @@ std::vector<RankTimes> JoinRanges(const NamedProfiles& profiles) {
   return table.Rows();
 }
 
+// "F.fap.part.1", "F.fap.part.2", ..., "F.fap.part", "F.fap" are one process, killed and started again: the name
+// without the ending, and the place in this order.
+std::pair<std::string, int> Attempt(const std::string& recording) {
+  constexpr std::string_view kPart = ".part";
+  const std::size_t at = recording.rfind(kPart);
+  if (at == std::string::npos) return {recording, INT_MAX};
+  const std::string number = recording.substr(at + kPart.size());
+  if (number.empty()) return {recording.substr(0, at), INT_MAX - 1};
+  int place = 0;
+  const auto [end, error] = std::from_chars(number.data() + 1, number.data() + number.size(), place);
+  const bool numbered = number[0] == '.' && error == std::errc() && end == number.data() + number.size();
+  return numbered ? std::pair(recording.substr(0, at), place) : std::pair(recording, INT_MAX);
+}
+
+void NameNext(std::vector<Rank>& ranks) {
+  for (Rank& rank : ranks) {
+    const auto [name, place] = Attempt(rank.recording);
+    int nearest = INT_MAX;
+    for (const Rank& other : ranks) {
+      const auto [other_name, other_place] = Attempt(other.recording);
+      if (other_name != name || other_place <= place || other_place > nearest) continue;
+      nearest = other_place;
+      rank.next = other.recording;
+    }
+  }
+}
+
 }  // namespace
 
 RankReport JoinRanks(const NamedProfiles& profiles) {
@@ -85,7 +116,7 @@ RankReport JoinRanks(const NamedProfiles& profiles) {
   for (std::size_t rank = 0; rank < profiles.size(); ++rank) {
     const auto& [recording, profile] = profiles[rank];
     report.ranks.push_back(
-        {recording, profile.device, profile.session.complete, profile.session.created_at, *profile.program});
+        {recording, profile.device, profile.session.complete, profile.session.created_at, "", *profile.program});
     report.ranks.back().use.memory.clear();
     report.ranks.back().use.nvtx.clear();
     all.Add("", "all kernels", rank, profile.program->kernel_ns, all.end());
@@ -95,6 +126,7 @@ RankReport JoinRanks(const NamedProfiles& profiles) {
       kernels.Add(name, ShortName(name), rank, entry.use->total_ns, kernels.end());
     }
   }
+  NameNext(report.ranks);
   report.all_kernels = all.Rows().front();
   report.kernels = kernels.Rows();
   std::ranges::stable_sort(report.kernels,

@@ -76,6 +76,7 @@ KernelLint Lint(const KernelCode& kernel, const LintOptions& options) {
   ChosenPhases chosen = ChoosePhases({&kernel.function}, options.phase_map, options.phase_source, /*sampling=*/nullptr,
                                      /*counting=*/nullptr);
   subject.code = ReadLintCode(kernel.function, std::move(chosen.functions.front().phases));
+  lint.unknown_branches = subject.code.flow.unknown_branches;
   lint.spills = subject.code.spills;
   lint.arrays = subject.code.arrays;
   lint.attribution = std::move(chosen.attribution);

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "inference/operands.h"
 #include "opcode.h"
 
 namespace fa_profile::analyze {
@@ -40,25 +42,84 @@ std::optional<std::int64_t> StackOffset(std::string_view operands) {
   return negative ? -offset : offset;
 }
 
-void ReadStack(const DeviceFunction& function, LintCode& code) {
-  std::optional<std::int64_t> lowest_spill;
-  for (const Instruction& instruction : function.instructions) {
-    if (ClassOf(instruction.opcode) != OpcodeClass::kLocalLoad || !HasModifier(instruction.opcode, "LU")) continue;
-    const auto offset = StackOffset(instruction.operands);
-    if (offset && (!lowest_spill || *offset < *lowest_spill)) lowest_spill = offset;
-  }
+/// An access of local memory.
+struct StackAccess {
+  std::size_t instruction = 0;
+  bool is_store = false;
+  int bytes = 0;
+  std::optional<std::int64_t> offset;  ///< from the stack pointer; absent: the address is computed at run time
+  bool is_last_use = false;
+};
+
+std::vector<StackAccess> StackAccesses(const DeviceFunction& function) {
+  std::vector<StackAccess> accesses;
   for (std::size_t i = 0; i < function.instructions.size(); ++i) {
     const Instruction& instruction = function.instructions[i];
     const OpcodeClass opcode_class = ClassOf(instruction.opcode);
     const bool is_store = opcode_class == OpcodeClass::kLocalStore;
     if (!is_store && opcode_class != OpcodeClass::kLocalLoad) continue;
-    const auto offset = StackOffset(instruction.operands);
-    const bool is_spill = offset && lowest_spill && *offset >= *lowest_spill;
-    LocalAccesses& accesses = is_spill ? code.spills : code.arrays;
-    (is_spill ? code.spill_instructions : code.array_instructions).push_back(i);
-    ++(is_store ? accesses.stores : accesses.loads);
-    (is_store ? accesses.store_bytes : accesses.load_bytes) += BytesOf(instruction.opcode);
-    if (!offset) ++code.register_addressed;
+    accesses.push_back({i, is_store, BytesOf(instruction.opcode), StackOffset(instruction.operands),
+                        !is_store && HasModifier(instruction.opcode, "LU")});
+  }
+  return accesses;
+}
+
+/// Whether no address in the stack frame is computed: the stack pointer is set once in a kernel, moved once by the size
+/// of the frame, and otherwise only the base of constant offsets.
+bool OnlyConstantOffsets(const DeviceFunction& function, const std::vector<StackAccess>& accesses) {
+  constexpr Slot kStackPointer = 1;
+  if (std::ranges::any_of(accesses, [](const StackAccess& access) { return !access.offset; })) return false;
+  int moves = 0;
+  for (const Instruction& instruction : function.instructions) {
+    const Operands operands = ReadOperands(instruction);
+    const auto uses = std::ranges::count(operands.uses, kStackPointer, &Use::slot);
+    if (uses == 0) continue;
+    const bool moves_it = std::ranges::find(operands.definitions, kStackPointer) != operands.definitions.end();
+    const bool is_access = StackOffset(instruction.operands).has_value();
+    if (uses > 1 || (!moves_it && !is_access) || (moves_it && ++moves > 1)) return false;
+  }
+  return true;
+}
+
+/// By access: whether it stores a register that was put aside, or loads one back.
+std::vector<bool> FindSpills(const DeviceFunction& function, const std::vector<StackAccess>& accesses) {
+  std::optional<std::int64_t> lowest_last_use;
+  for (const StackAccess& access : accesses) {
+    if (access.is_last_use && access.offset && (!lowest_last_use || *access.offset < *lowest_last_use)) {
+      lowest_last_use = access.offset;
+    }
+  }
+  const bool only_constant = OnlyConstantOffsets(function, accesses);
+  std::set<std::int64_t> stored;  // bytes of the frame
+  std::set<std::int64_t> loaded;
+  for (const StackAccess& access : accesses) {
+    for (int byte = 0; only_constant && byte < access.bytes; ++byte) {
+      (access.is_store ? stored : loaded).insert(*access.offset + byte);
+    }
+  }
+  std::vector<bool> spills;
+  spills.reserve(accesses.size());
+  for (const StackAccess& access : accesses) {
+    bool is_spill = access.offset && lowest_last_use && *access.offset >= *lowest_last_use;
+    const std::set<std::int64_t>& others = access.is_store ? loaded : stored;
+    for (int byte = 0; only_constant && byte < access.bytes; ++byte) {
+      is_spill = is_spill || others.contains(*access.offset + byte);
+    }
+    spills.push_back(is_spill);
+  }
+  return spills;
+}
+
+void ReadStack(const DeviceFunction& function, LintCode& code) {
+  const std::vector<StackAccess> accesses = StackAccesses(function);
+  const std::vector<bool> spills = FindSpills(function, accesses);
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    const StackAccess& access = accesses[i];
+    LocalAccesses& counted = spills[i] ? code.spills : code.arrays;
+    (spills[i] ? code.spill_instructions : code.array_instructions).push_back(access.instruction);
+    ++(access.is_store ? counted.stores : counted.loads);
+    (access.is_store ? counted.store_bytes : counted.load_bytes) += access.bytes;
+    if (!access.offset) ++code.register_addressed;
   }
 }
 

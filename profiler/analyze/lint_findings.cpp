@@ -252,6 +252,7 @@ MaybeFinding LowOccupancy(const LintSubject& subject) {
 struct LintRule {
   const char* id;
   MaybeFinding (*find)(const LintSubject&);
+  bool needs_loops = false;  ///< it is left out where control flow is not known
 };
 
 // Lint's findings, in the order in which a kernel's are listed. To add one: its rule above and a row here, its text in
@@ -261,8 +262,8 @@ constexpr LintRule kLintRules[] = {
     {"wmma-without-tensor", WmmaWithoutTensor},
     {"spills", Spills},
     {"stack-without-spills", StackWithoutSpills},
-    {"local-traffic-in-loop", LocalTrafficInLoop},
-    {"barrier-per-row", BarriersPerRow},
+    {"local-traffic-in-loop", LocalTrafficInLoop, /*needs_loops=*/true},
+    {"barrier-per-row", BarriersPerRow, /*needs_loops=*/true},
     {"calls-printf", CallsPrintf},
     {"no-line-information", NoLineInformation},
     {"no-block-fits", NoBlockFits},
@@ -283,6 +284,7 @@ const std::vector<FindingRule>& LintRules() {
 std::vector<Finding> FindInCode(const LintSubject& subject) {
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < std::size(kLintRules); ++i) {
+    if (kLintRules[i].needs_loops && subject.lint.unknown_branches > 0) continue;
     MaybeFinding found = kLintRules[i].find(subject);
     if (!found) continue;
     found->id = kLintRules[i].id;

@@ -201,6 +201,7 @@ class TimelineMaker {
       : recording_(recording), profile_(profile), shares_(shares) {
     for (const ProfileEntry& entry : profile.entries) {
       if (entry.part.empty() || !calls_.contains(entry.case_id)) calls_[entry.case_id] = &entry;
+      parts_[{entry.case_id, entry.part}] = &entry;
     }
     StartClock();
   }
@@ -250,8 +251,14 @@ class TimelineMaker {
     return {std::move(name), category, at, ns, {{"recorded_start_ns", start_ns}}, {}};
   }
 
+  /// What is known of the launch's part; of a call of one kernel, of the call.
+  const ProfileEntry& EntryOf(const Launch& launch) const {
+    const auto part = parts_.find({launch.case_id, launch.part});
+    return part == parts_.end() ? *calls_.at(launch.case_id) : *part->second;
+  }
+
   TimelineSlice SliceOfLaunch(const Launch& launch) const {
-    const ProfileEntry& entry = *calls_.at(launch.case_id);
+    const ProfileEntry& entry = EntryOf(launch);
     TimelineSlice slice = Recorded(ShortName(launch.kernel_name), "kernel", launch.start_ns, launch.end_ns);
     auto& facts = slice.facts;
     facts.emplace_back("kernel", launch.kernel_name);
@@ -450,7 +457,8 @@ class TimelineMaker {
   const Recording& recording_;
   const Profile& profile_;
   const CodeShares& shares_;
-  std::map<std::int64_t, const ProfileEntry*> calls_;  // by case
+  std::map<std::int64_t, const ProfileEntry*> calls_;                          // by case
+  std::map<std::pair<std::int64_t, std::string>, const ProfileEntry*> parts_;  // by case and part
   Clock clock_;
 };
 

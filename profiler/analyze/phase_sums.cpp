@@ -119,6 +119,7 @@ const LabelledFunction* FindLabelled(const std::vector<LabelledFunction>& functi
 struct Unknowns {
   std::set<std::string> opcodes;  // with code that was not disassembled
   std::set<std::string> shapes;   // with matrix instructions that do not say their shape
+  std::set<std::string> copies;   // with copies by TMA, whose global bytes no count of an instruction has
 };
 
 void Forget(PhaseVariables& variables, std::initializer_list<std::string_view> prefixes) {
@@ -141,6 +142,12 @@ void AddWavefronts(OpcodeClass opcode_class, std::string_view opcode, const Sass
     phase["wavefronts.ldst"] += wavefronts;
     phase["wavefronts.ldst_ideal"] += ValueOf(count, kWavefrontsIdeal);
   }
+}
+
+/// A copy by TMA between global and shared memory.
+bool IsBulkCopy(std::string_view opcode) {
+  return opcode.starts_with("UTMALDG") || opcode.starts_with("UTMASTG") || opcode.starts_with("UTMAREDG") ||
+         opcode.starts_with("UBLKCP") || opcode.starts_with("UBLKRED");
 }
 
 /// Says whether the FLOPs are known.
@@ -223,6 +230,7 @@ void AddCounts(const std::vector<LabelledFunction>& functions, const SassCountin
     }
     const Instruction& instruction = labelled->function->instructions[*index];
     if (!AddWork(instruction, count, phase)) unknowns.shapes.insert(name);
+    if (IsBulkCopy(instruction.opcode)) unknowns.copies.insert(name);
     const auto [waits, first] = polling.try_emplace(labelled->function->id);
     if (first) waits->second = AsyncWaits(*labelled->function);
     if (waits->second[*index]) phase["inst.polling"] += ValueOf(count, kExecuted);
@@ -268,6 +276,7 @@ PhaseSums SumPhases(const std::vector<LabelledFunction>& functions, const PcSamp
       Forget(phase, {"wavefronts."});
     }
     if (unknowns.shapes.contains(name)) Forget(phase, {"work.tensor_flops"});
+    if (unknowns.copies.contains(name)) Forget(phase, {"sass.smsp__sass_sectors_mem_global"});
   }
   return sums;
 }

@@ -43,15 +43,16 @@ struct ClosureRow {
 //   global stores), up to 1 % of the wavefronts, differently in each run. What is left without conflicts is exact; and
 //   with them there is a limit. Both take the counters of loads and stores: the one of all wavefronts has parts of
 //   cp.async and matrix operands that the instructions' own counts do not have, and they count operations on mbarriers.
+constexpr const char* kSamples = "samples";
 constexpr ClosureRow kClosures[] = {
-    {"samples", "samples.total", "sampling.named", kSampleLimit, "0", "0"},
+    {kSamples, "samples.total", "sampling.named", kSampleLimit, "0", "0"},
     {"instructions", "sass.smsp__sass_inst_executed", "metric.instructions", 0.0, "inst.polling", "0"},
     {"HMMA instructions", "inst.hmma", "metric.hmma_instructions", 0.0, "0", "0"},
     {"warpgroup MMA instructions", "inst.gmma", "metric.gmma_instructions", 0.0, "0", "0"},
-    {"shared wavefronts", "wavefronts.ldst",
+    {"shared load/store wavefronts", "wavefronts.ldst",
      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
      0.01, "0", "inst.mbarrier"},
-    {"shared wavefronts without conflicts", "wavefronts.ldst_ideal",
+    {"shared load/store wavefronts less conflicts", "wavefronts.ldst_ideal",
      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum - l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum "
      "+ "
      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum - l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
@@ -85,33 +86,22 @@ class PhaseDeriver {
   }
 
   Metrics Derive(const PhaseVariables& phase) const {
-    static const ParsedCatalogue catalogue(PhaseCatalogue());
-    return catalogue.Evaluate([&](const std::string& name) {
+    // A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the
+    // work (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
+    constexpr double kSampleSlack = 0.1;
+    static const ParsedCatalogue catalogue(PhaseCatalogue(), kSampleSlack);
+    Derived derived = catalogue.Evaluate([&](const std::string& name) {
       if (const auto value = FindMetricOf(entry_, name)) return value;
       if (const auto value = Find(phase, name)) return value;
       return Find(common_, name);
     });
+    return std::move(derived.metrics);
   }
 
  private:
   const ProfileEntry& entry_;
   PhaseVariables common_;
 };
-
-/// A phase cannot do more than the peak in its time. Shares are sampled, so a little above 1 is 1; far above, the work
-/// (WGMMA, mostly) runs while other instructions are sampled, and the ratio says nothing.
-void KeepRatiosOfPeaks(Metrics& metrics) {
-  constexpr double kMostOvershoot = 1.1;
-  for (const char* const id : {"phase_tensor_utilization_ratio", "phase_mufu_utilization_ratio"}) {
-    const auto found = metrics.find(id);
-    if (found == metrics.end() || found->second <= 1.0) continue;
-    if (found->second <= kMostOvershoot) {
-      found->second = 1.0;
-    } else {
-      metrics.erase(found);
-    }
-  }
-}
 
 std::vector<StallShare> StallsOfPhase(const PhaseVariables& phase) {
   constexpr std::string_view kPrefix = "samples.";
@@ -179,7 +169,6 @@ std::vector<PhaseEntry> EntriesOf(const PhaseSums& sums, const PhaseDeriver& der
   std::vector<PhaseEntry> entries;
   for (const auto& [name, variables] : sums.phases) {
     entries.push_back({name, deriver.Derive(variables), StallsOfPhase(variables)});
-    KeepRatiosOfPeaks(entries.back().metrics);
   }
   const auto rank = [](const PhaseEntry& entry) {
     return std::tuple(entry.name != kUnattributed, Find(entry.metrics, "phase_time_ratio").value_or(0.0),
@@ -236,7 +225,11 @@ std::optional<PhaseTable> AnalyzePhases(const Recording& recording, const Profil
     table.async_waits = AsyncWaitsOf(labelled.functions, *sampling, *measured.counting, *warp_cycles);
     table.overlap = OverlapOf(table.async_waits);
   }
+  // Without its code, nothing tells whether a function polls.
+  const bool code_known =
+      std::ranges::none_of(functions, [](const DeviceFunction* f) { return f->instructions.empty(); });
   table.closures = ClosuresOf(entry, CountersOf(recording, entry, parts.several()), named_samples, whole);
+  if (!code_known) std::erase_if(table.closures, [](const Closure& sum) { return sum.quantity != kSamples; });
   return table;
 }
 

@@ -4,11 +4,13 @@
 #include <string>
 
 #include "fa_profile/error.h"
+#include "fa_profile/quiet_writes.h"
 #include "fa_profile/text.h"
 
 namespace fa_profile {
 
 void PrintToStderr(std::string_view line) noexcept {
+  const QuietWrites quiet;
   try {
     std::cerr << Printable(line) + '\n';
   } catch (...) {  // out of memory: there is nowhere to report it

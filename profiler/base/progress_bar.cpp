@@ -8,19 +8,27 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "fa_profile/notice.h"
 #include "fa_profile/text.h"
 
 namespace fa_profile {
 
 // A dumb terminal cannot erase a line.
-ProgressBar::ProgressBar()
+ProgressBar::ProgressBar(Elsewhere elsewhere)
     : terminal_(isatty(STDERR_FILENO) != 0 &&
-                std::string_view(std::getenv("TERM") == nullptr ? "" : std::getenv("TERM")) != "dumb") {}
+                std::string_view(std::getenv("TERM") == nullptr ? "" : std::getenv("TERM")) != "dumb"),
+      lines_(!terminal_ && elsewhere == Elsewhere::kLines) {}
 
 ProgressBar::~ProgressBar() { Clear(); }
 
 void ProgressBar::Show(const std::string& stage, const std::string& subject, int done, int total) {
-  if (!terminal_ || total <= 0) return;
+  if (total <= 0) return;
+  constexpr std::chrono::seconds kBetweenLines{30};
+  if (const auto now = std::chrono::steady_clock::now(); lines_ && now - last_line_ >= kBetweenLines) {
+    last_line_ = now;
+    Notice(fmt::format("{} {}: {} of {}", stage, subject, done, total));
+  }
+  if (!terminal_) return;
   constexpr int kWidth = 30;
   const int filled = std::clamp(kWidth * done / total, 0, kWidth);
   std::string line =

@@ -4,8 +4,10 @@
 #include <cupti.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -31,6 +33,10 @@ constexpr CUpti_CallbackId kCaptures[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,          CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
+
+constexpr CUpti_CallbackId kInstantiations[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
+                                                CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
+                                                CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz};
 
 constexpr CUpti_CallbackId kGraphNodes[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                             CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
@@ -81,6 +87,20 @@ LaunchCall ReadCall(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   }
 }
 
+bool IsForDeviceLaunch(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  // The parameters of both functions with CUDA_GRAPH_INSTANTIATE_PARAMS are the same.
+  const std::uint64_t flags =
+      id == CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags
+          ? static_cast<const cuGraphInstantiateWithFlags_params*>(data.functionParams)->flags
+          : static_cast<const cuGraphInstantiateWithParams_params*>(data.functionParams)->instantiateParams->flags;
+  return (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
+}
+
+bool Succeeded(const CUpti_CallbackData& data) {
+  const auto* const result = static_cast<const CUresult*>(data.functionReturnValue);
+  return result == nullptr || *result == CUDA_SUCCESS;
+}
+
 void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_CallbackData& data) noexcept {
   const bool enters = data.callbackSite == CUPTI_API_ENTER;
   for (const CUpti_CallbackId capture : kCaptures) {
@@ -89,9 +109,12 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
     const void* const stream = static_cast<const cuStreamEndCapture_params*>(data.functionParams)->hStream;
     const bool ends =
         id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture || id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz;
-    const auto* const result = static_cast<const CUresult*>(data.functionReturnValue);
     if (enters && !ends) observer.OnCaptureBegins(stream);
-    if (!enters && (ends || (result != nullptr && *result != CUDA_SUCCESS))) observer.OnCaptureEnded(stream);
+    if (!enters && (ends || !Succeeded(data))) observer.OnCaptureEnded(stream);
+    return;
+  }
+  if (std::ranges::find(kInstantiations, id) != std::end(kInstantiations)) {
+    if (!enters && Succeeded(data) && IsForDeviceLaunch(id, data)) observer.OnDeviceGraph();
     return;
   }
   if (enters) {
@@ -199,6 +222,9 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
   }
   for (const CUpti_CallbackId id : kCaptures) {
     enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;
+  }
+  for (const CUpti_CallbackId id : kInstantiations) {
+    (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
   if (ProcessNvtxRanges().in_use()) {  // the program used NVTX before CUDA
     ranges_watched = true;

@@ -15,6 +15,8 @@ namespace {
 constexpr CUpti_ActivityKind kTracedKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                                CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 constexpr std::size_t kTraceBufferBytes = std::size_t{4} << 20U;
+// Allocated ahead, for a program that limits its memory later. Untouched ones take address space alone.
+constexpr std::size_t kBuffersAhead = 4;
 
 // CUPTI hands buffers to plain functions without user data. Never destroyed: buffers may come until the process ends.
 struct Tracing {
@@ -122,6 +124,10 @@ void HandOver(const CUpti_Activity* record, WorkObserver& observer) {
   }
 }
 
+std::uint8_t* NewBuffer() noexcept {
+  return static_cast<std::uint8_t*>(std::aligned_alloc(8, kTraceBufferBytes));  // 8: CUPTI's demand
+}
+
 void CUPTIAPI OnTraceBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) noexcept {
   Tracing& tracing = TheTracing();
   *buffer = nullptr;
@@ -132,8 +138,8 @@ void CUPTIAPI OnTraceBufferRequested(std::uint8_t** buffer, std::size_t* size, s
       tracing.free.pop_back();
     }
   }
-  // 8-byte alignment is CUPTI's demand; a null buffer makes it drop records, which are counted.
-  if (*buffer == nullptr) *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, kTraceBufferBytes));
+  // A null buffer makes CUPTI drop records, which are counted.
+  if (*buffer == nullptr) *buffer = NewBuffer();
   *size = *buffer == nullptr ? 0 : kTraceBufferBytes;
   *max_records = 0;
 }
@@ -165,6 +171,8 @@ void CUPTIAPI OnTraceBufferCompleted(CUcontext context, std::uint32_t stream, st
 void StartTrace(WorkObserver* observer) {
   Tracing& tracing = TheTracing();
   if (tracing.observer == nullptr) {
+    tracing.free.reserve(kBuffersAhead);
+    while (tracing.free.size() < kBuffersAhead) tracing.free.push_back(NewBuffer());
     tracing.observer = observer;
     CheckCupti(cuptiActivityRegisterCallbacks(OnTraceBufferRequested, OnTraceBufferCompleted),
                "cuptiActivityRegisterCallbacks");

@@ -174,6 +174,17 @@ void ProgramCounters::Stop() {
   counting_ = false;
 }
 
+void ProgramCounters::WatchRoom() {
+  const LaunchLock lock = Lock();
+  if (!MayMeasure()) return;
+  try {
+    RequireRoom();
+  } catch (const std::exception& error) {
+    lacks_room_ = true;
+    losses_.push_back({"counters_ended", "", error.what(), 1});
+  }
+}
+
 // Under launch_mutex_, while the GPU is idle and no launch is measured.
 void ProgramCounters::EndRound() {
   if (!spread_ || given_up_ || spread_->passes_taken() == 0) return;
@@ -239,6 +250,12 @@ std::vector<DataLoss> ProgramCounters::Finish() {
         {"counters_not_measured",
          plan_.least_share_ratio > 0.0 ? "launch classes with 1 % of the kernel time or more" : "launch classes",
          "the program ended, or they did not repeat; --replay kernel measures the first launch of each", unmeasured});
+  }
+  if (const std::int64_t graphs = device_graphs_; graphs > 0) {
+    losses_.push_back({"launch_not_watched", "CUDA graphs that were instantiated for device launch",
+                       "launches that the GPU itself makes are not counted, and the counts of these graphs' kernels, "
+                       "and of those that launch them, may be wrong",
+                       graphs});
   }
   if (captured_ > 0) {
     losses_.push_back({"launch_not_watched", "launches during stream captures",

@@ -15,12 +15,16 @@
 #include <thread>
 #include <utility>
 
+#include "fa_profile/address_space.h"
+#include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/other_profiler.h"
 #include "fa_profile/program_trace.h"
 #include "fa_profile/quiet_thread.h"
+#include "fa_profile/quiet_writes.h"
+#include "fa_profile/units.h"
 #include "launch_sampling.h"
 #include "program_counters.h"
 #include "program_recording.h"
@@ -43,6 +47,11 @@ constexpr Seconds kLongestLeave{10.0};
 // Of watching, before launch classes are chosen for their counters.
 constexpr Seconds kBeforeCounters{0.5};
 
+// Of address space. The reserve is given back when a program limits itself; with less than the other nothing is
+// recorded any more.
+constexpr std::size_t kReserveBytes = std::size_t{256} << 20U;
+constexpr std::int64_t kRoomToRecordBytes = std::int64_t{64} << 20U;
+
 constexpr std::size_t kMostPlanBytes = std::size_t{16} << 20U;
 
 // In a child of fork() nothing works: neither CUDA nor our thread is there.
@@ -64,15 +73,13 @@ class Injection {
       Notice("another profiler is attached to this program, so nothing is measured; run it without that profiler");
       return;
     }
-    // CUPTI does not begin to record launches while it samples instructions, which begins with the context.
-    if (plan_.phases) StartTrace();
-    if (plan_.delay_s <= 0.0) Trace();
-    thread_ = StartQuietThread([this] {
-      Run();
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-      changed_.notify_all();
-    });
+    try {
+      Begin();
+    } catch (...) {
+      collect::StopTrace();
+      (void)collect::StopObserving();
+      throw;
+    }
     holds_cupti_ = true;
   }
 
@@ -102,6 +109,7 @@ class Injection {
 
   void Finish() noexcept {
     if (is_fork || !thread_.joinable()) return;
+    const QuietWrites quiet;
     {
       const std::lock_guard lock(mutex_);
       ends_ = true;
@@ -145,6 +153,19 @@ class Injection {
   }
 
  private:
+  void Begin() {
+    // CUPTI does not begin to record launches while it samples instructions, which begins with the context.
+    if (plan_.phases) StartTrace();
+    if (plan_.delay_s <= 0.0) Trace();
+    reserve_.Take(kReserveBytes);
+    thread_ = StartQuietThread([this] {
+      Run();
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      changed_.notify_all();
+    });
+  }
+
   static void Fail(const std::exception& error) noexcept { NoticeOf("measuring ended", error); }
 
   void Run() noexcept {
@@ -154,9 +175,29 @@ class Injection {
       counters_.Stop();
       if (holds_cupti_ && !sampler_.hangs()) collect::StopTrace();
       stopped_ = true;
-      why_stopped_ = std::string("recording ended early: ") + error.what();
       Fail(error);
+      SetWhyStopped(error);
     }
+  }
+
+  void SetWhyStopped(const std::exception& error) noexcept {
+    try {
+      why_stopped_ = std::string("recording ended early: ") + error.what();
+    } catch (const std::bad_alloc&) {
+      why_stopped_ = "out of memory";  // short enough to need none
+    }
+  }
+
+  // Before allocations fail.
+  void WatchRoom() {
+    std::optional<std::int64_t> left = AddressSpaceLeft();
+    if (!left || *left >= ProgramCounters::kRoomToMeasureBytes) return;
+    reserve_.Release();
+    counters_.WatchRoom();
+    left = AddressSpaceLeft();
+    if (!left || *left >= kRoomToRecordBytes) return;
+    throw Error(fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left",
+                            FormatValue(static_cast<double>(*left), "bytes")));
   }
 
   // Without its phases a recording is still one.
@@ -272,6 +313,7 @@ class Injection {
     Clock::time_point sampled = start;
     while (Sleep(sampling_.active() ? sampling_.Pause() : kTick)) {
       const Clock::time_point now = Clock::now();
+      if (!stopped_) WatchRoom();
       if (!traced_ && now - start >= Seconds(plan_.delay_s)) {
         Trace();
         recording_.BeginWindow(collect::ActivityClockNs());
@@ -320,6 +362,7 @@ class Injection {
   }
 
   const InjectPlan plan_;
+  AddressSpaceReserve reserve_;
   ProgramRecording recording_;
   ProgramSampler sampler_;
   ProgramCounters counters_;

@@ -1,70 +1,118 @@
 #include "fa_profile/inject_protocol.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+
+#include "fa_profile/error.h"
 
 namespace fa_profile::inject {
+namespace {
 
-std::string WriteInjectPlan(const InjectPlan& plan) {
-  return nlohmann::json{{"tool_version", plan.session.tool_version},
-                        {"tool_commit", plan.session.tool_commit},
-                        {"created_at", plan.session.created_at},
-                        {"command_line", plan.session.command_line},
-                        {"metric_set", plan.session.metric_set},
-                        {"replay_mode", plan.session.replay_mode},
-                        {"cache_policy", plan.session.cache_policy},
-                        {"metrics", plan.metrics},
-                        {"built_in_set", plan.built_in_set},
-                        {"output", plan.output},
-                        {"overwrite", plan.overwrite},
-                        {"kernel_pattern", plan.kernel_pattern},
-                        {"nvtx_pattern", plan.nvtx_pattern},
-                        {"launch_skip", plan.launch_skip},
-                        {"launch_count", plan.launch_count},
-                        {"from_start", plan.from_start},
-                        {"max_classes", plan.max_classes},
-                        {"replay", static_cast<int>(plan.replay)},
-                        {"least_share_ratio", plan.least_share_ratio},
-                        {"phases", plan.phases},
-                        {"delay_s", plan.delay_s},
-                        {"duration_s", plan.duration_s},
-                        {"record_all_s", plan.record_all_s},
-                        {"children", plan.children},
-                        {"cache_dir", plan.cache_dir}}
-      .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+// What the plan's text holds, in this order: of each field the length of its value, a colon, and the value. Reader and
+// writer are of one build. Not JSON: where memory is used up, nlohmann's destructors end the process.
+template <typename Plan, typename Visit>
+void ForEachField(Plan& plan, const Visit& visit) {
+  visit(plan.session.tool_version);
+  visit(plan.session.tool_commit);
+  visit(plan.session.created_at);
+  visit(plan.session.command_line);
+  visit(plan.session.metric_set);
+  visit(plan.session.replay_mode);
+  visit(plan.session.cache_policy);
+  visit(plan.metrics);
+  visit(plan.built_in_set);
+  visit(plan.output);
+  visit(plan.overwrite);
+  visit(plan.kernel_pattern);
+  visit(plan.nvtx_pattern);
+  visit(plan.launch_skip);
+  visit(plan.launch_count);
+  visit(plan.from_start);
+  visit(plan.max_classes);
+  visit(plan.replay);
+  visit(plan.least_share_ratio);
+  visit(plan.phases);
+  visit(plan.delay_s);
+  visit(plan.duration_s);
+  visit(plan.record_all_s);
+  visit(plan.children);
+  visit(plan.cache_dir);
 }
 
-InjectPlan ReadInjectPlan(const std::string& json) {
-  const nlohmann::json value = nlohmann::json::parse(json);
+double AsNumber(double value) { return value; }
+template <typename Field>
+std::int64_t AsNumber(Field value) {
+  return static_cast<std::int64_t>(value);
+}
+
+class PlanReader {
+ public:
+  explicit PlanReader(std::string_view text) : left_(text) {}
+  std::string_view Text() {
+    const std::size_t colon = left_.find(':');
+    const auto length = Parse<std::size_t>(left_.substr(0, colon));
+    // The newline is behind the value.
+    if (colon == std::string_view::npos || length >= left_.size() - colon - 1) Refuse();
+    const std::string_view value = left_.substr(colon + 1, length);
+    left_.remove_prefix(colon + length + 2);
+    return value;
+  }
+  template <typename Value>
+  Value Number() {
+    return Parse<Value>(Text());
+  }
+
+ private:
+  [[noreturn]] static void Refuse() { throw Error("fa-profile's plan for this program is damaged"); }
+  template <typename Value>
+  static Value Parse(std::string_view text) {
+    Value value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) Refuse();
+    return value;
+  }
+
+  std::string_view left_;
+};
+
+}  // namespace
+
+std::string WriteInjectPlan(const InjectPlan& plan) {
+  std::string text;
+  const auto write = [&text](const std::string& value) { text += fmt::format("{}:{}\n", value.size(), value); };
+  ForEachField(plan, [&](const auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
+      write(std::to_string(field.size()));
+      for (const std::string& value : field) write(value);
+    } else if constexpr (std::is_same_v<Field, std::string>) {
+      write(field);
+    } else {
+      write(fmt::format("{}", AsNumber(field)));
+    }
+  });
+  return text;
+}
+
+InjectPlan ReadInjectPlan(const std::string& text) {
+  PlanReader reader(text);
   InjectPlan plan;
-  value.at("tool_version").get_to(plan.session.tool_version);
-  value.at("tool_commit").get_to(plan.session.tool_commit);
-  value.at("created_at").get_to(plan.session.created_at);
-  value.at("command_line").get_to(plan.session.command_line);
-  value.at("metric_set").get_to(plan.session.metric_set);
-  value.at("replay_mode").get_to(plan.session.replay_mode);
-  value.at("cache_policy").get_to(plan.session.cache_policy);
-  value.at("metrics").get_to(plan.metrics);
-  value.at("built_in_set").get_to(plan.built_in_set);
-  value.at("output").get_to(plan.output);
-  value.at("overwrite").get_to(plan.overwrite);
-  value.at("kernel_pattern").get_to(plan.kernel_pattern);
-  value.at("nvtx_pattern").get_to(plan.nvtx_pattern);
-  value.at("launch_skip").get_to(plan.launch_skip);
-  value.at("launch_count").get_to(plan.launch_count);
-  value.at("from_start").get_to(plan.from_start);
-  value.at("max_classes").get_to(plan.max_classes);
-  plan.replay = static_cast<ProgramReplay>(value.at("replay").get<int>());
-  value.at("least_share_ratio").get_to(plan.least_share_ratio);
-  value.at("phases").get_to(plan.phases);
-  value.at("delay_s").get_to(plan.delay_s);
-  value.at("duration_s").get_to(plan.duration_s);
-  value.at("record_all_s").get_to(plan.record_all_s);
-  value.at("children").get_to(plan.children);
-  value.at("cache_dir").get_to(plan.cache_dir);
+  ForEachField(plan, [&reader](auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
+      for (auto left = reader.Number<std::size_t>(); left > 0; --left) field.emplace_back(reader.Text());
+    } else if constexpr (std::is_same_v<Field, std::string>) {
+      field = reader.Text();
+    } else {
+      field = static_cast<Field>(reader.Number<decltype(AsNumber(field))>());
+    }
+  });
   return plan;
 }
 

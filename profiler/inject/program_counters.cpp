@@ -1,6 +1,7 @@
 #include "program_counters.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,13 +10,17 @@
 #include <fstream>
 #include <utility>
 
+#include "fa_profile/address_space.h"
 #include "fa_profile/counter_lock.h"
 #include "fa_profile/cupti_api.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/device.h"
+#include "fa_profile/error.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/nvtx_callbacks.h"
 #include "fa_profile/program_trace.h"
+#include "fa_profile/quiet_writes.h"
+#include "fa_profile/units.h"
 
 namespace fa_profile::inject {
 namespace {
@@ -70,8 +75,8 @@ void ProgramCounters::OpenRecording() {
   sampler_.OnRecordedContext(context_);
   device_ = collect::OpenCurrentDevice();
   const std::string path = ExpandOutput(plan_.output, claim >= 0);
-  recording_.Create(path, device_);
-  std::ofstream(told / kInjectRecordings, std::ios::app) << path << '\n';
+  const std::string kept_aside = recording_.Create(path, device_);
+  std::ofstream(told / kInjectRecordings, std::ios::app) << path + (kept_aside.empty() ? "" : '\t' + kept_aside) + '\n';
 }
 
 void ProgramCounters::EndMeasuring() noexcept {
@@ -98,11 +103,21 @@ void ProgramCounters::GiveUp(const char* why) noexcept {
   }
 }
 
+void ProgramCounters::RequireRoom() {
+  const std::optional<std::int64_t> left = AddressSpaceLeft();
+  if (!left || *left >= kRoomToMeasureBytes) return;
+  throw Error(
+      fmt::format("the program limits its memory (RLIMIT_AS or RLIMIT_DATA): {} are left, and measuring takes up to {}",
+                  FormatValue(static_cast<double>(*left), "bytes"),
+                  FormatValue(static_cast<double>(kRoomToMeasureBytes), "bytes")));
+}
+
 // The plan, once. Before any launch is measured.
 bool ProgramCounters::Prepare() {
   if (!idle_) idle_.emplace();
   if (!IsIdle()) return false;
   if (profiler_) return true;
+  RequireRoom();
   StopTrace();
   try {
     sampler_.Close(context_);  // the hardware's counters serve one
@@ -261,6 +276,7 @@ void ProgramCounters::OnLaunch(const collect::LaunchCall& call) noexcept {
     only_counts_ = counts && !ends_sampling_ && (given_up_ || !selection_.asks());
     return;
   }
+  const QuietWrites quiet;
   launch_began_ns_ = collect::ActivityClockNs();
   SetDepth(1);  // launches of our own are not the program's
   try {
@@ -304,7 +320,7 @@ void ProgramCounters::Count(const collect::LaunchCall& call, int launches) noexc
 }
 
 bool ProgramCounters::MayMeasure() const {
-  return !given_up_ && !stopped_ && !plan_.metrics.empty() && !selection_.over();
+  return !given_up_ && !stopped_ && !lacks_room_ && !plan_.metrics.empty() && !selection_.over();
 }
 
 // Counts the launch, and remembers its class when that may be chosen for it.
@@ -362,6 +378,7 @@ void ProgramCounters::SetDepth(int depth) {
 // Other threads must not wait here: a launch that does not end would be in CUPTI's way while this one is measured.
 void ProgramCounters::OnLaunched() noexcept {
   if (!this_thread_measures) return;
+  const QuietWrites quiet;
   const LaunchLock lock = Lock();
   if (depth_ == 0 || --depth_ > 0) return;
   launch_mutex_.unlock();  // OnLaunch's; ours is held until the end

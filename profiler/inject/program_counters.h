@@ -41,6 +41,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   void OnLaunched() noexcept override;
   void OnCaptureBegins(const void* stream) noexcept override;
   void OnCaptureEnded(const void* stream) noexcept override;
+  void OnDeviceGraph() noexcept override { ++device_graphs_; }
   void OnProfiler(bool on) noexcept override;
   void OnContextBegins(const void* context) noexcept override;
   void OnModuleLoaded(std::span<const std::uint8_t> cubin) noexcept override { sampler_.OnModuleLoaded(cubin); }
@@ -53,6 +54,11 @@ class ProgramCounters final : public collect::ProgramObserver {
   void WatchRanges();
   /// Nothing is measured any more.
   void Stop();
+  /// The same of counters alone, unless kRoomToMeasureBytes of address space are left.
+  void WatchRoom();
+  /// What a round may take with CUPTI's libraries. Where less is left, allocations would fail inside CUPTI, and stacks
+  /// could not grow: the program would end by a segmentation fault.
+  static constexpr std::int64_t kRoomToMeasureBytes = std::int64_t{1} << 30U;
   /// Counters of a launch class are being measured, or may be at its next launch.
   bool Measures();
   /// Launches since the last call, but for those that were measured, and those that a stream captured. None when every
@@ -94,6 +100,7 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool OnlyCounts(const collect::LaunchCall& call) noexcept;
   void OpenRecording();
   bool Prepare();
+  static void RequireRoom();   // throws Error
   void TraceAgain() noexcept;  // after collect::StopTrace()
   bool IsIdle();
   void Count(const collect::LaunchCall& call, int launches) noexcept;
@@ -140,7 +147,9 @@ class ProgramCounters final : public collect::ProgramObserver {
   bool opened_ = false;
   bool given_up_ = false;
   bool stopped_ = false;  // by Stop()
+  bool lacks_room_ = false;
   std::set<const void*> capturing_;
+  std::atomic<std::int64_t> device_graphs_ = 0;
   bool counting_;
   bool ends_sampling_ = false;  // EndSampling() waits for a launch
   int sampling_ends_tried_ = 0;

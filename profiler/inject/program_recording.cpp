@@ -48,7 +48,7 @@ bool ProgramRecording::HasWork() const {
   return totals_.kernel_ns() > 0;
 }
 
-void ProgramRecording::Create(const std::string& path, const Device& device) {
+std::string ProgramRecording::Create(const std::string& path, const Device& device) {
   const std::lock_guard lock(write_mutex_);
   device_ = device;
   auto writer = std::make_unique<store::RecordingWriter>(path, plan_.overwrite);
@@ -62,8 +62,10 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
     }
   }
   for (const DataLoss& loss : losses) writer->Write(loss);
-  writer->Commit();
   window_start_ns_ = collect::ActivityClockNs();
+  // Empty. With it, what a process leaves that is killed before its first window is a program's recording, too.
+  writer->Write(WatchWindow{next_id_++, window_start_ns_, window_start_ns_});
+  writer->Commit();
   {
     const std::lock_guard totals_lock(totals_mutex_);
     totals_ = collect::ProgramTotals(static_cast<std::uint32_t>(device_.ordinal));
@@ -71,6 +73,7 @@ void ProgramRecording::Create(const std::string& path, const Device& device) {
   }
   writer_ = std::move(writer);
   created_ = true;
+  return writer_->kept_aside().value_or("");
 }
 
 std::int64_t ProgramRecording::WriteCase(const std::string& key, Launch launch) {

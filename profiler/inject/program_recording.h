@@ -29,8 +29,9 @@ class ProgramRecording final : public collect::WorkObserver, public RecordingSin
   /// Something was recorded that is worth a file.
   bool HasWork() const;
 
-  /// Creates the file and writes what is known at the start. Throws Error.
-  void Create(const std::string& path, const Device& device);
+  /// Creates the file and writes what is known at the start. The name that an earlier process's `.part` of this path
+  /// got; empty: there was none. Throws Error.
+  std::string Create(const std::string& path, const Device& device);
   bool created() const { return created_; }
 
   /// Work counts that begins in a span between these. On the program's threads.

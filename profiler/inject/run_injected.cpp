@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "fa_profile/inject_protocol.h"
 #include "fa_profile/notice.h"
 #include "fa_profile/private_folder.h"
+#include "fa_profile/recording_file.h"
 
 namespace fa_profile::inject {
 namespace {
@@ -69,21 +71,38 @@ std::optional<fs::file_time_type> LastWrite(const std::string& path) {
   return error ? std::nullopt : std::optional(time);
 }
 
-// The files that the library named: whole, or the ".part" of a process that was killed.
-std::vector<std::string> FindRecordings(const fs::path& list) {
-  std::vector<std::string> recordings;
+// The files that the library named: whole, or the ".part" of a process that was killed or still runs.
+void FindRecordings(const fs::path& list, InjectedEnd& end) {
+  std::vector<std::string> paths;
+  std::vector<std::string> killed;
   std::ifstream file(list);
-  for (std::string path; std::getline(file, path);) {
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t tab = line.find('\t');
+    std::string path = line.substr(0, tab);
+    const auto earlier = std::ranges::find(paths, path);
+    // Of an earlier run, which is not told.
+    if (earlier != paths.end() && tab == std::string::npos) continue;
+    if (earlier != paths.end()) {  // a process was started again, as torchrun does it
+      killed.push_back(line.substr(tab + 1));
+    } else {
+      paths.push_back(std::move(path));
+    }
+  }
+  for (const std::string& path : paths) {
+    if (const std::optional<int> process = store::WriterOf(path + ".part")) {
+      end.running.push_back({path, *process});
+      continue;
+    }
     const auto whole = LastWrite(path);
     const auto part = LastWrite(path + ".part");
     // With --force an older recording may stand beside the part of this run.
     if (whole && (!part || *whole >= *part)) {
-      recordings.push_back(path);
+      end.recordings.push_back(path);
     } else if (part) {
-      recordings.push_back(path + ".part");
+      end.recordings.push_back(path + ".part");
     }
   }
-  return recordings;
+  end.recordings.insert(end.recordings.end(), killed.begin(), killed.end());
 }
 
 // How a program ended that left no recording.
@@ -155,8 +174,10 @@ InjectedEnd RunInjected(const std::vector<std::string>& program, const InjectPla
   }
   const int status = WaitForChild(child);
   for (const int signal : {SIGTERM, SIGHUP, SIGINT}) (void)std::signal(signal, SIG_DFL);
-  InjectedEnd end{FindRecordings(folder.path() / kInjectRecordings), status};
-  if (!end.recordings.empty()) return end;
+  InjectedEnd end;
+  end.status = status;
+  FindRecordings(folder.path() / kInjectRecordings, end);
+  if (!end.recordings.empty() || !end.running.empty()) return end;
   throw Error("nothing was measured: " + program[0] + WhatItDid(status), "the output of the program may tell more");
 }
 

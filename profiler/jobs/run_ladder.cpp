@@ -21,6 +21,7 @@
 #include "fa_profile/phase_collector.h"
 #include "fa_profile/progress_bar.h"
 #include "fa_profile/recording_file.h"
+#include "fa_profile/source_paths.h"
 #include "fa_profile/timeline_collector.h"
 #include "fa_profile/verification.h"
 #include "run_setup.h"
@@ -189,7 +190,8 @@ bool RunLadder(const RunOptions& options, const Report& report) {
   ProgressBar bar;
   const std::unique_ptr<collect::GpuApi> gpu =
       collect::OpenGpuApi(device, options.flush_cache, collect::PlanCacheFolder());
-  collect::CollectRun run{device, *gpu, writer, 1, ShowOn(bar), [] { return interrupted.load(); }};
+  load::PortableSink sink(writer);
+  collect::CollectRun run{device, *gpu, sink, 1, ShowOn(bar), [] { return interrupted.load(); }};
   // Before the first kernel is loaded: CUPTI knows no other code inside.
   std::optional<collect::PhaseCollector> phases;
   if (WantsPhases(options)) phases.emplace(run, DisassemblerOrStacks(losses));

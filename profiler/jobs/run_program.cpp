@@ -15,6 +15,7 @@
 #include "fa_profile/jobs.h"
 #include "fa_profile/metric_host.h"
 #include "fa_profile/notice.h"
+#include "fa_profile/recording_file.h"
 #include "fa_profile/run_injected.h"
 #include "run_setup.h"
 
@@ -47,7 +48,7 @@ std::string Unlisted(const std::string& path) { return path.substr(0, path.rfind
 
 // The name to have: of ".new.4711", which the library makes of it for a later process, ".4711.fap".
 std::string Listed(const RunOptions& options, const std::string& path) {
-  if (options.spool.empty() || path.ends_with(".part")) return path;
+  if (options.spool.empty() || store::IsPart(path)) return path;
   const std::size_t at = path.rfind(kUnlisted);
   return path.substr(0, at) + path.substr(at + kUnlisted.size()) + ".fap";
 }
@@ -57,6 +58,14 @@ void List(const RunOptions& options, const std::vector<std::string>& recordings)
     const std::string name = Listed(options, recording);
     if (name != recording) std::filesystem::rename(recording, name);
   }
+}
+
+void NoticeOfRunning(const RunOptions& options, const inject::InjectedEnd::Running& running) {
+  const std::string process = running.process > 0 ? fmt::format("process {}", running.process) : "a process";
+  const std::string name = Listed(options, running.recording);
+  Notice(fmt::format("{} of {} still runs and is not in the report; when it ends, its recording is {}{}", process,
+                     options.program[0], running.recording,
+                     name == running.recording ? "" : " (rename it to " + name + " for the exporter)"));
 }
 
 }  // namespace
@@ -91,13 +100,13 @@ int RunProgram(const RunOptions& options, const Report& report) {
 
   const inject::InjectedEnd end = inject::RunInjected(options.program, plan);
   for (const std::string& recording : end.recordings) {
-    const bool was_killed = recording.ends_with(".part");  // it has no samples
+    const bool was_killed = store::IsPart(recording);  // it has no samples
     if (plan.phases && !was_killed) AddInstructions(recording);
   }
   try {
     std::optional<ReportOnStderr> redirected;
     if (isatty(STDOUT_FILENO) == 0) redirected.emplace();
-    report(end.recordings.front(), Listed(options, end.recordings.front()));
+    if (!end.recordings.empty()) report(end.recordings.front(), Listed(options, end.recordings.front()));
   } catch (...) {
     List(options, end.recordings);
     throw;
@@ -107,6 +116,7 @@ int RunProgram(const RunOptions& options, const Report& report) {
     const std::string name = Listed(options, end.recordings[i]);
     PrintToStderr(fmt::format("also recorded: {}  (fa-profile report {})", name, name));
   }
+  for (const inject::InjectedEnd::Running& running : end.running) NoticeOfRunning(options, running);
   if (WIFSIGNALED(end.status)) {
     Notice(fmt::format("{} was killed ({})", options.program[0], strsignal(WTERMSIG(end.status))));
   } else if (WEXITSTATUS(end.status) != 0) {

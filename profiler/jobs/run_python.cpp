@@ -67,13 +67,13 @@ void MeasureCalls(const python::PythonRunner& runner, const inject::InjectPlan& 
   try {
     const inject::InjectedEnd end = inject::RunInjected(runner.RunCommand(measured.name, kCallSeconds, answer), plan);
     status = end.status;
-    recording = end.recordings.front();
+    if (!end.recordings.empty()) recording = end.recordings.front();
   } catch (const Error&) {
     python::PythonRunner::ThrowError(answer);
     throw;
   }
   measured.calls = runner.ReadCalls(measured.name, answer, status);
-  if (recording.ends_with(".part")) {
+  if (recording.empty() || recording.ends_with(".part")) {
     throw Error(measured.name + " was not measured: its process ended before the recording was complete",
                 "a thread of the file may not end, or its exit crashes");
   }

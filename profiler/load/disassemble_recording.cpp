@@ -10,6 +10,7 @@
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
 #include "fa_profile/recording_file.h"
+#include "fa_profile/source_paths.h"
 
 namespace fa_profile::load {
 namespace {
@@ -89,7 +90,8 @@ bool DisassembleRecording(const std::string& path) {
   Recording recording = reader.Load(whole);
   Disassemble(recording);
   store::RecordingWriter writer(path, /*overwrite=*/true);
-  store::WriteRecording(recording, &reader, writer);
+  PortableSink sink(writer);
+  store::WriteRecording(recording, &reader, sink);
   writer.Finish();
   return true;
 }

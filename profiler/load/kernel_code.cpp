@@ -30,13 +30,27 @@ std::vector<analyze::KernelCode> DisassembleKernels(const std::string& file, con
                                                     const sass::CubinInfo& info,
                                                     const std::vector<std::string>& symbols,
                                                     const std::string& nvdisasm) {
-  std::vector<DeviceFunction> functions = sass::Disassemble(cubin.bytes, 0, nvdisasm, symbols);
+  return ToKernelCodes(file, cubin.architecture, info, symbols, sass::Disassemble(cubin.bytes, 0, nvdisasm, symbols));
+}
+
+std::vector<std::string> WantedKernels(const sass::CubinInfo& info,
+                                       const std::function<bool(const std::string& name)>& is_wanted) {
+  std::vector<std::string> wanted;
+  for (const sass::CubinFunction& function : info.functions) {
+    if (function.is_kernel && is_wanted(Demangle(function.name.c_str()))) wanted.push_back(function.name);
+  }
+  return wanted;
+}
+
+std::vector<analyze::KernelCode> ToKernelCodes(const std::string& file, const std::string& architecture,
+                                               const sass::CubinInfo& info, const std::vector<std::string>& symbols,
+                                               std::vector<DeviceFunction> functions) {
   std::vector<analyze::KernelCode> codes;
   for (const std::string& symbol : symbols) {
     const auto function = std::ranges::find(functions, symbol, &DeviceFunction::name);
     if (function == functions.end()) throw Error("nvdisasm did not list the kernel " + symbol);
     const auto described = std::ranges::find(info.functions, symbol, &sass::CubinFunction::name);
-    codes.push_back(ToKernelCode(file, cubin.architecture, info, *described));
+    codes.push_back(ToKernelCode(file, architecture, info, *described));
     codes.back().function = std::move(*function);
   }
   return codes;
@@ -46,10 +60,7 @@ std::vector<analyze::KernelCode> DisassembleWanted(const std::string& file, cons
                                                    const std::function<bool(const std::string& name)>& is_wanted,
                                                    const std::string& nvdisasm) {
   const sass::CubinInfo info = sass::ReadCubin(cubin.bytes);
-  std::vector<std::string> wanted;
-  for (const sass::CubinFunction& function : info.functions) {
-    if (function.is_kernel && is_wanted(Demangle(function.name.c_str()))) wanted.push_back(function.name);
-  }
+  const std::vector<std::string> wanted = WantedKernels(info, is_wanted);
   if (wanted.empty()) return {};
   return DisassembleKernels(file, cubin, info, wanted, nvdisasm);
 }

@@ -10,16 +10,26 @@
 #include <system_error>
 #include <utility>
 
+#include "fa_profile/cubin.h"
 #include "fa_profile/demangle.h"
 #include "fa_profile/edit_text.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_pattern.h"
+#include "fa_profile/line_table.h"
 #include "fa_profile/recording_file.h"
 
 namespace fa_profile::load {
 namespace {
 
 std::string LastName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// A path that tells nothing of the machine: one below a repository stays.
+std::string PortablePath(const std::string& path) {
+  if (path.starts_with('/')) return LastName(path);
+  std::string below = std::filesystem::path(path).lexically_normal().string();
+  while (below.starts_with("../")) below.erase(0, 3);
+  return below;
+}
 
 // Of every path in a text the last name alone.
 std::string WithoutFolders(std::string text) {
@@ -96,26 +106,101 @@ std::set<std::int64_t> FunctionsOfKernels(const Recording& recording, const Kern
   RefusePattern(kernels, {names.begin(), names.end()});
 }
 
-std::size_t RemoveCode(Recording& recording, const std::string& kernels, std::size_t& cubins) {
-  const KernelPattern pattern(kernels);
-  const std::set<std::int64_t> of_cases = FunctionsOfKernels(recording, pattern);
+// Whether only entries that `is_gone` are left.
+bool IsAllGone(const auto& entries, const auto& is_gone) { return std::ranges::all_of(entries, is_gone); }
+
+// What was sampled or counted of functions that are gone, as one entry for each: without it, the other functions of the
+// call would take all of its time.
+template <typename Entry>
+void FoldEntries(std::vector<Entry>& entries, auto Entry::*values, const auto& is_gone) {
+  std::map<std::int64_t, Entry> folded;
+  for (const Entry& entry : entries) {
+    if (!is_gone(entry)) continue;
+    Entry& sum = folded.try_emplace(entry.function_id, Entry{entry.function_id, 0, {}}).first->second;
+    for (const auto& [name, value] : entry.*values) (sum.*values)[name] += value;
+  }
+  std::erase_if(entries, is_gone);
+  for (auto& [function, entry] : folded) entries.push_back(std::move(entry));
+}
+
+// Takes the code of functions, and their cubins. A call that ran no other function loses its samples and counts; of
+// another one the functions stay as their names and sums. Returns how many.
+std::size_t RemoveFunctions(Recording& recording, const auto& condition, std::size_t& cubins) {
   std::set<std::int64_t> functions;
   std::set<std::uint64_t> modules;
   for (const DeviceFunction& function : recording.functions) {
-    if (!of_cases.contains(function.id) && !pattern.Finds(Demangle(function.name.c_str()))) continue;
+    if (!condition(function)) continue;
     functions.insert(function.id);
     modules.insert(function.cubin_crc);
   }
-  // A copy that was to hold less, and holds everything, would be passed on.
-  if (functions.empty() && !kernels.empty()) RefuseKernels(recording, kernels, pattern);
   const auto is_gone = [&](const auto& entry) { return functions.contains(entry.function_id); };
-  std::erase_if(recording.functions, [&](const DeviceFunction& f) { return functions.contains(f.id); });
-  for (PcSampling& sampling : recording.samplings) std::erase_if(sampling.samples, is_gone);
-  for (SassCounting& counting : recording.countings) std::erase_if(counting.counts, is_gone);
-  std::erase_if(recording.samplings, [](const PcSampling& sampling) { return sampling.samples.empty(); });
-  std::erase_if(recording.countings, [](const SassCounting& counting) { return counting.counts.empty(); });
-  cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return kernels.empty() || modules.contains(cubin.crc); });
+  std::erase_if(recording.samplings, [&](const PcSampling& sampling) { return IsAllGone(sampling.samples, is_gone); });
+  std::erase_if(recording.countings, [&](const SassCounting& counting) { return IsAllGone(counting.counts, is_gone); });
+  std::set<std::int64_t> named;
+  const auto fold = [&](auto& entries, auto values) {
+    FoldEntries(entries, values, is_gone);
+    for (const auto& entry : entries) named.insert(entry.function_id);
+  };
+  for (PcSampling& sampling : recording.samplings) fold(sampling.samples, &PcSample::samples);
+  for (SassCounting& counting : recording.countings) fold(counting.counts, &SassCount::values);
+  std::erase_if(recording.functions, [&](const DeviceFunction& function) {
+    return functions.contains(function.id) && !named.contains(function.id);
+  });
+  for (DeviceFunction& function : recording.functions) {
+    if (functions.contains(function.id)) function.instructions.clear();
+  }
+  cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return modules.contains(cubin.crc); });
   return functions.size();
+}
+
+std::size_t RemoveCode(Recording& recording, const std::string& kernels, std::size_t& cubins) {
+  const KernelPattern pattern(kernels);
+  const std::set<std::int64_t> of_cases = FunctionsOfKernels(recording, pattern);
+  const std::size_t functions = RemoveFunctions(
+      recording,
+      [&](const DeviceFunction& function) {
+        return of_cases.contains(function.id) || pattern.Finds(Demangle(function.name.c_str()));
+      },
+      cubins);
+  // A copy that was to hold less, and holds everything, would be passed on.
+  if (functions == 0 && !kernels.empty()) RefuseKernels(recording, kernels, pattern);
+  if (kernels.empty()) cubins += RemoveCubins(recording, [](const Cubin&) { return true; });
+  return functions;
+}
+
+// A cubin may hold more than what was sampled of it. One that cannot be read may hold anything.
+bool HoldsClosedCode(const Cubin& cubin) {
+  try {
+    return std::ranges::any_of(sass::ReadCubin(cubin.bytes).functions, IsClosedCode, &sass::CubinFunction::name);
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+std::size_t RemoveClosedCode(Recording& recording, std::size_t& cubins) {
+  std::set<std::uint64_t> closed;
+  for (const Cubin& cubin : recording.cubins) {
+    if (HoldsClosedCode(cubin)) closed.insert(cubin.crc);
+  }
+  const std::size_t functions = RemoveFunctions(
+      recording,
+      [&](const DeviceFunction& function) {
+        return closed.contains(function.cubin_crc) || IsClosedCode(function.name);
+      },
+      cubins);
+  cubins += RemoveCubins(recording, [&](const Cubin& cubin) { return closed.contains(cubin.crc); });
+  return functions;
+}
+
+// Rewrites the paths in cubins. Returns how many cubins were left out, because they hold others.
+std::size_t RemovePathsOfCubins(Recording& recording) {
+  return std::erase_if(recording.cubins, [](Cubin& cubin) {
+    try {
+      return !sass::RewriteSourcePaths(cubin.bytes, PortablePath);
+    } catch (const Error&) {
+      return true;
+    }
+  });
 }
 
 void RemovePaths(Recording& recording) {
@@ -127,9 +212,10 @@ void RemovePaths(Recording& recording) {
   }
   for (DeviceFunction& function : recording.functions) {
     for (Instruction& instruction : function.instructions) {
-      for (InlineFrame& frame : instruction.frames) frame.file = LastName(frame.file);
+      for (InlineFrame& frame : instruction.frames) frame.file = PortablePath(frame.file);
     }
   }
+  for (SourceHash& source : recording.source_hashes) source.file = PortablePath(source.file);
   for (DataLoss& loss : recording.losses) {
     loss.subject = WithoutFolders(std::move(loss.subject));
     loss.reason = WithoutFolders(std::move(loss.reason));
@@ -222,6 +308,7 @@ std::size_t RemoveNames(Recording& recording) {
       }
     }
   }
+  recording.source_hashes.clear();  // whoever has the file would know it by them
   // A loss of counters names a metric; another one may name anything.
   for (DataLoss& loss : recording.losses) {
     if (!loss.kind.starts_with("metric_")) loss.subject = numbers.In(std::move(loss.subject));
@@ -232,23 +319,36 @@ std::size_t RemoveNames(Recording& recording) {
 
 }  // namespace
 
+bool IsClosedCode(const std::string& function) {
+  // Names of the libraries, and those that they give to kernels made by generators. CUTLASS itself is open; kernels
+  // named after a configuration of it ("cutlass_80_tensorop_...") are the libraries'.
+  static const re2::RE2 closed(
+      R"((?:\b|\d)(?:cublas|cudnn|cusolver|cusparse|cufft|cutensor|tensorrt|myelin|nvjet_|gemmSN|gemmNS|gemv2[TN]|)"
+      R"(gemvNSP|gemmk1|splitKreduce|implicit_convolve|cutlass(?:\dx)?_(?:sm)?\d+_(?:wmma_)?(?:simt|tensorop)|)"
+      R"((?:kepler|maxwell|pascal|volta|turing|ampere|hopper|blackwell)_\w*(?:gemm|cudnn))|xmma_(?:gemm|fprop|conv|new))");
+  return re2::RE2::PartialMatch(function, closed);
+}
+
 Redacted Redact(Recording& recording, const Redaction& redaction) {
   Redacted redacted;
   if (redaction.code) redacted.functions = RemoveCode(recording, redaction.kernels, redacted.cubins);
-  if (redaction.names || redaction.paths) {
-    redacted.cubins += RemoveCubins(recording, [](const Cubin&) { return true; });
+  if (redaction.closed_code) redacted.functions += RemoveClosedCode(recording, redacted.cubins);
+  if (redaction.names) redacted.cubins += RemoveCubins(recording, [](const Cubin&) { return true; });
+  if (redaction.paths) {
+    redacted.cubins += RemovePathsOfCubins(recording);
+    RemovePaths(recording);
   }
-  if (redaction.paths) RemovePaths(recording);
   if (redaction.names) redacted.names = RemoveNames(recording);
   if (redaction.names || redaction.raw) {
     for (Range& range : recording.ranges) range.image_id = 0;
   }
-  Lose(recording, "functions", "their machine code was left out: they have no phases and no findings of instructions",
-       redacted.functions);
+  Lose(recording, "functions",
+       "code removed by redact: they have no phases of their own and no findings of instructions", redacted.functions);
   Lose(recording, "cubins", "left out: phases cannot be cut again with nvdisasm", redacted.cubins);
   Lose(recording, "names", "kernels, ranges and functions have numbers: there are no phases by function",
        redacted.names);
-  if (redaction.paths) Lose(recording, "paths", "files have their last name alone; the command line was left out", 1);
+  if (redaction.paths)
+    Lose(recording, "paths", "absolute paths have their last name alone; the command line was left out", 1);
   if (redaction.names || redaction.raw) {
     Lose(recording, "raw counter data", "left out: other metrics cannot be evaluated", 1);
   }

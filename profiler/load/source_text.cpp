@@ -8,14 +8,14 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/sha256.h"
 
 namespace fa_profile::load {
 namespace {
-
-constexpr std::size_t kMostSourceBytes = std::size_t{16} << 20U;
 
 bool HasNameOfASource(std::string_view file) {
   constexpr std::string_view kEndings[] = {".cu", ".cuh", ".c",   ".cc",  ".cpp", ".cxx", ".h",
@@ -65,18 +65,34 @@ bool IsBelow(const std::filesystem::path& file, const std::filesystem::path& fol
   return std::ranges::mismatch(folder, file).in1 == folder.end();
 }
 
-}  // namespace
+/// A place where a file may be: `file` is opened below `folder` alone.
+struct Place {
+  std::string folder;
+  std::string file;
+};
 
-SourceText ReadSource(const std::string& file, const std::string& recorded_at, const std::string& root) {
+// The path of the recording first, then its ends. Without a recorded content, the end of a path names any file.
+std::vector<Place> PlacesOf(const std::string& file, const SourceSearch& search) {
+  std::vector<Place> places;
+  for (const auto& [old, now] : search.moved) {
+    const std::string folder = old.ends_with('/') ? old : old + '/';
+    if (file.starts_with(folder)) places.push_back({now, file.substr(folder.size())});
+  }
+  if (places.empty()) places.push_back({search.root, file});
+  if (!search.sha256.contains(file)) return places;
+  for (std::size_t slash = file.find('/'); slash != std::string::npos; slash = file.find('/', slash + 1)) {
+    places.push_back({search.root, file.substr(slash + 1)});
+  }
+  return places;
+}
+
+// `file` is as the recording names it.
+SourceText ReadAt(const Place& place, const std::string& file, const SourceSearch& search) {
   SourceText source;
   source.file = file;
-  if (file.find('\0') != std::string::npos || !HasNameOfASource(file)) {
-    source.unread = "its name is not that of a source file";
-    return source;
-  }
   std::error_code missing;
-  const std::filesystem::path folder = std::filesystem::canonical(root, missing);
-  const std::filesystem::path real = missing ? "" : std::filesystem::canonical(folder / file, missing);
+  const std::filesystem::path folder = std::filesystem::canonical(place.folder, missing);
+  const std::filesystem::path real = missing ? "" : std::filesystem::canonical(folder / place.file, missing);
   if (missing) {
     source.unread = file + " cannot be read: " + missing.message();
     return source;
@@ -88,27 +104,58 @@ SourceText ReadSource(const std::string& file, const std::string& recorded_at, c
   }
   try {
     const Descriptor open = OpenFile(real);
-    source.lines = SplitLines(ReadOpenFile(open.get(), real, kMostSourceBytes));
-    source.changed = ChangedAfter(open.get(), recorded_at);
+    const std::string text = ReadOpenFile(open.get(), real, kMostSourceBytes);
+    const auto recorded = search.sha256.find(file);
+    source.differs = recorded != search.sha256.end() && Sha256(text) != recorded->second;
+    if (source.differs) {
+      source.unread = "it is not what was recorded: check out the version of the recording";
+      return source;
+    }
+    source.lines = SplitLines(text);
+    source.changed = recorded == search.sha256.end() && ChangedAfter(open.get(), search.recorded_at);
   } catch (const Error& error) {
     source.unread = error.message();
   }
   return source;
 }
 
-std::vector<std::string> AddSourceText(std::vector<SourceListing>& listings, const std::string& recorded_at,
-                                       const std::string& root) {
+}  // namespace
+
+SourceSearch SearchFor(const Recording& recording, SourceSearch from) {
+  from.recorded_at = recording.session.created_at;
+  for (const SourceHash& source : recording.source_hashes) from.sha256.insert_or_assign(source.file, source.sha256);
+  return from;
+}
+
+SourceText ReadSource(const std::string& file, const SourceSearch& search) {
+  SourceText best;
+  if (file.find('\0') != std::string::npos || !HasNameOfASource(file)) {
+    best.file = file;
+    best.unread = "its name is not that of a source file";
+    return best;
+  }
+  bool first = true;
+  for (const Place& place : PlacesOf(file, search)) {
+    SourceText source = ReadAt(place, file, search);
+    if (source.unread.empty()) return source;
+    if (std::exchange(first, false) || (source.differs && !best.differs)) best = std::move(source);
+  }
+  return best;
+}
+
+UnreadSources AddSourceText(std::vector<SourceListing>& listings, const SourceSearch& search) {
   std::set<std::string> files;
   for (const SourceListing& listing : listings) {
     for (const ListedLine& line : listing.lines) files.insert(line.file);
   }
-  std::vector<std::string> outside;
+  UnreadSources unread;
   for (const std::string& file : files) {  // one at a time: together they may be large
-    const SourceText source = ReadSource(file, recorded_at, root);
-    if (source.outside) outside.push_back(file);
+    const SourceText source = ReadSource(file, search);
+    if (source.outside) unread.outside.push_back(file);
+    if (source.differs) unread.differ.push_back(file);
     for (SourceListing& listing : listings) AddTextOf(source, listing);
   }
-  return outside;
+  return unread;
 }
 
 }  // namespace fa_profile::load

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "catalogue_words.h"
+#include "stall_table.h"
 
 namespace fa_profile {
 namespace {
@@ -23,6 +25,7 @@ template <std::size_t kSize>
 struct Piece {
   constexpr Piece() = default;
   constexpr Piece(const char (&text)[kSize]) { std::copy_n(text, kSize, chars); }
+  constexpr explicit Piece(std::string_view text) { std::copy_n(text.data(), kSize - 1, chars); }
   constexpr operator std::string_view() const { return {chars, kSize - 1}; }
   char chars[kSize]{};
 };
@@ -85,23 +88,40 @@ constexpr auto kRooflineRidge =
     kTensorPeak + " / (" + kDramPeak + ") | " + kTensorPeakByResult + " / (" + kDramPeak + ")";
 constexpr auto kDramBytesPerSecond = "(" + kDramBytes + ")" + kPerSecond;
 
-template <Piece kReason>
-constexpr auto kStallLabel = kReason;
-template <Piece kReason>
-constexpr auto kStallId = "stall_" + kReason + "_ratio";
-template <Piece kReason>
-constexpr auto kStalled = "smsp__average_warps_issue_stalled_" + kReason +
+template <std::size_t kRow>
+constexpr Piece<kStallReasons[kRow].reason.size() + 1> kReason{kStallReasons[kRow].reason};
+template <std::size_t kRow>
+constexpr auto kStallId = "stall_" + kReason<kRow> + "_ratio";
+template <std::size_t kRow>
+constexpr auto kStalled = "smsp__average_warps_issue_stalled_" + kReason<kRow> +
                           "_per_issue_active.ratio / smsp__average_warp_latency_per_inst_issued.ratio";
-template <Piece kReason>
-constexpr auto kStalledOrTriage = kStalled<kReason> + " | SM_C.TriageCompute.smsp__warps_issue_stalled_" + kReason +
+template <std::size_t kRow>
+constexpr auto kStalledOrTriage = kStalled<kRow> + " | SM_C.TriageCompute.smsp__warps_issue_stalled_" + kReason<kRow> +
                                   ".sum / TPC.TriageCompute.tpc__warps_active_shader_cs_realtime.sum";
 
-/// The row of a stall reason; `kTriage`: the single-pass set counts it.
-template <Piece kReason, bool kTriage = false>
-constexpr CatalogueMetric Stall(std::string_view help) {
-  std::string_view formula = kStalled<kReason>;
-  if constexpr (kTriage) formula = kStalledOrTriage<kReason>;
-  return {kStallId<kReason>, kStallLabel<kReason>, "ratio", kNeutral, kNoisy, formula, kNcuStates, help};
+/// The row of a stall reason: what share of the warp-cycles was spent in it.
+template <std::size_t kRow>
+constexpr CatalogueMetric Stall() {
+  constexpr StallReason kStall = kStallReasons[kRow];
+  std::string_view formula = kStalled<kRow>;
+  if constexpr (kStall.counters == StallCounters::kNamedAndTriage) formula = kStalledOrTriage<kRow>;
+  return {kStallId<kRow>, kStall.reason, "ratio", kNeutral, kNoisy, formula, kNcuStates, kStall.help};
+}
+
+template <std::size_t... kRows>
+constexpr auto Stalls(std::index_sequence<kRows...> /*rows*/) {
+  return std::array{Stall<kRows>()...};
+}
+
+constexpr bool IsCounted(const StallReason& stall) { return stall.counters != StallCounters::kNone; }
+static_assert(std::ranges::is_partitioned(kStallReasons, IsCounted), "rows with counters come first");
+
+template <std::size_t kA, std::size_t kB>
+constexpr auto Join(const CatalogueMetric (&metrics)[kA], const std::array<CatalogueMetric, kB>& stalls,
+                    const CatalogueMetric& last) {
+  std::array<CatalogueMetric, kA + kB + 1> all{};
+  *std::ranges::copy(stalls, std::ranges::copy(metrics, all.begin()).out).out = last;
+  return all;
 }
 
 // These rules shape the formulas below.
@@ -119,7 +139,7 @@ constexpr CatalogueMetric Stall(std::string_view help) {
 //   sm__inst_executed_pipe_tensor counts one HFMA2 per warp.
 // - Counters in a `TriageCompute` group share one pass of the range profiler. They are last in a list of alternatives:
 //   a set of many passes has the named counters, the set `phases` has only these.
-constexpr CatalogueMetric kCatalogue[] = {
+constexpr CatalogueMetric kMetrics[] = {
     // Time and throughput.
     {"duration_seconds", "duration", "seconds", kLower, kNoisy, "timing.median_ns * 1e-9",
      "median of unprofiled launches", "Duration of a launch without the profiler."},
@@ -277,21 +297,24 @@ constexpr CatalogueMetric kCatalogue[] = {
     // Shared memory.
     {"shared_instructions", "shared requests", "instructions", kLower, kExact, "smsp__sass_inst_executed_op_shared.sum",
      kNcuMemory, "Warp instructions that touch shared memory."},
-    {"shared_wavefronts", "shared wavefronts", "count", kLower, kNoisy,
+    {"shared_wavefronts", "data-pipe shared wavefronts", "count", kLower, kNoisy,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum | "
      "SM_A.TriageCompute.l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
      kNcuMemory,
-     "Wavefronts the data stage took for shared memory; on an H200 a kernel without any still counts one a warp."},
-    {"shared_excess_wavefronts", "excess wavefronts", "count", kLower, kNoisy,
+     "Wavefronts that the L1 data pipe took for shared memory: loads, stores, and parts of cp.async, matrix operands "
+     "and mbarrier operations; on an H200 a kernel without any still counts one a warp."},
+    {"shared_excess_wavefronts", "data-pipe bank conflicts", "count", kLower, kNoisy,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", kNcuMemory,
-     "Wavefronts caused by bank conflicts: those a conflict-free access would not take."},
-    {"shared_conflicts_per_request", "bank conflicts per request", "count", kLower, kNoisy,
+     "Wavefronts that the L1 data pipe repeated: conflicts of loads and stores among each other and with other "
+     "traffic; those of cp.async are not counted."},
+    {"shared_conflicts_per_request", "data-pipe conflicts per request", "count", kLower, kNoisy,
      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory,
-     "Excess wavefronts per shared-memory instruction: 0 is conflict-free, 1 a two-way conflict on one-wavefront "
-     "loads."},
-    {"shared_wavefronts_per_request", "wavefronts per request", "count", kLower, kNoisy,
+     "Data-pipe bank conflicts per shared-memory instruction: 0 is conflict-free, 1 a two-way conflict on "
+     "one-wavefront loads."},
+    {"shared_wavefronts_per_request", "data-pipe wavefronts per request", "count", kLower, kNoisy,
      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum / smsp__sass_inst_executed_op_shared.sum", kNcuMemory,
-     "Wavefronts per shared-memory instruction; 128-bit and matrix loads need several without any conflict."},
+     "Data-pipe shared wavefronts per shared-memory instruction; 128-bit and matrix loads need several without any "
+     "conflict."},
 
     // Caches and memory.
     {"global_load_sectors_per_request", "sectors per global load", "sectors", kLower, kExact,
@@ -300,7 +323,7 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"global_store_sectors_per_request", "sectors per global store", "sectors", kLower, kNoisy,
      "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", kNcuMemory,
      "32-byte sectors per warp-level global store."},
-    {"l1_global_bytes", "L1 global bytes", "bytes", kLower, kNoisy,
+    {"l1_global_bytes", "global load/store bytes", "bytes", kLower, kNoisy,
      "32 * (l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum)",
      kNcuMemory, "Bytes of global loads and stores that reached the L1; cp.async and TMA are not in it."},
     {"l1_hit_ratio", "L1 hit rate", "ratio", kHigher, kNoisy, "l1tex__t_sector_hit_rate.pct / 100", kNcuMemory,
@@ -310,8 +333,10 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"l2_bytes_per_second", "L2 bandwidth", "bytes_per_second", kNeutral, kNoisy,
      "32 * lts__t_sectors_srcunit_tex.sum / (gpu__time_duration.sum * 1e-9) * range.elapsed_correction", kNcuMemory,
      "Bytes between L1 and L2 per second of the profiled pass."},
-    {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy, "lts__t_sector_hit_rate.pct / 100", kNcuMemory,
-     "Share of L2 sector lookups that hit."},
+    {"l2_hit_ratio", "L2 hit rate", "ratio", kHigher, kNoisy,
+     "lts__t_sectors_lookup_hit.sum / (lts__t_sectors_lookup_hit.sum + lts__t_sectors_lookup_miss.sum) | "
+     "lts__t_sector_hit_rate.pct / 100",
+     kNcuMemory, "Share of L2 sector lookups that hit."},
     {"dram_bytes", "DRAM bytes", "bytes", kLower, kNoisy, kDramBytes, kNcuMemory,
      "Bytes read from and written to device memory."},
     {"dram_bytes_per_second", "DRAM bandwidth", "bytes_per_second", kNeutral, kNoisy, kDramBytesPerSecond, kNcuMemory,
@@ -327,31 +352,21 @@ constexpr CatalogueMetric kCatalogue[] = {
     {"shared_memory_per_block_bytes", "shared memory per block", "bytes", kNeutral, kExact,
      "launch.shared_memory_per_block_bytes", kLaunchRecord,
      "Static and dynamic shared memory per block of the longest launch."},
-
-    // Warp states: what share of the warp-cycles was spent in each.
-    Stall<"long_scoreboard", true>("Waiting for a load from global, local or texture memory (L1, L2 or DRAM)."),
-    Stall<"short_scoreboard", true>("Waiting for shared memory or the transcendental pipe."),
-    Stall<"barrier">("Waiting for other warps at a block barrier."),
-    Stall<"mio_throttle">("The queue to shared memory and special functions was full."),
-    Stall<"lg_throttle">("The queue to global and local memory was full."),
-    Stall<"tex_throttle">("The queue to the texture pipe was full."),
-    Stall<"wait">("Waiting a fixed latency between dependent instructions."),
-    Stall<"math_pipe_throttle">("The math pipe the next instruction needs was busy."),
-    Stall<"gmma">("Waiting for a warpgroup matrix instruction (Hopper)."),
-    Stall<"not_selected">("Ready, but the scheduler issued another warp."),
-    Stall<"no_instruction">("Waiting for an instruction fetch, or after a jump."),
-    Stall<"imc_miss">("Waiting for an immediate constant cache miss."),
-    Stall<"branch_resolving">("Waiting for a branch target."),
-    Stall<"dispatch_stall">("The dispatcher held the instruction back."),
-    Stall<"drain">("Waiting for stores to drain before exit."),
-    Stall<"membar">("Waiting at a memory barrier."),
-    Stall<"sleeping">("All threads of the warp slept or yielded."),
-    Stall<"misc">("Any other reason."),
-    {"warp_issuing_ratio", "issuing", "ratio", kNeutral, kNoisy,
-     "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio / "
-     "smsp__average_warp_latency_per_inst_issued.ratio",
-     kNcuStates, "Share of the warp-cycles in which the warp issued an instruction."},
 };
+
+// Warp states: what share of the warp-cycles was spent in each.
+constexpr auto kStallRows = Stalls(std::make_index_sequence<std::ranges::count_if(kStallReasons, IsCounted)>());
+constexpr CatalogueMetric kIssuing = {"warp_issuing_ratio",
+                                      "issuing",
+                                      "ratio",
+                                      kNeutral,
+                                      kNoisy,
+                                      "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio / "
+                                      "smsp__average_warp_latency_per_inst_issued.ratio",
+                                      kNcuStates,
+                                      "Share of the warp-cycles in which the warp issued an instruction."};
+
+constexpr auto kCatalogue = Join(kMetrics, kStallRows, kIssuing);
 
 bool StartsName(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool InName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
@@ -367,7 +382,7 @@ std::span<const CatalogueMetric> MetricCatalogue() { return kCatalogue; }
 
 const CatalogueMetric* FindMetric(std::string_view id) {
   const auto found = std::ranges::find(kCatalogue, id, &CatalogueMetric::id);
-  return found == std::end(kCatalogue) ? nullptr : found;
+  return found == kCatalogue.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> FormulaNames(std::string_view formula) {

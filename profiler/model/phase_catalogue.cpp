@@ -57,27 +57,29 @@ constexpr CatalogueMetric kPhaseCatalogue[] = {
      "clock."},
 
     // Memory.
-    {"phase_shared_wavefronts", "shared wavefronts", "count", kLower, kExact,
-     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass, "Wavefronts that shared-memory instructions took."},
-    {"phase_shared_wavefronts_ideal", "ideal wavefronts", "count", kNeutral, kExact,
+    {"phase_shared_wavefronts", "SASS shared wavefronts", "count", kLower, kExact,
+     "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", kSass,
+     "Wavefronts that shared-memory instructions took, cp.async included, counted per instruction."},
+    {"phase_shared_wavefronts_ideal", "ideal SASS shared wavefronts", "count", kNeutral, kExact,
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal", kSass,
-     "Wavefronts that shared-memory instructions would have taken without bank conflicts."},
+     "SASS shared wavefronts without bank conflicts."},
     {"phase_bank_conflicts", "bank conflicts", "count", kLower, kExact,
      "max(0, sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared - "
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal)",
-     kSass, "Wavefronts beyond the ideal: each one repeats an access."},
+     kSass, "SASS shared wavefronts beyond the ideal: each one repeats an access."},
     {"phase_bank_conflict_ratio", "conflicting wavefronts", "ratio", kLower, kExact,
      "max(0, sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared - "
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal) / "
      "sass.smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
-     kSass, "Of the phase's shared-memory wavefronts, those beyond the ideal."},
+     kSass, "Of the phase's SASS shared wavefronts, those beyond the ideal."},
     {"phase_global_sectors", "global sectors", "sectors", kLower, kExact, "sass.smsp__sass_sectors_mem_global", kSass,
      "32-byte sectors of global memory that L1 was asked for."},
     {"phase_global_sectors_ideal", "ideal global sectors", "sectors", kNeutral, kExact,
      "sass.smsp__sass_sectors_mem_global_ideal", kSass,
      "Sectors that the same threads would have needed side by side."},
     {"phase_global_bytes", "global bytes", "bytes", kLower, kExact, "32 * sass.smsp__sass_sectors_mem_global", kSass,
-     "Bytes of the global-memory sectors that L1 was asked for; what it has itself never reaches L2 or DRAM."},
+     "Bytes of the global-memory sectors that L1 was asked for, cp.async included; what it has itself never reaches L2 "
+     "or DRAM."},
     {"phase_coalescing_ratio", "coalescing", "ratio", kHigher, kExact,
      "sass.smsp__sass_sectors_mem_global_ideal / sass.smsp__sass_sectors_mem_global", kSass,
      "Ideal sectors over sectors: 1 when neighbouring threads use neighbouring bytes."},

@@ -254,6 +254,11 @@ void KernelRecording::AddCode(const Recording& program) {
     result_.cubins.push_back(cubin);
     result_.cubins.back().id = NewId();
   }
+  for (const SourceHash& source : program.source_hashes) {
+    if (std::ranges::find(result_.source_hashes, source.file, &SourceHash::file) != result_.source_hashes.end())
+      continue;
+    result_.source_hashes.push_back(source);
+  }
   for (const DeviceFunction& function : program.functions) {
     const auto [known, is_new] = functions_.try_emplace({function.cubin_crc, function.name}, 0);
     if (is_new) {

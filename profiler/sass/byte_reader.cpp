@@ -1,10 +1,18 @@
 #include "byte_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "fa_profile/error.h"
 
 namespace fa_profile::sass {
+
+std::string Hex(std::uint64_t value) {
+  std::array<char, 16> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, /*base=*/16).ptr;
+  return "0x" + std::string(text.data(), end);
+}
 
 std::span<const std::uint8_t> ByteReader::Bytes(std::uint64_t size) {
   if (size > left()) {

@@ -3,9 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace fa_profile::sass {
+
+inline std::string_view Text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// "0x1f"
+std::string Hex(std::uint64_t value);
 
 /// Reads little-endian values off bytes from anywhere. Reading past the end throws an Error: the cubin is damaged.
 class ByteReader {

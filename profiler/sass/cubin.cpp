@@ -4,10 +4,10 @@
 #include <map>
 #include <string_view>
 
-#include "byte_reader.h"
 #include "elf_file.h"
 #include "fa_profile/error.h"
 #include "fa_profile/text.h"
+#include "kernel_attributes.h"
 
 namespace fa_profile::sass {
 namespace {
@@ -19,27 +19,6 @@ constexpr std::uint8_t kRequiredThreads = 0x10;
 constexpr std::uint8_t kFrameSize = 0x11;
 constexpr std::uint8_t kRegisterCount = 0x2f;
 constexpr std::uint8_t kBarrierCount = 0x4c;
-
-// An attribute: four bytes (format, attribute, and its value or the size of what follows).
-struct Attribute {
-  std::uint8_t id = 0;
-  std::uint16_t value = 0;
-  ByteReader payload{{}};
-};
-
-std::vector<Attribute> ReadAttributes(const ElfFile::Section* section) {
-  std::vector<Attribute> attributes;
-  if (section == nullptr) return attributes;
-  ByteReader reader(section->bytes);
-  while (reader.left() >= 4) {
-    constexpr std::uint8_t kWithPayload = 4;
-    const std::uint8_t format = reader.U8();
-    Attribute attribute{.id = reader.U8(), .value = reader.U16()};
-    if (format == kWithPayload) attribute.payload = reader.Take(attribute.value);
-    attributes.push_back(attribute);
-  }
-  return attributes;
-}
 
 // .nv.info, the one of the whole cubin: pairs of symbol index and value.
 std::map<std::uint32_t, std::uint32_t> ReadPerSymbol(const std::vector<Attribute>& attributes, std::uint8_t id) {
@@ -71,10 +50,6 @@ std::vector<std::string> ReadNames(const ElfFile& elf, ByteReader payload, std::
     names.emplace_back(name);
   }
   return names;
-}
-
-std::string_view Text(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // The sections of data that a function's code may read, by name. They are part of the code: literals that ptxas moved

@@ -1,45 +1,41 @@
 #include "fa_profile/diagnose_code.h"
 
+#include <algorithm>
 #include <optional>
-#include <string_view>
+#include <utility>
 
-#include "elf_file.h"
+#include "fa_profile/cubin.h"
 #include "fa_profile/disassembly.h"
 #include "fa_profile/error.h"
-#include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
 
 namespace fa_profile::sass {
 namespace {
 
-// Section that nvcc -lineinfo adds to a cubin.
-constexpr std::string_view kLineSection = ".nv_debug_line_sass";
-constexpr std::string_view kFatbinMagic = "\x50\xed\x55\xba";
-
-bool HasCubin(std::string_view bytes) {
-  for (std::size_t at = bytes.find(kElfMagic); at != std::string_view::npos; at = bytes.find(kElfMagic, at + 1)) {
-    if (IsCubin(bytes.substr(at))) return true;
-  }
-  return false;
+// Whether any of the cubins has line information.
+bool HasLines(const MachineCode& code, const std::vector<CodeImage>& cubins) {
+  return std::ranges::any_of(cubins,
+                             [&](const CodeImage& image) { return ReadCubin(code.Read(image)).has_line_information; });
 }
 
 }  // namespace
 
 Diagnosis DiagnoseLineInfo(const std::string& file) {
-  const std::string bytes = ReadFile(file, kLargestProgram);
-  if (bytes.find(kLineSection) != std::string::npos) {
-    return {Diagnosis::Level::kOk, "line info", file + " has line information", ""};
-  }
-  const std::string cure = "compile it with nvcc -lineinfo (costs nothing at run time)";
   const auto warn = [](std::string detail, std::string what_to_do) {
     return Diagnosis{Diagnosis::Level::kWarning, "line info", std::move(detail), std::move(what_to_do)};
   };
-  if (HasCubin(bytes)) return warn(file + " has GPU code without line information", cure);
-  if (bytes.find(kFatbinMagic) != std::string::npos) {
-    return warn(file + " has compressed GPU code, which doctor does not read",
-                "link it with nvcc --no-compress to have it checked; " + cure);
+  const MachineCode code(file);
+  try {
+    if (HasLines(code, SelectCode(code, file).cubins)) {
+      return {Diagnosis::Level::kOk, "line info", file + " has line information", ""};
+    }
+  } catch (const NoGpuCode&) {
+    return warn(file + " has no GPU code", "give the file that nvcc made");
+  } catch (const Error& error) {
+    return warn(error.message(), error.hint());
   }
-  return warn(file + " has no GPU code", "give the file that nvcc made");
+  return warn(file + " has GPU code without line information",
+              "compile it with nvcc -lineinfo (costs nothing at run time)");
 }
 
 Diagnosis DiagnoseNvdisasm() {

@@ -3,17 +3,23 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
+#include "byte_reader.h"
+#include "code_bundle.h"
 #include "cuda_tool.h"
 #include "elf_file.h"
 #include "fa_profile/error.h"
-#include "fa_profile/files.h"
 #include "fa_profile/line_table.h"
-#include "fa_profile/private_folder.h"
+#include "fa_profile/nameless_file.h"
+#include "kernel_attributes.h"
 
 namespace fa_profile::sass {
 namespace {
@@ -32,7 +38,7 @@ std::string Spaced(const std::string& operands) {
     spaced += c;
     if (c == ',') spaced += ' ';
   }
-  return spaced;
+  return spaced.substr(0, spaced.find_last_not_of(' ') + 1);
 }
 
 std::string TextOf(const nlohmann::json& object, const char* key) {
@@ -54,32 +60,55 @@ DeviceFunction ParseFunction(const nlohmann::json& json) {
   return function;
 }
 
-std::string RunNvdisasm(std::span<const std::uint8_t> cubin, const std::string& nvdisasm, const std::string& indices,
-                        int sm) {
-  const PrivateFolder folder;
-  const std::string path = (folder.path() / "code.cubin").string();
-  WriteWholeFile(path, {reinterpret_cast<const char*>(cubin.data()), cubin.size()});
-  std::vector<std::string> arguments{nvdisasm, "-json"};
-  if (!indices.empty()) arguments.insert(arguments.end(), {"-fun", indices});
-  arguments.push_back(path);
-  ChildEnd result = RunCudaTool(arguments);
-  if (result.status == 0) return std::move(result.out);
-  const std::string said = result.err.substr(0, result.err.find_last_not_of(" \n") + 1);
-  if (said.find("Unknown option") != std::string::npos) {
-    throw Error(nvdisasm + " is too old: it cannot print JSON", kInstall);
+/// What nvdisasm does with a cubin in a file.
+class Nvdisasm {
+ public:
+  Nvdisasm(std::span<const std::uint8_t> cubin, const std::string& program, std::string indices, int sm)
+      : program_(program), indices_(std::move(indices)), sm_(sm) {
+    if (!file_.Append({reinterpret_cast<const char*>(cubin.data()), cubin.size()})) {
+      throw Error(std::string("cannot write a temporary file: ") + std::strerror(errno),
+                  "set TMPDIR to a folder with more space");
+    }
   }
-  if (said.find("architecture") != std::string::npos) {
-    throw Error(nvdisasm + " does not know the architecture of this cubin, sm_" + std::to_string(sm) + ": " + said,
-                "it may be older than the compiler that made the cubin, or newer than it can read; set "
-                "FA_PROFILE_NVDISASM to one of the same CUDA version");
+
+  /// nvdisasm of CUDA 13 crashes on some cubins with -json that it lists as text.
+  std::vector<DeviceFunction> List() const {
+    const ChildEnd json = Run("-json");
+    if (json.status == 0) return ParseNvdisasmJson(json.out);
+    const ChildEnd text = Run("-c");
+    if (text.status == 0) return ParseNvdisasmText(text.out);
+    Refuse(json);
   }
-  constexpr int kCannotStart = 127;
-  if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == kCannotStart) {
-    throw Error(nvdisasm + " " + Describe(result), kInstall);
+
+ private:
+  ChildEnd Run(const std::string& form) const {
+    std::vector<std::string> arguments{program_, form};
+    if (!indices_.empty()) arguments.insert(arguments.end(), {"-fun", indices_});
+    arguments.push_back(file_.path());
+    return RunCudaTool(arguments);
   }
-  throw Error(nvdisasm + " cannot read the cubin: it " + Describe(result),
-              "the cubin may be damaged: build it again, or copy it again");
-}
+
+  [[noreturn]] void Refuse(const ChildEnd& end) const {
+    const std::string said = end.err.substr(0, end.err.find_last_not_of(" \n") + 1);
+    if (said.find("architecture") != std::string::npos) {
+      throw Error(program_ + " does not know the architecture of this cubin, sm_" + std::to_string(sm_) + ": " + said,
+                  "it may be older than the compiler that made the cubin, or newer than it can read; set "
+                  "FA_PROFILE_NVDISASM to one of the same CUDA version");
+    }
+    constexpr int kCannotStart = 127;
+    if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == kCannotStart) {
+      throw Error(program_ + " " + Describe(end), kInstall);
+    }
+    throw Error(program_ + " cannot read the cubin: it " + Describe(end),
+                "the cubin may be damaged: build it again, or copy it again; or nvdisasm is too old: set "
+                "FA_PROFILE_NVDISASM to one of the compiler's CUDA version or later");
+  }
+
+  NamelessFile file_;
+  const std::string& program_;
+  std::string indices_;
+  int sm_;
+};
 
 // nvdisasm names the target of a call; inside a function it is an offset, as a branch's.
 void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, DeviceFunction& function) {
@@ -88,11 +117,20 @@ void ResolveCalls(const std::map<std::string_view, std::uint64_t>& starts, Devic
     for (const auto& [name, start] : starts) {
       const std::size_t at = instruction.operands.find(name);
       if (at == std::string::npos) continue;
-      std::array<char, 2 + 16> text{'0', 'x'};
-      const auto written = std::to_chars(text.data() + 2, text.data() + text.size(), start, /*base=*/16);
-      instruction.operands.replace(at, name.size(), text.data(), static_cast<std::size_t>(written.ptr - text.data()));
+      instruction.operands.replace(at, name.size(), Hex(start));
       break;
     }
+  }
+}
+
+// Of an indirect branch nvdisasm's JSON has the register alone. Where it may go is in the cubin's headers.
+void ResolveIndirectBranches(const ElfFile& elf, const ElfFile::Symbol& outer, DeviceFunction& function) {
+  for (const auto& [branch, targets] : ReadIndirectBranches(elf, outer.name)) {
+    const auto found = std::ranges::lower_bound(function.instructions, branch - outer.value, {}, &Instruction::offset);
+    if (found == function.instructions.end() || found->offset != branch - outer.value) continue;
+    std::string list;
+    for (const std::uint32_t target : targets) list += (list.empty() ? "" : ", ") + Hex(target - outer.value);
+    found->operands += ", {" + list + "}";
   }
 }
 
@@ -119,6 +157,29 @@ DeviceFunction Whole(const ElfFile& elf, const ElfFile::Symbol& outer,
   return whole;
 }
 
+/// The outer functions that are wanted, as indices of symbols.
+std::vector<std::uint32_t> Choose(const ElfFile& elf, const std::vector<std::string>& wanted) {
+  std::vector<std::uint32_t> chosen;
+  for (const auto& [section, index] : elf.OuterFunctions()) {
+    if (wanted.empty() || std::ranges::find(wanted, elf.symbols[index].name) != wanted.end()) chosen.push_back(index);
+  }
+  return chosen;
+}
+
+/// Adds what the cubin alone tells: targets of indirect branches, inline stacks.
+void Complete(std::span<const std::uint8_t> cubin, std::uint64_t crc, const ElfFile& elf,
+              const std::vector<std::uint32_t>& symbols, std::vector<DeviceFunction>& functions) {
+  const LineTable lines(cubin);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    DeviceFunction& function = functions[i];
+    function.cubin_crc = crc;
+    ResolveIndirectBranches(elf, elf.symbols[symbols[i]], function);
+    for (Instruction& instruction : function.instructions) {
+      instruction.frames = lines.Frames(function.name, instruction.offset);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> FindNvdisasm() { return FindCudaTool("nvdisasm", "FA_PROFILE_NVDISASM"); }
@@ -131,30 +192,64 @@ std::string RequireNvdisasm() {
 std::vector<DeviceFunction> Disassemble(std::span<const std::uint8_t> cubin, std::uint64_t crc,
                                         const std::string& nvdisasm, const std::vector<std::string>& wanted) {
   const ElfFile elf = ReadElf(cubin);
-  const LineTable lines(cubin);
-  std::vector<const ElfFile::Symbol*> chosen;
-  std::string indices;
-  for (const auto& [section, index] : elf.OuterFunctions()) {
-    const ElfFile::Symbol& symbol = elf.symbols[index];
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), symbol.name) == wanted.end()) continue;
-    chosen.push_back(&symbol);
-    if (!wanted.empty()) indices += (indices.empty() ? "" : ",") + std::to_string(index);
-  }
+  const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
   if (chosen.empty()) return {};
-
-  const std::vector<DeviceFunction> parsed = ParseNvdisasmJson(RunNvdisasm(cubin, nvdisasm, indices, elf.sm));
+  std::string indices;
+  if (!wanted.empty()) {
+    for (const std::uint32_t index : chosen) indices += (indices.empty() ? "" : ",") + std::to_string(index);
+  }
+  const std::vector<DeviceFunction> parsed = Nvdisasm(cubin, nvdisasm, indices, elf.sm).List();
   std::map<std::string_view, const DeviceFunction*> listed;
   for (const DeviceFunction& function : parsed) listed.emplace(function.name, &function);
   std::vector<DeviceFunction> functions;
-  for (const ElfFile::Symbol* symbol : chosen) {
-    DeviceFunction function = Whole(elf, *symbol, listed);
-    function.cubin_crc = crc;
-    for (Instruction& instruction : function.instructions) {
-      instruction.frames = lines.Frames(function.name, instruction.offset);
-    }
-    functions.push_back(std::move(function));
-  }
+  for (const std::uint32_t index : chosen) functions.push_back(Whole(elf, elf.symbols[index], listed));
+  Complete(cubin, crc, elf, chosen, functions);
   return functions;
+}
+
+std::vector<std::vector<DeviceFunction>> DisassembleTogether(const std::vector<CubinPart>& parts,
+                                                             const std::string& nvdisasm) {
+  CodeBundle bundle;
+  std::vector<std::pair<std::size_t, std::size_t>> place_of;  // in the result, by function of the bundle
+  std::vector<std::vector<DeviceFunction>> results(parts.size());
+  std::vector<std::size_t> bundled;
+  int sm = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto& [cubin, wanted] = parts[part];
+    const ElfFile elf = ReadElf(cubin);
+    const std::vector<std::uint32_t> chosen = Choose(elf, wanted);
+    if (!std::ranges::all_of(chosen, [&](auto index) { return bundle.Fits(cubin, elf, elf.symbols[index]); })) {
+      results[part] = Disassemble(cubin, 0, nvdisasm, wanted);
+      continue;
+    }
+    for (const std::uint32_t index : chosen) {
+      bundle.Add(cubin, elf, elf.symbols[index]);
+      place_of.emplace_back(part, results[part].size());
+      results[part].emplace_back().name = elf.symbols[index].name;
+    }
+    bundled.push_back(part);
+    sm = elf.sm;
+  }
+  if (place_of.empty()) return results;
+  for (DeviceFunction& function : Nvdisasm(bundle.ToElf(), nvdisasm, {}, sm).List()) {
+    const auto index = bundle.IndexOf(function.name);
+    if (!index) continue;
+    const auto& [part, place] = place_of[*index];
+    DeviceFunction& result = results[part][place];
+    result.instructions = std::move(function.instructions);
+    // RET names the function that it returns to.
+    const std::string bundled_name = ", " + function.name;
+    for (Instruction& instruction : result.instructions) {
+      std::string& operands = instruction.operands;
+      if (operands.ends_with(bundled_name))
+        operands.replace(operands.size() - function.name.size(), operands.npos, result.name);
+    }
+  }
+  for (const std::size_t part : bundled) {
+    const ElfFile elf = ReadElf(parts[part].cubin);
+    Complete(parts[part].cubin, 0, elf, Choose(elf, parts[part].wanted), results[part]);
+  }
+  return results;
 }
 
 std::vector<DeviceFunction> ReadInlineStacks(std::span<const std::uint8_t> cubin, std::uint64_t crc,
@@ -189,6 +284,117 @@ std::vector<DeviceFunction> ParseNvdisasmJson(std::string_view text) {
   } catch (const nlohmann::json::exception& problem) {
     throw Error(std::string("nvdisasm printed invalid JSON: ") + problem.what(), kInstall);
   }
+}
+
+namespace {
+
+/// Reads the lines that `nvdisasm -c` prints of one code section: labels, and instructions behind their offsets.
+class SectionText {
+ public:
+  void Read(std::string_view line) {
+    constexpr std::string_view kType = ".type";
+    const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string_view rest = line.substr(begin);
+    if (rest.starts_with(kType) && rest.ends_with(",@function")) {
+      const std::string_view name = rest.substr(kType.size(), rest.rfind(',') - kType.size());
+      names_.emplace(name.substr(std::min(name.find_first_not_of(" \t"), name.size())));
+    } else if (begin == 0 && rest.ends_with(':')) {
+      Label(rest.substr(0, rest.size() - 1));
+    } else if (rest.starts_with("/*") && !functions_.empty()) {
+      Instruct(rest);
+    }
+  }
+
+  /// The functions, when the section is at its end: labels become offsets, as -json has them.
+  void End(std::vector<DeviceFunction>& all) {
+    for (DeviceFunction& function : functions_) {
+      for (Instruction& instruction : function.instructions) Resolve(instruction.operands);
+      all.push_back(std::move(function));
+    }
+    *this = {};
+  }
+
+ private:
+  void Label(std::string_view name) {
+    labels_.emplace(name, next_);
+    if (!names_.contains(name)) return;
+    functions_.emplace_back().name = name;
+    start_ = next_;
+  }
+
+  // "/*0090*/  @P0 BRA `(.L_x_1) ;", and after the operands perhaps a comment: (*"BRANCH_TARGETS ..."*).
+  void Instruct(std::string_view line) {
+    std::uint32_t offset = 0;
+    const std::size_t close = line.find("*/");
+    if (close == std::string_view::npos ||
+        std::from_chars(line.data() + 2, line.data() + close, offset, /*base=*/16).ptr != line.data() + close) {
+      return;
+    }
+    std::string_view text = line.substr(close + 2);
+    text = text.substr(0, std::min(text.rfind(';'), text.size()));
+    text = text.substr(0, std::min(text.find("(*"), text.size()));
+    std::vector<std::string_view> words;
+    while (words.size() < 2 && !text.empty()) {
+      text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+      const std::size_t end = std::min(text.find(' '), text.size());
+      if (end > 0) words.push_back(text.substr(0, end));
+      text.remove_prefix(end);
+      if (words.size() == 1 && !words[0].starts_with('@')) break;
+    }
+    if (words.empty() || offset < start_) return;
+    Instruction instruction;
+    instruction.offset = offset - start_;
+    if (words.size() == 2) instruction.predicate = words[0];
+    instruction.opcode = words.back();
+    const std::size_t first = text.find_first_not_of(' ');
+    if (first != std::string_view::npos)
+      instruction.operands = text.substr(first, text.find_last_not_of(' ') + 1 - first);
+    // -json prints these two otherwise, and what reads operands knows its form.
+    const auto replace = [&](std::string_view form, std::string_view by) {
+      const std::size_t at = instruction.operands.find(form);
+      if (at != std::string::npos) instruction.operands.replace(at, form.size(), by);
+    };
+    const bool loads = instruction.opcode.starts_with("LD") && !instruction.operands.starts_with('[');
+    if (loads) replace(", [", "[");
+    if (instruction.opcode.starts_with("RET")) replace(" `(", ", `(");
+    functions_.back().instructions.push_back(std::move(instruction));
+    next_ = offset + kInstructionBytes;
+  }
+
+  // "B0, `(.L_x_0)" becomes "B0, 0x220", and the name of a function stays without the quotes.
+  void Resolve(std::string& operands) const {
+    for (std::size_t at = operands.find("`("); at != std::string::npos; at = operands.find("`(", at)) {
+      const std::size_t close = operands.find(')', at);
+      if (close == std::string::npos) return;
+      std::string name = operands.substr(at + 2, close - at - 2);
+      const auto label = labels_.find(name);
+      if (label != labels_.end() && !names_.contains(name)) name = Hex(label->second);
+      operands.replace(at, close + 1 - at, name);
+      at += name.size();
+    }
+  }
+
+  std::set<std::string, std::less<>> names_;  // of functions
+  std::map<std::string, std::uint64_t, std::less<>> labels_;
+  std::vector<DeviceFunction> functions_;
+  std::uint32_t next_ = 0;   // offset in the section of the next instruction
+  std::uint32_t start_ = 0;  // of the function
+};
+
+}  // namespace
+
+std::vector<DeviceFunction> ParseNvdisasmText(std::string_view text) {
+  std::vector<DeviceFunction> functions;
+  SectionText section;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.find(".section") != std::string_view::npos) section.End(functions);
+    section.Read(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  section.End(functions);
+  return functions;
 }
 
 std::vector<DeviceFunction> ReadCode(std::span<const std::uint8_t> cubin, std::uint64_t crc,

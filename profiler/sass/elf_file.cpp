@@ -13,13 +13,9 @@ namespace {
 constexpr const char* kMakeOne = "make one with: nvcc -cubin -lineinfo -arch=sm_90 FILE.cu";
 constexpr const char* kMakeAgain = "build it again, or copy it again";
 
-constexpr std::size_t kMachineOffset = 18;   // of e_machine, in two little-endian bytes
-constexpr std::uint16_t kMachineCuda = 190;  // EM_CUDA
 constexpr std::uint32_t kSymbolTable = 2;
 constexpr std::uint32_t kRela = 4;
-constexpr std::uint32_t kNoBits = 8;
 constexpr std::uint32_t kRel = 9;
-constexpr std::uint32_t kCudaShared = 0x7000000a;  // .nv.shared of relocatable code: like NOBITS
 
 // The names in a string table. They may overlap there, so that a small file could ask for any amount of text.
 class Names {

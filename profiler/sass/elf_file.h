@@ -13,10 +13,13 @@ inline constexpr std::string_view kElfMagic =
     "\x7f"
     "ELF\x02";
 
-/// Whether a cubin begins here: ELF for the machine EM_CUDA.
-bool IsCubin(std::string_view bytes);
+inline constexpr std::size_t kMachineOffset = 18;   ///< of e_machine, in two little-endian bytes
+inline constexpr std::uint16_t kMachineCuda = 190;  ///< EM_CUDA
+/// Types of sections that have no bytes in the file; the second: .nv.shared of relocatable code.
+inline constexpr std::uint32_t kNoBits = 8;
+inline constexpr std::uint32_t kCudaShared = 0x7000000a;
 
-/// Whether 64-bit ELF code for GPUs begins here.
+/// Whether a cubin begins here: ELF for the machine EM_CUDA.
 bool IsCubin(std::string_view bytes);
 
 /// A cubin's ELF structure: views into the bytes it was read from, which must outlive it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <string_view>
 
 #include "byte_reader.h"
 #include "elf_file.h"
@@ -17,6 +19,19 @@ constexpr const char* kBuildAgain = "build it again with -lineinfo, or copy it a
 std::string HolderName(std::string_view symbol) {
   if (symbol.starts_with('$')) symbol.remove_prefix(symbol.rfind('$') + 1);
   return Demangle(std::string(symbol).c_str());
+}
+
+// A shorter path in as many bytes as the old one had: "./////a.cu". Absent: one byte is too few to fill.
+std::optional<std::string> Filled(const std::string& path, std::size_t size) {
+  if (path.size() == size) return path;
+  const std::size_t more = path.empty() ? size : size - path.size();
+  if (path.size() > size || (more == 1 && !path.empty())) return std::nullopt;
+  return "." + std::string(more - 1, '/') + path;
+}
+
+std::string WithoutFill(std::string path) {
+  if (path.starts_with("./")) path.erase(0, path.find_first_not_of('/', 1));
+  return path;
 }
 
 // The function that an address refers to; null when it is none. Compilers refer to it or to its section.
@@ -44,6 +59,10 @@ class LineProgram {
   void Run() {
     while (reader_.left() > 0) RunUnit();
   }
+
+  /// Of all units, as they are in the section.
+  const std::vector<std::string_view>& directories() const { return directories_; }
+  const std::vector<std::string_view>& files() const { return files_; }
 
  private:
   // The registers of the line machine.
@@ -88,11 +107,15 @@ class LineProgram {
     first_directory_ = static_cast<std::uint32_t>(table_.directories_.size());
     first_file_ = static_cast<std::uint32_t>(table_.files_.size());
     table_.directories_.emplace_back();  // 0: where the compiler ran, which cubins do not tell
-    for (auto name = header.Text(); !name.empty(); name = header.Text()) table_.directories_.emplace_back(name);
+    for (auto name = header.Text(); !name.empty(); name = header.Text()) {
+      directories_.push_back(name);
+      table_.directories_.emplace_back(name);
+    }
     for (auto name = header.Text(); !name.empty(); name = header.Text()) AddFile(name, header);
   }
 
   void AddFile(std::string_view name, ByteReader& reader) {
+    files_.push_back(name);
     const std::uint64_t directory = reader.Uleb128();
     reader.Uleb128();  // modification time
     reader.Uleb128();  // size
@@ -198,6 +221,8 @@ class LineProgram {
   ByteReader reader_;
   std::uint64_t size_;
   LineTable& table_;
+  std::vector<std::string_view> directories_;
+  std::vector<std::string_view> files_;
   std::map<std::uint64_t, ElfFile::Relocation> relocations_;  // by offset in .debug_line
   // Of the unit:
   std::uint8_t instruction_unit_ = 1;
@@ -249,7 +274,7 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
     const File& file = files_[row->file];
     const std::string& directory = directories_[file.directory];
     InlineFrame frame{.function = holder->second,
-                      .file = directory.empty() ? file.name : directory + "/" + file.name,
+                      .file = WithoutFill(directory.empty() ? file.name : directory + "/" + file.name),
                       .line = static_cast<int>(row->line)};
     if (row->caller != 0) frame.function = row->inlined < names_.size() ? Demangle(names_.c_str() + row->inlined) : "?";
     frames.push_back(std::move(frame));
@@ -259,6 +284,44 @@ std::vector<InlineFrame> LineTable::Frames(const std::string& name, std::uint64_
       throw Error("the cubin's line information is damaged: inlining is nested too deeply", kBuildAgain);
     row = &function.rows[row->caller - 1];  // comes before: AddRow() sees to it
   }
+}
+
+bool HoldsAbsolutePath(std::string_view bytes) {
+  // A path may follow any byte, but machine code holds no name of five letters by accident.
+  constexpr std::string_view kTops[] = {"/home/",  "/root/",  "/work/",   "/workspace", "/tmp/",  "/build",
+                                        "/usr/",   "/opt/",   "/var/",    "/mnt/",      "/data/", "/srv/",
+                                        "/dvs/",   "/Users/", "/scratch", "/github/",   "/__w/",  "/proj",
+                                        "/media/", "/nfs/",   "/builds/", "/lustre/",   "/gpfs/"};
+  return std::ranges::any_of(kTops, [&](std::string_view top) { return bytes.find(top) != std::string_view::npos; });
+}
+
+bool RewriteSourcePaths(std::span<std::uint8_t> cubin,
+                        const std::function<std::string(const std::string&)>& rewritten) {
+  const ElfFile elf = ReadElf(cubin);
+  const std::string_view bytes(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  bool all = true;
+  std::vector<std::string> gone;
+  const auto replace = [&](std::string_view old, const std::string& path) {
+    const std::optional<std::string> filled = Filled(path, old.size());
+    all = all && filled;
+    if (old.starts_with('/')) gone.emplace_back(old);
+    if (filled) std::ranges::copy(*filled, cubin.begin() + (old.data() - bytes.data()));
+  };
+  if (const auto* lines = elf.Find(".debug_line")) {
+    LineTable table;
+    LineProgram program(elf, lines->bytes, table);
+    program.Run();
+    for (const std::string_view directory : program.directories()) {
+      const std::string file = rewritten(WithoutFill(std::string(directory)) + "/f");
+      replace(directory, file.substr(0, file.find('/') == std::string::npos ? 0 : file.rfind('/')));
+    }
+    for (const std::string_view file : program.files()) {
+      if (file.starts_with('/')) replace(file, rewritten(std::string(file)));
+    }
+  }
+  return all && !HoldsAbsolutePath(bytes) && std::ranges::none_of(gone, [&](const std::string& path) {
+           return bytes.find(path) != std::string_view::npos;
+         });
 }
 
 }  // namespace fa_profile::sass

@@ -10,11 +10,21 @@
 
 #include "fa_profile/error.h"
 #include "fa_profile/recording.h"
+#include "fa_profile/recording_file.h"
 #include "page_checksums.h"
 #include "tables.h"
 #include "value_limits.h"
 
 namespace fa_profile::store {
+
+// A run killed between its last commit and its checksums leaves such a file complete, and without them.
+bool IsPart(const std::string& path) {
+  const std::filesystem::path name = path;
+  const std::string extension = name.extension();
+  const bool numbered = extension.size() > 1 && extension.find_first_not_of("0123456789", 1) == std::string::npos;
+  return extension == ".part" || (numbered && name.stem().extension() == ".part");
+}
+
 namespace {
 
 // The first 100 bytes of an SQLite file (sqlite.org/fileformat2.html, section 1.3); numbers are big-endian.
@@ -28,14 +38,6 @@ std::uint32_t BigEndian32(const Header& header, std::size_t offset) {
 std::int64_t ExpectedSize(const Header& header) {
   const std::int64_t page_size = header[16] == 0 && header[17] == 1 ? 65536 : header[16] << 8 | header[17];
   return page_size * BigEndian32(header, 28);
-}
-
-// "F.fap.part", or "F.fap.part.1" of a run that made room for the next. A run killed between its last commit and its
-// checksums leaves such a file complete, and without them.
-bool IsPart(const std::filesystem::path& path) {
-  const std::string extension = path.extension();
-  const bool numbered = extension.size() > 1 && extension.find_first_not_of("0123456789", 1) == std::string::npos;
-  return extension == ".part" || (numbered && path.stem().extension() == ".part");
 }
 
 // SQLite opens a file by its path, which may name a pipe by then: SQLite must not wait for it.

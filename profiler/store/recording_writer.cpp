@@ -212,6 +212,19 @@ const std::string& RecordingWriter::path() const { return impl_->path; }
 const std::string& RecordingWriter::part_path() const { return impl_->part_path; }
 const std::optional<std::string>& RecordingWriter::kept_aside() const { return impl_->kept_aside; }
 
+std::optional<int> WriterOf(const std::string& part_path) {
+  const Descriptor file(::open(part_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return std::nullopt;
+  // The bytes that SQLite locks (sqlite.org/src, os.h): PENDING_BYTE, RESERVED_BYTE and 510 shared ones.
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0x40000000;
+  lock.l_len = 512;
+  if (::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
+  return std::max(0, static_cast<int>(lock.l_pid));
+}
+
 void RecordingWriter::Take(const RecordingPiece& piece) {
   std::visit([this](const auto* concrete) { impl_->Write(*concrete); }, piece);
 }

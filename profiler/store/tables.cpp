@@ -582,6 +582,14 @@ const Table TableOf<PmSample>::kTable = {
      Field<&PmSample::value>("value", "in percent of what the unit can do in the time")},
     5};
 
+template <>
+const Table TableOf<SourceHash>::kTable = {
+    "source_hash",
+    "what a source file held when its code was recorded",
+    {RowNumber(), Field<&SourceHash::file>("file", "as `source_file` names it"),
+     Field<&SourceHash::sha256>("sha256", "of its content, 64 hexadecimal digits")},
+    6};
+
 namespace {
 
 constexpr std::array kTables = {
@@ -596,7 +604,7 @@ constexpr std::array kTables = {
     &TableOf<PcSampling>::kTable,   &TableOf<SampleRun>::kTable,      &TableOf<SassCounting>::kTable,
     &TableOf<CountRun>::kTable,     &TableOf<WatchWindow>::kTable,    &TableOf<KernelWork>::kTable,
     &TableOf<MemoryWork>::kTable,   &TableOf<NvtxWork>::kTable,       &TableOf<NvtxKernelWork>::kTable,
-    &TableOf<PmSample>::kTable,
+    &TableOf<PmSample>::kTable,     &TableOf<SourceHash>::kTable,
 };
 
 constexpr View kViews[] = {

@@ -98,6 +98,7 @@ template <> const Table TableOf<MemoryWork>::kTable;
 template <> const Table TableOf<NvtxWork>::kTable;
 template <> const Table TableOf<NvtxKernelWork>::kTable;
 template <> const Table TableOf<PmSample>::kTable;
+template <> const Table TableOf<SourceHash>::kTable;
 // clang-format on
 
 struct View {

@@ -34,7 +34,7 @@ def open(path: Path, *, phase_map: Optional[Path] = None, phase_from: str = "bes
 
 
 class Recording:
-    """What a run measured, and what is concluded from it. ``print(recording)`` prints the report of fa-profile."""
+    """What a run measured, and what is concluded from it. ``print(recording.report())`` prints all of it."""
 
     def __init__(self, path: Path, *, phase_map: Optional[Path] = None, phase_from: str = "best") -> None:
         if not isinstance(phase_from, str):
@@ -160,9 +160,6 @@ class Recording:
             _copy(self.path, name)
         except OSError as error:
             raise Error(f"{name} cannot be written: {error.strerror}", "give a file in a folder that is writable") from error
-
-    def __str__(self) -> str:
-        return self.report()
 
     def __repr__(self) -> str:
         return f"<fa_profile.Recording {self.path!r}: {self._summary()}>"

@@ -1,12 +1,18 @@
 // Preloaded into a program instead of libcupti's functions of these names: one subscriber at a time, as CUPTI has. Each
 // call that matters is a line on stdout. SLOW_CUPTI: what disables an activity kind never returns, but on the program's
-// main thread.
+// main thread. FAIL_ALLOCATIONS=N: of the process's calls of operator new only the first N succeed.
+// FAIL_THREADS: no thread can be started.
 #include <cupti.h>
 #include <cupti_pcsampling.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace {
@@ -19,7 +25,24 @@ void Print(const std::string& line) { (void)!write(STDOUT_FILENO, (line + "\n").
 
 }  // namespace
 
+void* operator new(std::size_t bytes) {
+  static std::atomic<long> calls = 0;
+  const char* const most = std::getenv("FAIL_ALLOCATIONS");
+  void* const place = most != nullptr && ++calls > std::atol(most) ? nullptr : std::malloc(bytes);
+  if (place == nullptr) throw std::bad_alloc();
+  return place;
+}
+void operator delete(void* place) noexcept { std::free(place); }
+void operator delete(void* place, std::size_t) noexcept { std::free(place); }
+
 extern "C" {
+
+// Where the system has it, too.
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) {
+  if (std::getenv("FAIL_THREADS") != nullptr) return EAGAIN;
+  static auto* const next = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return next(thread, attributes, body, argument);
+}
 
 CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
   *text = "of the fake";
@@ -94,6 +117,16 @@ CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasons
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams*) { return CUPTI_SUCCESS; }
 CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams*) { return CUPTI_SUCCESS; }
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams*) { return CUPTI_SUCCESS; }
+
+// As at the end of a call of the driver.
+__attribute__((visibility("default"))) void EndDriverCall(CUpti_CallbackId id, const void* parameters,
+                                                          CUresult result) {
+  CUpti_CallbackData data = {};
+  data.callbackSite = CUPTI_API_EXIT;
+  data.functionParams = parameters;
+  data.functionReturnValue = &result;
+  the_callback(the_user, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+}
 
 // A context whose GPU never becomes idle: there is no driver to wait for it.
 __attribute__((visibility("default"))) int CreateContext() {

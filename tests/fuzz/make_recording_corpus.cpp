@@ -152,6 +152,7 @@ void WriteEverything(store::RecordingWriter& writer, int cases) {
                         .start_ns = 1000000000000 + id,
                         .end_ns = 1000000001000 + id,
                         .graph = id % 2 == 0 ? 3u : 0u});
+    writer.Write(SourceHash{.file = "kernels/a.cu", .sha256 = std::string(64, 'a')});
     writer.Write(PmSample{.case_id = id, .metric = "tensor", .start_ns = 10000, .duration_ns = 10000, .value = 62.5});
     writer.Write(
         NvtxRange{.domain = "fa", .name = "attn \xC3\xA9", .depth = 1, .thread = 77, .start_ns = 1, .end_ns = 2});

@@ -194,6 +194,7 @@ inline RandomRecording MakeRandomRecording(unsigned seed, int size) {
                           any.Int64(),
                           any.Uint32()});
     OrderTimes(r.launches.back());
+    r.source_hashes.push_back({any.Text(), any.Text()});
     r.pm_samples.push_back({id, any.Text(), any.Int64(), any.Int64(), std::abs(any.Double())});
     r.nvtx_ranges.push_back(
         {any.Coin() ? id : 0, any.Text(), any.Text(), any.Int(), any.Uint32(), any.Int64(), any.Int64()});
@@ -289,6 +290,7 @@ inline std::string ToText(const Recording& r) {
   for (const PmSample& p : r.pm_samples) {
     line("pm sample", p.case_id, p.metric, p.start_ns, p.duration_ns, p.value);
   }
+  for (const SourceHash& source : r.source_hashes) line("source hash", source.file, source.sha256);
   for (const NvtxKernelWork& n : r.nvtx_kernel_work) {
     line("nvtx kernel", n.window_id, n.case_id, n.path, n.launches, n.gpu_ns);
   }

@@ -15,19 +15,19 @@ from support.processes import LONG, free_port, wait_for
 class RunningServe:
     """A running exporter with a spool and a state of its own."""
 
-    def __init__(self, program, folder, *options, spool=True, nvml=False, env=None, port=None):
+    def __init__(self, program, folder, *options, spool=True, nvml=False, port=None, interval="200ms", **process):
         self.folder = pathlib.Path(folder)
         self.spool = self.folder / "spool"
         self.state = self.folder / "state"
         self.spool.mkdir(exist_ok=True)
         self.port = port or free_port()
         self.log = open(self.folder / "log", "ab")
-        command = [program, "serve", "--listen", f"127.0.0.1:{self.port}", "--interval", "200ms", *options]
+        command = [program, "serve", "--listen", f"127.0.0.1:{self.port}", "--interval", interval, *options]
         if spool:
             command += ["--spool", str(self.spool), "--state", str(self.state)]
         if not nvml:
             command += ["--no-nvml"]
-        self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log, env=env)
+        self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log, **process)
         wait_for("the first collection", lambda: self.process.poll() is not None or self.get())
 
     def get(self, path="/metrics", **headers):

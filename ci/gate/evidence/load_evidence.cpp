@@ -123,6 +123,7 @@ void Merge(Evidence& into, Evidence piece) {
     into.processes.push_back(std::move(process));
   }
   into.losses.insert(into.losses.end(), piece.losses.begin(), piece.losses.end());
+  into.unread_code.insert(into.unread_code.end(), piece.unread_code.begin(), piece.unread_code.end());
 }
 
 // Lets each process name its card, and the environment none, if there are several.

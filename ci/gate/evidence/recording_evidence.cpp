@@ -46,7 +46,16 @@ class RecordedCode {
   /// The kernels of a case, by name.
   std::vector<CodeFacts> Of(const ProfileEntry& entry) {
     std::vector<CodeFacts> code;
-    for (const DeviceFunction* const function : analyze::MeasuredFunctions(recording_, entry.case_id)) {
+    // Facts of some functions of a call are not those of the call: redact may have left out the code of others.
+    const auto has_no_code = [&](const DeviceFunction* function) {
+      return function->instructions.empty() && InfoOf(function->cubin_crc) == nullptr;
+    };
+    const std::vector<const DeviceFunction*> functions = analyze::MeasuredFunctions(recording_, entry.case_id);
+    if (std::ranges::any_of(functions, has_no_code)) {
+      losses_.push_back("the machine code of " + entry.kernel + " is not compared: the recording lacks a part of it");
+      return code;
+    }
+    for (const DeviceFunction* const function : functions) {
       if (auto facts = FactsOf(*function, entry.launches)) code.push_back(std::move(*facts));
     }
     std::ranges::sort(code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
@@ -142,9 +151,9 @@ std::map<MetricKey, double> ValuesOf(const ProfileEntry& entry) {
 // A part of the recording that is missing. Not: counters that the chip does not have, kernels that do not support a
 // shape, and remarks on the quality of phases.
 bool IsLoss(const DataLoss& loss) {
-  static const std::set<std::string> kRemarks{"kernel_skipped",     "metric_not_a_counter", "metric_not_derived",
-                                              "metric_unavailable", "phase_map_overlap",    "phase_sums_open",
-                                              "phase_unattributed", "sampling_disturbs"};
+  static const std::set<std::string> kRemarks{"kernel_skipped",     "metric_contradictory", "metric_not_a_counter",
+                                              "metric_not_derived", "metric_unavailable",   "phase_map_overlap",
+                                              "phase_sums_open",    "phase_unattributed",   "sampling_disturbs"};
   return !kRemarks.contains(loss.kind);
 }
 

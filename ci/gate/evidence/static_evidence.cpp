@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -58,10 +60,11 @@ struct BuiltKernel {
   DeviceFunction function;
 };
 
-/// A cubin and its selected kernels.
+/// A cubin and its selected kernels. Its bytes are read when they are needed: all of a build may not fit into memory.
 struct Work {
   std::string file;
-  sass::EmbeddedCubin cubin;
+  std::shared_ptr<const sass::MachineCode> code;
+  sass::CodeImage image;
   sass::CubinInfo info;
   std::vector<BuiltKernel> kernels;  ///< function.name set, the rest of function and facts to be filled
 };
@@ -125,19 +128,25 @@ void RefuseDeviceDebug(const std::string& file, const std::string& kernel) {
               "build it without -G; for source lines use -lineinfo, which leaves the machine code as it is");
 }
 
-std::vector<sass::EmbeddedCubin> CubinsOf(const std::string& path, const std::string& architecture) {
-  std::vector<sass::EmbeddedCubin> cubins = sass::ReadGpuCode(path, architecture);
+/// The code of a file for its newest architecture, or for that one.
+sass::CodeSelection SelectNewest(const sass::MachineCode& code, const std::string& path,
+                                 const std::string& architecture) {
+  sass::CodeSelection selection = sass::SelectCode(code, path, architecture);
+  const auto rank = [](const sass::CodeImage& image) { return ArchitectureRank(image.architecture).first; };
   int newest = 0;
-  for (const sass::EmbeddedCubin& cubin : cubins) newest = std::max(newest, ArchitectureRank(cubin.architecture).first);
-  std::erase_if(cubins,
-                [&](const sass::EmbeddedCubin& cubin) { return ArchitectureRank(cubin.architecture).first != newest; });
-  return cubins;
+  for (const sass::CodeImage& image : selection.cubins) newest = std::max(newest, rank(image));
+  std::erase_if(selection.cubins, [&](const sass::CodeImage& image) { return rank(image) != newest; });
+  std::erase_if(selection.unread, [&](const sass::CodeImage& image) {
+    return image.kind == sass::CodeImage::Kind::kCubin && !image.architecture.empty() && rank(image) < newest;
+  });
+  return selection;
 }
 
 /// A library that was found in a folder may be host code alone.
-std::vector<sass::EmbeddedCubin> CubinsOf(const BuildFile& file, const std::string& architecture) {
+sass::CodeSelection SelectNewest(const sass::MachineCode& code, const BuildFile& file,
+                                 const std::string& architecture) {
   try {
-    return CubinsOf(file.path, architecture);
+    return SelectNewest(code, file.path, architecture);
   } catch (const sass::NoGpuCode&) {
     if (file.given) throw;
     return {};
@@ -152,19 +161,22 @@ class Build {
   void Find(const BuildFile& file) {
     std::vector<Work> works;
     bool has_rungs = file.ladder;
-    for (sass::EmbeddedCubin& cubin : CubinsOf(file, options_.architecture)) {
-      Work work{file.path, std::move(cubin), {}, {}};
-      work.info = sass::ReadCubin(work.cubin.bytes);
-      const sass::LineTable lines(work.cubin.bytes);
-      for (const sass::CubinFunction& function : work.info.functions) {
-        if (!function.is_kernel) continue;
-        BuiltKernel kernel;
-        kernel.source = SourceOf(lines, function);
-        kernel.kernel = RungOf(kernel.source);
-        has_rungs |= !kernel.kernel.empty();
-        kernel.function.name = function.name;
-        work.kernels.push_back(std::move(kernel));
+    const auto code = std::make_shared<const sass::MachineCode>(file.path);
+    sass::CodeSelection selection = SelectNewest(*code, file, options_.architecture);
+    for (const sass::CodeImage& image : selection.unread) AddUnread(file.path, image, Error(image.unread));
+    std::set<std::pair<std::size_t, std::uint64_t>> seen;  // equal cubins are read once
+    for (sass::CodeImage& image : selection.cubins) {
+      Work work{file.path, code, std::move(image), {}, {}};
+      try {
+        const std::vector<std::uint8_t> bytes = code->Read(work.image);
+        const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        if (!seen.emplace(text.size(), Fnv1a(text)).second) continue;
+        FindKernels(bytes, work);
+      } catch (const Error& error) {
+        AddUnread(file.path, work.image, error);
+        continue;
       }
+      has_rungs |= std::ranges::any_of(work.kernels, [](const BuiltKernel& kernel) { return !kernel.kernel.empty(); });
       works.push_back(std::move(work));
     }
     for (Work& work : works) {
@@ -185,21 +197,32 @@ class Build {
   }
 
   /// No file had a kernel, whatever its name.
-  bool IsEmpty() const { return works_.empty() && others_.empty(); }
+  bool IsEmpty() const { return works_.empty() && others_.empty() && unread_.empty(); }
+
+  /// Code that was not read, with its reason.
+  std::vector<std::string> TakeUnread() {
+    std::ranges::sort(unread_);
+    return std::move(unread_);
+  }
 
   /// The disassembled kernels, by case. nvdisasm takes most of the time, so several run at once.
   std::vector<BuiltKernel> Disassemble() {
+    if (works_.empty() && others_.empty()) throw Error(*first_unread_);
     if (works_.empty()) RefusePattern(options_.kernel_pattern, {others_.begin(), others_.end()});
     const std::string nvdisasm = sass::RequireNvdisasm();
     // The largest first: a large one that starts last would delay the end.
-    std::ranges::stable_sort(works_, std::greater<>(), [](const Work& work) { return work.cubin.bytes.size(); });
+    std::ranges::stable_sort(works_, std::greater<>(), [](const Work& work) { return work.image.bytes; });
     std::atomic<std::size_t> next = 0;
     std::exception_ptr problem;
     std::mutex mutex;
     const auto run = [&] {
       for (std::size_t i = next++; i < works_.size(); i = next++) {
         try {
-          sass::InFile(works_[i].file, [&] { Read(works_[i], nvdisasm); });
+          Read(works_[i], nvdisasm);
+        } catch (const Error& error) {
+          const std::lock_guard lock(mutex);
+          AddUnread(works_[i].file, works_[i].image, error);
+          works_[i].kernels.clear();
         } catch (...) {
           const std::lock_guard lock(mutex);
           problem = std::current_exception();
@@ -214,26 +237,49 @@ class Build {
     if (problem) std::rethrow_exception(problem);
     std::vector<BuiltKernel> kernels;
     for (Work& work : works_) std::ranges::move(work.kernels, std::back_inserter(kernels));
+    if (kernels.empty()) throw Error(*first_unread_);
     return kernels;
   }
 
  private:
+  static void FindKernels(std::span<const std::uint8_t> cubin, Work& work) {
+    work.info = sass::ReadCubin(cubin);
+    const sass::LineTable lines(cubin);
+    for (const sass::CubinFunction& function : work.info.functions) {
+      if (!function.is_kernel) continue;
+      BuiltKernel kernel;
+      kernel.source = SourceOf(lines, function);
+      kernel.kernel = RungOf(kernel.source);
+      kernel.function.name = function.name;
+      work.kernels.push_back(std::move(kernel));
+    }
+  }
+
+  void AddUnread(const std::string& file, const sass::CodeImage& image, const Error& error) {
+    constexpr std::size_t kMostNamed = 10'000;
+    if (!first_unread_) first_unread_ = Error(error.api(), error.code(), file + ": " + error.message(), error.hint());
+    const std::string name = std::filesystem::path(file).filename().string();
+    if (unread_.size() < kMostNamed) unread_.push_back(name + " (" + image.name + "): " + error.message());
+  }
+
   static void Read(Work& work, const std::string& nvdisasm) {
     std::vector<std::string> wanted;
     for (const BuiltKernel& kernel : work.kernels) wanted.push_back(kernel.function.name);
     std::vector<analyze::KernelCode> codes =
-        load::DisassembleKernels(work.cubin.name, work.cubin, work.info, wanted, nvdisasm);
+        load::DisassembleKernels(work.file, {work.image.name, work.image.architecture, work.code->Read(work.image)},
+                                 work.info, wanted, nvdisasm);
     for (std::size_t i = 0; i < codes.size(); ++i) {
       work.kernels[i].facts = ToCodeFacts(analyze::Lint(codes[i], WithoutDynamicSharedMemory()));
       work.kernels[i].function = std::move(codes[i].function);
     }
-    work.cubin.bytes.clear();
   }
 
   const StaticOptions& options_;
   KernelPattern pattern_;
   std::vector<Work> works_;
   std::set<std::string> others_;  // kernels that the pattern does not select
+  std::vector<std::string> unread_;
+  std::optional<Error> first_unread_;
 };
 
 // Each kernel once: objects share inline kernels, and a library may have one for sm_90 and one for sm_90a.
@@ -338,6 +384,7 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
 
   Evidence evidence;
   evidence.origin = build;
+  evidence.unread_code = found.TakeUnread();
   const std::string repository = FindRepository();
   std::vector<std::set<std::string>> sources;
   for (auto kernel = kernels.begin(); kernel != kernels.end();) {

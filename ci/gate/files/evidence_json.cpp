@@ -384,6 +384,10 @@ std::string ToJson(const Evidence& evidence) {
                                  kEvidenceVersion, Line(Clean(evidence.origin)));
   text += "\"environment\": " + Line(Writer::ToJson(evidence.environment)) + ",\n\"losses\": [";
   AppendLines(text, evidence.losses, [](const std::string& loss) { return Line(Clean(loss)); });
+  if (!evidence.unread_code.empty()) {
+    text += "],\n\"unread_code\": [";
+    AppendLines(text, evidence.unread_code, [](const std::string& line) { return Line(Clean(line)); });
+  }
   text += "],\n\"columns\": {";
   AppendLines(text, columns, [](const auto& kind) {
     Json list = Json::array();
@@ -407,11 +411,13 @@ void RequireHexDigits(const JsonNode& node, std::size_t count) {
 
 Evidence ReadEvidence(const JsonNode& document) {
   RequireFormat(document, "fa-profile evidence", kEvidenceVersion);
-  document.RequireOnly({"format", "version", "origin", "environment", "losses", "columns", "cases", "processes"});
+  document.RequireOnly(
+      {"format", "version", "origin", "environment", "losses", "unread_code", "columns", "cases", "processes"});
   Evidence evidence;
   evidence.origin = document.At("origin").Text();
   evidence.environment = Reader::Read<Environment>(document.At("environment"));
   evidence.losses = document.At("losses").Texts(kMostLines);
+  if (const auto unread = document.Find("unread_code")) evidence.unread_code = unread->Texts(kMostLines);
   std::set<std::pair<std::string, std::string>> names;
   for (const JsonNode& item : document.At("cases").Items(kMostCases)) {
     evidence.cases.push_back(Reader::Read<CaseFacts>(item));

@@ -118,7 +118,7 @@ void AddCounters(CaseVerdict& of, Verdict verdict, std::size_t most) {
     const MetricFacts facts = FactsOf({comparison->phase, comparison->metric});
     if (labels.size() == most || !labels.insert(facts.label).second) continue;
     comparison->told = true;
-    const bool said = !comparison->reason.empty() && of.headline.starts_with(comparison->reason);
+    const bool said = !comparison->reason.empty() && of.headline.find(comparison->reason) != std::string::npos;
     if (!said) of.why.push_back(CounterLine(*comparison, facts));
   }
 }
@@ -196,56 +196,97 @@ void TellBetter(CaseWork& work, const Shares& shares) {
   if (verdict.why.size() > kMostWhyLines) verdict.why.resize(kMostWhyLines);
 }
 
-/// "11.8 % slower", "5.0 % more cycles, ..."; empty: the verdict is not about time.
-std::string Speed(const CaseWork& work, Verdict verdict) {
-  const Comparison* time = nullptr;
-  const Comparison* cycles = nullptr;
-  for (const Comparison& comparison : work.verdict.comparisons) {
-    if (work.broken_demands.contains(comparison.reason)) continue;  // a limit that does not depend on the base
-    if (!comparison.blocking || comparison.verdict != verdict) continue;
-    if (comparison.metric == kSlowProcesses) return comparison.reason;  // the median hides them
-    if (!comparison.change) continue;
-    if (comparison.metric == kDuration) time = &comparison;
-    if (comparison.metric == kCycles) cycles = &comparison;
-  }
-  const Comparison* const said = time != nullptr ? time : cycles;
-  if (said == nullptr ||
-      (verdict != Verdict::kRegression && verdict != Verdict::kSuspect && verdict != Verdict::kImproved)) {
-    return {};
-  }
-  const bool slower = *said->change > 0.0;
-  const bool factor = *said->change >= kFactorFrom;
-  std::string speed = fmt::format("{}{} {}", factor ? "takes " : "", MoreBy(std::abs(*said->change)),
-                                  time == nullptr ? (factor   ? "the cycles"
-                                                     : slower ? "more cycles"
-                                                              : "fewer cycles")
-                                  : factor        ? "as long"
-                                  : slower        ? "slower"
-                                                  : "faster");
-  if (time == nullptr && !said->reason.empty() && said->reason.starts_with("hidden")) speed += ", " + said->reason;
-  return verdict == Verdict::kSuspect ? "perhaps " + speed : speed;
+/// "11.8 % slower", "5.0 % more cycles", "takes 3.2 times as long".
+std::string Speed(const Comparison& comparison) {
+  const bool cycles = comparison.metric == kCycles;
+  const bool slower = *comparison.change > 0.0;
+  const bool factor = *comparison.change >= kFactorFrom;
+  return fmt::format("{}{} {}", factor ? "takes " : "", MoreBy(std::abs(*comparison.change)),
+                     cycles   ? (factor   ? "the cycles"
+                                 : slower ? "more cycles"
+                                          : "fewer cycles")
+                     : factor ? "as long"
+                     : slower ? "slower"
+                              : "faster");
 }
 
-std::string Headline(const CaseWork& work, const Shares& shares, const Cause& cause) {
+/// What the verdict on a time leaves open, after its change.
+std::string Doubt(const Comparison& comparison) {
+  if (comparison.verdict == Verdict::kInconclusive) return ", unconfirmed";
+  return comparison.verdict == Verdict::kPass ? ", which may be noise" : "";
+}
+
+/// The time of the whole call, as its headline begins.
+struct CallTime {
+  std::string change;    ///< empty: not measured
+  std::string doubt;     ///< of the change
+  bool decides = false;  ///< the verdict is about time
+  bool slower = false;   ///< or seems to be
+};
+
+/// What decides comes first, time before cycles. A limit that does not depend on the base is not about the change.
+CallTime TimeOfCall(const CaseWork& work, Verdict verdict) {
+  const Comparison* told = nullptr;
+  const auto rank = [verdict](const Comparison& one) {
+    return std::pair(one.blocking && one.verdict == verdict, one.metric == kDuration);
+  };
+  for (const Comparison& comparison : work.verdict.comparisons) {
+    if (work.broken_demands.contains(comparison.reason) || !comparison.phase.empty()) continue;
+    const bool decides = comparison.blocking && comparison.verdict == verdict;
+    // The median hides them.
+    if (comparison.metric == kSlowProcesses && decides) return {comparison.reason, "", true, true};
+    if ((comparison.metric != kDuration && comparison.metric != kCycles) || !comparison.change) continue;
+    if (told == nullptr || rank(comparison) > rank(*told)) told = &comparison;
+  }
+  if (told == nullptr) return {};
+  const bool suspect = told->verdict == Verdict::kSuspect;
+  CallTime time{(suspect ? "perhaps " : "") + Speed(*told), Doubt(*told), rank(*told).first,
+                *told->change > 0.0 && told->verdict != Verdict::kPass};
+  if (*told->change == 0.0) time = {"the same time", "", time.decides, false};
+  if (told->metric == kCycles && told->reason.starts_with("hidden")) time.doubt = ", " + told->reason;
+  return time;
+}
+
+/// What the verdict is about if it is not time.
+std::string WorstReason(const CaseVerdict& verdict, const Shares& shares, bool worse) {
+  if (verdict.comparisons.empty()) return {};
+  const Comparison& worst = verdict.comparisons.front();
+  std::string line;
+  if (worst.metric == kPhaseTime && !worst.phase.empty() && worse) line = PhaseLine(shares, worst.phase);
+  return line.empty() ? worst.reason : line;
+}
+
+/// Host code decides when and with what the kernel runs: only a time of the call covers it.
+std::string EqualCode(const JudgeContext& context, const CaseVerdict& verdict) {
+  const bool timed = std::ranges::any_of(
+      verdict.comparisons, [](const Comparison& one) { return one.metric == kDuration || one.metric == kCycles; });
+  const bool compared = timed || (context.Dynamic() && !context.Paired());
+  return std::string("the same machine code") + (compared ? "" : "; host code was not compared");
+}
+
+/// The time comes first wherever it was measured: then its cause, or what decided in its place.
+std::string Headline(const JudgeContext& context, const CaseWork& work, const Shares& shares, const Cause& cause) {
   const CaseVerdict& verdict = work.verdict;
   if (work.base == nullptr && verdict.verdict == Verdict::kPass) return "new: the base does not have it";
   if (work.candidate == nullptr) {
     return verdict.verdict == Verdict::kPass ? "removed, which a rule allows" : "only in the base";
   }
-  if (verdict.verdict == Verdict::kPass) return verdict.identical ? "the same machine code" : "";
-  std::string headline = Speed(work, verdict.verdict);
+  if (verdict.verdict == Verdict::kPass) return verdict.identical ? EqualCode(context, verdict) : "";
   const bool worse = verdict.verdict == Verdict::kRegression || verdict.verdict == Verdict::kSuspect;
-  if (headline.empty() && !verdict.comparisons.empty()) {
+  CallTime time = verdict.incorrect ? CallTime{} : TimeOfCall(work, verdict.verdict);
+  if (!worse && (!time.decides || verdict.verdict != Verdict::kImproved)) time = {};
+  if (!time.decides && !verdict.comparisons.empty()) {
     const Comparison& worst = verdict.comparisons.front();
     if (work.broken_demands.contains(worst.reason)) return fmt::format("{} ({})", worst.reason, worst.rule);
-    if (worst.metric == kPhaseTime && !worst.phase.empty() && worse) headline = PhaseLine(shares, worst.phase);
-    if (headline.empty()) headline = worst.reason;
-  } else if (!cause.line.empty()) {
-    headline += ": " + cause.line;
-  } else if (worse && EveryPhaseIsSlower(shares)) {
-    headline += " in every phase";
   }
-  return headline;
+  std::string why = time.decides ? std::string() : WorstReason(verdict, shares, worse);
+  if (worse && (time.decides || time.slower)) {
+    if (cause.line.empty() && EveryPhaseIsSlower(shares)) return time.change + " in every phase" + time.doubt;
+    // Of the same phase, what decided tells why it costs more.
+    if (!cause.line.empty() && (why.empty() || verdict.comparisons.front().phase != cause.phase)) why = cause.line;
+  }
+  const std::string speed = time.change + time.doubt;
+  return speed.empty() || why.empty() ? speed + why : speed + ": " + why;
 }
 
 }  // namespace
@@ -272,7 +313,7 @@ void TellCase(const JudgeContext& context, CaseWork& work) {
   }
   const Cause cause = worse && !verdict.incorrect ? CauseOfCase(context, work, shares) : Cause{};
   verdict.phase = cause.phase;
-  verdict.headline = Headline(work, shares, cause);
+  verdict.headline = Headline(context, work, shares, cause);
   if (verdict.verdict == Verdict::kIncomparable) verdict.headline = "not comparable";
   if (work.candidate == nullptr) return;
   if (worse && work.base != nullptr && !verdict.incorrect) TellWorse(context, work, shares);

@@ -142,6 +142,10 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
   const GateInput& input = context.input;
   for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
     for (const std::string& loss : evidence->losses) result.notes.push_back(fmt::format("{}: {}", side, OneLine(loss)));
+    for (const std::string& unread : evidence->unread_code) {
+      result.notes.push_back(fmt::format("{}: machine code was not read: {}", side, OneLine(unread, 300)));
+      result.complete = false;
+    }
   }
   const std::string& before = input.base.environment.tool_version;
   const std::string& after = input.candidate.environment.tool_version;
@@ -280,7 +284,18 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
   }
 }
 
-std::string Headline(const GateResult& result) {
+/// "2 cubins of the candidate were not read"; empty: all were.
+std::string TellUnread(const GateInput& input) {
+  std::string text;
+  for (const auto& [side, evidence] : {std::pair{"base", &input.base}, {"candidate", &input.candidate}}) {
+    const std::size_t count = evidence->unread_code.size();
+    if (count == 0) continue;
+    text += fmt::format("{}{} cubin{} of the {}", text.empty() ? "" : " and ", count, count == 1 ? "" : "s", side);
+  }
+  return text.empty() ? text : text + " not read, see the notes";
+}
+
+std::string Headline(const GateResult& result, const std::string& unread) {
   const std::string verdict = fmt::format("{}: ", ToString(result.verdict));
   if (result.cases.empty()) return verdict + "there is no kernel to judge";
   if (result.verdict == Verdict::kIncomparable) return verdict + result.incomparable.front();
@@ -288,11 +303,15 @@ std::string Headline(const GateResult& result) {
     return verdict + result.control->reason;
   }
   const CaseVerdict& worst = result.cases.front();
+  if (result.verdict == Verdict::kInconclusive && worst.verdict < result.verdict && !unread.empty()) {
+    return verdict + unread;
+  }
   const auto count = [&](auto&& matches) { return std::ranges::count_if(result.cases, matches); };
   if (result.verdict == Verdict::kPass) {
     const auto same = count([](const CaseVerdict& one) { return one.identical; });
-    return fmt::format("{}{} case{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
-                       same > 0 ? fmt::format(", {} with the same machine code", same) : "");
+    return fmt::format("{}{} case{}{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
+                       same > 0 ? fmt::format(", {} with the same machine code", same) : "",
+                       result.design == "static" ? "; host code was not compared" : "");
   }
   const auto others = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; }) - 1;
   const std::string name = worst.shape.empty() ? worst.kernel : worst.kernel + " " + worst.shape;
@@ -333,7 +352,9 @@ void Conclude(const JudgeContext& context, std::vector<CaseWork>& works, GateRes
   result.verdict = result.cases.empty() ? Verdict::kInconclusive : result.cases.front().verdict;
   if (!context.comparable) result.verdict = std::max(result.verdict, Verdict::kIncomparable);
   if (result.control && !result.control->passed) result.verdict = std::max(result.verdict, Verdict::kInconclusive);
-  result.headline = Headline(result);
+  const std::string unread = TellUnread(context.input);
+  if (!unread.empty()) result.verdict = std::max(result.verdict, Verdict::kInconclusive);
+  result.headline = Headline(result, unread);
 }
 
 }  // namespace

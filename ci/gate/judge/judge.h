@@ -23,9 +23,12 @@ struct CaseWork {
   std::map<std::string, double> candidate_shares;
   bool compare_speed = true;  ///< false: it is wrong, or one side lacks it; counters and times are ignored
   bool same_code = false;     ///< equal machine code and launches, but other counters
-  /// The paired test excludes that time and cycles are worse by the tolerance, and how: "14.6 % faster all the same".
-  /// Empty: it does not. What stands for time is then a warning.
+  /// The measured time excludes a slow-down, and how: "14.6 % faster all the same". What stands for time is then a
+  /// warning. Empty: it does not.
   std::string not_slower;
+  /// Without pairs: measured faster, but within the error term, and what to do. What stands for time is then only
+  /// suspect. Empty: it is not.
+  std::string perhaps_faster;
   std::string gap;                       ///< what was not compared; empty: nothing
   std::set<std::string> broken_demands;  ///< reasons of the comparisons that break a minimum or maximum
   CaseVerdict verdict;
@@ -74,6 +77,7 @@ struct PairedTest {
   PairedDifferences differences;
   bool logarithmic = true;                     ///< values are logarithms
   bool second = false;                         ///< the comparison shows the second stage
+  double better_p = 1.0;                       ///< of the first stage: of "better by at most the limit"
   bool noisy = false;                          ///< the run's own noise is above the tolerance, and in its place
   int total[2] = {0, 0}, dropped[2] = {0, 0};  ///< pairs of each stage
   int one_sided[2] = {0, 0};                   ///< dropped because one of both processes has no value
@@ -112,8 +116,8 @@ bool LostItsSamples(const CaseWork& work, const std::string& phase);
 void JudgeMissingPhases(const JudgeContext& context, CaseWork& work);
 
 // let_time_decide.cpp
-/// Code, counters and phases stand for time. Where time was measured in pairs and is not worse, they do not block,
-/// unless a rule asks for it. Says of equal machine code that it is equal.
+/// Code, counters and phases stand for time. Where the measured time is not worse, they do not block, unless a rule
+/// asks for it. Says of equal machine code that it is equal.
 void LetTimeDecide(CaseWork& work);
 
 // paired_tier.cpp

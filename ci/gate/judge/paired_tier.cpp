@@ -192,6 +192,7 @@ void Describe(PairedTest& test, const StageDecision& stage, bool second) {
   test.second = second;
   test.comparison.pairs = stage.pairs;
   test.comparison.p = stage.worse_p;
+  test.better_p = stage.better_p;
   test.comparison.change = OwnChange(test, Median(Differences(Judged(test))));
 }
 
@@ -307,13 +308,13 @@ std::vector<CallTests> CallsOf(std::vector<PairedTest>& tests, std::size_t cases
   return calls;
 }
 
-/// The whole interval is below the tolerance.
+/// The whole interval is below the tolerance. A wide tolerance shows it only of a call that is faster.
 bool IsNotSlower(const PairedTest* test) {
   if (test == nullptr) return true;
   const Comparison& comparison = test->comparison;
   const double tolerance = std::expm1(test->differences.limit);
-  return comparison.verdict <= Verdict::kImproved && comparison.change_high && *comparison.change_high < tolerance &&
-         tolerance <= kCoarsestTolerance;
+  if (comparison.verdict > Verdict::kImproved || !comparison.change_high) return false;
+  return *comparison.change_high < (tolerance <= kCoarsestTolerance ? tolerance : 0.0);
 }
 
 /// "14.6 % faster all the same"; empty: the call may be slower.
@@ -419,6 +420,7 @@ void JudgePairs(const JudgeContext& context, std::vector<PairedTest> tests, cons
           fmt::format("the tolerance is {}, the run's own noise", Percent(std::expm1(test.differences.limit)));
     }
     if (comparison.verdict == Verdict::kRegression) comparison.reason += OwnerOf(test.demand);
+    if (comparison.verdict == Verdict::kImproved) comparison.p = test.better_p;
     works[test.work].verdict.comparisons.push_back(std::move(comparison));
   }
 }

@@ -51,13 +51,19 @@ std::string AndBetweenCards(double growth) {
   return growth > 0.0 ? fmt::format(" and {} between cards", Percent(growth)) : "";
 }
 
+std::string TooFewProcesses(double change) {
+  return fmt::format("too few processes to tell {} from noise: run gate --pair", Percent(std::abs(change)));
+}
+
 void Conclude(const JudgeContext& context, const Demand& demand, double on_one_card,
               const std::optional<CardTerm>& cards, double noise, Comparison& comparison) {
   const bool promoted = context.input.base_is_promoted;
   const double more = cards ? cards->growth : 0.0;
   const double budget = std::max(on_one_card, context.thresholds.budget);
   const double tolerance = on_one_card + more;
-  const double limit = budget + more;
+  // Beyond this the code differs. A promoted baseline's candidate may have used up the budget already.
+  const double known = std::max(budget, std::hypot(noise, more));
+  const double limit = promoted ? budget + more : std::max(known, tolerance);
   const double change = *comparison.change;
   comparison.tier = promoted ? 3 : 2;
   comparison.rule = context.GrowthRule(demand);
@@ -66,16 +72,16 @@ void Conclude(const JudgeContext& context, const Demand& demand, double on_one_c
     comparison.verdict = Verdict::kRegression;
     comparison.reason = promoted
                             ? fmt::format("drifted over the budget of {}{}", Percent(budget), AndBetweenCards(more))
-                            : fmt::format("worse by more than {}", Percent(std::max(limit, noise)));
+                            : fmt::format("worse by more than {}", Percent(limit));
   } else if (change > limit || (change > tolerance && !promoted)) {
     comparison.verdict = Verdict::kSuspect;
-    comparison.reason = fmt::format("too few processes to tell {} from noise: run gate --pair", Percent(change));
+    comparison.reason = TooFewProcesses(change);
   } else if (change > tolerance) {
     comparison.reason = fmt::format("drifted, within the budget of {}{}", Percent(budget), AndBetweenCards(more));
   } else if (change > on_one_card) {
     comparison.reason =
         fmt::format("another card: within {} and {} between cards", Percent(on_one_card), Percent(more));
-  } else if (-change > limit && -change > noise) {
+  } else if (-change > known) {
     comparison.verdict = Verdict::kImproved;
     comparison.blocking = comparison.phase.empty();  // only the time of the whole call improves the case
   }
@@ -120,12 +126,31 @@ void JudgePhases(const JudgeContext& context, CaseWork& work) {
   }
 }
 
+/// The call's time and cycles, where both have a change of this kind.
+template <typename Is>
+bool BothAre(const std::optional<Comparison>& time, const std::optional<Comparison>& cycles, Is is) {
+  return (time || cycles) && (!time || is(*time)) && (!cycles || is(*cycles));
+}
+
+/// What the call's time tells of code, counters and phases.
+void LetTimeTell(const std::optional<Comparison>& time, const std::optional<Comparison>& cycles, CaseWork& work) {
+  const auto faster = [](const Comparison& one) { return one.verdict == Verdict::kImproved; };
+  const auto perhaps = [](const Comparison& one) { return one.verdict <= Verdict::kImproved && *one.change < 0.0; };
+  const double change = time ? *time->change : cycles ? *cycles->change : 0.0;
+  if (BothAre(time, cycles, faster)) {
+    work.not_slower = fmt::format("{} faster all the same", Percent(-change));
+  } else if (BothAre(time, cycles, perhaps)) {
+    work.perhaps_faster = TooFewProcesses(change);
+  }
+}
+
 }  // namespace
 
 void JudgeUnpaired(const JudgeContext& context, CaseWork& work) {
   std::optional<Comparison> time = JudgeTime(context, work, false);
   std::optional<Comparison> cycles = JudgeTime(context, work, true);
   if (time && cycles) WeighClock(&*time, &*cycles, context.thresholds.suspect_level, false);
+  LetTimeTell(time, cycles, work);
   for (std::optional<Comparison>* const comparison : {&time, &cycles}) {
     if (!*comparison) continue;
     if ((*comparison)->verdict == Verdict::kRegression) {

@@ -24,14 +24,14 @@ function phaseBar(entry, options = {}) {
     {label: `time by phase: ${text}`, ...options});
 }
 
-/** A bar of a stall mix; `ratio`: its length of the chart's width. */
-function stallBar(stalls, ratio, label, height = 14) {
-  const mix = stallMix(stalls);
+/** A bar of a stall mix; `ratio`: its length of the chart's width; `issuing`: as of stallMix(). */
+function stallBar(stalls, ratio, label, height = 14, issuing = null) {
+  const mix = stallMix(stalls, issuing);
   return stackedBar(
     mix.map(({group, ratio: share, reasons}) => ({
               label: group.title,
               ratio: share * ratio,
-              class: `s-${group.id}`,
+              class: `s-${group.group}`,
               rows: () => [["share", percent(share)], ...reasons.map((each) => [each.reason, percent(each.ratio)])],
             })),
     {
@@ -50,7 +50,7 @@ function swatch(className) {
 function stallLegend() {
   return h(
     "ul", {class: "legend", "aria-label": "colours of stalls"},
-    STALL_GROUPS.map((group) => h("li", {title: group.help}, swatch(`s-${group.id}`), group.title)));
+    STALLS.groups.map((group) => h("li", {title: group.help}, swatch(`s-${group.group}`), group.title)));
 }
 
 function phaseLegend(names) {
@@ -145,7 +145,7 @@ function stallTable(stalls) {
         title: "stall reason",
         value: ({reason}) => reason,
         cell: ({reason}) =>
-          h("span", {class: "phase-name", title: stallGroup(reason).help}, swatch(`s-${stallGroup(reason).id}`), reason)
+          h("span", {class: "phase-name", title: stallHelp(reason)}, swatch(`s-${stallGroup(reason).group}`), reason)
       },
       {
         id: "bar",
@@ -156,7 +156,7 @@ function stallTable(stalls) {
           h("div", {class: "short-bar"},
             ratioBar(
               stall.ratio / stalls[0].ratio,
-              {label: percent(stall.ratio), kind: `s-${stallGroup(stall.reason).id}`, height: 10}))
+              {label: percent(stall.ratio), kind: `s-${stallGroup(stall.reason).group}`, height: 10}))
       },
       {id: "ratio", title: "share", kind: "num", value: ({ratio}) => ratio, cell: (stall, value) => percent(value)},
     ],

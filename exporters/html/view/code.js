@@ -89,7 +89,7 @@ function costColumns(rows, head) {
       value: (row) => row.threads_per_instruction,
       cell: (row, value) => (isNumber(value) ? digits(value) : noneText())
     },
-    shown("shared_wavefronts") && heat("shared_wavefronts", "wavefronts", "of shared memory"),
+    shown("shared_wavefronts") && heat("shared_wavefronts", "wavefronts", "SASS shared wavefronts"),
     shown("excess_wavefronts") &&
       excess("excess_wavefronts", "shared_wavefronts", "confl.", "wavefronts that bank conflicts caused, of the row's"),
     shown("global_sectors") && heat("global_sectors", "sectors", "of global memory, 32 bytes each"),

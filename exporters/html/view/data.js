@@ -40,6 +40,8 @@ function shapeText(shape) {
 class Report {
   constructor(document_, code) {
     this.document = document_;
+    STALLS.groups = document_.stall_groups;
+    STALLS.reasons = document_.stall_reasons;
     this.entries = document_.entries.map((entry, index) => new Entry(entry, index));
     giveKeys(this.entries);
     this.code = (code ? code.kernels : []).map((head, index) => ({
@@ -129,8 +131,9 @@ class Entry {
     return this.phases.find((phase) => phase.phase !== UNATTRIBUTED && phase.metrics.phase_time_ratio > 0) || null;
   }
 
+  /** Null where only some reasons were counted, as by the set `phases`. */
   get topStall() {
-    return this.json.stalls[0] || null;
+    return this.metric("stall_wait_ratio") === null ? null : this.json.stalls[0] || null;
   }
 }
 
@@ -165,69 +168,35 @@ function phaseClass(name) {
   return `p${givenColours.get(name)}`;
 }
 
-// Stall reasons in the groups that a reader acts on. What is in no group is "other".
-const STALL_GROUPS = [
-  {
-    id: "memory",
-    title: "global memory",
-    help: "waiting for global or local memory, or its queue",
-    reasons: ["long_scoreboard", "lg_throttle", "tex_throttle", "drain", "membar"]
-  },
-  {
-    id: "shared",
-    title: "shared memory, MUFU",
-    help: "waiting for shared memory or special functions, or their queue",
-    reasons: ["short_scoreboard", "mio_throttle"]
-  },
-  {
-    id: "sync",
-    title: "synchronisation",
-    help: "waiting for other warps",
-    reasons: ["barrier", "warpgroup_arrive", "sleeping", "gmma"]
-  },
-  {
-    id: "math",
-    title: "busy pipe",
-    help: "the math pipe that the next instruction needs was busy",
-    reasons: ["math_pipe_throttle"]
-  },
-  {
-    id: "latency",
-    title: "dependent instruction",
-    help: "a fixed latency between dependent instructions",
-    reasons: ["wait", "dispatch_stall"]
-  },
-  {
-    id: "fetch",
-    title: "instruction supply",
-    help: "waiting for an instruction, a constant or a branch",
-    reasons: ["no_instruction", "no_instructions", "imc_miss", "branch_resolving"]
-  },
-  {
-    id: "ready",
-    title: "ready, another warp issued",
-    help: "not a loss: the scheduler had more than one warp",
-    reasons: ["not_selected"]
-  },
-  {id: "other", title: "other", help: "any other reason", reasons: []},
-  {id: "issue", title: "issuing", help: "issued an instruction", reasons: ["selected"]},
-];
+// Stall reasons and their groups, as the page's reports have them: one program wrote them all.
+const STALLS = {
+  groups: [],
+  reasons: {}
+};
 
 function stallGroup(reason) {
-  return STALL_GROUPS.find((group) => group.reasons.includes(reason)) || STALL_GROUPS.find(({id}) => id === "other");
+  const id = Object.hasOwn(STALLS.reasons, reason) ? STALLS.reasons[reason].group : "other";
+  return STALLS.groups.find(({group}) => group === id);
 }
 
-/** [{group, ratio, reasons}] of a stall mix, with the rest as issuing; empty: the mix is not known. */
-function stallMix(stalls) {
+function stallHelp(reason) {
+  return Object.hasOwn(STALLS.reasons, reason) ? STALLS.reasons[reason].help : stallGroup(reason).help;
+}
+
+/**
+ * [{group, ratio, reasons}] of a stall mix; empty: the mix is not known. `issuing`: the share that issued; without it
+ * the rest, as where all samples are known.
+ */
+function stallMix(stalls, issuing) {
   if (stalls.length === 0) return [];
-  const sums = new Map(STALL_GROUPS.map((group) => [group.id, {group, ratio: 0, reasons: []}]));
+  const sums = new Map(STALLS.groups.map((group) => [group.group, {group, ratio: 0, reasons: []}]));
   let all = 0;
   for (const stall of stalls) {
-    const sum = sums.get(stallGroup(stall.reason).id);
+    const sum = sums.get(stallGroup(stall.reason).group);
     sum.ratio += stall.ratio;
     sum.reasons.push(stall);
     all += stall.ratio;
   }
-  sums.get("issue").ratio += Math.max(0, 1 - all);
+  sums.get("issuing").ratio += issuing ?? Math.max(0, 1 - all);
   return [...sums.values()].filter(({ratio}) => ratio > 0);
 }

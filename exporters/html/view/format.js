@@ -22,7 +22,7 @@ function withPrefix(value, unit) {
 
 function seconds(value) {
   const [step, unit] =
-    [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]].find(([least]) => Math.abs(value) >= least * 0.9995) ||
+    [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]].find(([least]) => Math.abs(value) >= least * 0.9995) ||
     [1e-9, "ns"];
   return `${digits(value / step)} ${unit}`;
 }

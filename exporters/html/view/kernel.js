@@ -260,9 +260,12 @@ function kernelNavigation(entry, report, app) {
         "whole call"));
 }
 
-function stallsView(stalls) {
+function stallsView(entry) {
+  const {stalls} = entry.json;
   if (stalls.length === 0) return h("p", {class: "note"}, "Not measured.");
-  return [stallBar(stalls, 1, "all warps of the kernel", 18), stallTable(stalls)];
+  // Counters of several passes, or of some reasons only: the rest is not what issued.
+  const issuing = entry.metric("warp_issuing_ratio") ?? 0;
+  return [stallBar(stalls, 1, "all warps of the kernel", 18, issuing), stallTable(stalls)];
 }
 
 function kernelView(entry, report, app) {
@@ -283,7 +286,7 @@ function kernelView(entry, report, app) {
       section("Roofline", {id: "roofline"}, attempt("The roofline", () => kernelRoofline(entry))),
       section("Speed of light", {id: "speed"}, speedOfLight(entry, metricHelp))),
     h("div", {class: "columns"},
-      section("What warps did", {id: "stalls"}, attempt("The stalls", () => stallsView(entry.json.stalls))),
+      section("What warps did", {id: "stalls"}, attempt("The stalls", () => stallsView(entry))),
       section("Occupancy", {id: "occupancy"}, attempt("The occupancy", () => occupancyView(entry)))),
     section(
       "Launches", {id: "launches"},

@@ -8,7 +8,7 @@ class ReportApp extends App {
     this.about = aboutText(this.report.document.device, this.report.document.session.created_at);
     const ofPrograms = this.report.isProgram ? [["Time", "time"], ["NVTX", "nvtx"], ["Copies", "memory"]] : [];
     this.places = [
-      ...ofPrograms, ["Findings", "findings"], ["Kernels", "kernels"], ["Roofline", "roofline"],
+      ["Findings", "findings"], ...ofPrograms, ["Kernels", "kernels"], ["Roofline", "roofline"],
       ["Missing data", "losses"], ["Run", "run"]
     ];
   }

@@ -4,7 +4,7 @@ const SERIES_HEIGHT = 46;
 
 /** Microseconds, or of a long call milliseconds: one unit for the whole axis. */
 function axisTime(ns, length) {
-  const [step, unit] = length < 1e7 ? [1e3, "\u00b5s"] : [1e6, "ms"];
+  const [step, unit] = length < 1e7 ? [1e3, "us"] : [1e6, "ms"];
   return `${(ns / step).toLocaleString("en-US", {maximumFractionDigits: 1})} ${unit}`;
 }
 
@@ -118,7 +118,7 @@ function timeAxis(ticks, length) {
           axisTime(tick, length))));
 }
 
-/** "Tail: in the last 40 µs, 4.0 % of the call, ..."; `side`: " before", " after", or nothing. */
+/** "Tail: in the last 40 us, 4.0 % of the call, ..."; `side`: " before", " after", or nothing. */
 function tailText(tails, side = "") {
   const long = tails.filter(({samples}) => samples > 1);
   if (long.length === 0) return `Tail${side}: none longer than the sample in which the call ended.`;

@@ -21,7 +21,8 @@ struct Cell {
 
 struct Column {
   std::string title;
-  bool left = false;  ///< aligned left, and the first to be cut when the table is too wide
+  bool left = false;   ///< aligned left, and the first to be narrowed when the table is too wide
+  bool wraps = false;  ///< what does not fit its width continues on further lines; otherwise it is cut
 };
 
 /// What a text exporter writes to: knows the width, the colours and the character set.
@@ -36,8 +37,10 @@ class TextPage {
   /// `lead` as it is, then words wrapped at the width; lines after the first are indented by as much as `lead` is wide,
   /// but by no more than `kMaxIndent` columns.
   void Paragraph(std::string_view lead, std::string_view text);
-  /// Columns as wide as their cells; where that is too wide, left-aligned columns are cut, the widest first.
+  /// Columns as wide as their cells; where that is too wide, left-aligned columns are narrowed, the widest first.
   void Table(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows);
+  /// A row of a table whose other rows are not known yet: columns of these widths, a blank between them.
+  void Row(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, const std::vector<Cell>& row);
   /// "label value" cells in as many columns as fit.
   void Grid(const std::vector<std::pair<std::string, std::string>>& cells, std::size_t indent);
 
@@ -49,6 +52,10 @@ class TextPage {
   std::string_view separator() const { return ascii_ ? " - " : " \u00B7 "; }
 
  private:
+  void PrintRow(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                const std::vector<Cell>& row);
+  void PrintLine(const std::vector<Column>& columns, const std::vector<std::size_t>& widths, std::size_t gap,
+                 const std::vector<Cell>& cells);
   std::string Paint(std::string_view text, Style style) const;
 
   std::ostream& out_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <string_view>
 
 #include "inference/gradients.h"
 #include "opcode.h"
@@ -59,6 +61,29 @@ std::optional<double> BegunScores(const CodeFacts& code, const std::vector<doubl
     if (products == 0) scores += times[i] * *work_done / *depth;
   }
   return scores > 0.0 ? std::optional(scores) : std::nullopt;
+}
+
+bool NameSaysBackward(std::string_view name) {
+  return std::ranges::any_of(std::initializer_list<std::string_view>{"bwd", "Bwd", "backward", "Backward"},
+                             [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+/// Of the checks for forward attention that begin with both products, the one that fails.
+Refusal FailedCount(const CodeFacts& code, const InferenceChecks& checks) {
+  if (checks.unassigned_products > 0) {
+    return {"products", fmt::format("{} matrix {} neither QK nor PV", checks.unassigned_products,
+                                    checks.unassigned_products == 1 ? "instruction is" : "instructions are")};
+  }
+  if (!code.regions.ExponentialBetween()) return {"other", "not attention: no exponential is between the two products"};
+  if (checks.key_loops == 0) return {"loop", "no loop over keys holds both products"};
+  if (!IsBalanced(checks)) {
+    const char* const basis = checks.counted        ? ""
+                              : checks.rounds_known ? " by instructions in the code"
+                                                    : " by instructions in the code, with loops of unknown length";
+    return {"ratio",
+            fmt::format("QK:PV multiply-adds are {:.2f}{}, not 1.00", checks.qk_to_pv_ratio.value_or(0.0), basis)};
+  }
+  return {};
 }
 
 }  // namespace
@@ -137,20 +162,13 @@ Refusal FailedCheck(const CodeFacts& code, const InferenceChecks& checks, StepBu
             "backward pass: products of two loaded values are multiplied with exponentials, and then again"};
   }
   if (!computes(Computes::kPv)) return {"other", "not attention: exponentials are not multiplied with loaded values"};
-  if (checks.unassigned_products > 0) {
-    return {"products", fmt::format("{} matrix {} neither QK nor PV", checks.unassigned_products,
-                                    checks.unassigned_products == 1 ? "instruction is" : "instructions are")};
+  Refusal refusal = FailedCount(code, checks);
+  // dQ, dK and dV that are not found in the code leave products over, or outside the loop.
+  const bool may_be_backward = refusal.word == "products" || refusal.word == "loop" || refusal.word == "ratio";
+  if (may_be_backward && NameSaysBackward(code.function.name)) {
+    refusal = {"backward", "backward pass, by the kernel's name; the code alone says: " + refusal.why};
   }
-  if (!code.regions.ExponentialBetween()) return {"other", "not attention: no exponential is between the two products"};
-  if (checks.key_loops == 0) return {"loop", "no loop over keys holds both products"};
-  if (!IsBalanced(checks)) {
-    const char* const basis = checks.counted        ? ""
-                              : checks.rounds_known ? " by instructions in the code"
-                                                    : " by instructions in the code, with loops of unknown length";
-    return {"ratio",
-            fmt::format("QK:PV multiply-adds are {:.2f}{}, not 1.00", checks.qk_to_pv_ratio.value_or(0.0), basis)};
-  }
-  return {};
+  return refusal;
 }
 
 }  // namespace fa_profile::analyze

@@ -1,5 +1,7 @@
 #include "fa_profile/infer_phases.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -90,6 +92,10 @@ InferredPhases InferPhases(const DeviceFunction& function, const std::vector<dou
   if (!has_exponentials) return refuse(WithoutExponentials(operands));
   const Flow flow = ReadFlow(function, budget);
   if (budget.exhausted()) return refuse({"size", "its control flow is too large"});
+  if (const int unknown = flow.graph.unknown_branches; unknown > 0) {
+    return refuse({"branches", fmt::format("the targets of {} indirect {} are not known", unknown,
+                                           unknown == 1 ? "branch" : "branches")});
+  }
   const Values values(operands, flow, budget);
   const ForwardEdges forward = WithinOneTile(operands, flow);
   const std::vector<std::optional<double>> rounds = ReadRounds(function, operands, flow, values, budget);

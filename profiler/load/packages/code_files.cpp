@@ -2,10 +2,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <locale.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +21,7 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
-#include "fa_profile/private_folder.h"
+#include "fa_profile/nameless_file.h"
 #include "fa_profile/units.h"
 
 namespace fa_profile::load {
@@ -228,18 +226,14 @@ class WheelReader {
       skip_(name, "it is encrypted");
       return true;
     }
-    const std::string path = (folder_.path() / "code").string();
-    const auto is_code = Unpack(name, path);
-    if (is_code && *is_code) TakeIfCode(name, path, take_, skip_);
-    std::error_code gone;
-    fs::remove(path, gone);
+    if (const auto file = Unpack(name)) TakeIfCode(name, file->path(), take_, skip_);
     return !is_full_;
   }
 
-  /// Writes the file, if its beginning is that of a file with code. Nothing when it was skipped.
-  std::optional<bool> Unpack(const std::string& name, const std::string& path) {
+  /// The file's content, if its beginning is that of a file with code, and it is not skipped.
+  std::optional<NamelessFile> Unpack(const std::string& name) {
     std::vector<char> chunk(kChunkBytes);
-    Descriptor out;
+    std::optional<NamelessFile> out;
     std::uint64_t size = 0;
     for (;;) {
       const la_ssize_t got = archive_read_data(handle_.get(), chunk.data(), chunk.size());
@@ -250,8 +244,8 @@ class WheelReader {
       }
       const std::string_view bytes(chunk.data(), static_cast<std::size_t>(got));
       if (size == 0) {
-        if (!sass::BeginsLikeGpuCode(bytes)) return false;
-        out = Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        if (!sass::BeginsLikeGpuCode(bytes)) return std::nullopt;
+        out.emplace();
       }
       size += bytes.size();
       if (size > limits_.file_bytes) {
@@ -265,13 +259,12 @@ class WheelReader {
         return std::nullopt;
       }
       left_ -= bytes.size();
-      if (!WriteAll(out.get(), bytes)) {
-        throw Error(
-            fmt::format("{} cannot be unpacked into {}: {}", name, folder_.path().string(), std::strerror(errno)),
-            "set TMPDIR to a folder with more space");
+      if (!out->Append(bytes)) {
+        throw Error(fmt::format("{} cannot be unpacked into a temporary file: {}", name, std::strerror(errno)),
+                    "set TMPDIR to a folder with more space");
       }
     }
-    return size > 0;
+    return out;
   }
 
   const TakeCodeFile& take_;
@@ -279,7 +272,6 @@ class WheelReader {
   const PackageLimits& limits_;
   std::unique_ptr<Source> source_ = std::make_unique<Source>();
   std::unique_ptr<archive, ArchiveDeleter> handle_;
-  PrivateFolder folder_;
   std::uint64_t left_;
   bool is_full_ = false;
   int entries_ = 0;

@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,7 +30,8 @@ struct CollectorState {
   double spool_files = 0;
   double perfmon_conflicts = 0;
   double failed_runs = 0;
-  double series_dropped = 0;  ///< summed over the pages before
+  std::optional<double> refused_states;  ///< kept aside; absent: it has no state
+  double series_dropped = 0;             ///< summed over the pages before
   std::map<int, std::uint64_t> http_requests;
   int http_connections = 0;
   double started = 0;  ///< Unix time
@@ -62,6 +64,8 @@ struct PageInput {
   const GateState* gate = nullptr;
   const CollectorState* collector = nullptr;
   const SimulationInfo* simulation = nullptr;
+  const Totals* held = nullptr;                                 ///< kernels whose sums are shown instead: PageHistory
+  double gauges_for = std::numeric_limits<double>::infinity();  ///< seconds; kernels idle for longer have only sums
 };
 
 /// The families of a page, in the order of the table of exported metrics. A GPU has kMaxSeriesPerGpu series at most:

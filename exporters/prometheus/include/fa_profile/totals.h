@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +25,10 @@ inline constexpr int kMostGpus = 64;
 inline constexpr const char* kOtherLabel = "other";
 /// The most that one recording can add to a sum: far above anything real, and far below overflow after years.
 inline constexpr double kMostOfAContribution = 1e30;
+/// The most calls of a kernel that are counted: a double still tells one from the next.
+inline constexpr double kMostCalls = 9e15;
+/// Kernels of a GPU whose sums are kept, on the page or hidden.
+inline constexpr std::size_t kMostKernelsKept = 128;
 
 /// Sums over calls of one kernel at shapes of one bucket, and its phases in the newest recording with such a shape.
 struct ShapeTotals {
@@ -32,6 +38,11 @@ struct ShapeTotals {
   double duration_sum_seconds = 0;
   std::array<double, kDurationBounds.size() + 1> duration_counts{};  ///< not cumulative
   std::map<std::string, double> phase_ratios;  ///< of the time of its calls, "unattributed" too; empty: unknown
+
+  bool HasFlops() const { return flops > 0; }         ///< else it has no series of them
+  bool HasDurations() const { return launches > 0; }  ///< likewise
+
+  bool operator==(const ShapeTotals&) const = default;
 };
 
 /// Sums over the profiled calls' phases of one name.
@@ -40,7 +51,9 @@ struct PhaseTotals {
   std::optional<double> instructions;
   std::optional<double> wavefronts;
   std::optional<double> excess_wavefronts;
-  std::map<std::string, double> stall_cycles;  ///< by group of reasons: StallGroup()
+  std::map<std::string, double> stall_cycles;  ///< by group of reasons: StallGroupOf()
+
+  bool operator==(const PhaseTotals&) const = default;
 };
 
 /// One kernel on one GPU. Sums are of all recordings, the rest is of the newest that had the kernel.
@@ -57,6 +70,9 @@ struct KernelTotals {
   std::string origin;                    ///< "ladder", "library", "program"
   std::string commit;                    ///< of the tool
   double idle_seconds = 0;               ///< of AgeKernels(), since the newest recording that had it
+  bool hidden = false;                   ///< not on the page: HideOldest()
+
+  bool operator==(const KernelTotals&) const = default;
 };
 
 /// What the exporter counts, and keeps across restarts.
@@ -64,27 +80,48 @@ struct Totals {
   struct Gpu {
     std::string uuid;
     std::map<std::string, KernelTotals> kernels;
+
+    bool operator==(const Gpu&) const = default;
   };
   std::map<int, Gpu> gpus;  ///< by index
   double folded = 0;        ///< kernels and phases put into "other"
   double merged = 0;        ///< kernels of a recording that another one of it shares the label with, beyond the first
+
+  bool operator==(const Totals&) const = default;
 };
+
+/// Null: it has no such kernel.
+const KernelTotals* FindKernel(const Totals& totals, int gpu, const std::string& name);
 
 /// What one recording adds. A pure function. Only whole calls count, or a program's ranges. A kernel that is not
 /// correct adds no launches and no durations: its speed is not a result. Throws
 /// Error for numbers that must not be counted: CheckTotals() with kMostOfAContribution.
 Totals Contribution(const Recording& recording, const Profile& profile);
 
-/// Adds `from` to `into`: sums are added, everything else is taken from `from`. Kernels beyond kMaxKernelLabels and
-/// phases beyond kMaxPhaseLabels are folded into "other".
-void Merge(Totals& into, const Totals& from);
+/// What Merge() needs to know of the page, so that Prometheus's increase() counts every recording. increase() sees
+/// growth only between two samples of a series: a series that is new must first be seen at 0, and one that was hidden
+/// at its old value.
+struct PageHistory {
+  Totals* held = nullptr;  ///< receives the kernels that the page must still show with these sums; null: none
+  double hide_after = std::numeric_limits<double>::infinity();  ///< seconds; kernels idle for longer may be hidden
+};
 
-/// `seconds` have passed without a recording: forgets kernels that are idle for more than `most`, and a GPU without
-/// kernels. The caller measures the time, so that a clock that is set forgets nothing.
-void AgeKernels(Totals& totals, double seconds, double most);
+/// Adds `from` to `into`: sums are added, everything else is taken from `from`. At most kMaxKernelLabels kernels of a
+/// GPU are on the page, hidden ones apart: a kernel beyond them takes the place of the oldest that may be hidden, else
+/// it is folded into "other". So are phases beyond kMaxPhaseLabels.
+void Merge(Totals& into, const Totals& from, const PageHistory& history = {});
+
+/// `seconds` have passed without a recording: erases kernels that are idle for more than `most`, and a GPU without
+/// kernels. The caller measures the time, so that a clock that is set erases nothing.
+void AgeKernels(Totals& totals, double seconds, double most = std::numeric_limits<double>::infinity());
+
+/// Takes one kernel from the page, and keeps its sums: the one that is idle for longest, of those that history.held
+/// lacks and that are idle for more than history.hide_after. False: there is none.
+bool HideOldest(Totals& totals, const PageHistory& history);
 
 /// Throws Error that names the number: a GPU that is not from 0 to kMostGpus - 1, a sum that is not from 0 to `most`, a
-/// gauge that is not finite. Everything that is counted passes here, however it came.
+/// count of calls above kMostCalls, a gauge that is not finite or not exported. Everything that is counted passes here,
+/// however it came.
 void CheckTotals(const Totals& totals, double most);
 
 /// As JSON, doubles exact. TotalsFromJson() throws Error for anything that ToJson() did not write, and for what
@@ -94,10 +131,6 @@ Totals TotalsFromJson(std::string_view text);
 
 /// "le_512", "le_2048", "le_8192", "gt_8192" by the longer sequence; "none" without a sequence length.
 std::string ShapeBucket(const std::optional<Shape>& shape);
-
-/// The group of a stall reason ("long_scoreboard" -> "memory"): memory, shared_memory, barrier, math_pipe, tensor,
-/// dependency, issue, other.
-std::string_view StallGroup(std::string_view reason);
 
 /// The label of an entry's kernel. The ladder and kernel libraries choose names: "mma". Of a program's kernel
 /// QualifiedName(): "void ns::k<int>(float*)" is "ns::k", so that all instantiations of a function share one. At most

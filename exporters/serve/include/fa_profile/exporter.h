@@ -31,6 +31,7 @@ struct ServeOptions {
   double simulate_interval_seconds = 10;
   std::uint64_t max_recording_bytes = std::uint64_t{1} << 30U;
   int keep = 100;
+  std::uint64_t keep_bytes = std::uint64_t{4} << 30U;
 };
 
 /// The baseline that a recording file is. Throws Error.
@@ -60,7 +61,6 @@ class Exporter {
   void set_address(std::string address) { address_ = std::move(address); }
 
  private:
-  void CountSpool();
   using Clock = std::chrono::steady_clock;  // one that is not set: ages and waits survive a jump of the time of day
 
   /// Files that may leave the spool once the state is saved, by name.
@@ -70,6 +70,9 @@ class Exporter {
     std::string log;        ///< what became of it: not true before the state is saved
   };
   using Leaving = std::map<std::string, Target>;
+  void CountSpool();
+  void ShowHeld();
+  void CountFiles();
   void CountRecording(const std::string& name, ExporterState& next, Leaving& leaving);
   void CountFailure(const std::string& name, ExporterState& next, Leaving& leaving);
   void Leave(const Leaving& leaving);
@@ -93,7 +96,7 @@ class Exporter {
   prom::CollectorState collector_;
   Leaving stuck_;                              ///< looked at, and could not be moved out of the spool
   std::set<std::string> waiting_;              ///< files that could not be read at the newest collection
-  std::string not_now_;                        ///< why a file of this collection could not be read
+  std::string not_now_;                        ///< why a file of this collection could not be read or moved
   std::size_t dropped_ = 0;                    ///< series left out of the newest page
   Clock::time_point aged_;                     ///< until when the kernels' idle time is counted
   std::optional<Clock::time_point> recorded_;  ///< when a recording was counted

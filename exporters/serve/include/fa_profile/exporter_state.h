@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
+#include "fa_profile/folder_lock.h"
 #include "fa_profile/totals.h"
 
 namespace fa_profile::serve {
@@ -15,6 +15,7 @@ namespace fa_profile::serve {
 /// that it is always whole: a recording is both counted and known, or neither.
 struct ExporterState {
   prom::Totals totals;
+  prom::Totals held;                ///< kernels whose sums the page shows instead: prom::PageHistory
   std::deque<std::string> counted;  ///< SHA-256 of the recordings counted, the oldest first, at most kMostRemembered
   std::optional<double> last_recording;  ///< Unix time; absent: none yet
   double recordings_counted = 0;
@@ -38,16 +39,21 @@ class StateFolder {
   /// Makes the folder. Throws Error when it cannot, and when another exporter has locked it.
   explicit StateFolder(const std::string& folder);
 
-  /// The state as last saved; empty when there is none. A damaged file is renamed and logged: the counters then start
-  /// from zero, as after any reset. Throws Error for a file that cannot be read or is a newer version's.
+  /// The state as last saved; empty when there is none. A file that is damaged, or has a number that cannot be, is
+  /// renamed and logged: the counters then start from zero, as after any reset. Throws Error for a file that cannot be
+  /// read or is a newer version's.
   ExporterState Load() const;
 
+  /// How many files Load() has renamed, ever, that are still there.
+  int CountRefused() const;
+
   /// Durable when it returns. Throws StateError; the old state is then still there.
-  void Save(const ExporterState& state) const;
+  void Save(const ExporterState& state);
 
  private:
+  std::string folder_;
   std::string path_;
-  Descriptor lock_;
+  FolderLock lock_;
 };
 
 /// The default folder of the state: $STATE_DIRECTORY (systemd's), $XDG_STATE_HOME/fa-profile, or

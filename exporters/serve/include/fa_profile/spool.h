@@ -6,6 +6,7 @@
 
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
+#include "fa_profile/folder_lock.h"
 
 namespace fa_profile::serve {
 
@@ -15,20 +16,29 @@ class NotNow : public Error {
   using Error::Error;
 };
 
-/// A folder into which runs put recordings by rename, and from which the exporter counts them. Counted files go to
+struct SpoolLimits {
+  std::uintmax_t most_bytes = 0;  ///< of a file; larger ones are bad
+  int keep = 0;                   ///< files that done/ and bad/ each hold at most
+  std::uintmax_t keep_bytes = 0;  ///< their bytes at most
+};
+
+/// A folder into which runs put recordings by rename, and from which one exporter counts them. Counted files go to
 /// `done/`, files that cannot be counted to `bad/`; the newest of each are kept. Links are never followed: a link, a
 /// FIFO or a folder is a bad file.
 class Spool {
  public:
-  /// `most_bytes`: larger files are bad. `keep`: how many files done/ and bad/ hold.
-  Spool(std::string folder, std::uintmax_t most_bytes, int keep);
+  /// Locks the folder. Throws Error: another exporter has it, or it cannot be read and written.
+  Spool(std::string folder, const SpoolLimits& limits);
 
   struct Listing {
     std::vector<std::string> recordings;  ///< names of *.fap, oldest first
-    std::vector<std::string> failures;    ///< names of *.failure
+    std::vector<std::string> failures;    ///< names of *.failure, oldest first
   };
-  /// Throws Error when the folder cannot be read, now.
-  Listing List() const;
+  /// Throws Error when the folder cannot be read or written, or is another exporter's, now.
+  Listing List();
+
+  /// Throws Error unless the files are this exporter's to count: its lock may have been deleted.
+  void RequireOwned() { lock_.Hold(); }
 
   /// Opens a regular file of the folder for reading. Throws NotNow when it may be readable later (permissions, no
   /// descriptors, gone), Error when it never will be.
@@ -38,17 +48,18 @@ class Spool {
   /// none.
   std::string Identity(const std::string& name) const;
 
-  /// Moves a file into the folder done/ or bad/ (links are not followed). Logs the reason and returns false when it
-  /// cannot.
-  bool MoveTo(const std::string& subfolder, const std::string& name) const;
+  /// Moves a file into the folder done/ or bad/ (links are not followed). Throws Error when it cannot.
+  void MoveTo(const std::string& subfolder, const std::string& name) const;
+
+  /// Deletes the oldest files of done/ and bad/ that are beyond the limits.
+  void Prune() const;
 
  private:
-  /// `folder`: an open descriptor of done/ or bad/.
-  void Prune(int folder, const std::string& name_of_folder) const;
+  Descriptor OpenSubfolder(const std::string& subfolder) const;
 
   std::string folder_;
-  std::uintmax_t most_bytes_;
-  int keep_;
+  SpoolLimits limits_;
+  FolderLock lock_;
 };
 
 }  // namespace fa_profile::serve

@@ -24,6 +24,8 @@ class ProgramObserver {
   /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
   virtual void OnCaptureBegins(const void* stream) noexcept = 0;
   virtual void OnCaptureEnded(const void* stream) noexcept = 0;
+  /// A CUDA graph was instantiated that the GPU itself may launch: no call and no record tells of such launches.
+  virtual void OnDeviceGraph() noexcept = 0;
   /// The program called cuProfilerStart or cudaProfilerStart (on), or their Stop.
   virtual void OnProfiler(bool on) noexcept = 0;
   /// After the driver created a context (a CUcontext), before anything runs in it.

@@ -41,15 +41,15 @@ struct InjectPlan {
   std::string cache_dir;            ///< where validated metric plans are kept; empty: nowhere
 };
 
-/// The plan across the process boundary. ReadInjectPlan() throws nlohmann's exceptions.
+/// The plan across the process boundary. ReadInjectPlan() throws Error.
 std::string WriteInjectPlan(const InjectPlan& plan);
-InjectPlan ReadInjectPlan(const std::string& json);
+InjectPlan ReadInjectPlan(const std::string& text);
 
 /// Environment variable with the run's folder, which is fa-profile's. It holds kInjectPlanFile, and the library puts
 /// there what it has to tell: kInjectFirst, made by the first process that records, and a line for each recording in
-/// kInjectRecordings.
+/// kInjectRecordings: its path, and after a tab the new name of the ".part" that a killed process had left there.
 inline constexpr const char* kInjectFolder = "FA_PROFILE_INJECT_FOLDER";
-inline constexpr const char* kInjectPlanFile = "plan.json";
+inline constexpr const char* kInjectPlanFile = "plan";
 inline constexpr const char* kInjectFirst = "first";
 inline constexpr const char* kInjectRecordings = "recordings";
 

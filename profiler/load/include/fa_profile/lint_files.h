@@ -17,9 +17,9 @@ struct LintRequest {
   analyze::LintOptions options;
 };
 
-/// Lints the kernels, file by file. Throws Error: nvdisasm is missing; a file has no GPU code (ReadGpuCode()); no
-/// kernel was found, or none that matches (with near matches).
-std::vector<KernelLint> LintFiles(const LintRequest& request);
+/// Lints the kernels, file by file; equal cubins of a file once. Throws Error: nvdisasm is missing; a file has no GPU
+/// code, or none that can be read (SelectCode()); no kernel was found, or none that matches (with near matches).
+FileLint LintFiles(const LintRequest& request);
 
 /// Throws Error when no instruction of these kernels belongs to a phase of `map`, which was meant for other code.
 /// Returns the phases that have none while others have some.

@@ -93,6 +93,7 @@ struct SourceText {
   std::string unread;              ///< why it was not read, in words; empty: it was
   bool changed = false;            ///< after the recording was made: lines may have moved
   bool outside = false;            ///< unread, because it is not below the folder of sources
+  bool differs = false;            ///< unread, because it is not what was recorded
 };
 
 }  // namespace fa_profile

@@ -27,10 +27,10 @@ std::string_view ToString(ExportedType type);
 /// Most values that a label may take in one process; what comes after them is "other".
 inline constexpr int kMaxKernelLabels = 32;
 inline constexpr int kMaxPhaseLabels = 8;   ///< besides "other" and "unattributed"
-inline constexpr int kMaxReasonLabels = 8;  ///< groups of stall reasons, "other" included
+inline constexpr int kMaxReasonLabels = 9;  ///< StallGroups() without "issuing"
 inline constexpr int kMaxXidLabels = 8;
 /// Series of one GPU: what a ladder needs, and what is never exceeded.
-inline constexpr int kUsualSeriesPerGpu = 800;
+inline constexpr int kUsualSeriesPerGpu = 850;
 inline constexpr int kMaxSeriesPerGpu = 2000;
 /// Series of all GPUs of a host together: eight at their most.
 inline constexpr int kMaxSeriesPerPage = 8 * kMaxSeriesPerGpu;

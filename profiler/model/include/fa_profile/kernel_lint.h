@@ -39,6 +39,7 @@ struct KernelLint {
   std::string architecture;  ///< "sm_90a"
   std::string name;          ///< demangled
   std::string symbol;        ///< mangled
+  std::string label;         ///< a short name that other kernels of its file do not have; empty: not looked for
   std::uint64_t code_hash =
       0;  ///< FNV-1a of the kernel's instructions, subroutines and padding included, and of initialised constants
   std::int64_t code_bytes = 0;
@@ -57,6 +58,7 @@ struct KernelLint {
   /// Where the threads or the shared memory are not known: theoretical occupancy is at most this, whatever they are.
   std::optional<double> occupancy_limit_ratio;
   std::vector<std::string> externals;  ///< functions it calls that are in no cubin: "vprintf"
+  int unknown_branches = 0;  ///< indirect branches whose targets the cubin lacks: then loops are not known
 
   std::string attribution;                  ///< how phases were found: PhaseTable's
   std::optional<PhaseInference> inference;  ///< PhaseTable's, weighed by the code's instructions
@@ -69,6 +71,13 @@ struct KernelLint {
 struct SkippedFile {
   std::string file;
   std::string why;
+};
+
+/// The kernels of files.
+struct FileLint {
+  std::vector<KernelLint> kernels;
+  int found = 0;                     ///< cubins, and what else may hold machine code; those not in `skipped` were read
+  std::vector<SkippedFile> skipped;  ///< "FILE (CUBIN)"
 };
 
 /// The attention kernels of a Python package.

@@ -36,6 +36,13 @@ inline constexpr const char* kOpcodePhasesName = "opcode classes";
 /// How phases are said to be found that were inferred from machine code (docs/phases.md).
 inline constexpr const char* kInferredPhasesName = "inference from machine code";
 
+/// Phases of one model are alike: "named" by functions or a map, "inferred", "opcode classes". A phase of another model
+/// is other code under the same name. `attribution`: PhaseTable::attribution.
+inline std::string PhaseModelOf(const std::string& attribution) {
+  if (attribution == kOpcodePhasesName) return kOpcodePhasesName;
+  return attribution == kInferredPhasesName ? "inferred" : "named";
+}
+
 /// Where the phases of a kernel come from.
 enum class PhaseSource {
   kBest,       ///< a map, where one is given; else functions, where the code has some; else code; else opcodes

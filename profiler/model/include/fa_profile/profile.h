@@ -53,7 +53,7 @@ inline constexpr const char* kUnattributed = "(unattributed)";
 
 /// A sum over phases held against the same quantity of the whole kernel, from another source.
 struct Closure {
-  std::string quantity;      ///< "instructions", "shared wavefronts", "samples"
+  std::string quantity;      ///< "instructions", "shared load/store wavefronts", "samples"
   double phases = 0.0;       ///< summed over all phases, the unattributed part included
   double whole = 0.0;        ///< from the range profiler, or the hardware's own total
   double limit_ratio = 0.0;  ///< difference allowed, of `whole`; 0: must be equal
@@ -140,11 +140,12 @@ struct PhaseTable {
 
 /// Something worth acting on, from a rule of the findings' table.
 struct Finding {
-  std::string id;        ///< "serial-softmax"
-  std::string phase;     ///< empty: the whole kernel
-  std::string evidence;  ///< one line with the numbers
-  std::string cure;      ///< one line
-  double weight = 0.0;   ///< share of the kernel's time that it is about, for ranking; 0..1
+  std::string id;          ///< "serial-softmax"
+  std::string phase;       ///< empty: the whole kernel
+  std::string evidence;    ///< one line with the numbers
+  std::string cure;        ///< one line
+  double weight = 0.0;     ///< share of the kernel's time that it is about, for ranking; 0..1
+  std::string cause = {};  ///< id of a finding in the same phase that explains this one and has the cure; else empty
 };
 
 /// The launches of one launch class of a program, in all its watch windows. Median and p95 are in the entry's timing.
@@ -251,12 +252,13 @@ struct ProfileEntry {
   Work work;         ///< as in Case
   std::string part;  ///< empty: the whole call
   std::optional<Verification> verification;
-  std::optional<KernelUse> use;           ///< of a launch class of a program that was watched
-  std::optional<TimingSummary> timing;    ///< absent when not timed, and when the kernel is not correct
-  bool has_counters = false;              ///< counters were measured
-  std::map<std::string, double> metrics;  ///< catalogue id -> value; what could not be derived is absent
-  std::vector<Launch> launches;           ///< the launches of one call (or one part)
-  std::optional<Occupancy> occupancy;     ///< of the longest launch
+  std::optional<KernelUse> use;            ///< of a launch class of a program that was watched
+  std::optional<TimingSummary> timing;     ///< absent when not timed, and when the kernel is not correct
+  bool has_counters = false;               ///< counters were measured
+  std::map<std::string, double> metrics;   ///< catalogue id -> value; what could not be derived is absent
+  std::vector<std::string> contradictory;  ///< ids of ratios left out of `metrics`: their counters disagree
+  std::vector<Launch> launches;            ///< the launches of one call (or one part)
+  std::optional<Occupancy> occupancy;      ///< of the longest launch
   std::vector<StallShare> stalls;
   std::string bottleneck;  ///< "compute", "memory", "latency"; empty when unknown
   std::optional<PhaseTable> phases;

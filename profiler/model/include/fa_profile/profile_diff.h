@@ -18,8 +18,10 @@ struct MetricChange {
   std::string metric;  ///< catalogue id; of the phase catalogue where there is a phase
   std::optional<double> before;
   std::optional<double> after;
-  std::optional<double> ratio;       ///< after / before - 1; absent when before is 0 or either side is absent
-  std::string judgement;             ///< "better", "worse", "same", "changed" (no polarity), "new", "gone"
+  std::optional<double> ratio;  ///< after / before - 1; absent when before is 0 or either side is absent
+  /// "better", "worse", "same", "changed" (no polarity), "new", "gone"; "not counted": by the side that lacks it; "not
+  /// comparable": the values differ, and so do the circumstances (ProfileDiff::incomparable).
+  std::string judgement;
   std::optional<std::size_t> entry;  ///< index of its entries in ProfileDiff::entries; absent: of the whole program
 };
 
@@ -43,7 +45,7 @@ struct WaitChange {
   std::optional<WaitSide> before;
   std::optional<WaitSide> after;
   double cost_ratio = 0.0;  ///< cycles waited after, less those before, of the cycles of all warps before
-  std::string judgement;    ///< "better", "worse", "new", "gone"; "same": cost_ratio is below 0.01
+  std::string judgement;    ///< "better", "worse", "new", "gone", "not comparable"; "same": cost_ratio is below 0.01
 };
 
 /// A finding that one side has: the same rule finds nothing in this phase on the other.
@@ -65,6 +67,7 @@ struct EntryPair {
 /// What changed between two profiles, entry by entry (matched by kernel, part and shape).
 struct ProfileDiff {
   std::vector<std::string> incomparable;  ///< reasons: other GPU, driver, clock policy, metric set
+  std::vector<std::string> not_compared;  ///< parts of entries, and why: phases of two models
   std::vector<EntryPair> entries;         ///< those that are compared, in the order of before
   std::vector<MetricChange> changes;      ///< largest relative change first within an entry; then those of its phases
   std::vector<WaitChange> waits;          ///< of both sides' PC samples; largest change first within an entry

@@ -15,6 +15,7 @@ struct Rank {
   Device device;
   bool complete = false;   ///< false: the process was killed
   std::string created_at;  ///< when it was recorded: UTC, ISO 8601
+  std::string next;        ///< the recording of the process that was started again under this name; empty: none was
   ProgramUse use;          ///< `memory` and `nvtx` are empty: RankReport has them
 };
 

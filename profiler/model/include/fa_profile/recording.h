@@ -15,7 +15,7 @@
 namespace fa_profile {
 
 /// Version of the recording's schema (docs/recording.md). A reader takes its own version and older ones.
-inline constexpr int kRecordingSchemaVersion = 5;
+inline constexpr int kRecordingSchemaVersion = 6;
 
 /// How a run was started. One per recording.
 struct Session {
@@ -248,7 +248,7 @@ struct Cubin {
 /// One level of inlining above an instruction.
 struct InlineFrame {
   std::string function;  ///< demangled, with its scope and template arguments
-  std::string file;
+  std::string file;  ///< below its git work tree, where the measuring machine had one; else as the compiler wrote it
   int line = 0;
 };
 
@@ -257,7 +257,8 @@ struct Instruction {
   std::uint32_t offset = 0;         ///< bytes from the start of its function
   std::string predicate;            ///< "@!P0"; empty: unconditional
   std::string opcode;               ///< "HMMA.16816.F32"
-  std::string operands;             ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"
+  std::string operands;             ///< "R4, R8, R12, R4"; of a branch the target's offset, "0x2b0"; of an indirect
+                                    ///< branch, where the cubin tells, every target: "R2, -0x150, {0x1b0, 0x150}"
   std::vector<InlineFrame> frames;  ///< innermost first; the last is the function that holds the instruction
 };
 
@@ -316,6 +317,12 @@ struct PmSample {
   double value = 0.0;  ///< in percent of what the unit can do in the time
 };
 
+/// What a source file held when its code was recorded: the file of an InlineFrame.
+struct SourceHash {
+  std::string file;
+  std::string sha256;  ///< 64 hexadecimal digits
+};
+
 /// Something that could not be measured: dropped ranges, metrics that the chip lacks, an unknown clock.
 struct DataLoss {
   std::string kind;     ///< "metric_unavailable", "metric_not_collected", "range_dropped", "nvml", ...
@@ -347,17 +354,19 @@ struct Recording {
   std::vector<PcSampling> samplings;
   std::vector<SassCounting> countings;
   std::vector<PmSample> pm_samples;
+  std::vector<SourceHash> source_hashes;  ///< of files that the measuring machine could read
   std::vector<DataLoss> losses;
 };
 
 /// Every kind of record that a recording has a list of. Each comes after the kinds that it refers to. A new kind is one
 /// line here: what reads, writes and copies recordings goes through this list. profiler/store/tables.cpp says what else
 /// a new kind takes.
-inline constexpr auto kRecordLists = std::make_tuple(
-    &Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::timings, &Recording::launches,
-    &Recording::nvtx_ranges, &Recording::watch_windows, &Recording::kernel_work, &Recording::memory_work,
-    &Recording::nvtx_work, &Recording::nvtx_kernel_work, &Recording::configs, &Recording::ranges, &Recording::cubins,
-    &Recording::functions, &Recording::samplings, &Recording::countings, &Recording::pm_samples, &Recording::losses);
+inline constexpr auto kRecordLists =
+    std::make_tuple(&Recording::clocks, &Recording::cases, &Recording::verifications, &Recording::timings,
+                    &Recording::launches, &Recording::nvtx_ranges, &Recording::watch_windows, &Recording::kernel_work,
+                    &Recording::memory_work, &Recording::nvtx_work, &Recording::nvtx_kernel_work, &Recording::configs,
+                    &Recording::ranges, &Recording::cubins, &Recording::functions, &Recording::samplings,
+                    &Recording::countings, &Recording::pm_samples, &Recording::source_hashes, &Recording::losses);
 
 /// Calls `take(list)` for each list of `recording`, in the order of kRecordLists.
 template <typename AnyRecording, typename Take>

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,9 @@ class LineTable {
 
  private:
   friend class LineProgram;
+  friend bool RewriteSourcePaths(std::span<std::uint8_t>, const std::function<std::string(const std::string&)>&);
+
+  LineTable() : files_(1) {}
 
   struct File {
     std::uint32_t directory = 0;  // index into directories_
@@ -52,5 +57,14 @@ class LineTable {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> holders_;  // by section and start: demangled
   std::map<std::string, Function> functions_;                               // by mangled name
 };
+
+/// Replaces each path of a source file in a cubin's line information by what `rewritten` gives for it: nothing longer.
+/// A folder is replaced by that of a file in it. The cubin keeps its size: shorter paths begin with "./////", which
+/// LineTable leaves out. False: an absolute path is left, there or elsewhere (-G writes more of them). Throws Error for
+/// bytes that are damaged or not a cubin.
+bool RewriteSourcePaths(std::span<std::uint8_t> cubin, const std::function<std::string(const std::string&)>& rewritten);
+
+/// Whether an absolute path of a usual folder (/home, /usr, /tmp, ...) is anywhere in these bytes.
+bool HoldsAbsolutePath(std::string_view bytes);
 
 }  // namespace fa_profile::sass

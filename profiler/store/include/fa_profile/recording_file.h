@@ -48,6 +48,13 @@ class RecordingWriter final : public RecordingSink {
   std::unique_ptr<Impl> impl_;
 };
 
+/// "F.fap.part", or "F.fap.part.1" that made room for the next: of a run that was killed, or still runs.
+bool IsPart(const std::string& path);
+
+/// The process that writes this file (a writer's `part_path`) now; absent: none does. 0: one whose number is not known
+/// here, as of another host or container.
+std::optional<int> WriterOf(const std::string& part_path);
+
 /// What to load of the kinds that are most of a recording.
 struct LoadOptions {
   /// Absent: all metrics. Otherwise only these names, which is what keeps a report fast.

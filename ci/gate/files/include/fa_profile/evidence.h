@@ -161,6 +161,9 @@ struct Evidence {
   std::vector<CaseFacts> cases;  ///< unique by kernel and shape
   std::vector<ProcessSample> processes;
   std::vector<std::string> losses;  ///< missing parts, one line each
+  /// Machine code of the build that was found and not read, with the reason, one line each: nothing tells whether it
+  /// changed, and no run passes with it.
+  std::vector<std::string> unread_code;
 };
 
 /// "mma 1,8,512,64"; only the kernel without a shape.

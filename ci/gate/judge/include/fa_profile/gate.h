@@ -28,7 +28,7 @@ struct Comparison {
   std::optional<double> candidate;
   std::optional<double> change;                   ///< relative; for phase_time_ratio a share of the base kernel's time
   std::optional<double> change_low, change_high;  ///< 95 % interval of `change`
-  std::optional<double> p;                        ///< one-sided, of the last stage that tested it
+  std::optional<double> p;                        ///< one-sided, of the last stage; IMPROVED: of better, else of worse
   std::optional<double> p_adjusted;               ///< Holm
   int pairs = 0;
   Verdict verdict = Verdict::kPass;

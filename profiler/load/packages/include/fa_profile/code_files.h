@@ -25,10 +25,10 @@ using TakeSkippedFile = std::function<void(const std::string& name, const std::s
 /// Finds the files of a Python package that may hold GPU code: a folder, or a wheel (any zip archive). Such files are
 /// cubins, fatbins, ELF files with a section for fatbins, and static libraries.
 ///
-/// Symbolic links are not followed. A wheel's files are unpacked one at a time, under a name of our own, into a private
-/// folder that is removed; its names are text only. What is encrypted, damaged, larger than `limits` or named by an
-/// absolute path or one with ".." is skipped, and so are folders that cannot be read or lie too deep. Throws Error:
-/// `package` is neither a folder nor a zip archive, or cannot be read.
+/// Symbolic links are not followed. A wheel's files are unpacked one at a time, into a file without a
+/// name, which no signal leaves behind; its names are text only. What is encrypted, damaged, larger than `limits` or
+/// named by an absolute path or one with ".." is skipped, and so are folders that cannot be read or lie too deep.
+/// Throws Error: `package` is neither a folder nor a zip archive, or cannot be read.
 void ForEachCodeFile(const std::string& package, const TakeCodeFile& take, const TakeSkippedFile& skip,
                      const PackageLimits& limits = {});
 

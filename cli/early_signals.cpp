@@ -1,0 +1,21 @@
+#include <csignal>
+#include <string_view>
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own runtime must come first
+namespace {
+
+// A service manager may stop `serve` at once: SIGTERM and SIGINT wait until serve asks for them, and it ends with 0.
+void BlockSignalsOfServe(int argc, char** argv, char** /*environment*/) {
+  if (argc < 2 || std::string_view(argv[1]) != "serve") return;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  (void)pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+// The loader runs these before any constructor, once the libraries are loaded. main() comes later.
+[[gnu::used, gnu::section(".preinit_array")]] void (*const kFirst)(int, char**, char**) = BlockSignalsOfServe;
+
+}  // namespace
+#endif

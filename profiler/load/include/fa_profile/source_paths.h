@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "fa_profile/recording.h"
+
+namespace fa_profile::load {
+
+/// Passes a recording on, so that its source can be found on another machine: a file of a git work tree is named by its
+/// path below the tree, in the line information of cubins too, and files that this machine can read get a SourceHash.
+/// Other files keep their names. `next` must outlive it.
+class PortableSink final : public RecordingSink {
+ public:
+  explicit PortableSink(RecordingSink& next) : next_(next) {}
+
+  void Commit() override { next_.Commit(); }
+
+ private:
+  void Take(const RecordingPiece& piece) override;
+  void Pass(Cubin cubin);
+  void Pass(DeviceFunction function);
+  const std::string& NameOf(const std::string& file);
+
+  RecordingSink& next_;
+  std::map<std::string, std::string> names_;  // of files that were met
+};
+
+}  // namespace fa_profile::load

@@ -1,0 +1,73 @@
+#include "fa_profile/source_paths.h"
+
+#include <filesystem>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "fa_profile/error.h"
+#include "fa_profile/line_table.h"
+#include "fa_profile/sha256.h"
+#include "fa_profile/source_text.h"
+
+namespace fa_profile::load {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The path of a file below the git work tree that holds it; as it was where none does.
+std::string BelowWorkTree(const std::string& file) {
+  const fs::path path = fs::path(file).lexically_normal();
+  std::error_code ignored;
+  for (fs::path folder = path.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", ignored)) return path.lexically_relative(folder).string();
+  }
+  return file;
+}
+
+}  // namespace
+
+const std::string& PortableSink::NameOf(const std::string& file) {
+  const auto [entry, is_new] = names_.try_emplace(file, file);
+  if (!is_new || !file.starts_with('/')) return entry->second;
+  entry->second = BelowWorkTree(file);
+  std::error_code missing;
+  const std::uintmax_t size = fs::is_regular_file(file, missing) ? fs::file_size(file, missing) : kMostSourceBytes + 1;
+  if (missing || size > kMostSourceBytes) return entry->second;
+  try {
+    next_.Write(SourceHash{entry->second, Sha256OfFile(file)});
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): what cannot be read here is not shown elsewhere
+  }
+  return entry->second;
+}
+
+void PortableSink::Pass(Cubin cubin) {
+  try {
+    (void)sass::RewriteSourcePaths(cubin.bytes, BelowWorkTree);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): whoever reads its code says what is wrong with it
+  }
+  next_.Write(cubin);
+}
+
+void PortableSink::Pass(DeviceFunction function) {
+  for (Instruction& instruction : function.instructions) {
+    for (InlineFrame& frame : instruction.frames) frame.file = NameOf(frame.file);
+  }
+  next_.Write(function);
+}
+
+void PortableSink::Take(const RecordingPiece& piece) {
+  std::visit(
+      [this](const auto* each) {
+        using Piece = std::remove_cvref_t<decltype(*each)>;
+        if constexpr (std::is_same_v<Piece, Cubin> || std::is_same_v<Piece, DeviceFunction>) {
+          Pass(*each);
+        } else {
+          next_.Write(*each);
+        }
+      },
+      piece);
+}
+
+}  // namespace fa_profile::load

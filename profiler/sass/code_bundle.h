@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "elf_file.h"
+
+namespace fa_profile::sass {
+
+/// Functions of several cubins as one cubin, to be disassembled together: nvdisasm takes longer to start than to read
+/// most cubins. It holds their code alone.
+///
+/// Only functions of linked cubins for one architecture and layout fit, and none that calls code outside itself by
+/// name: such calls would lose their names.
+class CodeBundle {
+ public:
+  /// Whether the function fits. `cubin`: the bytes that `elf` was read from.
+  bool Fits(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function) const;
+  /// Adds one that fits. Its bytes must outlive the bundle.
+  void Add(std::span<const std::uint8_t> cubin, const ElfFile& elf, const ElfFile::Symbol& function);
+
+  std::vector<std::uint8_t> ToElf() const;
+  /// The how-many-eth that was added has this name in ToElf(). Nothing for other names.
+  std::optional<std::size_t> IndexOf(std::string_view name) const;
+
+ private:
+  struct Function {
+    std::span<const std::uint8_t> code;
+    std::uint32_t type = 0;
+    std::uint64_t flags = 0;
+    std::uint32_t info = 0;
+  };
+  std::vector<std::uint8_t> header_;  // of the first cubin
+  std::vector<Function> functions_;
+};
+
+}  // namespace fa_profile::sass

@@ -1,0 +1,56 @@
+// What the driver's calls tell, over a CUPTI that only keeps its subscriber.
+#include "fa_profile/launch_hook.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+namespace fa_profile::collect::launch_hook_test {
+namespace {
+
+class CountingObserver final : public ProgramObserver {
+ public:
+  void OnLaunch(const LaunchCall& /*call*/) noexcept override {}
+  void OnLaunched() noexcept override {}
+  void OnCaptureBegins(const void* /*stream*/) noexcept override {}
+  void OnCaptureEnded(const void* /*stream*/) noexcept override {}
+  void OnDeviceGraph() noexcept override { ++device_graphs; }
+  void OnProfiler(bool /*on*/) noexcept override {}
+  void OnContextBegins(const void* /*context*/) noexcept override {}
+  void OnModuleLoaded(std::span<const std::uint8_t> /*cubin*/) noexcept override {}
+  void OnContextEnds(const void* /*context*/) noexcept override {}
+  int device_graphs = 0;
+};
+
+TEST(LaunchHookTest, GraphsThatTheGpuMayLaunchAreTold) {
+  // For everybody, before the first call of CUPTI: then its functions are those.
+  void* const fake = dlopen(FA_PROFILE_FAKE_CUPTI, RTLD_NOW | RTLD_GLOBAL);
+  ASSERT_NE(fake, nullptr);
+  auto* const end_call =
+      reinterpret_cast<void (*)(CUpti_CallbackId, const void*, CUresult)>(dlsym(fake, "EndDriverCall"));
+  ASSERT_NE(end_call, nullptr);
+  static CountingObserver observer;
+  ASSERT_TRUE(ObserveProgram(&observer, false, false));
+
+  const auto with_flags = [&](unsigned long long flags, CUresult result) {
+    cuGraphInstantiateWithFlags_params call = {};
+    call.flags = flags;
+    end_call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, &call, result);
+    return observer.device_graphs;
+  };
+  EXPECT_EQ(with_flags(0, CUDA_SUCCESS), 0);
+  EXPECT_EQ(with_flags(CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY, CUDA_SUCCESS), 0);
+  EXPECT_EQ(with_flags(CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, CUDA_ERROR_INVALID_VALUE), 0);
+  EXPECT_EQ(with_flags(CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, CUDA_SUCCESS), 1);
+
+  CUDA_GRAPH_INSTANTIATE_PARAMS parameters = {};
+  parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+  cuGraphInstantiateWithParams_params call = {};
+  call.instantiateParams = &parameters;
+  end_call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams, &call, CUDA_SUCCESS);
+  end_call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz, &call, CUDA_SUCCESS);
+  EXPECT_EQ(observer.device_graphs, 3);
+}
+
+}  // namespace
+}  // namespace fa_profile::collect::launch_hook_test
