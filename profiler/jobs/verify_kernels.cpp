@@ -134,8 +134,9 @@ bool VerifyKernels(const VerifyOptions& options) {
     ++verified;
     const bool refused = judgement && judgement->verdict == Judgement::Verdict::kRefused;
     if (!outcome.verification.correct() || refused) ++wrong;
-    fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
-    if (judgement) fmt::print("{:16} {}\n", "", Printable(judge::Describe(*judgement)));
+    const bool wrong_results = judgement && judgement->verdict == Judgement::Verdict::kWrong;
+    if (!wrong_results) fmt::print("{} {}\n", start, Printable(Describe(outcome.verification)));
+    if (judgement) fmt::print("{} {}\n", start, Printable(judge::Describe(*judgement)));
     if (!IsLibrary(kernel)) ThrowIfContextIsLost(kernel, outcome.verification);
   }
   if (verified == 0) {

@@ -4,9 +4,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "device_tensors.h"
+#include "fa_profile/compare_tensor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/kernel_abi_2.h"
 #include "fa_profile/mixed_bits.h"
@@ -34,7 +36,7 @@ int BlocksFor(std::size_t elements) {
   return static_cast<int>(std::clamp<std::size_t>((elements + kThreads - 1) / kThreads, 1, kMostBlocks));
 }
 
-__device__ std::uint32_t EncodeOnDevice(NumberFormat format, double value) {
+__device__ std::uint32_t EncodeElement(NumberFormat format, double value) {
   switch (format) {
     case NumberFormat::kFp32:
       return __float_as_uint(__double2float_rn(value));
@@ -53,7 +55,7 @@ __device__ std::uint32_t EncodeOnDevice(NumberFormat format, double value) {
   }
 }
 
-__device__ double DecodeOnDevice(NumberFormat format, std::uint32_t bits) {
+__device__ double DecodeElement(NumberFormat format, std::uint32_t bits) {
   switch (format) {
     case NumberFormat::kFp32:
       return __uint_as_float(bits);
@@ -103,7 +105,7 @@ __global__ void DrawKernel(void* data, std::size_t count, NumberFormat format, i
                            std::uint64_t key) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
-    Store(data, bytes, i, EncodeOnDevice(format, DrawnValue(kind, a, b, Mix(key ^ Mix(i)))));
+    Store(data, bytes, i, EncodeElement(format, DrawnValue(kind, a, b, Mix(key ^ Mix(i)))));
   }
 }
 
@@ -119,46 +121,78 @@ __global__ void HashKernel(const std::uint8_t* data, std::size_t bytes, unsigned
   std::uint64_t sum = 0;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i * 4 < bytes; i += step) {
     std::uint32_t word = 0;
-    for (std::size_t k = 0; k < 4 && i * 4 + k < bytes; ++k) word |= std::uint32_t{data[i * 4 + k]} << (8 * k);
+    if (i * 4 + 4 <= bytes) {
+      word = reinterpret_cast<const std::uint32_t*>(data)[i];
+    } else {
+      for (std::size_t k = 0; i * 4 + k < bytes; ++k) word |= std::uint32_t{data[i * 4 + k]} << (8 * k);
+    }
     sum += Mix(Mix(i) ^ word);
   }
   atomicAdd(hash, static_cast<unsigned long long>(sum));
 }
 
-__global__ void CompareKernel(const void* data, const double* expected, std::size_t count, NumberFormat format,
-                              int bytes, double absolute, double relative, unsigned long long* found) {
+__global__ void DecodeKernel(const void* data, double* values, std::size_t count, NumberFormat format, int bytes) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
-    const double value = DecodeOnDevice(format, Load(data, bytes, i));
-    const double wanted = expected[i];
-    const bool same = value == wanted || (isnan(value) && isnan(wanted));
-    const bool near = fabs(value - wanted) <= absolute + relative * fabs(wanted);
-    if (same || (isfinite(value) && near)) continue;
-    atomicAdd(found, 1ULL);
-    atomicMin(found + 1, static_cast<unsigned long long>(i));
+    values[i] = DecodeElement(format, Load(data, bytes, i));
   }
 }
 
-// Numbers that a kernel computes with its result on the host.
-class Counters {
- public:
-  explicit Counters(unsigned long long second) {
-    const unsigned long long start[] = {0, second};
-    CheckCuda(cudaMalloc(&memory_, sizeof start), "cudaMalloc");
-    CheckCuda(cudaMemcpy(memory_, start, sizeof start, cudaMemcpyHostToDevice), "cudaMemcpy");
+// Sums and extremes of a comparison. Bits of doubles that are not negative have the order of their values.
+struct Found {
+  unsigned long long wrong, unwritten, nonfinite, first, max_abs_error, max_error_ratio;
+};
+
+__global__ void CompareKernel(const void* data, const double* expected, std::size_t count, NumberFormat format,
+                              int bytes, std::uint32_t poison, double absolute, double relative, Found* found) {
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  double largest_error = 0.0;
+  double largest_ratio = 0.0;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+    const std::uint32_t bits = Load(data, bytes, i);
+    const double value = DecodeElement(format, bits);
+    const double wanted = expected[i];
+    if (value == wanted || (isnan(value) && isnan(wanted))) {
+      // An element that is right may be a NaN, but not the poison's.
+      if (!isnan(value) || bits != poison) continue;
+    }
+    const double error = fabs(value - wanted);
+    if (bits == poison && isnan(value)) {
+      atomicAdd(&found->unwritten, 1ULL);
+    } else if (!isfinite(value)) {
+      atomicAdd(&found->nonfinite, 1ULL);
+    } else {
+      const double allowed = absolute + relative * fabs(wanted);
+      const double ratio = isfinite(error) && error < allowed * kLargestRatio ? error / allowed : kLargestRatio;
+      if (isfinite(error)) largest_error = fmax(largest_error, error);
+      largest_ratio = fmax(largest_ratio, ratio);
+      if (ratio <= 1.0) continue;
+    }
+    atomicAdd(&found->wrong, 1ULL);
+    atomicMin(&found->first, static_cast<unsigned long long>(i));
   }
-  ~Counters() { (void)cudaFree(memory_); }
-  Counters(const Counters&) = delete;
-  Counters& operator=(const Counters&) = delete;
-  unsigned long long* get() const { return memory_; }
-  std::pair<unsigned long long, unsigned long long> Read() const {
-    unsigned long long values[2] = {};
-    CheckCuda(cudaMemcpy(values, memory_, sizeof values, cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return {values[0], values[1]};
+  if (largest_error > 0.0) atomicMax(&found->max_abs_error, static_cast<unsigned long long>(__double_as_longlong(largest_error)));
+  if (largest_ratio > 0.0) atomicMax(&found->max_error_ratio, static_cast<unsigned long long>(__double_as_longlong(largest_ratio)));
+}
+
+// A value that a kernel computes, with its start and its result on the host. One at a time: the memory is kept, because
+// cudaFree() takes longer than the kernels.
+template <typename T>
+class OnDevice {
+ public:
+  explicit OnDevice(const T& start) {
+    if (memory_ == nullptr) CheckCuda(cudaMalloc(&memory_, sizeof(T)), "cudaMalloc");
+    CheckCuda(cudaMemcpy(memory_, &start, sizeof start, cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  T* get() const { return memory_; }
+  T Read() const {
+    T value{};
+    CheckCuda(cudaMemcpy(&value, memory_, sizeof value, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return value;
   }
 
  private:
-  unsigned long long* memory_ = nullptr;
+  static inline T* memory_ = nullptr;
 };
 
 }  // namespace
@@ -185,10 +219,15 @@ std::string DeviceMemory::ExportedHandle() const {
   return text;
 }
 
-std::vector<std::byte> DeviceMemory::Download() const {
-  std::vector<std::byte> bytes(bytes_);
-  CheckCuda(cudaMemcpy(bytes.data(), memory_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return bytes;
+void DeviceMemory::Download(std::span<std::byte> bytes, std::size_t offset) const {
+  CheckCuda(cudaMemcpy(bytes.data(), static_cast<const std::byte*>(memory_) + offset, bytes.size(),
+                       cudaMemcpyDeviceToHost),
+            "cudaMemcpy");
+}
+
+void DeviceMemory::CopyFrom(const DeviceMemory& other) const {
+  CheckCuda(cudaMemcpy(memory_, other.memory_, bytes_, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+  CheckCuda(cudaDeviceSynchronize(), "cudaMemcpy");
 }
 
 void DeviceMemory::Upload(std::span<const std::byte> bytes) const {
@@ -208,7 +247,7 @@ void PoisonOnDevice(const DeviceMemory& memory, NumberFormat format, Poison pois
   if (poison == Poison::kRandom) {
     const bool is_integer = format == NumberFormat::kInt8 || format == NumberFormat::kInt32;
     return DrawOnDevice(memory, format,
-                        is_integer ? Draw{FA_PROFILE_INTEGERS, -100, 100} : Draw{FA_PROFILE_NORMAL, 0, 1}, seed, 99);
+                        is_integer ? Draw{FA_PROFILE_INTEGERS, -100, 100} : Draw{FA_PROFILE_UNIFORM, -2, 2}, seed, 99);
   }
   const std::size_t count = memory.bytes() / BytesOf(format);
   FillKernel<<<BlocksFor(count), kThreads>>>(memory.get(), count, static_cast<int>(BytesOf(format)), PoisonOf(format));
@@ -223,23 +262,35 @@ void PoisonBytes(const DeviceMemory& memory) {
 
 std::uint64_t HashOnDevice(const DeviceMemory& memory) {
   if (memory.bytes() == 0) return 0;
-  const Counters hash(0);
+  const OnDevice<unsigned long long> hash(0);
   HashKernel<<<BlocksFor(memory.bytes() / 4), kThreads>>>(static_cast<const std::uint8_t*>(memory.get()),
                                                           memory.bytes(), hash.get());
   Finish("HashKernel");
-  return hash.Read().first;
+  return hash.Read();
+}
+
+void DecodeOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& values) {
+  const std::size_t count = memory.bytes() / BytesOf(format);
+  DecodeKernel<<<BlocksFor(count), kThreads>>>(memory.get(), static_cast<double*>(values.get()), count, format,
+                                               static_cast<int>(BytesOf(format)));
+  Finish("DecodeKernel");
 }
 
 DeviceErrors CompareOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& expected,
                              const Tolerance& tolerance) {
   const std::size_t count = memory.bytes() / BytesOf(format);
-  const Counters found(~0ULL);
+  const OnDevice<Found> found({0, 0, 0, ~0ULL, 0, 0});
   CompareKernel<<<BlocksFor(count), kThreads>>>(memory.get(), static_cast<const double*>(expected.get()), count, format,
-                                                static_cast<int>(BytesOf(format)), tolerance.absolute,
+                                                static_cast<int>(BytesOf(format)), PoisonOf(format), tolerance.absolute,
                                                 tolerance.relative, found.get());
   Finish("CompareKernel");
-  const auto [wrong, first] = found.Read();
-  return {wrong, first};
+  const Found read = found.Read();
+  return {read.wrong,
+          read.unwritten,
+          read.nonfinite,
+          read.first,
+          std::bit_cast<double>(read.max_abs_error),
+          std::bit_cast<double>(read.max_error_ratio)};
 }
 
 }  // namespace fa_profile::judge

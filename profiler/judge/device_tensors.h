@@ -24,7 +24,9 @@ class DeviceMemory {
   std::size_t bytes() const { return bytes_; }
   /// For cudaIpcOpenMemHandle() in another process, as hexadecimal text; empty where there is no memory.
   std::string ExportedHandle() const;
-  std::vector<std::byte> Download() const;
+  /// The bytes from `offset` on.
+  void Download(std::span<std::byte> bytes, std::size_t offset = 0) const;
+  void CopyFrom(const DeviceMemory& other) const;  ///< of the same size
   void Upload(std::span<const std::byte> bytes) const;
 
  private:
@@ -48,12 +50,19 @@ void PoisonBytes(const DeviceMemory& memory);
 /// A hash of all bytes, which the order of elements changes.
 std::uint64_t HashOnDevice(const DeviceMemory& memory);
 
+/// The values of all elements, as float64.
+void DecodeOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& values);
+
 /// What a comparison on the device found.
 struct DeviceErrors {
-  std::uint64_t wrong = 0;  ///< elements that are not within the tolerance, NaN and infinite ones included
-  std::uint64_t first = 0;  ///< index of the first of them
+  std::uint64_t wrong = 0;      ///< elements outside the tolerance, unwritten and nonfinite ones included
+  std::uint64_t unwritten = 0;  ///< wrong ones that hold PoisonOf()
+  std::uint64_t nonfinite = 0;  ///< other wrong ones that are NaN or infinite
+  std::uint64_t first = 0;      ///< index of the first wrong one
+  double max_abs_error = 0.0;   ///< over finite elements
+  double max_error_ratio = 0.0; ///< over finite elements: |error| / tolerance, at most kLargestRatio
 };
-/// Compares with float64 values on the device, as CompareTensor() does.
+/// Compares with float64 values on the device by the rules of CompareTensor() (compare_tensor.h).
 DeviceErrors CompareOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& expected,
                              const Tolerance& tolerance);
 

@@ -38,16 +38,10 @@ Tensor TensorOf(const TensorDescription& description, const std::vector<ShapePar
 
 }  // namespace
 
-std::vector<double> DecodeAll(NumberFormat format, std::span<const std::byte> bytes) {
-  std::vector<double> values(bytes.size() / BytesOf(format));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = Decode(format, LoadBits(format, bytes, i));
-  return values;
-}
-
 TensorSets::TensorSets(const LibraryStatement& statement, const std::vector<ShapeParameter>& parameters,
                        std::size_t workspace_bytes, std::size_t most_sets) {
   constexpr std::size_t kGranularity = std::size_t{2} << 20;
-  constexpr std::size_t kPart = 2;  // of the free memory; the rest is the kernel's own and the expected values'
+  constexpr std::size_t kPart = 6;  // of the free memory; copies and expected values take several times as much
   double wanted = static_cast<double>(workspace_bytes);
   for (const TensorDescription& description : statement.tensors) {
     tensors_.push_back(TensorOf(description, parameters));
@@ -67,7 +61,12 @@ TensorSets::TensorSets(const LibraryStatement& statement, const std::vector<Shap
     sets_.push_back(std::move(one));
   }
   for (const DeviceMemory& memory : sets_.front().tensors) bytes_a_set_ += memory.bytes();
-  drawn_.assign(sets, std::vector<std::vector<std::byte>>(tensors_.size()));
+  for (std::size_t set = 0; set < sets; ++set) {
+    std::vector<DeviceMemory>& drawn = drawn_.emplace_back();
+    for (const Tensor& tensor : tensors_) {
+      drawn.emplace_back(tensor.description.is_drawn() ? tensor.elements * BytesOf(tensor.description.format) : 0);
+    }
+  }
 }
 
 std::vector<std::size_t> TensorSets::ElementCounts() const {
@@ -108,7 +107,7 @@ void TensorSets::Draw(std::uint64_t seed, const nlohmann::json& values, LibraryP
       } else {
         DrawOnDevice(memory, tensor.format, tensor.draw, of_set, static_cast<std::uint32_t>(i));
       }
-      drawn_[set][i] = memory.Download();
+      drawn_[set][i].CopyFrom(memory);
     }
   }
 }
@@ -117,7 +116,7 @@ void TensorSets::RestoreInPlace() {
   for (std::size_t set = 0; set < sets_.size(); ++set) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const TensorDescription& tensor = tensors_[i].description;
-      if (tensor.is_drawn() && tensor.is_compared()) sets_[set].tensors[i].Upload(drawn_[set][i]);
+      if (tensor.is_drawn() && tensor.is_compared()) sets_[set].tensors[i].CopyFrom(drawn_[set][i]);
     }
   }
 }

@@ -45,8 +45,8 @@ class TensorSets {
   std::uint64_t OutputHash(std::size_t set) const;
 
   const DeviceMemory& memory(std::size_t set, std::size_t tensor) const { return sets_.at(set).tensors.at(tensor); }
-  /// The values of an input as drawn; of an in-place tensor before the first call.
-  const std::vector<std::byte>& Drawn(std::size_t set, std::size_t tensor) const { return drawn_.at(set).at(tensor); }
+  /// An input as drawn, in memory that the worker does not see.
+  const DeviceMemory& Drawn(std::size_t set, std::size_t tensor) const { return drawn_.at(set).at(tensor); }
 
  private:
   struct Set {
@@ -56,11 +56,8 @@ class TensorSets {
 
   std::vector<Tensor> tensors_;
   std::vector<Set> sets_;
-  std::vector<std::vector<std::vector<std::byte>>> drawn_;  // of a set's tensors; empty for outputs
+  std::vector<std::vector<DeviceMemory>> drawn_;  // of a set's tensors; none of outputs
   std::size_t bytes_a_set_ = 0;
 };
-
-/// The values of elements in memory.
-std::vector<double> DecodeAll(NumberFormat format, std::span<const std::byte> bytes);
 
 }  // namespace fa_profile::judge

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <numeric>
+#include <limits>
 #include <thread>
 
-#include "fa_profile/compare_tensor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/extents.h"
 #include "fa_profile/text.h"
@@ -69,6 +69,9 @@ Answer Trial::Run() {
                 in_place ? kInPlaceSets : kSets);
   shared_.Resize(sets_->ElementCounts());
   tolerance_parts_.assign(sets_->tensors().size(), 1.0);
+  for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
+    if (sets_->tensors()[i].description.is_compared()) compared_.push_back(i);
+  }
   answer_.judgement.sets = static_cast<int>(sets_->count());
   try {
     (void)worker_->Require({{"do", "open"}, {"sets", sets_->Handles()}});
@@ -190,13 +193,18 @@ void Trial::RunBursts() {
   }
 }
 
-std::vector<std::vector<std::byte>> Trial::ReadResults(std::size_t set) const {
-  std::vector<std::vector<std::byte>> results;
-  for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
-    const bool compared = sets_->tensors()[i].description.is_compared();
-    results.push_back(compared ? sets_->memory(set, i).Download() : std::vector<std::byte>());
+// A copy of what the set holds, in memory that the worker does not see.
+void Trial::KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const {
+  std::vector<DeviceMemory>& copies = kept.emplace_back();
+  for (const std::size_t i : compared_) {
+    copies.emplace_back(sets_->memory(set, i).bytes()).CopyFrom(sets_->memory(set, i));
   }
-  return results;
+}
+
+std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {
+  std::vector<const DeviceMemory*> present;
+  for (const std::size_t i : compared_) present.push_back(&sets_->memory(set, i));
+  return present;
 }
 
 void Trial::Round(int round) {
@@ -207,20 +215,18 @@ void Trial::Round(int round) {
   // The last results stay in every third round: nothing tells them from right ones but the new inputs.
   if (round % 3 != 2) sets_->Poison(round % 3 == 0 ? Poison::kMarked : Poison::kRandom, random_());
   RunAlone();
-  std::vector<std::vector<std::vector<std::byte>>> alone;
+  std::vector<std::vector<DeviceMemory>> alone;
   result_hashes_.clear();
   for (std::size_t set = 0; set < sets; ++set) {
-    alone.push_back(ReadResults(set));
+    KeepResults(set, alone);
     result_hashes_.push_back(sets_->OutputHash(set));
   }
   sets_->RestoreInPlace();
   sets_->Poison(round % 2 == 0 ? Poison::kRandom : Poison::kMarked, random_());
   RunBursts();
-  std::vector<std::vector<std::vector<std::byte>>> timed(sets);
   for (std::size_t set = 0; set < sets; ++set) {
     const bool same = sets_->OutputHash(set) == result_hashes_[set];
     answer_.judgement.same_bits = answer_.judgement.same_bits.value_or(true) && same;
-    if (!same) timed[set] = ReadResults(set);
     if (sets_->InputHash(set) != inputs[set] && answer_.verification.where.empty()) {
       answer_.verification.where = "the kernel changed one of its inputs";
     }
@@ -230,12 +236,13 @@ void Trial::Round(int round) {
     if (set >= kSets && round > 0) break;  // of in-place kernels' many sets, as many as of others
     Expect(set);
     if (!answer_.verification.error.empty()) return;
-    if (round == 0 && set == 0) FindWeak(set);
+    if (round == 0 && set == 0) FindWeak();
     ++answer_.verification.draws;
-    const std::string before = answer_.verification.where;
-    CheckResults(set, alone[set], "");
-    if (!timed[set].empty()) CheckResults(set, timed[set], " in the timed calls");
-    if (answer_.verification.where.empty()) ++answer_.verification.draws_passed;
+    std::vector<const DeviceMemory*> results;
+    for (const DeviceMemory& copy : alone[set]) results.push_back(&copy);
+    // In the sets are the results of the timed calls: the worker has not run since.
+    const bool right = Matches(set, results, "") && Matches(set, Present(set), " in the timed calls");
+    if (right && answer_.verification.where.empty()) ++answer_.verification.draws_passed;
   }
 }
 
@@ -245,7 +252,9 @@ void Trial::Expect(std::size_t set) {
     const TensorDescription& tensor = sets_->tensors()[i].description;
     const std::span<double> values = shared_[i];
     if (tensor.is_drawn()) {
-      std::ranges::copy(DecodeAll(tensor.format, sets_->Drawn(set, i)), values.begin());
+      const DeviceMemory decoded(values.size_bytes());
+      DecodeOnDevice(sets_->Drawn(set, i), tensor.format, decoded);
+      decoded.Download(std::as_writable_bytes(values));
     } else {
       std::ranges::fill(values, std::numeric_limits<double>::quiet_NaN());
     }
@@ -257,16 +266,14 @@ void Trial::Expect(std::size_t set) {
   const nlohmann::json answered =
       referee_.Require({{"do", "reference"}, {"values", values_}, {"counts", sets_->ElementCounts()}});
   std::vector<DeviceMemory>& expected = expected_.emplace_back();
-  for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
-    if (!sets_->tensors()[i].description.is_compared()) continue;
-    expected.emplace_back(shared_[i].size_bytes()).Upload(std::as_bytes(shared_[i]));
+  for (const std::size_t i : compared_) {
+    expected.emplace_back(shared_[i].size_bytes()).Upload(std::as_bytes(std::span<const double>(shared_[i])));
   }
 }
 
-void Trial::FindWeak(std::size_t) {
-  for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
+void Trial::FindWeak() {
+  for (const std::size_t i : compared_) {
     const Tensor& tensor = sets_->tensors()[i];
-    if (!tensor.description.is_compared()) continue;
     const WeakTolerance weak =
         FindWeakTolerance(tensor.description.format, tensor.description.tolerance, shared_[i], tensor.extents);
     if (weak.accepts.empty()) continue;
@@ -275,60 +282,46 @@ void Trial::FindWeak(std::size_t) {
   }
 }
 
-void Trial::CheckResults(std::size_t, const std::vector<std::vector<std::byte>>& results, const char* when) {
+// Compares with what the set's calls must give. `when`: for the place of an error.
+bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when) {
   Verification& verification = answer_.verification;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const Tensor& tensor = sets_->tensors()[i];
-    if (!tensor.description.is_compared()) continue;
+  bool right = true;
+  for (std::size_t k = 0; k < compared_.size(); ++k) {
+    const Tensor& tensor = sets_->tensors()[compared_[k]];
+    const NumberFormat format = tensor.description.format;
     Tolerance tolerance = tensor.description.tolerance;
-    tolerance.absolute *= tolerance_parts_[i];
-    tolerance.relative *= tolerance_parts_[i];
-    const TensorErrors found = CompareTensor(tensor.description.format, results[i], shared_[i], tolerance,
-                                             tensor.description.role == FA_PROFILE_OUTPUT);
+    tolerance.absolute *= tolerance_parts_[compared_[k]];
+    tolerance.relative *= tolerance_parts_[compared_[k]];
+    const DeviceErrors found = CompareOnDevice(*results[k], format, expected_[set][k], tolerance);
     verification.max_abs_error = std::max(verification.max_abs_error, found.max_abs_error);
     verification.max_error_ratio = std::max(verification.max_error_ratio, found.max_error_ratio);
-    verification.nonfinite += found.nonfinite;
-    verification.unwritten += found.unwritten;
-    if (found.passes() || !verification.where.empty()) continue;
-    const std::int64_t index = found.first_unwritten   ? *found.first_unwritten
-                               : found.first_nonfinite ? *found.first_nonfinite
-                                                       : found.worst.value_or(0);
-    const auto place = static_cast<std::size_t>(index);
-    const std::string how =
-        found.first_unwritten
-            ? "never written"
-            : fmt::format("{:.9g}, expected {:.9g}",
-                          Decode(tensor.description.format, LoadBits(tensor.description.format, results[i], place)),
-                          shared_[i][place]);
-    verification.where = tensor.description.name + PlaceOf(index, tensor.extents) + ": " + how + when;
+    verification.nonfinite += static_cast<std::int64_t>(found.nonfinite);
+    verification.unwritten += static_cast<std::int64_t>(found.unwritten);
+    if (found.wrong == 0) continue;
+    right = false;
+    if (!verification.where.empty()) continue;
+    const std::size_t bytes = BytesOf(format);
+    std::array<std::byte, sizeof(std::uint32_t)> element{};
+    results[k]->Download(std::span(element).first(bytes), found.first * bytes);
+    const std::uint32_t bits = LoadBits(format, element, 0);
+    double wanted = 0.0;
+    expected_[set][k].Download(std::as_writable_bytes(std::span(&wanted, 1)), found.first * sizeof wanted);
+    const std::string how = found.unwritten > 0 && bits == PoisonOf(format)
+                                ? "never written"
+                                : fmt::format("{:.9g}, expected {:.9g}", Decode(format, bits), wanted);
+    verification.where = tensor.description.name + PlaceOf(static_cast<std::int64_t>(found.first), tensor.extents) +
+                         ": " + how + when;
   }
+  return right;
 }
 
-// Compares what the sets hold with what they must, on the device.
-void Trial::CompareSoaked(std::size_t calls_a_set) {
+void Trial::CompareSoaked() {
   for (std::size_t set = 0; set < expected_.size(); ++set) {
-    bool wrong = false;
-    std::size_t which = 0;
-    for (std::size_t i = 0; i < sets_->tensors().size(); ++i) {
-      const Tensor& tensor = sets_->tensors()[i];
-      if (!tensor.description.is_compared()) continue;
-      Tolerance tolerance = tensor.description.tolerance;
-      tolerance.absolute *= tolerance_parts_[i];
-      tolerance.relative *= tolerance_parts_[i];
-      const DeviceErrors found =
-          CompareOnDevice(sets_->memory(set, i), tensor.description.format, expected_[set][which++], tolerance);
-      if (found.wrong == 0) continue;
-      wrong = true;
-      if (answer_.verification.where.empty()) {
-        answer_.verification.where =
-            fmt::format("{}{}: wrong in call {} on these inputs", tensor.description.name,
-                        PlaceOf(static_cast<std::int64_t>(found.first), tensor.extents), answer_.judgement.calls + 1);
-      }
-    }
-    answer_.judgement.calls += static_cast<std::int64_t>(calls_a_set);
-    if (wrong) answer_.judgement.wrong_calls += static_cast<std::int64_t>(std::max<std::size_t>(calls_a_set, 1));
-    if (!wrong && calls_a_set > 0 && sets_->OutputHash(set) != result_hashes_[set]) {
-      answer_.judgement.same_bits = false;
+    ++answer_.judgement.calls;
+    if (sets_->OutputHash(set) == result_hashes_[set]) continue;  // the bits of a result that was found right
+    answer_.judgement.same_bits = false;
+    if (!Matches(set, Present(set), fmt::format(" in call {} after the timing", answer_.judgement.calls))) {
+      ++answer_.judgement.wrong_calls;
     }
   }
 }
@@ -345,11 +338,13 @@ void Trial::Soak() {
     sets_->Poison(Poison::kRandom, random_());
     std::ranges::shuffle(order, random_);
     (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", single_}});
-    CompareSoaked(1);
+    CompareSoaked();
   }
   // A write that comes late: the results must still be there when the device has been idle.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CompareSoaked(0);
+  for (std::size_t set = 0; set < expected_.size(); ++set) {
+    if (!Matches(set, Present(set), ", some time after the call had ended")) ++answer_.judgement.wrong_calls;
+  }
 }
 
 void Trial::Refuse(const std::string& reason) {

@@ -32,17 +32,18 @@ class Trial {
   void Warm();
   void PlanBursts();
   void Round(int round);
-  std::vector<std::vector<std::byte>> ReadResults(std::size_t set) const;
+  void KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const;
   Watched RunWatched(const std::vector<std::size_t>& order, int chain);
   void RunAlone();
   void RunBursts();
   std::vector<std::size_t> Shuffled(std::size_t times);
   void Add(Counted& counted, const Watched& seen, double calls);
   void Expect(std::size_t set);
-  void CheckResults(std::size_t set, const std::vector<std::vector<std::byte>>& results, const char* when);
-  void FindWeak(std::size_t set);
+  bool Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when);
+  std::vector<const DeviceMemory*> Present(std::size_t set) const;
+  void FindWeak();
   void Soak();
-  void CompareSoaked(std::size_t calls_a_set);
+  void CompareSoaked();
   void Refuse(const std::string& reason);
   void WeighTime();
   void Conclude();
@@ -59,7 +60,8 @@ class Trial {
   std::optional<TensorSets> sets_;
   std::optional<Witness> witness_;
   std::vector<double> tolerance_parts_;  // of each tensor's tolerance that is applied
-  std::vector<std::vector<DeviceMemory>> expected_;  // of a set's compared tensors, float64, for the soak
+  std::vector<std::size_t> compared_;                // which tensors are
+  std::vector<std::vector<DeviceMemory>> expected_;  // of a set's compared tensors: float64
   std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
   int single_ = 1;  // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;

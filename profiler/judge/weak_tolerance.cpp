@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 namespace fa_profile::judge {
 namespace {
@@ -44,17 +45,25 @@ std::vector<double> MeansOver(std::size_t axis, std::span<const double> values, 
   return means;
 }
 
-// A type that is two steps less precise: 10 or 13 bits of the fraction fewer of fp32, 7 or more of 16-bit types.
-std::optional<NumberFormat> MuchCoarser(NumberFormat format) {
+// Bits after the first of a type that is two steps less precise: bf16 of fp32, fp8 e5m2 of types with 16 bits; 0: none.
+int MuchFewerBits(NumberFormat format) {
   switch (format) {
     case NumberFormat::kFp32:
-      return NumberFormat::kBf16;
+      return 7;
     case NumberFormat::kFp16:
     case NumberFormat::kBf16:
-      return NumberFormat::kFp8E5m2;
+      return 2;
     default:
-      return std::nullopt;
+      return 0;
   }
+}
+
+// The nearest number with this many bits after the first.
+double RoundTo(int bits, double value) {
+  if (!std::isfinite(value)) return value;
+  const std::uint64_t unit = std::uint64_t{1} << (52 - bits);
+  const std::uint64_t rounded = (std::bit_cast<std::uint64_t>(value) + unit / 2) & ~(unit - 1);
+  return std::bit_cast<double>(rounded);
 }
 
 }  // namespace
@@ -75,10 +84,10 @@ WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance,
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
     if (extents[axis] > 1) attempt(MeansOver(axis, expected, extents), fmt::format("the mean over extent {}", axis));
   }
-  if (const auto coarser = MuchCoarser(format)) {
+  if (const int bits = MuchFewerBits(format); bits > 0) {
     std::vector<double> rounded(expected.begin(), expected.end());
-    for (double& value : rounded) value = Decode(*coarser, Encode(*coarser, value));
-    attempt(rounded, fmt::format("the reference rounded to {}", NameOf(*coarser)));
+    for (double& value : rounded) value = RoundTo(bits, value);
+    attempt(rounded, fmt::format("the reference rounded to {} significant bits", bits + 1));
   }
   return found;
 }

@@ -69,7 +69,7 @@ void Trial::Conclude() {
   if (!answer_.verification.correct()) {
     const bool rare = judged.wrong_calls > 0;
     std::string reason = fa_profile::Describe(answer_.verification);
-    if (rare) reason = fmt::format("{} of {} calls wrong; {}", judged.wrong_calls, judged.calls, answer_.verification.where);
+    if (rare) reason = fmt::format("WRONG: {} of {} calls; {}", judged.wrong_calls, judged.calls, answer_.verification.where);
     if (!judged.weak_tolerance.empty() && !question_.accept_weak_tolerance) {
       reason += fmt::format("; the tolerance also accepts {}, so a part of it was applied", judged.weak_tolerance);
     }
@@ -89,7 +89,7 @@ std::string Describe(const Judgement& judgement) {
   using Verdict = Judgement::Verdict;
   switch (judgement.verdict) {
     case Verdict::kWrong:
-      return "WRONG: " + judgement.reason;
+      return judgement.reason;
     case Verdict::kRefused:
       return "REFUSED: " + judgement.reason;
     case Verdict::kCannotSay:

@@ -79,7 +79,7 @@ bool RunPython(const RunOptions& options, const Report& report);
 struct VerifyOptions : KernelChoice {
   int draws = 0;  ///< 0: what the suite says
   std::uint64_t seed = 1;
-  std::int64_t calls = 1000;           ///< of a library's kernel that are compared in all
+  std::int64_t calls = 3000;           ///< of a library's kernel that are compared in all
   bool timing = true;                  ///< judge the speed of a library's kernel, too
   bool accept_weak_tolerance = false;  ///< a tolerance that zeros or a mean pass is applied as it is
 };

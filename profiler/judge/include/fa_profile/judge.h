@@ -26,7 +26,7 @@ struct Question {
   std::vector<ShapeParameter> parameters;
   int device = 0;
   int draws = 9;              ///< inputs whose results are compared with the reference, at least 2
-  std::int64_t calls = 1000;  ///< compared in all, after the timing too
+  std::int64_t calls = 3000;  ///< compared in all, after the timing too
   std::uint64_t seed = 0;     ///< 0: one that nothing in the worker can know
   bool timing = true;         ///< false: results alone, no witness
   bool accept_weak_tolerance = false;

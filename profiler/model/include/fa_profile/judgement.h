@@ -18,7 +18,7 @@ struct Judgement {
   };
   std::int64_t case_id = 0;
   Verdict verdict = Verdict::kCannotSay;
-  std::string reason;                ///< empty: certified
+  std::string reason;                ///< a sentence; empty: certified
   std::int64_t calls = 0;            ///< compared with the reference, every element
   std::int64_t wrong_calls = 0;      ///< of them
   std::optional<bool> same_bits;     ///< whether equal inputs gave equal bits; absent: not tried
