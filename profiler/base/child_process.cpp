@@ -153,7 +153,8 @@ std::vector<char*> EnvironmentWith(const std::vector<std::string>& replaced) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('=') + 1);
-    const bool kept = std::ranges::none_of(replaced, [name](std::string_view other) { return other.starts_with(name); });
+    const bool kept =
+        std::ranges::none_of(replaced, [name](std::string_view other) { return other.starts_with(name); });
     if (kept) variables.push_back(*variable);
   }
   variables.push_back(nullptr);

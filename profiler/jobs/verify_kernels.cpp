@@ -84,7 +84,7 @@ LibraryAnswer AnswerFor(const LibraryQuestion& question) {
 CaseCheck Judged(const ToVerify& entry, const VerifyOptions& options, collect::GpuApi& gpu, ProgressBar& bar,
                  Judgement& judgement) {
   judge::Question question{entry.kernel->origin(), options.tensor_files, *entry.fitted.shape->parameters(),
-                           options.device, entry.draws, options.calls};
+                           options.device,         entry.draws,          options.calls};
   question.timing = options.timing;
   question.accept_weak_tolerance = options.accept_weak_tolerance;
   const std::string name = entry.kernel->id() + " " + entry.fitted.shape->ToString();

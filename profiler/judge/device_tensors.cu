@@ -171,8 +171,10 @@ __global__ void CompareKernel(const void* data, const double* expected, std::siz
     atomicAdd(&found->wrong, 1ULL);
     atomicMin(&found->first, static_cast<unsigned long long>(i));
   }
-  if (largest_error > 0.0) atomicMax(&found->max_abs_error, static_cast<unsigned long long>(__double_as_longlong(largest_error)));
-  if (largest_ratio > 0.0) atomicMax(&found->max_error_ratio, static_cast<unsigned long long>(__double_as_longlong(largest_ratio)));
+  if (largest_error > 0.0)
+    atomicMax(&found->max_abs_error, static_cast<unsigned long long>(__double_as_longlong(largest_error)));
+  if (largest_ratio > 0.0)
+    atomicMax(&found->max_error_ratio, static_cast<unsigned long long>(__double_as_longlong(largest_ratio)));
 }
 
 // A value that a kernel computes, with its start and its result on the host. One at a time: the memory is kept, because
@@ -220,9 +222,9 @@ std::string DeviceMemory::ExportedHandle() const {
 }
 
 void DeviceMemory::Download(std::span<std::byte> bytes, std::size_t offset) const {
-  CheckCuda(cudaMemcpy(bytes.data(), static_cast<const std::byte*>(memory_) + offset, bytes.size(),
-                       cudaMemcpyDeviceToHost),
-            "cudaMemcpy");
+  CheckCuda(
+      cudaMemcpy(bytes.data(), static_cast<const std::byte*>(memory_) + offset, bytes.size(), cudaMemcpyDeviceToHost),
+      "cudaMemcpy");
 }
 
 void DeviceMemory::CopyFrom(const DeviceMemory& other) const {

@@ -55,12 +55,12 @@ void DecodeOnDevice(const DeviceMemory& memory, NumberFormat format, const Devic
 
 /// What a comparison on the device found.
 struct DeviceErrors {
-  std::uint64_t wrong = 0;      ///< elements outside the tolerance, unwritten and nonfinite ones included
-  std::uint64_t unwritten = 0;  ///< wrong ones that hold PoisonOf()
-  std::uint64_t nonfinite = 0;  ///< other wrong ones that are NaN or infinite
-  std::uint64_t first = 0;      ///< index of the first wrong one
-  double max_abs_error = 0.0;   ///< over finite elements
-  double max_error_ratio = 0.0; ///< over finite elements: |error| / tolerance, at most kLargestRatio
+  std::uint64_t wrong = 0;       ///< elements outside the tolerance, unwritten and nonfinite ones included
+  std::uint64_t unwritten = 0;   ///< wrong ones that hold PoisonOf()
+  std::uint64_t nonfinite = 0;   ///< other wrong ones that are NaN or infinite
+  std::uint64_t first = 0;       ///< index of the first wrong one
+  double max_abs_error = 0.0;    ///< over finite elements
+  double max_error_ratio = 0.0;  ///< over finite elements: |error| / tolerance, at most kLargestRatio
 };
 /// Compares with float64 values on the device by the rules of CompareTensor() (compare_tensor.h).
 DeviceErrors CompareOnDevice(const DeviceMemory& memory, NumberFormat format, const DeviceMemory& expected,

@@ -45,9 +45,9 @@ void LibraryProcess::ThrowEnd() {
                         "a launch, the reference or a constructor hangs");
   }
   const std::string how = Printable(Describe(end));
-  throw ProcessFailed("the kernel library " + library_ + " ended its process: it " +
-                          (how.empty() ? "ended with exit code 0" : how),
-                      "debug it with: gdb --args fa-profile verify --kernel-lib " + library_);
+  throw ProcessFailed(
+      "the kernel library " + library_ + " ended its process: it " + (how.empty() ? "ended with exit code 0" : how),
+      "debug it with: gdb --args fa-profile verify --kernel-lib " + library_);
 }
 
 nlohmann::json LibraryProcess::Ask(const nlohmann::json& task) {

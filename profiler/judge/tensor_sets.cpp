@@ -49,8 +49,9 @@ TensorSets::TensorSets(const LibraryStatement& statement, const std::vector<Shap
   }
   const double free = static_cast<double>(FreeMemory()) / kPart;
   if (wanted > free) {
-    throw Error(fmt::format("the tensors of a call need {:.3g} GB, and {:.3g} GB may be used", wanted / 1e9, free / 1e9),
-                "take a smaller shape");
+    throw Error(
+        fmt::format("the tensors of a call need {:.3g} GB, and {:.3g} GB may be used", wanted / 1e9, free / 1e9),
+        "take a smaller shape");
   }
   const auto sets = std::min(most_sets, static_cast<std::size_t>(free / wanted));
   for (std::size_t set = 0; set < sets; ++set) {
@@ -136,6 +137,12 @@ std::uint64_t TensorSets::InputHash(std::size_t set) const {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensors_[i].description.is_compared()) hash = Mix(hash ^ HashOnDevice(sets_[set].tensors[i]));
   }
+  return hash;
+}
+
+std::uint64_t TensorSets::DrawnHash(std::size_t set) const {
+  std::uint64_t hash = 0;
+  for (const DeviceMemory& memory : drawn_[set]) hash = Mix(hash ^ HashOnDevice(memory));
   return hash;
 }
 

@@ -42,6 +42,8 @@ class TensorSets {
 
   /// Hashes of one set: of what a kernel must not change, and of what it writes.
   std::uint64_t InputHash(std::size_t set) const;
+  /// Of what was drawn, in-place tensors included.
+  std::uint64_t DrawnHash(std::size_t set) const;
   std::uint64_t OutputHash(std::size_t set) const;
 
   const DeviceMemory& memory(std::size_t set, std::size_t tensor) const { return sets_.at(set).tensors.at(tensor); }

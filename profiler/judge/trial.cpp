@@ -54,17 +54,15 @@ Answer Trial::Run() {
     alone_on_gpu_ = before.instructions == 0;
   }
   worker_.emplace(question_, /*with_gpu=*/true, -1);
-  const nlohmann::json loaded =
-      worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
+  const nlohmann::json loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
   answer_.why_not = Printable(loaded.value("why_not", std::string()));
   if (!answer_.why_not.empty()) return answer_;
   const double flops = loaded.value("flops", 0.0);
   const double bytes = loaded.value("bytes", 0.0);
   if (std::isfinite(flops) && flops > 0) answer_.work.flops = flops;
   if (std::isfinite(bytes) && bytes > 0) answer_.work.bytes = bytes;
-  const bool in_place = std::ranges::any_of(statement_.tensors, [](const TensorDescription& tensor) {
-    return tensor.is_drawn() && tensor.is_compared();
-  });
+  const bool in_place = std::ranges::any_of(
+      statement_.tensors, [](const TensorDescription& tensor) { return tensor.is_drawn() && tensor.is_compared(); });
   sets_.emplace(statement_, question_.parameters, loaded.value("workspace_bytes", std::size_t{0}),
                 in_place ? kInPlaceSets : kSets);
   shared_.Resize(sets_->ElementCounts());
@@ -76,7 +74,8 @@ Answer Trial::Run() {
   try {
     (void)worker_->Require({{"do", "open"}, {"sets", sets_->Handles()}});
     Warm();
-    const int rounds = std::max(2, static_cast<int>((question_.draws + static_cast<int>(kSets) - 1) / static_cast<int>(kSets)));
+    const int rounds =
+        std::max(2, static_cast<int>((question_.draws + static_cast<int>(kSets) - 1) / static_cast<int>(kSets)));
     for (int round = 0; round < rounds && answer_.verification.error.empty(); ++round) {
       Round(round);
       if (progress_) progress_(round + 1, rounds);
@@ -140,8 +139,7 @@ Watched Trial::RunWatched(const std::vector<std::size_t>& order, int chain) {
 
 void Trial::Add(Counted& counted, const Watched& seen, double calls) {
   const double instructions = seen.instructions / calls;
-  counted.lowest_instructions =
-      counted.calls == 0 ? instructions : std::min(counted.lowest_instructions, instructions);
+  counted.lowest_instructions = counted.calls == 0 ? instructions : std::min(counted.lowest_instructions, instructions);
   counted.highest_instructions = std::max(counted.highest_instructions, instructions);
   counted.calls += calls;
   counted.sum.instructions += seen.instructions;
@@ -201,6 +199,14 @@ void Trial::KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>&
   }
 }
 
+// Calls in graphs of their own, one after the other: a graph begins when the one before has ended.
+void Trial::RunApart() {
+  if (!witness_ || single_ == 0 || chain_ == single_) return;
+  constexpr std::size_t kCalls = 300;
+  const std::vector<std::size_t> order = Shuffled(kCalls / sets_->count());
+  apart_ns_ = RunWatched(order, single_).busy_ns / static_cast<double>(order.size());
+}
+
 std::vector<const DeviceMemory*> Trial::Present(std::size_t set) const {
   std::vector<const DeviceMemory*> present;
   for (const std::size_t i : compared_) present.push_back(&sets_->memory(set, i));
@@ -211,7 +217,10 @@ void Trial::Round(int round) {
   sets_->Draw(random_(), values_, referee_, shared_);
   const std::size_t sets = sets_->count();
   std::vector<std::uint64_t> inputs;
-  for (std::size_t set = 0; set < sets; ++set) inputs.push_back(sets_->InputHash(set));
+  for (std::size_t set = 0; set < sets; ++set) {
+    inputs.push_back(sets_->InputHash(set));
+    drawn_.push_back(sets_->DrawnHash(set));
+  }
   // The last results stay in every third round: nothing tells them from right ones but the new inputs.
   if (round % 3 != 2) sets_->Poison(round % 3 == 0 ? Poison::kMarked : Poison::kRandom, random_());
   RunAlone();
@@ -221,6 +230,7 @@ void Trial::Round(int round) {
     KeepResults(set, alone);
     result_hashes_.push_back(sets_->OutputHash(set));
   }
+  if (round == 0) RunApart();
   sets_->RestoreInPlace();
   sets_->Poison(round % 2 == 0 ? Poison::kRandom : Poison::kMarked, random_());
   RunBursts();
@@ -236,7 +246,10 @@ void Trial::Round(int round) {
     if (set >= kSets && round > 0) break;  // of in-place kernels' many sets, as many as of others
     Expect(set);
     if (!answer_.verification.error.empty()) return;
-    if (round == 0 && set == 0) FindWeak();
+    if (round == 0 && set == 0) {
+      FindWeak();
+      FindCoarse(set, alone[set]);
+    }
     ++answer_.verification.draws;
     std::vector<const DeviceMemory*> results;
     for (const DeviceMemory& copy : alone[set]) results.push_back(&copy);
@@ -282,6 +295,39 @@ void Trial::FindWeak() {
   }
 }
 
+// Where every tensor is fp32 and tensor cores worked: do the results have the error of inputs rounded to TF32? A kernel
+// that splits numbers into several TF32 parts does not. Leaves shared_ changed.
+void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results) {
+  constexpr int kTf32Bits = 10;
+  constexpr double kPart = 0.3;
+  const std::vector<Tensor>& tensors = sets_->tensors();
+  const bool all_fp32 = std::ranges::all_of(
+      tensors, [](const Tensor& tensor) { return tensor.description.format == NumberFormat::kFp32; });
+  if (!all_fp32 || alone_.sum.tensor_cycles == 0 || question_.accept_weak_tolerance) return;
+  std::vector<std::vector<double>> exact;
+  for (const std::size_t i : compared_) exact.emplace_back(shared_[i].begin(), shared_[i].end());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].description.is_drawn()) continue;
+    const DeviceMemory decoded(shared_[i].size_bytes());
+    DecodeOnDevice(sets_->Drawn(set, i), NumberFormat::kFp32, decoded);
+    decoded.Download(std::as_writable_bytes(shared_[i]));
+    for (double& value : shared_[i]) value = RoundToBits(kTf32Bits, value);
+  }
+  (void)referee_.Require({{"do", "reference"}, {"values", values_}, {"counts", sets_->ElementCounts()}});
+  double of_rounding = 0.0;
+  double of_kernel = 0.0;
+  for (std::size_t k = 0; k < compared_.size(); ++k) {
+    std::vector<float> given(exact[k].size());
+    results[k].Download(std::as_writable_bytes(std::span(given)));
+    for (std::size_t i = 0; i < exact[k].size(); ++i) {
+      of_rounding += std::pow(shared_[compared_[k]][i] - exact[k][i], 2);
+      of_kernel += std::pow(given[i] - exact[k][i], 2);
+    }
+  }
+  if (std::sqrt(of_kernel) < kPart * std::sqrt(of_rounding) || of_rounding == 0.0) return;
+  Refuse("all tensors are fp32, and the results have the error of TF32: tensor cores multiply 11 bits of them");
+}
+
 // Compares with what the set's calls must give. `when`: for the place of an error.
 bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when) {
   Verification& verification = answer_.verification;
@@ -309,8 +355,8 @@ bool Trial::Matches(std::size_t set, const std::vector<const DeviceMemory*>& res
     const std::string how = found.unwritten > 0 && bits == PoisonOf(format)
                                 ? "never written"
                                 : fmt::format("{:.9g}, expected {:.9g}", Decode(format, bits), wanted);
-    verification.where = tensor.description.name + PlaceOf(static_cast<std::int64_t>(found.first), tensor.extents) +
-                         ": " + how + when;
+    verification.where =
+        tensor.description.name + PlaceOf(static_cast<std::int64_t>(found.first), tensor.extents) + ": " + how + when;
   }
   return right;
 }

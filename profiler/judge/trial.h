@@ -36,12 +36,14 @@ class Trial {
   Watched RunWatched(const std::vector<std::size_t>& order, int chain);
   void RunAlone();
   void RunBursts();
+  void RunApart();
   std::vector<std::size_t> Shuffled(std::size_t times);
   void Add(Counted& counted, const Watched& seen, double calls);
   void Expect(std::size_t set);
   bool Matches(std::size_t set, const std::vector<const DeviceMemory*>& results, const std::string& when);
   std::vector<const DeviceMemory*> Present(std::size_t set) const;
   void FindWeak();
+  void FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results);
   void Soak();
   void CompareSoaked();
   void Refuse(const std::string& reason);
@@ -59,16 +61,18 @@ class Trial {
   std::optional<LibraryProcess> worker_;
   std::optional<TensorSets> sets_;
   std::optional<Witness> witness_;
-  std::vector<double> tolerance_parts_;  // of each tensor's tolerance that is applied
+  std::vector<double> tolerance_parts_;              // of each tensor's tolerance that is applied
   std::vector<std::size_t> compared_;                // which tensors are
   std::vector<std::vector<DeviceMemory>> expected_;  // of a set's compared tensors: float64
   std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
-  int single_ = 1;  // `chain` of a call alone: 0 where the launch cannot be captured
+  int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
   std::size_t repeats_ = 1;
   Counted alone_;
   Counted timed_;
   bool alone_on_gpu_ = true;
+  double apart_ns_ = 0.0;             // of a call in a graph of its own: no other can overlap it
+  std::vector<std::uint64_t> drawn_;  // hashes of the inputs of all rounds
   std::string refused_;
   Answer answer_;
 };

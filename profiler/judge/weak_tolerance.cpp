@@ -58,15 +58,14 @@ int MuchFewerBits(NumberFormat format) {
   }
 }
 
-// The nearest number with this many bits after the first.
-double RoundTo(int bits, double value) {
+}  // namespace
+
+double RoundToBits(int bits, double value) {
   if (!std::isfinite(value)) return value;
   const std::uint64_t unit = std::uint64_t{1} << (52 - bits);
   const std::uint64_t rounded = (std::bit_cast<std::uint64_t>(value) + unit / 2) & ~(unit - 1);
   return std::bit_cast<double>(rounded);
 }
-
-}  // namespace
 
 WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance, std::span<const double> expected,
                                 std::span<const std::int64_t> extents) {
@@ -86,7 +85,7 @@ WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance,
   }
   if (const int bits = MuchFewerBits(format); bits > 0) {
     std::vector<double> rounded(expected.begin(), expected.end());
-    for (double& value : rounded) value = RoundTo(bits, value);
+    for (double& value : rounded) value = RoundToBits(bits, value);
     attempt(rounded, fmt::format("the reference rounded to {} significant bits", bits + 1));
   }
   return found;

@@ -14,7 +14,8 @@ namespace fa_profile {
 ///
 ///   describe                        -> what the library says of its kernel: LibraryStatement
 ///   load, values, device            -> why_not, workspace_bytes; opens the GPU
-///   open, sets                      -> maps the judge's tensors: a list of IPC handles (hex) for each set, in the order
+///   open, sets                      -> maps the judge's tensors: a list of IPC handles (hex) for each set, in the
+///   order
 ///                                      of the description, the workspace last; "" for a workspace of 0 bytes
 ///   graph, chain                    -> captures `chain` calls on each set as a graph of its own
 ///   run, order, chain               -> enqueues the graph of each set in `order`, or with chain 0 a call without a
@@ -23,7 +24,8 @@ namespace fa_profile {
 ///   reference, values, counts       -> the library's reference writes the outputs there; `counts`: elements of each
 ///   check, values, counts           -> what the library's own check finds wrong, of results after those
 ///
-/// An answer has "error" (a text; empty: none). The judge believes no answer: it checks what can be checked from outside.
+/// An answer has "error" (a text; empty: none). The judge believes no answer: it checks what can be checked from
+/// outside.
 [[noreturn]] void ServeKernelLibrary(const std::string& library, const std::vector<std::string>& files);
 
 /// The descriptor of the memory that draws and references are exchanged in: float64, one tensor after the other.

@@ -64,12 +64,12 @@ struct ChildEnd {
 ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
                        const ChildLimits& limits);
 
-/// A child that answers messages, in a process group of its own that ends with this object. Its stdin is empty, and what
-/// it prints is kept. Whoever runs in it may send anything: a message is what somebody in the child claims.
+/// A child that answers messages, in a process group of its own that ends with this object. Its stdin is empty, and
+/// what it prints is kept. Whoever runs in it may send anything: a message is what somebody in the child claims.
 class ChildSession {
  public:
-  static constexpr int kChannel = 3;      ///< the child's descriptor for messages, a SOCK_SEQPACKET socket
-  static constexpr int kFirstExtra = 4;   ///< its descriptor for the first of `extras`, and so on
+  static constexpr int kChannel = 3;     ///< the child's descriptor for messages, a SOCK_SEQPACKET socket
+  static constexpr int kFirstExtra = 4;  ///< its descriptor for the first of `extras`, and so on
   static constexpr std::size_t kLongestMessage = 128 << 10;  ///< bytes
 
   /// Throws Error like StartChild(). `environment`: "NAME=VALUE" texts that replace this process's.

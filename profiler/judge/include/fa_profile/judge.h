@@ -16,8 +16,8 @@ class GpuApi;
 
 /// Is a kernel correct, and is its speed real? Verdict, reference values, tolerances, seeds and the clock are in this
 /// process, which loads no code of the user. That runs in two others: a *worker*, which has the library and the judge's
-/// tensors, and a *referee*, which has the library, no GPU, and computes what a call must give after the worker's results
-/// were read. Whatever they answer is checked from outside (docs/honest.md).
+/// tensors, and a *referee*, which has the library, no GPU, and computes what a call must give after the worker's
+/// results were read. Whatever they answer is checked from outside (docs/honest.md).
 namespace fa_profile::judge {
 
 struct Question {

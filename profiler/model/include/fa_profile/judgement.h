@@ -25,10 +25,10 @@ struct Judgement {
   std::string weak_tolerance;        ///< what the tolerances also accept ("zeros"); empty: nothing that was tried
   std::vector<double> durations_ns;  ///< of a call in the bursts that were timed: busy time of the device over calls
   std::int64_t calls_a_burst = 0;
-  int sets = 0;                      ///< tensors of calls that take turns, with other contents each
-  double instructions = 0.0;         ///< of a verified call alone: warp instructions of the whole device
-  double timed_instructions = 0.0;   ///< of a call in the bursts
-  double tensor_cycles = 0.0;        ///< likewise: cycles of tensor pipes, summed over SMs
+  int sets = 0;                     ///< tensors of calls that take turns, with other contents each
+  double instructions = 0.0;        ///< of a verified call alone: warp instructions of the whole device
+  double timed_instructions = 0.0;  ///< of a call in the bursts
+  double tensor_cycles = 0.0;       ///< likewise: cycles of tensor pipes, summed over SMs
   double timed_tensor_cycles = 0.0;
   double sm_cycles = 0.0;  ///< likewise: cycles in which an SM held a warp, summed over SMs
   double timed_sm_cycles = 0.0;
