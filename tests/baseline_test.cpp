@@ -165,7 +165,7 @@ TEST(BaselineTest, InvalidContentIsRefusedEvenWithAValidReceipt) {
   EXPECT_EQ(says([](Json& j) { j["evidence"]["processes"][0]["values"][0][0] = -1; }),
             "b.json: /evidence/processes/0/values/0/0: is a duration and must be above 0");
   EXPECT_EQ(says([](Json& j) { j["evidence"]["version"] = 9; }),
-            "b.json: /evidence: was written by a newer fa-profile: version 9, and this one reads up to 3");
+            "b.json: /evidence: was written by a newer fa-profile: version 9, and this one reads up to 4");
 }
 
 TEST(PromoteTest, ThePreviousBaselineIsNamedOnlyWithinItsLineage) {

@@ -19,8 +19,12 @@ class BuildFilesTest : public FolderTest {
   // A file that looks as if it had GPU code, or not.
   void Make(const std::string& path, bool has_gpu_code = true) const {
     fs::create_directories((folder_ / path).parent_path());
-    const std::string elf = "\177ELF\002 ... ";  // of 64 bits
-    std::ofstream(folder_ / path) << elf << (has_gpu_code ? ".nv_fatbin" : ".text");
+    constexpr std::size_t kMachineOffset = 18;
+    const std::string elf = "\177ELF\002";  // of 64 bits
+    std::string code = elf;
+    code.resize(kMachineOffset);
+    code += has_gpu_code ? std::string("\276\0", 2) : "..";  // EM_CUDA
+    std::ofstream(folder_ / path) << elf << " ... " << code;
   }
 
   // "prefix=path" of each file found, '*' for the ladder.

@@ -72,7 +72,7 @@ RULE = {
     "ci/gate/trials": (MODEL | {"ci/gate/files", "ci/gate/judge"}, {"json", "boost"} | TEXT),
     "ci/gate/history": (MODEL | {"profiler/base/readers", "profiler/store", "ci/gate/files", "ci/gate/judge"}, {"json", "re2", "sqlite"} | TEXT),
     "ci/gate/evidence": (CODE | {"profiler/base/readers", "profiler/load", "ci/gate/files"}, {"re2"} | TEXT),
-    "ci/gate/measure": (MODEL | {"profiler/base/readers", "profiler/python", "ci/gate/files", "ci/gate/judge"}, TEXT),
+    "ci/gate/measure": (MODEL | {"profiler/base/readers", "profiler/sass", "profiler/python", "ci/gate/files", "ci/gate/judge"}, TEXT),
     "python": (
         CODE | {"profiler/load", "exporters"} | {f"ci/gate/{room}" for room in ("files", "judge", "report", "evidence")},
         {"nanobind", "nvtx"},

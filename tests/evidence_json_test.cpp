@@ -40,6 +40,8 @@ TEST(EvidenceTest, CaseNameIsKernelAndShape) {
                       .shape = "1,8,512,64",
                       .verification = {},
                       .code = {},
+                      .host_code_hash = {},
+                      .phase_model = {},
                       .launches = {},
                       .compiler_warnings = {},
                       .places = {},
@@ -98,6 +100,9 @@ TEST(EvidenceJsonTest, EveryFieldSurvives) {
   EXPECT_EQ(mma.compiler_warnings, before.cases[0].compiler_warnings);
   EXPECT_EQ(mma.places.at("softmax").line, 88);
   EXPECT_EQ(mma.findings, before.cases[0].findings);
+  EXPECT_EQ(mma.host_code_hash, "0123456789abcdef");
+  EXPECT_EQ(mma.phase_model, "inferred");
+  EXPECT_EQ(after.cases[1].host_code_hash + after.cases[1].phase_model, "");
   EXPECT_EQ(after.cases[1].code[0].registers_per_thread, std::nullopt);
   EXPECT_EQ(after.cases[1].code[0].stack_frame_bytes, std::nullopt);
   EXPECT_FALSE(after.cases[2].verification);
@@ -270,9 +275,14 @@ TEST(EvidenceJsonTest, DuplicateKeysAndOtherLenientJsonAreRefused) {
   EXPECT_EQ(MessageOf(std::string((64U << 20U) + 1, ' ')), "e.json is larger than 64 MiB");
 }
 
+TEST(EvidenceJsonTest, AHashOfHostCodeHas16Digits) {
+  EXPECT_EQ(MessageOf([](Json& e) { e["cases"][0]["host_code_hash"] = "12"; }),
+            "e.json: /cases/0/host_code_hash: must be 16 hexadecimal digits");
+}
+
 TEST(EvidenceJsonTest, ANewerVersionIsNamed) {
-  EXPECT_EQ(MessageOf([](Json& e) { e["version"] = 4; }),
-            "e.json was written by a newer fa-profile: version 4, and this one reads up to 3");
+  EXPECT_EQ(MessageOf([](Json& e) { e["version"] = 5; }),
+            "e.json was written by a newer fa-profile: version 5, and this one reads up to 4");
   EXPECT_NE(MessageOf([](Json& e) { e["version"] = 0; }).find("/version"), std::string::npos);
   EXPECT_NE(MessageOf([](Json& e) { e["version"] = "1"; }).find("/version"), std::string::npos);
 }

@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "fa_profile/error.h"
 #include "fa_profile/gate_build.h"
@@ -496,6 +497,51 @@ void WritePythonFiles(const fs::path& folder, Json& knobs, const std::string& fu
     for (const char* const label : {"@n=1", "@n=2"}) kernels[kernel + label] = {{"hash", hash}};
     knobs["libraries"][name + ".py:" + kernel] = {{"name", name}, {"kernels", kernels}};
   }
+}
+
+TEST_F(GatePairTest, EqualMachineCodeOfLibrariesWithOtherHostCodeIsTimed) {
+  const fs::path base(FA_PROFILE_FAKE_LIBRARY);
+  const fs::path head(FA_PROFILE_FAKE_LIBRARY_AGAIN);
+  const Json kernels = {{"mine", {{"hash", "00000000000000aa"}}}};
+  knobs_["base"]["libraries"][base.filename()] = {{"name", "base"}, {"kernels", kernels}};
+  knobs_["base"]["libraries"][head.filename()] = {{"name", "head"}, {"kernels", kernels}};
+  options_.base = base;
+  options_.candidate = head;
+  options_.tool = folder_ / "base" / "fa-profile";
+  GateResult result = Run();
+  EXPECT_EQ(result.verdict, Verdict::kPass) << result.headline;
+  EXPECT_EQ(Log("timing").size(), 2U + 3U * 8U);
+  EXPECT_EQ(std::ranges::count(result.notes, "the same machine code, other host code: timed (mine 1,8,512,64)"), 1);
+
+  knobs_["base"]["libraries"][head.filename()]["kernels"]["mine"]["factor"] = 1.2;
+  result = Run();
+  EXPECT_EQ(result.verdict, Verdict::kRegression) << result.headline;
+  EXPECT_FALSE(CaseOf(result, "mine").identical);
+
+  fs::copy(base, folder_ / base.filename());  // the same library in another folder
+  std::ofstream(folder_ / "log").flush();
+  options_.candidate = folder_ / base.filename();
+  result = Run();
+  EXPECT_EQ(result.verdict, Verdict::kPass) << result.headline;
+  EXPECT_EQ(CaseOf(result, "mine").headline, "the same machine code and host code");
+  EXPECT_EQ(Log("timing").size(), 0U);
+}
+
+TEST_F(GatePairTest, EqualMachineCodeOfAnotherPythonFileIsTimed) {
+  WritePythonFiles(folder_, knobs_["base"], "norm");
+  Json& head = knobs_["base"]["libraries"]["head.py:norm"]["kernels"];
+  for (Json& kernel : head) kernel["hash"] = "00000000000000aa";
+  options_.base = (folder_ / "base.py").string() + ":norm";
+  options_.candidate = (folder_ / "head.py").string() + ":norm";
+  options_.tool = folder_ / "base" / "fa-profile";
+  EXPECT_EQ(Run().verdict, Verdict::kPass);
+  EXPECT_EQ(Log("timing").size(), 0U) << "the two files are equal";
+
+  WriteFile(folder_ / "head.py", "import time\n");
+  head["norm@n=2"]["factor"] = 1.2;
+  const GateResult result = Run();
+  EXPECT_EQ(CaseOf(result, "norm@n=1").verdict, Verdict::kPass);
+  EXPECT_EQ(CaseOf(result, "norm@n=2").verdict, Verdict::kRegression) << result.headline;
 }
 
 TEST_F(GatePairTest, CasesOfTwoPythonFunctionsAreMatchedAcrossTheSides) {

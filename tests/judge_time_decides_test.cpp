@@ -129,6 +129,119 @@ TEST(JudgeTimeDecidesTest, EqualMachineCodeThatWasNotTimedSaysThatHostCodeWasNot
   EXPECT_EQ(timed.Of().headline, "the same machine code");
 }
 
+TEST(JudgeTimeDecidesTest, EqualMachineCodeWithOtherHostCodeIsJudgedByItsTime) {
+  const auto with_hosts = [](Scenario scenario, const char* base, const char* candidate) {
+    scenario.MakeIdentical();
+    scenario.Base().host_code_hash = base;
+    scenario.Candidate().host_code_hash = candidate;
+    return scenario;
+  };
+  Scenario timed = with_hosts(FirstStage({1.0}), "a", "b");
+  EXPECT_EQ(timed.Of().verdict, Verdict::kPass);
+  EXPECT_FALSE(timed.Of().identical);
+  EXPECT_TRUE(HasLine(timed.Judged().notes, "the same machine code, other host code: timed (mma 1,8,512,64)"));
+  EXPECT_EQ(with_hosts(FirstStage({1.10}), "a", "b").Of().verdict, Verdict::kSuspect);
+  EXPECT_TRUE(with_hosts(FirstStage({1.0}), "a", "a").Of().identical);
+  EXPECT_TRUE(with_hosts(FirstStage({1.0}), "", "b").Of().identical) << "not known";
+
+  const Scenario untimed = with_hosts(Scenario("pairs"), "a", "b");
+  EXPECT_EQ(Scenario(untimed).Of().verdict, Verdict::kInconclusive) << "it has to be timed";
+
+  Scenario recorded = with_hosts(Scenario("recordings"), "a", "b");
+  recorded.Record(1, {{{"", kDuration}, 100e-6}}, {{{"", kDuration}, 140e-6}});
+  EXPECT_FALSE(recorded.Of().identical);
+  EXPECT_TRUE(Has(Find(recorded.Of(), kDuration).reason, "; the machine code is equal, the host code is not"));
+}
+
+TEST(JudgeTimeDecidesTest, OfBuildsOtherHostCodeIsNoted) {
+  Scenario scenario("static");
+  scenario.MakeIdentical();
+  scenario.Base().host_code_hash = "a";
+  scenario.Candidate().host_code_hash = "b";
+  EXPECT_EQ(scenario.Of().headline, "the same machine code, other host code");
+  EXPECT_EQ(scenario.Judged().headline,
+            "PASS: 1 case, 1 with the same machine code; other host code, which was not timed");
+  EXPECT_TRUE(HasLine(scenario.Judged().notes,
+                      "the same machine code, other host code: not timed; gate --pair times it (mma)"));
+  scenario.Candidate().host_code_hash = "a";
+  EXPECT_EQ(scenario.Judged().headline, "PASS: 1 case, 1 with the same machine code");
+  EXPECT_TRUE(scenario.Judged().notes.empty());
+}
+
+TEST(JudgeTimeDecidesTest, PhasesOfTwoModelsAreNotCompared) {
+  for (const char* const design : {"recordings", "pairs"}) {
+    Scenario scenario(design);
+    if (scenario.input.design == "pairs") scenario.Time(8, {{1.0}});
+    const auto values = [](double softmax, double count) {
+      return Scenario::Values{{{"", kDuration}, 100e-6},
+                              {{"softmax", kPhaseTime}, softmax},
+                              {{"qk", kPhaseTime}, 1.0 - softmax},
+                              {{"softmax", "phase_instructions"}, count}};
+    };
+    scenario.Record(8, values(0.2, 100), values(0.8, 900));
+    scenario.Code().counts["softmax"]["instructions"] = 9000;
+    scenario.Code().counts["qk"]["instructions"] = 100;
+    const auto of_phases = [](const CaseVerdict& verdict) {
+      return std::ranges::count_if(verdict.comparisons, [](const Comparison& one) { return !one.phase.empty(); });
+    };
+    for (const char* const known : {"inferred", ""}) {  // in old evidence the base's is not known
+      scenario.Base().phase_model = known;
+      scenario.Candidate().phase_model = std::string(known).empty() ? "named" : known;
+      // In pairs the time decides.
+      EXPECT_EQ(scenario.Of().verdict == Verdict::kRegression, scenario.input.design == "recordings") << known;
+      EXPECT_GT(of_phases(scenario.Of()), 0) << design << known;
+    }
+    scenario.Base().phase_model = "inferred";
+    scenario.Candidate().phase_model = "named";
+    scenario.Code().counts["qk"]["instructions"] = 400;
+    scenario.Code().counts["softmax"]["instructions"] = 600;
+    const GateResult result = scenario.Judged();
+    EXPECT_EQ(result.verdict, Verdict::kPass) << design << testing::PrintToString(result.notes);
+    EXPECT_EQ(of_phases(result.cases[0]), 0);
+    EXPECT_FALSE(result.complete);
+    EXPECT_EQ(ExitCode(result, /*strict=*/true), 3);
+    EXPECT_TRUE(HasLine(result.notes,
+                        "mma 1,8,512,64: phases come from two models: inferred in the base, named in the "
+                        "candidate; they were not compared"))
+        << testing::PrintToString(result.notes);
+    EXPECT_FALSE(HasLine(result.notes, "the base has no phases")) << testing::PrintToString(result.notes);
+  }
+}
+
+TEST(JudgeTimeDecidesTest, CodeOfPhasesOfTwoModelsIsNotComparedNorRenamed) {
+  Scenario scenario("static");
+  scenario.Base().phase_model = "opcode classes";
+  scenario.Candidate().phase_model = "named";
+  auto& counts = scenario.Code().counts;
+  counts["exponential"] = std::exchange(counts["softmax"], {{"instructions", 0}});
+  const GateResult result = scenario.Judged();
+  EXPECT_EQ(result.verdict, Verdict::kPass);
+  EXPECT_FALSE(result.complete);
+  for (const Comparison& one : result.cases[0].comparisons) EXPECT_EQ(one.phase, "") << one.reason;
+  EXPECT_FALSE(HasLine(result.notes, "is named")) << testing::PrintToString(result.notes);
+}
+
+TEST(JudgeTimeDecidesTest, ARuleOnAPhaseReadsTheCandidatesWhateverTheBasesModel) {
+  Scenario scenario("recordings");
+  scenario.Base().phase_model = "inferred";
+  scenario.Candidate().phase_model = "named";
+  const Scenario::Values base{{{"", kDuration}, 100e-6}, {{"softmax", kPhaseTime}, 1.0}};
+  const Scenario::Values candidate{{{"", kDuration}, 100e-6}, {{"epilogue", kPhaseTime}, 1.0}};
+  scenario.Record(1, base, candidate);
+  ThresholdRule rule;
+  rule.kernel = rule.shape = "*";
+  rule.phase = "epilogue";
+  rule.metric = kPhaseTime;
+  rule.maximum = 0.5;
+  scenario.thresholds.rules = {rule};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kRegression);
+  rule.maximum.reset();
+  rule.relative = 0.1;
+  rule.phase = "softmax";  // the base's alone: it is known, and not compared
+  scenario.thresholds.rules = {rule};
+  EXPECT_EQ(scenario.Of().verdict, Verdict::kPass);
+}
+
 TEST(JudgeTimeDecidesTest, CyclesDecideToo) {
   Scenario scenario = Measured({1.0, 1.04});  // hidden by a higher clock
   scenario.Code().spill_bytes = 8;

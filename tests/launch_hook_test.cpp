@@ -13,16 +13,17 @@ class CountingObserver final : public ProgramObserver {
   void OnLaunch(const LaunchCall& /*call*/) noexcept override {}
   void OnLaunched() noexcept override {}
   void OnCaptureBegins(const void* /*stream*/) noexcept override {}
-  void OnCaptureEnded(const void* /*stream*/) noexcept override {}
+  void OnCaptureEnded(const void* stream) noexcept override { last_capture_ended = stream; }
   void OnDeviceGraph() noexcept override { ++device_graphs; }
   void OnProfiler(bool /*on*/) noexcept override {}
   void OnContextBegins(const void* /*context*/) noexcept override {}
   void OnModuleLoaded(std::span<const std::uint8_t> /*cubin*/) noexcept override {}
   void OnContextEnds(const void* /*context*/) noexcept override {}
   int device_graphs = 0;
+  const void* last_capture_ended = nullptr;
 };
 
-TEST(LaunchHookTest, GraphsThatTheGpuMayLaunchAreTold) {
+TEST(LaunchHookTest, GraphsThatTheGpuMayLaunchAndDestroyedStreamsAreTold) {
   // For everybody, before the first call of CUPTI: then its functions are those.
   void* const fake = dlopen(FA_PROFILE_FAKE_CUPTI, RTLD_NOW | RTLD_GLOBAL);
   ASSERT_NE(fake, nullptr);
@@ -50,6 +51,12 @@ TEST(LaunchHookTest, GraphsThatTheGpuMayLaunchAreTold) {
   end_call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams, &call, CUDA_SUCCESS);
   end_call(CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz, &call, CUDA_SUCCESS);
   EXPECT_EQ(observer.device_graphs, 3);
+
+  // A stream that is destroyed no longer captures: CUDA ends the capture without a call for it.
+  cuStreamDestroy_v2_params destroyed = {};
+  destroyed.hStream = reinterpret_cast<CUstream>(&observer);
+  end_call(CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2, &destroyed, CUDA_SUCCESS);
+  EXPECT_EQ(observer.last_capture_ended, &observer);
 }
 
 }  // namespace

@@ -64,6 +64,8 @@ TEST(RecordingEvidenceTest, ARecordingIsOneProcessWithMetricsOfCallsAndPhases) {
   EXPECT_EQ(values.at({"", "instructions"}), 1e6);
   EXPECT_TRUE(values.contains({"softmax", kPhaseTime}));
   EXPECT_FALSE(values.contains({"", kPhaseTime}));
+  EXPECT_EQ(Facts(evidence, "mma").phase_model, "named");
+  EXPECT_EQ(Facts(evidence, "broken").phase_model, "");
 }
 
 TEST(RecordingEvidenceTest, KernelsOfAProgramAreCasesAndPartsOfACallAreNot) {
@@ -337,6 +339,20 @@ TEST(MergeEvidenceTest, DifferentMachineCodeIsRefusedAsAnotherBuild) {
   EXPECT_EQ(MergeEvidence(renamed).cases[0].code.size(), 2U);
   renamed[1].cases[0].code.clear();
   EXPECT_EQ(MessageOf(renamed), "");
+}
+
+TEST(MergeEvidenceTest, OtherHostCodeAndAnotherPhaseModelAreRefusedAsAnotherBuild) {
+  std::vector<Evidence> pieces{Piece("a", "mma", 1.0), Piece("b", "mma", 1.0)};
+  pieces[1].cases[0].host_code_hash = "1";
+  pieces[1].cases[0].phase_model = "named";
+  EXPECT_EQ(MessageOf(pieces), "");
+  EXPECT_EQ(MergeEvidence(pieces).cases[0].host_code_hash, "1");
+  EXPECT_EQ(MergeEvidence(pieces).cases[0].phase_model, "named");
+  pieces[0].cases[0].host_code_hash = "2";
+  EXPECT_EQ(MessageOf(pieces), "mma has other host code in b than in the files before it");
+  pieces[0].cases[0].host_code_hash = "1";
+  pieces[0].cases[0].phase_model = "inferred";
+  EXPECT_EQ(MessageOf(pieces), "the phases of mma come from another model in b than in the files before it");
 }
 
 TEST(MergeEvidenceTest, OneIncorrectResultMakesTheCaseIncorrect) {

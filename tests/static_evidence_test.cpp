@@ -375,6 +375,27 @@ TEST_F(StaticEvidenceTest, EvidenceDoesNotDependOnTheBuildFolder) {
   EXPECT_EQ(gate::ToJson(all[0]), gate::ToJson(all[1]));
 }
 
+TEST_F(StaticEvidenceTest, ALibrarysHostCodeIsKnownInEveryFolder) {
+  const std::string host = "extern \"C\" int Blocks() { return ";
+  const auto of = [&](const std::string& place, const char* blocks) {
+    const std::string source = Write(place + "/k.cu", kSource + (host + blocks) + "; }\n");
+    return Of(Compile(source, place + "/k.so", {"-Xcompiler", "-fPIC"}));
+  };
+  // Line information with a longer path may change the layout.
+  const gate::Evidence here = of("one", "1");
+  const gate::Evidence there = of("two", "1");
+  const gate::Evidence other = of("other", "2");
+  const gate::CaseFacts& facts = Facts(here, "Static");
+  EXPECT_EQ(facts.host_code_hash.size(), 16U);
+  EXPECT_EQ(facts.host_code_hash, Facts(there, "Static").host_code_hash);
+  EXPECT_NE(facts.host_code_hash, Facts(other, "Static").host_code_hash);
+  EXPECT_EQ(OnlyCode(here, "Static").code_hash, OnlyCode(other, "Static").code_hash);
+  EXPECT_NE(facts.phase_model, "");
+  EXPECT_EQ(JudgeBuilds(here, there).headline, "PASS: 3 cases, 3 with the same machine code");
+  EXPECT_EQ(JudgeBuilds(here, other).headline,
+            "PASS: 3 cases, 3 with the same machine code; other host code, which was not timed");
+}
+
 TEST_F(StaticEvidenceTest, TheNewestArchitectureIsUsedByDefault) {
   const std::string source = Write("k.cu", kSource);
   const std::string both =

@@ -34,6 +34,10 @@ constexpr CUpti_CallbackId kCaptures[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,          CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
 
+// A stream that is destroyed while it captures ends its capture.
+constexpr CUpti_CallbackId kStreamEnds[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy,
+                                            CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2};
+
 constexpr CUpti_CallbackId kInstantiations[] = {CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
                                                 CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz};
@@ -111,6 +115,10 @@ void OnDriverCall(ProgramObserver& observer, CUpti_CallbackId id, const CUpti_Ca
         id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture || id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz;
     if (enters && !ends) observer.OnCaptureBegins(stream);
     if (!enters && (ends || !Succeeded(data))) observer.OnCaptureEnded(stream);
+    return;
+  }
+  if (std::ranges::find(kStreamEnds, id) != std::end(kStreamEnds)) {
+    if (!enters) observer.OnCaptureEnded(static_cast<const cuStreamDestroy_params*>(data.functionParams)->hStream);
     return;
   }
   if (std::ranges::find(kInstantiations, id) != std::end(kInstantiations)) {
@@ -222,6 +230,9 @@ bool ObserveProgram(ProgramObserver* observer, bool code, bool profiler) {
   }
   for (const CUpti_CallbackId id : kCaptures) {
     enabled = cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS && enabled;
+  }
+  for (const CUpti_CallbackId id : kStreamEnds) {
+    (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   }
   for (const CUpti_CallbackId id : kInstantiations) {
     (void)cuptiEnableCallback(1, the_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);

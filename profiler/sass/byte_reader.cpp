@@ -1,8 +1,12 @@
 #include "byte_reader.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 
 #include "fa_profile/error.h"
 
@@ -12,6 +16,18 @@ std::string Hex(std::uint64_t value) {
   std::array<char, 16> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, /*base=*/16).ptr;
   return "0x" + std::string(text.data(), end);
+}
+
+std::size_t ReadAt(int fd, const std::string& path, std::uint64_t offset, std::span<char> buffer) {
+  std::size_t got = 0;
+  while (got < buffer.size()) {
+    const ssize_t part = ::pread(fd, buffer.data() + got, buffer.size() - got, static_cast<off_t>(offset + got));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) throw Error(path + " cannot be read: " + std::strerror(errno));
+    if (part == 0) break;
+    got += static_cast<std::size_t>(part);
+  }
+  return got;
 }
 
 std::span<const std::uint8_t> ByteReader::Bytes(std::uint64_t size) {

@@ -15,6 +15,10 @@ inline std::string_view Text(std::span<const std::uint8_t> bytes) {
 /// "0x1f"
 std::string Hex(std::uint64_t value);
 
+/// Fills `buffer` with the bytes of an open file from `offset` on; their number, less than its size where the file
+/// ends. Throws Error that names `path`.
+std::size_t ReadAt(int fd, const std::string& path, std::uint64_t offset, std::span<char> buffer);
+
 /// Reads little-endian values off bytes from anywhere. Reading past the end throws an Error: the cubin is damaged.
 class ByteReader {
  public:

@@ -66,7 +66,7 @@ class Nvdisasm {
   Nvdisasm(std::span<const std::uint8_t> cubin, const std::string& program, std::string indices, int sm)
       : program_(program), indices_(std::move(indices)), sm_(sm) {
     if (!file_.Append({reinterpret_cast<const char*>(cubin.data()), cubin.size()})) {
-      throw Error(std::string("cannot write a temporary file: ") + std::strerror(errno),
+      throw Error(std::string("a temporary file cannot be written: ") + std::strerror(errno),
                   "set TMPDIR to a folder with more space");
     }
   }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -160,13 +159,8 @@ class CodeBytes {
       return {bytes.begin(), bytes.end()};
     }
     std::vector<std::uint8_t> bytes(size);
-    for (std::uint64_t got = 0; got < size;) {
-      const ssize_t part = ::pread(file_.get(), bytes.data() + got, size - got, static_cast<off_t>(offset + got));
-      if (part < 0 && errno == EINTR) continue;
-      if (part < 0) throw Error(path_ + " cannot be read: " + std::strerror(errno));
-      if (part == 0) RefuseShort();
-      got += static_cast<std::uint64_t>(part);
-    }
+    if (sass::ReadAt(file_.get(), path_, offset, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) != size)
+      RefuseShort();
     return bytes;
   }
 
@@ -411,7 +405,7 @@ class CodeWalk {
     const auto head = code_.ReadAt(0, std::min(kElfHeaderBytes, code_.size()));
     is_archive_ = Text(head).starts_with("!<arch>\n");
     if (Text(head).starts_with("!<thin>\n"))
-      AddDamaged(0, "thin archive", "its members lie in other files: give those");
+      AddDamaged(0, "thin archive", "its members are in other files: give those");
     if (!Text(head).starts_with(kElfMagic) || IsCubin(Text(head)) || head.size() < kElfHeaderBytes || head[5] != 1)
       return;
     const ElfHead elf(head);

@@ -46,6 +46,8 @@ inline gate::Evidence SampleEvidence(int timing_processes = 8) {
                       .shape = "1,8,512,64",
                       .verification = correct,
                       .code = {code},
+                      .host_code_hash = "0123456789abcdef",
+                      .phase_model = "inferred",
                       .launches = {{.kernel_name = "void mma<64>(__half*)",
                                     .grid = {8, 8, 1},
                                     .block = {128, 1, 1},
@@ -57,6 +59,8 @@ inline gate::Evidence SampleEvidence(int timing_processes = 8) {
                       .findings = {{"bank_conflicts", "31 % of wavefronts \xE2\x80\x94 too many"}}};
   gate::CaseFacts naive = mma;
   naive.kernel = "naive";
+  naive.host_code_hash.clear();
+  naive.phase_model.clear();
   naive.code[0].registers_per_thread.reset();  // absent is not 0
   naive.code[0].stack_frame_bytes.reset();
   gate::CaseFacts reference;

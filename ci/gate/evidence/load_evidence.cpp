@@ -83,6 +83,12 @@ void MergeCode(CaseFacts& into, const CaseFacts& piece, const std::string& origi
   std::ranges::sort(into.code, {}, [](const CodeFacts& facts) { return std::pair(facts.name, facts.symbol); });
 }
 
+// What files of one build agree on where they know it.
+void MergeKnown(std::string& into, const std::string& piece, const std::string& what) {
+  if (into.empty()) into = piece;
+  if (!piece.empty() && into != piece) throw Error(what + " than in the files before it", kOneBuild);
+}
+
 // One wrong result makes the case wrong.
 void MergeVerification(CaseFacts& into, const CaseFacts& piece) {
   if (!piece.verification) return;
@@ -93,6 +99,9 @@ void MergeVerification(CaseFacts& into, const CaseFacts& piece) {
 
 void MergeCase(CaseFacts& into, const CaseFacts& piece, const std::string& origin) {
   MergeCode(into, piece, origin);
+  const std::string name = CaseName(piece);
+  MergeKnown(into.host_code_hash, piece.host_code_hash, name + " has other host code in " + origin);
+  MergeKnown(into.phase_model, piece.phase_model, "the phases of " + name + " come from another model in " + origin);
   MergeVerification(into, piece);
   if (into.launches.empty()) into.launches = piece.launches;
   for (const std::string& warning : piece.compiler_warnings) {

@@ -17,6 +17,7 @@
 #include "fa_profile/lint.h"
 #include "fa_profile/measured_code.h"
 #include "fa_profile/occupancy.h"
+#include "fa_profile/phase_map.h"
 #include "hot_lines.h"
 
 namespace fa_profile::gate {
@@ -198,6 +199,7 @@ Evidence EvidenceOf(const Recording& recording, const Profile& profile, const st
     if (facts.verification) facts.verification->case_id = 0;  // its index in that file
     facts.code = code.Of(*entry);
     facts.launches = LaunchesOf(*entry, recording.device);
+    if (entry->phases) facts.phase_model = PhaseModelOf(entry->phases->attribution);
     facts.places = lines.Of(*entry);
     for (const Finding& finding : entry->findings) facts.findings.emplace(finding.id, finding.evidence);
     evidence.cases.push_back(std::move(facts));

@@ -28,10 +28,12 @@
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
 #include "fa_profile/gpu_code.h"
+#include "fa_profile/host_code.h"
 #include "fa_profile/kernel_code.h"
 #include "fa_profile/kernel_pattern.h"
 #include "fa_profile/line_table.h"
 #include "fa_profile/lint.h"
+#include "fa_profile/phase_map.h"
 #include "fa_profile/repository.h"
 #include "fa_profile/text.h"
 #include "hot_lines.h"
@@ -56,6 +58,8 @@ analyze::LintOptions WithoutDynamicSharedMemory() {
 struct BuiltKernel {
   std::string kernel;  ///< the case's
   std::string source;  ///< name of the file it was compiled from; empty: unknown
+  std::string host_code_hash;
+  std::string phase_model;
   CodeFacts facts;
   DeviceFunction function;
 };
@@ -161,6 +165,7 @@ class Build {
   void Find(const BuildFile& file) {
     std::vector<Work> works;
     bool has_rungs = file.ladder;
+    const std::string host_code_hash = sass::HostCodeHash(file.path);
     const auto code = std::make_shared<const sass::MachineCode>(file.path);
     sass::CodeSelection selection = SelectNewest(*code, file, options_.architecture);
     for (const sass::CodeImage& image : selection.unread) AddUnread(file.path, image, Error(image.unread));
@@ -184,6 +189,7 @@ class Build {
       std::erase_if(work.kernels, [&](const BuiltKernel& kernel) { return has_rungs && kernel.kernel.empty(); });
       for (BuiltKernel& kernel : work.kernels) {
         const std::string name = Demangle(kernel.function.name.c_str());
+        kernel.host_code_hash = host_code_hash;
         kernel.kernel = file.prefix + (kernel.kernel.empty() ? ShortName(name) : kernel.kernel);
         if (!pattern_.Finds(kernel.kernel) && !pattern_.Finds(name)) {
           others_.insert(std::exchange(kernel.kernel, {}));
@@ -269,7 +275,9 @@ class Build {
         load::DisassembleKernels(work.file, {work.image.name, work.image.architecture, work.code->Read(work.image)},
                                  work.info, wanted, nvdisasm);
     for (std::size_t i = 0; i < codes.size(); ++i) {
-      work.kernels[i].facts = ToCodeFacts(analyze::Lint(codes[i], WithoutDynamicSharedMemory()));
+      const KernelLint lint = analyze::Lint(codes[i], WithoutDynamicSharedMemory());
+      work.kernels[i].facts = ToCodeFacts(lint);
+      work.kernels[i].phase_model = PhaseModelOf(lint.attribution);
       work.kernels[i].function = std::move(codes[i].function);
     }
   }
@@ -300,6 +308,13 @@ void Unify(std::vector<BuiltKernel>& kernels) {
     kept.push_back(std::move(kernel));
   }
   kernels = std::move(kept);
+}
+
+// What all kernels of a case have in common; absent: they differ.
+std::optional<std::string> OneOf(const std::vector<BuiltKernel*>& kernels, std::string BuiltKernel::*field) {
+  const std::string& first = kernels.front()->*field;
+  const bool same = std::ranges::all_of(kernels, [&](const BuiltKernel* kernel) { return kernel->*field == first; });
+  return same ? std::optional(first) : std::nullopt;
 }
 
 // The line with most instructions of each phase: HotLines of a recording that sampled each instruction once.
@@ -397,6 +412,8 @@ Evidence StaticEvidence(const std::string& build, const StaticOptions& options) 
       facts.code.push_back(std::move(kernel->facts));
       own.push_back(&*kernel);
     }
+    facts.host_code_hash = OneOf(own, &BuiltKernel::host_code_hash).value_or("");
+    facts.phase_model = OneOf(own, &BuiltKernel::phase_model).value_or("several");
     facts.places = PlacesOf(own, repository);
     evidence.cases.push_back(std::move(facts));
   }

@@ -19,6 +19,7 @@ using Columns = std::map<std::string, std::set<MetricKey>>;  // by kind of proce
 
 // A double represents every whole number below this.
 constexpr double kExact = 9007199254740992.0;
+constexpr std::size_t kHashDigits = 16;
 
 // A number as evidence keeps it: whole ones exact, others to 7 significant digits.
 double Rounded(double value) {
@@ -128,6 +129,8 @@ void Fields(auto& io, Is<CaseFacts> auto& facts) {
   io.Field("compiler_warnings", facts.compiler_warnings);
   io.Field("places", facts.places);
   io.Field("findings", facts.findings);
+  io.Field("host_code_hash", facts.host_code_hash);
+  io.Field("phase_model", facts.phase_model);
   io.Field("code", facts.code);
 }
 
@@ -205,11 +208,11 @@ void Check(const JsonNode& node, const Verification& verification) {
   }
 }
 void Check(const JsonNode& node, const CodeFacts& code) {
-  constexpr std::size_t kHashDigits = 16;
   if (!code.code_hash.empty()) RequireHexDigits(node.At("code_hash"), kHashDigits);
 }
 void Check(const JsonNode& node, const CaseFacts& facts) {
   if (facts.kernel.empty()) node.At("kernel").Fail("is empty");
+  if (!facts.host_code_hash.empty()) RequireHexDigits(node.At("host_code_hash"), kHashDigits);
 }
 void Check(const JsonNode&, const auto&) {}
 

@@ -261,7 +261,9 @@ std::string EqualCode(const JudgeContext& context, const CaseVerdict& verdict) {
   const bool timed = std::ranges::any_of(
       verdict.comparisons, [](const Comparison& one) { return one.metric == kDuration || one.metric == kCycles; });
   const bool compared = timed || (context.Dynamic() && !context.Paired());
-  return std::string("the same machine code") + (compared ? "" : "; host code was not compared");
+  if (compared) return "the same machine code";
+  if (!verdict.same_host_code) return "the same machine code; host code was not compared";
+  return *verdict.same_host_code ? "the same machine code and host code" : "the same machine code, other host code";
 }
 
 /// The time comes first wherever it was measured: then its cause, or what decided in its place.

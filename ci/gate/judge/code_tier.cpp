@@ -127,7 +127,7 @@ void JudgeFunction(const JudgeContext& context, CaseWork& work, const CodeFacts*
     const auto to = StaticValue(after, "", id);
     if (!from || !to) continue;
     JudgeFact(context, work, Compared({"", id}, from, to), *from, false, function);
-    if (!metric.of_phases) continue;
+    if (!metric.of_phases || PhaseModelsDiffer(*work.base, *work.candidate)) continue;
     for (const auto& [phase, counts] : after.counts) {
       if (phase.empty()) continue;
       JudgeFact(context, work, Compared({phase, id}, StaticValue(base, phase, id), StaticValue(after, phase, id)),
@@ -223,6 +223,10 @@ void JudgeWarnings(CaseWork& work) {
 void JudgeCode(const JudgeContext& context, CaseWork& work) {
   if (work.base == nullptr || work.candidate == nullptr) return;
   work.verdict.identical = SameCode(*work.base, *work.candidate);
+  const std::string& host_code = work.base->host_code_hash;
+  if (!host_code.empty() && !work.candidate->host_code_hash.empty()) {
+    work.verdict.same_host_code = host_code == work.candidate->host_code_hash;
+  }
   JudgeWarnings(work);
   if (work.verdict.identical) return;
   if (work.base->code.empty() || work.candidate->code.empty()) {

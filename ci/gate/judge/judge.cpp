@@ -47,13 +47,14 @@ std::vector<CaseWork> Cases(const GateInput& input) {
 }
 
 /// Throws for a rule that matches no case: it checks nothing. Static evidence has no shapes: only the kernel must
-/// match.
-void RequireRules(const GateInput& input, const Thresholds& thresholds, const std::vector<CaseWork>& works) {
+/// match. `base`: with all of its phases.
+void RequireRules(const GateInput& input, const Evidence& base, const Thresholds& thresholds,
+                  const std::vector<CaseWork>& works) {
   if (input.partial || thresholds.rules.empty()) return;
   std::vector<std::pair<std::string, std::string>> names;
   for (const CaseWork& work : works) names.emplace_back(work.verdict.kernel, work.verdict.shape);
   std::set<std::string> seen;
-  for (const Evidence* const evidence : {&input.base, &input.candidate}) {
+  for (const Evidence* const evidence : {&base, &input.candidate}) {
     for (const ProcessSample& process : evidence->processes) {
       for (const auto& values : process.values) {
         for (const auto& [key, value] : values) seen.insert(key.phase);
@@ -91,7 +92,7 @@ void NoteOneSided(const JudgeContext& context, const std::vector<CaseWork>& work
       std::size_t cases = 0;
       std::string first;
       for (const CaseWork& work : works) {
-        if (!work.compare_speed) continue;
+        if (!work.compare_speed || (of_phases && PhaseModelsDiffer(*work.base, *work.candidate))) continue;
         const bool base = IsRecorded(context.input.base, work.base_index, of_phases);
         const bool candidate = IsRecorded(context.input.candidate, work.candidate_index, of_phases);
         if (base == candidate || base == base_lacks) continue;
@@ -182,6 +183,21 @@ void AddNotes(const JudgeContext& context, const std::vector<CaseWork>& works, G
   }
 }
 
+/// The same machine code is not slower by itself, but other host code may launch it in another way.
+void NoteOtherHostCode(const JudgeContext& context, const std::vector<CaseWork>& works, GateResult& result) {
+  std::size_t cases = 0;
+  std::string first;
+  for (const CaseWork& work : works) {
+    if (!work.verdict.identical || !work.compare_speed || work.verdict.same_host_code.value_or(true)) continue;
+    if (cases++ == 0) first = work.Name();
+  }
+  if (cases == 0) return;
+  result.notes.push_back(
+      fmt::format("the same machine code, other host code: {} ({}{})",
+                  context.Dynamic() ? "timed" : "not timed; gate --pair times it", OneLine(first, 80),
+                  cases == 1 ? "" : fmt::format(" and {} more case{}", cases - 1, cases == 2 ? "" : "s")));
+}
+
 /// A demand on a metric that was not measured checks nothing: an error of the rule. A note where machine code alone is
 /// compared, where a rule may be about what was not selected, about a case whose speed is not judged, and in a run of
 /// pairs, which measures what rules name: it was saved before it did, or lost it.
@@ -236,8 +252,9 @@ void JudgeMeasurements(const JudgeContext& context, std::vector<CaseWork>& works
   std::vector<PairedTest> tests;
   std::vector<PairedTest> identical;
   for (CaseWork& work : works) {
-    // Its launch or its arguments may decide what the same code does.
-    if (!work.verdict.identical || !work.compare_speed || !CountersDiffer(context, work)) continue;
+    // Its launch or its arguments may decide what the same code does, and other host code may change them.
+    if (!work.verdict.identical || !work.compare_speed) continue;
+    if (work.verdict.same_host_code.value_or(true) && !CountersDiffer(context, work)) continue;
     work.verdict.identical = false;
     work.same_code = true;
   }
@@ -295,6 +312,14 @@ std::string TellUnread(const GateInput& input) {
   return text.empty() ? text : text + " not read, see the notes";
 }
 
+/// Of a comparison of machine code: what is known of the code that launches it.
+std::string HostCodeOf(const GateResult& result) {
+  const auto any = [&](std::optional<bool> same) {
+    return std::ranges::any_of(result.cases, [&](const CaseVerdict& one) { return one.same_host_code == same; });
+  };
+  return any(false) ? "; other host code, which was not timed" : any({}) ? "; host code was not compared" : "";
+}
+
 std::string Headline(const GateResult& result, const std::string& unread) {
   const std::string verdict = fmt::format("{}: ", ToString(result.verdict));
   if (result.cases.empty()) return verdict + "there is no kernel to judge";
@@ -311,7 +336,7 @@ std::string Headline(const GateResult& result, const std::string& unread) {
     const auto same = count([](const CaseVerdict& one) { return one.identical; });
     return fmt::format("{}{} case{}{}{}", verdict, result.cases.size(), result.cases.size() == 1 ? "" : "s",
                        same > 0 ? fmt::format(", {} with the same machine code", same) : "",
-                       result.design == "static" ? "; host code was not compared" : "");
+                       result.design == "static" ? HostCodeOf(result) : "");
   }
   const auto others = count([&](const CaseVerdict& one) { return one.verdict == result.verdict; }) - 1;
   const std::string name = worst.shape.empty() ? worst.kernel : worst.kernel + " " + worst.shape;
@@ -365,8 +390,11 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   GateResult result;
   const std::optional<GateInput> of_card = WithCandidatesCard(given);
   const GateInput& same_card = of_card ? *of_card : given;
-  const std::optional<GateInput> renamed = WithRenamedPhases(same_card, result.notes);
-  const GateInput& input = renamed ? *renamed : same_card;
+  const std::optional<GateInput> of_one_model = WithoutForeignPhases(same_card, result.notes);
+  const GateInput& one_model = of_one_model ? *of_one_model : same_card;
+  const std::optional<GateInput> renamed = WithRenamedPhases(one_model, result.notes);
+  const GateInput& input = renamed ? *renamed : one_model;
+  if (of_one_model) result.complete = false;
   result.design = input.design;
   result.base = input.base.environment;
   result.candidate = input.candidate.environment;
@@ -376,7 +404,7 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
   result.today = input.today;
   result.incomparable = Incomparable(input);
   std::vector<CaseWork> works = Cases(input);
-  RequireRules(input, thresholds, works);
+  RequireRules(input, same_card.base, thresholds, works);
 
   JudgeContext context{input, thresholds, result.incomparable.empty(), {}, {}, {}, {}, {}};
   for (const ThresholdRule& rule : thresholds.rules) context.ruled.insert(rule.metric);
@@ -398,6 +426,7 @@ GateResult Judge(const GateInput& given, const Thresholds& thresholds) {
     JudgeCorrectness(context, work);
     JudgeCode(context, work);
   }
+  if (context.comparable) NoteOtherHostCode(context, works, result);
   if (context.Dynamic() && context.comparable) JudgeMeasurements(context, works, result);
   for (CaseWork& work : works) {
     if (!work.verdict.incorrect) JudgeDemands(context, work, checked);

@@ -22,7 +22,7 @@ struct CaseWork {
   std::map<std::string, double> base_shares;  ///< median share of each phase
   std::map<std::string, double> candidate_shares;
   bool compare_speed = true;  ///< false: it is wrong, or one side lacks it; counters and times are ignored
-  bool same_code = false;     ///< equal machine code and launches, but other counters
+  bool same_code = false;     ///< equal machine code and launches, but other counters or other host code
   /// The measured time excludes a slow-down, and how: "14.6 % faster all the same". What stands for time is then a
   /// warning. Empty: it does not.
   std::string not_slower;
@@ -106,6 +106,13 @@ bool CountersDiffer(const JudgeContext& context, const CaseWork& work);
 /// `input` with phases of the candidate named as in the base: those that only one side has, and whose code has the same
 /// instructions by kind. Absent: there are none. Adds a note for each.
 std::optional<GateInput> WithRenamedPhases(const GateInput& input, std::vector<std::string>& notes);
+
+// phase_models.cpp
+/// Both sides' phases are known to come from different models: a phase of one is other code under the same name.
+bool PhaseModelsDiffer(const CaseFacts& base, const CaseFacts& candidate);
+/// `input` without the base's values of phases of such cases: the candidate's are then compared with nothing, and
+/// minimum and maximum rules still read them. Absent: there are none. Adds a note for each.
+std::optional<GateInput> WithoutForeignPhases(const GateInput& input, std::vector<std::string>& notes);
 
 // missing_phases.cpp
 /// A phase that had a good part of the base's time has no sample in the candidate, whose code has it: it was not

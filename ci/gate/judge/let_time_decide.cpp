@@ -38,7 +38,9 @@ void LetTimeDecide(CaseWork& work) {
     } else if (stands_for_time && comparison.verdict == Verdict::kRegression && !work.perhaps_faster.empty()) {
       Suspect(comparison, work.verdict, work.perhaps_faster);
     } else if ((work.same_code || work.verdict.identical) && comparison.tier > 0) {
-      comparison.reason += "; the machine code is equal: the launch, its arguments or the machine changed";
+      comparison.reason += work.verdict.same_host_code.value_or(true)
+                               ? "; the machine code is equal: the launch, its arguments or the machine changed"
+                               : "; the machine code is equal, the host code is not";
     }
   }
 }

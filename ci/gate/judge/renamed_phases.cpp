@@ -45,7 +45,7 @@ bool HasNewPhase(const CaseFacts& base, const CaseFacts& candidate) {
 /// Names in the candidate, and in the base.
 std::map<std::string, std::string> Renamed(const CaseFacts& base, const CaseFacts& candidate) {
   std::map<std::string, std::string> renamed;
-  if (!HasNewPhase(base, candidate)) return renamed;
+  if (PhaseModelsDiffer(base, candidate) || !HasNewPhase(base, candidate)) return renamed;
   const std::map<std::string, OpcodeCounts> before = PhasesOf(base);
   const std::map<std::string, OpcodeCounts> after = PhasesOf(candidate);
   for (const auto& [phase, code] : after) {

@@ -16,8 +16,10 @@
 #include "fa_profile/descriptor.h"
 #include "fa_profile/error.h"
 #include "fa_profile/files.h"
+#include "fa_profile/host_code.h"
 #include "fa_profile/metric_catalogue.h"
 #include "fa_profile/python_kernel.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile::gate {
 namespace {
@@ -79,6 +81,12 @@ std::string KernelIdOf(const std::string& library) {
   if (answer.starts_with('!')) why = answer.substr(1);
   throw Error("kernel library " + library + " cannot be measured: " + why,
               "see docs/kernels.md; `ldd` lists missing libraries");
+}
+
+// Two functions of one file are other host code too.
+std::string HashOf(const python::PythonKernel& kernel) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
+  return fmt::format("{:016x}", Fnv1a(ReadFile(kernel.file, kMostBytes), Fnv1a(kernel.function)));
 }
 
 // Counters of deterministic metrics, and of those that are asked for. The noisy rest would cost passes and is not
@@ -151,6 +159,7 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
     build.program = this_tool();
     build.python = kernel.ToString();
     build.kernel_id = kernel.function;
+    build.host_code_hash = HashOf(kernel);
     return build;
   }
   if (fs::is_directory(given, error)) {
@@ -173,6 +182,7 @@ GateBuild FindGateBuild(const std::string& path, const std::string& tool) {
     build.library = given.string();
     (void)OpenFile(build.library);  // dlopen() would wait for a named pipe
     build.kernel_id = KernelIdOf(build.library);
+    build.host_code_hash = sass::HostCodeHash(build.library);
     return build;
   }
   if (!IsProgram(given))

@@ -277,7 +277,10 @@ void PairRunner::Time(PairArm arm, int pair, int stage) {
 
 Evidence PairRunner::LoadPiece(PairArm arm, const std::string& path) const {
   Evidence piece = options_.load(path);
-  for (CaseFacts& facts : piece.cases) facts.kernel = NameInBase(Build(arm), facts.kernel);
+  for (CaseFacts& facts : piece.cases) {
+    facts.kernel = NameInBase(Build(arm), facts.kernel);
+    facts.host_code_hash = Build(arm).host_code_hash;
+  }
   RequireSameGpu(arm, piece.environment.gpu_uuid);
   return piece;
 }

