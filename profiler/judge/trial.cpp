@@ -48,8 +48,8 @@ Trial::Trial(const Question& question, collect::GpuApi& gpu, const std::function
       values_(ValuesJson(question.parameters)) {}
 
 Answer Trial::Run() {
-  if (question_.timing) {
-    witness_.emplace(gpu_, 2 * kBurstNs);
+  if (question_.timing) OpenWitness();
+  if (witness_) {
     const Watched before = witness_->Watch([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
     alone_on_gpu_ = before.instructions == 0;
   }
@@ -89,6 +89,15 @@ Answer Trial::Run() {
   Conclude();
   answer_.printed = worker_->Printed();
   return answer_;
+}
+
+// Without the GPU's counters results are still judged.
+void Trial::OpenWitness() {
+  try {
+    witness_.emplace(gpu_, 2 * kBurstNs);
+  } catch (const Error& error) {
+    why_no_witness_ = error.Headline();
+  }
 }
 
 // What a library sets up in its first calls, on inputs that are not judged.

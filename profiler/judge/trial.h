@@ -29,6 +29,7 @@ class Trial {
     double highest_instructions = 0;
   };
 
+  void OpenWitness();
   void Warm();
   void PlanBursts();
   void Round(int round);
@@ -71,6 +72,7 @@ class Trial {
   Counted alone_;
   Counted timed_;
   bool alone_on_gpu_ = true;
+  std::string why_no_witness_ = "it was not timed";
   double apart_ns_ = 0.0;             // of a call in a graph of its own: no other can overlap it
   std::vector<std::uint64_t> drawn_;  // hashes of the inputs of all rounds
   std::string refused_;

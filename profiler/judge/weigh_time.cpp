@@ -84,7 +84,7 @@ void Trial::Conclude() {
     }
     return say(Verdict::kWrong, reason);
   }
-  if (!witness_) return say(Verdict::kCannotSay, "it was not timed");
+  if (!witness_) return say(Verdict::kCannotSay, why_no_witness_);
   if (!alone_on_gpu_) return say(Verdict::kCannotSay, "another process works on this GPU");
   if (!alone_.sum.complete || !timed_.sum.complete) {
     return say(Verdict::kCannotSay, "readings of the GPU's counters were lost");
