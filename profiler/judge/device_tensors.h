@@ -12,7 +12,7 @@
 /// Tensors on the GPU that the judge owns, and what it does with them there. Every function waits for its work.
 namespace fa_profile::judge {
 
-/// Device memory in allocations of its own: memory that is exported shares no page with memory that is not.
+/// Device memory in separate allocations: memory that is exported shares no page with memory that is not.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes);  ///< 0: none

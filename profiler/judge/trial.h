@@ -73,7 +73,7 @@ class Trial {
   Counted timed_;
   bool alone_on_gpu_ = true;
   std::string why_no_witness_ = "it was not timed";
-  double apart_ns_ = 0.0;             // of a call in a graph of its own: no other can overlap it
+  double apart_ns_ = 0.0;             // of a call in a separate graph: no other can overlap it
   std::vector<std::uint64_t> drawn_;  // hashes of the inputs of all rounds
   std::string refused_;
   Answer answer_;

@@ -55,7 +55,7 @@ void Trial::WeighTime() {
   }
   const double call_ns = Median(judged.durations_ns);
   if (call_ns < kChainPart * (apart_ns_ - kGapNs)) {
-    Refuse(fmt::format("a call takes {:.4g} us in a chain of calls, and {:.4g} us in a graph of its own: calls overlap",
+    Refuse(fmt::format("a call takes {:.4g} us in a chain of calls, and {:.4g} us in a separate graph: calls overlap",
                        call_ns / 1e3, apart_ns_ / 1e3));
   }
   if (std::ranges::adjacent_find(drawn_, std::ranges::not_equal_to()) == drawn_.end()) {

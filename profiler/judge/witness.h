@@ -20,7 +20,7 @@ struct Watched {
 };
 
 /// Samples the counters of the whole device from this process. Only one may exist on a GPU, and no other profiler.
-/// (PM sampling: a process without work of its own counts another's instructions exactly, its busy time to 0.5 %.)
+/// (PM sampling: a process without any work counts another's instructions exactly, its busy time to 0.5 %.)
 class Witness {
  public:
   /// `longest_ns`: of the work that is watched; it decides how often the counters are read. Throws Error: the GPU or

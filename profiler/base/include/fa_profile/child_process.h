@@ -64,8 +64,8 @@ struct ChildEnd {
 ChildEnd RunChildGroup(const std::string& program, const std::vector<std::string>& arguments,
                        const ChildLimits& limits);
 
-/// A child that answers messages, in a process group of its own that ends with this object. Its stdin is empty, and
-/// what it prints is kept. Whoever runs in it may send anything: a message is what somebody in the child claims.
+/// A child that answers messages, in a separate process group that ends with this object. Its stdin is empty, and
+/// what it prints is kept. Any code in it may send a message: a message is a claim.
 class ChildSession {
  public:
   static constexpr int kChannel = 3;     ///< the child's descriptor for messages, a SOCK_SEQPACKET socket

@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "fa_profile/gpu_api.h"
 #include "fa_profile/judgement.h"
 #include "fa_profile/recording.h"
 #include "fa_profile/shape.h"
-
-namespace fa_profile::collect {
-class GpuApi;
-}
 
 /// Is a kernel correct, and is its speed real? Verdict, reference values, tolerances, seeds and the clock are in this
 /// process, which loads no code of the user. That runs in two others: a *worker*, which has the library and the judge's
