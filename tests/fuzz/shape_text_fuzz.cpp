@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "extents.h"
+#include "fa_profile/extents.h"
 #include "fa_profile/error.h"
 #include "fa_profile/shape.h"
 
