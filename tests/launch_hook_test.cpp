@@ -67,8 +67,8 @@ TEST(LaunchHookTest, CallsAreToldAsTheDriverIsAskedForThem) {
   ASSERT_NE(begin_call, nullptr);
   WatchLaunches(true);
   cuLaunchKernel_params launch = {};
-  const auto symbol_of = [&](CUpti_CallbackId id, const void* parameters, const char* name) {
-    begin_call(id, parameters, name);
+  const auto symbol_of = [&](CUpti_CallbackId id, const void* asked, const char* name) {
+    begin_call(id, asked, name);
     return std::string(observer.last_symbol);
   };
   EXPECT_EQ(symbol_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch, "a_kernel"), "a_kernel");
