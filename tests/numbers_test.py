@@ -213,7 +213,7 @@ class Numbers(unittest.TestCase):
                 self.program()
                 self.csv(report(path, "csv"), "CSV")
                 self.html(report(path, "html").decode())
-                self.text(run("report", path, "--format", "text").decode())
+                self.text(run("report", path, "--details", "--format", "text").decode())
                 self.prometheus(run("textfile", path).decode())
                 self.stacks(report(path, "folded").decode(), json.loads(report(path, "speedscope")))
                 self.perfetto(report(path, "perfetto"))
