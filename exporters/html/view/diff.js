@@ -10,19 +10,31 @@ function judgementText(judgement) {
   return h("span", {class: JUDGEMENT_CLASSES[judgement] || "muted"}, mark, judgement);
 }
 
-/** A change as a bar from the middle: to the right is more. Its colour says whether that is worse. */
+/** A change as a bar from the middle: to the right is more. Its colour says whether that is worse; an arrow, that it is
+    more than `most`. */
 function changeBar(ratio, most, kind, label) {
+  const beyond = isNumber(ratio) && Math.abs(ratio) > most;
   const bar =
-    s("svg", {class: "bar", width: "100%", height: 14, role: "img", "aria-label": label},
+    s("svg",
+      {class: "bar", width: "100%", height: 14, role: "img", "aria-label": beyond ? beyondText(label, most) : label},
       s("rect", {class: "track", width: "100%", height: 14, rx: 2}));
   if (isNumber(ratio) && most > 0) {
     const length = 50 * Math.min(1, Math.abs(ratio) / most);
     bar.append(
       s("rect", {class: `fill ${kind}`, x: `${ratio < 0 ? 50 - length : 50}%`, width: `${length}%`, height: 14}));
+    if (beyond) bar.append(arrowBeyond(Math.sign(ratio), 14, "on-change"));
   }
   bar.append(s("line", {class: "middle", x1: "50%", x2: "50%", y1: 0, y2: 14}));
   return bar;
 }
+
+/** What the arrows at bars of `ratios` mean, if there are any. */
+function beyondNote(ratios, most) {
+  return ratios.some((ratio) => isNumber(ratio) && Math.abs(ratio) > most) &&
+    h("p", {class: "note"}, `Bars end at \u00b1${percent(most)}. An arrow: the change is beyond that.`);
+}
+
+const END_OF_BARS = 0.5;  // of changes of all metrics
 
 const CHANGE_KINDS = {
   worse: "change-worse",
@@ -171,8 +183,8 @@ class DiffApp extends App {
   }
 
   callTable() {
-    const most = Math.max(
-      0.02, ...this.calls.map(({time}) => (time && isNumber(time.ratio) ? Math.min(1, Math.abs(time.ratio)) : 0)));
+    const ratios = this.calls.map(({time}) => time && time.ratio);
+    const most = endOfChanges(ratios);
     const shown = findTable(
       this, "calls", [
         {
@@ -247,7 +259,7 @@ class DiffApp extends App {
         keyOf: ({after}) => after.key,
         open: ({after}) => this.go({view: "kernel", kernel: after.key})
       });
-    return section("Calls", {id: "calls"}, shown);
+    return section("Calls", {id: "calls"}, shown, beyondNote(ratios, most));
   }
 
   /** Changes that are not "same", or all; `named`: with the call in each row. */
@@ -294,7 +306,8 @@ class DiffApp extends App {
           sortable: false,
           width: "7em",
           value: () => null,
-          cell: (each) => changeBar(each.ratio, 0.5, CHANGE_KINDS[each.judgement] || "change-same", change(each.ratio))
+          cell: ({ratio, judgement}) =>
+            changeBar(ratio, END_OF_BARS, CHANGE_KINDS[judgement] || "change-same", change(ratio))
         },
         {
           id: "judgement",
@@ -317,7 +330,7 @@ class DiffApp extends App {
             wanted === "all" || (wanted === "" ? judgement !== "same" : judgement === wanted)
         }
       });
-    return section(title, {id: "changes"}, shown);
+    return section(title, {id: "changes"}, shown, beyondNote(changes.map(({ratio}) => ratio), END_OF_BARS));
   }
 
   callView({before, after, changes, waits, findings, time}) {
