@@ -744,6 +744,24 @@ class NarrowTest(Pages):
             self.assertEqual(self.browser.value("document.documentElement.scrollWidth"), width)
             self.assertEqual(self.browser.value("getComputedStyle(document.querySelector('.long-table')).overflowX"), "auto")
 
+    def test_what_moved_fits_a_window_of_900_pixels_with_whole_shapes_and_numbers(self):
+        subprocess.run([WRITE_GATE, self.folder], check=True)
+        diff = self.write("diff", "diff", self.folder / "sample.fap", self.folder / "slower.fap")
+        program = self.write("same", "diff", self.folder / "program.fap", self.folder / "program.fap")
+        cut = (
+            "[...document.querySelectorAll('[aria-label=calls] .long-row > :nth-child(2), .long-row > .num')]"
+            ".filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"
+        )
+        self.addCleanup(self.browser.resize, 1400)
+        for window in (1200, 900):
+            self.browser.resize(window - 15)
+            for path in (program, self.folder / "regression.html", diff):
+                self.fits(window - 15, path)
+                self.assertEqual(self.browser.value(cut), [], f"{path.name} at {window}")
+        # Kernels of a program have no shape: names have its room.
+        self.browser.open(program)
+        self.assertNotIn("shape", self.browser.text("#calls [role=columnheader]"))
+
     def test_no_page_is_wider_than_a_telephone(self):
         self.browser.resize(390)
         self.addCleanup(self.browser.resize, 1400)

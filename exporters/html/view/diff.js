@@ -185,16 +185,17 @@ class DiffApp extends App {
   callTable() {
     const ratios = this.calls.map(({time}) => time && time.ratio);
     const most = endOfChanges(ratios);
+    const shaped = this.calls.some(({after}) => after.shape);
     const shown = findTable(
       this, "calls", [
         {
           id: "kernel",
           title: "kernel",
-          width: "minmax(12em, 1fr)",
+          width: "minmax(8em, 1.3fr)",
           value: ({after}) => after.name,
           cell: ({after}) => h("span", {class: "kernel-name", title: after.title}, after.name)
         },
-        {id: "shape", title: "shape", width: "8em", value: ({after}) => after.shape || null},
+        shaped && {id: "shape", title: "shape", width: "10.2em", value: ({after}) => after.shape || null},
         {
           id: "before",
           title: "before",
@@ -223,7 +224,7 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "8em",
+          width: "5em",
           value: () => null,
           cell: ({time}) =>
             (time ? changeBar(time.ratio, most, CHANGE_KINDS[time.judgement] || "change-same", change(time.ratio)) : "")
@@ -239,7 +240,7 @@ class DiffApp extends App {
           id: "phases",
           title: "phases before",
           sortable: false,
-          width: "minmax(9em, 1fr)",
+          width: "minmax(7em, 1fr)",
           value: () => null,
           cell: ({before}) => phaseBar(before, {height: 16}) || valueText(ABSENT)
         },
@@ -247,11 +248,11 @@ class DiffApp extends App {
           id: "phases-after",
           title: "phases after",
           sortable: false,
-          width: "minmax(9em, 1fr)",
+          width: "minmax(7em, 1fr)",
           value: () => null,
           cell: ({after}) => phaseBar(after, {height: 16}) || valueText(ABSENT)
         },
-      ],
+      ].filter(Boolean),
       this.calls, {
         label: "calls",
         find: "a call",
@@ -278,25 +279,25 @@ class DiffApp extends App {
         {
           id: "phase",
           title: "phase",
-          width: "8.5em",
+          width: "9.8em",
           value: ({phase}) => phase,
           cell: ({phase}) => (phase === null ? h("span", {class: "muted"}, "whole kernel") : phaseName(phase))
         },
         {
           id: "metric",
           title: "metric",
-          width: "minmax(13em, 1.4fr)",
+          width: "minmax(10em, 1.4fr)",
           value: ({metric}) => help.label(metric),
           cell: ({metric}, label) => h(
             "span", {title: `${metric}: ${help(metric)}`}, label, " ", h("span", {class: "mono muted"}, metric))
         },
-        {id: "before", title: "before", kind: "num", width: "7em", value: ({before}) => before, cell: text},
-        {id: "after", title: "after", kind: "num", width: "7em", value: ({after}) => after, cell: text},
+        {id: "before", title: "before", kind: "num", width: "6.6em", value: ({before}) => before, cell: text},
+        {id: "after", title: "after", kind: "num", width: "6.6em", value: ({after}) => after, cell: text},
         {
           id: "ratio",
           title: "change",
           kind: "num",
-          width: "6.5em",
+          width: "5.6em",
           value: ({ratio}) => (isNumber(ratio) ? Math.abs(ratio) : null),
           cell: ({ratio}) => valueText(change(ratio))
         },
@@ -304,7 +305,7 @@ class DiffApp extends App {
           id: "bar",
           title: "",
           sortable: false,
-          width: "7em",
+          width: "5em",
           value: () => null,
           cell: ({ratio, judgement}) =>
             changeBar(ratio, END_OF_BARS, CHANGE_KINDS[judgement] || "change-same", change(ratio))
@@ -312,7 +313,7 @@ class DiffApp extends App {
         {
           id: "judgement",
           title: "is",
-          width: "6em",
+          width: "5.5em",
           value: ({judgement}) => judgement,
           cell: ({judgement}) => judgementText(judgement)
         },

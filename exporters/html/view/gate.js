@@ -165,7 +165,7 @@ class GateApp extends App {
           id: "before",
           title: "baseline",
           kind: "num",
-          width: "6.5em",
+          width: "5.5em",
           value: ({time}) => (time ? time.baseline : null),
           cell: (each, value) => valueText(show(value, "seconds"))
         },
@@ -173,7 +173,7 @@ class GateApp extends App {
           id: "after",
           title: "candidate",
           kind: "num",
-          width: "6.5em",
+          width: "5.5em",
           value: ({time}) => (time ? time.candidate : null),
           cell: (each, value) => valueText(show(value, "seconds"))
         },
@@ -181,7 +181,7 @@ class GateApp extends App {
           id: "change",
           title: "change",
           kind: "num",
-          width: "6em",
+          width: "5.5em",
           value: ({time}) => (time ? time.change : null),
           cell: (each, value) => valueText(change(value))
         },
@@ -190,14 +190,14 @@ class GateApp extends App {
           title: "time, 95 % interval",
           help: `change of the time; the axis goes from \u2212${percent(most)} to +${percent(most)}`,
           sortable: false,
-          width: "13em",
+          width: "10em",
           value: () => null,
           cell: ({time}) => (time ? intervalCell(time, most) : "")
         },
         {
           id: "headline",
           title: "what happened",
-          width: "minmax(16em, 1.6fr)",
+          width: "minmax(13em, 1.2fr)",
           value: ({headline}) => headline,
           cell: ({headline, identical}) =>
             h("span", {title: headline || ""}, headline || (identical ? "the same machine code" : ""))
