@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "fa_profile/extents.h"
 #include "fa_profile/error.h"
+#include "fa_profile/extents.h"
 #include "fa_profile/text.h"
 
 namespace fa_profile {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "fa_profile/extents.h"
 #include "fa_profile/error.h"
+#include "fa_profile/extents.h"
 #include "fa_profile/files.h"
 #include "fa_profile/text.h"
 

@@ -8,8 +8,8 @@
 
 #include "draw_values.h"
 #include "fa_profile/extents.h"
-#include "fa_profile/text.h"
 #include "fa_profile/tensor_file.h"
+#include "fa_profile/text.h"
 
 namespace fa_profile {
 namespace {
