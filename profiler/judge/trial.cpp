@@ -126,7 +126,7 @@ void Trial::PlanBursts() {
   const auto sets = static_cast<double>(sets_->count());
   const double call_ns = std::max(seen.busy_ns / (sets * kFirstChain), 200.0);
   const int wanted = std::clamp(static_cast<int>(kBurstNs / (sets * call_ns)), 1, kMostCallsAGraph);
-  repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(kBurstNs / (sets * call_ns * wanted) + 0.5));
+  repeats_ = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBurstNs / (sets * call_ns * wanted))));
   if (wanted == kFirstChain) return;
   (void)worker_->Require({{"do", "graph"}, {"chain", wanted}});
   chain_ = wanted;
