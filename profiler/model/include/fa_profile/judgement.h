@@ -48,6 +48,9 @@ std::optional<double> CallNs(const Judgement& judgement);
 /// "certified: 12.3 us a call, 0 of 3,000 calls wrong (95 %: under 0.1 %)", or the verdict with its reason.
 std::string Describe(const Judgement& judgement);
 
+/// The profiler's counter of the instructions that a judge counts from outside.
+inline constexpr const char* kInstructionCounter = "smsp__inst_executed.sum";
+
 /// Measurements of the process that loads the library, and what they must be by a certificate.
 struct MeasuredCall {
   std::optional<double> median_ns;     ///< of the whole call, without the profiler
