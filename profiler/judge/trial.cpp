@@ -206,8 +206,8 @@ std::vector<std::size_t> Trial::Shuffled(std::size_t times) {
 }
 
 Watched Trial::RunWatched(const std::vector<std::size_t>& order, int chain) {
-  const auto run = [&] { (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}}); };
   Watched seen;
+  const auto run = [&] { Run(order, chain); };
   if (witness_) {
     seen = witness_->Watch(run);
   } else {
@@ -217,8 +217,13 @@ Watched Trial::RunWatched(const std::vector<std::size_t>& order, int chain) {
   return seen;
 }
 
+void Trial::Run(const std::vector<std::size_t>& order, int chain) {
+  const nlohmann::json answer = worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}});
+  claimed_us_ = answer.contains("us") && answer["us"].is_number() ? answer["us"].get<double>() : 0.0;
+}
+
 void Trial::RunUnwatched(const std::vector<std::size_t>& order, int chain) {
-  (void)worker_->Require({{"do", "run"}, {"order", order}, {"chain", chain}});
+  Run(order, chain);
   TakeOutputs(chain);
 }
 
@@ -281,6 +286,8 @@ void Trial::RunBursts() {
     const double calls = static_cast<double>(order.size()) * std::max(chain_, 1);
     Add(timed_, seen, calls);
     answer_.judgement.calls_a_burst = static_cast<std::int64_t>(calls);
+    answer_.judgement.calls_a_graph = chain_;
+    answer_.claimed_ns.push_back(1e3 * claimed_us_ / calls);
     if (witness_) answer_.judgement.durations_ns.push_back(seen.busy_ns / calls);
   }
 }
@@ -348,6 +355,7 @@ void Trial::Round(int round) {
     std::vector<const DeviceMemory*> results;
     for (const DeviceMemory& copy : alone[set]) results.push_back(&copy);
     // In the sets are the results of the timed calls: the worker has not run since.
+    answer_.judgement.calls += 2;
     const bool right = Matches(set, results, "") && Matches(set, Present(set), " in the timed calls");
     if (right && answer_.verification.where.empty()) ++answer_.verification.draws_passed;
   }

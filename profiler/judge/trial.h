@@ -41,6 +41,7 @@ class Trial {
   void Round(int round);
   void KeepResults(std::size_t set, std::vector<std::vector<DeviceMemory>>& kept) const;
   Watched RunWatched(const std::vector<std::size_t>& order, int chain);
+  void Run(const std::vector<std::size_t>& order, int chain);
   void RunUnwatched(const std::vector<std::size_t>& order, int chain);
   void TakeOutputs(int chain);
   void RunAlone();
@@ -79,6 +80,7 @@ class Trial {
   std::vector<std::uint64_t> result_hashes_;         // of the last round, of a call alone
   int single_ = 1;                                   // `chain` of a call alone: 0 where the launch cannot be captured
   int chain_ = 1;
+  double claimed_us_ = 0.0;  // of the last run, by the worker
   std::size_t repeats_ = 1;
   Counted alone_;
   Counted timed_;

@@ -19,13 +19,6 @@ constexpr double kGapNs = 3000.0;
 constexpr double kPythonGapNs = 12000.0;  // Python launches no graph sooner
 constexpr double kChainPart = 0.65;
 
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 }  // namespace
 
 // Whether the timed calls did the work of the verified ones, all of it while they were timed.
@@ -54,7 +47,7 @@ void Trial::WeighTime() {
     Refuse(fmt::format("a timed call keeps tensor cores busy for {:.4g} cycles, a verified one for {:.4g}",
                        judged.timed_tensor_cycles, judged.tensor_cycles));
   }
-  const double call_ns = Median(judged.durations_ns);
+  const double call_ns = CallNs(judged).value_or(0.0);
   if (call_ns < kChainPart * (apart_ns_ - (question_.in_python ? kPythonGapNs : kGapNs))) {
     Refuse(fmt::format("a call takes {:.4g} us in a chain of calls, and {:.4g} us in a separate graph: calls overlap",
                        call_ns / 1e3, apart_ns_ / 1e3));
@@ -106,30 +99,6 @@ void Trial::Conclude() {
   WeighTime();
   if (!refused_.empty()) return say(Verdict::kRefused, refused_);
   say(Verdict::kCertified, "");
-}
-
-std::string Describe(const Judgement& judgement) {
-  using Verdict = Judgement::Verdict;
-  switch (judgement.verdict) {
-    case Verdict::kWrong:
-      return judgement.reason;
-    case Verdict::kRefused:
-      return "REFUSED: " + judgement.reason;
-    case Verdict::kCannotSay:
-      return "cannot say: " + judgement.reason;
-    default:
-      break;
-  }
-  std::string text = fmt::format("certified: {:.4g} us a call, {} of {} calls wrong",
-                                 Median(judgement.durations_ns) / 1e3, judgement.wrong_calls, judgement.calls);
-  // Of no error in n trials: 1 - 0.05^(1/n), which is 3/n.
-  if (judgement.wrong_calls == 0 && judgement.calls > 0) {
-    text += fmt::format(" (95 %: under {:.2g} %)",
-                        100.0 * (1.0 - std::pow(0.05, 1.0 / static_cast<double>(judgement.calls))));
-  }
-  if (judgement.same_bits == false) text += "; equal inputs give other bits";
-  if (!judgement.weak_tolerance.empty()) text += "; weak tolerance, which also accepts " + judgement.weak_tolerance;
-  return text;
 }
 
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {

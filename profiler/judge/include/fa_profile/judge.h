@@ -47,14 +47,21 @@ struct Answer {
   Work work;
   Verification verification;
   Judgement judgement;
+  std::vector<double> claimed_ns;    ///< of a call in the timed bursts, by the worker's own events: nothing is certain
   std::vector<std::string> printed;  ///< by the library, the last lines
 };
+
+/// What a gate compares of a trial: durations, or in their place why there are none.
+struct JudgedTime {
+  std::vector<double> durations_ns;
+  std::string error;    ///< it does not run
+  std::string refused;  ///< a result or the speed is not what it claims
+  std::string claimed;  ///< durations are the worker's claim, for this reason
+};
+JudgedTime TimeOf(const Answer& answer);
 
 /// Judges a library's kernel. `gpu`: of the current device, for the witness; its counters must be free. Throws Error:
 /// the library cannot be loaded, the tensors do not fit, or it was interrupted.
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress = {});
-
-/// "certified: 12.3 us, 0 of 3,000 calls wrong (95 %: under 0.1 %)", or the verdict with its reason.
-std::string Describe(const Judgement& judgement);
 
 }  // namespace fa_profile::judge
