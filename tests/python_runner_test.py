@@ -157,7 +157,6 @@ class ErrorTest(RunnerTest):
             ("double.fa_profile", "triple", "fa_profile"),
             ('"inputs": inputs', '"inputs": 3', '["inputs"] must be a function'),
             ('"reference": reference,', "", '["reference"] must be a function'),
-            ("(1e-3, 1e-3)", "(0, 0)", "not both 0"),
             ("(1e-3, 1e-3)", "(float('nan'), 1)", "two numbers"),
             ("(1e-3, 1e-3)", "1e-3", "two numbers"),
             ('[{"n": 4}, {"n": 6}]', "[]", "a list of dictionaries"),

@@ -426,9 +426,13 @@ void Trial::FindWeak() {
 // that splits numbers into several TF32 parts does not. Leaves shared_ changed.
 void Trial::FindCoarse(std::size_t set, const std::vector<DeviceMemory>& results) {
   constexpr int kTf32Bits = 10;
+  constexpr std::size_t kFewResults = 32;  // the error of so few says nothing of its cause
   constexpr double kPart = 0.3;
   const std::vector<Tensor>& tensors = sets_->tensors();
-  if (!all_fp32_ || alone_.sum.tensor_cycles == 0 || question_.accept_weak_tolerance) return;
+  std::size_t count = 0;
+  for (const std::size_t i : compared_) count += tensors[i].elements;
+  const bool tensor_cores = alone_.sum.tensor_cycles > kTensorPart * alone_.sum.sm_cycles;
+  if (!all_fp32_ || !tensor_cores || count < kFewResults || question_.accept_weak_tolerance) return;
   std::vector<std::vector<double>> exact;
   for (const std::size_t i : compared_) exact.emplace_back(shared_[i].begin(), shared_[i].end());
   for (std::size_t i = 0; i < tensors.size() && !question_.in_python; ++i) {

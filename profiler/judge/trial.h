@@ -13,6 +13,9 @@
 
 namespace fa_profile::judge {
 
+/// Of the SM cycles. Fewer cycles of tensor pipes are noise: kernels without matrix products have some.
+inline constexpr double kTensorPart = 0.02;
+
 /// One trial of a kernel: rounds of fresh inputs. In each the worker computes calls alone and then bursts of calls, all
 /// on the judge's tensors; the judge reads the results, and only then asks the referee what they must be.
 class Trial {

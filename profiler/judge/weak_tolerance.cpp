@@ -70,10 +70,11 @@ double RoundToBits(int bits, double value) {
 WeakTolerance FindWeakTolerance(NumberFormat format, const Tolerance& tolerance, std::span<const double> expected,
                                 std::span<const std::int64_t> extents) {
   constexpr double kMargin = 4.0;
+  constexpr double kSame = 1e-6;  // of the tolerance: that is the result, but for float64's rounding
   WeakTolerance found;
   const auto attempt = [&](const std::vector<double>& given, const std::string& words) {
     const double ratio = LargestRatio(tolerance, expected, given);
-    if (ratio == 0.0 || ratio > 1.0) return;  // 0: that is the result
+    if (ratio < kSame || ratio > 1.0) return;
     if (found.accepts.empty()) found.accepts = words;
     found.part = std::min(found.part, ratio / kMargin);
   };

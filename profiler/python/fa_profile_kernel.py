@@ -217,8 +217,8 @@ class Kernel:
         good = len(numbers) == 2 and all(
             isinstance(one, (int, float)) and math.isfinite(one) and one >= 0 for one in numbers
         )
-        if not good or sum(numbers) == 0:
-            self.refuse('["tolerance"] must be two numbers, (absolute, relative), not negative and not both 0')
+        if not good:
+            self.refuse('["tolerance"] must be two numbers, (absolute, relative), not negative')
         return float(numbers[0]), float(numbers[1])
 
     def shapes_of(self, says):
