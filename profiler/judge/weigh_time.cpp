@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fa_profile/verification.h"
+#include "floor.h"
 #include "trial.h"
 
 namespace fa_profile::judge {
@@ -51,6 +52,11 @@ void Trial::WeighTime() {
     Refuse(fmt::format("a call takes {:.4g} us in a chain of calls, and {:.4g} us in a separate graph: calls overlap",
                        call_ns / 1e3, apart_ns_ / 1e3));
   }
+  std::vector<NumberFormat> formats;
+  for (const Tensor& tensor : sets_->tensors()) formats.push_back(tensor.description.format);
+  const std::string below = WhyBelowFloor(call_ns, answer_.work, formats, static_cast<double>(sets_->bytes_a_set()),
+                                          CeilingsOf(question_.device));
+  if (!below.empty()) Refuse(below);
   if (std::ranges::adjacent_find(drawn_, std::ranges::not_equal_to()) == drawn_.end()) {
     Refuse("the inputs are the same in every draw, so that results may be kept ones");
   }
