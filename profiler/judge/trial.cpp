@@ -24,12 +24,6 @@ constexpr int kMostCallsAGraph = 400;
 constexpr int kBurstsARound = 3;
 constexpr double kSoakSeconds = 1.0;
 
-std::uint64_t SeedOf(const Question& question) {
-  if (question.seed != 0) return question.seed;
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
-
 nlohmann::json ValuesJson(const std::vector<ShapeParameter>& parameters) {
   nlohmann::json values = nlohmann::json::array();
   for (const ShapeParameter& parameter : parameters) values.push_back(parameter.value);
@@ -42,7 +36,7 @@ Trial::Trial(const Question& question, collect::GpuApi& gpu, const std::function
     : question_(question),
       gpu_(gpu),
       progress_(progress),
-      random_(SeedOf(question)),
+      random_(question.seed),
       referee_(question, /*with_gpu=*/false, shared_.descriptor()),
       statement_(StatementFromMessage(referee_.Require({{"do", "describe"}}).dump())),
       values_(ValuesJson(question.parameters)) {}

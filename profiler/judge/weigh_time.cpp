@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "fa_profile/verification.h"
 #include "floor.h"
@@ -94,7 +95,14 @@ void Trial::Conclude() {
 }
 
 Answer JudgeKernel(const Question& question, collect::GpuApi& gpu, const std::function<void(int, int)>& progress) {
-  return Trial(question, gpu, progress).Run();
+  Question seeded = question;
+  while (seeded.seed == 0) {
+    std::random_device device;
+    seeded.seed = (static_cast<std::uint64_t>(device()) << 32U) | device();
+  }
+  Answer answer = Trial(seeded, gpu, progress).Run();
+  answer.seed = seeded.seed;
+  return answer;
 }
 
 }  // namespace fa_profile::judge
