@@ -84,13 +84,33 @@ class JudgedCases {
   JudgedCases(const GateSampleOptions& options, const Device& device) : options_(options), device_(device) {}
 
   void Time(const SampleCase& one, nlohmann::json& line) {
-    if (!gpu_) gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, {});
     judge::Question question;
     question.files = options_.tensor_files;
     question.device = options_.device;
+    AddTo(line, JudgeCase(*one.kernel, one.shape, Short(question), Gpu(), bar_));
+  }
+
+  nlohmann::json TimePython(const std::string& name) {
+    nlohmann::json line = {{"kernel", name}, {"shape", ""}};
+    const judge::Question question = PythonQuestion(options_.python, name, options_.device);
+    AddTo(line, AskJudge(Short(question), name, options_.python.kernel, Gpu(), bar_));
+    return line;
+  }
+
+ private:
+  static judge::Question Short(judge::Question question) {
     question.draws = kDefaultDrawsOnTheHost;
     question.calls = 0;  // those of the rounds alone
-    const judge::JudgedTime time = judge::TimeOf(JudgeCase(*one.kernel, one.shape, question, *gpu_, bar_));
+    return question;
+  }
+
+  collect::GpuApi& Gpu() {
+    if (!gpu_) gpu_ = collect::OpenGpuApi(device_, /*flush_cache=*/false, {});
+    return *gpu_;
+  }
+
+  static void AddTo(nlohmann::json& line, const judge::Answer& answer) {
+    const judge::JudgedTime time = judge::TimeOf(answer);
     for (const auto& [key, text] :
          {std::pair{"error", &time.error}, {"refused", &time.refused}, {"claimed", &time.claimed}}) {
       if (!text->empty()) line[key] = *text;
@@ -98,7 +118,6 @@ class JudgedCases {
     if (!time.durations_ns.empty()) AddTimes(line, time.durations_ns, std::nullopt);
   }
 
- private:
   const GateSampleOptions& options_;
   const Device& device_;
   std::unique_ptr<collect::GpuApi> gpu_;
@@ -125,25 +144,13 @@ nlohmann::json TimeCase(const SampleCase& one, int launches, JudgedCases* judged
   return line;
 }
 
-nlohmann::json LineOf(const python::PythonTiming& timing) {
-  nlohmann::json line = {{"kernel", timing.name}, {"shape", ""}};
-  if (timing.error.empty()) {
-    AddTimes(line, timing.timing.durations_ns, timing.timing.sm_clock_hz);
-  } else {
-    line["error"] = timing.error;
-  }
-  return line;
-}
-
-// The reference kernel in this process, which then leaves the GPU to the one of the cases.
-std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options) {
+std::vector<nlohmann::json> TimePythonCases(const GateSampleOptions& options, const Device& device) {
   const python::PythonRunner runner = OpenPython(options.python, options.device);
   std::vector<std::string> cases = PythonCases(runner, options.python, options.kernel_pattern);
   std::shuffle(cases.begin(), cases.end(), std::mt19937_64(options.order));
+  JudgedCases judged(options, device);
   std::vector<nlohmann::json> lines = {TimeCase({nullptr, {}}, options.launches, nullptr)};
-  collect::ReleaseDevice();
-  for (const python::PythonTiming& timing : runner.Time(cases, options.launches, kWarmup))
-    lines.push_back(LineOf(timing));
+  for (const std::string& name : cases) lines.push_back(judged.TimePython(name));
   return lines;
 }
 
@@ -170,7 +177,7 @@ void RunGateSample(const GateSampleOptions& options) {
   const Device device = collect::OpenDevice(options.device);
   std::vector<DataLoss> losses;
   const std::vector<nlohmann::json> lines =
-      is_python ? TimePythonCases(options) : TimeCases(*selection, options, device);
+      is_python ? TimePythonCases(options, device) : TimeCases(*selection, options, device);
 
   const ClockSample clocks = collect::ReadClocks(device, "after", losses);
   nlohmann::json sample = {{"version", 1},

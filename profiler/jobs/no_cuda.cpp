@@ -5,6 +5,7 @@
 #include "fa_profile/gpu_access.h"
 #include "fa_profile/jobs.h"
 #include "fa_profile/metric_sets.h"
+#include "judge_python.h"
 #include "receipt.h"
 
 namespace fa_profile::jobs {
@@ -38,6 +39,7 @@ bool RunLadder(const RunOptions&, const Report&) { Refuse("profiling"); }
 bool RunPython(const RunOptions&, const Report&) { Refuse("profiling"); }
 int RunProgram(const RunOptions&, const Report&) { Refuse("profiling a program"); }
 void MeasureReceipt(const ReceiptOptions&, const Receipt&, Receipt&) { Refuse("receipt check"); }
+int JudgePythonCases(const VerifyOptions&, const std::vector<std::string>&) { Refuse("verify"); }
 bool VerifyKernels(const VerifyOptions&) { Refuse("verify"); }
 void RunKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }
 void ServeKernelLibrary(const VerifyOptions&) { Refuse("kernel-library"); }

@@ -38,8 +38,6 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-constexpr std::int64_t kJudgedCalls = 300;  // a verification alone counts rarer errors
-
 // First Ctrl-C: end between two launches. Second: the default, so that a hanging kernel can be left.
 void OnInterrupt(int signal) {
   interrupted = true;
@@ -64,10 +62,8 @@ LookedAt JudgeLibraries(const KernelSelection& selection, const RunOptions& opti
     judge::Question question;
     question.files = options.tensor_files;
     question.device = options.device;
-    question.draws = options.draws > RunOptions{}.draws ? options.draws : kDefaultDrawsOnTheHost;
-    question.calls = kJudgedCalls;
     question.interrupted = &interrupted;
-    judge::Answer answer = JudgeCase(*kernel, *fitted.shape, question, gpu, bar);
+    judge::Answer answer = JudgeCase(*kernel, *fitted.shape, BeforeRecording(question, options.draws), gpu, bar);
     judged[{kernel, fitted.shape->ToString()}] = {{answer.why_not, answer.verification, answer.work},
                                                   std::move(answer.judgement)};
   }

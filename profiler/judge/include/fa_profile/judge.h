@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,16 @@
 /// results were read. Whatever they answer is checked from outside (docs/honest.md).
 namespace fa_profile::judge {
 
+/// A kernel that is a function in Python, at one of its cases.
+struct PythonCase {
+  std::string python = "python3";  ///< the program
+  std::string worker;              ///< path of fa_profile_worker.py
+  std::string kernel;              ///< "FILE.py:FUNCTION"
+  std::string name;                ///< of the case
+};
+
 struct Question {
-  std::string library;             ///< of version 2 of the kernel interface
+  std::string library;             ///< of version 2 of the kernel interface; empty: `in_python`
   std::vector<std::string> files;  ///< of tensors: "TENSOR=FILE"
   std::vector<ShapeParameter> parameters;
   int device = 0;
@@ -29,7 +38,8 @@ struct Question {
   bool accept_weak_tolerance = false;
   double seconds = 120.0;                          ///< for each answer of the library's processes
   const std::atomic<bool>* interrupted = nullptr;  ///< set by a signal's handler; may be null
-  std::string program = "/proc/self/exe";          ///< a fa-profile, for the two processes
+  std::string program = "/proc/self/exe";          ///< a fa-profile, for the two processes of a library
+  std::optional<PythonCase> in_python{};
 };
 
 struct Answer {
