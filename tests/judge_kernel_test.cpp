@@ -230,6 +230,17 @@ TEST(JudgeKernelTest, AMeasurementThatTheCertificateContradictsIsTold) {
   EXPECT_EQ(WhyNotAsCertified(judgement, {5'100, {}}), "");
 }
 
+TEST(LibraryServerTest, TheContextIsMadeBeforeTheLibraryIsLoaded) {
+  ChildSession session(FA_PROFILE_PROGRAM, {"fa-profile", "kernel-library", "/nowhere/mine.so", "--serve"},
+                       {"CUDA_VISIBLE_DEVICES="});
+  ASSERT_TRUE(session.Send(R"({"do": "device", "device": 0})"));
+  const std::string context = session.Receive(60).value_or("");
+  EXPECT_NE(context.find("cudaSetDevice"), std::string::npos) << context;
+  EXPECT_EQ(context.find("mine.so"), std::string::npos) << context;
+  ASSERT_TRUE(session.Send(R"({"do": "describe"})"));
+  EXPECT_NE(session.Receive(60).value_or("").find("mine.so"), std::string::npos);
+}
+
 TEST(ChildSessionTest, AnswersComeAndAnEndIsToldWithWhatWasPrinted) {
   ChildSession session("/bin/sh", {"sh", "-c", "echo said >&2; exec cat <&3 >&3"});
   ASSERT_TRUE(session.Send("a question"));

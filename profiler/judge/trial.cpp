@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <thread>
 
@@ -41,15 +42,26 @@ Trial::Trial(const Question& question, collect::GpuApi& gpu, const std::function
       values_(ValuesJson(question.parameters)) {}
 
 Answer Trial::Run() {
+  // The worker of a library makes its CUDA context while the witness opens: both take long. No code of the kernel runs
+  // before the GPU was seen idle.
+  std::future<void> context;
+  if (!question_.in_python) {
+    worker_.emplace(question_, /*with_gpu=*/true, -1);
+    context = std::async(std::launch::async, [this] {
+      (void)worker_->Require({{"do", "device"}, {"device", question_.device}});
+    });
+  }
   if (question_.timing) OpenWitness();
+  if (context.valid()) context.get();
   if (witness_) {
     const Watched before = witness_->Watch([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
     alone_on_gpu_ = before.instructions == 0;
   }
   referee_.emplace(question_, /*with_gpu=*/false, shared_.descriptor());
-  worker_.emplace(question_, /*with_gpu=*/true, -1);
-  const nlohmann::json described = referee_->Require({{"do", "describe"}, {"device", question_.device}});
-  statement_ = StatementFromMessage(described.dump());
+  if (!worker_) worker_.emplace(question_, /*with_gpu=*/true, -1);
+  std::future<nlohmann::json> description = std::async(std::launch::async, [this] {
+    return referee_->Require({{"do", "describe"}, {"device", question_.device}});
+  });
   nlohmann::json loaded;
   try {
     loaded = worker_->Require({{"do", "load"}, {"values", values_}, {"device", question_.device}});
@@ -57,6 +69,8 @@ Answer Trial::Run() {
     if (!question_.in_python) throw;
     return Failed(error);  // its first call
   }
+  const nlohmann::json described = description.get();
+  statement_ = StatementFromMessage(described.dump());
   answer_.why_not = Printable(loaded.value("why_not", std::string()));
   if (!answer_.why_not.empty()) return answer_;
   const double flops = loaded.value("flops", 0.0);
